@@ -1,0 +1,130 @@
+package dev.berth.api;
+
+import java.util.OptionalInt;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Every way a call can end without a response. The family is sealed, so that each kind has one wire
+ * code, one metric label and, in one place of the ingress, one HTTP status. Expected kinds carry no
+ * stack trace: they are outcomes, not bugs.
+ */
+public abstract sealed class BerthException extends RuntimeException {
+  private static final long serialVersionUID = 1L;
+
+  /** The kinds, in wire order: the ordinal crosses the bus, so new kinds go last. */
+  public enum Kind {
+    DEPLOYMENT_UNAVAILABLE,
+    BACK_PRESSURE,
+    REPLICA_UNAVAILABLE,
+    RESERVATION_EXPIRED,
+    OUTCOME_UNKNOWN,
+    CANCELLED,
+    TIMEOUT,
+    HANDLER_FAILED;
+
+    /** The exception of this kind, as a router makes it from a wire answer. */
+    public BerthException toException(String message) {
+      return switch (this) {
+        case DEPLOYMENT_UNAVAILABLE -> new DeploymentUnavailable(message);
+        case BACK_PRESSURE -> new BackPressure(message, OptionalInt.empty());
+        case REPLICA_UNAVAILABLE -> new ReplicaUnavailable(message);
+        case RESERVATION_EXPIRED -> new ReservationExpired(message);
+        case OUTCOME_UNKNOWN -> new OutcomeUnknown(message);
+        case CANCELLED -> new Cancelled(message);
+        case TIMEOUT -> new Timeout(message);
+        case HANDLER_FAILED -> new HandlerFailed(message, null);
+      };
+    }
+  }
+
+  private final Kind kind;
+
+  private BerthException(Kind kind, String message, @Nullable Throwable cause) {
+    super(message, cause, true, false);
+    this.kind = kind;
+  }
+
+  /** Which of the kinds this is; stable, unlike the message. */
+  public final Kind kind() {
+    return kind;
+  }
+
+  /** The deployment does not exist or failed to deploy. The request did not run. */
+  public static final class DeploymentUnavailable extends BerthException {
+    private static final long serialVersionUID = 1L;
+
+    public DeploymentUnavailable(String message) {
+      super(Kind.DEPLOYMENT_UNAVAILABLE, message, null);
+    }
+  }
+
+  /** A queue or table was full, or the wait for a slot was too long. The request did not run. */
+  public static final class BackPressure extends BerthException {
+    private static final long serialVersionUID = 1L;
+    private final int retryAfterSeconds;
+
+    public BackPressure(String message, OptionalInt retryAfterSeconds) {
+      super(Kind.BACK_PRESSURE, message, null);
+      this.retryAfterSeconds = retryAfterSeconds.orElse(-1);
+    }
+
+    /** Seconds after which a retry may find room; empty when nothing is known. */
+    public OptionalInt retryAfterSeconds() {
+      return retryAfterSeconds < 0 ? OptionalInt.empty() : OptionalInt.of(retryAfterSeconds);
+    }
+  }
+
+  /** The chosen replica is stopped, dead, or another incarnation. The request did not run. */
+  public static final class ReplicaUnavailable extends BerthException {
+    private static final long serialVersionUID = 1L;
+
+    public ReplicaUnavailable(String message) {
+      super(Kind.REPLICA_UNAVAILABLE, message, null);
+    }
+  }
+
+  /** The lease of a selection ended before the replica could use it. The request did not run. */
+  public static final class ReservationExpired extends BerthException {
+    private static final long serialVersionUID = 1L;
+
+    public ReservationExpired(String message) {
+      super(Kind.RESERVATION_EXPIRED, message, null);
+    }
+  }
+
+  /** The request was sent and its peer was lost unanswered: it may have run. Never retried here. */
+  public static final class OutcomeUnknown extends BerthException {
+    private static final long serialVersionUID = 1L;
+
+    public OutcomeUnknown(String message) {
+      super(Kind.OUTCOME_UNKNOWN, message, null);
+    }
+  }
+
+  /** The caller cancelled, or its client left. */
+  public static final class Cancelled extends BerthException {
+    private static final long serialVersionUID = 1L;
+
+    public Cancelled(String message) {
+      super(Kind.CANCELLED, message, null);
+    }
+  }
+
+  /** The deadline of the request passed. */
+  public static final class Timeout extends BerthException {
+    private static final long serialVersionUID = 1L;
+
+    public Timeout(String message) {
+      super(Kind.TIMEOUT, message, null);
+    }
+  }
+
+  /** User code failed. The cause is present where the failure happened, and never crosses a node. */
+  public static final class HandlerFailed extends BerthException {
+    private static final long serialVersionUID = 1L;
+
+    public HandlerFailed(String message, @Nullable Throwable cause) {
+      super(Kind.HANDLER_FAILED, message, cause);
+    }
+  }
+}

@@ -1,0 +1,91 @@
+package dev.berth.api;
+
+import io.vertx.core.Future;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.streams.ReadStream;
+
+/**
+ * One response: a status, headers, and a body that is whole, produced piece by piece, or received
+ * piece by piece from another deployment (which a handler may return as its own).
+ *
+ * @param status an HTTP status, 200 to 599
+ * @param headers without framing headers (content-length, transfer-encoding, connection), which the
+ *     ingress sets
+ */
+public record Response(int status, Headers headers, Body body) {
+  public Response {
+    if (status < 200 || status > 599) {
+      throw new IllegalArgumentException("status: " + status + " (expected: 200 to 599)");
+    }
+  }
+
+  /** How the body comes. */
+  public sealed interface Body {
+    /** All of it, read only for the receiver. */
+    record Whole(Buffer bytes) implements Body {}
+
+    /** Written by user code, with back-pressure; the request holds its slot until it is done. */
+    record Produced(Producer producer) implements Body {}
+
+    /**
+     * Arriving from a replica, on the receiver's context, paused until a handler is set. Whoever
+     * receives it reads it to its end or cancels it.
+     */
+    record Received(ReadStream<Buffer> stream, Runnable cancel) implements Body {}
+  }
+
+  /** Writes a streamed body. */
+  @FunctionalInterface
+  public interface Producer {
+    /**
+     * Called once, on the replica's context.
+     *
+     * @return completes when the whole body is written; a failure resets the stream, so that the
+     *     client sees a cut response and never a short one that looks whole
+     */
+    Future<Void> writeTo(ResponseWriter writer);
+  }
+
+  /** 200 with a text body. */
+  public static Response text(String text) {
+    return of(200, "text/plain; charset=utf-8", Buffer.buffer(text));
+  }
+
+  /** A status with a JSON text. */
+  public static Response json(int status, String json) {
+    return of(status, "application/json", Buffer.buffer(json));
+  }
+
+  /** A status with a body and its content type. */
+  public static Response of(int status, String contentType, Buffer body) {
+    return new Response(status, Headers.of("content-type", contentType), new Body.Whole(body));
+  }
+
+  /** 200 with a body that is written piece by piece. */
+  public static Response stream(String contentType, Producer producer) {
+    return new Response(
+        200, Headers.of("content-type", contentType), new Body.Produced(producer));
+  }
+
+  /** The same response with one more header. */
+  public Response withHeader(String name, String value) {
+    return new Response(status, headers.with(name, value), body);
+  }
+
+  /**
+   * The body as one buffer.
+   *
+   * @param maxBytes the bound on what is gathered of a received stream; beyond it the stream is
+   *     cancelled and the future fails
+   */
+  public Future<Buffer> bytes(int maxBytes) {
+    if (body instanceof Body.Whole whole) {
+      return Future.succeededFuture(whole.bytes());
+    }
+    if (body instanceof Body.Received received) {
+      return Gathering.of(received, maxBytes);
+    }
+    return Future.failedFuture(
+        new IllegalStateException("body: not yet sent (expected: a received response)"));
+  }
+}
