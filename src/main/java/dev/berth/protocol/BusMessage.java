@@ -1,0 +1,141 @@
+package dev.berth.protocol;
+
+import dev.berth.api.BerthException;
+import dev.berth.api.Headers;
+import dev.berth.api.Request;
+import io.vertx.core.buffer.Buffer;
+import java.util.List;
+
+/**
+ * The messages of the data plane and the metrics path. Buffers in them are read only for the
+ * receiver. {@code callId} is the asker's own name for what it waits for; it comes back untouched.
+ * Durations cross as what remains, in milliseconds, never as clock times; -1 means none.
+ */
+public sealed interface BusMessage {
+
+  // --- router loop to replica loop ---
+
+  /**
+   * Run a request.
+   *
+   * @param source where answers go
+   * @param attempt recognises a repeat; a request whose attempt was seen before is dropped
+   * @param deadlineMs time left for the whole call, or -1
+   * @param streamWindow bytes of a streamed response that may be sent before the first credit
+   */
+  record CallRequest(
+      long callId,
+      RouterAddress source,
+      AttemptId attempt,
+      ReplicaAddress target,
+      Admission admission,
+      long deadlineMs,
+      int streamWindow,
+      String requestId,
+      Request request)
+      implements BusMessage {}
+
+  /**
+   * The caller no longer wants an answer. Cancels the request if it runs, and keeps it from running
+   * if it has not arrived.
+   */
+  record CancelCall(
+      long callId, RouterAddress source, AttemptId attempt, ReplicaAddress target, boolean timedOut)
+      implements BusMessage {}
+
+  /** More bytes of a streamed response may be sent. */
+  record StreamCredit(long callId, RouterAddress source, ReplicaAddress target, int bytes)
+      implements BusMessage {}
+
+  /** Hold a slot under a lease; a repeated attempt gets the same lease. */
+  record ReserveSlot(
+      long callId, RouterAddress source, AttemptId attempt, ReplicaAddress target, long ttlMs)
+      implements BusMessage {}
+
+  /** Give a held slot back; before its reserve arrived, refuse that one. Answered by ReplicaLoad. */
+  record ReleaseSlot(RouterAddress source, AttemptId attempt, ReplicaAddress target)
+      implements BusMessage {}
+
+  /** Make a lease last longer. Answered by SlotReserved or CallRefused. */
+  record RenewLease(
+      long callId,
+      RouterAddress source,
+      AttemptId attempt,
+      ReplicaAddress target,
+      SlotToken token,
+      long ttlMs)
+      implements BusMessage {}
+
+  // --- replica loop to router loop ---
+
+  /** An {@link Admission.IfFree} request was accepted and runs. */
+  record CallAccepted(long callId, long load) implements BusMessage {}
+
+  /** It did not run, or the lease was not granted. */
+  record CallRefused(long callId, Refusal reason, long load) implements BusMessage {}
+
+  /**
+   * The response, or its head when it streams.
+   *
+   * @param streamed whether the body follows in frames; then {@code body} is empty
+   */
+  record CallResponse(
+      long callId, int status, Headers headers, Buffer body, boolean streamed, long load)
+      implements BusMessage {}
+
+  /** It ran, or may have, and ended without a response. */
+  record CallFailed(long callId, BerthException.Kind kind, String message, long load)
+      implements BusMessage {}
+
+  /**
+   * A piece of a streamed response, at most 64 KiB.
+   *
+   * @param sequence 0, 1, 2 … within the stream; a gap means a lost frame
+   * @param last no more frames follow
+   */
+  record StreamFrame(long callId, int sequence, Buffer data, boolean last, long load)
+      implements BusMessage {}
+
+  /** A streamed response ended short. */
+  record StreamReset(long callId, BerthException.Kind kind, String message, long load)
+      implements BusMessage {}
+
+  /** The lease asked for. Whoever no longer waits for it releases it by its attempt. */
+  record SlotReserved(
+      long callId,
+      AttemptId attempt,
+      ReplicaAddress target,
+      SlotToken token,
+      long ttlMs,
+      long load)
+      implements BusMessage {}
+
+  /** The slots of a replica, unasked or after a release. */
+  record ReplicaLoad(ReplicaAddress target, long load) implements BusMessage {}
+
+  /**
+   * A freed slot, held for a router that was refused before, as a short lease under an attempt the
+   * replica made.
+   */
+  record SlotOffer(
+      ReplicaAddress target, AttemptId attempt, SlotToken token, long ttlMs, long load)
+      implements BusMessage {}
+
+  // --- instance to controller ---
+
+  /**
+   * What one instance's handles saw since its last batch.
+   *
+   * @param node the instance
+   * @param incarnation which start of it
+   * @param sequence rises by one with each batch
+   * @param handles changed or non-zero handles, and final zeros of those that left
+   */
+  record HandleMetricBatch(
+      String node, long incarnation, long sequence, List<HandleMetricReport> handles)
+      implements BusMessage {
+    public HandleMetricBatch {
+      handles = List.copyOf(handles);
+    }
+  }
+}

@@ -1,0 +1,35 @@
+package dev.berth.protocol;
+
+import dev.berth.api.DeploymentId;
+
+/**
+ * One deployment's demand as one instance's routers see it. Load is queued + running + reserved: a
+ * held slot is used capacity.
+ *
+ * <p>Source: Ray #55016 HandleMetricReport, reduced to what was sampled instead of a raw series.
+ *
+ * @param deployment called
+ * @param queued requests waiting for a slot now
+ * @param running requests sent and unanswered now
+ * @param reserved slots held by selections now
+ * @param averageLoad mean of queued + running + reserved over the samples since the last batch
+ * @param requests requests accepted since start
+ */
+public record HandleMetricReport(
+    DeploymentId deployment,
+    int queued,
+    int running,
+    int reserved,
+    double averageLoad,
+    long requests) {
+
+  /** Says a handle is gone: zero, as opposed to unknown. */
+  public static HandleMetricReport finalZero(DeploymentId deployment, long requests) {
+    return new HandleMetricReport(deployment, 0, 0, 0, 0.0, requests);
+  }
+
+  /** Whether nothing waits, runs, or is held. */
+  public boolean isZero() {
+    return queued == 0 && running == 0 && reserved == 0 && averageLoad == 0.0;
+  }
+}

@@ -1,0 +1,15 @@
+package dev.berth.protocol;
+
+/**
+ * Whose claim a reserved slot is. Unguessable, and never printed: whoever holds it holds the slot.
+ *
+ * @param epoch the replica incarnation that granted it
+ * @param sequence rises by one with each lease of that incarnation
+ * @param secret 64 random bits
+ */
+public record SlotToken(long epoch, long sequence, long secret) {
+  @Override
+  public String toString() {
+    return "SlotToken[" + epoch + "/" + sequence + "]";
+  }
+}

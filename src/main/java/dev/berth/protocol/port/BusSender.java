@@ -1,0 +1,21 @@
+package dev.berth.protocol.port;
+
+import dev.berth.protocol.BusMessage;
+
+/**
+ * Sends messages, at most once, in order per (sender loop, receiver loop). Never blocks.
+ *
+ * <p>An implementation must: (1) return false only when the message will certainly not arrive, so
+ * that a request can be tried elsewhere; (2) not call the receiver on the caller's stack; (3) leave
+ * the message as it is.
+ */
+@FunctionalInterface
+public interface BusSender {
+  /**
+   * @param node the instance the address is on
+   * @param address a bus address of {@link dev.berth.protocol.Addresses}
+   * @return false when it was not sent: the peer is unknown, or its cap on bytes in flight is
+   *     reached
+   */
+  boolean send(String node, String address, BusMessage message);
+}

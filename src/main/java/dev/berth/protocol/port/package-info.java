@@ -1,0 +1,8 @@
+/**
+ * The ports through which routers, replicas and controllers see one another: they never import each
+ * other. Each port has one contract test, inherited by every implementation (local, wire).
+ */
+@NullMarked
+package dev.berth.protocol.port;
+
+import org.jspecify.annotations.NullMarked;
