@@ -1,0 +1,8 @@
+/**
+ * The command line: parses arguments, calls the node or the admin port, prints, and chooses the
+ * exit code. It holds no state and knows nothing about requests.
+ */
+@NullMarked
+package dev.berth.cli;
+
+import org.jspecify.annotations.NullMarked;
