@@ -119,7 +119,9 @@ public abstract sealed class BerthException extends RuntimeException {
     }
   }
 
-  /** User code failed. The cause is present where the failure happened, and never crosses a node. */
+  /**
+   * User code failed. The cause is present where the failure happened, and never crosses a node.
+   */
   public static final class HandlerFailed extends BerthException {
     private static final long serialVersionUID = 1L;
 

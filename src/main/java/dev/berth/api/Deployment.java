@@ -9,8 +9,8 @@ import java.util.Objects;
  * @param name unique within the application
  * @param numReplicas replicas to keep running, >= 1; default 1
  * @param maxOngoingRequests slots per replica, 1 to 65 535; default 5, as Ray Serve
- * @param spreadOverLoops one handler object per event loop behind one ledger; for handlers that keep
- *     no state across loops; default false
+ * @param spreadOverLoops one handler object per event loop behind one ledger; for handlers that
+ *     keep no state across loops; default false
  * @param userConfig passed to the factory's context; default empty
  * @param factory makes the handler
  */
@@ -46,8 +46,7 @@ public record Deployment(
   }
 
   public Deployment withNumReplicas(int replicas) {
-    return new Deployment(
-        name, replicas, maxOngoingRequests, spreadOverLoops, userConfig, factory);
+    return new Deployment(name, replicas, maxOngoingRequests, spreadOverLoops, userConfig, factory);
   }
 
   public Deployment withMaxOngoingRequests(int requests) {
@@ -59,7 +58,6 @@ public record Deployment(
   }
 
   public Deployment withUserConfig(Map<String, Object> config) {
-    return new Deployment(
-        name, numReplicas, maxOngoingRequests, spreadOverLoops, config, factory);
+    return new Deployment(name, numReplicas, maxOngoingRequests, spreadOverLoops, config, factory);
   }
 }

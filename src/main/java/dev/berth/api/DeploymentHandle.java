@@ -5,7 +5,8 @@ import java.util.function.Function;
 
 /**
  * Calls a deployment. A handle belongs to the context it was made for: its futures complete there,
- * each in a task of its own, so a callback may call the handle again. Calls from another thread hop.
+ * each in a task of its own, so a callback may call the handle again. Calls from another thread
+ * hop.
  *
  * <p>Source: Ray Serve's DeploymentHandle; choose and dispatch are Ray #63254's. Ours differs: a
  * selection is a lease with a time to live, so an owner that vanishes strands nothing.

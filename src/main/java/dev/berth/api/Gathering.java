@@ -13,8 +13,7 @@ final class Gathering {
     Buffer gathered = Buffer.buffer();
     received.stream().exceptionHandler(done::tryFail);
     received.stream().endHandler(end -> done.tryComplete(gathered));
-    received
-        .stream()
+    received.stream()
         .handler(
             piece -> {
               if (gathered.length() + piece.length() > maxBytes) {

@@ -63,8 +63,7 @@ public record Response(int status, Headers headers, Body body) {
 
   /** 200 with a body that is written piece by piece. */
   public static Response stream(String contentType, Producer producer) {
-    return new Response(
-        200, Headers.of("content-type", contentType), new Body.Produced(producer));
+    return new Response(200, Headers.of("content-type", contentType), new Body.Produced(producer));
   }
 
   /** The same response with one more header. */

@@ -52,7 +52,9 @@ public sealed interface BusMessage {
       long callId, RouterAddress source, AttemptId attempt, ReplicaAddress target, long ttlMs)
       implements BusMessage {}
 
-  /** Give a held slot back; before its reserve arrived, refuse that one. Answered by ReplicaLoad. */
+  /**
+   * Give a held slot back; before its reserve arrived, refuse that one. Answered by ReplicaLoad.
+   */
   record ReleaseSlot(RouterAddress source, AttemptId attempt, ReplicaAddress target)
       implements BusMessage {}
 
@@ -102,12 +104,7 @@ public sealed interface BusMessage {
 
   /** The lease asked for. Whoever no longer waits for it releases it by its attempt. */
   record SlotReserved(
-      long callId,
-      AttemptId attempt,
-      ReplicaAddress target,
-      SlotToken token,
-      long ttlMs,
-      long load)
+      long callId, AttemptId attempt, ReplicaAddress target, SlotToken token, long ttlMs, long load)
       implements BusMessage {}
 
   /** The slots of a replica, unasked or after a release. */
@@ -117,8 +114,7 @@ public sealed interface BusMessage {
    * A freed slot, held for a router that was refused before, as a short lease under an attempt the
    * replica made.
    */
-  record SlotOffer(
-      ReplicaAddress target, AttemptId attempt, SlotToken token, long ttlMs, long load)
+  record SlotOffer(ReplicaAddress target, AttemptId attempt, SlotToken token, long ttlMs, long load)
       implements BusMessage {}
 
   // --- instance to controller ---

@@ -11,7 +11,10 @@ public final class Load {
 
   private Load() {}
 
-  /** Packs a report. Counts are 0 to 65 535; max is at least 1, which keeps a report apart from NONE. */
+  /**
+   * Packs a report. Counts are 0 to 65 535; max is at least 1, which keeps a report apart from
+   * NONE.
+   */
   public static long of(int ongoing, int max, int sequence) {
     return ((long) sequence << 32) | ((long) (max & 0xFFFF) << 16) | (ongoing & 0xFFFF);
   }

@@ -13,7 +13,9 @@ import java.util.random.RandomGenerator;
 @FunctionalInterface
 public interface ReplicaRanker {
 
-  /** Writes the preferred candidates, best first, by their index; may leave {@code ranking} empty. */
+  /**
+   * Writes the preferred candidates, best first, by their index; may leave {@code ranking} empty.
+   */
   void rank(Candidates candidates, RandomGenerator random, Ranking ranking);
 
   /** The routable replicas as one caller sees them: a view over an immutable snapshot. */

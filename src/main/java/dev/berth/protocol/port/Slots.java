@@ -72,7 +72,9 @@ public interface Slots {
    */
   @Nullable Refusal consume(SlotToken token, AttemptId attempt);
 
-  /** Ends the lease of an attempt, or makes its late arrival REVOKED. True when a slot was freed. */
+  /**
+   * Ends the lease of an attempt, or makes its late arrival REVOKED. True when a slot was freed.
+   */
   boolean release(AttemptId attempt);
 
   /**
