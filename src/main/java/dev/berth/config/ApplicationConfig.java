@@ -1,0 +1,111 @@
+package dev.berth.config;
+
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One entry of {@code applications}.
+ *
+ * @param name unique in the file
+ * @param routePrefix where it answers, unique in the file; null for an application without HTTP
+ * @param importPath the method that builds it
+ * @param jars what its class loader reads, in order; absolute, existing; a directory in the file
+ *     stands for the jars in it, by name
+ * @param args handed to the builder; JSON values only
+ * @param deployments overrides of what its code says, at most one for each name
+ */
+public record ApplicationConfig(
+    String name,
+    @Nullable String routePrefix,
+    ImportPath importPath,
+    List<Path> jars,
+    Map<String, @Nullable Object> args,
+    List<DeploymentConfig> deployments) {
+
+  static final Key<String> NAME =
+      Key.of("name", Types.name(), Defaults.APPLICATION_NAME, "Name of the application; unique.");
+  static final Key<String> ROUTE_PREFIX =
+      Key.of(
+              "route_prefix",
+              Types.routePrefix(),
+              Defaults.ROUTE_PREFIX,
+              "Where the application answers; unique. It starts with /, does not end with / unless"
+                  + " it is / itself, and has no { or }. null gives the application no HTTP.")
+          .orNull();
+  static final Key<ImportPath> IMPORT_PATH =
+      Key.required(
+          "import_path",
+          Types.importPath(),
+          "The static Java method that builds the application, as in com.acme.Shop:build."
+              + " com.acme.Shop means its method build.");
+  static final Key<List<Path>> JARS =
+      Key.of(
+          "jars",
+          Types.jars(),
+          List.of(),
+          "Jars of the application's own class loader, or directories of jars, relative to the"
+              + " folder of the file.");
+
+  static final Section RUNTIME_ENV_SECTION =
+      Section.of(JARS)
+          .notYet(
+              "working_dir",
+              "py_modules",
+              "py_executable",
+              "pip",
+              "uv",
+              "conda",
+              "env_vars",
+              "image_uri",
+              "container",
+              "excludes",
+              "config");
+
+  static final Key<Values> RUNTIME_ENV =
+      Key.of(
+          "runtime_env",
+          RUNTIME_ENV_SECTION,
+          Values.empty(RUNTIME_ENV_SECTION),
+          "What the application's code needs.");
+  static final Key<Map<String, @Nullable Object>> ARGS =
+      Key.of("args", Types.freeMap(), Map.of(), "Handed to the builder.");
+  static final Key<List<Values>> DEPLOYMENTS =
+      Key.of(
+          "deployments",
+          Types.list(DeploymentConfig.SECTION),
+          List.of(),
+          "Overrides of what the application's code says, one entry for each deployment.");
+
+  static final Section SECTION =
+      Section.of(NAME, ROUTE_PREFIX, IMPORT_PATH, RUNTIME_ENV, ARGS, DEPLOYMENTS)
+          .notYet("autoscaling_policy", "logging_config", "external_scaler_enabled")
+          .misplaced("host", "http_options.host")
+          .misplaced("port", "http_options.port")
+          .check(values -> Values.requireUnique(values.find(DEPLOYMENTS), DeploymentConfig.NAME));
+
+  /** Checks each value against its key; the lists are copied, {@code args} is kept as it is. */
+  public ApplicationConfig {
+    NAME.require(name);
+    ROUTE_PREFIX.requireIfSet(routePrefix);
+    jars = List.copyOf(jars);
+    deployments = List.copyOf(deployments);
+  }
+
+  static ApplicationConfig from(Values values) {
+    return new ApplicationConfig(
+        values.get(NAME),
+        values.find(ROUTE_PREFIX),
+        values.get(IMPORT_PATH),
+        values.get(RUNTIME_ENV).get(JARS),
+        values.get(ARGS),
+        values.get(DEPLOYMENTS).stream().map(DeploymentConfig::from).toList());
+  }
+
+  /** The overrides of one deployment, if the file has any. */
+  public Optional<DeploymentConfig> deployment(String name) {
+    return deployments.stream().filter(entry -> entry.name().equals(name)).findFirst();
+  }
+}

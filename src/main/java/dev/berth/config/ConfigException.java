@@ -1,0 +1,30 @@
+package dev.berth.config;
+
+import java.util.List;
+import java.util.stream.Collectors;
+
+/** A configuration that was refused, with everything that is wrong with it. Stackless: expected. */
+public final class ConfigException extends RuntimeException {
+
+  private static final long serialVersionUID = 1L;
+
+  private final transient List<Problem> problems;
+
+  /** {@code problems} must not be empty; they keep their order, which is that of the file. */
+  public ConfigException(List<Problem> problems) {
+    super(
+        problems.stream().map(Problem::toString).collect(Collectors.joining("\n")),
+        null,
+        false,
+        false);
+    if (problems.isEmpty()) {
+      throw new IllegalArgumentException("problems: [] (expected: at least one)");
+    }
+    this.problems = List.copyOf(problems);
+  }
+
+  /** In the order of the file. */
+  public List<Problem> problems() {
+    return problems;
+  }
+}

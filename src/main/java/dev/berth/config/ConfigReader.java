@@ -1,0 +1,132 @@
+package dev.berth.config;
+
+import java.io.IOException;
+import java.nio.charset.CharacterCodingException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+import org.snakeyaml.engine.v2.api.LoadSettings;
+import org.snakeyaml.engine.v2.common.Anchor;
+import org.snakeyaml.engine.v2.composer.Composer;
+import org.snakeyaml.engine.v2.exceptions.Mark;
+import org.snakeyaml.engine.v2.exceptions.MarkedYamlEngineException;
+import org.snakeyaml.engine.v2.exceptions.YamlEngineException;
+import org.snakeyaml.engine.v2.nodes.Node;
+import org.snakeyaml.engine.v2.nodes.SequenceNode;
+import org.snakeyaml.engine.v2.parser.ParserImpl;
+import org.snakeyaml.engine.v2.scanner.StreamReader;
+import org.snakeyaml.engine.v2.schema.CoreSchema;
+
+/** Reads a configuration: all of it, or a {@link ConfigException} with every problem it has. */
+public final class ConfigReader {
+
+  private static final int MOST_BYTES = 1 << 20; // of a file; a real one has a few thousand
+
+  private static final String WELL_FORMED = "one well-formed YAML or JSON document";
+
+  private ConfigReader() {}
+
+  /** Reads a file in UTF-8. Relative paths in it start from its folder. Blocks on the disk. */
+  public static ServeConfig read(Path file) {
+    String name = file.toString();
+    try {
+      if (Files.size(file) > MOST_BYTES) {
+        throw unreadable(name, Files.size(file) + " bytes", "at most " + MOST_BYTES + " bytes");
+      }
+      Path folder = file.toAbsolutePath().normalize().getParent();
+      return read(name, folder == null ? file.toAbsolutePath() : folder, Files.readString(file));
+    } catch (NoSuchFileException missing) {
+      throw unreadable(name, "no such file", "a YAML or JSON file");
+    } catch (CharacterCodingException notText) {
+      throw unreadable(name, "not UTF-8", "a YAML or JSON file in UTF-8");
+    } catch (IOException failed) {
+      throw unreadable(name, "cannot be read: " + failed.getMessage(), "a YAML or JSON file");
+    }
+  }
+
+  /**
+   * Reads a text.
+   *
+   * @param name of the text, for its problems
+   * @param folder that relative paths in it start from
+   */
+  public static ServeConfig read(String name, Path folder, String text) {
+    Place top = Place.top(name, folder);
+    Optional<Node> root = compose(name, text);
+    if (root.isEmpty()) {
+      throw unreadable(name, "empty", "a mapping with the key applications");
+    }
+    Values values = ServeConfig.SECTION.read(root.get(), top);
+    List<Problem> problems = top.problems();
+    if (values == null || !problems.isEmpty()) {
+      throw new ConfigException(problems);
+    }
+    return ServeConfig.from(values);
+  }
+
+  private static Optional<Node> compose(String name, String text) {
+    LoadSettings settings =
+        LoadSettings.builder().setLabel(name).setSchema(new CoreSchema()).build();
+    try {
+      return new BoundedComposer(settings, text).getSingleNode();
+    } catch (MarkedYamlEngineException malformed) {
+      Optional<Mark> mark = malformed.getProblemMark();
+      throw new ConfigException(
+          List.of(
+              new Problem(
+                  name,
+                  mark.map(at -> at.getLine() + 1).orElse(0),
+                  mark.map(at -> at.getColumn() + 1).orElse(0),
+                  "",
+                  oneLine(malformed.getProblem()),
+                  WELL_FORMED)));
+    } catch (YamlEngineException malformed) {
+      throw unreadable(name, oneLine(malformed.getMessage()), WELL_FORMED);
+    }
+  }
+
+  private static String oneLine(@Nullable String message) {
+    return message == null ? "malformed" : message.replaceAll("\\s+", " ").strip();
+  }
+
+  private static ConfigException unreadable(String name, String value, String expected) {
+    return new ConfigException(List.of(new Problem(name, 0, 0, "", value, expected)));
+  }
+
+  /** The composer recurses into the text, so its depth is bounded before the stack's is. */
+  private static final class BoundedComposer extends Composer {
+
+    private static final int DEEPEST = 100; // levels
+
+    private int depth;
+
+    BoundedComposer(LoadSettings settings, String text) {
+      super(settings, new ParserImpl(settings, new StreamReader(settings, text)));
+    }
+
+    @Override
+    protected SequenceNode composeSequenceNode(Optional<Anchor> anchor) {
+      enter();
+      SequenceNode node = super.composeSequenceNode(anchor);
+      depth--;
+      return node;
+    }
+
+    @Override
+    protected Node composeMappingNode(Optional<Anchor> anchor) {
+      enter();
+      Node node = super.composeMappingNode(anchor);
+      depth--;
+      return node;
+    }
+
+    private void enter() {
+      if (++depth > DEEPEST) {
+        throw new YamlEngineException("nested deeper than " + DEEPEST + " levels");
+      }
+    }
+  }
+}

@@ -1,0 +1,122 @@
+package dev.berth.config;
+
+import dev.berth.api.Deployment;
+import java.time.Duration;
+
+/** Every default of the configuration, in one place. Ray Serve's where Ray has the key. */
+public final class Defaults {
+
+  // http_options, as Ray
+
+  /** Address the HTTP server listens on: every interface. */
+  public static final String HTTP_HOST = "0.0.0.0";
+
+  /** TCP port of the HTTP server. */
+  public static final int HTTP_PORT = 8000;
+
+  /** How long a connection may stay open between two requests. */
+  public static final Duration KEEP_ALIVE_TIMEOUT = Duration.ofSeconds(90);
+
+  // applications and deployments, as Ray
+
+  /** Name of an application that gives none. */
+  public static final String APPLICATION_NAME = "default";
+
+  /** Path prefix of an application that gives none. */
+  public static final String ROUTE_PREFIX = "/";
+
+  /** Builder method of an {@code import_path} that names only a class. */
+  public static final String BUILDER_METHOD = "build";
+
+  /** Replicas of a deployment. */
+  public static final int NUM_REPLICAS = 1;
+
+  /** Requests one replica works on at a time: its slots. */
+  public static final int MAX_ONGOING_REQUESTS = Deployment.DEFAULT_MAX_ONGOING_REQUESTS;
+
+  /** Requests that may wait for a slot, per deployment and instance; -1 is no bound of its own. */
+  public static final int MAX_QUEUED_REQUESTS = -1;
+
+  /** HTTP status of a request refused because the queue is full. */
+  public static final int BACKPRESSURE_STATUS_CODE = 503;
+
+  /** How long a stopping replica may take to finish what it accepted. */
+  public static final Duration GRACEFUL_SHUTDOWN_TIMEOUT = Duration.ofSeconds(20);
+
+  // deployments, Berth's own
+
+  /** Where a replica's handlers run. */
+  public static final Spread SPREAD = Spread.SINGLE;
+
+  /** How long a request may wait for a slot. */
+  public static final Duration QUEUE_TIMEOUT = Duration.ofSeconds(60);
+
+  /** How long a chosen replica keeps its slot for a request that has not been dispatched. */
+  public static final Duration RESERVATION_TTL = Duration.ofSeconds(10);
+
+  /** How long a cancelled handler may take to settle before it counts as a zombie. */
+  public static final Duration CANCEL_GRACE = Duration.ofSeconds(10);
+
+  // berth, the instance
+
+  /** Address of the admin server: this machine only. */
+  public static final String ADMIN_HOST = "127.0.0.1";
+
+  /** TCP port of the admin server. */
+  public static final int ADMIN_PORT = 8265;
+
+  /** How long the instance may take to drain when it is told to stop. */
+  public static final Duration SHUTDOWN_TIMEOUT = Duration.ofSeconds(30);
+
+  /** Requests waiting for a slot, over all deployments of the instance. */
+  public static final int MAX_QUEUED_TOTAL = 10_000;
+
+  /** Bytes of the bodies of the waiting requests, over all deployments of the instance. */
+  public static final long MAX_QUEUED_BYTES = 64L << 20;
+
+  /** Largest request body, in bytes. */
+  public static final long MAX_BODY_BYTES = 64L << 10;
+
+  /** Largest sum of a request's header names and values, in bytes. */
+  public static final int MAX_HEADER_BYTES = 8 << 10;
+
+  /** Longest request line, in bytes. */
+  public static final int MAX_URI_BYTES = 4 << 10;
+
+  /** How long a request body may stand still. */
+  public static final Duration IDLE_TIMEOUT = Duration.ofSeconds(60);
+
+  /** How long a client may take to send the whole head of a request. */
+  public static final Duration HEADER_READ_TIMEOUT = Duration.ofSeconds(10);
+
+  /** Open HTTP connections of the instance. */
+  public static final int MAX_CONNECTIONS = 16_384;
+
+  /** Requests sent to replicas and not yet answered, per event loop. */
+  public static final int PENDING_REQUESTS_PER_LOOP = 8192;
+
+  /** Longest {@code reservation_ttl_s} and longest renewal a caller may ask for. */
+  public static final Duration MAX_RESERVATION_TTL = Duration.ofSeconds(300);
+
+  /** Bytes one stream may have under way before its writer must wait. */
+  public static final int STREAM_WINDOW_BYTES = 256 << 10;
+
+  /** Bytes all streams of the instance may have under way. */
+  public static final long STREAM_BYTES_TOTAL = 64L << 20;
+
+  /** How long a stream may stand still, whichever side is slow. */
+  public static final Duration STREAM_IDLE_TIMEOUT = Duration.ofSeconds(60);
+
+  /** Time between two samples of a gauge. */
+  public static final Duration METRICS_RECORD_INTERVAL = Duration.ofMillis(200);
+
+  /** Time between two metrics messages of the instance. */
+  public static final Duration METRICS_PUSH_INTERVAL = Duration.ofMillis(1000);
+
+  private Defaults() {}
+
+  /** Event loops of the instance: one for each core this JVM may use. */
+  public static int eventLoops() {
+    return Runtime.getRuntime().availableProcessors();
+  }
+}

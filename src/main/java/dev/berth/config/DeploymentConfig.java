@@ -1,0 +1,266 @@
+package dev.berth.config;
+
+import dev.berth.api.Deployment;
+import java.time.Duration;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One entry of {@code deployments}: what it overrides of what code says. A null component is unset.
+ * Code's own values have the same shape, so the order of precedence is {@code
+ * file.over(code).resolve(limits)}: file, code, {@link Defaults}.
+ *
+ * @param name of the deployment, unique in its application
+ * @param numReplicas replicas, at least 1
+ * @param maxOngoingRequests requests one replica works on at a time, 1 to 65535
+ * @param maxQueuedRequests requests that may wait, per instance; -1 is no bound of its own
+ * @param backpressure what a refused client is told; overridden as a whole
+ * @param userConfig handed to the handler's reconfigure hook; overridden as a whole
+ * @param gracefulShutdownTimeout how long a stopping replica may finish what it accepted; 0 is not
+ * @param spread where a replica's handlers run
+ * @param queueTimeout how long a request may wait for a slot
+ * @param reservationTtl how long a chosen replica keeps its slot for an undispatched request
+ * @param cancelGrace how long a cancelled handler may take to settle before it is a zombie
+ * @param maxZombieRequests zombies that make a replica unhealthy
+ */
+public record DeploymentConfig(
+    String name,
+    @Nullable Integer numReplicas,
+    @Nullable Integer maxOngoingRequests,
+    @Nullable Integer maxQueuedRequests,
+    @Nullable Backpressure backpressure,
+    @Nullable Map<String, @Nullable Object> userConfig,
+    @Nullable Duration gracefulShutdownTimeout,
+    @Nullable Spread spread,
+    @Nullable Duration queueTimeout,
+    @Nullable Duration reservationTtl,
+    @Nullable Duration cancelGrace,
+    @Nullable Integer maxZombieRequests) {
+
+  static final Key<String> NAME =
+      Key.required(
+          "name", Types.name(), "The deployment of the application this entry is about; unique.");
+  static final Key<Integer> NUM_REPLICAS =
+      Key.override(
+              "num_replicas",
+              Types.integer(1, Integer.MAX_VALUE, "replicas").notYet("auto"),
+              Defaults.NUM_REPLICAS,
+              "Replicas to run.")
+          .orNull();
+  static final Key<Integer> MAX_ONGOING_REQUESTS =
+      Key.override(
+          "max_ongoing_requests",
+          Types.integer(1, Deployment.MAX_ONGOING_REQUESTS_LIMIT, "requests"),
+          Defaults.MAX_ONGOING_REQUESTS,
+          "Requests one replica works on at a time: its slots.");
+  static final Key<Integer> MAX_QUEUED_REQUESTS =
+      Key.override(
+          "max_queued_requests",
+          Types.integerOrNone(1, Integer.MAX_VALUE, "requests"),
+          Defaults.MAX_QUEUED_REQUESTS,
+          "Requests that may wait for a slot, per instance. -1 leaves the bound to"
+              + " berth.limits.max_queued_total. A request that finds a slot never counts.");
+  static final Key<Values> BACKPRESSURE_CONFIG =
+      Key.optional(
+          "backpressure_config",
+          Backpressure.SECTION,
+          "What a client is told when the queue is full. Overridden as a whole.");
+  static final Key<Map<String, @Nullable Object>> USER_CONFIG =
+      Key.optional(
+          "user_config",
+          Types.freeMap(),
+          "Handed to the handler's reconfigure hook. Overridden as a whole.");
+  static final Key<Duration> GRACEFUL_SHUTDOWN_TIMEOUT_S =
+      Key.override(
+          "graceful_shutdown_timeout_s",
+          Types.secondsOrZero(),
+          Defaults.GRACEFUL_SHUTDOWN_TIMEOUT,
+          "How long a stopping replica may take to finish what it accepted.");
+
+  static final Key<Spread> SPREAD =
+      Key.override(
+          "spread",
+          Types.choice(Spread.SINGLE, Spread.EVENT_LOOPS),
+          Defaults.SPREAD,
+          "Where a replica's handlers run: single is one handler object on one event loop,"
+              + " event_loops one on each behind one set of slots, so that a request is served on"
+              + " the loop it came in on.");
+  static final Key<Duration> QUEUE_TIMEOUT_S =
+      Key.override(
+          "queue_timeout_s",
+          Types.seconds(),
+          Defaults.QUEUE_TIMEOUT,
+          "How long a request may wait for a slot.");
+  static final Key<Duration> RESERVATION_TTL_S =
+      Key.override(
+          "reservation_ttl_s",
+          Types.seconds(),
+          Defaults.RESERVATION_TTL,
+          "How long a chosen replica keeps its slot for a request that has not been dispatched."
+              + " At most berth.limits.max_reservation_ttl_s.");
+  static final Key<Duration> CANCEL_GRACE_S =
+      Key.override(
+          "cancel_grace_s",
+          Types.secondsOrZero(),
+          Defaults.CANCEL_GRACE,
+          "How long a cancelled handler may take to settle before it counts as a zombie. It keeps"
+              + " its slot either way.");
+  static final Key<Integer> MAX_ZOMBIE_REQUESTS =
+      Key.override(
+              "max_zombie_requests",
+              Types.integer(1, Deployment.MAX_ONGOING_REQUESTS_LIMIT, "requests"),
+              Defaults.MAX_ONGOING_REQUESTS,
+              "Zombies that make a replica unhealthy. More than max_ongoing_requests means the"
+                  + " same as that.")
+          .fallbackText("max_ongoing_requests");
+
+  static final Section BERTH_SECTION =
+      Section.of(SPREAD, QUEUE_TIMEOUT_S, RESERVATION_TTL_S, CANCEL_GRACE_S, MAX_ZOMBIE_REQUESTS);
+
+  static final Key<Values> BERTH =
+      Key.of("berth", BERTH_SECTION, Values.empty(BERTH_SECTION), "What has no name in Ray Serve.");
+
+  static final Section SECTION =
+      Section.of(
+              NAME,
+              NUM_REPLICAS,
+              MAX_ONGOING_REQUESTS,
+              MAX_QUEUED_REQUESTS,
+              BACKPRESSURE_CONFIG,
+              USER_CONFIG,
+              GRACEFUL_SHUTDOWN_TIMEOUT_S,
+              BERTH)
+          .notYet(
+              "autoscaling_config",
+              "graceful_shutdown_wait_loop_s",
+              "health_check_period_s",
+              "health_check_timeout_s",
+              "ray_actor_options",
+              "placement_group_bundles",
+              "placement_group_strategy",
+              "placement_group_bundle_label_selector",
+              "max_replicas_per_node",
+              "logging_config",
+              "request_router_config",
+              "gang_scheduling_config",
+              "deployment_actors",
+              "rolling_update_percentage",
+              "max_surge_percent");
+
+  /** Checks each value against its key. {@code userConfig} is kept as it is: pass a copy. */
+  public DeploymentConfig {
+    NAME.require(name);
+    NUM_REPLICAS.requireIfSet(numReplicas);
+    MAX_ONGOING_REQUESTS.requireIfSet(maxOngoingRequests);
+    MAX_QUEUED_REQUESTS.requireIfSet(maxQueuedRequests);
+    GRACEFUL_SHUTDOWN_TIMEOUT_S.requireIfSet(gracefulShutdownTimeout);
+    QUEUE_TIMEOUT_S.requireIfSet(queueTimeout);
+    RESERVATION_TTL_S.requireIfSet(reservationTtl);
+    CANCEL_GRACE_S.requireIfSet(cancelGrace);
+    MAX_ZOMBIE_REQUESTS.requireIfSet(maxZombieRequests);
+  }
+
+  /** An entry that overrides nothing. */
+  public static DeploymentConfig of(String name) {
+    return new DeploymentConfig(
+        name, null, null, null, null, null, null, null, null, null, null, null);
+  }
+
+  /** What code says about a deployment, as the lower side of {@link #over}. */
+  public static DeploymentConfig of(Deployment code) {
+    return new DeploymentConfig(
+        code.name(),
+        code.numReplicas(),
+        code.maxOngoingRequests(),
+        null,
+        null,
+        code.userConfig(),
+        null,
+        code.spreadOverLoops() ? Spread.EVENT_LOOPS : Spread.SINGLE,
+        null,
+        null,
+        null,
+        null);
+  }
+
+  static DeploymentConfig from(Values values) {
+    Values backpressure = values.find(BACKPRESSURE_CONFIG);
+    Values berth = values.get(BERTH);
+    return new DeploymentConfig(
+        values.get(NAME),
+        values.find(NUM_REPLICAS),
+        values.find(MAX_ONGOING_REQUESTS),
+        values.find(MAX_QUEUED_REQUESTS),
+        backpressure == null ? null : Backpressure.from(backpressure),
+        values.find(USER_CONFIG),
+        values.find(GRACEFUL_SHUTDOWN_TIMEOUT_S),
+        berth.find(SPREAD),
+        berth.find(QUEUE_TIMEOUT_S),
+        berth.find(RESERVATION_TTL_S),
+        berth.find(CANCEL_GRACE_S),
+        berth.find(MAX_ZOMBIE_REQUESTS));
+  }
+
+  /** What is set here, and {@code lower}'s where nothing is. The name is this one's. */
+  public DeploymentConfig over(DeploymentConfig lower) {
+    return new DeploymentConfig(
+        name,
+        first(numReplicas, lower.numReplicas),
+        first(maxOngoingRequests, lower.maxOngoingRequests),
+        first(maxQueuedRequests, lower.maxQueuedRequests),
+        first(backpressure, lower.backpressure),
+        first(userConfig, lower.userConfig),
+        first(gracefulShutdownTimeout, lower.gracefulShutdownTimeout),
+        first(spread, lower.spread),
+        first(queueTimeout, lower.queueTimeout),
+        first(reservationTtl, lower.reservationTtl),
+        first(cancelGrace, lower.cancelGrace),
+        first(maxZombieRequests, lower.maxZombieRequests));
+  }
+
+  /**
+   * Every value set, {@link Defaults} where nothing is. A default reservation TTL gives way to the
+   * instance's bound; one that was asked for and is above it is refused with an
+   * IllegalArgumentException.
+   */
+  public DeploymentSettings resolve(LimitOptions limits) {
+    Duration longest = limits.maxReservationTtl();
+    if (reservationTtl != null && reservationTtl.compareTo(longest) > 0) {
+      throw new IllegalArgumentException(
+          RESERVATION_TTL_S.name()
+              + ": "
+              + RESERVATION_TTL_S.type().write(reservationTtl)
+              + " (expected: "
+              + reservationTtlBound(longest)
+              + ")");
+    }
+    int slots = orElse(maxOngoingRequests, Defaults.MAX_ONGOING_REQUESTS);
+    Duration defaultTtl = Defaults.RESERVATION_TTL;
+    return new DeploymentSettings(
+        name,
+        orElse(numReplicas, Defaults.NUM_REPLICAS),
+        slots,
+        orElse(maxQueuedRequests, Defaults.MAX_QUEUED_REQUESTS),
+        orElse(backpressure, Backpressure.defaults()),
+        orElse(userConfig, Map.of()),
+        orElse(gracefulShutdownTimeout, Defaults.GRACEFUL_SHUTDOWN_TIMEOUT),
+        orElse(spread, Defaults.SPREAD),
+        orElse(queueTimeout, Defaults.QUEUE_TIMEOUT),
+        orElse(reservationTtl, defaultTtl.compareTo(longest) > 0 ? longest : defaultTtl),
+        orElse(cancelGrace, Defaults.CANCEL_GRACE),
+        Math.min(slots, orElse(maxZombieRequests, slots)));
+  }
+
+  static String reservationTtlBound(Duration longest) {
+    return "at most berth.limits.max_reservation_ttl_s, "
+        + LimitOptions.MAX_RESERVATION_TTL_S.type().write(longest);
+  }
+
+  private static <T> @Nullable T first(@Nullable T upper, @Nullable T lower) {
+    return upper != null ? upper : lower;
+  }
+
+  private static <T> T orElse(@Nullable T value, T fallback) {
+    return value != null ? value : fallback;
+  }
+}

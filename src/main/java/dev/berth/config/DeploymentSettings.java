@@ -1,0 +1,42 @@
+package dev.berth.config;
+
+import java.time.Duration;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What one deployment runs with: every value set and checked. Made by {@link
+ * DeploymentConfig#resolve}.
+ *
+ * @param name of the deployment
+ * @param numReplicas replicas, at least 1
+ * @param maxOngoingRequests requests one replica works on at a time, 1 to 65535
+ * @param maxQueuedRequests requests that may wait, per instance; -1 is no bound of its own
+ * @param backpressure what a refused client is told
+ * @param userConfig handed to the handler's reconfigure hook; empty when there is none
+ * @param gracefulShutdownTimeout how long a stopping replica may finish what it accepted
+ * @param spread where a replica's handlers run
+ * @param queueTimeout how long a request may wait for a slot
+ * @param reservationTtl how long a chosen replica keeps its slot for an undispatched request
+ * @param cancelGrace how long a cancelled handler may take to settle before it is a zombie
+ * @param maxZombieRequests zombies that make a replica unhealthy, 1 to maxOngoingRequests
+ */
+public record DeploymentSettings(
+    String name,
+    int numReplicas,
+    int maxOngoingRequests,
+    int maxQueuedRequests,
+    Backpressure backpressure,
+    Map<String, @Nullable Object> userConfig,
+    Duration gracefulShutdownTimeout,
+    Spread spread,
+    Duration queueTimeout,
+    Duration reservationTtl,
+    Duration cancelGrace,
+    int maxZombieRequests) {
+
+  /** What a deployment runs with when neither file nor code says anything. */
+  public static DeploymentSettings defaults(String name) {
+    return DeploymentConfig.of(name).resolve(LimitOptions.defaults());
+  }
+}

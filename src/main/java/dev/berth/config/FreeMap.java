@@ -1,0 +1,134 @@
+package dev.berth.config;
+
+import java.math.BigInteger;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import org.snakeyaml.engine.v2.nodes.MappingNode;
+import org.snakeyaml.engine.v2.nodes.Node;
+import org.snakeyaml.engine.v2.nodes.NodeTuple;
+import org.snakeyaml.engine.v2.nodes.SequenceNode;
+
+/**
+ * A mapping that belongs to the user. Its values are JSON's: String, Boolean, Integer or Long,
+ * Double, null, List and Map, all unmodifiable and in the order of the file.
+ *
+ * <p>YAML's aliases can make a few lines stand for a huge or endless tree, so depth and number of
+ * values are bounded.
+ */
+final class FreeMap implements Type<Map<String, @Nullable Object>> {
+
+  private static final int DEEPEST = 64; // levels
+  private static final int MOST_VALUES = 100_000;
+
+  @Override
+  public String expected() {
+    return "a mapping";
+  }
+
+  @Override
+  public boolean allows(Map<String, @Nullable Object> value) {
+    return true;
+  }
+
+  @Override
+  public String write(Map<String, @Nullable Object> value) {
+    return value.toString();
+  }
+
+  @Override
+  public @Nullable Map<String, @Nullable Object> read(Node node, Place place) {
+    if (!(node instanceof MappingNode mapping)) {
+      place.problem(node, Scalars.describe(node), expected());
+      return null;
+    }
+    Walk walk = new Walk();
+    Map<String, @Nullable Object> map = walk.map(mapping, place, 1);
+    return walk.failed ? null : map;
+  }
+
+  /** One reading of one tree. It stops at the first problem, which it has then reported. */
+  private static final class Walk {
+    private int values;
+    private boolean failed;
+
+    private @Nullable Object value(Node node, Place place, int depth) {
+      if (failed || Scalars.isNull(node)) {
+        return null;
+      }
+      if (depth > DEEPEST || ++values > MOST_VALUES) {
+        return fail(
+            node,
+            place,
+            depth > DEEPEST ? "nested deeper than that" : "more values than that",
+            "at most " + (depth > DEEPEST ? DEEPEST + " levels" : MOST_VALUES + " values"));
+      }
+      if (node instanceof MappingNode mapping) {
+        return map(mapping, place, depth);
+      }
+      if (node instanceof SequenceNode sequence) {
+        return list(sequence, place, depth);
+      }
+      return scalar(node, place);
+    }
+
+    private Map<String, @Nullable Object> map(MappingNode mapping, Place place, int depth) {
+      Map<String, @Nullable Object> map = new LinkedHashMap<>();
+      for (NodeTuple entry : mapping.getValue()) {
+        Node keyNode = entry.getKeyNode();
+        String name = Scalars.string(keyNode);
+        if (name == null) {
+          fail(keyNode, place, Scalars.describe(keyNode) + " as a key", "a string; quote it");
+          break;
+        }
+        Place below = place.key(Scalars.shorten(name));
+        if (map.containsKey(name)) {
+          fail(keyNode, below, "given twice", "once");
+          break;
+        }
+        map.put(name, value(entry.getValueNode(), below, depth + 1));
+      }
+      return Collections.unmodifiableMap(map);
+    }
+
+    private List<@Nullable Object> list(SequenceNode sequence, Place place, int depth) {
+      List<@Nullable Object> list = new ArrayList<>();
+      for (Node item : sequence.getValue()) {
+        list.add(value(item, place.item(list.size()), depth + 1));
+      }
+      return Collections.unmodifiableList(list);
+    }
+
+    private @Nullable Object scalar(Node node, Place place) {
+      String string = Scalars.string(node);
+      if (string != null) {
+        return string;
+      }
+      Boolean bool = Scalars.bool(node);
+      if (bool != null) {
+        return bool;
+      }
+      BigInteger integer = Scalars.integer(node);
+      if (integer != null && integer.bitLength() < Long.SIZE) {
+        return integer.bitLength() < Integer.SIZE
+            ? (Object) integer.intValue()
+            : (Object) integer.longValue();
+      }
+      Double floating = integer == null ? Scalars.floating(node) : null;
+      return floating != null
+          ? floating
+          : fail(node, place, Scalars.describe(node), "a JSON value; integers of at most 64 bits");
+    }
+
+    private @Nullable Object fail(Node node, Place place, String value, String expected) {
+      if (!failed) {
+        failed = true;
+        place.problem(node, value, expected);
+      }
+      return null;
+    }
+  }
+}

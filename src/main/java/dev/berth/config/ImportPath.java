@@ -1,0 +1,40 @@
+package dev.berth.config;
+
+import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * {@code import_path}: the static method that builds an application.
+ *
+ * @param className binary name, as in {@code com.acme.Shop} or {@code com.acme.Shop$Inner}
+ * @param method {@code build} when the path names only the class
+ */
+public record ImportPath(String className, String method) {
+
+  static final String EXPECTED =
+      "a Java builder method, as in com.acme.Shop:build, or com.acme.Shop for its method "
+          + Defaults.BUILDER_METHOD;
+
+  /** Null when {@code text} is no import path. */
+  static @Nullable ImportPath parse(String text) {
+    int colon = text.indexOf(':');
+    String className = colon < 0 ? text : text.substring(0, colon);
+    String method = colon < 0 ? Defaults.BUILDER_METHOD : text.substring(colon + 1);
+    boolean valid =
+        Arrays.stream(className.split("\\.", -1)).allMatch(ImportPath::isIdentifier)
+            && isIdentifier(method);
+    return valid ? new ImportPath(className, method) : null;
+  }
+
+  private static boolean isIdentifier(String text) {
+    return !text.isEmpty()
+        && Character.isJavaIdentifierStart(text.codePointAt(0))
+        && text.codePoints().allMatch(Character::isJavaIdentifierPart);
+  }
+
+  /** As the file may write it. */
+  @Override
+  public String toString() {
+    return className + ":" + method;
+  }
+}

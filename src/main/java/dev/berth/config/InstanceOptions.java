@@ -1,0 +1,77 @@
+package dev.berth.config;
+
+import java.time.Duration;
+
+/**
+ * {@code berth}: what holds for the whole instance and has no name in Ray Serve.
+ *
+ * @param admin where the admin server listens
+ * @param eventLoops event loops that serve requests; the control event loop is one more
+ * @param limits bounds of the instance
+ * @param metrics rhythm of the metrics path
+ * @param shutdownTimeout how long the instance may take to drain when it is told to stop
+ */
+public record InstanceOptions(
+    AdminOptions admin,
+    int eventLoops,
+    LimitOptions limits,
+    MetricsOptions metrics,
+    Duration shutdownTimeout) {
+
+  static final Key<Values> ADMIN =
+      Key.of(
+          "admin", AdminOptions.SECTION, Values.empty(AdminOptions.SECTION), "The admin server.");
+  static final Key<Integer> EVENT_LOOPS =
+      Key.of(
+              "event_loops",
+              Types.integer(1, 1024, "event loops"),
+              Defaults.eventLoops(),
+              "Event loops that serve requests. The control event loop is one more.")
+          .fallbackText("one per core");
+  static final Key<Values> LIMITS =
+      Key.of(
+          "limits",
+          LimitOptions.SECTION,
+          Values.empty(LimitOptions.SECTION),
+          "Bounds that keep the instance's memory finite, whatever clients do.");
+  static final Key<Values> METRICS =
+      Key.of(
+          "metrics",
+          MetricsOptions.SECTION,
+          Values.empty(MetricsOptions.SECTION),
+          "Rhythm of the metrics path.");
+  static final Key<Duration> SHUTDOWN_TIMEOUT_S =
+      Key.of(
+          "shutdown_timeout_s",
+          Types.seconds(),
+          Defaults.SHUTDOWN_TIMEOUT,
+          "How long the instance may take to drain on SIGTERM or SIGINT before it stops anyway.");
+
+  static final Section SECTION =
+      Section.of(ADMIN, EVENT_LOOPS, LIMITS, METRICS, SHUTDOWN_TIMEOUT_S);
+
+  /** Checks each value against its key. */
+  public InstanceOptions {
+    EVENT_LOOPS.require(eventLoops);
+    SHUTDOWN_TIMEOUT_S.require(shutdownTimeout);
+  }
+
+  /** What a file that says nothing gives. */
+  public static InstanceOptions defaults() {
+    return from(Values.empty(SECTION));
+  }
+
+  static InstanceOptions from(Values values) {
+    return new InstanceOptions(
+        AdminOptions.from(values.get(ADMIN)),
+        values.get(EVENT_LOOPS),
+        LimitOptions.from(values.get(LIMITS)),
+        MetricsOptions.from(values.get(METRICS)),
+        values.get(SHUTDOWN_TIMEOUT_S));
+  }
+
+  /** These options with another admin server address. */
+  public InstanceOptions withAdmin(AdminOptions admin) {
+    return new InstanceOptions(admin, eventLoops, limits, metrics, shutdownTimeout);
+  }
+}

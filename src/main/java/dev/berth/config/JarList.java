@@ -1,0 +1,82 @@
+package dev.berth.config;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.snakeyaml.engine.v2.nodes.Node;
+import org.snakeyaml.engine.v2.nodes.SequenceNode;
+
+/** {@code jars}: paths from the file's folder to jars, or to directories of jars, that exist. */
+final class JarList implements Type<List<Path>> {
+
+  private static final String EXPECTED_ITEM = "an existing .jar file, or a directory of them";
+
+  @Override
+  public String expected() {
+    return "a list of paths of existing .jar files, or of directories of them";
+  }
+
+  @Override
+  public boolean allows(List<Path> value) {
+    return true;
+  }
+
+  @Override
+  public @Nullable List<Path> read(Node node, Place place) {
+    if (!(node instanceof SequenceNode sequence)) {
+      place.problem(node, Scalars.describe(node), expected());
+      return null;
+    }
+    List<Path> jars = new ArrayList<>();
+    int index = 0;
+    for (Node item : sequence.getValue()) {
+      jars.addAll(readItem(item, place.item(index++)));
+    }
+    return List.copyOf(jars);
+  }
+
+  /** The jars of one item; none after the problem with it is reported. */
+  private static List<Path> readItem(Node node, Place place) {
+    String text = Scalars.string(node);
+    if (text == null || text.isBlank()) {
+      place.problem(node, Scalars.describe(node), EXPECTED_ITEM);
+      return List.of();
+    }
+    Path path;
+    try {
+      path = place.resolve(text);
+    } catch (InvalidPathException notAPath) {
+      place.problem(node, Scalars.show(node), EXPECTED_ITEM);
+      return List.of();
+    }
+    List<Path> jars = jarsAt(path);
+    if (jars.isEmpty()) {
+      String what =
+          Files.isDirectory(path)
+              ? ", a directory without readable jars"
+              : Files.exists(path) ? ", not a readable .jar file" : ", which does not exist";
+      place.problem(node, Scalars.show(node) + what, EXPECTED_ITEM);
+    }
+    return jars;
+  }
+
+  private static List<Path> jarsAt(Path path) {
+    if (!Files.isDirectory(path)) {
+      return isJar(path) ? List.of(path) : List.of();
+    }
+    try (Stream<Path> files = Files.list(path)) {
+      return files.filter(JarList::isJar).sorted().toList();
+    } catch (IOException unreadable) {
+      return List.of();
+    }
+  }
+
+  private static boolean isJar(Path path) {
+    return path.toString().endsWith(".jar") && Files.isRegularFile(path) && Files.isReadable(path);
+  }
+}

@@ -1,0 +1,196 @@
+package dev.berth.config;
+
+import java.time.Duration;
+
+/**
+ * {@code berth.limits}: the bounds that keep an instance's memory finite, whatever clients do.
+ *
+ * @param maxQueuedTotal requests waiting for a slot, over all deployments; then 503
+ * @param maxQueuedBytes bytes of the waiting requests' bodies; then 503
+ * @param maxBodyBytes largest request body; then 413
+ * @param maxHeaderBytes sum of a request's header names and values; then 431
+ * @param maxUriBytes longest request line; then 414
+ * @param idleTimeout how long a request body may stand still; then 408
+ * @param headerReadTimeout how long a client may take to send a request's head; then 408
+ * @param maxConnections open HTTP connections of the instance; a further one is closed
+ * @param pendingRequestsPerLoop requests sent and not yet answered, per event loop; then 503
+ * @param maxReservationTtl bound of every deployment's reservation_ttl_s and of every renewal
+ * @param streamWindowBytes bytes one stream may have under way before its writer waits
+ * @param streamBytesTotal bytes all streams of the instance may have under way
+ * @param streamIdleTimeout how long a stream may stand still before it is ended
+ */
+public record LimitOptions(
+    int maxQueuedTotal,
+    long maxQueuedBytes,
+    long maxBodyBytes,
+    int maxHeaderBytes,
+    int maxUriBytes,
+    Duration idleTimeout,
+    Duration headerReadTimeout,
+    int maxConnections,
+    int pendingRequestsPerLoop,
+    Duration maxReservationTtl,
+    int streamWindowBytes,
+    long streamBytesTotal,
+    Duration streamIdleTimeout) {
+
+  static final Key<Integer> MAX_QUEUED_TOTAL =
+      Key.of(
+          "max_queued_total",
+          Types.integer(1, 10_000_000, "requests"),
+          Defaults.MAX_QUEUED_TOTAL,
+          "Requests waiting for a slot, over all deployments of the instance. The next one gets"
+              + " 503. It bounds the deployments whose max_queued_requests is -1.");
+  static final Key<Long> MAX_QUEUED_BYTES =
+      Key.of(
+          "max_queued_bytes",
+          Types.bytes(0, Long.MAX_VALUE),
+          Defaults.MAX_QUEUED_BYTES,
+          "Bytes of the bodies of the waiting requests, over all deployments of the instance. A"
+              + " request that would go past it gets 503.");
+  static final Key<Long> MAX_BODY_BYTES =
+      Key.of(
+          "max_body_bytes",
+          Types.bytes(0, Defaults.MAX_BODY_BYTES),
+          Defaults.MAX_BODY_BYTES,
+          "Largest request body; a larger one gets 413. Bodies travel inside one message in this"
+              + " version, so the default is also the most.");
+  static final Key<Integer> MAX_HEADER_BYTES =
+      Key.of(
+          "max_header_bytes",
+          Types.integer(256, 1 << 20, "bytes"),
+          Defaults.MAX_HEADER_BYTES,
+          "Sum of a request's header names and values; more gets 431.");
+  static final Key<Integer> MAX_URI_BYTES =
+      Key.of(
+          "max_uri_bytes",
+          Types.integer(64, 1 << 20, "bytes"),
+          Defaults.MAX_URI_BYTES,
+          "Longest request line; a longer one gets 414.");
+  static final Key<Duration> IDLE_TIMEOUT_S =
+      Key.of(
+          "idle_timeout_s",
+          Types.seconds(),
+          Defaults.IDLE_TIMEOUT,
+          "How long a request body may stand still; then 408.");
+  static final Key<Duration> HEADER_READ_TIMEOUT_S =
+      Key.of(
+          "header_read_timeout_s",
+          Types.seconds(),
+          Defaults.HEADER_READ_TIMEOUT,
+          "How long a client may take to send the whole head of a request; then 408.");
+  static final Key<Integer> MAX_CONNECTIONS =
+      Key.of(
+          "max_connections",
+          Types.integer(1, 10_000_000, "connections"),
+          Defaults.MAX_CONNECTIONS,
+          "Open HTTP connections of the instance; a further one is closed at once.");
+  static final Key<Integer> PENDING_REQUESTS_PER_LOOP =
+      Key.of(
+          "pending_requests_per_loop",
+          Types.integer(1, 1 << 20, "requests"),
+          Defaults.PENDING_REQUESTS_PER_LOOP,
+          "Requests sent to replicas and not yet answered, per event loop. The next one gets 503.");
+  static final Key<Duration> MAX_RESERVATION_TTL_S =
+      Key.of(
+          "max_reservation_ttl_s",
+          Types.seconds(),
+          Defaults.MAX_RESERVATION_TTL,
+          "Bound of every deployment's reservation_ttl_s and of every renewal.");
+  static final Key<Integer> STREAM_WINDOW_BYTES =
+      Key.of(
+          "stream_window_bytes",
+          Types.integer(64 << 10, 1 << 30, "bytes"),
+          Defaults.STREAM_WINDOW_BYTES,
+          "Bytes one stream may have under way before its writer must wait. Not above"
+              + " stream_bytes_total.");
+  static final Key<Long> STREAM_BYTES_TOTAL =
+      Key.of(
+          "stream_bytes_total",
+          Types.bytes(64 << 10, Long.MAX_VALUE),
+          Defaults.STREAM_BYTES_TOTAL,
+          "Bytes all streams of the instance may have under way.");
+  static final Key<Duration> STREAM_IDLE_TIMEOUT_S =
+      Key.of(
+          "stream_idle_timeout_s",
+          Types.seconds(),
+          Defaults.STREAM_IDLE_TIMEOUT,
+          "How long a stream may stand still, whichever side is slow; then it is ended.");
+
+  static final Section SECTION =
+      Section.of(
+              MAX_QUEUED_TOTAL,
+              MAX_QUEUED_BYTES,
+              MAX_BODY_BYTES,
+              MAX_HEADER_BYTES,
+              MAX_URI_BYTES,
+              IDLE_TIMEOUT_S,
+              HEADER_READ_TIMEOUT_S,
+              MAX_CONNECTIONS,
+              PENDING_REQUESTS_PER_LOOP,
+              MAX_RESERVATION_TTL_S,
+              STREAM_WINDOW_BYTES,
+              STREAM_BYTES_TOTAL,
+              STREAM_IDLE_TIMEOUT_S)
+          .check(LimitOptions::check);
+
+  /** Checks each value against its key. */
+  public LimitOptions {
+    MAX_QUEUED_TOTAL.require(maxQueuedTotal);
+    MAX_QUEUED_BYTES.require(maxQueuedBytes);
+    MAX_BODY_BYTES.require(maxBodyBytes);
+    MAX_HEADER_BYTES.require(maxHeaderBytes);
+    MAX_URI_BYTES.require(maxUriBytes);
+    IDLE_TIMEOUT_S.require(idleTimeout);
+    HEADER_READ_TIMEOUT_S.require(headerReadTimeout);
+    MAX_CONNECTIONS.require(maxConnections);
+    PENDING_REQUESTS_PER_LOOP.require(pendingRequestsPerLoop);
+    MAX_RESERVATION_TTL_S.require(maxReservationTtl);
+    STREAM_WINDOW_BYTES.require(streamWindowBytes);
+    STREAM_BYTES_TOTAL.require(streamBytesTotal);
+    STREAM_IDLE_TIMEOUT_S.require(streamIdleTimeout);
+    if (streamWindowBytes > streamBytesTotal) {
+      throw new IllegalArgumentException(
+          STREAM_WINDOW_BYTES.name()
+              + ": "
+              + streamWindowBytes
+              + " (expected: "
+              + windowBound(streamBytesTotal)
+              + ")");
+    }
+  }
+
+  private static void check(Values values) {
+    Integer window = values.find(STREAM_WINDOW_BYTES);
+    Long total = values.find(STREAM_BYTES_TOTAL);
+    if (window != null && total != null && window > total) {
+      values.problem(STREAM_WINDOW_BYTES, window.toString(), windowBound(total));
+    }
+  }
+
+  private static String windowBound(long streamBytesTotal) {
+    return "at most stream_bytes_total, " + streamBytesTotal;
+  }
+
+  /** What a file that says nothing gives. */
+  public static LimitOptions defaults() {
+    return from(Values.empty(SECTION));
+  }
+
+  static LimitOptions from(Values values) {
+    return new LimitOptions(
+        values.get(MAX_QUEUED_TOTAL),
+        values.get(MAX_QUEUED_BYTES),
+        values.get(MAX_BODY_BYTES),
+        values.get(MAX_HEADER_BYTES),
+        values.get(MAX_URI_BYTES),
+        values.get(IDLE_TIMEOUT_S),
+        values.get(HEADER_READ_TIMEOUT_S),
+        values.get(MAX_CONNECTIONS),
+        values.get(PENDING_REQUESTS_PER_LOOP),
+        values.get(MAX_RESERVATION_TTL_S),
+        values.get(STREAM_WINDOW_BYTES),
+        values.get(STREAM_BYTES_TOTAL),
+        values.get(STREAM_IDLE_TIMEOUT_S));
+  }
+}

@@ -1,0 +1,138 @@
+package dev.berth.config;
+
+import java.math.BigDecimal;
+import java.math.BigInteger;
+import java.util.Locale;
+import org.jspecify.annotations.Nullable;
+import org.snakeyaml.engine.v2.nodes.MappingNode;
+import org.snakeyaml.engine.v2.nodes.Node;
+import org.snakeyaml.engine.v2.nodes.ScalarNode;
+import org.snakeyaml.engine.v2.nodes.SequenceNode;
+import org.snakeyaml.engine.v2.nodes.Tag;
+
+/** The single values of YAML's core schema: which kind one is, and what it says. */
+final class Scalars {
+
+  private static final int MOST_DIGITS = 400; // more than any double has before its point
+
+  private static final int MOST_SHOWN = 60;
+
+  private Scalars() {}
+
+  static boolean isNull(Node node) {
+    return node.getTag().equals(Tag.NULL);
+  }
+
+  /** The string at {@code node}, or null when something else is there. */
+  static @Nullable String string(Node node) {
+    return node instanceof ScalarNode scalar && node.getTag().equals(Tag.STR)
+        ? scalar.getValue()
+        : null;
+  }
+
+  /** The boolean at {@code node}, or null when something else is there. */
+  static @Nullable Boolean bool(Node node) {
+    return node instanceof ScalarNode scalar && node.getTag().equals(Tag.BOOL)
+        ? Boolean.valueOf(scalar.getValue())
+        : null;
+  }
+
+  /** The integer at {@code node}, of any size, or null when something else is there. */
+  static @Nullable BigInteger integer(Node node) {
+    if (!(node instanceof ScalarNode scalar) || !node.getTag().equals(Tag.INT)) {
+      return null;
+    }
+    String text = scalar.getValue();
+    if (text.length() > MOST_DIGITS) {
+      return null;
+    }
+    try {
+      if (text.startsWith("0x")) {
+        return new BigInteger(text.substring(2), 16);
+      }
+      if (text.startsWith("0o")) {
+        return new BigInteger(text.substring(2), 8);
+      }
+      return new BigInteger(text);
+    } catch (NumberFormatException notOne) {
+      return null; // an explicit tag, as in !!int x
+    }
+  }
+
+  /** The number at {@code node}; null when something else is there, or no finite number. */
+  static @Nullable BigDecimal number(Node node) {
+    BigInteger integer = integer(node);
+    if (integer != null) {
+      return new BigDecimal(integer);
+    }
+    if (!(node instanceof ScalarNode scalar)
+        || !node.getTag().equals(Tag.FLOAT)
+        || scalar.getValue().length() > MOST_DIGITS) {
+      return null;
+    }
+    try {
+      return new BigDecimal(scalar.getValue());
+    } catch (NumberFormatException notFinite) {
+      return null; // .inf, .nan
+    }
+  }
+
+  /** The floating-point number at {@code node}, .inf and .nan among them, or null. */
+  static @Nullable Double floating(Node node) {
+    if (!(node instanceof ScalarNode scalar) || !node.getTag().equals(Tag.FLOAT)) {
+      return null;
+    }
+    String text = scalar.getValue().toLowerCase(Locale.ROOT);
+    if (text.equals(".nan")) {
+      return Double.NaN;
+    }
+    if (text.endsWith(".inf")) {
+      return text.startsWith("-") ? Double.NEGATIVE_INFINITY : Double.POSITIVE_INFINITY;
+    }
+    try {
+      return Double.valueOf(text);
+    } catch (NumberFormatException notOne) {
+      return null;
+    }
+  }
+
+  /** What stands at {@code node}, with its kind: {@code "8000", a string}. */
+  static String describe(Node node) {
+    if (node instanceof MappingNode) {
+      return "a mapping";
+    }
+    if (node instanceof SequenceNode) {
+      return "a list";
+    }
+    String text = show(node);
+    Tag tag = node.getTag();
+    if (tag.equals(Tag.STR)) {
+      return text + ", a string";
+    }
+    if (tag.equals(Tag.INT)) {
+      return text + ", an integer";
+    }
+    if (tag.equals(Tag.FLOAT)) {
+      return text + ", a number with a fraction";
+    }
+    if (tag.equals(Tag.BOOL)) {
+      return text + ", a boolean";
+    }
+    return tag.equals(Tag.NULL) ? "null" : text + ", tagged " + shorten(tag.getValue());
+  }
+
+  /** What stands at {@code node}, a string in quotes; of bounded length. */
+  static String show(Node node) {
+    if (!(node instanceof ScalarNode scalar)) {
+      return describe(node);
+    }
+    String text = shorten(scalar.getValue());
+    return node.getTag().equals(Tag.STR) ? '"' + text + '"' : text;
+  }
+
+  /** {@code text} on one line, of bounded length. */
+  static String shorten(String text) {
+    String shown = text.length() <= MOST_SHOWN ? text : text.substring(0, MOST_SHOWN) + "...";
+    return shown.replaceAll("\\p{Cntrl}", "?");
+  }
+}

@@ -1,0 +1,94 @@
+package dev.berth.config;
+
+import java.time.Duration;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A whole configuration, checked.
+ *
+ * @param httpOptions where requests come in
+ * @param applications what is served, in the order of the file
+ * @param berth what holds for the instance and has no name in Ray Serve
+ */
+public record ServeConfig(
+    HttpOptions httpOptions, List<ApplicationConfig> applications, InstanceOptions berth) {
+
+  static final Key<Values> HTTP_OPTIONS =
+      Key.of(
+          "http_options",
+          HttpOptions.SECTION,
+          Values.empty(HttpOptions.SECTION),
+          "Where requests come in.");
+  static final Key<List<Values>> APPLICATIONS =
+      Key.required(
+          "applications",
+          Types.list(ApplicationConfig.SECTION),
+          "What is served. Names and route prefixes are unique.");
+  static final Key<Values> BERTH =
+      Key.of(
+          "berth",
+          InstanceOptions.SECTION,
+          Values.empty(InstanceOptions.SECTION),
+          "What holds for the instance and has no name in Ray Serve.");
+
+  static final Section SECTION =
+      Section.of(HTTP_OPTIONS, APPLICATIONS, BERTH)
+          .notYet(
+              "proxy_location",
+              "grpc_options",
+              "controller_options",
+              "logging_config",
+              "tracing_config",
+              "target_capacity")
+          .check(ServeConfig::check);
+
+  /** The list is copied. */
+  public ServeConfig {
+    applications = List.copyOf(applications);
+  }
+
+  private static void check(Values values) {
+    List<Values> applications = values.find(APPLICATIONS);
+    Values.requireUnique(applications, ApplicationConfig.NAME);
+    Values.requireUnique(applications, ApplicationConfig.ROUTE_PREFIX);
+    Values berth = values.find(BERTH);
+    Values limits = berth == null ? null : berth.find(InstanceOptions.LIMITS);
+    Duration longest = limits == null ? null : limits.find(LimitOptions.MAX_RESERVATION_TTL_S);
+    if (applications != null && longest != null) {
+      applications.forEach(
+          application ->
+              checkReservations(application.find(ApplicationConfig.DEPLOYMENTS), longest));
+    }
+  }
+
+  private static void checkReservations(@Nullable List<Values> deployments, Duration longest) {
+    for (Values deployment : deployments == null ? List.<Values>of() : deployments) {
+      Values berth = deployment.find(DeploymentConfig.BERTH);
+      Duration asked = berth == null ? null : berth.find(DeploymentConfig.RESERVATION_TTL_S);
+      if (berth != null && asked != null && asked.compareTo(longest) > 0) {
+        berth.problem(
+            DeploymentConfig.RESERVATION_TTL_S,
+            DeploymentConfig.RESERVATION_TTL_S.type().write(asked),
+            DeploymentConfig.reservationTtlBound(longest));
+      }
+    }
+  }
+
+  static ServeConfig from(Values values) {
+    return new ServeConfig(
+        HttpOptions.from(values.get(HTTP_OPTIONS)),
+        values.get(APPLICATIONS).stream().map(ApplicationConfig::from).toList(),
+        InstanceOptions.from(values.get(BERTH)));
+  }
+
+  /** This configuration with other HTTP options. */
+  public ServeConfig withHttpOptions(HttpOptions httpOptions) {
+    return new ServeConfig(httpOptions, applications, berth);
+  }
+
+  /** This configuration with other instance options. */
+  public ServeConfig withBerth(InstanceOptions berth) {
+    return new ServeConfig(httpOptions, applications, berth);
+  }
+}

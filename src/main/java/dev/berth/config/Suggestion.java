@@ -1,0 +1,81 @@
+package dev.berth.config;
+
+import java.util.List;
+import java.util.Locale;
+import org.jspecify.annotations.Nullable;
+
+/** What somebody who wrote an unknown key probably meant. */
+final class Suggestion {
+
+  private Suggestion() {}
+
+  /**
+   * The nearest of {@code names}, or else the path of the key of that name in another mapping of
+   * the file; null when nothing is near.
+   */
+  static @Nullable String forName(String name, List<String> names) {
+    String bare = bare(name);
+    String nearest = null;
+    int best = 1 + Math.max(1, bare.length() / 4); // a quarter of the letters may be wrong
+    for (String candidate : names) {
+      int distance = distance(bare, bare(candidate));
+      if (distance < best) {
+        best = distance;
+        nearest = candidate;
+      }
+    }
+    return nearest != null ? nearest : elsewhere(name, ServeConfig.SECTION, "");
+  }
+
+  /** Path of the first key called {@code name} in {@code section} or below. */
+  private static @Nullable String elsewhere(String name, Section section, String prefix) {
+    for (Key<?> key : section.keys()) {
+      if (key.name().equals(name)) {
+        return prefix + name;
+      }
+    }
+    for (Key<?> key : section.keys()) {
+      String below = null;
+      if (key.type() instanceof Section inner) {
+        below = elsewhere(name, inner, prefix + key.name() + ".");
+      } else if (key.type() instanceof Types.ListOf<?> list
+          && list.item() instanceof Section item) {
+        below = elsewhere(name, item, prefix + key.name() + "[].");
+      }
+      if (below != null) {
+        return below;
+      }
+    }
+    return null;
+  }
+
+  /** Letters and digits only, so that numReplicas and num-replicas are num_replicas. */
+  private static String bare(String name) {
+    return name.toLowerCase(Locale.ROOT).replaceAll("[^a-z0-9]", "");
+  }
+
+  /** Letters to insert, drop, change or swap with their neighbour (optimal string alignment). */
+  private static int distance(String left, String right) {
+    int[][] cost = new int[left.length() + 1][right.length() + 1];
+    for (int i = 0; i <= left.length(); i++) {
+      for (int j = 0; j <= right.length(); j++) {
+        if (i == 0 || j == 0) {
+          cost[i][j] = i + j;
+          continue;
+        }
+        int change = left.charAt(i - 1) == right.charAt(j - 1) ? 0 : 1;
+        cost[i][j] =
+            Math.min(cost[i - 1][j - 1] + change, 1 + Math.min(cost[i - 1][j], cost[i][j - 1]));
+        boolean swapped =
+            i > 1
+                && j > 1
+                && left.charAt(i - 1) == right.charAt(j - 2)
+                && left.charAt(i - 2) == right.charAt(j - 1);
+        if (swapped) {
+          cost[i][j] = Math.min(cost[i][j], cost[i - 2][j - 2] + 1);
+        }
+      }
+    }
+    return cost[left.length()][right.length()];
+  }
+}

@@ -1,0 +1,72 @@
+package dev.berth.config;
+
+import org.jspecify.annotations.Nullable;
+import org.snakeyaml.engine.v2.nodes.Node;
+
+/**
+ * What may stand behind a key: how it reads, which values it allows, and how to say so.
+ *
+ * @param <T> the Java type of the value; {@link java.time.Duration} for times, {@link Long} for
+ *     bytes
+ */
+interface Type<T> {
+
+  /** The allowed values in words, as in {@code an integer from 0 to 65535}. */
+  String expected();
+
+  /** The unit of the value as the file writes it, as in {@code s}; empty when it has none. */
+  default String unit() {
+    return "";
+  }
+
+  /** The value of {@code node}, or null after its problems are reported at {@code place}. */
+  @Nullable T read(Node node, Place place);
+
+  /** Whether a value that comes from code is one the file could have given. */
+  boolean allows(T value);
+
+  /** This type; one word Ray Serve allows too is refused as not supported yet. */
+  default Type<T> notYet(String word) {
+    return new NotYet<>(this, word);
+  }
+
+  /** A default as the file would write it. */
+  default String write(T value) {
+    return String.valueOf(value);
+  }
+
+  /** See {@link #notYet}. */
+  record NotYet<T>(Type<T> inner, String word) implements Type<T> {
+
+    static final String TEXT = "known to Ray Serve, not supported by this version of Berth";
+
+    @Override
+    public String expected() {
+      return inner.expected();
+    }
+
+    @Override
+    public String unit() {
+      return inner.unit();
+    }
+
+    @Override
+    public @Nullable T read(Node node, Place place) {
+      if (word.equals(Scalars.string(node))) {
+        place.problem(node, Scalars.show(node) + ", " + TEXT, expected());
+        return null;
+      }
+      return inner.read(node, place);
+    }
+
+    @Override
+    public boolean allows(T value) {
+      return inner.allows(value);
+    }
+
+    @Override
+    public String write(T value) {
+      return inner.write(value);
+    }
+  }
+}

@@ -1,0 +1,253 @@
+package dev.berth.config;
+
+import java.math.BigDecimal;
+import java.math.BigInteger;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Function;
+import java.util.function.Predicate;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import org.snakeyaml.engine.v2.nodes.Node;
+import org.snakeyaml.engine.v2.nodes.SequenceNode;
+
+/** The kinds of values a key may have. */
+final class Types {
+
+  private static final BigDecimal NANOS_PER_SECOND = BigDecimal.valueOf(1_000_000_000);
+
+  /** Longest time the file may give: a year. Longer is a slip of the pen, and would overflow. */
+  private static final Duration LONGEST = Duration.ofDays(365);
+
+  private Types() {}
+
+  /** TCP port; 0 takes any free one. */
+  static Type<Integer> port() {
+    return integer(0, 65_535, "");
+  }
+
+  /** A count from {@code least} to {@code most}, both included. */
+  static Type<Integer> integer(int least, int most, String unit) {
+    return ranged(least, most, unit, BigInteger::intValue, Integer::longValue);
+  }
+
+  /** As {@link #integer}, or -1 for none. */
+  static Type<Integer> integerOrNone(int least, int most, String unit) {
+    Type<Integer> counts = integer(least, most, unit);
+    return new Scalar<>(
+        "-1 or " + counts.expected(),
+        unit,
+        node -> wholeNumber(node, BigInteger::intValue),
+        value -> value == -1 || counts.allows(value),
+        Object::toString);
+  }
+
+  /** Bytes, as a plain integer. */
+  static Type<Long> bytes(long least, long most) {
+    return ranged(least, most, "bytes", BigInteger::longValue, Long::longValue);
+  }
+
+  /** A time above 0, in seconds, fractions allowed. */
+  static Type<Duration> seconds() {
+    return seconds("a number of seconds above 0, at most ", time -> !time.isZero());
+  }
+
+  /** A time in seconds, fractions and 0 allowed. */
+  static Type<Duration> secondsOrZero() {
+    return seconds("a number of seconds from 0 to ", time -> true);
+  }
+
+  /** A time in whole seconds, as HTTP's Retry-After wants it. */
+  static Type<Duration> wholeSeconds(int least, int most) {
+    return ranged(
+        least, most, "s", number -> Duration.ofSeconds(number.longValue()), Duration::toSeconds);
+  }
+
+  /** A time in whole milliseconds. */
+  static Type<Duration> millis(int least, int most) {
+    return ranged(
+        least, most, "ms", number -> Duration.ofMillis(number.longValue()), Duration::toMillis);
+  }
+
+  /** One of two words or numbers, told apart by their text. */
+  static <T> Type<T> choice(T one, T other) {
+    List<T> all = List.of(one, other);
+    boolean numbers = one instanceof Number;
+    Function<Node, @Nullable T> read =
+        node -> {
+          Object text = numbers ? Scalars.integer(node) : Scalars.string(node);
+          return all.stream()
+              .filter(choice -> text != null && choice.toString().equals(text.toString()))
+              .findFirst()
+              .orElse(null);
+        };
+    String words = all.stream().map(Object::toString).collect(Collectors.joining(" or "));
+    return new Scalar<>(words, "", read, all::contains, Object::toString);
+  }
+
+  /** A string that says something, on one line. */
+  static Type<String> text() {
+    return string("a non-empty string on one line", Types::isText);
+  }
+
+  /** Name of an application or a deployment. Ids join the two with {@code #}. */
+  static Type<String> name() {
+    return string(
+        "a non-empty string on one line, without #", text -> isText(text) && text.indexOf('#') < 0);
+  }
+
+  /** As Ray Serve's rules. */
+  static Type<String> routePrefix() {
+    return string(
+        "a path that starts with /, does not end with / unless it is / itself, and has no { or }",
+        text ->
+            isText(text)
+                && text.startsWith("/")
+                && (text.length() == 1 || !text.endsWith("/"))
+                && text.indexOf('{') < 0
+                && text.indexOf('}') < 0);
+  }
+
+  /** A Java class and its builder method. */
+  static Type<ImportPath> importPath() {
+    Function<Node, @Nullable ImportPath> read =
+        node -> {
+          String text = Scalars.string(node);
+          return text == null ? null : ImportPath.parse(text);
+        };
+    return new Scalar<>(ImportPath.EXPECTED, "", read, path -> true, Object::toString);
+  }
+
+  /** Existing jars and directories of jars; the value is the jars. */
+  static Type<List<Path>> jars() {
+    return new JarList();
+  }
+
+  /** Any mapping of JSON values. */
+  static Type<Map<String, @Nullable Object>> freeMap() {
+    return new FreeMap();
+  }
+
+  /** A list whose items all have one type. */
+  static <T> Type<List<T>> list(Type<T> item) {
+    return new ListOf<>(item);
+  }
+
+  private static <T> Type<T> ranged(
+      long least, long most, String unit, Function<BigInteger, T> make, Function<T, Long> size) {
+    boolean open = most == Integer.MAX_VALUE || most == Long.MAX_VALUE;
+    String what = unit.equals("s") ? "a whole number of seconds" : "an integer";
+    String expected = open ? what + " >= " + least : what + " from " + least + " to " + most;
+    return new Scalar<>(
+        expected,
+        unit,
+        node -> wholeNumber(node, make),
+        value -> size.apply(value) >= least && size.apply(value) <= most,
+        value -> size.apply(value).toString());
+  }
+
+  private static <T> @Nullable T wholeNumber(Node node, Function<BigInteger, T> make) {
+    BigInteger number = Scalars.integer(node);
+    return number == null || number.bitLength() > 62 ? null : make.apply(number);
+  }
+
+  private static Type<Duration> seconds(String expected, Predicate<Duration> allowed) {
+    Predicate<Duration> inRange =
+        time -> !time.isNegative() && time.compareTo(LONGEST) <= 0 && allowed.test(time);
+    return new Scalar<>(
+        expected + LONGEST.toSeconds(), "s", Types::time, inRange, Types::writeSeconds);
+  }
+
+  private static @Nullable Duration time(Node node) {
+    BigDecimal seconds = Scalars.number(node);
+    if (seconds == null || seconds.abs().compareTo(BigDecimal.valueOf(Integer.MAX_VALUE)) > 0) {
+      return null;
+    }
+    return Duration.ofNanos(seconds.multiply(NANOS_PER_SECOND).longValue());
+  }
+
+  private static String writeSeconds(Duration time) {
+    return BigDecimal.valueOf(time.toNanos())
+        .divide(NANOS_PER_SECOND)
+        .stripTrailingZeros()
+        .toPlainString();
+  }
+
+  private static Type<String> string(String expected, Predicate<String> allowed) {
+    return new Scalar<>(expected, "", Scalars::string, allowed, Function.identity());
+  }
+
+  private static boolean isText(String text) {
+    return !text.isBlank() && text.chars().noneMatch(Character::isISOControl);
+  }
+
+  /** A single value: {@code read} gives null when the node is of another kind. */
+  private record Scalar<T>(
+      String expected,
+      String unit,
+      Function<Node, @Nullable T> reader,
+      Predicate<T> allowed,
+      Function<T, String> writer)
+      implements Type<T> {
+
+    @Override
+    public @Nullable T read(Node node, Place place) {
+      T value = reader.apply(node);
+      if (value != null && allowed.test(value)) {
+        return value;
+      }
+      place.problem(node, value == null ? Scalars.describe(node) : Scalars.show(node), expected);
+      return null;
+    }
+
+    @Override
+    public boolean allows(T value) {
+      return allowed.test(value);
+    }
+
+    @Override
+    public String write(T value) {
+      return writer.apply(value);
+    }
+  }
+
+  /** Items of one type; a wrong item is reported and left out. */
+  record ListOf<T>(Type<T> item) implements Type<List<T>> {
+
+    @Override
+    public String expected() {
+      return item instanceof Section ? "a list of mappings" : "a list";
+    }
+
+    @Override
+    public @Nullable List<T> read(Node node, Place place) {
+      if (!(node instanceof SequenceNode sequence)) {
+        place.problem(node, Scalars.describe(node), expected());
+        return null;
+      }
+      List<T> items = new ArrayList<>();
+      int index = 0;
+      for (Node itemNode : sequence.getValue()) {
+        T value = item.read(itemNode, place.item(index++));
+        if (value != null) {
+          items.add(value);
+        }
+      }
+      return List.copyOf(items);
+    }
+
+    @Override
+    public boolean allows(List<T> value) {
+      return value.stream().allMatch(item::allows);
+    }
+
+    @Override
+    public String write(List<T> value) {
+      return Arrays.toString(value.stream().map(item::write).toArray());
+    }
+  }
+}
