@@ -1,0 +1,259 @@
+package dev.berth.architecture;
+
+import static com.tngtech.archunit.base.DescribedPredicate.describe;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAPackage;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAnyPackage;
+import static com.tngtech.archunit.lang.conditions.ArchConditions.onlyDependOnClassesThat;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
+
+import com.tngtech.archunit.base.DescribedPredicate;
+import com.tngtech.archunit.core.domain.JavaAccess;
+import com.tngtech.archunit.core.domain.JavaClass;
+import com.tngtech.archunit.lang.ArchCondition;
+import com.tngtech.archunit.lang.ArchRule;
+import com.tngtech.archunit.lang.ConditionEvents;
+import com.tngtech.archunit.lang.SimpleConditionEvent;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.function.Predicate;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.NullMarked;
+
+/** The rules of the layout, each one a value that a test applies to a set of classes. */
+final class Architecture {
+  private static final String BASE = "dev.berth.";
+
+  /** Which packages of Berth each package may import, itself apart. */
+  static final SortedMap<String, Set<String>> MAY_IMPORT =
+      new TreeMap<>(
+          Map.ofEntries(
+              Map.entry("api", Set.of()),
+              Map.entry("protocol", Set.of("api")),
+              Map.entry("config", Set.of("api", "protocol")),
+              Map.entry("metrics", Set.of("api", "protocol")),
+              Map.entry("ingress", Set.of("api", "protocol", "config", "metrics", "routing")),
+              Map.entry("routing", Set.of("api", "protocol", "config", "metrics")),
+              Map.entry("replica", Set.of("api", "protocol", "config", "metrics")),
+              Map.entry("controller", Set.of("api", "protocol", "config", "metrics")),
+              Map.entry("cluster", Set.of("api", "protocol", "config", "metrics")),
+              Map.entry("admin", Set.of("api", "protocol", "config", "metrics")),
+              Map.entry(
+                  "node",
+                  Set.of(
+                      "api",
+                      "protocol",
+                      "config",
+                      "metrics",
+                      "ingress",
+                      "routing",
+                      "replica",
+                      "controller",
+                      "cluster",
+                      "admin")),
+              Map.entry("cli", Set.of("node", "config", "protocol"))));
+
+  private static final Pattern VAGUE_NAME =
+      Pattern.compile(".*(Manager|Utils?|Impl|Helpers?|Service|Common)");
+
+  private Architecture() {}
+
+  /** One rule for each row of the dependency table. */
+  static List<ArchRule> dependencyTable() {
+    List<ArchRule> rules = new ArrayList<>();
+    MAY_IMPORT.forEach(
+        (name, others) -> {
+          List<String> allowed = new ArrayList<>(List.of(BASE + name + ".."));
+          others.stream().sorted().forEach(other -> allowed.add(BASE + other + ".."));
+          rules.add(
+              classes()
+                  .that()
+                  .resideInAPackage(BASE + name + "..")
+                  .should(
+                      onlyDependOnClassesThat(
+                          DescribedPredicate.<JavaClass>not(resideInAPackage("dev.berth.."))
+                              .or(resideInAnyPackage(allowed.toArray(String[]::new)))
+                              .as("are not of Berth, or are in %s", allowed)))
+                  .allowEmptyShould(true));
+        });
+    return rules;
+  }
+
+  /** A new package first gets its row in the table. */
+  static ArchRule everyPackageStandsInTheTable() {
+    return classes()
+        .should()
+        .resideInAnyPackage(
+            MAY_IMPORT.keySet().stream().map(name -> BASE + name + "..").toArray(String[]::new))
+        .allowEmptyShould(true);
+  }
+
+  static ArchRule noCycles() {
+    return slices().matching("dev.berth.(*)..").should().beFreeOfCycles().allowEmptyShould(true);
+  }
+
+  /** What user code compiles against is small: of Vert.x it shows futures, buffers and streams. */
+  static ArchRule apiShowsLittleOfVertx() {
+    return noClasses()
+        .that()
+        .resideInAPackage("dev.berth.api..")
+        .should()
+        .dependOnClassesThat(
+            resideInAPackage("io..")
+                .and(
+                    DescribedPredicate.not(
+                        resideInAnyPackage("io.vertx.core.buffer", "io.vertx.core.streams")))
+                .and(
+                    DescribedPredicate.not(
+                        namedAnyOf(
+                            "io.vertx.core.Future",
+                            "io.vertx.core.Promise",
+                            "io.vertx.core.Handler",
+                            "io.vertx.core.Completable",
+                            "io.vertx.core.AsyncResult"))))
+        .allowEmptyShould(true);
+  }
+
+  /** Decisions are plain classes; the shells that wire them to Vert.x are named for it. */
+  static ArchRule onlyShellsTouchVertx() {
+    return noClasses()
+        .that(
+            describe(
+                "are neither a verticle nor part of one", type -> !isVerticle(outermost(type))))
+        .and()
+        .resideOutsideOfPackages(
+            "dev.berth.node..", "dev.berth.admin..", "dev.berth.ingress..", "dev.berth.cli..")
+        .should()
+        .dependOnClassesThat(
+            namedAnyOf("io.vertx.core.Vertx", "io.vertx.core.internal.VertxInternal")
+                .or(resideInAPackage("io.vertx.core.eventbus..")))
+        .allowEmptyShould(true);
+  }
+
+  /** Time comes in through the constructor; the composition root alone reads a clock. */
+  static ArchRule onlyTheNodeReadsTheClock() {
+    return noClasses()
+        .that()
+        .resideOutsideOfPackages("dev.berth.node..", "dev.berth.cli..")
+        .should()
+        .accessTargetWhere(
+            targets(
+                "read a clock",
+                Map.of(
+                    "java.lang.System", Set.of("nanoTime", "currentTimeMillis"),
+                    "java.time.Instant", Set.of("now"),
+                    "java.time.LocalDateTime", Set.of("now"),
+                    "java.time.ZonedDateTime", Set.of("now"),
+                    "java.time.OffsetDateTime", Set.of("now"),
+                    "java.time.Clock", Set.of("systemUTC", "systemDefaultZone", "system"))))
+        .allowEmptyShould(true);
+  }
+
+  /** Chance and ids come in through the constructor too, so that a run can be replayed. */
+  static ArchRule onlyTheNodeThrowsDice() {
+    return noClasses()
+        .that()
+        .resideOutsideOfPackages("dev.berth.node..", "dev.berth.cli..")
+        .should()
+        .accessTargetWhere(
+            targets(
+                    "throw dice without a seed",
+                    Map.of(
+                        "java.lang.Math", Set.of("random"),
+                        "java.util.UUID", Set.of("randomUUID"),
+                        "java.util.concurrent.ThreadLocalRandom", Set.of("current"),
+                        "java.security.SecureRandom", Set.of("<init>", "getInstanceStrong")))
+                .or(
+                    describe(
+                        "make a Random without a seed",
+                        access ->
+                            access.getTarget().getFullName().equals("java.util.Random.<init>()"))))
+        .allowEmptyShould(true);
+  }
+
+  /** Sleeping hides an order that should be stated: use a manual clock, a latch or a timer. */
+  static ArchRule nobodySleeps() {
+    return noClasses()
+        .should()
+        .accessTargetWhere(
+            targets(
+                "sleep",
+                Map.of(
+                    "java.lang.Thread", Set.of("sleep"),
+                    "java.util.concurrent.TimeUnit", Set.of("sleep"))))
+        .allowEmptyShould(true);
+  }
+
+  /** The examples are a user's project. */
+  static ArchRule examplesSeeTheApiOnly() {
+    return classes()
+        .should(
+            onlyDependOnClassesThat(
+                DescribedPredicate.<JavaClass>not(resideInAPackage("dev.berth.."))
+                    .or(resideInAnyPackage("dev.berth.api..", "dev.berth.examples.."))
+                    .as("are not of Berth, or are in its public API")))
+        .allowEmptyShould(true);
+  }
+
+  static ArchRule namesSayWhatAThingIs() {
+    return classes()
+        .should(
+            eachClass(
+                "not have a name that fits everything",
+                type -> !VAGUE_NAME.matcher(type.getSimpleName()).matches()))
+        .allowEmptyShould(true);
+  }
+
+  static ArchRule everyPackageIsNullMarked() {
+    return classes()
+        .should(
+            eachClass(
+                "reside in a package whose package-info carries @NullMarked",
+                type -> type.getPackage().isAnnotatedWith(NullMarked.class)))
+        .allowEmptyShould(true);
+  }
+
+  private static JavaClass outermost(JavaClass type) {
+    JavaClass outer = type;
+    while (outer.getEnclosingClass().isPresent()) {
+      outer = outer.getEnclosingClass().get();
+    }
+    return outer;
+  }
+
+  private static boolean isVerticle(JavaClass type) {
+    return type.getSimpleName().endsWith("Verticle");
+  }
+
+  private static DescribedPredicate<JavaClass> namedAnyOf(String... names) {
+    Set<String> set = Set.of(names);
+    return describe("are any of " + set, type -> set.contains(type.getName()));
+  }
+
+  private static DescribedPredicate<JavaAccess<?>> targets(
+      String description, Map<String, Set<String>> methodsByOwner) {
+    return describe(
+        description,
+        access ->
+            methodsByOwner
+                .getOrDefault(access.getTargetOwner().getName(), Set.of())
+                .contains(access.getName()));
+  }
+
+  private static ArchCondition<JavaClass> eachClass(
+      String description, Predicate<JavaClass> holds) {
+    return new ArchCondition<>(description) {
+      @Override
+      public void check(JavaClass type, ConditionEvents events) {
+        events.add(
+            new SimpleConditionEvent(
+                type, holds.test(type), type.getDescription() + " should " + description));
+      }
+    };
+  }
+}

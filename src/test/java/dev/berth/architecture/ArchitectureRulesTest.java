@@ -1,0 +1,217 @@
+package dev.berth.architecture;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.tngtech.archunit.core.domain.JavaClasses;
+import com.tngtech.archunit.core.importer.ClassFileImporter;
+import com.tngtech.archunit.lang.ArchRule;
+import com.tngtech.archunit.lang.CompositeArchRule;
+import java.io.IOException;
+import java.io.StringWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import javax.tools.JavaCompiler;
+import javax.tools.StandardJavaFileManager;
+import javax.tools.ToolProvider;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/**
+ * Each rule can fail: a violation of it, compiled into the packages of Berth, is caught, and the
+ * same thing where it is allowed is not.
+ */
+class ArchitectureRulesTest {
+  private static final Pattern PACKAGE = Pattern.compile("package ([\\w.]+);");
+  private static final Pattern NAME = Pattern.compile("(?:class|interface|record) (\\w+)");
+
+  private static final JavaCompiler COMPILER = ToolProvider.getSystemJavaCompiler();
+  private static StandardJavaFileManager files;
+
+  @TempDir Path dir;
+
+  @BeforeAll
+  static void openTheClassPathOnce() {
+    files = COMPILER.getStandardFileManager(null, null, null);
+  }
+
+  @AfterAll
+  static void closeTheClassPath() throws IOException {
+    files.close();
+  }
+
+  static Stream<Arguments> violations() {
+    return Stream.of(
+        Arguments.of(
+            "routing imports replica",
+            table(),
+            List.of(
+                "package dev.berth.replica; public class Ledger {}",
+                "package dev.berth.routing; class Chooser { dev.berth.replica.Ledger ledger; }")),
+        Arguments.of(
+            "replica imports controller",
+            table(),
+            List.of(
+                "package dev.berth.controller; public class Plan {}",
+                "package dev.berth.replica; class Ledger { void apply(dev.berth.controller.Plan"
+                    + " plan) {} }")),
+        Arguments.of(
+            "a package nobody planned",
+            Architecture.everyPackageStandsInTheTable(),
+            List.of("package dev.berth.misc; class Thing {}")),
+        Arguments.of(
+            "two packages import each other",
+            Architecture.noCycles(),
+            List.of(
+                "package dev.berth.metrics; public class A { dev.berth.config.B b; }",
+                "package dev.berth.config; public class B { dev.berth.metrics.A a; }")),
+        Arguments.of(
+            "the public interface shows Vertx",
+            Architecture.apiShowsLittleOfVertx(),
+            List.of("package dev.berth.api; class Request { io.vertx.core.Vertx vertx; }")),
+        Arguments.of(
+            "a plain class holds Vertx",
+            Architecture.onlyShellsTouchVertx(),
+            List.of("package dev.berth.routing; class Chooser { io.vertx.core.Vertx vertx; }")),
+        Arguments.of(
+            "a plain class holds the event bus",
+            Architecture.onlyShellsTouchVertx(),
+            List.of(
+                "package dev.berth.replica; class Ledger {"
+                    + " void tell(io.vertx.core.eventbus.EventBus bus) {} }")),
+        Arguments.of(
+            "a call reads the clock",
+            Architecture.onlyTheNodeReadsTheClock(),
+            List.of("package dev.berth.routing; class A { long now = System.nanoTime(); }")),
+        Arguments.of(
+            "a method reference reads the clock",
+            Architecture.onlyTheNodeReadsTheClock(),
+            List.of(
+                "package dev.berth.routing; class A {"
+                    + " java.util.function.LongSupplier now = System::currentTimeMillis; }")),
+        Arguments.of(
+            "dice without a seed",
+            Architecture.onlyTheNodeThrowsDice(),
+            List.of("package dev.berth.routing; class A { Object r = new java.util.Random(); }")),
+        Arguments.of(
+            "dice of the thread",
+            Architecture.onlyTheNodeThrowsDice(),
+            List.of(
+                "package dev.berth.routing; class A {"
+                    + " int r = java.util.concurrent.ThreadLocalRandom.current().nextInt(); }")),
+        Arguments.of(
+            "a sleep",
+            Architecture.nobodySleeps(),
+            List.of(
+                "package dev.berth.node; class A {"
+                    + " void rest() throws InterruptedException { Thread.sleep(1); } }")),
+        Arguments.of(
+            "an example that reaches into the runtime",
+            Architecture.examplesSeeTheApiOnly(),
+            List.of(
+                "package dev.berth.protocol; public class Wire {}",
+                "package dev.berth.examples; class Demo { dev.berth.protocol.Wire wire; }")),
+        Arguments.of(
+            "a name that fits everything",
+            Architecture.namesSayWhatAThingIs(),
+            List.of("package dev.berth.routing; class QueueManager {}")),
+        Arguments.of(
+            "a package without @NullMarked",
+            Architecture.everyPackageIsNullMarked(),
+            List.of("package dev.berth.routing; class A {}")));
+  }
+
+  static Stream<Arguments> allowed() {
+    return Stream.of(
+        Arguments.of(
+            "ingress imports routing, node imports all",
+            table(),
+            List.of(
+                "package dev.berth.routing; public class Chooser {}",
+                "package dev.berth.ingress; class Door { dev.berth.routing.Chooser chooser; }",
+                "package dev.berth.node; class Wiring { dev.berth.routing.Chooser chooser; }")),
+        Arguments.of(
+            "a verticle and what is nested in it hold Vertx",
+            Architecture.onlyShellsTouchVertx(),
+            List.of(
+                "package dev.berth.routing; class RouterVerticle { io.vertx.core.Vertx vertx;"
+                    + " static class Sender { io.vertx.core.eventbus.EventBus bus; } }")),
+        Arguments.of(
+            "the node reads the clock and throws dice",
+            CompositeArchRule.of(
+                List.of(
+                    Architecture.onlyTheNodeReadsTheClock(), Architecture.onlyTheNodeThrowsDice())),
+            List.of(
+                "package dev.berth.node; class A { long now = System.nanoTime();"
+                    + " Object r = new java.security.SecureRandom(); }")),
+        Arguments.of(
+            "dice with a seed",
+            Architecture.onlyTheNodeThrowsDice(),
+            List.of("package dev.berth.routing; class A { Object r = new java.util.Random(7); }")),
+        Arguments.of(
+            "an example that uses the public interface",
+            Architecture.examplesSeeTheApiOnly(),
+            List.of(
+                "package dev.berth.api; public class Request {}",
+                "package dev.berth.examples; class Demo { dev.berth.api.Request request; }")));
+  }
+
+  @ParameterizedTest(name = "{0}")
+  @MethodSource("violations")
+  void aPlantedViolationIsCaught(String name, ArchRule rule, List<String> sources)
+      throws IOException {
+    assertThat(rule.evaluate(compile(sources)).hasViolation()).as(name).isTrue();
+  }
+
+  @ParameterizedTest(name = "{0}")
+  @MethodSource("allowed")
+  void whatIsAllowedIsNotCaught(String name, ArchRule rule, List<String> sources)
+      throws IOException {
+    assertThat(rule.evaluate(compile(sources)).getFailureReport().getDetails()).as(name).isEmpty();
+  }
+
+  @Test
+  void everyRowOfTheTableNamesRowsOfTheTable() {
+    assertThat(Architecture.MAY_IMPORT.values())
+        .allSatisfy(row -> assertThat(Architecture.MAY_IMPORT.keySet()).containsAll(row));
+  }
+
+  private static ArchRule table() {
+    return CompositeArchRule.of(Architecture.dependencyTable());
+  }
+
+  private JavaClasses compile(List<String> sources) throws IOException {
+    Path out = Files.createDirectories(dir.resolve("classes"));
+    List<Path> paths = new ArrayList<>();
+    for (String source : sources) {
+      Path file =
+          dir.resolve(first(PACKAGE, source).replace('.', '/'))
+              .resolve(first(NAME, source) + ".java");
+      Files.createDirectories(file.getParent());
+      paths.add(Files.writeString(file, source));
+    }
+    StringWriter messages = new StringWriter();
+    List<String> options = List.of("-proc:none", "-d", out.toString());
+    boolean compiled =
+        COMPILER
+            .getTask(messages, files, null, options, null, files.getJavaFileObjectsFromPaths(paths))
+            .call();
+    assertThat(compiled).as(messages.toString()).isTrue();
+    return new ClassFileImporter().importPath(out);
+  }
+
+  private static String first(Pattern pattern, String source) {
+    Matcher matcher = pattern.matcher(source);
+    assertThat(matcher.find()).as(source).isTrue();
+    return matcher.group(1);
+  }
+}

@@ -1,0 +1,100 @@
+package dev.berth.architecture;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.tngtech.archunit.core.domain.JavaClasses;
+import com.tngtech.archunit.core.importer.ClassFileImporter;
+import com.tngtech.archunit.core.importer.ImportOption;
+import com.tngtech.archunit.lang.ArchRule;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestFactory;
+
+/** The code as it stands obeys the rules of its layout. */
+class ArchitectureTest {
+  private static JavaClasses main;
+  private static JavaClasses tests;
+
+  @BeforeAll
+  static void readTheClasses() {
+    main =
+        new ClassFileImporter()
+            .withImportOption(new ImportOption.DoNotIncludeTests())
+            .withImportOption(new ImportOption.DoNotIncludeJars())
+            .importPackages("dev.berth");
+    tests =
+        new ClassFileImporter()
+            .withImportOption(new ImportOption.OnlyIncludeTests())
+            .importPackages("dev.berth");
+    // A wrong path would make every rule below hold.
+    assertThat(main.contain("dev.berth.api.Request")).isTrue();
+    assertThat(tests.contain(ArchitectureTest.class)).isTrue();
+  }
+
+  @TestFactory
+  Iterable<DynamicTest> aPackageImportsOnlyWhatTheTableAllows() {
+    return Architecture.dependencyTable().stream()
+        .map(rule -> DynamicTest.dynamicTest(rule.getDescription(), () -> rule.check(main)))
+        .toList();
+  }
+
+  @Test
+  void everyPackageStandsInTheTable() {
+    Architecture.everyPackageStandsInTheTable().check(main);
+  }
+
+  @Test
+  void packagesHaveNoCycles() {
+    Architecture.noCycles().check(main);
+  }
+
+  @Test
+  void theApiShowsLittleOfVertx() {
+    Architecture.apiShowsLittleOfVertx().check(main);
+  }
+
+  @Test
+  void onlyVerticlesAndOuterShellsTouchVertx() {
+    Architecture.onlyShellsTouchVertx().check(main);
+  }
+
+  @Test
+  void onlyTheNodeReadsTheClock() {
+    Architecture.onlyTheNodeReadsTheClock().check(main);
+  }
+
+  @Test
+  void onlyTheNodeThrowsDice() {
+    Architecture.onlyTheNodeThrowsDice().check(main);
+  }
+
+  @Test
+  void nobodySleepsInCodeOrTests() {
+    ArchRule rule = Architecture.nobodySleeps();
+    rule.check(main);
+    rule.check(tests);
+  }
+
+  @Test
+  void theExamplesSeeThePublicApiOnly() {
+    Path classes = Path.of("target", "examples-classes");
+    if (Files.isDirectory(classes)) {
+      Architecture.examplesSeeTheApiOnly().check(new ClassFileImporter().importPath(classes));
+    } else {
+      assertThat(Path.of("src", "examples", "java")).doesNotExist();
+    }
+  }
+
+  @Test
+  void namesSayWhatAThingIs() {
+    Architecture.namesSayWhatAThingIs().check(main);
+  }
+
+  @Test
+  void everyPackageIsNullMarked() {
+    Architecture.everyPackageIsNullMarked().check(main);
+  }
+}
