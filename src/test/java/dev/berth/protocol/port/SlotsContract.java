@@ -1,0 +1,602 @@
+package dev.berth.protocol.port;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+import dev.berth.fakes.ManualClock;
+import dev.berth.protocol.AttemptId;
+import dev.berth.protocol.Load;
+import dev.berth.protocol.Refusal;
+import dev.berth.protocol.SlotToken;
+import dev.berth.protocol.port.Slots.Reservation;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/**
+ * What every implementation of {@link Slots} must do. A subclass brings slots, and the owner's side
+ * of them, which is not part of the port: draining, changing the max, sweeping.
+ */
+public abstract class SlotsContract {
+  private static final long TTL = Duration.ofSeconds(10).toNanos();
+  private static final Duration PAST_THE_TTL = Duration.ofSeconds(11);
+
+  private final ManualClock clock = new ManualClock();
+  private long attempts;
+
+  /** Slots under test and the handles of their owner. */
+  public interface Owned {
+    Slots slots();
+
+    void observe(SlotObserver observer);
+
+    void drain();
+
+    void setMaxOngoing(int max);
+
+    /** Ends the leases whose deadline passed. */
+    void sweep();
+  }
+
+  /** Fresh slots that read {@code clock}, their longest time to live at least 60 s. */
+  protected abstract Owned fresh(int maxOngoing, ManualClock clock);
+
+  private Owned fresh(int maxOngoing) {
+    return fresh(maxOngoing, clock);
+  }
+
+  private AttemptId attempt() {
+    return new AttemptId(7, 0, ++attempts);
+  }
+
+  private static SlotLease granted(Reservation reservation) {
+    assertThat(reservation).isInstanceOf(Reservation.Granted.class);
+    return ((Reservation.Granted) reservation).lease();
+  }
+
+  private static Reservation refused(Refusal reason) {
+    return new Reservation.Refused(reason);
+  }
+
+  /** An observer that notes how many slots were in use each time it was told of a free one. */
+  private static final class Freed implements SlotObserver {
+    final List<Integer> ongoingWhenTold = new ArrayList<>();
+
+    @Override
+    public boolean completing(Slots slots) {
+      return false;
+    }
+
+    @Override
+    public void freed(Slots slots) {
+      ongoingWhenTold.add(slots.ongoing());
+    }
+  }
+
+  // --- granting ---
+
+  @Test
+  void asManyAreGrantedAsThereAreSlots() {
+    Slots slots = fresh(3).slots();
+
+    assertThat(slots.tryAcquire()).isTrue();
+    assertThat(slots.tryAcquire(attempt())).isNull();
+    granted(slots.reserve(attempt(), TTL));
+
+    assertThat(slots.ongoing()).isEqualTo(3);
+    assertThat(slots.tryAcquire()).isFalse();
+    assertThat(slots.tryAcquire(attempt())).isEqualTo(Refusal.FULL);
+    assertThat(slots.reserve(attempt(), TTL)).isEqualTo(refused(Refusal.FULL));
+    assertThat(slots.hold(TTL)).isNull();
+    assertThat(slots.ongoing()).isEqualTo(3);
+  }
+
+  @Test
+  void aCompletionFreesOneSlot() {
+    Slots slots = fresh(1).slots();
+    slots.tryAcquire();
+
+    slots.complete();
+
+    assertThat(slots.ongoing()).isZero();
+    assertThat(slots.tryAcquire()).isTrue();
+  }
+
+  @Test
+  void aCompletionThatNoOneOwesIsADefectAndChangesNothing() {
+    Slots slots = fresh(2).slots();
+    SlotLease lease = granted(slots.reserve(attempt(), TTL));
+
+    assertThatIllegalStateException().isThrownBy(slots::complete);
+    assertThatIllegalStateException().isThrownBy(() -> slots.completeAndHold(TTL));
+
+    assertThat(slots.ongoing()).isEqualTo(1);
+    assertThat(lease.active()).isTrue();
+  }
+
+  // --- a lease ends once ---
+
+  @Test
+  void aConsumedLeaseRunsInTheSlotItHeld() {
+    Slots slots = fresh(1).slots();
+    SlotLease lease = granted(slots.reserve(attempt(), TTL));
+
+    assertThat(slots.consume(lease.token(), attempt())).isNull();
+
+    assertThat(slots.ongoing()).isEqualTo(1);
+    slots.complete();
+    assertThat(slots.ongoing()).isZero();
+  }
+
+  @Test
+  void aReleasedLeaseFreesItsSlotOnce() {
+    Slots slots = fresh(2).slots();
+    slots.tryAcquire();
+    AttemptId attempt = attempt();
+    SlotLease lease = granted(slots.reserve(attempt, TTL));
+
+    assertThat(lease.release()).isTrue();
+
+    assertThat(lease.release()).isFalse();
+    assertThat(slots.release(attempt)).isFalse();
+    assertThat(slots.ongoing()).isEqualTo(1);
+    assertThat(lease.active()).isFalse();
+    assertThat(lease.consume()).isEqualTo(Refusal.RELEASED);
+    assertThat(lease.renew(TTL)).isFalse();
+  }
+
+  @Test
+  void aConsumedLeaseCanBeNeitherConsumedNorReleasedAgain() {
+    Slots slots = fresh(2).slots();
+    AttemptId attempt = attempt();
+    SlotLease lease = granted(slots.reserve(attempt, TTL));
+    lease.consume();
+
+    assertThat(lease.consume()).isEqualTo(Refusal.ALREADY_USED);
+    assertThat(slots.consume(lease.token(), attempt())).isEqualTo(Refusal.ALREADY_USED);
+    assertThat(lease.release()).isFalse();
+    assertThat(slots.release(attempt)).isFalse();
+    assertThat(slots.ongoing()).isEqualTo(1);
+  }
+
+  @Test
+  void anExpiredReservationFreesItsSlot() {
+    Owned owned = fresh(1);
+    granted(owned.slots().reserve(attempt(), TTL));
+
+    clock.advance(PAST_THE_TTL);
+    owned.sweep();
+
+    assertThat(owned.slots().ongoing()).isZero();
+    assertThat(owned.slots().tryAcquire()).isTrue();
+  }
+
+  @Test
+  void aLeaseIsOverAtItsDeadlineAndNotBefore() {
+    Owned owned = fresh(2);
+    SlotLease first = granted(owned.slots().reserve(attempt(), TTL));
+    SlotLease second = granted(owned.slots().reserve(attempt(), TTL));
+
+    clock.advanceNanos(TTL - 1);
+    owned.sweep();
+    assertThat(first.active()).isTrue();
+    assertThat(first.consume()).isNull();
+
+    clock.advanceNanos(1);
+    assertThat(second.active()).isFalse();
+    assertThat(second.consume()).isEqualTo(Refusal.EXPIRED);
+  }
+
+  @Test
+  void consumeChecksTheDeadlineWithoutASweepAndFreesTheSlot() {
+    Slots slots = fresh(1).slots();
+    SlotLease lease = granted(slots.reserve(attempt(), TTL));
+
+    clock.advance(PAST_THE_TTL);
+
+    assertThat(slots.consume(lease.token(), attempt())).isEqualTo(Refusal.EXPIRED);
+    assertThat(slots.ongoing()).isZero();
+  }
+
+  @Test
+  void aConsumedLeaseDoesNotExpire() {
+    Owned owned = fresh(1);
+    granted(owned.slots().reserve(attempt(), TTL)).consume();
+
+    clock.advance(PAST_THE_TTL);
+    owned.sweep();
+
+    assertThat(owned.slots().ongoing()).isEqualTo(1);
+  }
+
+  // --- attempts ---
+
+  @Test
+  void aRepeatedAttemptGetsTheSameLease() {
+    Slots slots = fresh(5).slots();
+    AttemptId attempt = attempt();
+    SlotLease lease = granted(slots.reserve(attempt, TTL));
+
+    SlotLease again = granted(slots.reserve(attempt, TTL));
+
+    assertThat(again.token()).isEqualTo(lease.token());
+    assertThat(slots.ongoing()).isEqualTo(1);
+  }
+
+  @Test
+  void aRepeatedAttemptWhoseLeaseEndedIsToldHow() {
+    Owned owned = fresh(5);
+    Slots slots = owned.slots();
+    AttemptId consumed = attempt();
+    granted(slots.reserve(consumed, TTL)).consume();
+    AttemptId released = attempt();
+    granted(slots.reserve(released, TTL)).release();
+    AttemptId expired = attempt();
+    granted(slots.reserve(expired, TTL));
+    clock.advance(PAST_THE_TTL);
+
+    assertThat(slots.reserve(consumed, TTL)).isEqualTo(refused(Refusal.ALREADY_USED));
+    assertThat(slots.reserve(released, TTL)).isEqualTo(refused(Refusal.RELEASED));
+    assertThat(slots.reserve(expired, TTL)).isEqualTo(refused(Refusal.EXPIRED));
+    owned.sweep();
+    assertThat(slots.reserve(expired, TTL)).isEqualTo(refused(Refusal.EXPIRED));
+    assertThat(slots.ongoing()).isEqualTo(1);
+  }
+
+  @Test
+  void aReleaseByAttemptFreesTheSlot() {
+    Slots slots = fresh(1).slots();
+    AttemptId attempt = attempt();
+    granted(slots.reserve(attempt, TTL));
+
+    assertThat(slots.release(attempt)).isTrue();
+
+    assertThat(slots.ongoing()).isZero();
+  }
+
+  @Test
+  void aReleaseThatOvertakesItsReserveRefusesIt() {
+    Slots slots = fresh(1).slots();
+    AttemptId attempt = attempt();
+
+    assertThat(slots.release(attempt)).isFalse();
+
+    assertThat(slots.reserve(attempt, TTL)).isEqualTo(refused(Refusal.REVOKED));
+    assertThat(slots.ongoing()).isZero();
+  }
+
+  @Test
+  void aReleaseThatOvertakesItsRequestKeepsItFromRunning() {
+    Slots slots = fresh(1).slots();
+    AttemptId attempt = attempt();
+
+    slots.release(attempt);
+
+    assertThat(slots.tryAcquire(attempt)).isEqualTo(Refusal.REVOKED);
+    assertThat(slots.ongoing()).isZero();
+  }
+
+  @Test
+  void aReleaseThatOvertakesItsDispatchKeepsTheTokenUsable() {
+    Slots slots = fresh(1).slots();
+    SlotLease lease = granted(slots.reserve(attempt(), TTL));
+    AttemptId dispatch = attempt();
+    slots.release(dispatch);
+
+    assertThat(slots.consume(lease.token(), dispatch)).isEqualTo(Refusal.REVOKED);
+    assertThat(lease.active()).isTrue();
+    assertThat(lease.release()).isTrue();
+  }
+
+  @Test
+  void anAttemptRunsAtMostOnce() {
+    Slots slots = fresh(5).slots();
+    AttemptId attempt = attempt();
+    SlotLease lease = granted(slots.reserve(attempt(), TTL));
+
+    assertThat(slots.tryAcquire(attempt)).isNull();
+
+    assertThat(slots.tryAcquire(attempt)).isEqualTo(Refusal.REVOKED);
+    assertThat(slots.consume(lease.token(), attempt)).isEqualTo(Refusal.REVOKED);
+    assertThat(slots.ongoing()).isEqualTo(2);
+  }
+
+  @Test
+  void anAttemptThatWasRefusedDoesNotRunWhenItComesAgain() {
+    Slots slots = fresh(1).slots();
+    slots.tryAcquire();
+    AttemptId request = attempt();
+    AttemptId reserve = attempt();
+    slots.tryAcquire(request);
+    slots.reserve(reserve, TTL);
+    slots.complete();
+
+    assertThat(slots.tryAcquire(request)).isEqualTo(Refusal.REVOKED);
+    assertThat(slots.reserve(reserve, TTL)).isEqualTo(refused(Refusal.REVOKED));
+    assertThat(slots.ongoing()).isZero();
+  }
+
+  // --- tokens ---
+
+  @Test
+  void aTokenOfAnotherIncarnationIsRefused() {
+    Slots slots = fresh(2).slots();
+    SlotToken token = granted(slots.reserve(attempt(), TTL)).token();
+    SlotToken foreign = new SlotToken(token.epoch() + 1, token.sequence(), token.secret());
+
+    assertThat(slots.consume(foreign, attempt())).isEqualTo(Refusal.FOREIGN_EPOCH);
+    assertThat(slots.renew(foreign, TTL)).isEqualTo(Refusal.FOREIGN_EPOCH);
+  }
+
+  @Test
+  void aGuessedTokenIsUnknownAndHarmsNoLease() {
+    Slots slots = fresh(2).slots();
+    SlotLease lease = granted(slots.reserve(attempt(), TTL));
+    SlotToken token = lease.token();
+    SlotToken guessed = new SlotToken(token.epoch(), token.sequence(), token.secret() + 1);
+    SlotToken never = new SlotToken(token.epoch(), token.sequence() + 1, token.secret());
+
+    assertThat(slots.consume(guessed, attempt())).isEqualTo(Refusal.UNKNOWN_TOKEN);
+    assertThat(slots.consume(never, attempt())).isEqualTo(Refusal.UNKNOWN_TOKEN);
+    assertThat(slots.renew(guessed, TTL)).isEqualTo(Refusal.UNKNOWN_TOKEN);
+    assertThat(lease.consume()).isNull();
+  }
+
+  @Test
+  void aTokenThatEndedIsToldHow() {
+    Slots slots = fresh(3).slots();
+    SlotLease released = granted(slots.reserve(attempt(), TTL));
+    SlotToken token = released.token();
+    released.release();
+    SlotLease expired = granted(slots.reserve(attempt(), TTL));
+    SlotToken late = expired.token();
+    clock.advance(PAST_THE_TTL);
+
+    assertThat(slots.consume(token, attempt())).isEqualTo(Refusal.RELEASED);
+    assertThat(slots.renew(token, TTL)).isEqualTo(Refusal.RELEASED);
+    assertThat(slots.renew(late, TTL)).isEqualTo(Refusal.EXPIRED);
+    assertThat(slots.consume(late, attempt())).isEqualTo(Refusal.EXPIRED);
+    assertThat(slots.ongoing()).isZero();
+  }
+
+  @Test
+  void aTokenAskedForAfterItsLeaseEndedIsStillTold() {
+    Slots slots = fresh(1).slots();
+    SlotLease lease = granted(slots.reserve(attempt(), TTL));
+    lease.release();
+
+    assertThat(slots.consume(lease.token(), attempt())).isEqualTo(Refusal.RELEASED);
+  }
+
+  // --- renewing ---
+
+  @Test
+  void aRenewedLeaseOutlivesItsFirstDeadline() {
+    Owned owned = fresh(1);
+    SlotLease lease = granted(owned.slots().reserve(attempt(), TTL));
+    clock.advanceNanos(TTL / 2);
+
+    assertThat(owned.slots().renew(lease.token(), TTL)).isNull();
+
+    clock.advanceNanos(TTL / 2);
+    owned.sweep();
+    assertThat(lease.consume()).isNull();
+  }
+
+  @Test
+  void renewNeverMovesADeadlineBack() {
+    Slots slots = fresh(1).slots();
+    SlotLease lease = granted(slots.reserve(attempt(), TTL));
+    long deadline = lease.deadlineNanos();
+
+    assertThat(lease.renew(TTL / 2)).isTrue();
+
+    assertThat(lease.deadlineNanos()).isEqualTo(deadline);
+  }
+
+  @Test
+  void anExpiredLeaseIsNotRenewedBackToLife() {
+    Slots slots = fresh(1).slots();
+    SlotLease lease = granted(slots.reserve(attempt(), TTL));
+    clock.advance(PAST_THE_TTL);
+
+    assertThat(lease.renew(TTL)).isFalse();
+
+    assertThat(lease.active()).isFalse();
+    assertThat(lease.consume()).isEqualTo(Refusal.EXPIRED);
+  }
+
+  // --- draining, and a changed max ---
+
+  @Test
+  void aDrainingReplicaGrantsNothingByAnyPath() {
+    Owned owned = fresh(2);
+    Slots slots = owned.slots();
+    slots.tryAcquire();
+
+    owned.drain();
+
+    assertThat(slots.draining()).isTrue();
+    assertThat(slots.tryAcquire()).isFalse();
+    assertThat(slots.tryAcquire(attempt())).isEqualTo(Refusal.DRAINING);
+    assertThat(slots.reserve(attempt(), TTL)).isEqualTo(refused(Refusal.DRAINING));
+    assertThat(slots.hold(TTL)).isNull();
+    assertThat(slots.completeAndHold(TTL)).isNull();
+    assertThat(slots.ongoing()).isEqualTo(1);
+  }
+
+  @Test
+  void aDrainingReplicaHonoursTheLeasesItGrantedAndFallsToZero() {
+    Owned owned = fresh(2);
+    Slots slots = owned.slots();
+    SlotLease used = granted(slots.reserve(attempt(), TTL));
+    AttemptId kept = attempt();
+    granted(slots.reserve(kept, TTL));
+
+    owned.drain();
+
+    granted(slots.reserve(kept, TTL));
+    assertThat(used.consume()).isNull();
+    slots.complete();
+    assertThat(slots.release(kept)).isTrue();
+    assertThat(slots.ongoing()).isZero();
+  }
+
+  @Test
+  void loweringTheMaxTakesNothingAndGrantsNothingUntilEnoughHaveEnded() {
+    Owned owned = fresh(3);
+    Slots slots = owned.slots();
+    slots.tryAcquire();
+    slots.tryAcquire();
+    SlotLease lease = granted(slots.reserve(attempt(), TTL));
+
+    owned.setMaxOngoing(1);
+
+    assertThat(slots.maxOngoing()).isEqualTo(1);
+    assertThat(slots.ongoing()).isEqualTo(3);
+    assertThat(lease.consume()).isNull();
+    slots.complete();
+    assertThat(slots.tryAcquire()).isFalse();
+    slots.complete();
+    assertThat(slots.tryAcquire()).isFalse();
+    slots.complete();
+    assertThat(slots.tryAcquire()).isTrue();
+  }
+
+  @Test
+  void raisingTheMaxGrantsAtOnce() {
+    Owned owned = fresh(1);
+    owned.slots().tryAcquire();
+
+    owned.setMaxOngoing(2);
+
+    assertThat(owned.slots().tryAcquire()).isTrue();
+    assertThat(owned.slots().tryAcquire()).isFalse();
+  }
+
+  // --- handing over ---
+
+  @Test
+  void aHandOffKeepsTheSlotForTheNext() {
+    Slots slots = fresh(1).slots();
+    slots.tryAcquire();
+
+    SlotLease next = slots.completeAndHold(TTL);
+
+    assertThat(next).isNotNull();
+    assertThat(slots.ongoing()).isEqualTo(1);
+    assertThat(slots.tryAcquire()).isFalse();
+    assertThat(next.consume()).isNull();
+    slots.complete();
+    assertThat(slots.ongoing()).isZero();
+  }
+
+  @Test
+  void aHandOffThatIsNeverTakenExpires() {
+    Owned owned = fresh(1);
+    owned.slots().tryAcquire();
+    owned.slots().completeAndHold(TTL);
+
+    clock.advance(PAST_THE_TTL);
+    owned.sweep();
+
+    assertThat(owned.slots().ongoing()).isZero();
+  }
+
+  @Test
+  void noHandOffWhenTheMaxWasLoweredBelowWhatRuns() {
+    Owned owned = fresh(2);
+    Slots slots = owned.slots();
+    slots.tryAcquire();
+    slots.tryAcquire();
+    owned.setMaxOngoing(1);
+
+    assertThat(slots.completeAndHold(TTL)).isNull();
+    assertThat(slots.ongoing()).isEqualTo(2);
+
+    slots.complete();
+    assertThat(slots.completeAndHold(TTL)).isNotNull();
+    assertThat(slots.ongoing()).isEqualTo(1);
+  }
+
+  // --- who is told ---
+
+  @Test
+  void theObserverIsToldOfEveryFreedSlotAfterItIsFree() {
+    Owned owned = fresh(4);
+    Slots slots = owned.slots();
+    Freed freed = new Freed();
+    owned.observe(freed);
+    slots.tryAcquire();
+    AttemptId byAttempt = attempt();
+    granted(slots.reserve(byAttempt, TTL));
+    SlotLease released = granted(slots.reserve(attempt(), TTL));
+    granted(slots.reserve(attempt(), TTL));
+    assertThat(freed.ongoingWhenTold).isEmpty();
+
+    slots.complete();
+    slots.release(byAttempt);
+    released.release();
+    clock.advance(PAST_THE_TTL);
+    owned.sweep();
+
+    assertThat(freed.ongoingWhenTold).containsExactly(3, 2, 1, 0);
+  }
+
+  @Test
+  void theObserverIsToldOfARaisedMaxAndOfALeaseFoundExpired() {
+    Owned owned = fresh(1);
+    Freed freed = new Freed();
+    owned.observe(freed);
+    SlotLease lease = granted(owned.slots().reserve(attempt(), TTL));
+
+    owned.setMaxOngoing(2);
+    assertThat(freed.ongoingWhenTold).containsExactly(1);
+    clock.advance(PAST_THE_TTL);
+    lease.consume();
+    assertThat(freed.ongoingWhenTold).containsExactly(1, 0);
+  }
+
+  @Test
+  void aConsumeAndAHandOffFreeNothing() {
+    Owned owned = fresh(1);
+    Freed freed = new Freed();
+    owned.observe(freed);
+
+    granted(owned.slots().reserve(attempt(), TTL)).consume();
+    owned.slots().completeAndHold(TTL);
+
+    assertThat(freed.ongoingWhenTold).isEmpty();
+  }
+
+  // --- what is reported ---
+
+  @Test
+  void theLoadReportsOngoingAndMaxAndEachChangeIsNewer() {
+    Owned owned = fresh(3);
+    Slots slots = owned.slots();
+    List<Long> loads = new ArrayList<>();
+    loads.add(slots.load());
+
+    slots.tryAcquire();
+    loads.add(slots.load());
+    SlotLease lease = granted(slots.reserve(attempt(), TTL));
+    loads.add(slots.load());
+    lease.consume();
+    loads.add(slots.load());
+    slots.complete();
+    loads.add(slots.load());
+    owned.setMaxOngoing(5);
+    loads.add(slots.load());
+    owned.drain();
+    loads.add(slots.load());
+
+    assertThat(loads).extracting(Load::ongoing).containsExactly(0, 1, 2, 2, 1, 1, 1);
+    assertThat(loads).extracting(Load::max).containsExactly(3, 3, 3, 3, 3, 5, 5);
+    for (int i = 1; i < loads.size(); i++) {
+      assertThat(Load.isNewer(loads.get(i), loads.get(i - 1))).as("change %d", i).isTrue();
+      assertThat(Load.isNewer(loads.get(i - 1), loads.get(i))).as("change %d", i).isFalse();
+    }
+  }
+}
