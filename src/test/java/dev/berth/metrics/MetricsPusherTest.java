@@ -1,0 +1,380 @@
+package dev.berth.metrics;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import dev.berth.api.DeploymentId;
+import dev.berth.fakes.ManualClock;
+import dev.berth.protocol.BusMessage.HandleMetricBatch;
+import dev.berth.protocol.HandleMetricReport;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+class MetricsPusherTest {
+  private static final Duration RECORD = Duration.ofMillis(200);
+  private static final Duration PUSH = Duration.ofSeconds(1);
+  private static final int SAMPLES_PER_PUSH = 5;
+
+  private final ManualClock clock = new ManualClock();
+  private final MetricsPusher pusher = pusher(64 << 10);
+
+  @Test
+  void oneBatchPerIntervalWhateverTheNumberOfHandles() {
+    for (int i = 0; i < 1000; i++) {
+      pusher.register(new FakeHandle("d" + i).with(1, 0, 0));
+    }
+    int batches = 0;
+    for (int tick = 0; tick < 10 * SAMPLES_PER_PUSH; tick++) {
+      HandleMetricBatch batch = tick(pusher);
+      if (batch != null) {
+        batches++;
+        pusher.settled(batch.sequence(), true);
+      }
+    }
+    assertThat(batches).isEqualTo(10);
+    assertThat(pusher.batches()).isEqualTo(10);
+  }
+
+  @Test
+  void aBatchNamesItsInstanceAndItsSequenceRises() {
+    HandleMetricBatch first = acknowledged(nextBatch());
+    HandleMetricBatch second = acknowledged(nextBatch());
+    assertThat(first.node()).isEqualTo("node-1");
+    assertThat(first.incarnation()).isEqualTo(7);
+    assertThat(second.sequence()).isEqualTo(first.sequence() + 1);
+  }
+
+  @Test
+  void anInstanceWithNothingToTellStillSaysThatItLives() {
+    assertThat(nextBatch().handles()).isEmpty();
+  }
+
+  @Test
+  void theAverageIsOfAllSamplesSinceTheLastBatch() {
+    FakeHandle handle = new FakeHandle("d");
+    pusher.register(handle);
+    HandleMetricBatch batch = null;
+    for (int sample = 1; sample <= SAMPLES_PER_PUSH; sample++) {
+      handle.with(sample, sample, sample);
+      batch = tick(pusher);
+    }
+    HandleMetricReport report = only(batch);
+    assertThat(report.averageLoad()).isEqualTo(3.0 * (1 + 2 + 3 + 4 + 5) / SAMPLES_PER_PUSH);
+    assertThat(report.queued()).isEqualTo(SAMPLES_PER_PUSH);
+
+    acknowledged(batch);
+    handle.with(0, 2, 0);
+    assertThat(only(nextBatch()).averageLoad()).isEqualTo(2.0);
+  }
+
+  @Test
+  void aBurstBetweenTwoBatchesIsSeenThoughItsEndIsZero() {
+    FakeHandle handle = new FakeHandle("d");
+    pusher.register(handle);
+    acknowledged(nextBatch());
+    handle.with(10, 0, 0);
+    tick(pusher);
+    handle.with(0, 0, 0);
+    HandleMetricReport report = only(nextBatch());
+    assertThat(report.queued()).isZero();
+    assertThat(report.averageLoad()).isPositive();
+  }
+
+  @Test
+  void onlyChangedOrNonZeroHandlesRide() {
+    FakeHandle idle = new FakeHandle("idle");
+    FakeHandle busy = new FakeHandle("busy").with(0, 1, 0);
+    pusher.register(idle);
+    pusher.register(busy);
+    assertThat(names(acknowledged(nextBatch()))).containsExactlyInAnyOrder("idle", "busy");
+    assertThat(names(acknowledged(nextBatch()))).containsExactly("busy");
+    idle.requests = 1;
+    assertThat(names(acknowledged(nextBatch()))).containsExactlyInAnyOrder("idle", "busy");
+    busy.with(0, 0, 0);
+    assertThat(names(acknowledged(nextBatch()))).containsExactly("busy");
+    assertThat(names(acknowledged(nextBatch()))).isEmpty();
+  }
+
+  @Test
+  void heldSlotsAreUsedCapacity() {
+    pusher.register(new FakeHandle("d").with(1, 2, 3));
+    assertThat(only(nextBatch()).averageLoad()).isEqualTo(6.0);
+  }
+
+  @Test
+  void gaugesReadBelowZeroAreReportedAsZero() {
+    pusher.register(new FakeHandle("d").with(-1, -2, 4));
+    HandleMetricReport report = only(nextBatch());
+    assertThat(report.queued()).isZero();
+    assertThat(report.running()).isZero();
+    assertThat(report.averageLoad()).isEqualTo(4.0);
+  }
+
+  @Test
+  void severalSourcesOfOneDeploymentAreOneReport() {
+    FakeHandle one = new FakeHandle("d").with(1, 0, 0);
+    FakeHandle other = new FakeHandle("d").with(2, 0, 0);
+    one.requests = 10;
+    other.requests = 5;
+    Registration first = pusher.register(one);
+    pusher.register(other);
+    HandleMetricReport report = only(acknowledged(nextBatch()));
+    assertThat(report.queued()).isEqualTo(3);
+    assertThat(report.requests()).isEqualTo(15);
+
+    first.close();
+    report = only(acknowledged(nextBatch()));
+    assertThat(report.queued()).isEqualTo(2);
+    assertThat(report.requests()).as("a count never falls").isEqualTo(15);
+  }
+
+  @Test
+  void unregisterSendsAFinalZeroAndThenForgets() {
+    FakeHandle handle = new FakeHandle("d").with(3, 0, 0);
+    handle.requests = 9;
+    Registration registration = pusher.register(handle);
+    acknowledged(nextBatch());
+    registration.close();
+    registration.close();
+    assertThat(only(acknowledged(nextBatch())))
+        .isEqualTo(HandleMetricReport.finalZero(handle.deployment(), 9));
+    assertThat(nextBatch().handles()).isEmpty();
+    assertThat(pusher.handles()).isZero();
+  }
+
+  @Test
+  void aFinalZeroThatWasLostIsSentAgain() {
+    Registration registration = pusher.register(new FakeHandle("d").with(3, 0, 0));
+    acknowledged(nextBatch());
+    registration.close();
+    HandleMetricBatch lost = nextBatch();
+    pusher.settled(lost.sequence(), false);
+    assertThat(only(acknowledged(nextBatch())).isZero()).isTrue();
+    assertThat(pusher.handles()).isZero();
+    assertThat(pusher.failed()).isEqualTo(1);
+  }
+
+  @Test
+  void aDeploymentThatComesBackWhileItsFinalZeroIsInFlightStays() {
+    FakeHandle handle = new FakeHandle("d").with(1, 0, 0);
+    Registration registration = pusher.register(handle);
+    acknowledged(nextBatch());
+    registration.close();
+    HandleMetricBatch finalZero = nextBatch();
+    pusher.register(handle);
+    acknowledged(finalZero);
+    assertThat(only(nextBatch()).queued()).isEqualTo(1);
+  }
+
+  @Test
+  void aFailedPushLosesNothingButTime() {
+    FakeHandle handle = new FakeHandle("d").with(4, 0, 0);
+    pusher.register(handle);
+    HandleMetricBatch lost = nextBatch();
+    pusher.settled(lost.sequence(), false);
+    handle.with(0, 0, 0);
+    HandleMetricReport again = only(nextBatch());
+    assertThat(again.averageLoad()).as("both intervals' samples").isEqualTo(2.0);
+  }
+
+  @Test
+  void aPushInFlightIsSkippedOverAndCounted() {
+    assertThat(nextBatch()).isNotNull();
+    for (int tick = 0; tick < SAMPLES_PER_PUSH; tick++) {
+      assertThat(tick(pusher)).isNull();
+    }
+    assertThat(pusher.skipped()).isEqualTo(1);
+    assertThat(pusher.batches()).isEqualTo(1);
+  }
+
+  @Test
+  void theInFlightMarkExpiresAndALateAnswerChangesNothing() {
+    pusher.register(new FakeHandle("d").with(1, 0, 0));
+    HandleMetricBatch unanswered = nextBatch();
+    HandleMetricBatch next = null;
+    Duration waited = Duration.ZERO;
+    while (next == null) {
+      next = tick(pusher);
+      waited = waited.plus(RECORD);
+    }
+    assertThat(waited).isEqualTo(Duration.ofSeconds(2));
+    assertThat(pusher.expired()).isEqualTo(1);
+    assertThat(next.sequence()).isEqualTo(unanswered.sequence() + 1);
+    assertThat(names(next)).containsExactly("d");
+
+    pusher.settled(unanswered.sequence(), true);
+    for (int tick = 0; tick < SAMPLES_PER_PUSH; tick++) {
+      assertThat(tick(pusher)).as("the newer batch is still in flight").isNull();
+    }
+  }
+
+  @Test
+  void whatDoesNotFitGoesFirstNextTime() {
+    FakeHandle sample = new FakeHandle("d0");
+    MetricsPusher bounded = pusher(3 * reportBytes(sample));
+    int handles = 10;
+    for (int i = 0; i < handles; i++) {
+      bounded.register(new FakeHandle("d" + i).with(1, 0, 0));
+    }
+    Set<String> seen = new HashSet<>();
+    List<Integer> sizes = new ArrayList<>();
+    for (int push = 0; push < 4; push++) {
+      HandleMetricBatch batch = nextBatch(bounded);
+      bounded.settled(batch.sequence(), true);
+      sizes.add(batch.handles().size());
+      for (String name : names(batch)) {
+        assertThat(seen.add(name) || seen.size() == handles)
+            .as("%s rode again before all had", name)
+            .isTrue();
+      }
+    }
+    assertThat(sizes).containsExactly(3, 3, 3, 3);
+    assertThat(seen).hasSize(handles);
+  }
+
+  @Test
+  void oneReportAlwaysFits() {
+    MetricsPusher tiny = pusher(1);
+    tiny.register(new FakeHandle("d").with(1, 0, 0));
+    assertThat(nextBatch(tiny).handles()).hasSize(1);
+  }
+
+  @Test
+  void aSourceThatCannotBeReadIsUnknownAndHidesNoOther() {
+    FakeHandle broken = new FakeHandle("broken").with(5, 0, 0);
+    FakeHandle sound = new FakeHandle("sound").with(1, 0, 0);
+    pusher.register(broken);
+    pusher.register(sound);
+    broken.broken = true;
+    assertThat(names(acknowledged(nextBatch()))).containsExactly("sound");
+    assertThat(pusher.unreadable()).isEqualTo(SAMPLES_PER_PUSH);
+    broken.broken = false;
+    assertThat(names(nextBatch())).containsExactlyInAnyOrder("broken", "sound");
+  }
+
+  @Test
+  void aBlockedLoopIsNotMadeUpForByABurst() {
+    acknowledged(nextBatch());
+    clock.advance(PUSH.multipliedBy(10));
+    HandleMetricBatch late = pusher.tick();
+    assertThat(late).isNotNull();
+    acknowledged(late);
+    assertThat(pusher.tick()).isNull();
+  }
+
+  @Test
+  void theLastBatchGoesOutWhateverIsInFlight() {
+    Registration registration = pusher.register(new FakeHandle("d").with(1, 0, 0));
+    nextBatch();
+    registration.close();
+    pusher.tick();
+    assertThat(only(pusher.lastBatch()).isZero()).isTrue();
+  }
+
+  @Test
+  void sourcesComeAndGoOnOtherThreadsWhileBatchesAreMade() throws Exception {
+    int threads = 4;
+    int rounds = 500;
+    CountDownLatch done = new CountDownLatch(threads);
+    AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
+    for (int t = 0; t < threads; t++) {
+      int thread = t;
+      Thread worker =
+          new Thread(
+              () -> {
+                try {
+                  for (int round = 0; round < rounds; round++) {
+                    FakeHandle handle = new FakeHandle("d" + (round % 7)).with(1, 0, 0);
+                    handle.requests = 1;
+                    pusher.register(handle).close();
+                  }
+                } catch (Throwable thrown) {
+                  failure.set(thrown);
+                } finally {
+                  done.countDown();
+                }
+              },
+              "register-" + thread);
+      worker.start();
+    }
+    while (done.getCount() > 0) {
+      acknowledgeIfAny(tick(pusher));
+    }
+    acknowledgeIfAny(nextBatch());
+    acknowledgeIfAny(nextBatch());
+    assertThat(failure.get()).isNull();
+    assertThat(pusher.handles()).isZero();
+  }
+
+  @Test
+  void settingsOutsideTheirRangeAreRefused() {
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> new MetricsPusher.Settings(Duration.ZERO, PUSH, 1))
+        .withMessageContaining("recordInterval");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> new MetricsPusher.Settings(PUSH, RECORD, 1))
+        .withMessageContaining("pushInterval");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> new MetricsPusher.Settings(RECORD, PUSH, 0))
+        .withMessageContaining("maxReportBytes");
+  }
+
+  private MetricsPusher pusher(int maxReportBytes) {
+    return new MetricsPusher(
+        "node-1", 7, new MetricsPusher.Settings(RECORD, PUSH, maxReportBytes), clock);
+  }
+
+  private @Nullable HandleMetricBatch tick(MetricsPusher pusher) {
+    clock.advance(RECORD);
+    return pusher.tick();
+  }
+
+  private HandleMetricBatch nextBatch() {
+    return nextBatch(pusher);
+  }
+
+  private HandleMetricBatch nextBatch(MetricsPusher from) {
+    for (int tick = 0; tick < 2 * SAMPLES_PER_PUSH; tick++) {
+      HandleMetricBatch batch = tick(from);
+      if (batch != null) {
+        return batch;
+      }
+    }
+    throw new AssertionError("no batch within two push intervals");
+  }
+
+  private HandleMetricBatch acknowledged(HandleMetricBatch batch) {
+    pusher.settled(batch.sequence(), true);
+    return batch;
+  }
+
+  private void acknowledgeIfAny(@Nullable HandleMetricBatch batch) {
+    if (batch != null) {
+      acknowledged(batch);
+    }
+  }
+
+  private static HandleMetricReport only(@Nullable HandleMetricBatch batch) {
+    assertThat(batch).isNotNull();
+    assertThat(batch.handles()).hasSize(1);
+    return batch.handles().get(0);
+  }
+
+  private static List<String> names(HandleMetricBatch batch) {
+    return batch.handles().stream()
+        .map(HandleMetricReport::deployment)
+        .map(DeploymentId::name)
+        .toList();
+  }
+
+  private static int reportBytes(FakeHandle handle) {
+    return MetricsPusher.reportBytes(handle.deployment());
+  }
+}
