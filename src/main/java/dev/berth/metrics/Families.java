@@ -1,0 +1,109 @@
+package dev.berth.metrics;
+
+import io.prometheus.metrics.model.snapshots.ClassicHistogramBuckets;
+import io.prometheus.metrics.model.snapshots.CounterSnapshot;
+import io.prometheus.metrics.model.snapshots.GaugeSnapshot;
+import io.prometheus.metrics.model.snapshots.HistogramSnapshot;
+import io.prometheus.metrics.model.snapshots.Labels;
+import io.prometheus.metrics.model.snapshots.MetricSnapshot;
+import io.prometheus.metrics.model.snapshots.MetricSnapshots;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * The series of one scrape, gathered by name: each name must be shown once, with all its series. A
+ * series given twice (two owners of the same labels) is shown as their sum.
+ */
+final class Families {
+  private final Map<String, Family> byName = new LinkedHashMap<>();
+
+  /** A counter; the exposition appends {@code _total} to its name. */
+  void counter(String name, String help, Labels labels, double value) {
+    family(Kind.COUNTER, name, help).add(labels, value);
+  }
+
+  void gauge(String name, String help, Labels labels, double value) {
+    family(Kind.GAUGE, name, help).add(labels, value);
+  }
+
+  void histogram(String name, String help, Labels labels, long[] counts, double sumMs) {
+    Family family = family(Kind.HISTOGRAM, name, help);
+    family.histograms.add(
+        HistogramSnapshot.HistogramDataPointSnapshot.builder()
+            .labels(labels)
+            .classicHistogramBuckets(
+                ClassicHistogramBuckets.of(LatencyBuckets.upperBoundsMs(), counts))
+            .sum(sumMs)
+            .build());
+  }
+
+  MetricSnapshots snapshots() {
+    return new MetricSnapshots(byName.values().stream().map(Family::snapshot).toList());
+  }
+
+  private Family family(Kind kind, String name, String help) {
+    Family family = byName.computeIfAbsent(name, each -> new Family(kind, name, help));
+    if (family.kind != kind) {
+      throw new IllegalArgumentException(name + ": " + kind + " (expected: " + family.kind + ")");
+    }
+    return family;
+  }
+
+  private enum Kind {
+    COUNTER,
+    GAUGE,
+    HISTOGRAM
+  }
+
+  private static final class Family {
+    final Kind kind;
+    final String name;
+    final String help;
+    final Map<Labels, Double> values = new LinkedHashMap<>();
+    final List<HistogramSnapshot.HistogramDataPointSnapshot> histograms = new ArrayList<>();
+
+    Family(Kind kind, String name, String help) {
+      this.kind = kind;
+      this.name = name;
+      this.help = help;
+    }
+
+    void add(Labels labels, double value) {
+      values.merge(labels, value, Double::sum);
+    }
+
+    MetricSnapshot snapshot() {
+      return switch (kind) {
+        case COUNTER -> {
+          CounterSnapshot.Builder builder = CounterSnapshot.builder().name(name).help(help);
+          values.forEach(
+              (labels, value) ->
+                  builder.dataPoint(
+                      CounterSnapshot.CounterDataPointSnapshot.builder()
+                          .labels(labels)
+                          .value(value)
+                          .build()));
+          yield builder.build();
+        }
+        case GAUGE -> {
+          GaugeSnapshot.Builder builder = GaugeSnapshot.builder().name(name).help(help);
+          values.forEach(
+              (labels, value) ->
+                  builder.dataPoint(
+                      GaugeSnapshot.GaugeDataPointSnapshot.builder()
+                          .labels(labels)
+                          .value(value)
+                          .build()));
+          yield builder.build();
+        }
+        case HISTOGRAM -> {
+          HistogramSnapshot.Builder builder = HistogramSnapshot.builder().name(name).help(help);
+          histograms.forEach(builder::dataPoint);
+          yield builder.build();
+        }
+      };
+    }
+  }
+}

@@ -1,0 +1,58 @@
+package dev.berth.metrics;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * What one ingress event loop counts. The loop alone writes; scrapes read. Requests under way are
+ * the difference of two counters, so the gauge returns to zero exactly when every request that
+ * started has ended.
+ */
+public final class HttpMeters {
+  private final AtomicLong started = new AtomicLong();
+  private final AtomicLong ended = new AtomicLong();
+  private volatile List<RouteMeters> routes = List.of();
+
+  HttpMeters() {}
+
+  /**
+   * The meters of a route, made at the first call; for when routes change, not for each request. By
+   * the owning loop only.
+   *
+   * @param route the route's prefix, or "" for requests that no route takes
+   */
+  public RouteMeters route(String route, String application, String deployment) {
+    for (RouteMeters known : routes) {
+      if (known.route().equals(route)
+          && known.application().equals(application)
+          && known.deployment().equals(deployment)) {
+        return known;
+      }
+    }
+    RouteMeters made = new RouteMeters(route, application, deployment);
+    List<RouteMeters> more = new ArrayList<>(routes);
+    more.add(made);
+    routes = List.copyOf(more);
+    return made;
+  }
+
+  /** A request came in. By the owning loop only. */
+  public void started() {
+    started.setRelease(started.getPlain() + 1);
+  }
+
+  /** A request that came in has been answered or given up. By the owning loop only. */
+  public void ended() {
+    ended.setRelease(ended.getPlain() + 1);
+  }
+
+  long ongoing() {
+    long endedNow = ended.getAcquire(); // first: the difference may be old, but not below zero
+    return Math.max(0, started.getAcquire() - endedNow);
+  }
+
+  List<RouteMeters> routes() {
+    return routes;
+  }
+}
