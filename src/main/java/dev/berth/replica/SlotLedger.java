@@ -58,6 +58,7 @@ public final class SlotLedger implements Slots {
   private final AtomicLong word = new AtomicLong();
   private volatile int maxOngoing; // requests
   private volatile SlotObserver observer = SlotObserver.NONE;
+  private volatile long drainDeadlineNanos; // leases end by then; meaningful with the drain bit
 
   private final long epoch;
   private final LedgerLimits limits;
@@ -197,7 +198,9 @@ public final class SlotLedger implements Slots {
   }
 
   private long deadline(long ttlNanos) {
-    return nanoClock.getAsLong() + Math.min(ttlNanos, limits.maxTtlNanos());
+    long now = nanoClock.getAsLong();
+    long wanted = Math.min(ttlNanos, limits.maxTtlNanos());
+    return now + (draining() ? Math.min(wanted, drainDeadlineNanos - now) : wanted);
   }
 
   /** One CAS that adds {@code one} slot; null when granted. */
@@ -313,8 +316,14 @@ public final class SlotLedger implements Slots {
 
   // --- what the owner changes ---
 
-  /** Grants nothing from now on; leases that were granted may still be consumed. */
-  public void drain() {
+  /**
+   * Grants nothing from now on; leases that were granted may still be consumed, and renewed up to
+   * the drain's deadline.
+   *
+   * @param deadlineNanos when the drain is over, on the nano clock
+   */
+  public void drain(long deadlineNanos) {
+    drainDeadlineNanos = deadlineNanos; // before the bit that makes it count
     change(seen -> (seen | DRAIN_BIT) + STAMP_ONE);
   }
 

@@ -1,0 +1,93 @@
+package dev.berth.routing;
+
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Deadlines of one event loop: a wheel of 25 ms buckets, advanced by the loop's one tick, so that
+ * no request owns a timer. A deadline fires at the first tick at or after it. Confined to its loop.
+ *
+ * <p>Source: Varghese and Lauck 1987, scheme 6 (a wheel with rounds).
+ */
+final class DeadlineRing {
+  /** How often the loop ticks, and how late a deadline may be seen. */
+  static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(25);
+
+  private static final int BUCKETS = 1024; // 25.6 s a turn
+  private final @Nullable RingEntry[] buckets = new RingEntry[BUCKETS];
+  private long tick; // the last one advanced to
+  private int size;
+
+  DeadlineRing(long now) {
+    tick = Math.floorDiv(now, TICK_NANOS);
+  }
+
+  /** Schedules an entry, or moves it when it is scheduled. */
+  void schedule(RingEntry entry, long deadlineNanos) {
+    cancel(entry);
+    entry.deadlineNanos = deadlineNanos;
+    long due = Math.max(Math.floorDiv(deadlineNanos + TICK_NANOS - 1, TICK_NANOS), tick + 1);
+    int bucket = (int) (due & (BUCKETS - 1));
+    RingEntry head = buckets[bucket];
+    entry.bucket = bucket;
+    entry.before = null;
+    entry.after = head;
+    if (head != null) {
+      head.before = entry;
+    }
+    buckets[bucket] = entry;
+    size++;
+  }
+
+  /** Takes an entry out; nothing when it is not in. */
+  void cancel(RingEntry entry) {
+    if (entry.bucket < 0) {
+      return;
+    }
+    if (entry.before != null) {
+      entry.before.after = entry.after;
+    } else {
+      buckets[entry.bucket] = entry.after;
+    }
+    if (entry.after != null) {
+      entry.after.before = entry.before;
+    }
+    entry.before = null;
+    entry.after = null;
+    entry.bucket = -1;
+    size--;
+  }
+
+  /** Fires what is due. Entries may be scheduled and cancelled from within. */
+  void advance(long now) {
+    long target = Math.floorDiv(now, TICK_NANOS);
+    if (target <= tick) {
+      return;
+    }
+    // After a pause longer than a turn, one turn visits every bucket.
+    long from = Math.max(tick + 1, target - BUCKETS + 1);
+    tick = target;
+    for (long due = from; due <= target; due++) {
+      fire((int) (due & (BUCKETS - 1)), now);
+    }
+  }
+
+  private void fire(int bucket, long now) {
+    RingEntry entry = buckets[bucket];
+    while (entry != null) {
+      RingEntry next = entry.after;
+      if (entry.deadlineNanos - now <= 0) {
+        cancel(entry);
+        entry.deadlinePassed(now);
+        if (next != null && next.bucket != bucket) {
+          next = buckets[bucket]; // the callback took our place marker out: look again
+        }
+      }
+      entry = next;
+    }
+  }
+
+  int size() {
+    return size;
+  }
+}

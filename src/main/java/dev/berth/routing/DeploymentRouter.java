@@ -1,0 +1,377 @@
+package dev.berth.routing;
+
+import dev.berth.api.BerthException;
+import dev.berth.api.DeploymentId;
+import dev.berth.api.Request;
+import dev.berth.api.spi.ReplicaRanker;
+import dev.berth.protocol.Refusal;
+import dev.berth.protocol.ReplicaAddress;
+import dev.berth.protocol.RoutingSnapshot;
+import dev.berth.protocol.port.SlotLease;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalInt;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.function.Predicate;
+import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Which replica of one deployment, and when, for all event loops of this instance.
+ *
+ * <p>A request that finds no one waiting ranks the replicas and takes a slot of the first that
+ * grants one: a CAS, no message. Else it joins the one queue that all loops share; {@link
+ * WaiterQueue} hands free slots to the oldest. So a replica here is never over its slots and never
+ * idle beside a waiter, whichever loop either is on.
+ *
+ * <p>The set of replicas is an immutable snapshot, swapped whole; changing it is rare and takes a
+ * lock, which the hot path never does.
+ */
+public final class DeploymentRouter {
+  /** How long a slot on its way to a waiter's loop is held; a loop blocked for longer loses it. */
+  static final long HAND_OVER_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+  /** Retry-After is 1 to this many seconds. */
+  private static final int MAX_RETRY_AFTER_SECONDS = 60;
+
+  private final Routers routers;
+  private final DeploymentId deployment;
+  final HandleCounters counters = new HandleCounters();
+  final InstanceBounds bounds;
+  final RoutingHooks hooks;
+  final WaiterQueue queue = new WaiterQueue(this::grantFor);
+  private final ReplicaRanker ranker;
+  private final LongAdder rankerFailures = new LongAdder();
+  private final ReplicaRanker.Ranking pumpRanking = new ReplicaRanker.Ranking(); // the pump's own
+  private final RandomGenerator pumpRandom;
+  private volatile ReplicaSet replicas;
+  private volatile RouterSettings settings;
+
+  // Rate of ended requests, for Retry-After; written by the tick alone.
+  private long endedAtTick;
+  private long tickNanos;
+  private volatile double endedPerSecond;
+
+  DeploymentRouter(
+      Routers routers,
+      DeploymentId deployment,
+      RouterSettings settings,
+      ReplicaRanker ranker,
+      RoutingHooks hooks,
+      RandomGenerator pumpRandom) {
+    this.routers = routers;
+    this.deployment = deployment;
+    this.settings = settings;
+    this.bounds = routers.bounds();
+    this.ranker = ranker;
+    this.hooks = hooks;
+    this.pumpRandom = pumpRandom;
+    this.replicas = ReplicaSet.empty(routers.loops());
+  }
+
+  public DeploymentId deployment() {
+    return deployment;
+  }
+
+  // --- asking ---
+
+  /**
+   * Routes a request that came in on a loop. Call on that loop.
+   *
+   * @param deadlineNanos on the loop's clock, or {@link Long#MAX_VALUE} for none
+   * @param observer told once; possibly before this returns when the request is refused at once
+   * @return the call, to cancel it
+   */
+  public RoutedCall call(
+      RouterLoop loop,
+      Request request,
+      String requestId,
+      long deadlineNanos,
+      CallObserver observer) {
+    RoutedCall call = new RoutedCall(this, loop, request, requestId, deadlineNanos, observer, null);
+    counters.requests.increment();
+    call.begin();
+    return call;
+  }
+
+  /**
+   * Chooses a replica and holds a slot there. Call on the loop.
+   *
+   * @param ttlNanos time to live of the lease; cut to the configured maximum
+   */
+  public RoutedChoice choose(
+      RouterLoop loop,
+      long deadlineNanos,
+      long ttlNanos,
+      String requestId,
+      SelectionObserver observer) {
+    long ttl = Math.min(ttlNanos, settings.maxReservationTtlNanos());
+    RoutedChoice choice = new RoutedChoice(this, loop, deadlineNanos, ttl, requestId, observer);
+    counters.requests.increment();
+    choice.begin();
+    return choice;
+  }
+
+  /** Tries the replicas in ranked order, then the rest: false only when every one refused. */
+  boolean tryReplicas(SlotRequest request) {
+    ReplicaSet set = replicas;
+    RouterLoop loop = request.loop;
+    ReplicaRanker.Ranking ranking = loop.ranking;
+    rank(set, loop.index(), loop.ports.random(), ranking);
+    for (int place = 0; place < ranking.size(); place++) {
+      RoutedReplica candidate = set.routable[ranking.get(place)];
+      if (request.accepts(candidate) && request.tryOn(candidate)) {
+        return true;
+      }
+    }
+    int size = set.routable.length;
+    if (size == 0) {
+      return false;
+    }
+    int start = loop.ports.random().nextInt(size);
+    for (int i = 0; i < size; i++) {
+      RoutedReplica candidate = set.routable[(start + i) % size];
+      if (request.accepts(candidate) && request.tryOn(candidate)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private void rank(
+      ReplicaSet set, int loop, RandomGenerator random, ReplicaRanker.Ranking ranking) {
+    ranking.clear();
+    try {
+      ranker.rank(set.seenFrom(loop), random, ranking);
+    } catch (RuntimeException failed) { // a plug-in may cost speed, never correctness
+      rankerFailures.increment();
+      ranking.clear();
+    }
+  }
+
+  /** The pump's source of slots; one thread at a time. */
+  private @Nullable Grant grantFor(Waiting owner) {
+    ReplicaSet set = replicas;
+    if (!set.available) {
+      return Grant.UNAVAILABLE;
+    }
+    rank(set, owner.loopIndex(), pumpRandom, pumpRanking);
+    for (int place = 0; place < pumpRanking.size(); place++) {
+      Grant grant = grantOf(set.routable[pumpRanking.get(place)], owner);
+      if (grant != null) {
+        return grant;
+      }
+    }
+    for (RoutedReplica candidate : set.routable) {
+      Grant grant = grantOf(candidate, owner);
+      if (grant != null) {
+        return grant;
+      }
+    }
+    return null;
+  }
+
+  private static @Nullable Grant grantOf(RoutedReplica candidate, Waiting owner) {
+    if (!owner.accepts(candidate)) {
+      return null;
+    }
+    if (candidate instanceof LocalReplica local) {
+      SlotLease lease = local.slots.hold(owner.holdNanos());
+      return lease == null ? null : new Grant(local, lease, null);
+    }
+    RemoteReplica remote = (RemoteReplica) candidate;
+    RemoteReplica.Offer offer = remote.takeOffer();
+    return offer != null || remote.tryTake() ? new Grant(remote, null, offer) : null;
+  }
+
+  void pumpIfWaiting() {
+    if (!queue.isEmpty()) {
+      queue.pump();
+    }
+  }
+
+  // --- the replicas ---
+
+  boolean available() {
+    return replicas.available;
+  }
+
+  boolean anyUnreservable() {
+    return replicas.anyUnreservable;
+  }
+
+  /**
+   * Takes a newer snapshot; an older one, or the same, changes nothing. Known incarnations keep
+   * their counts.
+   */
+  public synchronized void update(RoutingSnapshot snapshot) {
+    ReplicaSet current = replicas;
+    if (snapshot.version().compareTo(current.version) <= 0) {
+      return;
+    }
+    Map<ReplicaAddress, RoutedReplica> before = new HashMap<>();
+    for (RoutedReplica replica : current.all) {
+      before.put(replica.info.address(), replica);
+    }
+    List<RoutedReplica> next = new ArrayList<>(snapshot.replicas().size());
+    for (RoutingSnapshot.Route route : snapshot.replicas()) {
+      RoutedReplica known = before.remove(route.replica().address());
+      if (known == null) {
+        known = routers.join(this, route);
+      } else {
+        known.route(route.routable());
+      }
+      if (known != null && !known.gone()) {
+        next.add(known);
+      }
+    }
+    before.values().forEach(this::leave);
+    publish(snapshot.version(), snapshot.available(), next);
+  }
+
+  private void leave(RoutedReplica replica) {
+    replica.leave();
+    if (replica instanceof RemoteReplica remote) {
+      remote.declineOffers();
+      routers.forget(remote);
+    }
+  }
+
+  private void publish(
+      RoutingSnapshot.Version version, boolean available, List<RoutedReplica> next) {
+    replicas = new ReplicaSet(version, available, next, routers.loops(), routers.zone());
+    queue.pump();
+  }
+
+  /** A replica is not there any more: out of this router's view at once, before any snapshot. */
+  synchronized void lost(RoutedReplica replica) {
+    lost(other -> other == replica);
+  }
+
+  /** Every replica that fits is not there any more. */
+  synchronized void lost(Predicate<RoutedReplica> gone) {
+    ReplicaSet current = replicas;
+    List<RoutedReplica> next = new ArrayList<>(current.all.length);
+    for (RoutedReplica replica : current.all) {
+      if (gone.test(replica)) {
+        leave(replica);
+      } else {
+        next.add(replica);
+      }
+    }
+    if (next.size() < current.all.length) {
+      publish(current.version, current.available, next);
+    }
+  }
+
+  /** What a typed refusal says of its replica, beyond being full. */
+  void refusedBy(RoutedReplica replica, Refusal reason) {
+    if (reason == Refusal.UNKNOWN_REPLICA || reason == Refusal.FOREIGN_EPOCH) {
+      lost(replica);
+    } else if (reason == Refusal.DRAINING) {
+      closed(replica);
+    }
+  }
+
+  private synchronized void closed(RoutedReplica replica) {
+    if (replica.routable()) {
+      replica.route(false);
+      ReplicaSet current = replicas;
+      publish(current.version, current.available, List.of(current.all));
+    }
+  }
+
+  /** A slot was offered: to the oldest waiter, or back at once. */
+  void offered(RemoteReplica replica, RemoteReplica.Offer offer) {
+    if (queue.isEmpty() || !replica.routable()) {
+      replica.decline(offer);
+      return;
+    }
+    replica.offered(offer);
+    queue.pump();
+    if (queue.isEmpty()) {
+      replica.declineOffers();
+    }
+  }
+
+  // --- bounds and time ---
+
+  public RouterSettings settings() {
+    return settings;
+  }
+
+  /** Changes the settings live; who waits already stays. */
+  public void configure(RouterSettings next) {
+    settings = next;
+  }
+
+  BerthException backPressure(String bound) {
+    return new BerthException.BackPressure(
+        "Request dropped due to backpressure (" + bound + ").", OptionalInt.of(retryAfter()));
+  }
+
+  /** Seconds in which the queue, as it is now, will have been served at the rate of late. */
+  private int retryAfter() {
+    double rate = endedPerSecond;
+    if (rate <= 0) {
+      return 1;
+    }
+    return (int) Math.max(1, Math.min(MAX_RETRY_AFTER_SECONDS, Math.ceil(queue.size() / rate)));
+  }
+
+  /** Called about every 25 ms by one loop. */
+  void tick(long now, RandomGenerator random) {
+    measureRate(now);
+    if (queue.isEmpty()) {
+      return;
+    }
+    boolean probing = false;
+    for (RoutedReplica replica : replicas.routable) {
+      probing |= replica instanceof RemoteReplica remote && remote.probeIfDue(now, random);
+    }
+    if (probing) {
+      queue.pump();
+    }
+  }
+
+  private void measureRate(long now) {
+    long elapsed = now - tickNanos;
+    if (elapsed < TimeUnit.MILLISECONDS.toNanos(500)) {
+      return;
+    }
+    long ended = counters.ended.sum();
+    double rate = (ended - endedAtTick) * 1e9 / elapsed;
+    endedPerSecond = endedPerSecond == 0 ? rate : 0.5 * endedPerSecond + 0.5 * rate;
+    endedAtTick = ended;
+    tickNanos = now;
+  }
+
+  // --- what operators see ---
+
+  public HandleCounters counters() {
+    return counters;
+  }
+
+  /** Requests waiting for a slot on this instance ({@code serve_deployment_queued_queries}). */
+  public int queued() {
+    return queue.size();
+  }
+
+  /** Slots handed from a completed request to a waiter in one step. */
+  public long handOffs() {
+    return queue.handOffs();
+  }
+
+  /** Rankings that threw. */
+  public long rankerFailures() {
+    return rankerFailures.sum();
+  }
+
+  /** The version of the snapshot in use. */
+  public RoutingSnapshot.Version version() {
+    return replicas.version;
+  }
+}

@@ -1,0 +1,62 @@
+package dev.berth.routing;
+
+import java.util.concurrent.atomic.LongAdder;
+
+/**
+ * What a deployment's routers count. Gauges are differences of paired counters, clamped at 0, so
+ * that no path can leave one raised: the pair is counted where the state changes hands.
+ */
+public final class HandleCounters {
+  final LongAdder requests = new LongAdder(); // calls begun, dispatches not included
+  final LongAdder sent = new LongAdder(); // to a replica
+  final LongAdder ended = new LongAdder(); // of the sent
+  final LongAdder selected = new LongAdder(); // selections made
+  final LongAdder unselected = new LongAdder(); // selections over: dispatched, closed or expired
+  final LongAdder dispatched = new LongAdder();
+  final LongAdder selectionsExpired = new LongAdder();
+  final LongAdder backPressured = new LongAdder();
+  final LongAdder retries = new LongAdder(); // waits again after a refusal
+
+  HandleCounters() {}
+
+  /** Requests accepted or refused since start ({@code serve_num_router_requests}). */
+  public long requests() {
+    return requests.sum();
+  }
+
+  /** Requests at replicas now ({@code serve_num_ongoing_requests_at_replicas}). */
+  public int running() {
+    long over = ended.sum(); // first, so that the difference is never too small
+    return (int) Math.max(0, sent.sum() - over);
+  }
+
+  /** Slots held by selections now ({@code serve_reserved_slots_active}). */
+  public int reserved() {
+    long over = unselected.sum();
+    return (int) Math.max(0, selected.sum() - over);
+  }
+
+  /** Selections that ended without a dispatch. */
+  public long releasedWithoutDispatch() {
+    return Math.max(0, unselected.sum() - dispatched.sum());
+  }
+
+  public long dispatched() {
+    return dispatched.sum();
+  }
+
+  /** Selections whose owner let the lease run out. */
+  public long selectionsExpired() {
+    return selectionsExpired.sum();
+  }
+
+  /** Requests refused because a bound was reached. */
+  public long backPressured() {
+    return backPressured.sum();
+  }
+
+  /** Requests that waited again after a typed refusal. */
+  public long retries() {
+    return retries.sum();
+  }
+}

@@ -1,0 +1,107 @@
+package dev.berth.routing;
+
+import java.util.Arrays;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a loop waits for, by an id that crosses the bus and comes back: slot index in the low 32
+ * bits, generation in the high. A late answer names an old generation and finds nothing. Bounded;
+ * grows up to its bound by doubling. Confined to its loop.
+ */
+final class PendingTable<T> {
+  /** Widest bound: replicas index their own tables by the slot. */
+  static final int LIMIT = 65_536;
+
+  /** Returned by {@link #add} when every slot is taken. */
+  static final long FULL = -1;
+
+  private final int capacity; // entries
+  private @Nullable Object[] entries;
+  private int[] generations;
+  private int[] free; // a stack of slot indices
+  private int freeSize;
+  private int size;
+
+  PendingTable(int capacity) {
+    if (capacity < 1 || capacity > LIMIT) {
+      throw new IllegalArgumentException("capacity: " + capacity + " (expected: 1 to 65536)");
+    }
+    this.capacity = capacity;
+    int initial = Math.min(256, capacity);
+    entries = new Object[initial];
+    generations = new int[initial];
+    free = new int[initial];
+    pushFree(0, initial);
+  }
+
+  private void pushFree(int from, int to) {
+    for (int slot = to - 1; slot >= from; slot--) {
+      free[freeSize++] = slot;
+    }
+  }
+
+  /** Adds an entry; its id, or {@link #FULL}. */
+  long add(T entry) {
+    if (freeSize == 0 && !grow()) {
+      return FULL;
+    }
+    int slot = free[--freeSize];
+    entries[slot] = entry;
+    size++;
+    return ((long) generations[slot] << 32) | slot;
+  }
+
+  private boolean grow() {
+    int length = entries.length;
+    if (length == capacity) {
+      return false;
+    }
+    int wider = Math.min(capacity, 2 * length);
+    entries = Arrays.copyOf(entries, wider);
+    generations = Arrays.copyOf(generations, wider);
+    free = Arrays.copyOf(free, wider);
+    pushFree(length, wider);
+    return true;
+  }
+
+  /** The entry of an id, or null when it is over. */
+  @SuppressWarnings("unchecked")
+  @Nullable T get(long id) {
+    int slot = (int) id;
+    return slot >= 0 && slot < entries.length && generations[slot] == (int) (id >>> 32)
+        ? (T) entries[slot]
+        : null;
+  }
+
+  /** Takes an entry out; null when it is over. */
+  @Nullable T remove(long id) {
+    T entry = get(id);
+    if (entry != null) {
+      int slot = (int) id;
+      entries[slot] = null;
+      generations[slot] = (generations[slot] + 1) & Integer.MAX_VALUE; // keeps ids positive
+      free[freeSize++] = slot;
+      size--;
+    }
+    return entry;
+  }
+
+  /** Visits each entry; the visitor may remove entries. */
+  @SuppressWarnings("unchecked")
+  void forEach(Consumer<T> visitor) {
+    for (Object entry : entries.clone()) {
+      if (entry != null) {
+        visitor.accept((T) entry);
+      }
+    }
+  }
+
+  boolean isFull() {
+    return size == capacity;
+  }
+
+  int size() {
+    return size;
+  }
+}

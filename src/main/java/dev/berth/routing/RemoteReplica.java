@@ -1,0 +1,193 @@
+package dev.berth.routing;
+
+import dev.berth.protocol.AttemptId;
+import dev.berth.protocol.Load;
+import dev.berth.protocol.ReplicaAddress;
+import dev.berth.protocol.ReplicaInfo;
+import dev.berth.protocol.SlotToken;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
+import java.util.function.LongSupplier;
+import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A replica of another instance. Its load is estimated: what it last reported, less what was ours
+ * then, plus what is ours now. Every answer brings a report, numbered, so that a late one never
+ * replaces a newer. The estimate only ranks: the replica itself accepts or refuses. Any thread.
+ *
+ * <p>Source: Ray Serve's ReplicaQueueLengthCache, with sequence numbers and own counts; its
+ * back-off constants serve as the safety net, with jitter.
+ */
+final class RemoteReplica extends RoutedReplica {
+  /** A report older than this says nothing any more (Ray: 10 s). */
+  static final long STALE_NANOS = TimeUnit.SECONDS.toNanos(10);
+
+  /** Ray's initial_backoff_s, backoff_multiplier and max_backoff_s. */
+  static final long INITIAL_BACKOFF_NANOS = TimeUnit.MILLISECONDS.toNanos(25);
+
+  static final long MAX_BACKOFF_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
+
+  /** Offers kept for waiters at most; one more is declined. */
+  private static final int MAX_OFFERS = 64;
+
+  private record Report(long load, int ownThen, long atNanos) {}
+
+  /** A slot the replica holds for this router, under a lease of its own naming. */
+  record Offer(AttemptId attempt, SlotToken token, long untilNanos) {}
+
+  private final LongSupplier nanoClock;
+  private final Consumer<AttemptId> declined; // sends the release
+  private final String busAddress;
+  private final AtomicInteger own = new AtomicInteger(); // ours there: sent or reserved, not ended
+  private final AtomicReference<@Nullable Report> report = new AtomicReference<>();
+  private final ConcurrentLinkedQueue<Offer> offers = new ConcurrentLinkedQueue<>();
+  private final AtomicLong lastOffer = new AtomicLong(Long.MIN_VALUE); // the highest number seen
+  private final AtomicInteger offersSize = new AtomicInteger();
+  private final AtomicBoolean probe = new AtomicBoolean(); // one try whatever the estimate says
+  private volatile long nextProbeNanos;
+  private volatile long backoffNanos = INITIAL_BACKOFF_NANOS;
+
+  RemoteReplica(
+      ReplicaInfo info, boolean routable, LongSupplier nanoClock, Consumer<AttemptId> declined) {
+    super(info, routable);
+    this.nanoClock = nanoClock;
+    this.declined = declined;
+    this.busAddress = info.address().busAddress();
+    this.nextProbeNanos = nanoClock.getAsLong();
+  }
+
+  @Override
+  int ongoing() {
+    int ours = own.get();
+    Report last = report.get();
+    if (last == null || nanoClock.getAsLong() - last.atNanos > STALE_NANOS) {
+      return ours;
+    }
+    return Math.max(0, Load.ongoing(last.load) - last.ownThen) + ours;
+  }
+
+  @Override
+  int maxOngoing() {
+    Report last = report.get();
+    return last == null ? info.maxOngoing() : Load.max(last.load);
+  }
+
+  @Override
+  boolean tryTake() {
+    if (ongoing() >= maxOngoing() && !probe.compareAndSet(true, false)) {
+      return false;
+    }
+    own.incrementAndGet();
+    return true;
+  }
+
+  /** What was taken is no longer ours: ended, refused, or not sent. */
+  void giveBack() {
+    own.decrementAndGet();
+  }
+
+  int own() {
+    return own.get();
+  }
+
+  /**
+   * Takes note of an answer.
+   *
+   * @return whether the replica may have room now that the estimate did not know of
+   */
+  boolean reported(long load) {
+    if (load == Load.NONE) {
+      return false;
+    }
+    for (; ; ) {
+      Report last = report.get();
+      if (last != null && !Load.isNewer(load, last.load)) {
+        return false;
+      }
+      if (report.compareAndSet(last, new Report(load, own.get(), nanoClock.getAsLong()))) {
+        boolean room = Load.ongoing(load) < Load.max(load);
+        if (room) {
+          backoffNanos = INITIAL_BACKOFF_NANOS;
+        }
+        return room;
+      }
+    }
+  }
+
+  /**
+   * Its answers stopped coming: what is known of it counts for nothing, but it stays a candidate.
+   */
+  void invalidate() {
+    report.set(null);
+  }
+
+  /** Lets one request through against the estimate when its back-off is over. */
+  boolean probeIfDue(long now, RandomGenerator random) {
+    if (nextProbeNanos - now > 0 || !routable()) {
+      return false;
+    }
+    long backoff = backoffNanos;
+    nextProbeNanos = now + backoff / 2 + random.nextLong(backoff); // mean 1, spread ±50 %
+    backoffNanos = Math.min(2 * backoff, MAX_BACKOFF_NANOS);
+    probe.set(true);
+    return true;
+  }
+
+  /**
+   * Keeps an offered slot for the next waiter; declines it when there are too many. A replica
+   * numbers its offers, so one that comes twice, or late, is dropped and left to run out.
+   */
+  void offered(Offer offer) {
+    long number = offer.attempt.counter();
+    if (lastOffer.getAndAccumulate(number, Math::max) >= number) {
+      return;
+    }
+    if (offersSize.incrementAndGet() > MAX_OFFERS) {
+      offersSize.decrementAndGet();
+      decline(offer);
+      return;
+    }
+    offers.add(offer);
+  }
+
+  /** Takes an offered slot that has not run out, and counts it as ours. */
+  @Nullable Offer takeOffer() {
+    long now = nanoClock.getAsLong();
+    for (Offer offer = offers.poll(); offer != null; offer = offers.poll()) {
+      offersSize.decrementAndGet();
+      if (offer.untilNanos - now > 0) {
+        own.incrementAndGet();
+        return offer;
+      }
+    }
+    return null;
+  }
+
+  /** Gives back every offer that no one took. */
+  void declineOffers() {
+    for (Offer offer = offers.poll(); offer != null; offer = offers.poll()) {
+      offersSize.decrementAndGet();
+      decline(offer);
+    }
+  }
+
+  void decline(Offer offer) {
+    declined.accept(offer.attempt);
+  }
+
+  @Override
+  ReplicaAddress addressFor(int loop) {
+    return info.address();
+  }
+
+  @Override
+  String busAddressFor(int loop) {
+    return busAddress;
+  }
+}

@@ -1,0 +1,367 @@
+package dev.berth.routing;
+
+import dev.berth.api.BerthException;
+import dev.berth.api.DeploymentHandle;
+import dev.berth.api.Request;
+import dev.berth.api.Response;
+import dev.berth.protocol.Admission;
+import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.Load;
+import dev.berth.protocol.Refusal;
+import dev.berth.protocol.port.SlotLease;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One request on its way through the router. It is everything the request needs in one object: the
+ * waiter's owner, the entry of the pending table and of the deadline ring.
+ *
+ * <p>Who owes the slot: for a replica here, this call until the message is sent, then the replica.
+ * For one elsewhere the slot is taken on arrival, and this call only counts it as its own.
+ */
+public final class RoutedCall extends SlotRequest {
+  private final Request request;
+  private String requestId; // empty until sent, when the caller named none
+  private final CallObserver observer;
+  private final @Nullable HeldSelection selection; // when dispatched
+  private Admission admission = Admission.Held.HELD;
+  private boolean counted; // as sent; ended then follows exactly once
+  private boolean routed; // the hooks were told; completed then follows exactly once
+  private String routedTo = ""; // whom they were told of
+  private @Nullable InboundStream stream;
+  private int streamBytes; // of the instance's bound, while streaming
+  private final int window;
+
+  RoutedCall(
+      DeploymentRouter router,
+      RouterLoop loop,
+      Request request,
+      String requestId,
+      long deadlineNanos,
+      CallObserver observer,
+      @Nullable HeldSelection selection) {
+    super(router, loop, deadlineNanos);
+    this.request = request;
+    this.requestId = requestId;
+    this.observer = observer;
+    this.selection = selection;
+    this.window =
+        router.bounds.hasStreamRoom(loop.limits.streamWindowBytes())
+            ? loop.limits.streamWindowBytes()
+            : LoopLimits.MAX_FRAME_BYTES;
+  }
+
+  /** Ends the call at once with {@link BerthException.Cancelled}. Any thread. */
+  public void cancel() {
+    loop.run(this::cancelNow);
+  }
+
+  /** This call as the API shows it. */
+  static DeploymentHandle.Call asCall(RoutedCall call, io.vertx.core.Future<Response> response) {
+    return new DeploymentHandle.Call() {
+      @Override
+      public io.vertx.core.Future<Response> response() {
+        return response;
+      }
+
+      @Override
+      public void cancel() {
+        call.cancel();
+      }
+    };
+  }
+
+  // --- getting there ---
+
+  @Override
+  boolean tryOn(RoutedReplica candidate) {
+    if (!candidate.tryTake()) {
+      return false;
+    }
+    goOn(candidate, candidate instanceof LocalReplica ? Admission.Held.HELD : ifFree());
+    return true;
+  }
+
+  private Admission ifFree() {
+    return new Admission.IfFree(remainingMs());
+  }
+
+  @Override
+  boolean use(Grant granted) {
+    SlotLease lease = granted.lease();
+    RemoteReplica.Offer offer = granted.offer();
+    RoutedReplica to = java.util.Objects.requireNonNull(granted.replica());
+    if (lease != null) {
+      if (lease.consume() != null) {
+        return false; // this loop was blocked for longer than the hold
+      }
+      goOn(to, Admission.Held.HELD);
+    } else {
+      goOn(to, offer == null ? ifFree() : new Admission.Token(offer.token()));
+    }
+    return true;
+  }
+
+  /** Starts on the slot of a selection; on the loop. */
+  void dispatch(HeldSelection held) {
+    if (done) {
+      held.releaseSlot();
+      return;
+    }
+    router.counters.dispatched.increment();
+    if (callDeadlineNanos != NO_DEADLINE) {
+      loop.ring.schedule(this, callDeadlineNanos);
+    }
+    RoutedReplica to = held.replica;
+    if (to.gone()) {
+      held.releaseSlot();
+      end(gone(to), false);
+      return;
+    }
+    if (held.lease == null) {
+      goOn(to, new Admission.Token(java.util.Objects.requireNonNull(held.token)));
+      return;
+    }
+    Refusal refusal = held.lease.consume();
+    if (refusal == null) {
+      goOn(to, Admission.Held.HELD);
+    } else {
+      end(HeldSelection.failureOf(refusal, to), false);
+    }
+  }
+
+  private void goOn(RoutedReplica to, Admission by) {
+    admission = by;
+    attempt = by == Admission.Held.HELD ? loop.heldAttempt : loop.nextAttempt();
+    if (requestId.isEmpty()) {
+      requestId = loop.nextRequestId();
+    }
+    if (!counted) {
+      counted = true;
+      router.counters.sent.increment();
+    }
+    if (!(by instanceof Admission.IfFree)) {
+      tellRouted(to);
+    }
+    send(to);
+  }
+
+  @Override
+  BusMessage message(RoutedReplica to, long id) {
+    return new BusMessage.CallRequest(
+        id,
+        loop.address,
+        java.util.Objects.requireNonNull(attempt),
+        to.addressFor(loop.index()),
+        admission,
+        callDeadlineNanos == NO_DEADLINE ? -1 : remainingMs(),
+        window,
+        requestId,
+        request);
+  }
+
+  private long remainingMs() {
+    return callDeadlineNanos == NO_DEADLINE
+        ? Long.MAX_VALUE
+        : Math.max(0, (callDeadlineNanos - loop.now() + 999_999) / 1_000_000);
+  }
+
+  @Override
+  void unsend(RoutedReplica to) {
+    if (to instanceof LocalReplica local) {
+      local.slots.complete();
+    } else if (selection != null) {
+      selection.releaseSlot();
+    } else if (to instanceof RemoteReplica remote) {
+      remote.giveBack();
+    }
+  }
+
+  @Override
+  void unsent() {
+    if (selection != null) {
+      end(gone(selection.replica), false);
+    } else {
+      enqueueAgain();
+    }
+  }
+
+  // --- answers, on the loop ---
+
+  void accepted(long load) {
+    if (replica instanceof RemoteReplica remote) {
+      remote.reported(load);
+      tellRouted(remote);
+    }
+  }
+
+  @Override
+  void refused(Refusal reason, long load) {
+    if (selection == null) {
+      super.refused(reason, load);
+      return;
+    }
+    settle(load);
+    router.refusedBy(selection.replica, reason);
+    end(HeldSelection.failureOf(reason, selection.replica), false);
+  }
+
+  void responded(BusMessage.CallResponse head) {
+    RoutedReplica from = java.util.Objects.requireNonNull(replica);
+    tellRouted(from);
+    if (!head.streamed()) {
+      settle(head.load());
+      finish();
+      observer.onResponse(
+          new Response(head.status(), head.headers(), new Response.Body.Whole(head.body())),
+          from.info.replicaId());
+      return;
+    }
+    if (stream != null) {
+      return; // the head came twice
+    }
+    if (!router.bounds.tryStream(window)) {
+      end(router.backPressure("the instance's bound on bytes of streams"), true);
+      return;
+    }
+    streamBytes = window;
+    if (from instanceof RemoteReplica remote) {
+      remote.reported(head.load());
+    }
+    InboundStream body = new InboundStream(loop, window, this::sendCredit);
+    stream = body;
+    observer.onResponse(
+        new Response(head.status(), head.headers(), new Response.Body.Received(body, this::cancel)),
+        from.info.replicaId());
+  }
+
+  private void sendCredit(int bytes) {
+    if (!done && replica != null) {
+      loop.send(
+          replica,
+          new BusMessage.StreamCredit(
+              pendingId, loop.address, replica.addressFor(loop.index()), bytes));
+    }
+  }
+
+  void frame(BusMessage.StreamFrame frame) {
+    InboundStream body = stream;
+    if (body == null) {
+      // Its head is lost: no answer can be made of it.
+      end(new BerthException.OutcomeUnknown("the head of the response was lost"), true);
+      return;
+    }
+    switch (body.frame(frame)) {
+      case TAKEN -> body.deliver();
+      case LAST -> {
+        settle(frame.load());
+        finish();
+        body.deliver();
+      }
+      case GAP -> end(new BerthException.OutcomeUnknown("a piece of the response was lost"), true);
+      case DUPLICATE -> loop.duplicateDropped();
+    }
+  }
+
+  /** The replica says that it ended without a response, or that its stream ended short. */
+  void failed(BerthException.Kind kind, String message, long load) {
+    settle(load);
+    end(kind.toException(message), false);
+  }
+
+  @Override
+  void peerLost() {
+    settle(Load.NONE);
+    end(
+        new BerthException.OutcomeUnknown(
+            "the replica was lost after the request was sent; it may have run"),
+        false);
+  }
+
+  // --- ending ---
+
+  @Override
+  void revoke(boolean timedOut) {
+    if (replica == null || attempt == null) {
+      return;
+    }
+    loop.send(
+        replica,
+        new BusMessage.CancelCall(
+            pendingId, loop.address, attempt, replica.addressFor(loop.index()), timedOut));
+    if (selection != null && stream == null) {
+      selection.releaseIfRemote(); // in case the token has not been consumed
+    }
+  }
+
+  /** Everything that a finished call owes, once. */
+  private void finish() {
+    done = true;
+    loop.ring.cancel(this);
+    releaseAccounts();
+  }
+
+  private void releaseAccounts() {
+    if (selection != null) {
+      selection.forget();
+    }
+    if (streamBytes > 0) {
+      router.bounds.streamEnded(streamBytes);
+      streamBytes = 0;
+    }
+    if (counted) {
+      counted = false;
+      router.counters.ended.increment();
+    }
+    if (routed) {
+      routed = false;
+      router.hooks.onRequestCompleted(routedTo, requestId);
+    }
+  }
+
+  private void tellRouted(RoutedReplica to) {
+    if (routed) {
+      return;
+    }
+    routed = true;
+    routedTo = to.info.replicaId();
+    router.hooks.onRequestRouted(routedTo, requestId);
+  }
+
+  @Override
+  void fail(BerthException failure) {
+    releaseAccounts();
+    InboundStream body = stream;
+    if (body != null) {
+      body.fail(failure);
+    } else {
+      observer.onFailure(failure);
+    }
+  }
+
+  private static BerthException gone(RoutedReplica replica) {
+    return new BerthException.ReplicaUnavailable(
+        "replica " + replica.info.replicaId() + " is no longer there");
+  }
+
+  // --- waiting ---
+
+  @Override
+  public boolean accepts(RoutedReplica candidate) {
+    return candidate.routable();
+  }
+
+  @Override
+  public boolean picky() {
+    return false;
+  }
+
+  @Override
+  public long holdNanos() {
+    return DeploymentRouter.HAND_OVER_NANOS;
+  }
+
+  @Override
+  int queuedBytes() {
+    return request.body().length();
+  }
+}

@@ -1,0 +1,199 @@
+package dev.berth.routing;
+
+import dev.berth.api.spi.ReplicaRanker;
+import dev.berth.protocol.AttemptId;
+import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.ReplicaAddress;
+import dev.berth.protocol.RouterAddress;
+import java.util.HashSet;
+import java.util.Set;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.function.Predicate;
+
+/**
+ * The routers' share of one event loop: what its requests wait for, and their deadlines. Everything
+ * here is confined to the loop; the counters may be read from anywhere.
+ */
+public final class RouterLoop {
+  final LoopPorts ports;
+  final LoopLimits limits;
+  final RouterAddress address;
+  final PendingTable<SlotRequest> pending;
+  final DeadlineRing ring;
+  final ReplicaRanker.Ranking ranking = new ReplicaRanker.Ranking();
+  final Set<AttemptId> heldAttempts = new HashSet<>(); // of selections and dispatches elsewhere
+
+  /** Named by messages whose slot is held already: never looked up, so one serves all. */
+  final AttemptId heldAttempt;
+
+  private final Routers routers;
+  private final long incarnation;
+  private final String requestIdPrefix;
+  private long attempts;
+  private long requestIds;
+  private final LongAdder lateAnswers = new LongAdder();
+  private final LongAdder duplicates = new LongAdder();
+
+  RouterLoop(
+      Routers routers,
+      String node,
+      int index,
+      long incarnation,
+      LoopPorts ports,
+      LoopLimits limits) {
+    this.routers = routers;
+    this.ports = ports;
+    this.limits = limits;
+    this.address = new RouterAddress(node, index);
+    this.incarnation = incarnation;
+    this.heldAttempt = new AttemptId(incarnation, index, 0);
+    this.pending = new PendingTable<>(limits.pendingRequests());
+    this.ring = new DeadlineRing(ports.nanoClock().getAsLong());
+    this.requestIdPrefix = Long.toHexString(incarnation) + "-" + index + "-";
+  }
+
+  int index() {
+    return address.loop();
+  }
+
+  long now() {
+    return ports.nanoClock().getAsLong();
+  }
+
+  /** Runs an action on the loop: at once when it is there already. */
+  void run(Runnable action) {
+    if (ports.inLoop().getAsBoolean()) {
+      action.run();
+    } else {
+      ports.executor().execute(action);
+    }
+  }
+
+  AttemptId nextAttempt() {
+    return new AttemptId(incarnation, index(), ++attempts);
+  }
+
+  /** An id for a request that came without one: unique, cheap, and no secret. */
+  String nextRequestId() {
+    return requestIdPrefix + Long.toHexString(++requestIds);
+  }
+
+  boolean send(RoutedReplica to, BusMessage message) {
+    return ports.bus().send(to.info.address().node(), to.busAddressFor(index()), message);
+  }
+
+  /** Called every {@link DeadlineRing#TICK_NANOS}. */
+  public void tick() {
+    ring.advance(now());
+  }
+
+  // --- answers ---
+
+  /** Takes a message addressed to this loop. */
+  public void onMessage(BusMessage message) {
+    if (message instanceof BusMessage.CallResponse response) {
+      if (pending.get(response.callId()) instanceof RoutedCall call) {
+        call.responded(response);
+      } else {
+        lateAnswers.increment();
+      }
+    } else if (message instanceof BusMessage.StreamFrame frame) {
+      if (pending.get(frame.callId()) instanceof RoutedCall call) {
+        call.frame(frame);
+      } else {
+        lateAnswers.increment();
+      }
+    } else if (message instanceof BusMessage.CallAccepted accepted) {
+      if (pending.get(accepted.callId()) instanceof RoutedCall call) {
+        call.accepted(accepted.load());
+      }
+    } else if (message instanceof BusMessage.CallRefused refused) {
+      SlotRequest request = pending.get(refused.callId());
+      if (request != null) {
+        request.refused(refused.reason(), refused.load());
+      } else {
+        lateAnswers.increment();
+      }
+    } else if (message instanceof BusMessage.CallFailed failed) {
+      failed(failed.callId(), failed.kind(), failed.message(), failed.load());
+    } else if (message instanceof BusMessage.StreamReset reset) {
+      failed(reset.callId(), reset.kind(), reset.message(), reset.load());
+    } else if (message instanceof BusMessage.SlotReserved reserved) {
+      reserved(reserved);
+    } else if (message instanceof BusMessage.ReplicaLoad load) {
+      routers.reported(load.target(), load.load());
+    } else if (message instanceof BusMessage.SlotOffer offer) {
+      routers.offered(offer, now());
+    } else {
+      throw new IllegalArgumentException(
+          "message: " + message.getClass().getSimpleName() + " (expected: an answer to a router)");
+    }
+  }
+
+  private void failed(
+      long callId, dev.berth.api.BerthException.Kind kind, String message, long load) {
+    if (pending.get(callId) instanceof RoutedCall call) {
+      call.failed(kind, message, load);
+    } else {
+      lateAnswers.increment();
+    }
+  }
+
+  /** A lease that no one awaits any more is released at once: the time to live is for the dead. */
+  private void reserved(BusMessage.SlotReserved reserved) {
+    SlotRequest request = pending.get(reserved.callId());
+    if (request instanceof RoutedChoice choice) {
+      choice.reserved(reserved.token(), reserved.ttlMs(), reserved.load());
+    } else if (request instanceof RoutedRenewal renewal) {
+      renewal.reserved(reserved.ttlMs(), reserved.load());
+    } else if (heldAttempts.contains(reserved.attempt())) {
+      duplicates.increment();
+    } else {
+      lateAnswers.increment();
+      ReplicaAddress target = reserved.target();
+      ports
+          .bus()
+          .send(
+              target.node(),
+              target.busAddress(),
+              new BusMessage.ReleaseSlot(address, reserved.attempt(), target));
+    }
+  }
+
+  void duplicateDropped() {
+    duplicates.increment();
+  }
+
+  /** Answers of these replicas will not come: fails what waits for them, at once. On the loop. */
+  void lost(Predicate<ReplicaAddress> gone) {
+    pending.forEach(
+        request -> {
+          RoutedReplica at = request.replica;
+          if (at != null && gone.test(at.info.address()) && !request.done) {
+            request.peerLost();
+          }
+        });
+  }
+
+  // --- what operators see ---
+
+  /** Answers that came after their request was over. */
+  public long lateAnswers() {
+    return lateAnswers.sum();
+  }
+
+  /** Messages that came twice. */
+  public long duplicates() {
+    return duplicates.sum();
+  }
+
+  /** Entries of the pending table; exact on the loop, approximate elsewhere. */
+  public int pendingRequests() {
+    return pending.size();
+  }
+
+  /** Deadlines scheduled; exact on the loop, approximate elsewhere. */
+  public int deadlines() {
+    return ring.size();
+  }
+}

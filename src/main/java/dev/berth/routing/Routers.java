@@ -1,0 +1,207 @@
+package dev.berth.routing;
+
+import dev.berth.api.DeploymentHandle;
+import dev.berth.api.DeploymentId;
+import dev.berth.api.spi.ReplicaRanker;
+import dev.berth.protocol.AttemptId;
+import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.ReplicaAddress;
+import dev.berth.protocol.RoutingSnapshot;
+import dev.berth.protocol.port.ReplicaDirectory;
+import dev.berth.protocol.port.SlotObserver;
+import dev.berth.protocol.port.Slots;
+import dev.berth.routing.ranking.PowerOfTwoRanker;
+import java.util.Collection;
+import java.util.List;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.LongSupplier;
+import java.util.function.Predicate;
+import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * All routers of one instance: a {@link DeploymentRouter} for each deployment it calls, a {@link
+ * RouterLoop} for each of its event loops, and what they share.
+ */
+public final class Routers {
+  private record Remote(DeploymentRouter router, RemoteReplica replica) {}
+
+  private final String node;
+  private final @Nullable String zone;
+  private final ReplicaDirectory directory;
+  private final InstanceBounds bounds;
+  private final RoutingHooks hooks;
+  private final RouterLoop[] loops;
+  private final ReplicaRanker ranker = new PowerOfTwoRanker();
+  private final RandomGenerator random; // of loop 0's tick, and the seed of the pumps'
+  private final ConcurrentHashMap<DeploymentId, DeploymentRouter> byDeployment =
+      new ConcurrentHashMap<>();
+  private final ConcurrentHashMap<ReplicaAddress, Remote> remotes = new ConcurrentHashMap<>();
+
+  /**
+   * @param node this instance's id
+   * @param incarnation 64 random bits of this start
+   * @param zone this instance's availability zone, if it has one
+   * @param ports one for each event loop, in order
+   */
+  public Routers(
+      String node,
+      long incarnation,
+      @Nullable String zone,
+      ReplicaDirectory directory,
+      InstanceBounds bounds,
+      LoopLimits limits,
+      RoutingHooks hooks,
+      RandomGenerator random,
+      List<LoopPorts> ports) {
+    this.node = node;
+    this.zone = zone;
+    this.directory = directory;
+    this.bounds = bounds;
+    this.hooks = hooks;
+    this.random = random;
+    this.loops = new RouterLoop[ports.size()];
+    for (int index = 0; index < loops.length; index++) {
+      loops[index] = new RouterLoop(this, node, index, incarnation, ports.get(index), limits);
+    }
+  }
+
+  int loops() {
+    return loops.length;
+  }
+
+  /** The routers' share of an event loop. */
+  public RouterLoop loop(int index) {
+    return loops[index];
+  }
+
+  public InstanceBounds bounds() {
+    return bounds;
+  }
+
+  @Nullable String zone() {
+    return zone;
+  }
+
+  /** The router of a deployment, made when first asked for. Any thread. */
+  public DeploymentRouter router(DeploymentId deployment, RouterSettings settings) {
+    return byDeployment.computeIfAbsent(
+        deployment,
+        id ->
+            new DeploymentRouter(
+                this, id, settings, ranker, hooks, new java.util.SplittableRandom(seed())));
+  }
+
+  private synchronized long seed() {
+    return random.nextLong();
+  }
+
+  /** The router of a deployment, if there is one. */
+  public @Nullable DeploymentRouter find(DeploymentId deployment) {
+    return byDeployment.get(deployment);
+  }
+
+  /** Every router now. */
+  public Collection<DeploymentRouter> all() {
+    return byDeployment.values();
+  }
+
+  /** A handle for code that runs on an event loop. */
+  public DeploymentHandle handle(DeploymentId deployment, RouterSettings settings, int loop) {
+    return new RoutedHandle(router(deployment, settings), loops[loop]);
+  }
+
+  /** Passes a snapshot to its router; nothing when no one calls that deployment here. */
+  public void update(RoutingSnapshot snapshot) {
+    DeploymentRouter router = byDeployment.get(snapshot.deployment());
+    if (router != null) {
+      router.update(snapshot);
+    }
+  }
+
+  /** Called about every 25 ms on loop 0, beside that loop's own tick. */
+  public void tick() {
+    long now = loops[0].now();
+    for (DeploymentRouter router : byDeployment.values()) {
+      router.tick(now, loops[0].ports.random());
+    }
+  }
+
+  // --- replicas ---
+
+  @Nullable RoutedReplica join(DeploymentRouter router, RoutingSnapshot.Route route) {
+    ReplicaAddress address = route.replica().address();
+    if (!address.node().equals(node)) {
+      LongSupplier clock = loops[0].ports.nanoClock();
+      RemoteReplica remote =
+          new RemoteReplica(
+              route.replica(), route.routable(), clock, attempt -> release(address, attempt));
+      remotes.put(address, new Remote(router, remote));
+      return remote;
+    }
+    Slots slots = directory.slotsOf(address);
+    if (slots == null) {
+      return null; // stopped since the snapshot was made
+    }
+    LocalReplica local =
+        new LocalReplica(route.replica(), route.routable(), slots, router.queue, loops.length);
+    directory.observe(address, (SlotObserver) local);
+    return local;
+  }
+
+  private void release(ReplicaAddress target, AttemptId attempt) {
+    RouterLoop any = loops[0];
+    any.ports
+        .bus()
+        .send(
+            target.node(),
+            target.busAddress(),
+            new BusMessage.ReleaseSlot(any.address, attempt, target));
+  }
+
+  void forget(RemoteReplica remote) {
+    remotes.remove(remote.info.address());
+  }
+
+  void reported(ReplicaAddress target, long load) {
+    Remote remote = remotes.get(target);
+    if (remote != null && remote.replica.reported(load)) {
+      remote.router.pumpIfWaiting();
+    }
+  }
+
+  void offered(BusMessage.SlotOffer offer, long now) {
+    Remote remote = remotes.get(offer.target());
+    if (remote == null) {
+      release(offer.target(), offer.attempt());
+      return;
+    }
+    remote.replica.reported(offer.load());
+    remote.router.offered(
+        remote.replica,
+        new RemoteReplica.Offer(offer.attempt(), offer.token(), now + offer.ttlMs() * 1_000_000));
+  }
+
+  /** An instance left or died: fails what waits for it and forgets its replicas. Any thread. */
+  public void nodeLost(String lost) {
+    lost(address -> address.node().equals(lost));
+  }
+
+  /** A replica incarnation died: the same for it alone. Any thread. */
+  public void replicaLost(ReplicaAddress lost) {
+    lost(
+        address ->
+            address.node().equals(lost.node())
+                && address.ordinal() == lost.ordinal()
+                && address.epoch() == lost.epoch());
+  }
+
+  private void lost(Predicate<ReplicaAddress> gone) {
+    for (DeploymentRouter router : byDeployment.values()) {
+      router.lost(replica -> gone.test(replica.info.address()));
+    }
+    for (RouterLoop loop : loops) {
+      loop.run(() -> loop.lost(gone));
+    }
+  }
+}

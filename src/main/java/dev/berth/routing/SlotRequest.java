@@ -1,0 +1,295 @@
+package dev.berth.routing;
+
+import dev.berth.api.BerthException;
+import dev.berth.protocol.AttemptId;
+import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.Load;
+import dev.berth.protocol.Refusal;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Something that needs a slot: the part a call and a choose have in common.
+ *
+ * <pre>
+ *   NEW --a slot at once--> SENT --answer--> DONE
+ *       --none--> QUEUED --grant--> GRANTED (a task on its own loop) --taken--> SENT
+ *   SENT --typed refusal--> QUEUED again, in its old place
+ *   any  --cancel, deadline, failure--> DONE
+ * </pre>
+ *
+ * Confined to its loop, but for {@link #granted} and {@link #left}, which the pump calls. In each
+ * state exactly one thing owes the slot: the grant on its way, or the request that was sent.
+ */
+abstract class SlotRequest extends RingEntry implements Waiting, Runnable {
+  static final long NO_DEADLINE = Long.MAX_VALUE;
+
+  final DeploymentRouter router;
+  final RouterLoop loop;
+  final long callDeadlineNanos; // or NO_DEADLINE
+  private long queueDeadlineNanos;
+  private long sequence; // place in the queue; 0 before the first wait
+  private @Nullable Waiter waiter; // while QUEUED or GRANTED
+  private @Nullable Grant grant; // written by the pump, read by the task it posts
+  boolean done;
+
+  // While SENT.
+  long pendingId = PendingTable.FULL;
+  @Nullable RoutedReplica replica;
+  @Nullable AttemptId attempt;
+
+  SlotRequest(DeploymentRouter router, RouterLoop loop, long callDeadlineNanos) {
+    this.router = router;
+    this.loop = loop;
+    this.callDeadlineNanos = callDeadlineNanos;
+  }
+
+  // --- what differs ---
+
+  /** Takes a slot of this replica and goes there; false when it has none free. */
+  abstract boolean tryOn(RoutedReplica candidate);
+
+  /** Uses a slot that was granted while waiting; false when it was lost on the way. */
+  abstract boolean use(Grant granted);
+
+  /** Tells the replica, if anything was sent, that the answer is no longer wanted. */
+  abstract void revoke(boolean timedOut);
+
+  /** What is sent, under an id of the pending table. */
+  abstract BusMessage message(RoutedReplica to, long id);
+
+  /** Gives back the slot taken for a message that was not sent. */
+  abstract void unsend(RoutedReplica to);
+
+  /** Delivers the failure: the last thing that happens. */
+  abstract void fail(BerthException failure);
+
+  /** Bytes held while waiting. */
+  abstract int queuedBytes();
+
+  // --- getting a slot ---
+
+  /** Starts; on the loop. */
+  final void begin() {
+    if (done) {
+      return; // cancelled before it reached its loop
+    }
+    if (!router.available()) {
+      end(
+          new BerthException.DeploymentUnavailable(
+              "Deployment " + router.deployment() + " is unavailable because it failed to deploy."),
+          false);
+      return;
+    }
+    if (loop.pending.isFull()) {
+      end(
+          router.backPressure("pending requests of this event loop: " + loop.pending.size()),
+          false);
+      return;
+    }
+    if (callDeadlineNanos != NO_DEADLINE) {
+      if (callDeadlineNanos - loop.now() <= 0) {
+        end(timeout(), false);
+        return;
+      }
+      loop.ring.schedule(this, callDeadlineNanos);
+    }
+    if (router.queue.isEmpty() && router.tryReplicas(this)) {
+      return;
+    }
+    enqueue();
+  }
+
+  private void enqueue() {
+    int max = router.settings().maxQueued();
+    if (!router.queue.tryAdmit(max)) {
+      end(router.backPressure("max_queued_requests: " + max), false);
+      return;
+    }
+    if (!router.bounds.tryQueue(queuedBytes())) {
+      router.queue.unadmit();
+      end(router.backPressure("the instance's bounds on queued requests"), false);
+      return;
+    }
+    sequence = router.queue.nextSequence();
+    long timeout = loop.now() + router.settings().queueTimeoutNanos();
+    queueDeadlineNanos =
+        callDeadlineNanos != NO_DEADLINE && callDeadlineNanos - timeout < 0
+            ? callDeadlineNanos
+            : timeout;
+    await();
+  }
+
+  /** Waits again after a refusal, in the place it had: a request that came first stays first. */
+  final void enqueueAgain() {
+    router.counters.retries.increment();
+    replica = null;
+    if (sequence == 0) {
+      enqueue();
+      return;
+    }
+    router.queue.admitAgain();
+    router.bounds.queueAgain(queuedBytes());
+    await();
+  }
+
+  private void await() {
+    loop.ring.schedule(this, queueDeadlineNanos);
+    waiter = router.queue.join(this, sequence);
+    router.queue.pump();
+  }
+
+  @Override
+  public final void granted(Grant given) {
+    grant = given;
+    loop.ports.executor().execute(this);
+  }
+
+  @Override
+  public final void left() {
+    router.bounds.unqueue(queuedBytes());
+  }
+
+  @Override
+  public final int loopIndex() {
+    return loop.index();
+  }
+
+  /** The task a grant posts to our loop. */
+  @Override
+  public final void run() {
+    Grant given = grant;
+    grant = null;
+    waiter = null;
+    if (given == null) {
+      throw new IllegalStateException("grant: none (expected: one for each task)");
+    }
+    if (done) {
+      given.giveBack(); // cancelled or timed out while the grant was on its way
+      return;
+    }
+    if (given.replica() == null) {
+      end(
+          new BerthException.DeploymentUnavailable(
+              "Deployment " + router.deployment() + " is unavailable."),
+          false);
+      return;
+    }
+    if (callDeadlineNanos == NO_DEADLINE) {
+      loop.ring.cancel(this);
+    } else {
+      loop.ring.schedule(this, callDeadlineNanos);
+    }
+    if (!use(given)) {
+      enqueueAgain();
+    }
+  }
+
+  // --- sending ---
+
+  /**
+   * Enters the pending table and sends. When the table is full the request fails; when the message
+   * surely did not leave, the replica counts as lost and the request waits again.
+   */
+  final void send(RoutedReplica to) {
+    long id = loop.pending.add(this);
+    if (id == PendingTable.FULL) {
+      unsend(to);
+      end(
+          router.backPressure("pending requests of this event loop: " + loop.pending.size()),
+          false);
+      return;
+    }
+    pendingId = id;
+    replica = to;
+    if (!loop.send(to, message(to, id))) {
+      loop.pending.remove(id);
+      pendingId = PendingTable.FULL;
+      unsend(to);
+      router.lost(to);
+      unsent();
+    }
+  }
+
+  /** The message did not leave: its replica is not there any more. */
+  void unsent() {
+    enqueueAgain();
+  }
+
+  /** The answer to what was sent has come, or will not: out of the pending table. */
+  final void settle(long load) {
+    loop.pending.remove(pendingId);
+    pendingId = PendingTable.FULL;
+    if (replica instanceof RemoteReplica remote) {
+      if (countsSlot()) {
+        remote.giveBack();
+      }
+      remote.reported(load);
+      router.pumpIfWaiting();
+    }
+  }
+
+  /** Whether what was sent counts as one of ours at its replica. */
+  boolean countsSlot() {
+    return true;
+  }
+
+  /** A typed refusal came: it did not run, so it may be tried elsewhere. */
+  void refused(Refusal reason, long load) {
+    RoutedReplica refuser = replica;
+    settle(load);
+    if (refuser != null) {
+      router.refusedBy(refuser, reason);
+    }
+    enqueueAgain();
+  }
+
+  /** Its peer is lost with the answer. */
+  abstract void peerLost();
+
+  // --- ending ---
+
+  /** Ends it at the caller's wish, at once; nothing when it has ended. On the loop. */
+  final void cancelNow() {
+    if (done) {
+      return;
+    }
+    if (waiter != null) {
+      router.queue.cancel(waiter); // or a grant is on its way, which then goes back
+    }
+    end(new BerthException.Cancelled("the caller cancelled"), true);
+  }
+
+  @Override
+  final void deadlinePassed(long now) {
+    if (done) {
+      return;
+    }
+    boolean callOver = callDeadlineNanos != NO_DEADLINE && callDeadlineNanos - now <= 0;
+    if (waiter != null && !router.queue.expire(waiter) && !callOver) {
+      return; // its slot is on its way
+    }
+    if (callOver) {
+      end(timeout(), true);
+    } else if (waiter != null) {
+      end(router.backPressure("queue_timeout_s reached while waiting for a slot"), false);
+    }
+  }
+
+  private static BerthException timeout() {
+    return new BerthException.Timeout("the deadline of the request passed");
+  }
+
+  /** Over, with a failure. Settles everything, then tells. */
+  final void end(BerthException failure, boolean revoke) {
+    done = true;
+    loop.ring.cancel(this);
+    if (revoke && pendingId != PendingTable.FULL) {
+      revoke(failure instanceof BerthException.Timeout);
+      settle(Load.NONE);
+    }
+    if (failure instanceof BerthException.BackPressure) {
+      router.counters.backPressured.increment();
+    }
+    fail(failure);
+  }
+}

@@ -1,0 +1,264 @@
+package dev.berth.routing;
+
+import dev.berth.protocol.port.SlotLease;
+import dev.berth.protocol.port.Slots;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.LongAdder;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Who waits for the slots of one deployment on one instance, oldest first, shared by all event
+ * loops.
+ *
+ * <p>Any thread adds and cancels, through two concurrent queues. The order itself is a list that
+ * only the runner of {@link #pump} touches, and there is one runner at a time: a counter of work in
+ * progress that goes 0 to 1 makes the caller the runner; others only raise it, and the runner goes
+ * round again. So no one waits for a lock, and what the last caller settled before its pump is seen
+ * by a round that starts after it.
+ *
+ * <p>No wake-up is lost: whoever frees a slot settles the ledger and then looks at {@link #size};
+ * whoever waits raises the size, joins, and then pumps, which looks at the ledger. One of the two
+ * sees the other.
+ */
+final class WaiterQueue {
+
+  /** Where the pump gets slots. */
+  interface Source {
+    /** A slot for this waiter, or null when no replica it accepts has one. */
+    @Nullable Grant grantFor(Waiting owner);
+  }
+
+  private final Source source;
+  private final AtomicInteger size = new AtomicInteger(); // waiters that wait
+  private final AtomicLong sequences = new AtomicLong();
+  private final ConcurrentLinkedQueue<Waiter> arrivals = new ConcurrentLinkedQueue<>();
+  private final ConcurrentLinkedQueue<Waiter> departures = new ConcurrentLinkedQueue<>();
+  private final AtomicInteger workInProgress = new AtomicInteger();
+  private final LongAdder handOffs = new LongAdder();
+
+  // The runner's own.
+  private @Nullable Waiter oldest;
+  private @Nullable Waiter youngest;
+  private int pickyLinked;
+
+  WaiterQueue(Source source) {
+    this.source = source;
+  }
+
+  boolean isEmpty() {
+    return size.get() == 0;
+  }
+
+  int size() {
+    return size.get();
+  }
+
+  /** Slots that went from a completed request to a waiter in one step. */
+  long handOffs() {
+    return handOffs.sum();
+  }
+
+  /**
+   * Takes a place, if fewer than {@code max} wait: one increment, then a check, so that no two
+   * arrivals share the last place.
+   *
+   * @param max places, or -1 for no bound
+   */
+  boolean tryAdmit(int max) {
+    if (size.incrementAndGet() > max && max >= 0) {
+      size.decrementAndGet();
+      return false;
+    }
+    return true;
+  }
+
+  /** Gives a place back that was admitted and not used. */
+  void unadmit() {
+    size.decrementAndGet();
+  }
+
+  /** A place for one that had one before, whatever the bound. */
+  void admitAgain() {
+    size.incrementAndGet();
+  }
+
+  /** The next place in the order. */
+  long nextSequence() {
+    return sequences.incrementAndGet();
+  }
+
+  /** Joins, in a place that was admitted. The caller pumps afterwards, never before. */
+  Waiter join(Waiting owner, long sequence) {
+    Waiter waiter = new Waiter(owner, sequence);
+    arrivals.add(waiter);
+    return waiter;
+  }
+
+  /** Ends a wait at the caller's wish; false when it had ended. Pumps. */
+  boolean cancel(Waiter waiter) {
+    return waiter.cancel() && leave(waiter);
+  }
+
+  /** Ends a wait because its time is over; false when it had ended. Pumps. */
+  boolean expire(Waiter waiter) {
+    return waiter.expire() && leave(waiter);
+  }
+
+  private boolean leave(Waiter waiter) {
+    size.decrementAndGet();
+    waiter.owner.left();
+    departures.add(waiter);
+    pump();
+    return true;
+  }
+
+  /** Grants free slots to the oldest waiters they suit, until one or the other is exhausted. */
+  void pump() {
+    if (workInProgress.getAndIncrement() == 0) {
+      run();
+    }
+  }
+
+  private void run() {
+    int seen = 1;
+    do {
+      absorb();
+      grantAll();
+      seen = workInProgress.addAndGet(-seen);
+    } while (seen != 0);
+  }
+
+  private void grantAll() {
+    boolean exhausted = false; // nothing is free for a waiter that takes any replica
+    int pickyAhead = pickyLinked;
+    Waiter waiter = oldest;
+    while (waiter != null && !(exhausted && pickyAhead == 0)) {
+      Waiter next = waiter.after;
+      boolean picky = waiter.owner.picky();
+      if (picky) {
+        pickyAhead--;
+      }
+      if (!waiter.waiting()) {
+        unlink(waiter);
+      } else if (picky || !exhausted) {
+        Grant grant = source.grantFor(waiter.owner);
+        if (grant != null) {
+          unlink(waiter);
+          hand(waiter, grant);
+        } else if (!picky) {
+          exhausted = true;
+        }
+      }
+      waiter = next;
+    }
+  }
+
+  /** A grant that loses to a cancel or a deadline goes back, and from there to the next. */
+  private void hand(Waiter waiter, Grant grant) {
+    if (waiter.grant()) {
+      size.decrementAndGet();
+      waiter.owner.left();
+      try {
+        waiter.owner.granted(grant);
+      } catch (RuntimeException rejected) { // its loop takes no more tasks: the instance stops
+        grant.giveBack();
+      }
+    } else {
+      grant.giveBack();
+    }
+  }
+
+  /**
+   * Hands the slot of a request that is about to complete to the oldest waiter it suits, without
+   * its ever being free. Declines when someone else is pumping: then the ordinary path, complete
+   * and pump, serves as well.
+   *
+   * @return whether the completion was made
+   */
+  boolean handOff(RoutedReplica replica, Slots slots) {
+    if (isEmpty() || !workInProgress.compareAndSet(0, 1)) {
+      return false;
+    }
+    try {
+      return handOffToOldest(replica, slots);
+    } finally {
+      run(); // for what others left to this runner meanwhile
+    }
+  }
+
+  private boolean handOffToOldest(RoutedReplica replica, Slots slots) {
+    absorb();
+    Waiter waiter = oldest;
+    while (waiter != null && !(waiter.waiting() && waiter.owner.accepts(replica))) {
+      waiter = waiter.after;
+    }
+    if (waiter == null) {
+      return false;
+    }
+    SlotLease lease = slots.completeAndHold(waiter.owner.holdNanos());
+    if (lease == null) {
+      return false;
+    }
+    handOffs.increment();
+    unlink(waiter);
+    hand(waiter, new Grant(replica, lease, null));
+    return true;
+  }
+
+  /** Takes in who arrived, in order, and lets go of who left. */
+  private void absorb() {
+    for (Waiter waiter = arrivals.poll(); waiter != null; waiter = arrivals.poll()) {
+      if (waiter.waiting()) {
+        link(waiter);
+      }
+    }
+    for (Waiter waiter = departures.poll(); waiter != null; waiter = departures.poll()) {
+      unlink(waiter);
+    }
+  }
+
+  /** Nearly always at the end; one that waits again goes back to its place. */
+  private void link(Waiter waiter) {
+    Waiter ahead = youngest;
+    while (ahead != null && ahead.sequence > waiter.sequence) {
+      ahead = ahead.before;
+    }
+    Waiter behind = ahead == null ? oldest : ahead.after;
+    waiter.before = ahead;
+    waiter.after = behind;
+    if (ahead == null) {
+      oldest = waiter;
+    } else {
+      ahead.after = waiter;
+    }
+    if (behind == null) {
+      youngest = waiter;
+    } else {
+      behind.before = waiter;
+    }
+    waiter.linked = true;
+    pickyLinked += waiter.owner.picky() ? 1 : 0;
+  }
+
+  private void unlink(Waiter waiter) {
+    if (!waiter.linked) {
+      return;
+    }
+    if (waiter.before == null) {
+      oldest = waiter.after;
+    } else {
+      waiter.before.after = waiter.after;
+    }
+    if (waiter.after == null) {
+      youngest = waiter.before;
+    } else {
+      waiter.after.before = waiter.before;
+    }
+    waiter.before = null;
+    waiter.after = null;
+    waiter.linked = false;
+    pickyLinked -= waiter.owner.picky() ? 1 : 0;
+  }
+}

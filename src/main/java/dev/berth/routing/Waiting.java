@@ -1,0 +1,26 @@
+package dev.berth.routing;
+
+/** What waits for a slot: a call, or a choose. */
+interface Waiting {
+
+  /** The loop it came in on, an index. */
+  int loopIndex();
+
+  /** Whether a slot of this replica would do. */
+  boolean accepts(RoutedReplica replica);
+
+  /** Whether {@link #accepts} can be false for a routable replica: then it blocks no one behind. */
+  boolean picky();
+
+  /** How long a slot granted to it is held until it takes it. */
+  long holdNanos();
+
+  /**
+   * A slot is its own. Called by whoever runs the pump, on any thread; must only hand the grant
+   * over to its own loop.
+   */
+  void granted(Grant grant);
+
+  /** It left the queue, granted or not: its share of the bounds is free. */
+  void left();
+}
