@@ -1,0 +1,445 @@
+package dev.berth.replica;
+
+import dev.berth.api.BerthException;
+import dev.berth.api.RequestContext;
+import dev.berth.api.Response;
+import dev.berth.protocol.AttemptId;
+import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.BusMessage.CallFailed;
+import dev.berth.protocol.BusMessage.CallRequest;
+import dev.berth.protocol.BusMessage.CallResponse;
+import dev.berth.protocol.BusMessage.StreamReset;
+import io.vertx.core.Completable;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import io.vertx.core.buffer.Buffer;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One request running on a replica. It owns the release of its slot: once, when the handler has
+ * settled and its body, if it streams, is over.
+ *
+ * <pre>
+ *   HANDLING --settled, whole response or failure--> ENDED (slot freed, then the answer is sent)
+ *      |  +--settled, streamed response--> STREAMING --body done and last frame sent--> ENDED
+ *      |                                      |
+ *      +--cancel--> CANCELLED &lt;--cancel------+   the answer is no longer sent
+ *                       +--handler settled and body done--> ENDED
+ *                       +--cancel_grace_s--> counted as a zombie until then
+ * </pre>
+ *
+ * Belongs to the replica's loop, but for what {@link RequestContext} and {@link #complete} say.
+ */
+final class Invocation implements RequestContext, Completable<Response> {
+  final HostedReplica host;
+  final ReplicaLoop loop;
+  final RouterPeer source;
+  final long callId;
+  final AttemptId attempt;
+  private final String requestId;
+  private final int streamWindow; // bytes
+  private final long deadline; // on the loop's clock, or NEVER
+
+  // The loop's list of what runs, and when this one wants to be looked at.
+  @Nullable Invocation previous;
+  @Nullable Invocation next;
+  long dueAt;
+
+  private boolean slotHeld = true;
+  private boolean handlerSettled;
+  private boolean bodyDone; // of a streamed response: its producer has settled
+  private boolean ended;
+  private boolean zombie;
+  private volatile boolean cancelled; // written on the loop, read by handlers anywhere
+  private long graceAt;
+  private @Nullable ResponseStream stream;
+  private @Nullable BlockingCall call;
+  private @Nullable List<Runnable> cancelActions;
+
+  Invocation(HostedReplica host, RouterPeer source, CallRequest message, long deadline) {
+    this.host = host;
+    this.loop = host.loop;
+    this.source = source;
+    this.callId = message.callId();
+    this.attempt = message.attempt();
+    this.requestId = message.requestId();
+    this.streamWindow = message.streamWindow();
+    this.deadline = deadline;
+    this.dueAt = deadline;
+  }
+
+  void runsOn(BlockingCall call) {
+    this.call = call;
+  }
+
+  // --- the handler settles ---
+
+  /** From wherever the handler's future completes. */
+  @Override
+  public void complete(@Nullable Response response, @Nullable Throwable failure) {
+    if (loop.isCurrent()) {
+      settled(response, failure);
+    } else {
+      loop.execute(() -> settled(response, failure));
+    }
+  }
+
+  /** The handler is done. On the loop, once. */
+  void settled(@Nullable Response response, @Nullable Throwable failure) {
+    if (handlerSettled) {
+      return;
+    }
+    handlerSettled = true;
+    call = null;
+    if (cancelled) {
+      if (response != null && response.body() instanceof Response.Body.Received received) {
+        loop.execute(received.cancel()); // no one else would read it to its end
+      }
+      end();
+      return;
+    }
+    if (failure != null) {
+      answerFailure(failure);
+      return;
+    }
+    try {
+      respond(
+          Objects.requireNonNull(response, "handler: null (expected: a response)"),
+          Objects.requireNonNull(response.headers(), "headers: null (expected: headers)"));
+    } catch (RuntimeException malformed) { // a null where the API has none: the handler's fault
+      if (ended) {
+        throw malformed; // not the handler's: the answer could not be sent
+      }
+      if (stream == null) {
+        answerFailure(malformed);
+      } else {
+        bodyDone(malformed);
+      }
+    }
+  }
+
+  private void respond(Response response, dev.berth.api.Headers headers) {
+    Response.Body body = Objects.requireNonNull(response.body(), "body: null (expected: a body)");
+    if (body instanceof Response.Body.Whole whole) {
+      if (whole.bytes().length() <= ResponseStream.MAX_FRAME_BYTES) {
+        end();
+        send(new CallResponse(callId, response.status(), headers, whole.bytes(), false, load()));
+        return;
+      }
+      stream = new ResponseStream(this, response, streamWindow, loop.limits());
+      bodyDone = true;
+      stream.sendWhole(whole.bytes());
+    } else if (body instanceof Response.Body.Received received) {
+      stream = new ResponseStream(this, response, streamWindow, loop.limits());
+      stream.relay(received);
+    } else {
+      stream = new ResponseStream(this, response, streamWindow, loop.limits());
+      produce(((Response.Body.Produced) body).producer(), stream);
+    }
+  }
+
+  private void produce(Response.Producer producer, ResponseStream stream) {
+    Future<Void> body;
+    try {
+      body = producer.writeTo(stream);
+    } catch (Throwable thrown) { // user code: whatever it throws, its slot must come back
+      bodyDone(thrown);
+      return;
+    }
+    if (body == null) {
+      bodyDone(new IllegalStateException("producer: null (expected: a future)"));
+    } else if (body.isComplete()) {
+      bodyDone(body.cause());
+    } else {
+      stream.open();
+      body.onComplete(
+          (none, failure) -> {
+            if (loop.isCurrent()) {
+              bodyDone(failure);
+            } else {
+              loop.execute(() -> bodyDone(failure));
+            }
+          });
+    }
+  }
+
+  /** Whoever makes the streamed body is done with it, well when there is no failure. */
+  void bodyDone(@Nullable Throwable failure) {
+    if (bodyDone) {
+      return;
+    }
+    bodyDone = true;
+    ResponseStream body = Objects.requireNonNull(stream);
+    if (cancelled) {
+      end();
+    } else if (failure == null) {
+      body.finish();
+    } else {
+      boolean headSent = body.headSent();
+      body.abandon();
+      if (headSent) {
+        BerthException told = host.replica.failureOf(failure);
+        end();
+        send(new StreamReset(callId, told.kind(), message(told), load()));
+      } else {
+        answerFailure(failure);
+      }
+    }
+  }
+
+  private void answerFailure(Throwable failure) {
+    BerthException told = host.replica.failureOf(failure);
+    end();
+    send(new CallFailed(callId, told.kind(), message(told), load()));
+  }
+
+  private static String message(BerthException failure) {
+    String message = failure.getMessage();
+    return message == null ? "" : message;
+  }
+
+  // --- what its stream asks for ---
+
+  boolean sendHead(Response head) {
+    return send(
+        new CallResponse(callId, head.status(), head.headers(), Buffer.buffer(0), true, load()));
+  }
+
+  boolean send(BusMessage message) {
+    return loop.send(source, message);
+  }
+
+  long load() {
+    return host.replica.slots().load();
+  }
+
+  /** Frees the slot, once; before the message that reports it as free. */
+  void settleSlot() {
+    if (slotHeld) {
+      slotHeld = false;
+      host.replica.settleSlot();
+    }
+  }
+
+  /** The stream could not go on: its receiver is told, and the producer learns it by cancel. */
+  void streamBroken(BerthException.Kind kind, String message) {
+    boolean headSent = Objects.requireNonNull(stream).headSent();
+    cancel();
+    send(
+        headSent
+            ? new StreamReset(callId, kind, message, load())
+            : new CallFailed(callId, kind, message, load()));
+  }
+
+  void credit(int bytes) {
+    if (stream != null) {
+      stream.credit(bytes);
+    }
+  }
+
+  // --- cancel, time, kill ---
+
+  /**
+   * The answer is no longer wanted. The caller was answered elsewhere; the slot stays taken until
+   * the handler has settled.
+   */
+  void cancel() {
+    if (cancelled || ended) {
+      return;
+    }
+    cancelled = true;
+    source.remove(this);
+    graceAt = ReplicaLoop.plus(loop.now(), loop.limits().cancelGraceNanos());
+    dueAt = graceAt;
+    loop.wakeAt(graceAt);
+    List<Runnable> actions = cancelActions;
+    cancelActions = null;
+    if (actions != null) {
+      actions.forEach(this::runGuarded);
+    }
+    BlockingCall running = call;
+    if (running != null && running.cancel()) {
+      handlerSettled = true; // it never ran
+    }
+    if (stream != null) {
+      stream.abandon();
+      bodyDone |= stream.isRelay();
+    }
+    if (handlerSettled && (stream == null || bodyDone)) {
+      end();
+    }
+  }
+
+  private void runGuarded(Runnable action) {
+    loop.execute(
+        () -> {
+          try {
+            action.run();
+          } catch (Throwable thrown) {
+            host.replica.logFailure("an onCancel action failed", thrown);
+          }
+        });
+  }
+
+  /** The replica is killed: the caller cannot know what became of its request. */
+  void kill() {
+    if (cancelled || ended) {
+      return;
+    }
+    boolean headSent = stream != null && stream.headSent();
+    cancel();
+    String message = "replica " + replicaId() + ": killed while it ran the request";
+    send(
+        headSent
+            ? new StreamReset(callId, BerthException.Kind.OUTCOME_UNKNOWN, message, load())
+            : new CallFailed(callId, BerthException.Kind.OUTCOME_UNKNOWN, message, load()));
+  }
+
+  /** A moment that was asked for has come. */
+  void due(long now) {
+    if (ended) {
+      return;
+    }
+    if (cancelled) {
+      if (!zombie && graceAt <= now && slotHeld) {
+        zombie = true;
+        host.replica.zombieFound();
+      }
+      dueAt = zombie ? ReplicaLoop.NEVER : graceAt;
+      return;
+    }
+    if (deadline <= now) {
+      host.replica.timedOut();
+      cancel(); // the router tells its caller by its own deadline
+      return;
+    }
+    dueAt = deadline;
+    if (stream != null) {
+      stream.due(now);
+      if (!ended && !cancelled) {
+        dueAt = Math.min(deadline, stream.dueNanos());
+      }
+    }
+  }
+
+  void wakeAt(long moment) {
+    if (moment < dueAt) {
+      dueAt = moment;
+      loop.wakeAt(moment);
+    }
+  }
+
+  boolean hasEnded() {
+    return ended;
+  }
+
+  /** Over: leaves the tables and frees the slot. The answer, if any, is sent after this. */
+  void end() {
+    if (ended) {
+      return;
+    }
+    ended = true;
+    cancelActions = null;
+    source.remove(this);
+    loop.remove(this);
+    if (zombie) {
+      host.replica.zombieSettled();
+    }
+    host.replica.processed();
+    settleSlot();
+  }
+
+  // --- RequestContext: any thread ---
+
+  @Override
+  public String requestId() {
+    return requestId;
+  }
+
+  @Override
+  public String replicaId() {
+    return host.replica.replicaId();
+  }
+
+  @Override
+  public Optional<Duration> remaining() {
+    if (deadline == ReplicaLoop.NEVER) {
+      return Optional.empty();
+    }
+    return Optional.of(Duration.ofNanos(Math.max(0, deadline - loop.now())));
+  }
+
+  @Override
+  public boolean cancelled() {
+    return cancelled;
+  }
+
+  @Override
+  public void onCancel(Runnable action) {
+    if (loop.isCurrent()) {
+      addCancelAction(action);
+    } else {
+      loop.execute(() -> addCancelAction(action));
+    }
+  }
+
+  private void addCancelAction(Runnable action) {
+    if (cancelled) {
+      runGuarded(action);
+    } else if (!ended) {
+      if (cancelActions == null) {
+        cancelActions = new ArrayList<>(2);
+      }
+      cancelActions.add(action);
+    }
+  }
+
+  @Override
+  public Future<Void> after(Duration delay) {
+    Delay waiting = new Delay(delay);
+    if (loop.isCurrent()) {
+      waiting.start();
+    } else {
+      loop.execute(waiting::start);
+    }
+    return waiting.done.future();
+  }
+
+  /** One {@link #after}; as a cancel action it fails. */
+  private final class Delay implements Runnable {
+    final Promise<Void> done = Promise.promise();
+    private final Duration length;
+    private @Nullable Runnable stopTimer;
+
+    Delay(Duration length) {
+      this.length = length;
+    }
+
+    void start() {
+      if (!cancelled) {
+        stopTimer = loop.startTimer(Math.max(0, length.toNanos()), this::elapsed);
+      }
+      addCancelAction(this);
+    }
+
+    private void elapsed() {
+      if (cancelActions != null) {
+        cancelActions.remove(this);
+      }
+      done.tryComplete();
+    }
+
+    @Override
+    public void run() {
+      if (stopTimer != null) {
+        stopTimer.run();
+      }
+      done.tryFail(new BerthException.Cancelled("request: cancelled (expected: still wanted)"));
+    }
+  }
+}

@@ -1,0 +1,394 @@
+package dev.berth.replica;
+
+import dev.berth.api.BerthException;
+import dev.berth.api.DeploymentId;
+import dev.berth.protocol.ReplicaAddress;
+import dev.berth.protocol.port.BusSender;
+import dev.berth.protocol.port.LedgerView;
+import dev.berth.protocol.port.SlotObserver;
+import dev.berth.protocol.port.Slots;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One replica incarnation on this instance: its slots, its handlers, one per seat, and its life
+ * from start to drained ({@link ReplicaState}). Made by {@link ReplicaHost}. Any thread may call;
+ * futures complete on the loop of the first seat.
+ */
+public final class Replica {
+  private static final Logger LOG = LoggerFactory.getLogger(Replica.class);
+
+  private final ReplicaSpec spec;
+  private final ReplicaAddress address;
+  private final SlotLedger slots;
+  private final RefusedRouters refused;
+  private final ReplicaLimits limits;
+  private final LedgerLimits ledgerLimits;
+  private final LongSupplier nanoClock;
+  private final Executor offLoop;
+  private final ReplicaListener listener;
+  private final Runnable gone; // frees its place at the host
+  private final FailureLog failures;
+
+  private final AtomicReference<ReplicaState> state = new AtomicReference<>(ReplicaState.STARTING);
+  private volatile List<HostedReplica> parts = List.of();
+  private volatile @Nullable HandlerThreads threads; // of a blocking handler
+  private final AtomicBoolean drainedSeen = new AtomicBoolean();
+  private final Promise<Void> drained = Promise.promise();
+  private final AtomicBoolean shuttingDown = new AtomicBoolean();
+  private final Promise<Void> stopped = Promise.promise();
+
+  /** When a draining replica is killed, on the nano clock; null while there is no such time. */
+  private volatile @Nullable Long graceEndsNanos;
+
+  private final LongAdder processed = new LongAdder();
+  private final LongAdder errors = new LongAdder();
+  private final LongAdder timeouts = new LongAdder();
+  private final AtomicInteger zombies = new AtomicInteger();
+
+  Replica(
+      ReplicaSpec spec,
+      ReplicaAddress address,
+      SlotLedger slots,
+      SlotObserver own,
+      BusSender sender,
+      ReplicaLimits limits,
+      LedgerLimits ledgerLimits,
+      LongSupplier nanoClock,
+      Executor offLoop,
+      ReplicaListener listener,
+      Runnable gone) {
+    this.spec = spec;
+    this.address = address;
+    this.slots = slots;
+    this.refused = new RefusedRouters(own, sender, spec.epoch(), limits);
+    this.limits = limits;
+    this.ledgerLimits = ledgerLimits;
+    this.nanoClock = nanoClock;
+    this.offLoop = offLoop;
+    this.listener = listener;
+    this.gone = gone;
+    this.failures = new FailureLog(spec.replicaId());
+    slots.observe(
+        new SlotObserver() {
+          @Override
+          public boolean completing(Slots freeing) {
+            return refused.completing(freeing);
+          }
+
+          @Override
+          public void freed(Slots freeing) {
+            refused.freed(freeing);
+            checkDrained();
+          }
+        });
+  }
+
+  // --- what it is ---
+
+  public String replicaId() {
+    return spec.replicaId();
+  }
+
+  public DeploymentId deployment() {
+    return spec.deployment();
+  }
+
+  /** Where its messages go: the loop of its first seat. */
+  public ReplicaAddress address() {
+    return address;
+  }
+
+  public ReplicaState state() {
+    return state.get();
+  }
+
+  /** Its slots, for the routers of this instance. */
+  public SlotLedger slots() {
+    return slots;
+  }
+
+  long epoch() {
+    return address.epoch();
+  }
+
+  int ordinal() {
+    return address.ordinal();
+  }
+
+  long load() {
+    return slots.load();
+  }
+
+  RefusedRouters refused() {
+    return refused;
+  }
+
+  // --- its life ---
+
+  /** Takes requests on every loop, then is RUNNING. */
+  void begin(List<HostedReplica> seated, @Nullable HandlerThreads threads, Promise<Replica> begun) {
+    this.threads = threads;
+    parts = List.copyOf(seated);
+    onEachLoop(
+        part -> part.loop.host(part),
+        () -> {
+          move(ReplicaState.RUNNING, ReplicaState.STARTING);
+          begun.complete(this);
+        });
+  }
+
+  /**
+   * Grants nothing from now on, and finishes what was accepted and the leases that were granted.
+   *
+   * @return completes when every slot has come back; the handler is not stopped by this
+   */
+  public Future<Void> drain() {
+    slots.drain(); // the bit first: whoever sees the state finds it set
+    refused.clear();
+    move(ReplicaState.DRAINING, ReplicaState.RUNNING, ReplicaState.UNHEALTHY);
+    checkDrained();
+    return drained.future();
+  }
+
+  private void checkDrained() {
+    if (slots.draining() && slots.ongoing() == 0 && drainedSeen.compareAndSet(false, true)) {
+      onHomeLoop(this::allSlotsAreBack);
+    }
+  }
+
+  private void allSlotsAreBack() {
+    onEachLoop(part -> part.loop.unhost(part), gone);
+    drained.complete();
+  }
+
+  /**
+   * Drains, then stops the handlers off the loop; what has not finished in time is killed. A second
+   * call waits for the first.
+   *
+   * @param grace time for accepted requests and granted leases
+   * @return completes when the handlers have stopped; it does not fail
+   */
+  public Future<Void> shutDown(Duration grace) {
+    if (shuttingDown.compareAndSet(false, true)) {
+      graceEndsNanos = nanoClock.getAsLong() + grace.toNanos();
+      drain()
+          .onComplete(
+              done -> {
+                if (move(ReplicaState.STOPPED, ReplicaState.DRAINING)) {
+                  stopHandlers();
+                }
+              });
+      onHomeLoop(() -> homeLoop().watch(this));
+    }
+    return stopped.future();
+  }
+
+  /** On the home loop's tick; true when there is nothing more to look after. */
+  boolean checkGrace() {
+    Long ends = graceEndsNanos;
+    if (ends != null && state.get() != ReplicaState.STOPPED && ends - nanoClock.getAsLong() <= 0) {
+      LOG.warn("replica {}: {} slots not back in time, killed", replicaId(), slots.ongoing());
+      kill();
+    }
+    return state.get() == ReplicaState.STOPPED;
+  }
+
+  /**
+   * Ends it now: requests that run are answered with {@link BerthException.OutcomeUnknown} and
+   * cancelled. Their slots come back, each once, when their handlers settle.
+   *
+   * @return completes when the handlers have stopped; it does not fail
+   */
+  public Future<Void> kill() {
+    slots.drain();
+    refused.clear();
+    if (move(
+        ReplicaState.STOPPED,
+        ReplicaState.RUNNING,
+        ReplicaState.UNHEALTHY,
+        ReplicaState.DRAINING)) {
+      onEachLoop(part -> part.loop.kill(part), this::stopHandlers);
+      checkDrained();
+    }
+    return stopped.future();
+  }
+
+  private void stopHandlers() {
+    HandlerThreads running = threads;
+    if (running != null) {
+      running.stop();
+    }
+    offLoop.execute(
+        () -> {
+          for (HostedReplica part : parts) {
+            try {
+              part.handler.stop();
+            } catch (Throwable thrown) { // user code; the replica is stopped all the same
+              failures.add("stop failed", thrown);
+            }
+          }
+          onHomeLoop(stopped::tryComplete);
+        });
+  }
+
+  /** Changes the number of slots, and of threads, live. */
+  public void setMaxOngoing(int maxOngoing) {
+    HandlerThreads running = threads;
+    if (running != null) {
+      running.resize(maxOngoing);
+    }
+    slots.setMaxOngoing(maxOngoing);
+  }
+
+  private boolean move(ReplicaState to, ReplicaState... from) {
+    for (ReplicaState each : from) {
+      if (state.compareAndSet(each, to)) {
+        LOG.info("replica {}: {} -> {}", replicaId(), each, to);
+        listener.changed(this, to);
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private ReplicaLoop homeLoop() {
+    return parts.get(0).loop;
+  }
+
+  private void onHomeLoop(Runnable task) {
+    homeLoop().execute(task);
+  }
+
+  private void onEachLoop(java.util.function.Consumer<HostedReplica> task, Runnable afterAll) {
+    List<HostedReplica> all = parts;
+    AtomicInteger left = new AtomicInteger(all.size());
+    for (HostedReplica part : all) {
+      part.loop.execute(
+          () -> {
+            task.accept(part);
+            if (left.decrementAndGet() == 0) {
+              onHomeLoop(afterAll);
+            }
+          });
+    }
+  }
+
+  // --- what its invocations tell ---
+
+  /** RUNNING to FREE, or to whoever waits for it: the one place where a request gives its slot. */
+  void settleSlot() {
+    if (!refused.completing(slots)) {
+      slots.complete();
+    }
+  }
+
+  void processed() {
+    processed.increment();
+  }
+
+  void timedOut() {
+    timeouts.increment();
+  }
+
+  void zombieFound() {
+    if (zombies.incrementAndGet() > limits.maxZombieRequests()
+        && move(ReplicaState.UNHEALTHY, ReplicaState.RUNNING)) {
+      LOG.warn(
+          "replica {}: unhealthy: zombies: {} (expected: at most {})",
+          replicaId(),
+          zombies.get(),
+          limits.maxZombieRequests());
+    }
+  }
+
+  void zombieSettled() {
+    zombies.decrementAndGet();
+  }
+
+  /**
+   * What a caller is told of a failure of user code: its kind if it is one of ours, no internals.
+   */
+  BerthException failureOf(Throwable failure) {
+    errors.increment();
+    Throwable cause = failure;
+    while ((cause instanceof CompletionException || cause instanceof ExecutionException)
+        && cause.getCause() != null) {
+      cause = cause.getCause(); // a blocking handler that waited for a call gets it wrapped
+    }
+    if (cause instanceof BerthException expected) {
+      return expected;
+    }
+    failures.add("handler failed", cause);
+    return new BerthException.HandlerFailed("replica " + replicaId() + ": handler failed", cause);
+  }
+
+  void logFailure(String what, Throwable failure) {
+    failures.add(what, failure);
+  }
+
+  /**
+   * How long a lease may be made to last: never past the time when a draining replica is killed.
+   */
+  long renewableNanos(long ttlNanos) {
+    long bounded = Math.min(ttlNanos, ledgerLimits.maxTtlNanos());
+    Long ends = graceEndsNanos;
+    return ends == null ? bounded : Math.min(bounded, ends - nanoClock.getAsLong());
+  }
+
+  // --- figures ---
+
+  /** Requests that ended, however. */
+  public long processedRequests() {
+    return processed.sum();
+  }
+
+  /** Requests whose handler failed. */
+  public long errors() {
+    return errors.sum();
+  }
+
+  /** Requests whose deadline passed while they ran. */
+  public long timeouts() {
+    return timeouts.sum();
+  }
+
+  /** Cancelled requests that have not settled within their grace, now. */
+  public int zombies() {
+    return zombies.get();
+  }
+
+  /** Remote routers that wait to be offered a slot. */
+  public int notedRouters() {
+    return refused.waiting();
+  }
+
+  /** How often each class of user failure came, by class name. */
+  public Map<String, Long> failures() {
+    return failures.counts();
+  }
+
+  /** Its slots now, audited. Call from one thread. */
+  public LedgerView view() {
+    return slots.view(replicaId(), zombies());
+  }
+
+  @Override
+  public String toString() {
+    return "Replica[" + replicaId() + " " + state + "]";
+  }
+}

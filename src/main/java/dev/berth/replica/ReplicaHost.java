@@ -1,0 +1,237 @@
+package dev.berth.replica;
+
+import dev.berth.api.BlockingHandler;
+import dev.berth.api.DeploymentHandle;
+import dev.berth.api.DeploymentId;
+import dev.berth.api.ReplicaContext;
+import dev.berth.api.ReplicaHandler;
+import dev.berth.protocol.ReplicaAddress;
+import dev.berth.protocol.port.BusSender;
+import dev.berth.protocol.port.ReplicaDirectory;
+import dev.berth.protocol.port.SlotObserver;
+import dev.berth.protocol.port.Slots;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The replicas of one instance: starts them, finds their slots for the instance's routers, and
+ * sweeps their leases. Any thread.
+ */
+public final class ReplicaHost implements ReplicaDirectory {
+  private final String node;
+  private final BusSender sender;
+  private final LongSupplier nanoClock;
+  private final LongSupplier secrets;
+  private final Executor offLoop;
+  private final HandlerThreads.Factory threads;
+  private final ReplicaLimits limits;
+  private final LedgerLimits ledgerLimits;
+  private final ReplicaListener listener;
+
+  /** By ordinal; replaced whole with each start and stop. */
+  private final AtomicReference<@Nullable Replica[]> replicas =
+      new AtomicReference<>(new Replica[0]);
+
+  /**
+   * @param node this instance
+   * @param sender sends the offers of freed slots; from any thread
+   * @param nanoClock monotonic nanoseconds
+   * @param secrets 64 unguessable bits a call; from any thread
+   * @param offLoop runs what may block: making and stopping handlers
+   * @param threads makes the threads of blocking handlers; {@link HandlerThreads#create}
+   * @param listener told of each replica's states
+   */
+  public ReplicaHost(
+      String node,
+      BusSender sender,
+      LongSupplier nanoClock,
+      LongSupplier secrets,
+      Executor offLoop,
+      HandlerThreads.Factory threads,
+      ReplicaLimits limits,
+      LedgerLimits ledgerLimits,
+      ReplicaListener listener) {
+    this.node = node;
+    this.sender = sender;
+    this.nanoClock = nanoClock;
+    this.secrets = secrets;
+    this.offLoop = offLoop;
+    this.threads = threads;
+    this.limits = limits;
+    this.ledgerLimits = ledgerLimits;
+    this.listener = listener;
+  }
+
+  /**
+   * Makes the handlers off the loop, then takes requests.
+   *
+   * @param seats one, or one per loop when the replica is spread; its address is on the first
+   * @param own this instance's router of the deployment, told of freed slots
+   * @return the running replica; fails with what the factory threw
+   */
+  public Future<Replica> start(ReplicaSpec spec, List<ReplicaSeat> seats, SlotObserver own) {
+    if (seats.isEmpty()) {
+      throw new IllegalArgumentException("seats: 0 (expected: >= 1)");
+    }
+    List<ReplicaSeat> seated = List.copyOf(seats);
+    Replica replica = place(spec, seated, own);
+    Promise<Replica> begun = Promise.promise();
+    offLoop.execute(() -> makeHandlers(spec, seated, replica, begun));
+    return begun.future();
+  }
+
+  private Replica place(ReplicaSpec spec, List<ReplicaSeat> seats, SlotObserver own) {
+    for (; ; ) {
+      @Nullable Replica[] before = replicas.get();
+      int ordinal = 0;
+      while (ordinal < before.length && before[ordinal] != null) {
+        ordinal++;
+      }
+      if (ordinal >= ReplicaLoop.MAX_ORDINALS) {
+        throw new IllegalStateException(
+            "replicas: " + ordinal + " (expected: at most " + ReplicaLoop.MAX_ORDINALS + ")");
+      }
+      Replica replica = make(spec, seats.get(0).loop().index(), ordinal, own);
+      @Nullable Replica[] after = Arrays.copyOf(before, Math.max(before.length, ordinal + 1));
+      after[ordinal] = replica;
+      if (replicas.compareAndSet(before, after)) {
+        return replica;
+      }
+    }
+  }
+
+  private Replica make(ReplicaSpec spec, int loop, int ordinal, SlotObserver own) {
+    return new Replica(
+        spec,
+        new ReplicaAddress(node, loop, ordinal, spec.epoch()),
+        new SlotLedger(spec.epoch(), spec.maxOngoing(), ledgerLimits, nanoClock, secrets),
+        own,
+        sender,
+        limits,
+        ledgerLimits,
+        nanoClock,
+        offLoop,
+        listener,
+        () -> remove(ordinal, spec.epoch()));
+  }
+
+  private void makeHandlers(
+      ReplicaSpec spec, List<ReplicaSeat> seats, Replica replica, Promise<Replica> begun) {
+    List<HostedReplica> parts = new ArrayList<>(seats.size());
+    HandlerThreads running = null;
+    try {
+      for (ReplicaSeat seat : seats) {
+        ReplicaHandler handler =
+            Objects.requireNonNull(
+                spec.factory().create(new SeatContext(spec, seat)),
+                "factory: null (expected: a handler)");
+        if (handler instanceof BlockingHandler && running == null) {
+          running = threads.create(spec.replicaId(), spec.maxOngoing());
+        }
+        Executor executor = running == null ? Runnable::run : running; // unused by async handlers
+        HandlerInvoker invoker = HandlerInvoker.of(handler, executor);
+        parts.add(new HostedReplica(replica, seat.loop(), handler, invoker));
+      }
+    } catch (Throwable thrown) { // user code; what was made before it failed is stopped
+      for (HostedReplica part : parts) {
+        try {
+          part.handler.stop();
+        } catch (Throwable second) {
+          thrown.addSuppressed(second);
+        }
+      }
+      if (running != null) {
+        running.stop();
+      }
+      remove(replica.ordinal(), replica.epoch());
+      seats.get(0).loop().execute(() -> begun.fail(thrown));
+      return;
+    }
+    replica.begin(parts, running, begun);
+  }
+
+  private void remove(int ordinal, long epoch) {
+    for (; ; ) {
+      @Nullable Replica[] before = replicas.get();
+      Replica there = before[ordinal];
+      if (there == null || there.epoch() != epoch) {
+        return;
+      }
+      @Nullable Replica[] after = before.clone();
+      after[ordinal] = null;
+      if (replicas.compareAndSet(before, after)) {
+        return;
+      }
+    }
+  }
+
+  @Override
+  public @Nullable Slots slotsOf(ReplicaAddress address) {
+    @Nullable Replica[] all = replicas.get();
+    int ordinal = address.ordinal();
+    Replica replica = ordinal >= 0 && ordinal < all.length ? all[ordinal] : null;
+    return replica != null
+            && replica.epoch() == address.epoch()
+            && replica.state() != ReplicaState.STOPPED
+            && node.equals(address.node())
+        ? replica.slots()
+        : null;
+  }
+
+  /** Those that are not stopped, and stopped ones whose slots have not all come back. */
+  public List<Replica> replicas() {
+    List<Replica> all = new ArrayList<>();
+    for (Replica replica : replicas.get()) {
+      if (replica != null && replica.state() != ReplicaState.STARTING) {
+        all.add(replica);
+      }
+    }
+    return all;
+  }
+
+  /** Ends leases that ran out and forgets what is old; to be called about once a second. */
+  public void sweep() {
+    for (Replica replica : replicas.get()) {
+      if (replica != null) {
+        replica.slots().sweep();
+      }
+    }
+  }
+
+  /** What a factory is told. */
+  private record SeatContext(ReplicaSpec spec, ReplicaSeat seat) implements ReplicaContext {
+    @Override
+    public DeploymentId deployment() {
+      return spec.deployment();
+    }
+
+    @Override
+    public String replicaId() {
+      return spec.replicaId();
+    }
+
+    @Override
+    public Map<String, Object> userConfig() {
+      return spec.userConfig();
+    }
+
+    @Override
+    public int maxOngoingRequests() {
+      return spec.maxOngoing();
+    }
+
+    @Override
+    public DeploymentHandle handle(String deployment) {
+      return seat.handles().apply(deployment);
+    }
+  }
+}

@@ -1,0 +1,11 @@
+package dev.berth.replica;
+
+/** Told of what happens to a replica; on any thread, and must not block. */
+@FunctionalInterface
+public interface ReplicaListener {
+  /** Ignores everything. */
+  ReplicaListener NONE = (replica, state) -> {};
+
+  /** The replica is in a new state: settled before this call. */
+  void changed(Replica replica, ReplicaState state);
+}

@@ -1,0 +1,587 @@
+package dev.berth.replica;
+
+import dev.berth.protocol.Addresses;
+import dev.berth.protocol.Admission;
+import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.BusMessage.CallAccepted;
+import dev.berth.protocol.BusMessage.CallRefused;
+import dev.berth.protocol.BusMessage.CallRequest;
+import dev.berth.protocol.BusMessage.CancelCall;
+import dev.berth.protocol.BusMessage.ReleaseSlot;
+import dev.berth.protocol.BusMessage.RenewLease;
+import dev.berth.protocol.BusMessage.ReplicaLoad;
+import dev.berth.protocol.BusMessage.ReserveSlot;
+import dev.berth.protocol.BusMessage.SlotReserved;
+import dev.berth.protocol.BusMessage.StreamCredit;
+import dev.berth.protocol.Load;
+import dev.berth.protocol.Refusal;
+import dev.berth.protocol.ReplicaAddress;
+import dev.berth.protocol.RouterAddress;
+import dev.berth.protocol.port.BusSender;
+import dev.berth.protocol.port.SlotLease;
+import dev.berth.protocol.port.Slots;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The replicas of one event loop, and what runs on them: takes the messages of its bus address,
+ * admits requests at most once, and looks after deadlines and streams with one tick.
+ *
+ * <p>At most once: an attempt that was granted, refused or released is remembered, so that a
+ * duplicate is dropped. It is dropped without an answer: a refusal says "did not run", and would
+ * make the router try a request again that runs.
+ *
+ * <p>All methods belong to the loop unless they say otherwise.
+ */
+public final class ReplicaLoop {
+  /** How often {@link #tick} is to be called. */
+  public static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(25);
+
+  /** No moment; later than every moment. */
+  static final long NEVER = Long.MAX_VALUE;
+
+  /** Router loops of other instances this loop keeps tables for; more are refused. */
+  static final int MAX_PEERS = 4_096;
+
+  /** Replicas of an instance. */
+  static final int MAX_ORDINALS = 65_536;
+
+  /** Event loops of an instance whose routers are found by index. */
+  private static final int MAX_LOOPS = 1_024;
+
+  private final String node;
+  private final int index;
+  private final Executor executor;
+  private final BusSender sender;
+  private final LongSupplier nanoClock;
+  private final long originNanos; // moments count from here, so that they compare by <
+  private final LoopTimer timer;
+  private final ReplicaLimits limits;
+
+  private @Nullable HostedReplica[] hosted = new HostedReplica[8]; // by ordinal
+  private @Nullable RouterPeer[] ownPeers = new RouterPeer[4]; // by loop of this instance
+  private final Map<RouterAddress, RouterPeer> peers = new HashMap<>();
+  private @Nullable RouterPeer lastPeer;
+  private @Nullable Invocation first; // of all that run
+  private long earliest = NEVER; // no later than the first moment anything wants
+  private final ArrayList<Invocation> due = new ArrayList<>();
+  private final ArrayList<Replica> stopping = new ArrayList<>();
+  private volatile @Nullable Thread thread; // the loop's, once it has been here
+
+  private final LongAdder invocations = new LongAdder(); // running now
+  private final LongAdder duplicates = new LongAdder();
+  private final LongAdder falselyHeld = new LongAdder();
+  private final LongAdder unexpected = new LongAdder();
+
+  /**
+   * @param node this instance
+   * @param index the event loop's index within it
+   * @param executor runs a task on the loop, later; never on the caller's stack
+   * @param sender sends answers
+   * @param nanoClock monotonic nanoseconds
+   * @param timer for {@link dev.berth.api.RequestContext#after}
+   */
+  public ReplicaLoop(
+      String node,
+      int index,
+      Executor executor,
+      BusSender sender,
+      LongSupplier nanoClock,
+      LoopTimer timer,
+      ReplicaLimits limits) {
+    this.node = node;
+    this.index = index;
+    this.executor = executor;
+    this.sender = sender;
+    this.nanoClock = nanoClock;
+    this.originNanos = nanoClock.getAsLong();
+    this.timer = timer;
+    this.limits = limits;
+  }
+
+  /** Where its messages are to be sent. Any thread. */
+  public String busAddress() {
+    return Addresses.replica(node, index);
+  }
+
+  /** The event loop's index within the instance. Any thread. */
+  public int index() {
+    return index;
+  }
+
+  // --- messages ---
+
+  /** Takes one message of this loop's address. */
+  public void onMessage(BusMessage message) {
+    bind();
+    if (message instanceof CallRequest call) {
+      onCall(call);
+    } else if (message instanceof StreamCredit credit) {
+      onCredit(credit);
+    } else if (message instanceof CancelCall cancel) {
+      onCancel(cancel);
+    } else if (message instanceof ReserveSlot reserve) {
+      onReserve(reserve);
+    } else if (message instanceof ReleaseSlot release) {
+      onRelease(release);
+    } else if (message instanceof RenewLease renew) {
+      onRenew(renew);
+    } else {
+      unexpected.increment();
+    }
+  }
+
+  private void onCall(CallRequest message) {
+    HostedReplica host = find(message.target());
+    if (host == null) {
+      refuse(message.source(), message.callId(), addressRefusal(message.target()), Load.NONE);
+      return;
+    }
+    boolean held = message.admission() == Admission.Held.HELD;
+    if (held && !node.equals(message.source().node())) {
+      // Only this instance can take a slot without a message: the sender lies, or is lost.
+      falselyHeld.increment();
+      refuse(message.source(), message.callId(), Refusal.UNKNOWN_TOKEN, host.replica.load());
+      return;
+    }
+    RouterPeer peer = peer(message.source());
+    Invocation before = peer == null ? null : peer.find(message.callId());
+    if (before != null && before.attempt.equals(message.attempt())) {
+      duplicates.increment();
+      return;
+    }
+    Refusal refusal = held ? refusalOfHeld(host, peer, message) : admit(host, peer, message);
+    if (refusal == null && peer != null) {
+      run(host, peer, message);
+    } else if (refusal == Refusal.REVOKED) {
+      duplicates.increment();
+    } else if (refusal != null) {
+      refuse(message.source(), message.callId(), refusal, host.replica.load());
+      if (refusal == Refusal.FULL) {
+        note(host, message.source(), message.target());
+      }
+    }
+  }
+
+  /** A request whose slot is taken: the slot came with the message, so a refusal gives it back. */
+  private static @Nullable Refusal refusalOfHeld(
+      HostedReplica host, @Nullable RouterPeer peer, CallRequest message) {
+    Refusal refusal = refusalBeforeSlots(host, peer, message);
+    if (refusal != null) {
+      host.replica.settleSlot();
+    }
+    return refusal;
+  }
+
+  /** Acceptance, atomically with the slot; null when the request runs now. */
+  private static @Nullable Refusal admit(
+      HostedReplica host, @Nullable RouterPeer peer, CallRequest message) {
+    Slots slots = host.replica.slots();
+    Refusal refusal = refusalBeforeSlots(host, peer, message);
+    if (refusal != null) {
+      slots.release(message.attempt()); // a late duplicate must not run after this refusal
+      return refusal;
+    }
+    if (message.admission() instanceof Admission.Token token) {
+      refusal = slots.consume(token.token(), message.attempt());
+      if (refusal == null) {
+        host.replica.refused().used(message.source(), token.token().sequence());
+      }
+      return refusal;
+    }
+    return slots.tryAcquire(message.attempt());
+  }
+
+  private static @Nullable Refusal refusalBeforeSlots(
+      HostedReplica host, @Nullable RouterPeer peer, CallRequest message) {
+    if (host.stopped) {
+      return Refusal.UNKNOWN_REPLICA;
+    }
+    if (message.deadlineMs() == 0) {
+      return Refusal.TOO_LATE;
+    }
+    // Transit cannot be measured without a common clock; only what the sender itself used up.
+    if (message.admission() instanceof Admission.IfFree free && free.acceptWithinMs() <= 0) {
+      return Refusal.TOO_LATE;
+    }
+    return peer == null || !RouterPeer.hasPlace(message.callId()) ? Refusal.OVERLOADED : null;
+  }
+
+  private void run(HostedReplica host, RouterPeer peer, CallRequest message) {
+    long deadline =
+        message.deadlineMs() < 0 ? NEVER : plus(now(), millisToNanos(message.deadlineMs()));
+    Invocation invocation = new Invocation(host, peer, message, deadline);
+    Invocation forgotten = peer.put(invocation);
+    add(invocation);
+    if (forgotten != null) {
+      forgotten.cancel(); // its router gave its place to another: its cancel was lost on the way
+    }
+    if (message.admission() instanceof Admission.IfFree) {
+      send(peer, new CallAccepted(message.callId(), host.replica.load()));
+    }
+    host.invoker.invoke(message.request(), invocation);
+  }
+
+  private void onCredit(StreamCredit message) {
+    RouterPeer peer = knownPeer(message.source());
+    Invocation invocation = peer == null ? null : peer.find(message.callId());
+    if (invocation != null) {
+      invocation.credit(message.bytes());
+    }
+  }
+
+  private void onCancel(CancelCall message) {
+    RouterPeer peer = knownPeer(message.source());
+    Invocation invocation = peer == null ? null : peer.find(message.callId());
+    if (invocation != null) {
+      invocation.cancel();
+      return;
+    }
+    HostedReplica host = find(message.target());
+    if (host != null) {
+      host.replica
+          .slots()
+          .release(message.attempt()); // its request may be late: keep it from running
+    }
+  }
+
+  private void onReserve(ReserveSlot message) {
+    HostedReplica host = find(message.target());
+    if (host == null || host.stopped) {
+      refuse(message.source(), message.callId(), addressRefusal(message.target()), Load.NONE);
+      return;
+    }
+    Slots slots = host.replica.slots();
+    Slots.Reservation reservation =
+        slots.reserve(message.attempt(), millisToNanos(Math.max(0, message.ttlMs())));
+    if (reservation instanceof Slots.Reservation.Granted granted) {
+      SlotLease lease = granted.lease();
+      long ttlNanos = Math.max(0, lease.deadlineNanos() - nanoClock.getAsLong());
+      send(
+          message.source(),
+          new SlotReserved(
+              message.callId(),
+              message.attempt(),
+              message.target(),
+              lease.token(),
+              TimeUnit.NANOSECONDS.toMillis(ttlNanos),
+              slots.load()));
+      return;
+    }
+    Refusal reason = ((Slots.Reservation.Refused) reservation).reason();
+    refuse(message.source(), message.callId(), reason, slots.load());
+    if (reason == Refusal.FULL) {
+      note(host, message.source(), message.target());
+    }
+  }
+
+  private void onRelease(ReleaseSlot message) {
+    HostedReplica host = find(message.target());
+    if (host != null) {
+      host.replica.slots().release(message.attempt());
+      send(message.source(), new ReplicaLoad(message.target(), host.replica.load()));
+    }
+  }
+
+  private void onRenew(RenewLease message) {
+    HostedReplica host = find(message.target());
+    if (host == null || host.stopped) {
+      refuse(message.source(), message.callId(), addressRefusal(message.target()), Load.NONE);
+      return;
+    }
+    Slots slots = host.replica.slots();
+    long ttlNanos = host.replica.renewableNanos(millisToNanos(Math.max(0, message.ttlMs())));
+    Refusal refusal = ttlNanos <= 0 ? Refusal.DRAINING : slots.renew(message.token(), ttlNanos);
+    if (refusal != null) {
+      refuse(message.source(), message.callId(), refusal, slots.load());
+      return;
+    }
+    send(
+        message.source(),
+        new SlotReserved(
+            message.callId(),
+            message.attempt(),
+            message.target(),
+            message.token(),
+            TimeUnit.NANOSECONDS.toMillis(ttlNanos),
+            slots.load()));
+  }
+
+  private void note(HostedReplica host, RouterAddress router, ReplicaAddress target) {
+    if (!node.equals(router.node())) { // our own routers are told by the slots themselves
+      host.replica.refused().note(host.replica.slots(), router, target);
+    }
+  }
+
+  // --- tables ---
+
+  private @Nullable HostedReplica find(ReplicaAddress target) {
+    HostedReplica host = at(target.ordinal());
+    return host != null && host.replica.epoch() == target.epoch() ? host : null;
+  }
+
+  private @Nullable HostedReplica at(int ordinal) {
+    return ordinal >= 0 && ordinal < hosted.length ? hosted[ordinal] : null;
+  }
+
+  private Refusal addressRefusal(ReplicaAddress target) {
+    HostedReplica host = at(target.ordinal());
+    return host == null || host.replica.epoch() == target.epoch()
+        ? Refusal.UNKNOWN_REPLICA
+        : Refusal.FOREIGN_EPOCH;
+  }
+
+  private @Nullable RouterPeer knownPeer(RouterAddress source) {
+    RouterPeer last = lastPeer;
+    if (last != null && last.address.equals(source)) {
+      return last;
+    }
+    if (isOwn(source)) {
+      return source.loop() < ownPeers.length ? ownPeers[source.loop()] : null;
+    }
+    return peers.get(source);
+  }
+
+  private boolean isOwn(RouterAddress source) {
+    return source.loop() >= 0 && source.loop() < MAX_LOOPS && node.equals(source.node());
+  }
+
+  /** The table of a router; null when there are too many. */
+  private @Nullable RouterPeer peer(RouterAddress source) {
+    RouterPeer known = knownPeer(source);
+    if (known == null) {
+      known = newPeer(source);
+    }
+    lastPeer = known;
+    return known;
+  }
+
+  private @Nullable RouterPeer newPeer(RouterAddress source) {
+    RouterPeer fresh = new RouterPeer(source);
+    if (isOwn(source)) {
+      if (source.loop() >= ownPeers.length) {
+        ownPeers = Arrays.copyOf(ownPeers, source.loop() + 1);
+      }
+      ownPeers[source.loop()] = fresh;
+      return fresh;
+    }
+    if (peers.size() >= MAX_PEERS) {
+      lastPeer = null; // it may be among those that go
+      if (!peers.values().removeIf(RouterPeer::isEmpty)) {
+        return null;
+      }
+    }
+    peers.put(source, fresh);
+    return fresh;
+  }
+
+  private void add(Invocation invocation) {
+    Invocation second = first;
+    invocation.next = second;
+    if (second != null) {
+      second.previous = invocation;
+    }
+    first = invocation;
+    invocations.increment();
+    wakeAt(invocation.dueAt);
+  }
+
+  void remove(Invocation invocation) {
+    Invocation previous = invocation.previous;
+    Invocation next = invocation.next;
+    if (previous == null) {
+      first = next;
+    } else {
+      previous.next = next;
+    }
+    if (next != null) {
+      next.previous = previous;
+    }
+    invocation.previous = null;
+    invocation.next = null;
+    invocations.decrement();
+  }
+
+  // --- time ---
+
+  /** Called every {@link #TICK_NANOS}: deadlines, graces, idle streams, drains. */
+  public void tick() {
+    bind();
+    long now = now();
+    if (earliest <= now) {
+      lookAtDue(now);
+    }
+    for (int i = stopping.size() - 1; i >= 0; i--) {
+      if (stopping.get(i).checkGrace()) {
+        stopping.remove(i);
+      }
+    }
+  }
+
+  private void lookAtDue(long now) {
+    for (Invocation each = first; each != null; each = each.next) {
+      if (each.dueAt <= now) {
+        due.add(each); // first all, then act: acting changes the list
+      }
+    }
+    for (Invocation each : due) {
+      each.due(now);
+    }
+    due.clear();
+    earliest = NEVER;
+    for (Invocation each = first; each != null; each = each.next) {
+      wakeAt(each.dueAt);
+    }
+  }
+
+  void wakeAt(long moment) {
+    if (moment < earliest) {
+      earliest = moment;
+    }
+  }
+
+  /** Nanoseconds since this loop was made. Any thread. */
+  long now() {
+    return nanoClock.getAsLong() - originNanos;
+  }
+
+  /** A moment later by a span, both 0 or more; NEVER rather than an overflow. */
+  static long plus(long moment, long span) {
+    long sum = moment + span;
+    return sum < 0 ? NEVER : sum;
+  }
+
+  private static long millisToNanos(long millis) {
+    return TimeUnit.MILLISECONDS.toNanos(millis);
+  }
+
+  Runnable startTimer(long delayNanos, Runnable task) {
+    return timer.start(delayNanos, task);
+  }
+
+  // --- what the instance does ---
+
+  /** Takes requests for this replica from now on. */
+  void host(HostedReplica host) {
+    bind();
+    int ordinal = host.replica.ordinal();
+    if (ordinal >= hosted.length) {
+      hosted = Arrays.copyOf(hosted, Math.max(2 * hosted.length, ordinal + 1));
+    }
+    hosted[ordinal] = host;
+  }
+
+  /** Forgets a replica whose slots have all come back. */
+  void unhost(HostedReplica host) {
+    bind();
+    if (at(host.replica.ordinal()) == host) {
+      hosted[host.replica.ordinal()] = null;
+    }
+  }
+
+  /** Ends what a replica runs: callers learn that the outcome is unknown. */
+  void kill(HostedReplica host) {
+    bind();
+    host.stopped = true;
+    for (Invocation each : running()) {
+      if (each.host == host) {
+        each.kill();
+      }
+    }
+  }
+
+  /** Looks at a stopping replica's grace with each tick. */
+  void watch(Replica replica) {
+    bind();
+    stopping.add(replica);
+  }
+
+  /** An instance has left: what it asked for is cancelled, and its routers are forgotten. */
+  public void nodeLeft(String left) {
+    bind();
+    for (Invocation each : running()) {
+      if (each.source.address.node().equals(left)) {
+        each.cancel();
+      }
+    }
+    peers.keySet().removeIf(address -> address.node().equals(left));
+    lastPeer = null;
+    for (HostedReplica host : hosted) {
+      if (host != null) {
+        host.replica.refused().nodeLeft(left);
+      }
+    }
+  }
+
+  private List<Invocation> running() {
+    List<Invocation> all = new ArrayList<>();
+    for (Invocation each = first; each != null; each = each.next) {
+      all.add(each);
+    }
+    return all;
+  }
+
+  // --- the loop itself ---
+
+  private void bind() {
+    if (thread == null) {
+      thread = Thread.currentThread();
+    }
+  }
+
+  /** Whether the caller is on this loop. Any thread. */
+  boolean isCurrent() {
+    return Thread.currentThread() == thread;
+  }
+
+  /** Runs a task on this loop, later. Any thread. */
+  void execute(Runnable task) {
+    executor.execute(task);
+  }
+
+  ReplicaLimits limits() {
+    return limits;
+  }
+
+  private void refuse(RouterAddress source, long callId, Refusal reason, long load) {
+    send(source, new CallRefused(callId, reason, load));
+  }
+
+  private void send(RouterAddress to, BusMessage message) {
+    sender.send(to.node(), to.busAddress(), message);
+  }
+
+  boolean send(RouterPeer to, BusMessage message) {
+    return sender.send(to.address.node(), to.busAddress, message);
+  }
+
+  // --- figures, any thread ---
+
+  /** Requests that run, cancelled ones that have not settled included. */
+  public int invocations() {
+    return (int) invocations.sum();
+  }
+
+  /** Requests dropped because their attempt had been seen or released. */
+  public long duplicates() {
+    return duplicates.sum();
+  }
+
+  /** Requests from elsewhere that claimed to hold a slot here. */
+  public long falselyHeld() {
+    return falselyHeld.sum();
+  }
+
+  /** Messages that are none of a replica's. */
+  public long unexpected() {
+    return unexpected.sum();
+  }
+}

@@ -1,0 +1,27 @@
+package dev.berth.replica;
+
+import dev.berth.api.DeploymentId;
+import dev.berth.api.HandlerFactory;
+import java.util.Map;
+
+/**
+ * What to start.
+ *
+ * @param replicaId unique among all replicas ever started
+ * @param deployment whose replica it is
+ * @param epoch its incarnation: another number each time a replica is started
+ * @param maxOngoing slots, 1 to 65 535
+ * @param userConfig passed to the factory
+ * @param factory makes the handler, once per seat
+ */
+public record ReplicaSpec(
+    String replicaId,
+    DeploymentId deployment,
+    long epoch,
+    int maxOngoing,
+    Map<String, Object> userConfig,
+    HandlerFactory factory) {
+  public ReplicaSpec {
+    userConfig = Map.copyOf(userConfig);
+  }
+}

@@ -1,0 +1,423 @@
+package dev.berth.replica;
+
+import dev.berth.api.BerthException;
+import dev.berth.api.Response;
+import dev.berth.api.ResponseWriter;
+import dev.berth.protocol.BusMessage.StreamFrame;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import io.vertx.core.buffer.Buffer;
+import java.util.ArrayDeque;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The sending half of one streamed response. Bytes leave only against the receiver's credit, in
+ * frames of at most 64 KiB; pieces written in one tick leave as one frame.
+ *
+ * <pre>
+ *   OPEN --finish--> FINISHING --last frame sent--> ENDED
+ *     +---- broken, abandoned, failed (either) ---->  ENDED
+ * </pre>
+ *
+ * Belongs to the replica's loop; {@link #write} may be called from anywhere and hops. The bytes
+ * that wait are counted before the hop, so that a thread cannot outrun the bound.
+ */
+final class ResponseStream implements ResponseWriter {
+  static final int MAX_FRAME_BYTES = 64 * 1024;
+
+  /** What a piece costs beside its bytes, so that the bound holds for many tiny ones. */
+  static final int PIECE_OVERHEAD_BYTES = 64;
+
+  /** From this on a relayed source is paused. */
+  private static final int RELAY_PAUSE_BYTES = MAX_FRAME_BYTES;
+
+  private enum State {
+    OPEN,
+    FINISHING,
+    ENDED
+  }
+
+  /** Some of the body, and who waits for it to leave. */
+  private static final class Piece {
+    final Buffer data;
+    final @Nullable Promise<Void> done;
+    int sent; // bytes of it
+
+    Piece(Buffer data, @Nullable Promise<Void> done) {
+      this.data = data;
+      this.done = done;
+    }
+
+    int left() {
+      return data.length() - sent;
+    }
+  }
+
+  private final Invocation invocation;
+  private final ReplicaLoop loop;
+  private final Response head;
+  private final int bufferBytes;
+  private final long idleTimeoutNanos;
+
+  private final AtomicLong charged = new AtomicLong(); // bytes and overhead that wait; any thread
+  private final AtomicLong overflows = new AtomicLong();
+
+  private final ArrayDeque<Piece> pieces = new ArrayDeque<>();
+  private final ArrayDeque<Promise<Void>> written = new ArrayDeque<>(); // sent, not yet told
+  private State state = State.OPEN;
+  private boolean headSent;
+  private boolean flushPosted;
+  private long gathered; // bytes in pieces
+  private long credit;
+  private int sequence;
+  private boolean blocked; // something to send, and no credit or no way
+  private long idleAt = ReplicaLoop.NEVER;
+  private long retryAt = ReplicaLoop.NEVER;
+  private Response.Body.@Nullable Received relayed;
+  private boolean relay;
+  private boolean relayPaused;
+
+  ResponseStream(Invocation invocation, Response head, int window, ReplicaLimits limits) {
+    this.invocation = invocation;
+    this.loop = invocation.loop;
+    this.head = head;
+    this.credit = Math.max(0, window);
+    this.bufferBytes = limits.streamBufferBytes();
+    this.idleTimeoutNanos = limits.streamIdleTimeoutNanos();
+  }
+
+  // --- what writes ---
+
+  @Override
+  public Future<Void> write(Buffer piece) {
+    long charge = charge(piece);
+    long waiting = charged.addAndGet(charge);
+    if (waiting > bufferBytes && waiting != charge) { // one piece alone may be of any size
+      charged.addAndGet(-charge);
+      return overflowed();
+    }
+    Promise<Void> done = Promise.promise();
+    if (loop.isCurrent()) {
+      accept(piece, done);
+    } else {
+      loop.execute(() -> accept(piece, done));
+    }
+    return done.future();
+  }
+
+  private static long charge(Buffer piece) {
+    return piece.length() + (long) PIECE_OVERHEAD_BYTES;
+  }
+
+  private Future<Void> overflowed() {
+    String message = "stream_buffer_bytes: over " + bufferBytes + " wait (expected: await writes)";
+    if (overflows.incrementAndGet() == 1) {
+      loop.execute(() -> breakOff(BerthException.Kind.HANDLER_FAILED, message));
+    }
+    return Future.failedFuture(new BerthException.HandlerFailed(message, null));
+  }
+
+  private void accept(Buffer data, @Nullable Promise<Void> done) {
+    if (state != State.OPEN) {
+      charged.addAndGet(-charge(data));
+      if (done != null) {
+        done.fail(gone());
+      }
+      return;
+    }
+    pieces.add(new Piece(data, done));
+    gathered += data.length();
+    if (gathered >= MAX_FRAME_BYTES) {
+      emit(); // full frames need not wait for the tick to end; their writers are told at its end
+    }
+    postFlush();
+  }
+
+  private static BerthException gone() {
+    return new BerthException.Cancelled("stream: ended (expected: an open stream)");
+  }
+
+  private void postFlush() {
+    if (!flushPosted) {
+      flushPosted = true;
+      loop.execute(this::flush);
+    }
+  }
+
+  private void flush() {
+    flushPosted = false;
+    emit();
+    tellWriters();
+  }
+
+  /** A whole body too large for one message: no writer waits for it. */
+  void sendWhole(Buffer body) {
+    charged.addAndGet(charge(body));
+    pieces.add(new Piece(body, null));
+    gathered += body.length();
+    finish();
+  }
+
+  /** A body that arrives from elsewhere, passed on with its back-pressure. */
+  void relay(Response.Body.Received received) {
+    relay = true;
+    relayed = received;
+    received.stream().exceptionHandler(failure -> onLoop(() -> relayDone(failure)));
+    received.stream().endHandler(end -> onLoop(() -> relayDone(null)));
+    received.stream().handler(piece -> onLoop(() -> relayPiece(received, piece)));
+    received.stream().resume();
+    emit(); // the head need not wait for the first piece
+  }
+
+  private void relayPiece(Response.Body.Received received, Buffer piece) {
+    charged.addAndGet(charge(piece));
+    accept(piece, null);
+    if (state != State.OPEN) {
+      return;
+    }
+    if (charged.get() > bufferBytes + (long) MAX_FRAME_BYTES) {
+      breakOff(
+          BerthException.Kind.HANDLER_FAILED,
+          "stream_buffer_bytes: over " + bufferBytes + " wait (expected: a source that pauses)");
+    } else if (gathered >= RELAY_PAUSE_BYTES && !relayPaused) {
+      relayPaused = true;
+      received.stream().pause();
+    }
+  }
+
+  private void relayDone(@Nullable Throwable failure) {
+    relayed = null; // it has ended: there is nothing left to cancel
+    invocation.bodyDone(failure);
+  }
+
+  private void onLoop(Runnable task) {
+    if (loop.isCurrent()) {
+      task.run();
+    } else {
+      loop.execute(task);
+    }
+  }
+
+  /** The body is complete: what is left goes out, and the last frame says so. */
+  void finish() {
+    if (state == State.OPEN) {
+      state = State.FINISHING;
+      if (!flushPosted) {
+        emit();
+      }
+    }
+  }
+
+  /** Sends the head now if it was not yet. */
+  void open() {
+    if (state != State.ENDED && !headSent) {
+      emit();
+    }
+  }
+
+  /** Whether the body comes from elsewhere: then cancelling it is all there is to wait for. */
+  boolean isRelay() {
+    return relay;
+  }
+
+  boolean headSent() {
+    return headSent;
+  }
+
+  // --- what leaves ---
+
+  void credit(int bytes) {
+    if (state == State.ENDED || bytes <= 0) {
+      return;
+    }
+    credit = Math.min(credit + bytes, Integer.MAX_VALUE);
+    blocked = false; // the receiver lives: its idle time starts anew
+    emit();
+    tellWriters();
+  }
+
+  /** Sends what credit allows. State is consistent before each send. */
+  private void emit() {
+    retryAt = ReplicaLoop.NEVER;
+    if (!headSent && !(headSent = invocation.sendHead(head))) {
+      block(true);
+      return;
+    }
+    drop(0); // empty pieces at the front need no frame
+    while (gathered > 0 && credit > 0) {
+      int size = (int) Math.min(gathered, Math.min(credit, MAX_FRAME_BYTES));
+      boolean last = state == State.FINISHING && size == gathered;
+      if (last) {
+        invocation.settleSlot(); // first, so that the frame reports the slot as free
+      }
+      if (!send(peek(size), last)) {
+        block(true);
+        return;
+      }
+      blocked = false;
+      credit -= size;
+      drop(size);
+      if (last) {
+        end();
+        return;
+      }
+    }
+    if (gathered > 0) {
+      block(false);
+    } else if (state == State.FINISHING) {
+      invocation.settleSlot();
+      if (send(Buffer.buffer(0), true)) {
+        end();
+      } else {
+        block(true);
+      }
+    } else {
+      blocked = false;
+    }
+  }
+
+  private boolean send(Buffer data, boolean last) {
+    boolean sent =
+        invocation.send(
+            new StreamFrame(invocation.callId, sequence, data, last, invocation.load()));
+    if (sent) {
+      sequence++;
+    }
+    return sent;
+  }
+
+  /** Waits for credit, or to try again after a tick when the peer takes no more bytes. */
+  private void block(boolean retry) {
+    if (!blocked) {
+      blocked = true;
+      idleAt = ReplicaLoop.plus(loop.now(), idleTimeoutNanos);
+    }
+    if (retry) {
+      retryAt = loop.now();
+    }
+    invocation.wakeAt(Math.min(idleAt, retryAt));
+  }
+
+  private void end() {
+    state = State.ENDED;
+    postTelling();
+    invocation.end();
+  }
+
+  /** The next {@code size} bytes, without a copy when one piece has them. */
+  private Buffer peek(int size) {
+    Piece first = pieces.element();
+    if (first.left() >= size) {
+      return size == first.data.length()
+          ? first.data
+          : first.data.slice(first.sent, first.sent + size);
+    }
+    Buffer frame = Buffer.buffer(size);
+    for (Piece piece : pieces) {
+      int part = Math.min(piece.left(), size - frame.length());
+      frame.appendBuffer(piece.data, piece.sent, part);
+      if (frame.length() == size) {
+        break;
+      }
+    }
+    return frame;
+  }
+
+  /** Takes {@code size} bytes off the front, and every piece that is then empty. */
+  private void drop(int size) {
+    gathered -= size;
+    int left = size;
+    for (Piece first = pieces.peek(); first != null; first = pieces.peek()) {
+      int part = Math.min(first.left(), left);
+      first.sent += part;
+      left -= part;
+      if (first.left() > 0) {
+        return;
+      }
+      pieces.remove();
+      charged.addAndGet(-charge(first.data));
+      if (first.done != null) {
+        written.add(first.done);
+      }
+    }
+  }
+
+  /** Runs writers' callbacks; they may write again, and what that sends is told in this loop. */
+  private void tellWriters() {
+    for (Promise<Void> done = written.poll(); done != null; done = written.poll()) {
+      done.tryComplete();
+    }
+    Response.Body.Received source = relayed;
+    if (source != null && relayPaused && state == State.OPEN && gathered < RELAY_PAUSE_BYTES) {
+      relayPaused = false;
+      source.stream().resume();
+    }
+  }
+
+  private void postTelling() {
+    if (!written.isEmpty() && !flushPosted) {
+      loop.execute(this::tellWriters);
+    }
+  }
+
+  // --- what ends it short ---
+
+  /** When something is due next, on the loop's clock. */
+  long dueNanos() {
+    return state == State.ENDED
+        ? ReplicaLoop.NEVER
+        : Math.min(blocked ? idleAt : ReplicaLoop.NEVER, retryAt);
+  }
+
+  /** A moment asked for with {@link #dueNanos} may have come. */
+  void due(long now) {
+    if (state == State.ENDED) {
+      return;
+    }
+    if (retryAt <= now) {
+      emit();
+      tellWriters();
+    }
+    if (state != State.ENDED && blocked && idleAt <= now) {
+      breakOff(
+          BerthException.Kind.TIMEOUT,
+          "stream_idle_timeout_s: no credit in "
+              + idleTimeoutNanos / 1_000_000
+              + " ms (expected: a receiver that reads)");
+    }
+  }
+
+  /** Ends it here: the receiver is told, and the producer is cancelled. */
+  private void breakOff(BerthException.Kind kind, String message) {
+    if (state != State.ENDED) {
+      discard();
+      invocation.streamBroken(kind, message);
+    }
+  }
+
+  /** Ends it without a word to the receiver. */
+  void abandon() {
+    if (state != State.ENDED) {
+      discard();
+    }
+  }
+
+  private void discard() {
+    state = State.ENDED;
+    for (Piece piece : pieces) {
+      charged.addAndGet(-charge(piece.data));
+      Promise<Void> done = piece.done;
+      if (done != null) {
+        loop.execute(() -> done.tryFail(gone()));
+      }
+    }
+    pieces.clear();
+    gathered = 0;
+    postTelling();
+    Response.Body.Received source = relayed;
+    if (source != null) {
+      loop.execute(source.cancel());
+    }
+  }
+}

@@ -1,0 +1,69 @@
+package dev.berth.replica;
+
+import dev.berth.protocol.RouterAddress;
+import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One router loop that asks this replica loop, and its calls that still want an answer. A call id
+ * is a place in the router's pending table (low 32 bits) and a generation (high 32), so an array
+ * finds it without hashing or boxing. Belongs to the replica's loop.
+ */
+final class RouterPeer {
+  /** Places a router's pending table may have. */
+  static final int MAX_CALLS = 65_536;
+
+  final RouterAddress address;
+  final String busAddress; // made once: an answer must not build a string
+  private @Nullable Invocation[] calls = new Invocation[64];
+  private int size;
+
+  RouterPeer(RouterAddress address) {
+    this.address = address;
+    this.busAddress = address.busAddress();
+  }
+
+  static boolean hasPlace(long callId) {
+    int index = (int) callId;
+    return index >= 0 && index < MAX_CALLS;
+  }
+
+  /** The call of this id and generation; null when there is none. */
+  @Nullable Invocation find(long callId) {
+    int index = (int) callId;
+    if (index < 0 || index >= calls.length) {
+      return null;
+    }
+    Invocation call = calls[index];
+    return call != null && call.callId == callId ? call : null;
+  }
+
+  /**
+   * @return the call of an older generation that was in its place: its router has forgotten it
+   */
+  @Nullable Invocation put(Invocation call) {
+    int index = (int) call.callId;
+    if (index >= calls.length) {
+      calls = Arrays.copyOf(calls, Math.max(2 * calls.length, Integer.highestOneBit(index) * 2));
+    }
+    Invocation before = calls[index];
+    calls[index] = call;
+    if (before == null) {
+      size++;
+    }
+    return before;
+  }
+
+  /** Forgets a call; another that took its place stays. */
+  void remove(Invocation call) {
+    int index = (int) call.callId;
+    if (index < calls.length && calls[index] == call) {
+      calls[index] = null;
+      size--;
+    }
+  }
+
+  boolean isEmpty() {
+    return size == 0;
+  }
+}
