@@ -32,15 +32,11 @@ public record ApplicationConfig(
               "route_prefix",
               Types.routePrefix(),
               Defaults.ROUTE_PREFIX,
-              "Where the application answers; unique. It starts with /, does not end with / unless"
-                  + " it is / itself, and has no { or }. null gives the application no HTTP.")
+              "Where the application answers; unique. null gives the application no HTTP.")
           .orNull();
   static final Key<ImportPath> IMPORT_PATH =
       Key.required(
-          "import_path",
-          Types.importPath(),
-          "The static Java method that builds the application, as in com.acme.Shop:build."
-              + " com.acme.Shop means its method build.");
+          "import_path", Types.importPath(), "The static method that builds the application.");
   static final Key<List<Path>> JARS =
       Key.of(
           "jars",

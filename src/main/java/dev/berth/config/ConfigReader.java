@@ -69,7 +69,11 @@ public final class ConfigReader {
 
   private static Optional<Node> compose(String name, String text) {
     LoadSettings settings =
-        LoadSettings.builder().setLabel(name).setSchema(new CoreSchema()).build();
+        LoadSettings.builder()
+            .setLabel(name)
+            .setSchema(new CoreSchema())
+            .setAllowNonScalarKeys(true) // refused later, with their place
+            .build();
     try {
       return new BoundedComposer(settings, text).getSingleNode();
     } catch (MarkedYamlEngineException malformed) {

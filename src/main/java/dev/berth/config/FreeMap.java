@@ -1,5 +1,6 @@
 package dev.berth.config;
 
+import java.math.BigDecimal;
 import java.math.BigInteger;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -117,10 +118,12 @@ final class FreeMap implements Type<Map<String, @Nullable Object>> {
             ? (Object) integer.intValue()
             : (Object) integer.longValue();
       }
-      Double floating = integer == null ? Scalars.floating(node) : null;
-      return floating != null
-          ? floating
-          : fail(node, place, Scalars.describe(node), "a JSON value; integers of at most 64 bits");
+      BigDecimal number = integer == null ? Scalars.number(node) : null;
+      if (number != null && Double.isFinite(number.doubleValue())) {
+        return number.doubleValue();
+      }
+      String expected = "a JSON value; integers of at most 64 bits, finite numbers";
+      return fail(node, place, Scalars.describe(node), expected);
     }
 
     private @Nullable Object fail(Node node, Place place, String value, String expected) {

@@ -2,7 +2,6 @@ package dev.berth.config;
 
 import java.math.BigDecimal;
 import java.math.BigInteger;
-import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 import org.snakeyaml.engine.v2.nodes.MappingNode;
 import org.snakeyaml.engine.v2.nodes.Node;
@@ -77,25 +76,6 @@ final class Scalars {
     }
   }
 
-  /** The floating-point number at {@code node}, .inf and .nan among them, or null. */
-  static @Nullable Double floating(Node node) {
-    if (!(node instanceof ScalarNode scalar) || !node.getTag().equals(Tag.FLOAT)) {
-      return null;
-    }
-    String text = scalar.getValue().toLowerCase(Locale.ROOT);
-    if (text.equals(".nan")) {
-      return Double.NaN;
-    }
-    if (text.endsWith(".inf")) {
-      return text.startsWith("-") ? Double.NEGATIVE_INFINITY : Double.POSITIVE_INFINITY;
-    }
-    try {
-      return Double.valueOf(text);
-    } catch (NumberFormatException notOne) {
-      return null;
-    }
-  }
-
   /** What stands at {@code node}, with its kind: {@code "8000", a string}. */
   static String describe(Node node) {
     if (node instanceof MappingNode) {
@@ -133,6 +113,12 @@ final class Scalars {
   /** {@code text} on one line, of bounded length. */
   static String shorten(String text) {
     String shown = text.length() <= MOST_SHOWN ? text : text.substring(0, MOST_SHOWN) + "...";
-    return shown.replaceAll("\\p{Cntrl}", "?");
+    StringBuilder line = new StringBuilder(shown);
+    for (int i = 0; i < line.length(); i++) {
+      if (Character.isISOControl(line.charAt(i))) {
+        line.setCharAt(i, '?');
+      }
+    }
+    return line.toString();
   }
 }

@@ -62,6 +62,16 @@ final class Section implements Type<Values> {
     return keys;
   }
 
+  /** By identity: each key is declared once. */
+  boolean has(Key<?> key) {
+    for (Key<?> own : keys) {
+      if (own == key) {
+        return true;
+      }
+    }
+    return false;
+  }
+
   @Override
   public String expected() {
     return "a mapping";

@@ -49,7 +49,7 @@ final class Values {
   /** The value, the default when the file is silent; null when unset or wrong. */
   @SuppressWarnings("unchecked") // the section read the value with this key's own type
   <T> @Nullable T find(Key<T> key) {
-    if (!section.keys().contains(key)) {
+    if (!section.has(key)) {
       throw new IllegalArgumentException(key.name() + ": foreign key (expected: one of its own)");
     }
     Given entry = given.get(key.name());

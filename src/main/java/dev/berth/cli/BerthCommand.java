@@ -1,0 +1,61 @@
+package dev.berth.cli;
+
+import picocli.CommandLine.Command;
+import picocli.CommandLine.IVersionProvider;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** {@code berth} itself: its help and version. The work is in its subcommands. */
+@Command(
+    name = "berth",
+    versionProvider = BerthCommand.Version.class,
+    header = "Serves applications made of replicated deployments over HTTP.",
+    synopsisSubcommandLabel = "COMMAND",
+    exitCodeListHeading = "%nExit codes:%n",
+    exitCodeList = {
+      "0:all went well",
+      "1:a failure at run time",
+      "2:wrong usage, or a configuration with problems"
+    },
+    footerHeading = "%nExamples:%n",
+    footer = {
+      "  berth run conf/quickstart.yaml",
+      "  berth run conf/quickstart.yaml --port 9000 --admin-port 0",
+      "  berth validate conf/quickstart.yaml --json",
+      "  berth run --help"
+    })
+final class BerthCommand implements Runnable {
+
+  @Spec private CommandSpec spec;
+
+  @Option(
+      names = {"-h", "--help"},
+      usageHelp = true,
+      description = "Show this help.")
+  private boolean help;
+
+  @Option(
+      names = {"-V", "--version"},
+      versionHelp = true,
+      description = "Show the version of Berth and of Java.")
+  private boolean version;
+
+  @Override
+  public void run() {
+    throw new ParameterException(spec.commandLine(), "Missing command: run or validate");
+  }
+
+  /** The version from the jar's manifest. */
+  static final class Version implements IVersionProvider {
+
+    @Override
+    public String[] getVersion() {
+      String version = BerthCommand.class.getPackage().getImplementationVersion();
+      return new String[] {
+        "berth " + (version == null ? "unreleased" : version) + " (Java " + Runtime.version() + ")"
+      };
+    }
+  }
+}

@@ -1,0 +1,40 @@
+package dev.berth.cli;
+
+import dev.berth.config.ServeConfig;
+import io.vertx.core.Future;
+import java.io.PrintWriter;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Function;
+import java.util.function.Supplier;
+import picocli.CommandLine;
+
+/** The process {@code berth}. */
+public final class Main {
+
+  private Main() {}
+
+  /** Runs one command and ends the process with its exit code: 0 well, 1 failure, 2 usage. */
+  public static void main(String[] args) {
+    System.exit(commandLine(Main::start, StopSignals::install).execute(args));
+  }
+
+  private static Future<RunningNode> start(ServeConfig config) {
+    return Future.failedFuture("this build has no node"); // becomes BerthNode.start(config)
+  }
+
+  /**
+   * The commands, with what they need from outside.
+   *
+   * @param start starts a node
+   * @param stopSignal gives the name of the first signal to stop
+   */
+  static CommandLine commandLine(
+      Function<ServeConfig, Future<? extends RunningNode>> start,
+      Supplier<CompletionStage<String>> stopSignal) {
+    return new CommandLine(new BerthCommand())
+        .addSubcommand(new RunCommand(start, stopSignal))
+        .addSubcommand(new ValidateCommand())
+        .setErr(new PrintWriter(System.err, true))
+        .setOut(new PrintWriter(System.out, true));
+  }
+}

@@ -1,0 +1,58 @@
+package dev.berth.cli;
+
+import dev.berth.config.ServeConfig;
+import io.vertx.core.Future;
+import java.time.Duration;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Function;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One node's life on the thread that called {@code berth run}: start, wait for the signal, drain.
+ * Kept apart from the command so that help and wrong usage do not wait for the logging to start.
+ */
+final class NodeRun {
+
+  private static final Logger LOG = LoggerFactory.getLogger("berth");
+
+  private NodeRun() {}
+
+  /**
+   * Blocks until the node has drained, or may no longer.
+   *
+   * @return whether everything finished in time
+   * @throws ExecutionException with the reason the node could not start
+   */
+  static boolean untilStopped(
+      ServeConfig config,
+      Function<ServeConfig, Future<? extends RunningNode>> start,
+      CompletionStage<String> stopSignal)
+      throws ExecutionException, InterruptedException {
+    RunningNode node = start.apply(config).toCompletionStage().toCompletableFuture().get();
+    String signal = stopSignal.toCompletableFuture().join();
+    return drain(node, signal, config.berth().shutdownTimeout());
+  }
+
+  private static boolean drain(RunningNode node, String signal, Duration atMost)
+      throws InterruptedException {
+    LOG.info("Drain started by {}, at most {} ms", signal, atMost.toMillis());
+    try {
+      node.close()
+          .toCompletionStage()
+          .toCompletableFuture()
+          .get(atMost.toMillis(), TimeUnit.MILLISECONDS);
+      LOG.info("Drain ended: everything finished");
+      return true;
+    } catch (TimeoutException late) {
+      LOG.warn("Drain ended: not finished within {} ms, stopping anyway", atMost.toMillis());
+      return false;
+    } catch (ExecutionException failed) {
+      LOG.error("Drain ended: failed", failed.getCause());
+      return false;
+    }
+  }
+}

@@ -1,0 +1,93 @@
+package dev.berth.cli;
+
+import dev.berth.config.ConfigException;
+import dev.berth.config.ConfigReader;
+import dev.berth.config.Problem;
+import dev.berth.config.ServeConfig;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.io.PrintWriter;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.ExitCode;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** {@code berth validate}: says everything that is wrong with a file, and starts nothing. */
+@Command(
+    name = "validate",
+    header = "Checks a configuration and reports every problem in it.",
+    description = "The jars it names must exist; the code in them is not loaded.",
+    exitCodeListHeading = "%nExit codes:%n",
+    exitCodeList = {"0:the file is valid", "2:wrong usage, or the file has problems"},
+    footerHeading = "%nExamples:%n",
+    footer = {
+      "  berth validate conf/quickstart.yaml",
+      "  berth validate conf/quickstart.yaml --json | jq -r '.[].path'"
+    })
+final class ValidateCommand implements Callable<Integer> {
+
+  @Spec private CommandSpec spec;
+
+  @Parameters(paramLabel = "CONFIG", description = "A YAML or JSON file.")
+  private Path config;
+
+  @Option(
+      names = "--json",
+      description =
+          "Print the problems as a JSON array on standard output; [] when there are none.")
+  private boolean json;
+
+  @Option(
+      names = {"-h", "--help"},
+      usageHelp = true,
+      description = "Show this help.")
+  private boolean help;
+
+  @Override
+  public Integer call() {
+    PrintWriter out = spec.commandLine().getOut();
+    try {
+      ServeConfig valid = ConfigReader.read(config);
+      int applications = valid.applications().size();
+      String summary = applications == 1 ? "1 application" : applications + " applications";
+      out.println(json ? "[]" : config + ": valid, " + summary);
+      return ExitCode.OK;
+    } catch (ConfigException refused) {
+      if (json) {
+        out.println(encode(refused.problems()));
+      } else {
+        print(refused, spec.commandLine().getErr());
+      }
+      return ExitCode.USAGE;
+    }
+  }
+
+  /** One line for each problem, and their number when there are several. */
+  static void print(ConfigException refused, PrintWriter err) {
+    List<Problem> problems = refused.problems();
+    problems.forEach(err::println);
+    if (problems.size() > 1) {
+      err.println(problems.size() + " problems");
+    }
+  }
+
+  private static String encode(List<Problem> problems) {
+    JsonArray array = new JsonArray();
+    for (Problem problem : problems) {
+      array.add(
+          new JsonObject()
+              .put("file", problem.file())
+              .put("line", problem.line())
+              .put("column", problem.column())
+              .put("path", problem.path())
+              .put("value", problem.value())
+              .put("expected", problem.expected()));
+    }
+    return array.encodePrettily();
+  }
+}

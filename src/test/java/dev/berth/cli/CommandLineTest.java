@@ -1,0 +1,272 @@
+package dev.berth.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.berth.config.ConfigException;
+import dev.berth.config.Problem;
+import dev.berth.config.ServeConfig;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.net.BindException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Function;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import picocli.CommandLine;
+
+class CommandLineTest {
+
+  private static final CompletionStage<String> STOP_AT_ONCE =
+      CompletableFuture.completedFuture("SIGTERM");
+
+  private final AtomicReference<ServeConfig> started = new AtomicReference<>();
+  private final StringWriter out = new StringWriter();
+  private final StringWriter err = new StringWriter();
+
+  @TempDir Path folder;
+  private String valid;
+  private String wrong;
+
+  @BeforeEach
+  void writeFiles() throws IOException {
+    valid = file("valid.yaml", "http_options: {host: h, port: 1}\napplications: []\n");
+    wrong = file("wrong.yaml", "http_options: {port: \"1\"}\nfoo: 1\napplications: []\n");
+  }
+
+  @Test
+  void validateAcceptsAValidFile() {
+    assertThat(execute("validate", valid)).isZero();
+    assertThat(out).hasToString(valid + ": valid, 0 applications\n");
+    assertThat(err).hasToString("");
+  }
+
+  @Test
+  void validatePrintsEveryProblemAndExitsWithTwo() {
+    assertThat(execute("validate", wrong)).isEqualTo(2);
+    assertThat(out).hasToString("");
+    assertThat(err.toString().lines())
+        .containsExactly(
+            wrong
+                + ":1:22: http_options.port: \"1\", a string"
+                + " (expected: an integer from 0 to 65535)",
+            wrong + ":2:1: foo: unknown key (expected: one of http_options, applications, berth)",
+            "2 problems");
+  }
+
+  @Test
+  void validateGivesProblemsAsJsonOnStandardOutput() {
+    assertThat(execute("validate", wrong, "--json")).isEqualTo(2);
+    assertThat(err).hasToString("");
+    assertThat(new JsonArray(out.toString()))
+        .hasSize(2)
+        .first()
+        .isEqualTo(
+            new JsonObject()
+                .put("file", wrong)
+                .put("line", 1)
+                .put("column", 22)
+                .put("path", "http_options.port")
+                .put("value", "\"1\", a string")
+                .put("expected", "an integer from 0 to 65535"));
+  }
+
+  @Test
+  void validateGivesAnEmptyJsonArrayForAValidFile() {
+    assertThat(execute("validate", "--json", valid)).isZero();
+    assertThat(new JsonArray(out.toString())).isEmpty();
+  }
+
+  @Test
+  void runStartsTheFileAndStopsOnTheSignal() {
+    assertThat(execute("run", valid)).isZero();
+    assertThat(started.get().httpOptions().host()).isEqualTo("h");
+    assertThat(started.get().httpOptions().port()).isEqualTo(1);
+    assertThat(started.get().berth().admin().port()).isEqualTo(8265);
+    assertThat(err).hasToString("");
+  }
+
+  @Test
+  void optionsOfRunWinOverTheFile() {
+    assertThat(
+            execute(
+                "run", valid, "--host", "a", "--port=0", "--admin-host", "b", "--admin-port", "2"))
+        .isZero();
+    assertThat(started.get().httpOptions().host()).isEqualTo("a");
+    assertThat(started.get().httpOptions().port()).isZero();
+    assertThat(started.get().berth().admin().host()).isEqualTo("b");
+    assertThat(started.get().berth().admin().port()).isEqualTo(2);
+  }
+
+  @Test
+  void runStartsNothingWhenTheFileHasProblems() {
+    assertThat(execute("run", wrong)).isEqualTo(2);
+    assertThat(err.toString()).contains("http_options.port").contains("foo: unknown key");
+    assertThat(started).hasNullValue();
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"--port=65536", "--admin-port=-1", "--port=http", "--host=", "--prot=1"})
+  void aWrongOptionIsWrongUsage(String option) {
+    assertThat(execute("run", valid, option)).isEqualTo(2);
+    assertThat(err.toString()).contains("Usage: berth run");
+    assertThat(started).hasNullValue();
+  }
+
+  @Test
+  void anOptionOutOfRangeSaysItsRange() {
+    execute("run", valid, "--admin-port", "65536");
+
+    assertThat(err.toString())
+        .startsWith(
+            "Invalid value of an option: port: 65536 (expected: an integer from 0 to 65535)");
+  }
+
+  @Test
+  void noCommandOrAnUnknownOneIsWrongUsage() {
+    assertThat(execute()).isEqualTo(2);
+    assertThat(err.toString()).startsWith("Missing command: run or validate");
+    assertThat(execute("serve")).isEqualTo(2);
+    assertThat(execute("validate")).isEqualTo(2);
+    assertThat(execute("validate", valid, valid)).isEqualTo(2);
+  }
+
+  @Test
+  void aNodeThatCannotStartIsAFailureWithItsReason() {
+    Future<RunningNode> failed =
+        Future.failedFuture(new IOException("port 1", new BindException("in use")));
+
+    assertThat(execute(config -> failed, STOP_AT_ONCE, "run", valid)).isEqualTo(1);
+    assertThat(err).hasToString("berth: cannot start: port 1: in use\n");
+  }
+
+  @Test
+  void aBugAtTheStartShowsItsStack() {
+    Function<ServeConfig, Future<? extends RunningNode>> start =
+        config -> {
+          throw new IllegalStateException("broken");
+        };
+
+    assertThat(execute(start, STOP_AT_ONCE, "run", valid)).isEqualTo(1);
+    assertThat(err.toString())
+        .startsWith("berth: cannot start: broken\n")
+        .contains("\tat dev.berth.cli.CommandLineTest");
+  }
+
+  @Test
+  void whatOnlyTheApplicationsCodeCanTellIsAConfigurationProblemToo() {
+    Problem problem = new Problem(valid, 0, 0, "applications[0].deployments[0].name", "x", "y");
+
+    assertThat(
+            execute(
+                config -> Future.failedFuture(new ConfigException(List.of(problem))),
+                STOP_AT_ONCE,
+                "run",
+                valid))
+        .isEqualTo(2);
+    assertThat(err).hasToString(problem + "\n");
+  }
+
+  @Test
+  void aDrainThatTakesTooLongIsAFailure() throws IOException {
+    String hasty = file("hasty.yaml", "applications: []\nberth: {shutdown_timeout_s: 0.01}\n");
+    RunningNode stuck = () -> Promise.<Void>promise().future();
+
+    assertThat(execute(config -> Future.succeededFuture(stuck), STOP_AT_ONCE, "run", hasty))
+        .isEqualTo(1);
+  }
+
+  @Test
+  void aDrainThatFailsIsAFailure() {
+    RunningNode failing = () -> Future.failedFuture("no");
+
+    assertThat(execute(config -> Future.succeededFuture(failing), STOP_AT_ONCE, "run", valid))
+        .isEqualTo(1);
+  }
+
+  @Test
+  void theNodeRunsUntilTheSignal() throws Exception {
+    CompletableFuture<String> signal = new CompletableFuture<>();
+    CompletableFuture<Void> running = new CompletableFuture<>();
+    CompletableFuture<Void> closed = new CompletableFuture<>();
+    RunningNode node =
+        () -> {
+          closed.complete(null);
+          return Future.succeededFuture();
+        };
+    CompletableFuture<Integer> exit =
+        CompletableFuture.supplyAsync(
+            () ->
+                execute(
+                    config -> {
+                      running.complete(null);
+                      return Future.succeededFuture(node);
+                    },
+                    signal,
+                    "run",
+                    valid),
+            command -> new Thread(command).start());
+
+    running.get();
+    assertThat(closed).isNotDone();
+    assertThat(exit).isNotDone();
+    signal.complete("SIGINT");
+
+    assertThat(exit.get()).isZero();
+    assertThat(closed).isDone();
+  }
+
+  @Test
+  void helpShowsExamplesAndExitCodes() {
+    for (String[] command : new String[][] {{"--help"}, {"run", "-h"}, {"validate", "--help"}}) {
+      out.getBuffer().setLength(0);
+      assertThat(execute(command)).isZero();
+      assertThat(out.toString())
+          .contains("Exit codes:", "  2   wrong usage", "Examples:", "  berth ");
+    }
+    assertThat(err).hasToString("");
+  }
+
+  @Test
+  void versionNamesBerthAndJava() {
+    assertThat(execute("--version")).isZero();
+    assertThat(out.toString()).startsWith("berth ").endsWith(" (Java " + Runtime.version() + ")\n");
+  }
+
+  private int execute(String... args) {
+    return execute(
+        config -> {
+          started.set(config);
+          return Future.succeededFuture(Future::succeededFuture);
+        },
+        STOP_AT_ONCE,
+        args);
+  }
+
+  private int execute(
+      Function<ServeConfig, Future<? extends RunningNode>> start,
+      CompletionStage<String> stop,
+      String... args) {
+    CommandLine commandLine = Main.commandLine(start, () -> stop);
+    return commandLine
+        .setOut(new PrintWriter(out, true))
+        .setErr(new PrintWriter(err, true))
+        .execute(args);
+  }
+
+  private String file(String name, String text) throws IOException {
+    return Files.writeString(folder.resolve(name), text).toString();
+  }
+}

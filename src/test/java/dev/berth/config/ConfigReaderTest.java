@@ -1,0 +1,268 @@
+package dev.berth.config;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class ConfigReaderTest {
+
+  @TempDir Path folder;
+
+  @Test
+  void aFileThatSaysLittleGetsEveryDefault() {
+    ServeConfig config = Yaml.read("applications: [{import_path: com.acme.Shop}]");
+
+    assertThat(config.httpOptions())
+        .isEqualTo(new HttpOptions("0.0.0.0", 8000, null, Duration.ofSeconds(90)));
+    assertThat(config.berth().admin()).isEqualTo(new AdminOptions("127.0.0.1", 8265));
+    assertThat(config.berth()).isEqualTo(InstanceOptions.defaults());
+    ApplicationConfig application = config.applications().get(0);
+    assertThat(application.name()).isEqualTo("default");
+    assertThat(application.routePrefix()).isEqualTo("/");
+    assertThat(application.importPath()).isEqualTo(new ImportPath("com.acme.Shop", "build"));
+    assertThat(application.jars()).isEmpty();
+    assertThat(application.args()).isEmpty();
+    assertThat(application.deployments()).isEmpty();
+  }
+
+  @Test
+  void whatTheFileSaysArrivesInTheRecords() {
+    ServeConfig config =
+        Yaml.read(
+            """
+            http_options: {host: 127.0.0.1, port: 0, request_timeout_s: 1.5, keep_alive_timeout_s: 5}
+            applications: []
+            berth:
+              admin: {host: localhost, port: 1}
+              event_loops: 3
+              shutdown_timeout_s: 7
+              metrics: {record_interval_ms: 100, push_interval_ms: 500}
+              limits:
+                max_queued_total: 1
+                max_queued_bytes: 2
+                max_body_bytes: 3
+                max_header_bytes: 1024
+                max_uri_bytes: 512
+                idle_timeout_s: 4
+                header_read_timeout_s: 5
+                max_connections: 6
+                pending_requests_per_loop: 7
+                max_reservation_ttl_s: 8
+                stream_window_bytes: 65536
+                stream_bytes_total: 5000000000
+                stream_idle_timeout_s: 9
+            """);
+
+    assertThat(config.httpOptions())
+        .isEqualTo(new HttpOptions("127.0.0.1", 0, Duration.ofMillis(1500), Duration.ofSeconds(5)));
+    assertThat(config.berth())
+        .isEqualTo(
+            new InstanceOptions(
+                new AdminOptions("localhost", 1),
+                3,
+                new LimitOptions(
+                    1,
+                    2,
+                    3,
+                    1024,
+                    512,
+                    Duration.ofSeconds(4),
+                    Duration.ofSeconds(5),
+                    6,
+                    7,
+                    Duration.ofSeconds(8),
+                    65_536,
+                    5_000_000_000L,
+                    Duration.ofSeconds(9)),
+                new MetricsOptions(Duration.ofMillis(100), Duration.ofMillis(500)),
+                Duration.ofSeconds(7)));
+  }
+
+  @Test
+  void jsonIsReadAsTheYamlItIs() {
+    ServeConfig config =
+        Yaml.read("{\n\t\"applications\": [],\n\t\"http_options\": {\"port\": 9000}\n}");
+
+    assertThat(config.httpOptions().port()).isEqualTo(9000);
+  }
+
+  @Test
+  void everyProblemOfAFileIsReportedInItsOrder() {
+    assertThat(
+            Yaml.problems(
+                """
+                http_options:
+                  port: "8000"
+                  prot: 8000
+                applications:
+                  - name: ""
+                    import_path: 5
+                    deployments:
+                      - num_replicas: 0
+                berth: {event_loops: none}
+                """))
+        .containsExactly(
+            "berth.yaml:2:9: http_options.port: \"8000\", a string"
+                + " (expected: an integer from 0 to 65535)",
+            "berth.yaml:3:3: http_options.prot: unknown key, did you mean port?"
+                + " (expected: one of host, port, request_timeout_s, keep_alive_timeout_s)",
+            "berth.yaml:5:11: applications[0].name: \"\""
+                + " (expected: a non-empty string on one line, without #)",
+            "berth.yaml:6:18: applications[0].import_path: 5, an integer (expected: a Java builder"
+                + " method, as in com.acme.Shop:build, or com.acme.Shop for its method build)",
+            "berth.yaml:8:9: applications[0].deployments[0].name: missing"
+                + " (expected: a non-empty string on one line, without #)",
+            "berth.yaml:8:23: applications[0].deployments[0].num_replicas: 0"
+                + " (expected: an integer >= 1)",
+            "berth.yaml:9:22: berth.event_loops: \"none\", a string"
+                + " (expected: an integer from 1 to 1024)");
+  }
+
+  @Test
+  void aProblemCarriesItsPartsForMachines() {
+    ConfigException refused =
+        catchThrowableOfType(
+            ConfigException.class,
+            () -> Yaml.read("applications: []\nhttp_options: {port: 70000}"));
+
+    assertThat(refused.problems())
+        .containsExactly(
+            new Problem(
+                "berth.yaml", 2, 22, "http_options.port", "70000", "an integer from 0 to 65535"));
+    assertThat(refused.getStackTrace()).isEmpty();
+  }
+
+  @Test
+  void applicationsAreRequiredButMayBeNone() {
+    assertThat(Yaml.problems("http_options: {}"))
+        .containsExactly("berth.yaml:1:1: applications: missing (expected: a list of mappings)");
+    assertThat(Yaml.problems("applications: []")).isEmpty();
+  }
+
+  @Test
+  void anEmptyFileIsRefused() {
+    assertThat(Yaml.problems("# nothing yet\n"))
+        .containsExactly("berth.yaml: empty (expected: a mapping with the key applications)");
+  }
+
+  @Test
+  void aFileThatIsNoMappingIsRefused() {
+    assertThat(Yaml.problems("- applications"))
+        .containsExactly("berth.yaml:1:1: a list (expected: a mapping)");
+  }
+
+  @Test
+  void malformedYamlNamesItsPlace() {
+    assertThat(Yaml.problems("applications: []\n\tberth: {}"))
+        .singleElement()
+        .asString()
+        .startsWith("berth.yaml:2:1: found character '\\t(TAB)'")
+        .endsWith("(expected: one well-formed YAML or JSON document)");
+  }
+
+  @Test
+  void aSecondDocumentIsRefused() {
+    assertThat(Yaml.problems("applications: []\n---\napplications: []"))
+        .singleElement()
+        .asString()
+        .startsWith("berth.yaml:2:1: ");
+  }
+
+  @Test
+  void deepNestingIsRefusedBeforeTheStackEnds() {
+    assertThat(Yaml.problems("[".repeat(100_000)))
+        .containsExactly(
+            "berth.yaml: nested deeper than 100 levels"
+                + " (expected: one well-formed YAML or JSON document)");
+    assertThat(Yaml.problems("{a: ".repeat(100_000))).hasSize(1);
+  }
+
+  @Test
+  void anAliasMayRepeatAMappingButNotWithoutEnd() {
+    assertThat(
+            Yaml.read(
+                    """
+                    applications:
+                      - {name: a, route_prefix: /a, import_path: a.B, args: &shared {x: 1}}
+                      - {name: b, route_prefix: /b, import_path: a.B, args: *shared}
+                    """)
+                .applications()
+                .get(1)
+                .args())
+        .containsEntry("x", 1);
+    assertThat(Yaml.applicationProblems("args: &self {x: *self}"))
+        .singleElement()
+        .asString()
+        .endsWith("nested deeper than that (expected: at most 64 levels)");
+  }
+
+  @Test
+  void theFileIsReadInUtf8FromItsFolder() throws IOException {
+    Path jar = Files.createFile(folder.resolve("shop.jar"));
+    Path file = folder.resolve("conf/berth.yaml");
+    Files.createDirectory(file.getParent());
+    Files.writeString(
+        file,
+        "applications: [{name: Bücher, import_path: a.B, runtime_env: {jars: [../shop.jar]}}]");
+
+    ApplicationConfig application = ConfigReader.read(file).applications().get(0);
+
+    assertThat(application.name()).isEqualTo("Bücher");
+    assertThat(application.jars()).isEqualTo(List.of(jar.toAbsolutePath()));
+  }
+
+  @Test
+  void aFileThatCannotBeReadSaysWhy() throws IOException {
+    Path missing = folder.resolve("missing.yaml");
+    assertThat(problem(missing))
+        .isEqualTo(missing + ": no such file (expected: a YAML or JSON file)");
+    assertThat(problem(folder)).startsWith(folder + ": cannot be read: ");
+
+    Path latin = folder.resolve("latin.yaml");
+    Files.write(latin, "applications: [] # Bücher".getBytes(StandardCharsets.ISO_8859_1));
+    assertThat(problem(latin))
+        .isEqualTo(latin + ": not UTF-8 (expected: a YAML or JSON file in UTF-8)");
+
+    Path large = folder.resolve("large.yaml");
+    Files.writeString(large, "applications: []\n" + "#".repeat(1 << 20));
+    assertThat(problem(large))
+        .isEqualTo(large + ": 1048593 bytes (expected: at most 1048576 bytes)");
+  }
+
+  @Test
+  void theQuickstartIsValid() throws IOException {
+    Files.createDirectories(folder.resolve("target"));
+    Files.createFile(folder.resolve("target/berth-examples.jar")); // made later in the build
+    Path copy = folder.resolve("conf/quickstart.yaml");
+    Files.createDirectories(copy.getParent());
+    Files.copy(Path.of("conf/quickstart.yaml"), copy);
+
+    ServeConfig config = ConfigReader.read(copy);
+
+    assertThat(config.applications())
+        .extracting(ApplicationConfig::routePrefix)
+        .containsExactly("/classify", "/echo", "/stream");
+    assertThat(config.applications())
+        .extracting(application -> application.importPath().toString())
+        .containsExactly(
+            "dev.berth.examples.Quickstart:classify",
+            "dev.berth.examples.Quickstart:echo",
+            "dev.berth.examples.Quickstart:stream");
+    assertThat(config.applications().get(1).deployment("echo"))
+        .hasValueSatisfying(echo -> assertThat(echo.spread()).isEqualTo(Spread.EVENT_LOOPS));
+  }
+
+  private static String problem(Path file) {
+    ConfigException refused =
+        catchThrowableOfType(ConfigException.class, () -> ConfigReader.read(file));
+    return refused.getMessage();
+  }
+}

@@ -1,0 +1,169 @@
+package dev.berth.config;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.berth.api.Deployment;
+import java.time.Duration;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+class DeploymentConfigTest {
+
+  private static final LimitOptions LIMITS = LimitOptions.defaults();
+
+  @Test
+  void anEntryWithOnlyANameOverridesNothing() {
+    assertThat(Yaml.deployment()).isEqualTo(DeploymentConfig.of("cart"));
+  }
+
+  @Test
+  void everyKeyArrives() {
+    assertThat(
+            Yaml.deployment(
+                "num_replicas: 2",
+                "max_ongoing_requests: 3",
+                "max_queued_requests: 4",
+                "backpressure_config: {status_code: 429, retry_after_s: 5}",
+                "user_config: {threshold: 0.5}",
+                "graceful_shutdown_timeout_s: 6",
+                "berth:",
+                "  spread: event_loops",
+                "  queue_timeout_s: 7",
+                "  reservation_ttl_s: 8",
+                "  cancel_grace_s: 9",
+                "  max_zombie_requests: 10"))
+        .isEqualTo(
+            new DeploymentConfig(
+                "cart",
+                2,
+                3,
+                4,
+                new Backpressure(429, Duration.ofSeconds(5)),
+                Map.of("threshold", 0.5),
+                Duration.ofSeconds(6),
+                Spread.EVENT_LOOPS,
+                Duration.ofSeconds(7),
+                Duration.ofSeconds(8),
+                Duration.ofSeconds(9),
+                10));
+  }
+
+  @Test
+  void nothingSetResolvesToTheDefaults() {
+    assertThat(DeploymentConfig.of("cart").resolve(LIMITS))
+        .isEqualTo(
+            new DeploymentSettings(
+                "cart",
+                1,
+                5,
+                -1,
+                new Backpressure(503, null),
+                Map.of(),
+                Duration.ofSeconds(20),
+                Spread.SINGLE,
+                Duration.ofSeconds(60),
+                Duration.ofSeconds(10),
+                Duration.ofSeconds(10),
+                5))
+        .isEqualTo(DeploymentSettings.defaults("cart"));
+  }
+
+  @Test
+  void theFileWinsOverCodeAndCodeOverTheDefaults() {
+    Deployment code =
+        Deployment.of("cart", context -> null)
+            .withNumReplicas(4)
+            .withMaxOngoingRequests(7)
+            .withSpreadOverLoops(true)
+            .withUserConfig(Map.of("from", "code"));
+    DeploymentConfig file = Yaml.deployment("num_replicas: 2", "berth: {queue_timeout_s: 1}");
+
+    DeploymentSettings settings = file.over(DeploymentConfig.of(code)).resolve(LIMITS);
+
+    assertThat(settings.numReplicas()).isEqualTo(2);
+    assertThat(settings.maxOngoingRequests()).isEqualTo(7);
+    assertThat(settings.maxZombieRequests()).isEqualTo(7);
+    assertThat(settings.spread()).isEqualTo(Spread.EVENT_LOOPS);
+    assertThat(settings.userConfig()).isEqualTo(Map.of("from", "code"));
+    assertThat(settings.queueTimeout()).isEqualTo(Duration.ofSeconds(1));
+    assertThat(settings.gracefulShutdownTimeout()).isEqualTo(Defaults.GRACEFUL_SHUTDOWN_TIMEOUT);
+  }
+
+  @Test
+  void userConfigAndBackpressureAreOverriddenAsAWhole() {
+    Deployment code = Deployment.of("cart", context -> null).withUserConfig(Map.of("a", 1, "b", 2));
+    DeploymentConfig file = Yaml.deployment("user_config: {a: 3}");
+
+    assertThat(file.over(DeploymentConfig.of(code)).userConfig()).isEqualTo(Map.of("a", 3));
+  }
+
+  @Test
+  void theZombieBoundIsNeverAboveTheSlots() {
+    assertThat(zombieBound("max_ongoing_requests: 8")).isEqualTo(8);
+    assertThat(zombieBound("max_ongoing_requests: 8", "berth: {max_zombie_requests: 3}"))
+        .isEqualTo(3);
+    assertThat(zombieBound("max_ongoing_requests: 8", "berth: {max_zombie_requests: 9}"))
+        .isEqualTo(8);
+  }
+
+  @Test
+  void aReservationIsNeverLongerThanTheInstanceAllows() {
+    assertThat(Yaml.deployment("berth: {reservation_ttl_s: 300}").reservationTtl())
+        .isEqualTo(Duration.ofSeconds(300));
+    assertThat(Yaml.deploymentProblems("berth: {reservation_ttl_s: 300.5}"))
+        .containsExactly(
+            "berth.yaml:5:36: applications[0].deployments[0].berth.reservation_ttl_s: 300.5"
+                + " (expected: at most berth.limits.max_reservation_ttl_s, 300)");
+    assertThat(
+            Yaml.problems(
+                """
+                berth: {limits: {max_reservation_ttl_s: 5}}
+                applications:
+                  - import_path: a.B
+                    deployments: [{name: d, berth: {reservation_ttl_s: 6}}, {name: e}]
+                """))
+        .containsExactly(
+            "berth.yaml:4:56: applications[0].deployments[0].berth.reservation_ttl_s: 6"
+                + " (expected: at most berth.limits.max_reservation_ttl_s, 5)");
+  }
+
+  @Test
+  void aShortInstanceBoundShortensTheDefaultReservation() {
+    LimitOptions tight =
+        Yaml.read(Yaml.NO_APPLICATIONS + "berth: {limits: {max_reservation_ttl_s: 5}}")
+            .berth()
+            .limits();
+
+    assertThat(DeploymentConfig.of("cart").resolve(tight).reservationTtl())
+        .isEqualTo(Duration.ofSeconds(5));
+    assertThatThrownBy(() -> Yaml.deployment("berth: {reservation_ttl_s: 6}").resolve(tight))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessage(
+            "reservation_ttl_s: 6 (expected: at most berth.limits.max_reservation_ttl_s, 5)");
+  }
+
+  @Test
+  void valuesFromCodeAreHeldToTheSameRanges() {
+    assertThatThrownBy(
+            () ->
+                new DeploymentConfig(
+                    "cart", 0, null, null, null, null, null, null, null, null, null, null))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessage("num_replicas: 0 (expected: an integer >= 1)");
+    assertThatThrownBy(() -> new HttpOptions("0.0.0.0", 65_536, null, Duration.ofSeconds(1)))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessage("port: 65536 (expected: an integer from 0 to 65535)");
+    assertThatThrownBy(() -> new HttpOptions("0.0.0.0", 0, Duration.ZERO, Duration.ofSeconds(1)))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessage(
+            "request_timeout_s: 0 (expected: a number of seconds above 0, at most 31536000)");
+    assertThatThrownBy(() -> new Backpressure(500, null))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessage("status_code: 500 (expected: 503 or 429)");
+  }
+
+  private static int zombieBound(String... lines) {
+    return Yaml.deployment(lines).resolve(LIMITS).maxZombieRequests();
+  }
+}

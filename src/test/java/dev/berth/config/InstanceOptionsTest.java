@@ -1,0 +1,56 @@
+package dev.berth.config;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+
+class InstanceOptionsTest {
+
+  @Test
+  void metricsAreNotPushedMoreOftenThanTheyAreRecorded() {
+    String expected = "push_interval_ms: 100 (expected: at least record_interval_ms, 200)";
+    assertThat(Yaml.problems(Yaml.NO_APPLICATIONS + "berth: {metrics: {push_interval_ms: 100}}"))
+        .containsExactly("berth.yaml:2:37: berth.metrics." + expected);
+    assertThatThrownBy(() -> new MetricsOptions(Duration.ofMillis(200), Duration.ofMillis(100)))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessage(expected);
+  }
+
+  @Test
+  void oneStreamsWindowFitsIntoTheWhole() {
+    assertThat(
+            Yaml.problems(
+                Yaml.NO_APPLICATIONS
+                    + "berth: {limits: {stream_window_bytes: 70000, stream_bytes_total: 65536}}"))
+        .containsExactly(
+            "berth.yaml:2:39: berth.limits.stream_window_bytes: 70000"
+                + " (expected: at most stream_bytes_total, 65536)");
+  }
+
+  @Test
+  void aRuleOverTwoKeysIsSilentWhenOneOfThemIsWrong() {
+    assertThat(
+            Yaml.problems(
+                Yaml.NO_APPLICATIONS
+                    + "berth: {metrics: {record_interval_ms: 5000, push_interval_ms: fast}}"))
+        .singleElement()
+        .asString()
+        .contains("\"fast\"");
+  }
+
+  @Test
+  void eventLoopsFollowTheCores() {
+    assertThat(InstanceOptions.defaults().eventLoops())
+        .isEqualTo(Runtime.getRuntime().availableProcessors());
+  }
+
+  @Test
+  void largerBodiesAreAnotherVersions() {
+    assertThat(Yaml.problems(Yaml.NO_APPLICATIONS + "berth: {limits: {max_body_bytes: 65537}}"))
+        .containsExactly(
+            "berth.yaml:2:34: berth.limits.max_body_bytes: 65537"
+                + " (expected: an integer from 0 to 65536)");
+  }
+}

@@ -1,0 +1,222 @@
+package dev.berth.config;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class SectionTest {
+
+  private static final String NOT_YET =
+      "known to Ray Serve, not supported by this version of Berth (expected: leave it out)";
+
+  @Test
+  void anUnknownKeyIsRefusedAtEveryLevelWithTheNearestName() {
+    assertThat(
+            Yaml.problems(
+                """
+                aplications: []
+                applications:
+                  - import_path: a.B
+                    rout_prefix: /
+                    runtime_env: {jar: []}
+                    deployments:
+                      - name: d
+                        numReplicas: 2
+                        backpressure_config: {status: 503}
+                        berth: {spraed: single}
+                berth:
+                  eventloops: 2
+                  admin: {prot: 1}
+                  limits: {max_queue_total: 1}
+                  metrics: {push_intervall_ms: 1000}
+                """))
+        .extracting(problem -> problem.replaceFirst(" \\(expected.*", ""))
+        .containsExactly(
+            "berth.yaml:1:1: aplications: unknown key, did you mean applications?",
+            "berth.yaml:4:5: applications[0].rout_prefix: unknown key, did you mean route_prefix?",
+            "berth.yaml:5:19: applications[0].runtime_env.jar: unknown key, did you mean jars?",
+            "berth.yaml:8:9: applications[0].deployments[0].numReplicas: unknown key,"
+                + " did you mean num_replicas?",
+            "berth.yaml:9:31: applications[0].deployments[0].backpressure_config.status:"
+                + " unknown key",
+            "berth.yaml:10:17: applications[0].deployments[0].berth.spraed: unknown key,"
+                + " did you mean spread?",
+            "berth.yaml:12:3: berth.eventloops: unknown key, did you mean event_loops?",
+            "berth.yaml:13:11: berth.admin.prot: unknown key, did you mean port?",
+            "berth.yaml:14:12: berth.limits.max_queue_total: unknown key,"
+                + " did you mean max_queued_total?",
+            "berth.yaml:15:13: berth.metrics.push_intervall_ms: unknown key,"
+                + " did you mean push_interval_ms?");
+  }
+
+  @Test
+  void aKeyInTheWrongMappingIsSentToTheRightOne() {
+    assertThat(Yaml.problems(Yaml.NO_APPLICATIONS + "port: 8000\nmax_body_bytes: 1\n"))
+        .containsExactly(
+            "berth.yaml:2:1: port: unknown key, did you mean http_options.port?"
+                + " (expected: one of http_options, applications, berth)",
+            "berth.yaml:3:1: max_body_bytes: unknown key,"
+                + " did you mean berth.limits.max_body_bytes?"
+                + " (expected: one of http_options, applications, berth)");
+    assertThat(Yaml.applicationProblems("num_replicas: 2"))
+        .singleElement()
+        .asString()
+        .contains("did you mean applications[].deployments[].num_replicas?");
+  }
+
+  @Test
+  void aKeyLikeNoOtherListsTheOnesThereAre() {
+    assertThat(Yaml.problems(Yaml.NO_APPLICATIONS + "colour: blue\n"))
+        .containsExactly(
+            "berth.yaml:2:1: colour: unknown key"
+                + " (expected: one of http_options, applications, berth)");
+  }
+
+  @Test
+  void aKeyGivenTwiceIsRefusedAtItsSecondPlace() {
+    assertThat(Yaml.deploymentProblems("num_replicas: 1", "num_replicas: 2"))
+        .containsExactly(
+            "berth.yaml:6:9: applications[0].deployments[0].num_replicas: given twice"
+                + " (expected: once; it is on line 5 already)");
+    assertThat(Yaml.problems("applications: []\napplications: []"))
+        .containsExactly(
+            "berth.yaml:2:1: applications: given twice"
+                + " (expected: once; it is on line 1 already)");
+  }
+
+  @Test
+  void aKeyThatIsNoNameIsRefused() {
+    assertThat(Yaml.problems(Yaml.NO_APPLICATIONS + "5: x\n[a]: y\n"))
+        .containsExactly(
+            "berth.yaml:2:1: 5, an integer as a key (expected: a name)",
+            "berth.yaml:3:1: a list as a key (expected: a name)");
+  }
+
+  @Test
+  void nullIsNoValueExceptWhereItMeansUnset() {
+    assertThat(Yaml.problems("applications:\nhttp_options: {port: null, host: ~}"))
+        .containsExactly(
+            "berth.yaml:1:14: applications: null (expected: a list of mappings)",
+            "berth.yaml:2:22: http_options.port: null (expected: an integer from 0 to 65535)",
+            "berth.yaml:2:34: http_options.host: null (expected: a non-empty string on one line)");
+    assertThat(Yaml.problems(Yaml.NO_APPLICATIONS + "http_options: {request_timeout_s: null}"))
+        .isEmpty();
+    assertThat(
+            Yaml.deployment(
+                "num_replicas: null",
+                "user_config: null",
+                "backpressure_config: {retry_after_s: null}"))
+        .satisfies(
+            deployment -> {
+              assertThat(deployment.numReplicas()).isNull();
+              assertThat(deployment.userConfig()).isNull();
+              assertThat(deployment.backpressure()).isEqualTo(Backpressure.defaults());
+            });
+  }
+
+  @Test
+  void aMappingMustBeOne() {
+    assertThat(Yaml.problems("applications: {}\nberth: [1]\nhttp_options: 8000\n"))
+        .containsExactly(
+            "berth.yaml:1:15: applications: a mapping (expected: a list of mappings)",
+            "berth.yaml:2:8: berth: a list (expected: a mapping)",
+            "berth.yaml:3:15: http_options: 8000, an integer (expected: a mapping)");
+    assertThat(Yaml.problems("applications: [shop]"))
+        .containsExactly(
+            "berth.yaml:1:16: applications[0]: \"shop\", a string (expected: a mapping)");
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "proxy_location",
+        "grpc_options",
+        "controller_options",
+        "logging_config",
+        "tracing_config",
+        "target_capacity"
+      })
+  void aKeyOfRayServeIsRefusedByNameAtTheTop(String key) {
+    assertThat(Yaml.problems(Yaml.NO_APPLICATIONS + key + ": {}"))
+        .containsExactly("berth.yaml:2:1: " + key + ": " + NOT_YET);
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "root_path",
+        "ssl_keyfile",
+        "ssl_certfile",
+        "ssl_keyfile_password",
+        "ssl_ca_certs",
+        "location",
+        "num_cpus",
+        "middlewares"
+      })
+  void aKeyOfRayServeIsRefusedByNameInHttpOptions(String key) {
+    List<String> problems = Yaml.problems(Yaml.NO_APPLICATIONS + "http_options: {" + key + ": s}");
+
+    assertThat(problems).containsExactly("berth.yaml:2:16: http_options." + key + ": " + NOT_YET);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"autoscaling_policy", "logging_config", "external_scaler_enabled"})
+  void aKeyOfRayServeIsRefusedByNameInAnApplication(String key) {
+    assertThat(Yaml.applicationProblems(key + ": {}"))
+        .containsExactly("berth.yaml:3:5: applications[0]." + key + ": " + NOT_YET);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"working_dir", "py_modules", "pip", "conda", "env_vars", "container"})
+  void aKeyOfRayServeIsRefusedByNameInARuntimeEnvironment(String key) {
+    assertThat(Yaml.applicationProblems("runtime_env: {" + key + ": {}}"))
+        .containsExactly("berth.yaml:3:19: applications[0].runtime_env." + key + ": " + NOT_YET);
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "autoscaling_config",
+        "graceful_shutdown_wait_loop_s",
+        "health_check_period_s",
+        "health_check_timeout_s",
+        "ray_actor_options",
+        "placement_group_bundles",
+        "placement_group_strategy",
+        "placement_group_bundle_label_selector",
+        "max_replicas_per_node",
+        "logging_config",
+        "request_router_config",
+        "gang_scheduling_config",
+        "deployment_actors",
+        "rolling_update_percentage",
+        "max_surge_percent"
+      })
+  void aKeyOfRayServeIsRefusedByNameInADeployment(String key) {
+    assertThat(Yaml.deploymentProblems(key + ": {}"))
+        .containsExactly("berth.yaml:5:9: applications[0].deployments[0]." + key + ": " + NOT_YET);
+  }
+
+  @Test
+  void hostAndPortOfAnApplicationBelongToHttpOptions() {
+    assertThat(Yaml.applicationProblems("host: x", "port: 1"))
+        .containsExactly(
+            "berth.yaml:3:5: applications[0].host: does not belong here"
+                + " (expected: http_options.host)",
+            "berth.yaml:4:5: applications[0].port: does not belong here"
+                + " (expected: http_options.port)");
+  }
+
+  @Test
+  void theValueOfARefusedKeyIsNeverShown() {
+    assertThat(
+            Yaml.problems(
+                Yaml.NO_APPLICATIONS
+                    + "http_options: {ssl_keyfile_password: hush, ssl_keyfile_pasword: hush}"))
+        .hasSize(2)
+        .noneMatch(problem -> problem.contains("hush"));
+  }
+}

@@ -1,0 +1,205 @@
+package dev.berth.config;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What may stand behind a key, by example; {@link KeyTableTest} goes over every key. */
+class TypesTest {
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "'8000'  | \"8000\", a string",
+        "yes     | \"yes\", a string",
+        "8000.0  | 8000.0, a number with a fraction",
+        "true    | true, a boolean",
+        "[8000]  | a list",
+        "{a: 1}  | a mapping",
+        "-1      | -1",
+        "65536   | 65536",
+        "99999999999999999999 | 99999999999999999999, an integer",
+        "!!int x | x, an integer",
+        "!port 1 | 1, tagged !port"
+      },
+      quoteCharacter = '`')
+  void anIntegerIsAnIntegerInItsRange(String given, String shown) {
+    assertThat(Yaml.problems(Yaml.NO_APPLICATIONS + "http_options:\n  port: " + given))
+        .containsExactly(
+            "berth.yaml:3:9: http_options.port: "
+                + shown
+                + " (expected: an integer from 0 to 65535)");
+  }
+
+  @ParameterizedTest
+  @CsvSource({"0, 0", "65535, 65535", "0x1F90, 8080", "0o17, 15"})
+  void theEndsOfARangeBelongToIt(String given, int read) {
+    ServeConfig config = Yaml.read(Yaml.NO_APPLICATIONS + "http_options: {port: " + given + "}");
+
+    assertThat(config.httpOptions().port()).isEqualTo(read);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "1, 1000000000",
+    "0.25, 250000000",
+    "1e-3, 1000000",
+    "1.5e1, 15000000000",
+    "31536000, 31536000000000000"
+  })
+  void secondsMayHaveAFraction(String given, long nanos) {
+    ServeConfig config =
+        Yaml.read(Yaml.NO_APPLICATIONS + "http_options: {keep_alive_timeout_s: " + given + "}");
+
+    assertThat(config.httpOptions().keepAliveTimeout()).isEqualTo(Duration.ofNanos(nanos));
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {"0", "-1", "1e-10", "31536001", "1e300", ".inf", ".nan", "1s", "'1'", "[1]"})
+  void secondsAreAboveZeroAndAtMostAYear(String given) {
+    assertThat(
+            Yaml.problems(
+                Yaml.NO_APPLICATIONS + "http_options: {keep_alive_timeout_s: " + given + "}"))
+        .singleElement()
+        .asString()
+        .startsWith("berth.yaml:2:38: http_options.keep_alive_timeout_s: ")
+        .endsWith(" (expected: a number of seconds above 0, at most 31536000)");
+  }
+
+  @Test
+  void someTimesMayBeZero() {
+    DeploymentConfig deployment =
+        Yaml.deployment("graceful_shutdown_timeout_s: 0", "berth: {cancel_grace_s: 0}");
+
+    assertThat(deployment.gracefulShutdownTimeout()).isZero();
+    assertThat(deployment.cancelGrace()).isZero();
+    assertThat(Yaml.deploymentProblems("graceful_shutdown_timeout_s: -0.1"))
+        .containsExactly(
+            "berth.yaml:5:38: applications[0].deployments[0].graceful_shutdown_timeout_s: -0.1"
+                + " (expected: a number of seconds from 0 to 31536000)");
+  }
+
+  @Test
+  void millisecondsAreWhole() {
+    assertThat(
+            Yaml.problems(
+                Yaml.NO_APPLICATIONS
+                    + "berth: {metrics: {record_interval_ms: 0.5, push_interval_ms: 60001}}"))
+        .containsExactly(
+            "berth.yaml:2:39: berth.metrics.record_interval_ms: 0.5, a number with a fraction"
+                + " (expected: an integer from 10 to 60000)",
+            "berth.yaml:2:62: berth.metrics.push_interval_ms: 60001"
+                + " (expected: an integer from 10 to 60000)");
+  }
+
+  @Test
+  void bytesArePlainIntegersBeyondThirtyTwoBits() {
+    assertThat(
+            Yaml.read(Yaml.NO_APPLICATIONS + "berth: {limits: {max_queued_bytes: 8589934592}}")
+                .berth()
+                .limits()
+                .maxQueuedBytes())
+        .isEqualTo(1L << 33);
+    assertThat(Yaml.problems(Yaml.NO_APPLICATIONS + "berth: {limits: {max_queued_bytes: 64MiB}}"))
+        .containsExactly(
+            "berth.yaml:2:36: berth.limits.max_queued_bytes: \"64MiB\", a string"
+                + " (expected: an integer >= 0)");
+  }
+
+  @Test
+  void maxQueuedRequestsIsMinusOneOrACount() {
+    assertThat(Yaml.deployment("max_queued_requests: -1").maxQueuedRequests()).isEqualTo(-1);
+    assertThat(Yaml.deployment("max_queued_requests: 1").maxQueuedRequests()).isEqualTo(1);
+    assertThat(List.of("0", "-2", "1.0", "'1'"))
+        .allSatisfy(
+            given ->
+                assertThat(Yaml.deploymentProblems("max_queued_requests: " + given))
+                    .singleElement()
+                    .asString()
+                    .endsWith(" (expected: -1 or an integer >= 1)"));
+  }
+
+  @Test
+  void numReplicasAutoIsKnownButNotSupported() {
+    assertThat(Yaml.deploymentProblems("num_replicas: auto"))
+        .containsExactly(
+            "berth.yaml:5:23: applications[0].deployments[0].num_replicas: \"auto\", known to Ray"
+                + " Serve, not supported by this version of Berth (expected: an integer >= 1)");
+  }
+
+  @Test
+  void aChoiceIsOneOfItsWords() {
+    assertThat(Yaml.deployment("berth: {spread: event_loops}").spread())
+        .isEqualTo(Spread.EVENT_LOOPS);
+    assertThat(Yaml.deployment("berth: {spread: single}").spread()).isEqualTo(Spread.SINGLE);
+    assertThat(Yaml.deploymentProblems("berth: {spread: SINGLE}"))
+        .containsExactly(
+            "berth.yaml:5:25: applications[0].deployments[0].berth.spread: \"SINGLE\", a string"
+                + " (expected: single or event_loops)");
+    assertThat(Yaml.deploymentProblems("backpressure_config: {status_code: '503'}"))
+        .containsExactly(
+            "berth.yaml:5:44: applications[0].deployments[0].backpressure_config.status_code:"
+                + " \"503\", a string (expected: 503 or 429)");
+  }
+
+  @Test
+  void retryAfterIsWholeSeconds() {
+    assertThat(
+            Yaml.deployment("backpressure_config: {status_code: 429, retry_after_s: 3}")
+                .backpressure())
+        .isEqualTo(new Backpressure(429, Duration.ofSeconds(3)));
+    assertThat(Yaml.deploymentProblems("backpressure_config: {retry_after_s: 0.5}"))
+        .singleElement()
+        .asString()
+        .endsWith(
+            "retry_after_s: 0.5, a number with a fraction"
+                + " (expected: a whole number of seconds from 0 to 86400)");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"/", "/a", "/a/b", "/a-b_c.d", "/ä"})
+  void aRoutePrefixAsRayAllowsIt(String prefix) {
+    assertThat(Yaml.application("route_prefix: " + prefix).routePrefix()).isEqualTo(prefix);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"a", "/a/", "//", "'/{id}'", "'/a}'", "''", "5"})
+  void aRoutePrefixAsRayRefusesIt(String prefix) {
+    assertThat(Yaml.applicationProblems("route_prefix: " + prefix))
+        .singleElement()
+        .asString()
+        .endsWith(
+            " (expected: a path that starts with /, does not end with / unless it is / itself,"
+                + " and has no { or })");
+  }
+
+  @Test
+  void aNullRoutePrefixGivesNoHttp() {
+    assertThat(Yaml.application("route_prefix: null").routePrefix()).isNull();
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"''", "'  '", "a#b", "\"a\\nb\"", "5", "true"})
+  void aNameIsALineWithoutHash(String name) {
+    assertThat(Yaml.applicationProblems("name: " + name))
+        .singleElement()
+        .asString()
+        .endsWith(" (expected: a non-empty string on one line, without #)");
+  }
+
+  @Test
+  void aLongValueIsShownShortened() {
+    assertThat(Yaml.applicationProblems("route_prefix: " + "x".repeat(1000)))
+        .singleElement()
+        .asString()
+        .contains("\"" + "x".repeat(60) + "...\"")
+        .hasSizeLessThan(250);
+  }
+}

@@ -1,0 +1,66 @@
+package dev.berth.config;
+
+import java.nio.file.Path;
+import java.util.List;
+
+/** Short texts, read as if each were a file named {@code berth.yaml}. */
+final class Yaml {
+
+  /** The least a file must say, to append to. */
+  static final String NO_APPLICATIONS = "applications: []\n";
+
+  private Yaml() {}
+
+  static ServeConfig read(String text) {
+    return ConfigReader.read("berth.yaml", Path.of(""), text);
+  }
+
+  /** The only application of a file that gives it these lines beside its import path. */
+  static ApplicationConfig application(String... lines) {
+    return read(applicationText(lines)).applications().get(0);
+  }
+
+  /** The only deployment of a file that gives it these lines beside its name. */
+  static DeploymentConfig deployment(String... lines) {
+    return read(deploymentText(lines)).applications().get(0).deployments().get(0);
+  }
+
+  /** Every problem of a text, a line each; empty when it is valid. */
+  static List<String> problems(String text) {
+    try {
+      read(text);
+      return List.of();
+    } catch (ConfigException refused) {
+      return refused.problems().stream().map(Problem::toString).toList();
+    }
+  }
+
+  /** The problems of an application that has these lines beside its import path. */
+  static List<String> applicationProblems(String... lines) {
+    return problems(applicationText(lines));
+  }
+
+  /** The problems of a deployment that has these lines beside its name. */
+  static List<String> deploymentProblems(String... lines) {
+    return problems(deploymentText(lines));
+  }
+
+  /** The lines start at line 3, column 5. */
+  private static String applicationText(String... lines) {
+    return "applications:\n  - import_path: com.acme.Shop\n" + indented("    ", lines);
+  }
+
+  /** The lines start at line 5, column 9. */
+  private static String deploymentText(String... lines) {
+    return "applications:\n  - import_path: com.acme.Shop\n    deployments:\n      - name: cart\n"
+        + indented("        ", lines);
+  }
+
+  private static String indented(String indent, String... lines) {
+    StringBuilder text = new StringBuilder();
+    for (String line : lines) {
+      text.append(indent).append(line).append('\n');
+    }
+    return text.toString();
+  }
+}
