@@ -1,0 +1,172 @@
+package dev.berth.ingress;
+
+import dev.berth.api.BerthException;
+import dev.berth.config.Backpressure;
+import java.time.Duration;
+import java.util.OptionalInt;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The one place where the end of a request without a response becomes an HTTP status and a text.
+ * Texts say nothing of the inside of the instance, and of a failed handler nothing at all.
+ *
+ * <p>Source: Ray Serve's {@code get_http_response_status} and its texts; 502 for an unknown outcome
+ * is ours, since Ray's 500 does not tell a request that may have run from one that failed.
+ */
+final class ErrorResponses {
+  private static final String BACK_PRESSURE = "Request dropped due to backpressure";
+  private static final String DID_NOT_RUN = "The request did not run; it may be sent again.";
+
+  private ErrorResponses() {}
+
+  /** The status of a failure of this kind. */
+  static int status(BerthException.Kind kind, Backpressure backpressure) {
+    return switch (kind) {
+      case TIMEOUT -> 408;
+      case CANCELLED -> 499; // nginx's; the client has gone, so it is for metrics
+      case BACK_PRESSURE -> backpressure.statusCode();
+      case DEPLOYMENT_UNAVAILABLE, REPLICA_UNAVAILABLE, RESERVATION_EXPIRED -> 503;
+      case OUTCOME_UNKNOWN -> 502;
+      case HANDLER_FAILED -> 500;
+    };
+  }
+
+  /**
+   * What a client is told of a failure.
+   *
+   * @param timeoutNanos the bound of the request's time, or a negative number for none
+   */
+  static ErrorAnswer of(
+      BerthException failure, String requestId, long timeoutNanos, Backpressure backpressure) {
+    int status = status(failure.kind(), backpressure);
+    String code = code(failure.kind());
+    return switch (failure.kind()) {
+      case TIMEOUT ->
+          new ErrorAnswer(
+              status,
+              code,
+              "Request "
+                  + requestId
+                  + " timed out"
+                  + (timeoutNanos < 0 ? "." : " after " + seconds(timeoutNanos) + "s."),
+              "The request was cancelled; it may have run in part.");
+      case CANCELLED ->
+          new ErrorAnswer(
+              status,
+              code,
+              "Request " + requestId + " was cancelled.",
+              "The request may have run in part.");
+      case BACK_PRESSURE ->
+          new ErrorAnswer(
+              status,
+              code,
+              backPressureText(failure.getMessage()),
+              DID_NOT_RUN,
+              OptionalInt.of(retryAfter(failure, backpressure.retryAfter())));
+      case DEPLOYMENT_UNAVAILABLE ->
+          new ErrorAnswer(
+              status,
+              code,
+              orElse(failure.getMessage(), "The deployment is unavailable."),
+              DID_NOT_RUN);
+      case REPLICA_UNAVAILABLE ->
+          new ErrorAnswer(status, code, "The replica is no longer available.", DID_NOT_RUN);
+      case RESERVATION_EXPIRED ->
+          new ErrorAnswer(status, code, "The reservation expired before it was used.", DID_NOT_RUN);
+      case OUTCOME_UNKNOWN ->
+          new ErrorAnswer(
+              status,
+              code,
+              "The replica was lost before it answered.",
+              "The request may have run; send it again only if that does no harm.");
+      case HANDLER_FAILED ->
+          new ErrorAnswer(status, code, "Internal Server Error", "The request ran and failed.");
+    };
+  }
+
+  /** No route takes the path. The text is Ray's, the dots included. */
+  static ErrorAnswer notFound(String path) {
+    return new ErrorAnswer(
+        404,
+        "not_found",
+        "Path '" + path + "' not found. Ping http://.../-/routes for available routes.",
+        DID_NOT_RUN);
+  }
+
+  static ErrorAnswer bodyTooLarge(long maxBytes) {
+    return new ErrorAnswer(
+        413,
+        "body_too_large",
+        "Request body is larger than " + maxBytes + " bytes.",
+        "The request did not run.");
+  }
+
+  static ErrorAnswer bodyTooSlow(Duration limit) {
+    return new ErrorAnswer(
+        408,
+        "body_too_slow",
+        "Request body stood still for " + seconds(limit.toNanos()) + "s.",
+        "The request did not run.");
+  }
+
+  /** A request whose head could not be read. */
+  static ErrorAnswer badHead(int status) {
+    return switch (status) {
+      case 414 -> new ErrorAnswer(414, "uri_too_long", "URI Too Long", "The request did not run.");
+      case 431 ->
+          new ErrorAnswer(
+              431,
+              "headers_too_large",
+              "Request Header Fields Too Large",
+              "The request did not run.");
+      default -> new ErrorAnswer(400, "bad_request", "Bad Request", "The request did not run.");
+    };
+  }
+
+  static ErrorAnswer unhealthy(String reason) {
+    return new ErrorAnswer(503, "unhealthy", reason, "");
+  }
+
+  private static String code(BerthException.Kind kind) {
+    return switch (kind) {
+      case TIMEOUT -> "timeout";
+      case CANCELLED -> "cancelled";
+      case BACK_PRESSURE -> "back_pressure";
+      case DEPLOYMENT_UNAVAILABLE -> "deployment_unavailable";
+      case REPLICA_UNAVAILABLE -> "replica_unavailable";
+      case RESERVATION_EXPIRED -> "reservation_expired";
+      case OUTCOME_UNKNOWN -> "outcome_unknown";
+      case HANDLER_FAILED -> "handler_failed";
+    };
+  }
+
+  private static String backPressureText(@Nullable String message) {
+    if (message == null || message.isEmpty()) {
+      return BACK_PRESSURE + ".";
+    }
+    return message.startsWith(BACK_PRESSURE) ? message : BACK_PRESSURE + ": " + message;
+  }
+
+  private static int retryAfter(BerthException failure, @Nullable Duration configured) {
+    if (configured != null) {
+      return (int) Math.max(1, configured.toSeconds());
+    }
+    OptionalInt computed =
+        failure instanceof BerthException.BackPressure full
+            ? full.retryAfterSeconds()
+            : OptionalInt.empty();
+    return Math.max(1, computed.orElse(1));
+  }
+
+  private static String orElse(@Nullable String text, String otherwise) {
+    return text == null || text.isEmpty() ? otherwise : text;
+  }
+
+  /** Seconds as a person writes them: 2, 0.5. */
+  static String seconds(long nanos) {
+    double seconds = nanos / 1e9;
+    return seconds == Math.rint(seconds)
+        ? Long.toString((long) seconds)
+        : Double.toString(Math.round(seconds * 1000) / 1000.0);
+  }
+}
