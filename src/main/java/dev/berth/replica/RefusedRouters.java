@@ -51,22 +51,26 @@ final class RefusedRouters implements SlotObserver {
   private final LongAdder forgotten = new LongAdder();
   private volatile boolean theirTurn = true;
 
-  private final SlotObserver own;
+  private volatile SlotObserver own;
   private final BusSender sender;
   private final long epoch;
   private final int bound; // routers
   private final long ttlNanos;
 
   /**
-   * @param own this instance's router of the deployment
    * @param epoch the replica's incarnation, which names the attempts made here
    */
-  RefusedRouters(SlotObserver own, BusSender sender, long epoch, ReplicaLimits limits) {
-    this.own = own;
+  RefusedRouters(BusSender sender, long epoch, ReplicaLimits limits) {
+    this.own = SlotObserver.NONE;
     this.sender = sender;
     this.epoch = epoch;
     this.bound = limits.refusedRouters();
     this.ttlNanos = limits.offerTtlNanos();
+  }
+
+  /** Sets this instance's router of the deployment, in place of the one before. */
+  void own(SlotObserver observer) {
+    own = observer;
   }
 
   /** A router was refused because the slots were taken. Call after its refusal was sent. */

@@ -64,7 +64,6 @@ public final class Replica {
       ReplicaSpec spec,
       ReplicaAddress address,
       SlotLedger slots,
-      SlotObserver own,
       BusSender sender,
       ReplicaLimits limits,
       LedgerLimits ledgerLimits,
@@ -75,7 +74,7 @@ public final class Replica {
     this.spec = spec;
     this.address = address;
     this.slots = slots;
-    this.refused = new RefusedRouters(own, sender, spec.epoch(), limits);
+    this.refused = new RefusedRouters(sender, spec.epoch(), limits);
     this.limits = limits;
     this.ledgerLimits = ledgerLimits;
     this.nanoClock = nanoClock;
@@ -158,7 +157,9 @@ public final class Replica {
    * @return completes when every slot has come back; the handler is not stopped by this
    */
   public Future<Void> drain() {
-    slots.drain(); // the bit first: whoever sees the state finds it set
+    Long ends = graceEndsNanos;
+    // The bit first: whoever sees the state finds it set.
+    slots.drain(ends == null ? nanoClock.getAsLong() + ledgerLimits.maxTtlNanos() : ends);
     refused.clear();
     move(ReplicaState.DRAINING, ReplicaState.RUNNING, ReplicaState.UNHEALTHY);
     checkDrained();
@@ -215,7 +216,7 @@ public final class Replica {
    * @return completes when the handlers have stopped; it does not fail
    */
   public Future<Void> kill() {
-    slots.drain();
+    slots.drain(nanoClock.getAsLong());
     refused.clear();
     if (move(
         ReplicaState.STOPPED,

@@ -75,21 +75,20 @@ public final class ReplicaHost implements ReplicaDirectory {
    * Makes the handlers off the loop, then takes requests.
    *
    * @param seats one, or one per loop when the replica is spread; its address is on the first
-   * @param own this instance's router of the deployment, told of freed slots
    * @return the running replica; fails with what the factory threw
    */
-  public Future<Replica> start(ReplicaSpec spec, List<ReplicaSeat> seats, SlotObserver own) {
+  public Future<Replica> start(ReplicaSpec spec, List<ReplicaSeat> seats) {
     if (seats.isEmpty()) {
       throw new IllegalArgumentException("seats: 0 (expected: >= 1)");
     }
     List<ReplicaSeat> seated = List.copyOf(seats);
-    Replica replica = place(spec, seated, own);
+    Replica replica = place(spec, seated);
     Promise<Replica> begun = Promise.promise();
     offLoop.execute(() -> makeHandlers(spec, seated, replica, begun));
     return begun.future();
   }
 
-  private Replica place(ReplicaSpec spec, List<ReplicaSeat> seats, SlotObserver own) {
+  private Replica place(ReplicaSpec spec, List<ReplicaSeat> seats) {
     for (; ; ) {
       @Nullable Replica[] before = replicas.get();
       int ordinal = 0;
@@ -100,7 +99,7 @@ public final class ReplicaHost implements ReplicaDirectory {
         throw new IllegalStateException(
             "replicas: " + ordinal + " (expected: at most " + ReplicaLoop.MAX_ORDINALS + ")");
       }
-      Replica replica = make(spec, seats.get(0).loop().index(), ordinal, own);
+      Replica replica = make(spec, seats.get(0).loop().index(), ordinal);
       @Nullable Replica[] after = Arrays.copyOf(before, Math.max(before.length, ordinal + 1));
       after[ordinal] = replica;
       if (replicas.compareAndSet(before, after)) {
@@ -109,12 +108,11 @@ public final class ReplicaHost implements ReplicaDirectory {
     }
   }
 
-  private Replica make(ReplicaSpec spec, int loop, int ordinal, SlotObserver own) {
+  private Replica make(ReplicaSpec spec, int loop, int ordinal) {
     return new Replica(
         spec,
         new ReplicaAddress(node, loop, ordinal, spec.epoch()),
         new SlotLedger(spec.epoch(), spec.maxOngoing(), ledgerLimits, nanoClock, secrets),
-        own,
         sender,
         limits,
         ledgerLimits,
@@ -176,6 +174,19 @@ public final class ReplicaHost implements ReplicaDirectory {
 
   @Override
   public @Nullable Slots slotsOf(ReplicaAddress address) {
+    Replica replica = find(address);
+    return replica == null ? null : replica.slots();
+  }
+
+  @Override
+  public void observe(ReplicaAddress address, SlotObserver observer) {
+    Replica replica = find(address);
+    if (replica != null) {
+      replica.refused().own(observer);
+    }
+  }
+
+  private @Nullable Replica find(ReplicaAddress address) {
     @Nullable Replica[] all = replicas.get();
     int ordinal = address.ordinal();
     Replica replica = ordinal >= 0 && ordinal < all.length ? all[ordinal] : null;
@@ -183,7 +194,7 @@ public final class ReplicaHost implements ReplicaDirectory {
             && replica.epoch() == address.epoch()
             && replica.state() != ReplicaState.STOPPED
             && node.equals(address.node())
-        ? replica.slots()
+        ? replica
         : null;
   }
 
