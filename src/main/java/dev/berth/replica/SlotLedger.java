@@ -110,6 +110,11 @@ public final class SlotLedger implements Slots {
     this.observer = observer;
   }
 
+  /** Who is asked before a request completes, and told of freed slots. */
+  public SlotObserver observer() {
+    return observer;
+  }
+
   // --- what is ---
 
   @Override

@@ -15,18 +15,20 @@ final class DeadlineRing {
 
   private static final int BUCKETS = 1024; // 25.6 s a turn
   private final @Nullable RingEntry[] buckets = new RingEntry[BUCKETS];
+  private final long origin; // times are differences to it, so the clock may wrap
   private long tick; // the last one advanced to
   private int size;
 
   DeadlineRing(long now) {
-    tick = Math.floorDiv(now, TICK_NANOS);
+    origin = now;
   }
 
   /** Schedules an entry, or moves it when it is scheduled. */
   void schedule(RingEntry entry, long deadlineNanos) {
     cancel(entry);
     entry.deadlineNanos = deadlineNanos;
-    long due = Math.max(Math.floorDiv(deadlineNanos + TICK_NANOS - 1, TICK_NANOS), tick + 1);
+    long due =
+        Math.max(Math.floorDiv(deadlineNanos - origin + TICK_NANOS - 1, TICK_NANOS), tick + 1);
     int bucket = (int) (due & (BUCKETS - 1));
     RingEntry head = buckets[bucket];
     entry.bucket = bucket;
@@ -60,7 +62,7 @@ final class DeadlineRing {
 
   /** Fires what is due. Entries may be scheduled and cancelled from within. */
   void advance(long now) {
-    long target = Math.floorDiv(now, TICK_NANOS);
+    long target = Math.floorDiv(now - origin, TICK_NANOS);
     if (target <= tick) {
       return;
     }

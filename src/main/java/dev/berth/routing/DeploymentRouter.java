@@ -53,6 +53,7 @@ public final class DeploymentRouter {
   // Rate of ended requests, for Retry-After; written by the tick alone.
   private long endedAtTick;
   private long tickNanos;
+  private boolean ticked;
   private volatile double endedPerSecond;
 
   DeploymentRouter(
@@ -338,6 +339,11 @@ public final class DeploymentRouter {
   }
 
   private void measureRate(long now) {
+    if (!ticked) {
+      ticked = true;
+      tickNanos = now;
+      endedAtTick = counters.ended.sum();
+    }
     long elapsed = now - tickNanos;
     if (elapsed < TimeUnit.MILLISECONDS.toNanos(500)) {
       return;
@@ -368,6 +374,17 @@ public final class DeploymentRouter {
   /** Rankings that threw. */
   public long rankerFailures() {
     return rankerFailures.sum();
+  }
+
+  /** The replicas elsewhere, as estimated. */
+  List<RemoteReplica> remoteReplicas() {
+    List<RemoteReplica> found = new ArrayList<>();
+    for (RoutedReplica replica : replicas.all) {
+      if (replica instanceof RemoteReplica remote) {
+        found.add(remote);
+      }
+    }
+    return found;
   }
 
   /** The version of the snapshot in use. */

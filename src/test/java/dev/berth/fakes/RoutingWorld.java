@@ -1,0 +1,392 @@
+package dev.berth.fakes;
+
+import dev.berth.api.BerthException;
+import dev.berth.api.DeploymentHandle;
+import dev.berth.api.DeploymentId;
+import dev.berth.api.Headers;
+import dev.berth.protocol.Admission;
+import dev.berth.protocol.AttemptId;
+import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.Load;
+import dev.berth.protocol.Refusal;
+import dev.berth.protocol.ReplicaAddress;
+import dev.berth.protocol.ReplicaInfo;
+import dev.berth.protocol.RouterAddress;
+import dev.berth.protocol.RoutingSnapshot;
+import dev.berth.protocol.port.ReplicaDirectory;
+import dev.berth.protocol.port.SlotObserver;
+import dev.berth.protocol.port.Slots;
+import dev.berth.replica.LedgerLimits;
+import dev.berth.replica.SlotLedger;
+import dev.berth.routing.DeploymentRouter;
+import dev.berth.routing.InstanceBounds;
+import dev.berth.routing.LoopLimits;
+import dev.berth.routing.LoopPorts;
+import dev.berth.routing.RouterSettings;
+import dev.berth.routing.Routers;
+import dev.berth.routing.RoutingHooks;
+import io.vertx.core.buffer.Buffer;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalInt;
+import java.util.SplittableRandom;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One instance's routers with replicas that do what a test says, in one thread: tasks and messages
+ * wait until {@link #run}, time moves by {@link #pass}. The ledgers are real.
+ */
+public final class RoutingWorld implements ReplicaDirectory {
+  public static final DeploymentId DEPLOYMENT = new DeploymentId("app", "model");
+  public static final String NODE = "here";
+
+  public final ManualClock clock = new ManualClock();
+  public final Routers routers;
+  public final DeploymentRouter router;
+  public final List<String> hookCalls = new ArrayList<>();
+
+  /** Every message sent to a replica, in order. */
+  public final List<BusMessage> sent = new ArrayList<>();
+
+  private final ArrayDeque<Runnable> tasks = new ArrayDeque<>();
+  private final List<Replica> replicas = new ArrayList<>();
+  private final Map<Integer, Replica> byOrdinal = new HashMap<>();
+  private final int loops;
+  private long version;
+  private long secrets = 1;
+
+  public RoutingWorld() {
+    this(1, RouterSettings.DEFAULTS);
+  }
+
+  public RoutingWorld(int loops, RouterSettings settings) {
+    this(loops, settings, null);
+  }
+
+  public RoutingWorld(int loops, RouterSettings settings, @Nullable String zone) {
+    this.loops = loops;
+    List<LoopPorts> ports = new ArrayList<>();
+    for (int loop = 0; loop < loops; loop++) {
+      ports.add(
+          new LoopPorts(tasks::add, () -> true, this::send, clock, new SplittableRandom(loop + 1)));
+    }
+    routers =
+        new Routers(
+            NODE,
+            77,
+            zone,
+            this,
+            InstanceBounds.defaults(),
+            LoopLimits.DEFAULTS,
+            new RoutingHooks() {
+              @Override
+              public void onRequestRouted(String replicaId, String requestId) {
+                hookCalls.add("routed " + replicaId);
+              }
+
+              @Override
+              public void onRequestCompleted(String replicaId, String requestId) {
+                hookCalls.add("completed " + replicaId);
+              }
+            },
+            new SplittableRandom(9),
+            ports);
+    router = routers.router(DEPLOYMENT, settings);
+  }
+
+  public DeploymentHandle handle() {
+    return handle(0);
+  }
+
+  public DeploymentHandle handle(int loop) {
+    return routers.handle(DEPLOYMENT, router.settings(), loop);
+  }
+
+  // --- replicas ---
+
+  /** A replica of this instance, on loop 0, not yet published. */
+  public Replica local(String name, int max) {
+    return local(name, max, 0, true);
+  }
+
+  public Replica local(String name, int max, int loop, boolean reservable) {
+    return add(new Replica(name, NODE, loop, max, reservable, null));
+  }
+
+  /** A replica of another instance, not yet published. */
+  public Replica remote(String name, int max) {
+    return remote(name, max, null);
+  }
+
+  public Replica remote(String name, int max, @Nullable String zone) {
+    return add(new Replica(name, "there", 0, max, true, zone));
+  }
+
+  private Replica add(Replica replica) {
+    replicas.add(replica);
+    byOrdinal.put(replica.info.address().ordinal(), replica);
+    return replica;
+  }
+
+  /** Publishes every replica that has not been removed. */
+  public void publish() {
+    publish(true);
+  }
+
+  public void publish(boolean available) {
+    List<RoutingSnapshot.Route> routes = new ArrayList<>();
+    for (Replica replica : replicas) {
+      routes.add(new RoutingSnapshot.Route(replica.info, !replica.ledger.draining()));
+    }
+    publish(new RoutingSnapshot.Version(1, ++version), available, routes);
+  }
+
+  public void publish(
+      RoutingSnapshot.Version as, boolean available, List<RoutingSnapshot.Route> routes) {
+    routers.update(new RoutingSnapshot(DEPLOYMENT, as, available, routes));
+  }
+
+  /** Takes a replica out of what is published next, and out of the directory. */
+  public void remove(Replica replica) {
+    replicas.remove(replica);
+    byOrdinal.remove(replica.info.address().ordinal());
+  }
+
+  @Override
+  public @Nullable Slots slotsOf(ReplicaAddress address) {
+    Replica replica = byOrdinal.get(address.ordinal());
+    return replica != null && replica.info.address().epoch() == address.epoch()
+        ? replica.ledger
+        : null;
+  }
+
+  @Override
+  public void observe(ReplicaAddress address, SlotObserver observer) {
+    byOrdinal.get(address.ordinal()).ledger.observe(observer);
+  }
+
+  // --- time and messages ---
+
+  /** Runs tasks and delivers messages until nothing is left to do. */
+  public void run() {
+    for (Runnable task = tasks.poll(); task != null; task = tasks.poll()) {
+      task.run();
+    }
+  }
+
+  /** Lets time pass in ticks of 25 ms, as the loops see it, sweeping leases. */
+  public void pass(Duration time) {
+    long left = time.toNanos();
+    while (left > 0) {
+      long step = Math.min(left, Duration.ofMillis(25).toNanos());
+      clock.advanceNanos(step);
+      left -= step;
+      for (Replica replica : replicas) {
+        replica.ledger.sweep();
+      }
+      for (int loop = 0; loop < loops; loop++) {
+        routers.loop(loop).tick();
+      }
+      routers.tick();
+      run();
+    }
+  }
+
+  private boolean send(String node, String address, BusMessage message) {
+    sent.add(message);
+    Replica target = byOrdinal.get(targetOf(message).ordinal());
+    if (target == null || target.unreachable) {
+      return false;
+    }
+    if (target.failingSends) {
+      throw new IllegalStateException("the bus is broken");
+    }
+    tasks.add(() -> target.receive(message));
+    return true;
+  }
+
+  private static ReplicaAddress targetOf(BusMessage message) {
+    if (message instanceof BusMessage.CallRequest call) {
+      return call.target();
+    } else if (message instanceof BusMessage.CancelCall cancel) {
+      return cancel.target();
+    } else if (message instanceof BusMessage.StreamCredit credit) {
+      return credit.target();
+    } else if (message instanceof BusMessage.ReserveSlot reserve) {
+      return reserve.target();
+    } else if (message instanceof BusMessage.ReleaseSlot release) {
+      return release.target();
+    } else if (message instanceof BusMessage.RenewLease renew) {
+      return renew.target();
+    }
+    throw new IllegalArgumentException("message: " + message + " (expected: one to a replica)");
+  }
+
+  public <T extends BusMessage> List<T> sent(Class<T> type) {
+    return sent.stream().filter(type::isInstance).map(type::cast).toList();
+  }
+
+  /** A replica whose requests run until the test ends them. */
+  public final class Replica {
+    public final ReplicaInfo info;
+    public final SlotLedger ledger;
+    public final List<BusMessage.CallRequest> running = new ArrayList<>();
+    public final List<BusMessage.CancelCall> cancelled = new ArrayList<>();
+    public int executions;
+
+    /** Messages to it certainly do not leave. */
+    public boolean unreachable;
+
+    /** Sending to it throws. */
+    public boolean failingSends;
+
+    /** Messages to it arrive and are never answered. */
+    public boolean silent;
+
+    Replica(
+        String name, String node, int loop, int max, boolean reservable, @Nullable String zone) {
+      int ordinal = byOrdinal.size() + replicas.size() + (int) secrets++;
+      info =
+          new ReplicaInfo(
+              name,
+              DEPLOYMENT,
+              new ReplicaAddress(node, loop, ordinal, 1000 + ordinal),
+              max,
+              reservable,
+              false,
+              null,
+              OptionalInt.empty(),
+              zone,
+              Map.of());
+      ledger =
+          new SlotLedger(
+              info.address().epoch(), max, LedgerLimits.DEFAULTS, clock, () -> secrets++);
+    }
+
+    private boolean isRemote() {
+      return !info.address().node().equals(NODE);
+    }
+
+    private void receive(BusMessage message) {
+      if (silent) {
+        return;
+      }
+      if (message instanceof BusMessage.CallRequest call) {
+        admit(call);
+      } else if (message instanceof BusMessage.CancelCall cancel) {
+        cancelled.add(cancel);
+        ledger.release(cancel.attempt());
+        if (running.removeIf(call -> call.callId() == cancel.callId())) {
+          ledger.complete(); // this handler settles at once when it is cancelled
+        }
+      } else if (message instanceof BusMessage.ReserveSlot reserve) {
+        Slots.Reservation outcome = ledger.reserve(reserve.attempt(), reserve.ttlMs() * 1_000_000);
+        answer(
+            reserve.source(),
+            outcome instanceof Slots.Reservation.Granted granted
+                ? new BusMessage.SlotReserved(
+                    reserve.callId(),
+                    reserve.attempt(),
+                    info.address(),
+                    granted.lease().token(),
+                    reserve.ttlMs(),
+                    ledger.load())
+                : new BusMessage.CallRefused(
+                    reserve.callId(),
+                    ((Slots.Reservation.Refused) outcome).reason(),
+                    ledger.load()));
+      } else if (message instanceof BusMessage.ReleaseSlot release) {
+        ledger.release(release.attempt());
+        answer(release.source(), new BusMessage.ReplicaLoad(info.address(), ledger.load()));
+      } else if (message instanceof BusMessage.RenewLease renew) {
+        Refusal refusal = ledger.renew(renew.token(), renew.ttlMs() * 1_000_000);
+        answer(
+            renew.source(),
+            refusal == null
+                ? new BusMessage.SlotReserved(
+                    renew.callId(),
+                    renew.attempt(),
+                    info.address(),
+                    renew.token(),
+                    renew.ttlMs(),
+                    ledger.load())
+                : new BusMessage.CallRefused(renew.callId(), refusal, ledger.load()));
+      }
+    }
+
+    private void admit(BusMessage.CallRequest call) {
+      Refusal refusal = null;
+      if (call.admission() instanceof Admission.Token token) {
+        refusal = ledger.consume(token.token(), call.attempt());
+      } else if (call.admission() instanceof Admission.IfFree) {
+        refusal = ledger.tryAcquire(call.attempt());
+        if (refusal == null) {
+          answer(call.source(), new BusMessage.CallAccepted(call.callId(), ledger.load()));
+        }
+      }
+      if (refusal != null) {
+        answer(call.source(), new BusMessage.CallRefused(call.callId(), refusal, ledger.load()));
+        return;
+      }
+      executions++;
+      running.add(call);
+    }
+
+    /** Ends its oldest request with 200 and its own name as the body. */
+    public void respond() {
+      respond(running.get(0));
+    }
+
+    public void respond(BusMessage.CallRequest call) {
+      complete(call);
+      answer(
+          call.source(),
+          new BusMessage.CallResponse(
+              call.callId(), 200, Headers.empty(), Buffer.buffer(info.replicaId()), false, load()));
+    }
+
+    /** Ends its oldest request with a failure of user code. */
+    public void fail(String message) {
+      BusMessage.CallRequest call = running.get(0);
+      complete(call);
+      answer(
+          call.source(),
+          new BusMessage.CallFailed(
+              call.callId(), BerthException.Kind.HANDLER_FAILED, message, load()));
+    }
+
+    private void complete(BusMessage.CallRequest call) {
+      running.remove(call);
+      if (!ledger.observer().completing(ledger)) {
+        ledger.complete();
+      }
+    }
+
+    private long load() {
+      return isRemote() ? ledger.load() : Load.NONE;
+    }
+
+    /** Offers a slot to a router loop, as to one it refused before. */
+    public AttemptId offer(int loop, long number, Duration ttl) {
+      AttemptId attempt = new AttemptId(info.address().epoch(), -1, number);
+      Slots.Reservation outcome = ledger.reserve(attempt, ttl.toNanos());
+      answer(
+          new RouterAddress(NODE, loop),
+          new BusMessage.SlotOffer(
+              info.address(),
+              attempt,
+              ((Slots.Reservation.Granted) outcome).lease().token(),
+              ttl.toMillis(),
+              ledger.load()));
+      return attempt;
+    }
+
+    public void answer(RouterAddress to, BusMessage message) {
+      tasks.add(() -> routers.loop(to.loop()).onMessage(message));
+    }
+  }
+}

@@ -1,0 +1,657 @@
+package dev.berth.routing;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.berth.api.BerthException;
+import dev.berth.api.CallOptions;
+import dev.berth.api.DeploymentHandle;
+import dev.berth.api.ReplicaSelection;
+import dev.berth.api.Request;
+import dev.berth.api.Response;
+import dev.berth.fakes.RoutingWorld;
+import dev.berth.protocol.Admission;
+import dev.berth.protocol.BusMessage;
+import io.vertx.core.Future;
+import io.vertx.core.buffer.Buffer;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.UnaryOperator;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Test;
+
+/** The contract of choose and dispatch: what seed 000 tests and what its reviewers found. */
+class ChooseAndDispatchTest {
+  private static final Request REQUEST = Request.post("/", Buffer.buffer("x"));
+  private static final Duration TTL = Duration.ofSeconds(10);
+
+  private final RoutingWorld world = new RoutingWorld();
+
+  private ReplicaSelection choose(DeploymentHandle handle) {
+    Future<ReplicaSelection> chosen = handle.choose();
+    world.run();
+    assertThat(chosen.succeeded()).as("chosen: %s", chosen.cause()).isTrue();
+    return chosen.result();
+  }
+
+  private ReplicaSelection choose() {
+    return choose(world.handle());
+  }
+
+  private static String body(Future<Response> response) {
+    return ((Response.Body.Whole) response.result().body()).bytes().toString();
+  }
+
+  private void assertAtRest(RoutingWorld.Replica... replicas) {
+    for (RoutingWorld.Replica replica : replicas) {
+      assertThat(replica.ledger.ongoing()).as(replica.info.replicaId()).isZero();
+      assertThat(replica.ledger.audit()).hasToString("CLEAN");
+    }
+    assertThat(world.router.counters().reserved()).isZero();
+    assertThat(world.router.counters().running()).isZero();
+    assertThat(world.router.queued()).isZero();
+    assertThat(world.routers.loop(0).pendingRequests()).isZero();
+    assertThat(world.routers.loop(0).deadlines()).isZero();
+    assertThat(world.routers.bounds().queued()).isZero();
+    assertThat(world.routers.bounds().queuedBytes()).isZero();
+  }
+
+  @Nested
+  class OnThisInstance {
+    private final RoutingWorld.Replica replica = world.local("r1", 1);
+
+    @Test
+    void chooseFailsAtOnceWhenTheDeploymentIsUnavailable() {
+      world.publish(false);
+      Future<ReplicaSelection> chosen = world.handle().choose();
+      world.run();
+      assertThat(chosen.cause()).isInstanceOf(BerthException.DeploymentUnavailable.class);
+      assertAtRest(replica);
+    }
+
+    @Test
+    void chooseIsRefusedWhenTheQueueIsFull() {
+      world.router.configure(world.router.settings().withMaxQueued(1));
+      world.publish();
+      choose();
+      Future<ReplicaSelection> waiting = world.handle().choose();
+      Future<ReplicaSelection> refused = world.handle().choose();
+      world.run();
+      assertThat(waiting.isComplete()).isFalse();
+      assertThat(refused.cause())
+          .isInstanceOfSatisfying(
+              BerthException.BackPressure.class,
+              failure -> assertThat(failure.retryAfterSeconds()).hasValue(1));
+    }
+
+    @Test
+    void dispatchRunsOnTheHeldSlotAndOnNoOther() {
+      world.publish();
+      ReplicaSelection selection = choose();
+      assertThat(replica.ledger.reserved()).isOne();
+      Future<Response> response = selection.dispatch(REQUEST);
+      world.run();
+      assertThat(replica.ledger.reserved()).isZero();
+      assertThat(replica.ledger.running()).isOne();
+      replica.respond();
+      world.run();
+      assertThat(body(response)).isEqualTo("r1");
+      assertAtRest(replica);
+    }
+
+    @Test
+    void aSelectionClosedWithoutDispatchReleasesItsSlot() {
+      world.publish();
+      ReplicaSelection selection = choose();
+      selection.close();
+      world.run();
+      assertAtRest(replica);
+      assertThat(world.router.counters().releasedWithoutDispatch()).isOne();
+    }
+
+    @Test
+    void anExceptionInsideWithSelectionReleasesTheSlotAndIsTheOneSeen() {
+      world.publish();
+      IllegalStateException mine = new IllegalStateException("mine");
+      Future<Object> used =
+          world
+              .handle()
+              .withSelection(
+                  selection -> {
+                    throw mine;
+                  });
+      world.run();
+      assertThat(used.cause()).isSameAs(mine);
+      assertAtRest(replica);
+    }
+
+    @Test
+    void anOwnerThatVanishesLosesItsSlotAfterTheTimeToLive() {
+      world.publish();
+      choose();
+      world.pass(TTL.minusMillis(50));
+      assertThat(replica.ledger.reserved()).isOne();
+      world.pass(Duration.ofMillis(100));
+      assertAtRest(replica);
+      assertThat(world.router.counters().selectionsExpired()).isOne();
+    }
+
+    @Test
+    void tenThousandSelectionsWhoseOwnersVanishLeaveZeroSlotsAfterTheTimeToLive() {
+      RoutingWorld.Replica wide = world.local("wide", 10_000);
+      world.publish();
+      for (int i = 0; i < 10_000; i++) {
+        choose();
+      }
+      assertThat(world.router.counters().reserved()).isEqualTo(10_000);
+      world.pass(TTL.plusMillis(100));
+      assertAtRest(replica, wide);
+      assertThat(world.router.counters().selectionsExpired()).isEqualTo(10_000);
+    }
+
+    @Test
+    void dispatchAfterTheLeaseRanOutIsRefusedAndDoesNotRun() {
+      world.publish();
+      ReplicaSelection selection = choose();
+      world.pass(TTL.plusMillis(25));
+      Future<Response> response = selection.dispatch(REQUEST);
+      world.run();
+      assertThat(response.cause()).isInstanceOf(BerthException.ReservationExpired.class);
+      assertThat(replica.executions).isZero();
+      assertAtRest(replica);
+    }
+
+    @Test
+    void dispatchChecksTheDeadlineItselfAndNeverWaitsForASweep() {
+      world.publish();
+      ReplicaSelection selection = choose();
+      world.clock.advance(TTL); // no tick, no sweep
+      Future<Response> response = selection.dispatch(REQUEST);
+      world.run();
+      assertThat(response.cause()).isInstanceOf(BerthException.ReservationExpired.class);
+      assertThat(replica.executions).isZero();
+      assertAtRest(replica);
+    }
+
+    @Test
+    void renewMakesTheLeaseLastItsWholeTimeFromNow() {
+      world.publish();
+      ReplicaSelection selection = choose();
+      world.pass(TTL.minusSeconds(1));
+      assertThat(selection.renew().result()).isTrue();
+      world.pass(TTL.minusSeconds(1));
+      assertThat(selection.leaseRemaining()).isPositive();
+      assertThat(replica.ledger.reserved()).isOne();
+      world.pass(Duration.ofSeconds(2));
+      assertThat(selection.renew().result()).isFalse();
+      assertAtRest(replica);
+    }
+
+    @Test
+    void renewNeverGoesPastTheDrainDeadline() {
+      world.publish();
+      ReplicaSelection selection = choose();
+      replica.ledger.drain(world.clock.getAsLong() + Duration.ofSeconds(12).toNanos());
+      world.publish();
+      world.pass(Duration.ofSeconds(9));
+      assertThat(selection.renew().result()).isTrue();
+      assertThat(selection.leaseRemaining()).isLessThanOrEqualTo(Duration.ofSeconds(3));
+      world.pass(Duration.ofSeconds(4));
+      assertAtRest(replica);
+    }
+
+    @Test
+    void aHeldLeaseIsDispatchedToADrainingReplica() {
+      world.publish();
+      ReplicaSelection selection = choose();
+      replica.ledger.drain(world.clock.getAsLong() + Duration.ofSeconds(20).toNanos());
+      world.publish();
+      Future<Response> response = selection.dispatch(REQUEST);
+      world.run();
+      replica.respond();
+      world.run();
+      assertThat(body(response)).isEqualTo("r1");
+      assertAtRest(replica);
+    }
+
+    @Test
+    void dispatchToAReplicaThatIsGoneFailsAndReleases() {
+      world.publish();
+      ReplicaSelection selection = choose();
+      world.remove(replica);
+      world.publish();
+      Future<Response> response = selection.dispatch(REQUEST);
+      world.run();
+      assertThat(response.cause()).isInstanceOf(BerthException.ReplicaUnavailable.class);
+      assertThat(replica.executions).isZero();
+      assertAtRest(replica);
+    }
+
+    @Test
+    void aSecondDispatchFailsAndTheFirstGoesOn() {
+      world.publish();
+      ReplicaSelection selection = choose();
+      Future<Response> first = selection.dispatch(REQUEST);
+      Future<Response> second = selection.dispatch(REQUEST);
+      world.run();
+      assertThat(second.cause())
+          .isInstanceOf(IllegalStateException.class)
+          .hasMessageContaining("already dispatched");
+      replica.respond();
+      world.run();
+      assertThat(first.succeeded()).isTrue();
+      assertThat(replica.executions).isOne();
+      assertAtRest(replica);
+    }
+
+    @Test
+    void aDispatchAfterCloseFails() {
+      world.publish();
+      ReplicaSelection selection = choose();
+      selection.close();
+      assertThat(selection.dispatch(REQUEST).cause()).hasMessageContaining("closed");
+      assertAtRest(replica);
+    }
+
+    @Test
+    void closingAfterDispatchAndClosingTwiceDoNothing() {
+      world.publish();
+      ReplicaSelection selection = choose();
+      Future<Response> response = selection.dispatch(REQUEST);
+      assertThat(selection.close().succeeded()).isTrue();
+      world.run();
+      assertThat(replica.ledger.running()).isOne();
+      replica.respond();
+      world.run();
+      assertThat(selection.close().succeeded()).isTrue();
+      assertThat(response.succeeded()).isTrue();
+      assertThat(world.sent(BusMessage.ReleaseSlot.class)).isEmpty();
+      assertAtRest(replica);
+    }
+
+    @Test
+    void selectionsOneAfterAnotherReuseTheSlot() {
+      world.publish();
+      for (int i = 0; i < 5; i++) {
+        ReplicaSelection selection = choose();
+        Future<Response> response = selection.dispatch(REQUEST);
+        world.run();
+        replica.respond();
+        world.run();
+        selection.close();
+        assertThat(response.succeeded()).isTrue();
+      }
+      assertThat(replica.executions).isEqualTo(5);
+      assertAtRest(replica);
+    }
+
+    @Test
+    void theReservedGaugeGoesZeroOneZeroWithAndWithoutDispatch() {
+      world.publish();
+      List<Integer> gauge = new ArrayList<>();
+      gauge.add(world.router.counters().reserved());
+      ReplicaSelection dispatched = choose();
+      gauge.add(world.router.counters().reserved());
+      dispatched.dispatch(REQUEST);
+      gauge.add(world.router.counters().reserved());
+      world.run();
+      replica.respond();
+      world.run();
+      ReplicaSelection closed = choose();
+      gauge.add(world.router.counters().reserved());
+      closed.close();
+      gauge.add(world.router.counters().reserved());
+      assertThat(gauge).containsExactly(0, 1, 0, 1, 0);
+      assertAtRest(replica);
+    }
+
+    @Test
+    void chooseWaitsInTheSameQueueAsCalls() {
+      world.publish();
+      Future<Response> running = world.handle().call(REQUEST);
+      world.run();
+      Future<ReplicaSelection> first = world.handle().choose();
+      Future<Response> second = world.handle().call(REQUEST);
+      world.run();
+      assertThat(world.router.queued()).isEqualTo(2);
+      replica.respond();
+      world.run();
+      assertThat(running.succeeded()).isTrue();
+      assertThat(first.succeeded()).isTrue();
+      assertThat(second.isComplete()).isFalse();
+      first.result().close();
+      world.run();
+      assertThat(replica.running).hasSize(1);
+      replica.respond();
+      world.run();
+      assertThat(second.succeeded()).isTrue();
+      assertAtRest(replica);
+    }
+
+    @Test
+    void hooksFireInPairsAndOnlyForWhatWasSent() {
+      world.publish();
+      choose().close();
+      assertThat(world.hookCalls).isEmpty();
+      ReplicaSelection selection = choose();
+      selection.dispatch(REQUEST);
+      world.run();
+      replica.respond();
+      world.run();
+      selection.close();
+      assertThat(world.hookCalls).containsExactly("routed r1", "completed r1");
+    }
+
+    @Test
+    void aReplicaThatCannotReserveIsSkippedByChooseAndServesCalls() {
+      RoutingWorld.Replica plain = world.local("plain", 8, 0, false);
+      world.publish();
+      ReplicaSelection selection = choose();
+      assertThat(selection.replicaId()).isEqualTo("r1");
+      Future<ReplicaSelection> waiting = world.handle().choose();
+      world.run();
+      assertThat(waiting.isComplete()).isFalse();
+      Future<Response> behind = world.handle().call(REQUEST);
+      world.run();
+      assertThat(plain.running).as("a picky waiter blocks no one behind it").hasSize(1);
+      plain.respond();
+      selection.close();
+      world.run();
+      assertThat(behind.succeeded()).isTrue();
+      assertThat(waiting.result().replicaId()).isEqualTo("r1");
+      waiting.result().close();
+      assertAtRest(replica, plain);
+    }
+
+    @Test
+    void aSelectionShowsItsReplicaAndNeverItsToken() {
+      world.publish();
+      ReplicaSelection selection = choose();
+      assertThat(selection.replicaId()).isEqualTo("r1");
+      assertThat(selection.nodeId()).isEqualTo(RoutingWorld.NODE);
+      assertThat(selection.address()).isEmpty();
+      assertThat(selection.port()).isEmpty();
+      assertThat(selection.toString()).contains("r1").doesNotContainIgnoringCase("token");
+    }
+
+    @Test
+    void aTimeToLiveOfTheCallersIsCutToTheMaximum() {
+      world.publish();
+      ReplicaSelection selection =
+          choose(
+              world
+                  .handle()
+                  .options(CallOptions.defaults().withReservationTtl(Duration.ofDays(1))));
+      assertThat(selection.leaseRemaining()).isLessThanOrEqualTo(Duration.ofSeconds(300));
+    }
+  }
+
+  @Nested
+  class Elsewhere {
+    private final RoutingWorld.Replica replica = world.remote("far", 1);
+
+    @Test
+    void dispatchCarriesTheTokenAndIsNotAskedForAgain() {
+      world.publish();
+      ReplicaSelection selection = choose();
+      Future<Response> response = selection.dispatch(REQUEST);
+      world.run();
+      assertThat(world.sent(BusMessage.CallRequest.class))
+          .singleElement()
+          .satisfies(call -> assertThat(call.admission()).isInstanceOf(Admission.Token.class));
+      replica.respond();
+      world.run();
+      assertThat(body(response)).isEqualTo("far");
+      assertThat(world.sent(BusMessage.ReleaseSlot.class))
+          .as("no release when all is well")
+          .isEmpty();
+      assertAtRest(replica);
+    }
+
+    @Test
+    void aRejectedReservationIsTriedElsewhere() {
+      replica.ledger.tryAcquire(); // full, and this router does not know
+      RoutingWorld.Replica other = world.remote("other", 1);
+      world.publish();
+      for (int i = 0; i < 4; i++) {
+        ReplicaSelection selection = choose();
+        assertThat(selection.replicaId()).isEqualTo("other");
+        selection.close();
+        world.run();
+      }
+      replica.ledger.complete();
+      assertAtRest(replica, other);
+    }
+
+    @Test
+    void anAnswerBringsTheReplicasOwnCount() {
+      RoutingWorld.Replica wide = world.remote("wide", 10);
+      world.remove(replica);
+      world.publish();
+      IntStream.range(0, 4).forEach(i -> wide.ledger.tryAcquire());
+      ReplicaSelection selection = choose();
+      assertThat(remote().ongoing()).isEqualTo(5);
+      selection.close();
+      world.run();
+      assertThat(remote().ongoing()).as("after the release").isEqualTo(4);
+    }
+
+    @Test
+    void concurrentChoicesEachUpdateTheCount() {
+      RoutingWorld.Replica wide = world.remote("wide", 10);
+      world.remove(replica);
+      world.publish();
+      List<Future<ReplicaSelection>> chosen = new ArrayList<>();
+      for (int i = 0; i < 5; i++) {
+        chosen.add(world.handle().choose());
+      }
+      world.run();
+      assertThat(remote().ongoing()).isEqualTo(5);
+      assertThat(wide.ledger.reserved()).isEqualTo(5);
+      chosen.forEach(choice -> choice.result().close());
+      world.run();
+      assertThat(remote().ongoing()).isZero();
+      assertAtRest(wide);
+    }
+
+    private RemoteReplica remote() {
+      return world.router.remoteReplicas().get(0);
+    }
+
+    @Test
+    void aLateAnswerToACancelledChooseIsReleasedAtOnce() {
+      world.publish();
+      List<BerthException> failures = new ArrayList<>();
+      RoutedChoice choice =
+          world.router.choose(
+              world.routers.loop(0),
+              Long.MAX_VALUE,
+              TTL.toNanos(),
+              "",
+              new SelectionObserver() {
+                @Override
+                public void onSelection(ReplicaSelection selection) {
+                  throw new AssertionError("chosen after cancel");
+                }
+
+                @Override
+                public void onFailure(BerthException failure) {
+                  failures.add(failure);
+                }
+              });
+      choice.cancel();
+      world.run();
+      assertThat(failures).singleElement().isInstanceOf(BerthException.Cancelled.class);
+      assertAtRest(replica);
+    }
+
+    @Test
+    void aReleaseThatOvertakesItsReserveStillWins() {
+      world.publish();
+      RoutedChoice choice =
+          world.router.choose(
+              world.routers.loop(0), Long.MAX_VALUE, TTL.toNanos(), "", new Ignoring());
+      choice.cancel();
+      List<BusMessage> toReplica = List.copyOf(world.sent);
+      BusMessage.ReserveSlot reserve = (BusMessage.ReserveSlot) toReplica.get(0);
+      BusMessage.ReleaseSlot release = (BusMessage.ReleaseSlot) toReplica.get(1);
+      assertThat(release.attempt()).isEqualTo(reserve.attempt());
+      replica.ledger.release(release.attempt()); // arrives first
+      world.run();
+      assertAtRest(replica);
+      assertThat(replica.ledger.view("far", 0).granted()).isZero();
+    }
+
+    @Test
+    void aDuplicatedGrantDoesNotReleaseTheLeaseInUse() {
+      world.publish();
+      ReplicaSelection selection = choose();
+      BusMessage.ReserveSlot reserve = world.sent(BusMessage.ReserveSlot.class).get(0);
+      HeldSelection held = (HeldSelection) selection;
+      replica.answer(
+          reserve.source(),
+          new BusMessage.SlotReserved(
+              reserve.callId(), reserve.attempt(), reserve.target(), held.token, 10_000, 0));
+      world.run();
+      assertThat(replica.ledger.reserved()).isOne();
+      selection.close();
+      world.run();
+      assertAtRest(replica);
+    }
+
+    @Test
+    void anExpiredTokenIsATypedRefusalAndDoesNotRun() {
+      world.publish();
+      ReplicaSelection selection = choose();
+      world.clock.advance(TTL); // the router's ring has not ticked
+      Future<Response> response = selection.dispatch(REQUEST);
+      world.run();
+      assertThat(response.cause()).isInstanceOf(BerthException.ReservationExpired.class);
+      assertThat(replica.executions).isZero();
+      world.pass(Duration.ofMillis(25));
+      assertAtRest(replica);
+    }
+
+    @Test
+    void aSendThatDidNotLeaveReleasesAndSaysReplicaUnavailable() {
+      world.publish();
+      ReplicaSelection selection = choose();
+      replica.unreachable = true;
+      Future<Response> response = selection.dispatch(REQUEST);
+      world.run();
+      assertThat(response.cause()).isInstanceOf(BerthException.ReplicaUnavailable.class);
+      assertThat(world.router.counters().reserved()).isZero();
+      assertThat(world.router.counters().running()).isZero();
+    }
+
+    @Test
+    void aFailingReleaseDoesNotLeakTheReservedGauge() {
+      world.publish();
+      ReplicaSelection selection = choose();
+      replica.failingSends = true;
+      Future<Void> closed = selection.close();
+      world.run();
+      assertThat(closed.failed()).isTrue();
+      assertThat(world.router.counters().reserved()).isZero();
+      world.pass(TTL.plusMillis(50));
+      assertAtRest(replica);
+    }
+
+    @Test
+    void aDispatchFailureIsNotMaskedByAFailingRelease() {
+      world.publish();
+      RuntimeException mine = new RuntimeException("dispatch failed");
+      Future<Object> used =
+          world
+              .handle()
+              .withSelection(
+                  selection -> {
+                    replica.failingSends = true;
+                    return Future.failedFuture(mine);
+                  });
+      world.run();
+      assertThat(used.cause()).isSameAs(mine);
+      assertThat(mine.getSuppressed()).hasSize(1);
+      assertThat(world.router.counters().reserved()).isZero();
+    }
+
+    @Test
+    void aDispatchCancelledBeforeItsTokenWasConsumedReleasesTheLease() {
+      world.publish();
+      ReplicaSelection selection = choose();
+      DeploymentHandle.Call call = selection.start(REQUEST);
+      call.cancel();
+      world.run();
+      assertThat(call.response().cause()).isInstanceOf(BerthException.Cancelled.class);
+      assertThat(world.sent(BusMessage.ReleaseSlot.class)).hasSize(1);
+      assertAtRest(replica);
+    }
+
+    @Test
+    void aReserveToALostPeerIsTriedElsewhere() {
+      replica.silent = true;
+      world.publish();
+      Future<ReplicaSelection> chosen = world.handle().choose();
+      world.run();
+      assertThat(chosen.isComplete()).isFalse();
+      world.remove(replica);
+      RoutingWorld.Replica near = world.local("near", 1);
+      world.publish();
+      world.routers.nodeLost("there");
+      world.run();
+      assertThat(chosen.result().replicaId()).isEqualTo("near");
+      chosen.result().close();
+      assertAtRest(near);
+    }
+
+    @Test
+    void renewIsAskedOfTheReplica() {
+      world.publish();
+      ReplicaSelection selection = choose();
+      world.pass(Duration.ofSeconds(8));
+      Future<Boolean> renewed = selection.renew();
+      world.run();
+      assertThat(renewed.result()).isTrue();
+      world.pass(Duration.ofSeconds(8));
+      assertThat(replica.ledger.reserved()).isOne();
+      selection.close();
+      world.run();
+      assertAtRest(replica);
+    }
+
+    @Test
+    void anOfferedSlotBecomesAWholeSelection() {
+      replica.ledger.tryAcquire();
+      world.publish();
+      Future<ReplicaSelection> chosen = world.handle().choose();
+      world.run();
+      assertThat(chosen.isComplete()).isFalse();
+      replica.ledger.complete();
+      replica.offer(0, 1, Duration.ofMillis(250));
+      world.run();
+      assertThat(chosen.result().leaseRemaining()).isGreaterThan(Duration.ofSeconds(9));
+      chosen.result().close();
+      world.run();
+      assertAtRest(replica);
+    }
+  }
+
+  private static final class Ignoring implements SelectionObserver {
+    @Override
+    public void onSelection(ReplicaSelection selection) {}
+
+    @Override
+    public void onFailure(BerthException failure) {}
+  }
+
+  @Test
+  void optionsOfAHandleDoNotChangeTheHandle() {
+    UnaryOperator<CallOptions> shorter = options -> options.withTimeout(Duration.ofMillis(1));
+    DeploymentHandle handle = world.handle();
+    handle.options(shorter.apply(CallOptions.defaults()));
+    Future<Response> response = handle.call(REQUEST);
+    world.pass(Duration.ofMillis(100));
+    assertThat(response.isComplete()).isFalse();
+  }
+}
