@@ -1,0 +1,71 @@
+package dev.berth.admin;
+
+import java.util.Locale;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Which Host headers an admin server that listens on loopback answers. A web page elsewhere can
+ * point its own name at 127.0.0.1 and have the browser of whoever runs Berth ask us (DNS
+ * rebinding); such a request names the page's host, so only names of this machine are answered. A
+ * server that listens for others answers every name.
+ */
+final class HostGuard {
+  private final boolean loopback;
+  private final String listeningHost;
+
+  /**
+   * @param listeningHost as configured
+   * @param loopback whether it is an address of this machine only
+   */
+  HostGuard(String listeningHost, boolean loopback) {
+    this.listeningHost = bare(listeningHost);
+    this.loopback = loopback;
+  }
+
+  /**
+   * @param hostHeader null when there is none, which no browser sends
+   */
+  boolean allows(@Nullable String hostHeader) {
+    if (!loopback || hostHeader == null) {
+      return true;
+    }
+    String host = bare(hostHeader);
+    return host.equals("localhost")
+        || host.endsWith(".localhost")
+        || host.equals("::1")
+        || isLoopbackV4(host)
+        || host.equals(listeningHost);
+  }
+
+  /** Four numbers, the first of them 127: a name that only begins so is a name. */
+  private static boolean isLoopbackV4(String host) {
+    String[] parts = host.split("\\.", -1);
+    if (parts.length != 4 || !parts[0].equals("127")) {
+      return false;
+    }
+    for (String part : parts) {
+      if (part.isEmpty() || part.length() > 3 || !part.chars().allMatch(HostGuard::isDigit)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private static boolean isDigit(int c) {
+    return c >= '0' && c <= '9';
+  }
+
+  /** The host without its port, brackets and final dot, in lower case. */
+  private static String bare(String hostAndPort) {
+    String host = hostAndPort.trim().toLowerCase(Locale.ROOT);
+    if (host.startsWith("[")) {
+      int close = host.indexOf(']');
+      return close < 0 ? host : host.substring(1, close);
+    }
+    int colon = host.indexOf(':');
+    if (colon >= 0 && colon == host.lastIndexOf(':')) {
+      host = host.substring(0, colon);
+    }
+    return host.endsWith(".") ? host.substring(0, host.length() - 1) : host;
+  }
+}

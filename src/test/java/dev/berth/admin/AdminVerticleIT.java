@@ -1,0 +1,113 @@
+package dev.berth.admin;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.berth.admin.LedgerSource.ReplicaLedger;
+import dev.berth.api.DeploymentId;
+import dev.berth.config.AdminOptions;
+import dev.berth.metrics.Meters;
+import dev.berth.protocol.port.LedgerView;
+import io.vertx.core.Vertx;
+import io.vertx.core.VertxOptions;
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.net.Socket;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+class AdminVerticleIT {
+  private static final LedgerView LEDGER =
+      new LedgerView("app#digits#1", 42, 8, 3, 2, false, 30, 19, 1, 5, 1, LedgerView.Audit.CLEAN);
+
+  private final Vertx vertx = Vertx.vertx(new VertxOptions().setEventLoopPoolSize(1));
+  private final HttpClient client = HttpClient.newHttpClient();
+  private final Meters meters = new Meters("node-1", "127.0.0.1");
+  private int port;
+
+  @BeforeEach
+  void deploy() throws Exception {
+    AdminVerticle admin =
+        new AdminVerticle(
+            new AdminOptions("127.0.0.1", 0),
+            meters,
+            () -> List.of(new ReplicaLedger(new DeploymentId("app", "digits"), LEDGER)));
+    await(vertx.deployVerticle(admin));
+    port = admin.port();
+  }
+
+  @AfterEach
+  void close() throws Exception {
+    await(vertx.close());
+  }
+
+  @Test
+  void healthSaysSuccess() throws Exception {
+    HttpResponse<String> response = get("/-/healthz");
+    assertThat(response.statusCode()).isEqualTo(200);
+    assertThat(response.body()).isEqualTo("success");
+  }
+
+  @Test
+  void metricsAreInPrometheusText() throws Exception {
+    meters.addGauge("berth_test", "For the test.", () -> 7);
+    HttpResponse<String> response = get("/metrics");
+    assertThat(response.headers().firstValue("content-type"))
+        .hasValue("text/plain; version=0.0.4; charset=utf-8");
+    assertThat(response.body()).contains("berth_test 7.0\n");
+  }
+
+  @Test
+  void theLedgerShowsEachReplicaAndTheSums() throws Exception {
+    JsonObject json = new JsonObject(get("/api/v1/ledger").body());
+    JsonObject replica = json.getJsonArray("replicas").getJsonObject(0);
+    assertThat(replica.getString("replica")).isEqualTo("app#digits#1");
+    assertThat(replica.getInteger("max_ongoing_requests")).isEqualTo(8);
+    assertThat(replica.getLong("granted")).isEqualTo(30);
+    assertThat(replica.getLong("expired")).isEqualTo(5);
+    assertThat(replica.getString("audit")).isEqualTo("clean");
+    assertThat(json.getJsonObject("total").getLong("running")).isEqualTo(3);
+    assertThat(json.getJsonObject("total").getLong("reserved")).isEqualTo(2);
+  }
+
+  @Test
+  void anUnknownPathIsA404InJson() throws Exception {
+    HttpResponse<String> response = get("/nothing");
+    assertThat(response.statusCode()).isEqualTo(404);
+    assertThat(new JsonObject(response.body()).getString("code")).isEqualTo("not_found");
+  }
+
+  @Test
+  void aRequestThatNamesAnotherHostIsRefused() throws Exception {
+    assertThat(statusLineFor("evil.example")).isEqualTo("HTTP/1.1 403 Forbidden");
+    assertThat(statusLineFor("localhost:" + port)).isEqualTo("HTTP/1.1 200 OK");
+  }
+
+  private HttpResponse<String> get(String path) throws Exception {
+    URI uri = URI.create("http://127.0.0.1:" + port + path);
+    return client.send(HttpRequest.newBuilder(uri).build(), HttpResponse.BodyHandlers.ofString());
+  }
+
+  private String statusLineFor(String host) throws IOException {
+    try (Socket socket = new Socket("127.0.0.1", port)) {
+      socket
+          .getOutputStream()
+          .write(
+              ("GET /-/healthz HTTP/1.1\r\nHost: " + host + "\r\nConnection: close\r\n\r\n")
+                  .getBytes(StandardCharsets.US_ASCII));
+      String all = new String(socket.getInputStream().readAllBytes(), StandardCharsets.US_ASCII);
+      return all.lines().findFirst().orElse("");
+    }
+  }
+
+  private static void await(io.vertx.core.Future<?> future) throws Exception {
+    future.toCompletionStage().toCompletableFuture().get(10, TimeUnit.SECONDS);
+  }
+}
