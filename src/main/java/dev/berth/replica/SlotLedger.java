@@ -321,6 +321,11 @@ public final class SlotLedger implements Slots {
 
   // --- what the owner changes ---
 
+  /** As {@link #drain(long)}, with no deadline nearer than that of the longest lease. */
+  public void drain() {
+    drain(nanoClock.getAsLong() + limits.maxTtlNanos());
+  }
+
   /**
    * Grants nothing from now on; leases that were granted may still be consumed, and renewed up to
    * the drain's deadline.
