@@ -107,8 +107,9 @@ final class RemoteReplica extends RoutedReplica {
     }
     for (; ; ) {
       Report last = report.get();
-      if (last != null && !Load.isNewer(load, last.load)) {
-        return false;
+      if (last != null && Load.isNewer(last.load, load)) {
+        return false; // the same report again counts: it was made when fewer of ours were on the
+        // way
       }
       if (report.compareAndSet(last, new Report(load, own.get(), nanoClock.getAsLong()))) {
         boolean room = Load.ongoing(load) < Load.max(load);

@@ -77,7 +77,12 @@ public final class RoutedCall extends SlotRequest {
     if (!candidate.tryTake()) {
       return false;
     }
-    goOn(candidate, candidate instanceof LocalReplica ? Admission.Held.HELD : ifFree());
+    if (candidate instanceof LocalReplica) {
+      goOn(candidate, Admission.Held.HELD);
+    } else {
+      takePlace();
+      goOn(candidate, ifFree());
+    }
     return true;
   }
 

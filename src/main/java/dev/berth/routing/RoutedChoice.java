@@ -52,6 +52,7 @@ public final class RoutedChoice extends SlotRequest {
     if (!candidate.tryTake()) {
       return false;
     }
+    takePlace();
     reserve(candidate, null);
     return true;
   }

@@ -27,7 +27,8 @@ abstract class SlotRequest extends RingEntry implements Waiting, Runnable {
   final RouterLoop loop;
   final long callDeadlineNanos; // or NO_DEADLINE
   private long queueDeadlineNanos;
-  private long sequence; // place in the queue; 0 before the first wait
+  private long sequence; // place in the queue; 0 while it has none
+  private boolean admitted; // to the queue, once: who waits again is not refused
   private @Nullable Waiter waiter; // while QUEUED or GRANTED
   private @Nullable Grant grant; // written by the pump, read by the task it posts
   boolean done;
@@ -110,7 +111,8 @@ abstract class SlotRequest extends RingEntry implements Waiting, Runnable {
       end(router.backPressure("the instance's bounds on queued requests"), false);
       return;
     }
-    sequence = router.queue.nextSequence();
+    admitted = true;
+    takePlace();
     long timeout = loop.now() + router.settings().queueTimeoutNanos();
     queueDeadlineNanos =
         callDeadlineNanos != NO_DEADLINE && callDeadlineNanos - timeout < 0
@@ -123,13 +125,23 @@ abstract class SlotRequest extends RingEntry implements Waiting, Runnable {
   final void enqueueAgain() {
     router.counters.retries.increment();
     replica = null;
-    if (sequence == 0) {
+    if (!admitted) {
       enqueue();
       return;
     }
     router.queue.admitAgain();
     router.bounds.queueAgain(queuedBytes());
     await();
+  }
+
+  /**
+   * Takes its place in the order: when it first waits, or before it is sent to where it may be
+   * refused, so that it does not come back behind those who came after it.
+   */
+  final void takePlace() {
+    if (sequence == 0) {
+      sequence = router.queue.nextSequence();
+    }
   }
 
   private void await() {

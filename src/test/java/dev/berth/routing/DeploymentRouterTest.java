@@ -1,0 +1,513 @@
+package dev.berth.routing;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.berth.api.BerthException;
+import dev.berth.api.CallOptions;
+import dev.berth.api.DeploymentHandle;
+import dev.berth.api.Request;
+import dev.berth.api.Response;
+import dev.berth.fakes.RoutingWorld;
+import dev.berth.protocol.Admission;
+import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.RoutingSnapshot;
+import io.vertx.core.Future;
+import io.vertx.core.buffer.Buffer;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** Assigning requests: Ray Serve's AsyncioRouter and RequestRouter behaviours, on exact slots. */
+class DeploymentRouterTest {
+  private static final Request REQUEST = Request.post("/", Buffer.buffer("0123456789"));
+
+  private final RoutingWorld world = new RoutingWorld();
+
+  private Future<Response> call() {
+    return world.handle().call(REQUEST);
+  }
+
+  private List<Future<Response>> calls(int count) {
+    List<Future<Response>> all = new ArrayList<>();
+    for (int i = 0; i < count; i++) {
+      all.add(call());
+    }
+    world.run();
+    return all;
+  }
+
+  private void assertAtRest(RoutingWorld.Replica... replicas) {
+    for (RoutingWorld.Replica replica : replicas) {
+      assertThat(replica.ledger.ongoing()).as(replica.info.replicaId()).isZero();
+    }
+    assertThat(world.router.counters().running()).isZero();
+    assertThat(world.router.queued()).isZero();
+    assertThat(world.routers.loop(0).pendingRequests()).isZero();
+    assertThat(world.routers.bounds().queued()).isZero();
+    assertThat(world.routers.bounds().queuedBytes()).isZero();
+    assertThat(world.routers.bounds().streamBytes()).isZero();
+  }
+
+  private static void finish(RoutingWorld world, RoutingWorld.Replica replica) {
+    replica.respond();
+    world.run();
+  }
+
+  @Test
+  void aRequestGoesToAReplicaAndItsAnswerComesBack() {
+    RoutingWorld.Replica replica = world.local("r1", 1);
+    world.publish();
+    Future<Response> response = call();
+    world.run();
+    assertThat(world.sent(BusMessage.CallRequest.class).get(0).admission())
+        .isEqualTo(Admission.Held.HELD);
+    finish(world, replica);
+    assertThat(response.result().status()).isEqualTo(200);
+    assertThat(world.hookCalls).containsExactly("routed r1", "completed r1");
+    assertAtRest(replica);
+  }
+
+  @Test
+  void aRemoteReplicaAcceptsOrRefusesItself() {
+    RoutingWorld.Replica replica = world.remote("far", 1);
+    world.publish();
+    Future<Response> response = call();
+    world.run();
+    assertThat(world.sent(BusMessage.CallRequest.class).get(0).admission())
+        .isInstanceOf(Admission.IfFree.class);
+    finish(world, replica);
+    assertThat(response.succeeded()).isTrue();
+    assertAtRest(replica);
+  }
+
+  @Test
+  void aRefusedRequestIsTriedElsewhereAndBothCountsAreLearned() {
+    RoutingWorld.Replica full = world.remote("full", 4);
+    RoutingWorld.Replica free = world.remote("free", 4);
+    world.publish();
+    for (int i = 0; i < 4; i++) {
+      full.ledger.tryAcquire();
+    }
+    List<Future<Response>> responses = calls(4);
+    assertThat(free.running).hasSize(4);
+    assertThat(world.router.remoteReplicas())
+        .extracting(replica -> replica.info.replicaId() + " " + replica.ongoing())
+        .contains("full 4", "free 4");
+    while (!free.running.isEmpty()) {
+      finish(world, free);
+    }
+    assertThat(responses).allMatch(Future::succeeded);
+    assertThat(world.router.counters().retries()).isPositive();
+  }
+
+  @Test
+  void withoutALimitEveryRequestWaitsAndIsServed() {
+    RoutingWorld.Replica replica = world.local("r1", 1);
+    world.publish();
+    List<Future<Response>> responses = calls(100);
+    assertThat(world.router.queued()).isEqualTo(99);
+    for (int i = 0; i < 100; i++) {
+      finish(world, replica);
+    }
+    assertThat(responses).allMatch(Future::succeeded);
+    assertAtRest(replica);
+  }
+
+  @Test
+  void beyondMaxQueuedRequestsARequestIsRefusedAtOnce() {
+    world.router.configure(world.router.settings().withMaxQueued(5));
+    RoutingWorld.Replica replica = world.local("r1", 1);
+    world.publish();
+    calls(1); // runs, and never counts as queued
+    List<Future<Response>> waiting = calls(5);
+    assertThat(waiting).noneMatch(Future::isComplete);
+    List<Future<Response>> refused = calls(10);
+    assertThat(refused)
+        .allSatisfy(
+            response ->
+                assertThat(response.cause())
+                    .isInstanceOf(BerthException.BackPressure.class)
+                    .hasMessageStartingWith("Request dropped due to backpressure"));
+    finish(world, replica);
+    assertThat(calls(2)).filteredOn(Future::isComplete).hasSize(1);
+  }
+
+  @Test
+  void maxQueuedRequestsChangesLiveAndThoseWhoWaitStay() {
+    world.router.configure(world.router.settings().withMaxQueued(5));
+    RoutingWorld.Replica replica = world.local("r1", 1);
+    world.publish();
+    List<Future<Response>> accepted = calls(6);
+    world.router.configure(world.router.settings().withMaxQueued(6));
+    accepted.addAll(calls(1));
+    assertThat(calls(1).get(0).failed()).isTrue();
+    world.router.configure(world.router.settings().withMaxQueued(1));
+    assertThat(calls(1).get(0).failed()).isTrue();
+    assertThat(accepted).noneMatch(Future::isComplete);
+    for (int i = 0; i < 7; i++) {
+      finish(world, replica);
+    }
+    assertThat(accepted).allMatch(Future::succeeded);
+    assertAtRest(replica);
+  }
+
+  @Test
+  void theInstanceBoundsRefuseWhatTheDeploymentWouldTake() {
+    InstanceBounds bounds = new InstanceBounds(10, 25, 0);
+    assertThat(bounds.tryQueue(10)).isTrue();
+    assertThat(bounds.tryQueue(10)).isTrue();
+    assertThat(bounds.tryQueue(10)).as("30 bytes of 25").isFalse();
+    assertThat(bounds.queued()).isEqualTo(2);
+    bounds.unqueue(10);
+    assertThat(bounds.tryQueue(10)).isTrue();
+  }
+
+  @Test
+  void aReplicaThatCannotBeReachedIsDroppedAndTheRequestTriedElsewhere() {
+    RoutingWorld.Replica dead = world.remote("dead", 10);
+    RoutingWorld.Replica alive = world.remote("alive", 10);
+    dead.unreachable = true;
+    world.publish();
+    List<Future<Response>> responses = calls(6);
+    assertThat(alive.running).hasSize(6);
+    assertThat(world.router.remoteReplicas()).hasSize(1);
+    while (!alive.running.isEmpty()) {
+      finish(world, alive);
+    }
+    assertThat(responses).allMatch(Future::succeeded);
+  }
+
+  @Test
+  void aReplicaOfAnotherIncarnationRefusesAndIsDropped() {
+    RoutingWorld.Replica gone = world.remote("gone", 10);
+    RoutingWorld.Replica other = world.remote("other", 10);
+    world.publish();
+    List<Future<Response>> responses = new ArrayList<>();
+    for (int i = 0; i < 4; i++) {
+      responses.add(call());
+    }
+    for (BusMessage.CallRequest request : List.copyOf(world.sent(BusMessage.CallRequest.class))) {
+      if (request.target().equals(gone.info.address())) {
+        gone.silent = true;
+        gone.answer(
+            request.source(),
+            new BusMessage.CallRefused(
+                request.callId(), dev.berth.protocol.Refusal.FOREIGN_EPOCH, 0));
+      }
+    }
+    world.run();
+    assertThat(other.running).hasSize(4);
+    assertThat(world.router.remoteReplicas()).hasSize(1);
+  }
+
+  @Test
+  void anUnavailableReplicasCountIsInvalidatedAndItStaysACandidate() {
+    RoutingWorld.Replica replica = world.remote("far", 2);
+    world.publish();
+    replica.ledger.tryAcquire();
+    replica.ledger.tryAcquire();
+    calls(1);
+    RemoteReplica remote = world.router.remoteReplicas().get(0);
+    assertThat(remote.ongoing()).isEqualTo(2);
+    remote.invalidate();
+    assertThat(remote.ongoing()).isZero();
+    assertThat(remote.routable()).isTrue();
+  }
+
+  @Test
+  void routerRequestsAreCountedOnceEach() {
+    RoutingWorld.Replica replica = world.local("r1", 1);
+    world.publish();
+    calls(3);
+    assertThat(world.router.counters().requests()).isEqualTo(3);
+    finish(world, replica);
+    finish(world, replica);
+    finish(world, replica);
+    assertThat(world.router.counters().requests()).as("answers count nothing").isEqualTo(3);
+  }
+
+  @Test
+  void theQueuedGaugeFollowsTheQueue() {
+    RoutingWorld.Replica replica = world.local("r1", 1);
+    world.publish();
+    calls(4);
+    assertThat(world.router.queued()).isEqualTo(3);
+    finish(world, replica);
+    assertThat(world.router.queued()).isEqualTo(2);
+    assertThat(world.router.counters().running()).isOne();
+  }
+
+  @Test
+  void requestsAtAReplicaThatLeftAreStillCountedUntilTheyEnd() {
+    RoutingWorld.Replica leaving = world.local("leaving", 2);
+    world.publish();
+    List<Future<Response>> responses = calls(2);
+    world.remove(leaving);
+    world.publish();
+    assertThat(world.router.counters().running()).isEqualTo(2);
+    finish(world, leaving);
+    finish(world, leaving);
+    assertThat(responses).allMatch(Future::succeeded);
+    assertAtRest(leaving);
+  }
+
+  @Test
+  void aCallCancelledWhileQueuedLeavesTheQueueAndNeverRuns() {
+    RoutingWorld.Replica replica = world.local("r1", 1);
+    world.publish();
+    calls(1);
+    DeploymentHandle.Call queued = world.handle().start(REQUEST);
+    DeploymentHandle.Call next = world.handle().start(REQUEST);
+    world.run();
+    queued.cancel();
+    world.run();
+    assertThat(queued.response().cause()).isInstanceOf(BerthException.Cancelled.class);
+    assertThat(world.router.queued()).isOne();
+    finish(world, replica);
+    finish(world, replica);
+    assertThat(next.response().succeeded()).isTrue();
+    assertThat(replica.executions).isEqualTo(2);
+    assertAtRest(replica);
+  }
+
+  @Test
+  void aCallCancelledAfterItsGrantGivesTheSlotToTheNext() {
+    RoutingWorld.Replica replica = world.local("r1", 1);
+    world.publish();
+    calls(1);
+    DeploymentHandle.Call first = world.handle().start(REQUEST);
+    DeploymentHandle.Call second = world.handle().start(REQUEST);
+    world.run();
+    replica.respond(); // the slot is handed to first, whose task has not run yet
+    first.cancel();
+    world.run();
+    assertThat(first.response().cause()).isInstanceOf(BerthException.Cancelled.class);
+    assertThat(replica.running).hasSize(1);
+    finish(world, replica);
+    assertThat(second.response().succeeded()).isTrue();
+    assertAtRest(replica);
+  }
+
+  @Test
+  void aCallCancelledWhileRunningAnswersAtOnceAndTellsTheReplica() {
+    RoutingWorld.Replica replica = world.local("r1", 1);
+    world.publish();
+    DeploymentHandle.Call call = world.handle().start(REQUEST);
+    world.run();
+    call.cancel();
+    world.run();
+    assertThat(call.response().cause()).isInstanceOf(BerthException.Cancelled.class);
+    assertThat(replica.cancelled).singleElement().matches(cancel -> !cancel.timedOut());
+    assertThat(world.hookCalls).containsExactly("routed r1", "completed r1");
+    assertAtRest(replica);
+  }
+
+  @Test
+  void cancellingAFinishedCallDoesNothing() {
+    RoutingWorld.Replica replica = world.local("r1", 1);
+    world.publish();
+    DeploymentHandle.Call call = world.handle().start(REQUEST);
+    world.run();
+    finish(world, replica);
+    call.cancel();
+    world.run();
+    assertThat(call.response().succeeded()).isTrue();
+    assertThat(replica.cancelled).isEmpty();
+    assertAtRest(replica);
+  }
+
+  @Test
+  void anExceptionOfUserCodeReachesTheCallerAndFreesTheSlot() {
+    RoutingWorld.Replica replica = world.local("r1", 1);
+    world.publish();
+    Future<Response> response = call();
+    world.run();
+    replica.fail("it broke");
+    world.run();
+    assertThat(response.cause())
+        .isInstanceOf(BerthException.HandlerFailed.class)
+        .hasMessage("it broke");
+    assertAtRest(replica);
+  }
+
+  @Test
+  void aFailureThatComesAfterTheCancelIsDropped() {
+    RoutingWorld.Replica replica = world.remote("far", 1);
+    world.publish();
+    DeploymentHandle.Call call = world.handle().start(REQUEST);
+    world.run();
+    BusMessage.CallRequest running = replica.running.get(0);
+    call.cancel();
+    replica.answer(
+        running.source(),
+        new BusMessage.CallFailed(
+            running.callId(), BerthException.Kind.HANDLER_FAILED, "too late", 0));
+    world.run();
+    assertThat(call.response().cause()).isInstanceOf(BerthException.Cancelled.class);
+    assertThat(world.routers.loop(0).lateAnswers()).isOne();
+    assertAtRest(replica);
+  }
+
+  @Test
+  void aDeadlineEndsARunningCallAndTellsTheReplica() {
+    RoutingWorld.Replica replica = world.local("r1", 1);
+    world.publish();
+    Future<Response> response =
+        world
+            .handle()
+            .options(CallOptions.defaults().withTimeout(Duration.ofMillis(200)))
+            .call(REQUEST);
+    world.run();
+    world.pass(Duration.ofMillis(175));
+    assertThat(response.isComplete()).isFalse();
+    world.pass(Duration.ofMillis(50));
+    assertThat(response.cause()).isInstanceOf(BerthException.Timeout.class);
+    assertThat(replica.cancelled).singleElement().matches(BusMessage.CancelCall::timedOut);
+    assertAtRest(replica);
+  }
+
+  @Test
+  void aDeadlineEndsAWaitAndItsPlaceIsFree() {
+    world.router.configure(world.router.settings().withMaxQueued(1));
+    RoutingWorld.Replica replica = world.local("r1", 1);
+    world.publish();
+    calls(1);
+    Future<Response> waiting =
+        world
+            .handle()
+            .options(CallOptions.defaults().withTimeout(Duration.ofMillis(100)))
+            .call(REQUEST);
+    world.pass(Duration.ofMillis(150));
+    assertThat(waiting.cause()).isInstanceOf(BerthException.Timeout.class);
+    assertThat(calls(1).get(0).isComplete()).as("the place is free again").isFalse();
+    assertThat(replica.executions).isOne();
+  }
+
+  @Test
+  void aWaitLongerThanTheQueueTimeoutIsBackPressure() {
+    RoutingWorld.Replica replica = world.local("r1", 1);
+    world.publish();
+    calls(1);
+    Future<Response> waiting = call();
+    world.pass(Duration.ofSeconds(59));
+    assertThat(waiting.isComplete()).isFalse();
+    world.pass(Duration.ofMillis(1100));
+    assertThat(waiting.cause())
+        .isInstanceOf(BerthException.BackPressure.class)
+        .hasMessageContaining("queue_timeout_s");
+    assertThat(replica.executions).isOne();
+  }
+
+  @Test
+  void aRequestSentToALostPeerIsNeverSentAgain() {
+    RoutingWorld.Replica replica = world.remote("far", 1);
+    RoutingWorld.Replica other = world.local("near", 1);
+    other.ledger.tryAcquire(); // so that the request goes far
+    world.publish();
+    Future<Response> response = call();
+    world.run();
+    assertThat(replica.running).hasSize(1);
+    other.ledger.complete();
+    world.routers.nodeLost("there");
+    world.run();
+    assertThat(response.cause()).isInstanceOf(BerthException.OutcomeUnknown.class);
+    assertThat(other.executions).isZero();
+    assertThat(world.router.counters().running()).isZero();
+  }
+
+  @Test
+  void waitingRequestsFailWhenTheDeploymentBecomesUnavailable() {
+    RoutingWorld.Replica replica = world.local("r1", 1);
+    world.publish();
+    List<Future<Response>> responses = calls(3);
+    world.publish(false);
+    world.run();
+    assertThat(responses.get(1).cause()).isInstanceOf(BerthException.DeploymentUnavailable.class);
+    assertThat(responses.get(2).cause()).isInstanceOf(BerthException.DeploymentUnavailable.class);
+    finish(world, replica);
+    assertThat(responses.get(0).succeeded()).isTrue();
+    assertAtRest(replica);
+  }
+
+  @Test
+  void anOlderSnapshotNeverReplacesANewer() {
+    RoutingWorld.Replica replica = world.local("r1", 1);
+    world.publish(
+        new RoutingSnapshot.Version(2, 5),
+        true,
+        List.of(new RoutingSnapshot.Route(replica.info, true)));
+    world.publish(new RoutingSnapshot.Version(2, 4), true, List.of());
+    world.publish(new RoutingSnapshot.Version(1, 99), true, List.of());
+    assertThat(world.router.version()).isEqualTo(new RoutingSnapshot.Version(2, 5));
+    calls(1);
+    assertThat(replica.running).hasSize(1);
+  }
+
+  @Test
+  void theRetryAfterComesFromTheQueueAndItsRate() {
+    world.router.configure(world.router.settings().withMaxQueued(40));
+    RoutingWorld.Replica replica = world.local("r1", 1);
+    world.publish();
+    calls(41);
+    for (int i = 0; i < 20; i++) { // two a second
+      world.pass(Duration.ofMillis(500));
+      finish(world, replica);
+    }
+    calls(25);
+    Future<Response> refused = call();
+    world.run();
+    assertThat(refused.cause())
+        .isInstanceOfSatisfying(
+            BerthException.BackPressure.class,
+            failure -> assertThat(failure.retryAfterSeconds().orElseThrow()).isBetween(15, 30));
+  }
+
+  @Test
+  void aFullPendingTableIsBackPressureAndTakesNoSlot() {
+    RoutingWorld.Replica replica = world.local("r1", 65_535);
+    world.publish();
+    List<Future<Response>> responses = calls(LoopLimits.DEFAULTS.pendingRequests() + 1);
+    assertThat(responses.get(responses.size() - 1).cause())
+        .isInstanceOf(BerthException.BackPressure.class);
+    assertThat(replica.ledger.ongoing()).isEqualTo(LoopLimits.DEFAULTS.pendingRequests());
+  }
+
+  @Test
+  void aRankerThatThrowsCostsSpeedAndNoRequest() {
+    Routers routers = world.routers;
+    DeploymentRouter broken =
+        new DeploymentRouter(
+            routers,
+            new dev.berth.api.DeploymentId("app", "broken"),
+            RouterSettings.DEFAULTS,
+            (candidates, random, ranking) -> {
+              throw new IllegalStateException("ranker");
+            },
+            RoutingHooks.NONE,
+            new java.util.SplittableRandom(1));
+    RoutingWorld.Replica replica = world.local("r1", 1);
+    broken.update(
+        new RoutingSnapshot(
+            broken.deployment(),
+            new RoutingSnapshot.Version(1, 1),
+            true,
+            List.of(new RoutingSnapshot.Route(replica.info, true))));
+    new RoutedHandle(broken, routers.loop(0)).call(REQUEST);
+    world.run();
+    assertThat(replica.running).hasSize(1);
+    assertThat(broken.rankerFailures()).isPositive();
+  }
+
+  @Test
+  void aUserCallbackMayCallTheHandleAgain() {
+    RoutingWorld.Replica replica = world.local("r1", 1);
+    world.publish();
+    Future<Response> chained = call().compose(first -> call());
+    world.run();
+    finish(world, replica);
+    finish(world, replica);
+    assertThat(chained.succeeded()).isTrue();
+    assertAtRest(replica);
+  }
+}

@@ -1,0 +1,523 @@
+package dev.berth.routing;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.berth.api.DeploymentHandle;
+import dev.berth.api.Request;
+import dev.berth.api.Response;
+import dev.berth.fakes.RoutingWorld;
+import io.vertx.core.Future;
+import io.vertx.core.buffer.Buffer;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Who gets a free slot: Ray Serve's power-of-two router behaviours, where probing and back-off
+ * become claims about exact counts, one queue, and estimates of replicas elsewhere.
+ */
+class SlotQueueTest {
+  private final RoutingWorld world = new RoutingWorld();
+
+  private Future<Response> call(int number) {
+    return call(world.handle(), number);
+  }
+
+  private static Future<Response> call(DeploymentHandle handle, int number) {
+    return handle.call(Request.post("/" + number, Buffer.buffer()));
+  }
+
+  private static List<String> paths(RoutingWorld.Replica replica) {
+    return replica.running.stream().map(call -> call.request().path()).toList();
+  }
+
+  @Test
+  void withNoReplicaARequestWaitsForTheFirst() {
+    world.publish();
+    Future<Response> response = call(1);
+    world.run();
+    assertThat(response.isComplete()).isFalse();
+    RoutingWorld.Replica replica = world.local("r1", 1);
+    world.publish();
+    world.run();
+    replica.respond();
+    world.run();
+    assertThat(response.succeeded()).isTrue();
+  }
+
+  @Test
+  void aBusyReplicaServesTheWaiterOnceItIsFree() {
+    RoutingWorld.Replica replica = world.local("r1", 1);
+    world.publish();
+    call(1);
+    Future<Response> second = call(2);
+    world.run();
+    assertThat(paths(replica)).containsExactly("/1");
+    replica.respond();
+    world.run();
+    assertThat(paths(replica)).containsExactly("/2");
+    assertThat(second.isComplete()).isFalse();
+  }
+
+  @Test
+  void aNewReplicaServesWhoWaitsForTheOld() {
+    world.local("old", 1);
+    world.publish();
+    call(1);
+    call(2);
+    world.run();
+    RoutingWorld.Replica fresh = world.local("fresh", 1);
+    world.publish();
+    world.run();
+    assertThat(paths(fresh)).containsExactly("/2");
+  }
+
+  @Test
+  void aReplicaThatGoesAndComesBackServesWhoWaited() {
+    RoutingWorld.Replica first = world.local("first", 1);
+    world.publish();
+    world.remove(first);
+    world.publish();
+    call(1);
+    world.run();
+    assertThat(first.running).isEmpty();
+    RoutingWorld.Replica second = world.local("second", 1);
+    world.publish();
+    world.run();
+    assertThat(paths(second)).containsExactly("/1");
+  }
+
+  @Test
+  void ofTwoReplicasTheOneThatLeavesGetsNothing() {
+    RoutingWorld.Replica leaving = world.local("leaving", 8);
+    RoutingWorld.Replica staying = world.local("staying", 8);
+    world.publish();
+    world.remove(leaving);
+    world.publish();
+    for (int i = 0; i < 8; i++) {
+      call(i);
+    }
+    world.run();
+    assertThat(staying.running).hasSize(8);
+    assertThat(leaving.running).isEmpty();
+  }
+
+  @Test
+  void theReplicaWithAFreeSlotIsFoundWhateverTheRanking() {
+    List<RoutingWorld.Replica> full = new ArrayList<>();
+    for (int i = 0; i < 50; i++) {
+      RoutingWorld.Replica replica = world.local("full" + i, 1);
+      replica.ledger.tryAcquire();
+      full.add(replica);
+    }
+    RoutingWorld.Replica free = world.local("free", 1);
+    world.publish();
+    for (int i = 0; i < 20; i++) {
+      call(i);
+      world.run();
+      assertThat(free.running).hasSize(1);
+      free.respond();
+      world.run();
+    }
+    assertThat(full).allMatch(replica -> replica.executions == 0);
+  }
+
+  @Test
+  void threeRequestsFindTheThreeFreeSlotsOfThreeReplicas() {
+    RoutingWorld.Replica busy = world.local("busy", 1);
+    busy.ledger.tryAcquire();
+    RoutingWorld.Replica one = world.local("one", 1);
+    RoutingWorld.Replica two = world.local("two", 2);
+    world.publish();
+    for (int i = 0; i < 3; i++) {
+      call(i);
+    }
+    world.run();
+    assertThat(one.running).hasSize(1);
+    assertThat(two.running).hasSize(2);
+    assertThat(world.router.queued()).isZero();
+  }
+
+  @Test
+  void ofTwoReplicasTheLessBusyIsChosen() {
+    RoutingWorld.Replica busier = world.local("busier", 100);
+    RoutingWorld.Replica idler = world.local("idler", 100);
+    for (int i = 0; i < 50; i++) {
+      busier.ledger.tryAcquire();
+    }
+    world.publish();
+    for (int i = 0; i < 49; i++) {
+      call(i);
+    }
+    world.run();
+    assertThat(idler.running).hasSize(49);
+  }
+
+  @Test
+  void grantsAreFirstInFirstOut() {
+    RoutingWorld.Replica replica = world.local("r1", 1);
+    world.publish();
+    List<String> served = new ArrayList<>();
+    for (int i = 0; i < 20; i++) {
+      call(i);
+    }
+    world.run();
+    for (int i = 0; i < 20; i++) {
+      served.addAll(paths(replica));
+      replica.respond();
+      world.run();
+    }
+    assertThat(served).containsExactlyElementsOf(expected(20));
+  }
+
+  private static List<String> expected(int count) {
+    List<String> paths = new ArrayList<>();
+    for (int i = 0; i < count; i++) {
+      paths.add("/" + i);
+    }
+    return paths;
+  }
+
+  @Test
+  void grantsAreFirstInFirstOutAcrossEventLoops() {
+    RoutingWorld wide = new RoutingWorld(4, RouterSettings.DEFAULTS);
+    RoutingWorld.Replica replica = wide.local("r1", 1);
+    wide.publish();
+    List<String> served = new ArrayList<>();
+    for (int i = 0; i < 20; i++) {
+      call(wide.handle(i % 4), i);
+    }
+    wide.run();
+    for (int i = 0; i < 20; i++) {
+      served.addAll(paths(replica));
+      replica.respond();
+      wide.run();
+    }
+    assertThat(served).containsExactlyElementsOf(expected(20));
+  }
+
+  @Test
+  void aRequestThatWasRefusedKeepsItsPlace() {
+    RoutingWorld.Replica replica = world.remote("far", 1);
+    world.publish();
+    replica.ledger.tryAcquire(); // someone else's
+    call(0); // refused, waits again
+    call(1);
+    call(2);
+    world.run();
+    assertThat(world.router.queued()).isEqualTo(3);
+    List<String> served = new ArrayList<>();
+    replica.ledger.complete();
+    for (int i = 0; i < 3; i++) {
+      world.pass(Duration.ofSeconds(2)); // by the back-off: no one offers here
+      served.addAll(paths(replica));
+      replica.respond();
+      world.run();
+    }
+    assertThat(served).containsExactly("/0", "/1", "/2");
+  }
+
+  @Test
+  void aNewcomerNeverOvertakesWhoWaits() {
+    RoutingWorld.Replica replica = world.local("r1", 1);
+    world.publish();
+    call(0);
+    call(1);
+    world.run();
+    replica.respond(); // handed to 1, on its way
+    call(2);
+    world.run();
+    assertThat(paths(replica)).containsExactly("/1");
+  }
+
+  @Test
+  void aSlotGoesFromARequestToTheNextWithoutBeingFree() {
+    RoutingWorld.Replica replica = world.local("r1", 1);
+    world.publish();
+    call(0);
+    call(1);
+    world.run();
+    replica.respond();
+    assertThat(replica.ledger.ongoing()).isOne();
+    assertThat(world.router.handOffs()).isOne();
+    assertThat(replica.ledger.tryAcquire()).isFalse();
+  }
+
+  @Test
+  void aDrainingReplicaHandsNothingOver() {
+    RoutingWorld.Replica replica = world.local("r1", 1);
+    world.publish();
+    call(0);
+    Future<Response> waiting = call(1);
+    world.run();
+    replica.ledger.drain();
+    world.publish();
+    replica.respond();
+    world.run();
+    assertThat(replica.ledger.ongoing()).isZero();
+    assertThat(waiting.isComplete()).isFalse();
+    RoutingWorld.Replica other = world.local("r2", 1);
+    world.publish();
+    world.run();
+    assertThat(paths(other)).containsExactly("/1");
+  }
+
+  @Test
+  void loweringTheMaxGrantsNothingUntilEnoughHaveEnded() {
+    RoutingWorld.Replica replica = world.local("r1", 3);
+    world.publish();
+    for (int i = 0; i < 5; i++) {
+      call(i);
+    }
+    world.run();
+    replica.ledger.setMaxOngoing(1);
+    replica.respond();
+    world.run();
+    assertThat(replica.running).hasSize(2);
+    replica.respond();
+    world.run();
+    assertThat(replica.running).hasSize(1);
+    replica.respond();
+    world.run();
+    assertThat(paths(replica)).containsExactly("/3");
+  }
+
+  @Test
+  void raisingTheMaxServesWhoWaitsAtOnce() {
+    RoutingWorld.Replica replica = world.local("r1", 1);
+    world.publish();
+    for (int i = 0; i < 3; i++) {
+      call(i);
+    }
+    world.run();
+    replica.ledger.setMaxOngoing(3);
+    world.run();
+    assertThat(paths(replica)).containsExactly("/0", "/1", "/2");
+  }
+
+  @Test
+  void cancellingTheHeadServesTheNext() {
+    RoutingWorld.Replica replica = world.local("r1", 1);
+    world.publish();
+    call(0);
+    DeploymentHandle.Call head = world.handle().start(Request.get("/1"));
+    call(2);
+    world.run();
+    head.cancel();
+    replica.respond();
+    world.run();
+    assertThat(paths(replica)).containsExactly("/2");
+  }
+
+  @Test
+  void cancellingOneOfManyLeavesTheOthers() {
+    RoutingWorld.Replica replica = world.local("r1", 1);
+    world.publish();
+    call(0);
+    List<DeploymentHandle.Call> waiting = new ArrayList<>();
+    for (int i = 1; i < 6; i++) {
+      waiting.add(world.handle().start(Request.get("/" + i)));
+    }
+    world.run();
+    waiting.get(2).cancel();
+    world.run();
+    assertThat(world.router.queued()).isEqualTo(4);
+    List<String> served = new ArrayList<>();
+    for (int i = 0; i < 5; i++) {
+      served.addAll(paths(replica));
+      replica.respond();
+      world.run();
+    }
+    assertThat(served).containsExactly("/0", "/1", "/2", "/4", "/5");
+  }
+
+  @Test
+  void finishingOneRequestNeverStrandsAnother() {
+    RoutingWorld.Replica one = world.local("one", 1);
+    RoutingWorld.Replica two = world.local("two", 1);
+    world.publish();
+    List<Future<Response>> responses = new ArrayList<>();
+    for (int i = 0; i < 6; i++) {
+      responses.add(call(i));
+    }
+    world.run();
+    for (int i = 0; i < 3; i++) {
+      one.respond();
+      two.respond();
+      world.run();
+    }
+    assertThat(responses).allMatch(Future::succeeded);
+  }
+
+  @Test
+  void aLateAnswerOfARemovedReplicaChangesNothingElse() {
+    RoutingWorld.Replica gone = world.remote("gone", 1);
+    world.publish();
+    Future<Response> response = call(0);
+    world.run();
+    world.remove(gone);
+    RoutingWorld.Replica fresh = world.remote("fresh", 1);
+    world.publish();
+    gone.respond();
+    world.run();
+    assertThat(response.succeeded()).isTrue();
+    assertThat(world.router.remoteReplicas().get(0).ongoing()).isZero();
+    assertThat(fresh.executions).isZero();
+  }
+
+  @Test
+  void aLoopBlockedForLongerThanTheHoldLosesTheSlotAndKeepsItsPlace() {
+    RoutingWorld.Replica replica = world.local("r1", 1);
+    world.publish();
+    call(0);
+    call(1);
+    world.run();
+    replica.respond(); // the task that takes the grant does not run
+    world.clock.advance(Duration.ofSeconds(2));
+    replica.ledger.sweep();
+    assertThat(replica.ledger.expirations()).isOne();
+    world.run();
+    assertThat(paths(replica)).containsExactly("/1");
+    assertThat(world.router.counters().retries()).isOne();
+  }
+
+  // --- estimates of replicas elsewhere ---
+
+  @Test
+  void anOlderReportNeverReplacesANewer() {
+    world.remote("far", 10);
+    world.publish();
+    RemoteReplica remote = world.router.remoteReplicas().get(0);
+    remote.reported(dev.berth.protocol.Load.of(7, 10, 4));
+    remote.reported(dev.berth.protocol.Load.of(2, 10, 2));
+    assertThat(remote.ongoing()).isEqualTo(7);
+  }
+
+  @Test
+  void aStaleReportCountsForNothing() {
+    world.remote("far", 10);
+    world.publish();
+    RemoteReplica remote = world.router.remoteReplicas().get(0);
+    remote.reported(dev.berth.protocol.Load.of(7, 10, 4));
+    world.clock.advanceNanos(RemoteReplica.STALE_NANOS + 1);
+    assertThat(remote.ongoing()).isZero();
+    assertThat(remote.tryTake()).isTrue();
+    assertThat(remote.ongoing()).as("our own is known").isOne();
+  }
+
+  @Test
+  void theEstimateIsWhatWasReportedLessOursThenPlusOursNow() {
+    world.remote("far", 10);
+    world.publish();
+    RemoteReplica remote = world.router.remoteReplicas().get(0);
+    remote.tryTake();
+    remote.tryTake();
+    remote.reported(dev.berth.protocol.Load.of(5, 10, 2)); // 2 of them ours
+    remote.tryTake();
+    assertThat(remote.ongoing()).isEqualTo(6);
+    remote.giveBack();
+    remote.giveBack();
+    remote.giveBack();
+    assertThat(remote.ongoing()).isEqualTo(3);
+  }
+
+  @Test
+  void aFullEstimateIsNotTriedUntilItsBackOffIsOver() {
+    RoutingWorld.Replica replica = world.remote("far", 1);
+    world.publish();
+    replica.ledger.tryAcquire();
+    call(0);
+    world.pass(Duration.ofSeconds(5));
+    int tries = world.sent(dev.berth.protocol.BusMessage.CallRequest.class).size();
+    assertThat(tries).as("0.025 s doubling to 0.5 s").isBetween(8, 20);
+    replica.ledger.complete();
+    world.pass(Duration.ofMillis(800));
+    assertThat(replica.running).hasSize(1);
+  }
+
+  @Test
+  void anOfferedSlotServesTheOldestAtOnce() {
+    RoutingWorld.Replica replica = world.remote("far", 1);
+    world.publish();
+    replica.ledger.tryAcquire();
+    call(0);
+    call(1);
+    world.run();
+    replica.ledger.complete();
+    replica.offer(0, 1, Duration.ofMillis(250));
+    world.run();
+    assertThat(paths(replica)).containsExactly("/0");
+    assertThat(replica.ledger.ongoing()).isOne();
+  }
+
+  @Test
+  void anOfferThatNoOneNeedsIsGivenBackAtOnce() {
+    RoutingWorld.Replica replica = world.remote("far", 1);
+    world.publish();
+    replica.offer(0, 1, Duration.ofMillis(250));
+    world.run();
+    assertThat(replica.ledger.ongoing()).isZero();
+    assertThat(world.router.remoteReplicas().get(0).own()).isZero();
+  }
+
+  // --- tiers ---
+
+  @Test
+  void aReplicaOfThisInstanceIsPreferred() {
+    RoutingWorld.Replica near = world.local("near", 10);
+    RoutingWorld.Replica far = world.remote("far", 10);
+    world.publish();
+    for (int i = 0; i < 10; i++) {
+      call(i);
+    }
+    world.run();
+    assertThat(near.running).hasSize(10);
+    call(10);
+    world.run();
+    assertThat(far.running).hasSize(1);
+  }
+
+  @Test
+  void aReplicaOfThisZoneIsPreferredToOneOfAnother() {
+    RoutingWorld zoned = new RoutingWorld(1, RouterSettings.DEFAULTS, "a");
+    RoutingWorld.Replica same = zoned.remote("same", 10, "a");
+    RoutingWorld.Replica other = zoned.remote("other", 10, "b");
+    zoned.publish();
+    for (int i = 0; i < 10; i++) {
+      call(zoned.handle(), i);
+    }
+    zoned.run();
+    assertThat(same.running).hasSize(10);
+    call(zoned.handle(), 10);
+    zoned.run();
+    assertThat(other.running).hasSize(1);
+  }
+
+  @Test
+  void withoutAZoneOfItsOwnNoZoneIsPreferred() {
+    RoutingWorld.Replica a = world.remote("a", 1000, "a");
+    RoutingWorld.Replica b = world.remote("b", 1000, "b");
+    world.publish();
+    for (int i = 0; i < 200; i++) {
+      call(i);
+    }
+    world.run();
+    assertThat(a.running.size()).isBetween(60, 140);
+    assertThat(b.running.size()).isBetween(60, 140);
+  }
+
+  @Test
+  void theCallersOwnLoopIsPreferredWhenItIsNoBusier() {
+    RoutingWorld wide = new RoutingWorld(2, RouterSettings.DEFAULTS);
+    RoutingWorld.Replica zero = wide.local("zero", 10, 0, true);
+    RoutingWorld.Replica one = wide.local("one", 10, 1, true);
+    wide.publish();
+    call(wide.handle(1), 1);
+    wide.run();
+    assertThat(one.running).hasSize(1);
+    call(wide.handle(1), 2); // busier now by one
+    wide.run();
+    assertThat(zero.running).hasSize(1);
+  }
+}
