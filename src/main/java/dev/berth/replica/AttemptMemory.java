@@ -49,6 +49,10 @@ final class AttemptMemory {
     tokens.put(sequence, lease);
   }
 
+  void removeToken(long sequence) {
+    tokens.remove(sequence);
+  }
+
   SlotLedger.@Nullable Lease byToken(long sequence) {
     return tokens.get(sequence);
   }

@@ -36,7 +36,8 @@ import org.jspecify.annotations.Nullable;
  * The stamp rises with every change. It makes a changed max or drain bit fail the CAS of a grant
  * that decided on the old one: a grant reads the word, then the max, then swaps the word, and a
  * change of the max stores it first and bumps the stamp second, so a grant that saw the old max
- * either lands before the bump, and then came before the change, or fails and decides again.
+ * either lands before the bump, and then came before the change, or fails and decides again. A
+ * refusal reads the word once more for the same reason: it holds only if nothing moved in between.
  *
  * <p>A lease is one immutable value in one atomic reference. Whoever wins the CAS that ends it, and
  * no one else, moves its slot in the word. Between the two CASes the word still counts the slot as
@@ -188,6 +189,9 @@ public final class SlotLedger implements Slots {
       lease.release(); // a duplicate or a release came in between
       return repeated(known);
     }
+    if (lease.over()) { // a sweep came in between, and could not note its attempt
+      memory.attemptEnded(attempt, nanoClock.getAsLong());
+    }
     return new Reservation.Granted(lease);
   }
 
@@ -216,7 +220,10 @@ public final class SlotLedger implements Slots {
         return Refusal.DRAINING;
       }
       if (ongoing(seen) >= maxOngoing) {
-        return Refusal.FULL;
+        if (word.get() == seen) { // else the count and the max may be of different moments
+          return Refusal.FULL;
+        }
+        continue;
       }
       if (word.compareAndSet(seen, seen + one + STAMP_ONE)) {
         granted.increment();
@@ -448,11 +455,12 @@ public final class SlotLedger implements Slots {
         return made;
       }
       SlotToken fresh = new SlotToken(epoch, sequences.incrementAndGet(), secrets.getAsLong());
+      memory.putToken(fresh.sequence(), this); // before another thread can send it
       if (!token.compareAndSet(null, fresh)) {
+        memory.removeToken(fresh.sequence());
         return java.util.Objects.requireNonNull(token.get());
       }
-      memory.putToken(fresh.sequence(), this);
-      if (state.get() instanceof LeaseState.Ended) {
+      if (over()) {
         memory.tokenEnded(fresh.sequence(), nanoClock.getAsLong());
       }
       return fresh;
@@ -467,62 +475,65 @@ public final class SlotLedger implements Slots {
 
     @Override
     public boolean active() {
-      return ended() == null;
+      return usable() != null;
+    }
+
+    private boolean over() {
+      return state.get() instanceof LeaseState.Ended;
     }
 
     /** Why it can no longer be used, its deadline considered; null while it can. */
     @Nullable Refusal ended() {
-      LeaseState seen = state.get();
-      if (seen instanceof LeaseState.Active active) {
-        return active.deadlineNanos() - nanoClock.getAsLong() <= 0 ? Refusal.EXPIRED : null;
+      return usable() == null ? state.get().refusal() : null;
+    }
+
+    /**
+     * The state of a lease that can be used; null when it is over. Whoever finds it past its
+     * deadline ends it, or finds that it was renewed and looks again: so that no one is told of an
+     * expiry that did not happen.
+     */
+    private LeaseState.@Nullable Active usable() {
+      for (; ; ) {
+        if (!(state.get() instanceof LeaseState.Active active)) {
+          return null;
+        }
+        if (active.deadlineNanos() - nanoClock.getAsLong() > 0) {
+          return active;
+        }
+        end(active, LeaseState.Ended.EXPIRED);
       }
-      return seen.refusal();
     }
 
     @Override
     public @Nullable Refusal consume() {
-      for (; ; ) {
-        LeaseState seen = state.get();
-        if (!(seen instanceof LeaseState.Active active)) {
-          return seen.refusal();
-        }
-        if (active.deadlineNanos() - nanoClock.getAsLong() <= 0) {
-          end(active, LeaseState.Ended.EXPIRED);
-          continue; // whoever ended it, the next look says how
-        }
+      for (var active = usable(); active != null; active = usable()) {
         if (end(active, LeaseState.Ended.CONSUMED)) {
           return null;
         }
       }
+      return state.get().refusal();
     }
 
     @Override
     public boolean release() {
-      for (; ; ) {
-        LeaseState seen = state.get();
-        if (!(seen instanceof LeaseState.Active active)) {
-          return false;
-        }
+      while (state.get() instanceof LeaseState.Active active) {
         if (end(active, LeaseState.Ended.RELEASED)) {
           return true;
         }
       }
+      return false;
     }
 
     @Override
     public boolean renew(long ttlNanos) {
-      for (; ; ) {
-        LeaseState seen = state.get();
-        if (!(seen instanceof LeaseState.Active active)
-            || active.deadlineNanos() - nanoClock.getAsLong() <= 0) {
-          return false;
-        }
+      for (var active = usable(); active != null; active = usable()) {
         long later = deadline(ttlNanos);
         if (later - active.deadlineNanos() <= 0
             || state.compareAndSet(active, new LeaseState.Active(later))) {
           return true;
         }
       }
+      return false;
     }
 
     void expireIfPast(long now) {

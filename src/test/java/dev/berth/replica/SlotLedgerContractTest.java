@@ -25,8 +25,8 @@ class SlotLedgerContractTest extends SlotsContract {
       }
 
       @Override
-      public void drain() {
-        ledger.drain();
+      public void drain(long deadlineNanos) {
+        ledger.drain(deadlineNanos);
       }
 
       @Override

@@ -239,7 +239,7 @@ class SlotLedgerTest {
     clock.advanceNanos(TTL);
     ledger.sweep();
     ledger.hold(TTL);
-    ledger.drain();
+    ledger.drain(clock.getAsLong() + TTL);
 
     LedgerView view = ledger.view("digits#1", 2);
 
@@ -322,7 +322,7 @@ class SlotLedgerTest {
 
     ledger.tryAcquire();
     long after = ledger.load();
-    ledger.drain();
+    ledger.drain(clock.getAsLong() + TTL);
     long drained = ledger.load();
 
     assertThat(Load.isNewer(after, before)).isTrue();

@@ -84,6 +84,7 @@ class SlotLedgerWalkTest {
     int max = 4;
     int running;
     boolean draining;
+    long drained; // when the drain is over
     int grants;
     int freed;
     long attempts;
@@ -240,7 +241,8 @@ class SlotLedgerWalkTest {
         }
         case DRAIN -> {
           draining = true;
-          ledger.drain();
+          drained = now() + random.nextLong(4 * TTL);
+          ledger.drain(drained);
         }
       }
     }
@@ -332,6 +334,7 @@ class SlotLedgerWalkTest {
       assertThat(answer).isEqualTo(lease.ended == null && !past);
       if (answer) {
         long later = now() + Math.min(ttl, TTL);
+        later = draining && later - drained > 0 ? drained : later;
         lease.deadline = later - lease.deadline > 0 ? later : lease.deadline;
         assertThat(lease.lease.deadlineNanos()).isEqualTo(lease.deadline);
       }

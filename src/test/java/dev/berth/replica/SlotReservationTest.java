@@ -102,7 +102,7 @@ class SlotReservationTest {
   void aReservedSlotIsOngoingSoThatDrainWaitsForIt() {
     SlotLease lease = reserved();
 
-    ledger.drain();
+    ledger.drain(clock.getAsLong() + TTL);
 
     assertThat(ledger.ongoing()).isEqualTo(1);
     lease.consume();
@@ -113,7 +113,7 @@ class SlotReservationTest {
 
   @Test
   void aDrainingReplicaRefusesToReserve() {
-    ledger.drain();
+    ledger.drain(clock.getAsLong() + TTL);
 
     assertThat(ledger.reserve(attempt(), TTL)).isEqualTo(new Reservation.Refused(Refusal.DRAINING));
   }

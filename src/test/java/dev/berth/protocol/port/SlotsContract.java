@@ -31,7 +31,8 @@ public abstract class SlotsContract {
 
     void observe(SlotObserver observer);
 
-    void drain();
+    /** Grants nothing from now on; leases last until {@code deadlineNanos} at most. */
+    void drain(long deadlineNanos);
 
     void setMaxOngoing(int max);
 
@@ -415,7 +416,7 @@ public abstract class SlotsContract {
     Slots slots = owned.slots();
     slots.tryAcquire();
 
-    owned.drain();
+    owned.drain(clock.getAsLong() + TTL);
 
     assertThat(slots.draining()).isTrue();
     assertThat(slots.tryAcquire()).isFalse();
@@ -434,13 +435,28 @@ public abstract class SlotsContract {
     AttemptId kept = attempt();
     granted(slots.reserve(kept, TTL));
 
-    owned.drain();
+    owned.drain(clock.getAsLong() + TTL);
 
     granted(slots.reserve(kept, TTL));
     assertThat(used.consume()).isNull();
     slots.complete();
     assertThat(slots.release(kept)).isTrue();
     assertThat(slots.ongoing()).isZero();
+  }
+
+  @Test
+  void aRenewalWhileDrainingEndsWithTheDrain() {
+    Owned owned = fresh(2);
+    SlotLease lease = granted(owned.slots().reserve(attempt(), TTL));
+    long over = clock.getAsLong() + TTL + TTL / 2;
+
+    owned.drain(over);
+
+    assertThat(lease.renew(5 * TTL)).isTrue();
+    assertThat(lease.deadlineNanos()).isEqualTo(over);
+    clock.advanceNanos(TTL + TTL / 2);
+    assertThat(lease.renew(TTL)).isFalse();
+    assertThat(owned.slots().ongoing()).isZero();
   }
 
   @Test
@@ -589,7 +605,7 @@ public abstract class SlotsContract {
     loads.add(slots.load());
     owned.setMaxOngoing(5);
     loads.add(slots.load());
-    owned.drain();
+    owned.drain(clock.getAsLong() + TTL);
     loads.add(slots.load());
 
     assertThat(loads).extracting(Load::ongoing).containsExactly(0, 1, 2, 2, 1, 1, 1);
