@@ -1,0 +1,15 @@
+package dev.berth.ingress;
+
+import dev.berth.config.Backpressure;
+import dev.berth.metrics.RouteMeters;
+import dev.berth.routing.DeploymentRouter;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A route with everything an event loop needs of it, resolved once.
+ *
+ * @param meters the loop's own
+ * @param router null for requests that no deployment answers
+ */
+record BoundRoute(
+    RouteMeters meters, @Nullable DeploymentRouter router, Backpressure backpressure) {}

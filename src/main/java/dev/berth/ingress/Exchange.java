@@ -1,0 +1,400 @@
+package dev.berth.ingress;
+
+import dev.berth.api.BerthException;
+import dev.berth.api.Headers;
+import dev.berth.api.Request;
+import dev.berth.api.Response;
+import dev.berth.routing.CallObserver;
+import dev.berth.routing.DeploymentRouter;
+import dev.berth.routing.RoutedCall;
+import io.netty.buffer.Unpooled;
+import io.vertx.core.MultiMap;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.http.HttpHeaders;
+import io.vertx.core.http.HttpMethod;
+import io.vertx.core.http.HttpServerRequest;
+import io.vertx.core.http.HttpServerResponse;
+import io.vertx.core.internal.buffer.BufferInternal;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BiConsumer;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One request and its one answer.
+ *
+ * <pre>
+ *   READING --body whole--> CALLING --response--> answered
+ *                                   --streamed response--> RELAYING --end--> answered
+ *   any --failure--> answered with its status, or the connection cut once the head is out
+ *   any --client gone--> given up: the call is cancelled, 499 is counted
+ * </pre>
+ *
+ * It is what the router tells of the answer and what the response's headers are written through, so
+ * that a request costs one object here. Confined to its loop.
+ *
+ * <p>Source: Ray Serve's proxy. The handler sees the full path, as there; Ray's {@code root_path}
+ * has no counterpart in {@link Request}.
+ */
+final class Exchange implements CallObserver, BiConsumer<String, String> {
+  private static final Logger LOG = LoggerFactory.getLogger(Exchange.class);
+
+  /** Empty, and cannot be appended to: one serves every request without a body. */
+  static final Buffer EMPTY = BufferInternal.buffer(Unpooled.EMPTY_BUFFER);
+
+  private static final CharSequence REQUEST_ID = HttpHeaders.createOptimized("x-request-id");
+  private static final CharSequence REQUEST_TIMEOUT =
+      HttpHeaders.createOptimized("x-request-timeout-seconds");
+  private static final CharSequence EXPECT = HttpHeaders.createOptimized("expect");
+  private static final CharSequence CLOSE = HttpHeaders.createOptimized("close");
+
+  /** A body that is too large by no more than this is read to its end, to keep the connection. */
+  private static final long MAX_DISCARDED_BYTES = 1 << 20;
+
+  /** How long a client that is still sending may take to read that its body is too large. */
+  private static final long LINGER_NANOS = TimeUnit.SECONDS.toNanos(2);
+
+  private static final long NO_DEADLINE = Long.MAX_VALUE;
+
+  private final IngressLoop loop;
+  private final Connection connection;
+  private final HttpServerRequest http;
+  private final BoundRoute route;
+  private final long startedNanos;
+  private final String requestId;
+  private final long timeoutNanos;
+  private @Nullable BodyReader reader;
+  private @Nullable RoutedCall call;
+  private @Nullable StreamRelay relay;
+  private @Nullable String namedByConnection; // while the headers of a response are written
+  private boolean continued; // the client was told to go on with its body
+  private boolean ended;
+
+  Exchange(
+      IngressLoop loop,
+      Connection connection,
+      HttpServerRequest http,
+      BoundRoute route,
+      long startedNanos) {
+    this.loop = loop;
+    this.connection = connection;
+    this.http = http;
+    this.route = route;
+    this.startedNanos = startedNanos;
+    MultiMap headers = http.headers();
+    this.requestId = loop.requestIds().idFor(headers.get(REQUEST_ID));
+    this.timeoutNanos =
+        RequestTimeout.nanos(headers.get(REQUEST_TIMEOUT), loop.limits().requestTimeoutNanos());
+  }
+
+  // --- the request ---
+
+  /** Reads the body, if there is one, and calls. */
+  void start() {
+    MultiMap headers = http.headers();
+    String declared = headers.get(HttpHeaders.CONTENT_LENGTH);
+    if (declared == null && !headers.contains(HttpHeaders.TRANSFER_ENCODING)) {
+      bodyRead(EMPTY);
+      return;
+    }
+    long length = declared == null ? -1 : lengthOf(declared);
+    if (length == 0) {
+      bodyRead(EMPTY);
+    } else if (length > loop.limits().maxBodyBytes()) {
+      declaredTooLarge(length);
+    } else {
+      if (expectsContinue()) {
+        continued = true;
+        http.response().writeContinue();
+      }
+      BodyReader gathering = new BodyReader(this, loop.limits().maxBodyBytes(), loop.coarseNow());
+      reader = gathering;
+      http.handler(gathering).endHandler(gathering::ended);
+    }
+  }
+
+  /** Netty has refused lengths that are no numbers; one that is too long for us is too large. */
+  private static long lengthOf(String declared) {
+    try {
+      return Long.parseLong(declared.trim());
+    } catch (NumberFormatException tooLong) {
+      return Long.MAX_VALUE;
+    }
+  }
+
+  private void declaredTooLarge(long length) {
+    if (!expectsContinue() && length - loop.limits().maxBodyBytes() <= MAX_DISCARDED_BYTES) {
+      answer(ErrorResponses.bodyTooLarge(loop.limits().maxBodyBytes())); // the rest is dropped
+    } else {
+      http.endHandler(end -> connection.close());
+      bodyTooLarge();
+    }
+  }
+
+  /** More came, or is announced, than may. Whoever still sends gets time to read the answer. */
+  void bodyTooLarge() {
+    if (ended) {
+      return;
+    }
+    http.response().headers().set(HttpHeaders.CONNECTION, CLOSE);
+    connection.linger(loop.now() + LINGER_NANOS);
+    write(ErrorResponses.bodyTooLarge(loop.limits().maxBodyBytes()));
+  }
+
+  /** The end of a body that was too large. */
+  void discardedAll() {
+    connection.close();
+  }
+
+  void bodyRead(Buffer body) {
+    reader = null;
+    DeploymentRouter router = route.router();
+    if (ended || router == null) {
+      return;
+    }
+    Request request =
+        new Request(
+            http.method().name(),
+            http.path(),
+            http.query(),
+            new ReceivedHeaders(http.headers()),
+            body);
+    long deadlineNanos = timeoutNanos < 0 ? NO_DEADLINE : startedNanos + timeoutNanos;
+    try {
+      call = router.call(loop.router(), request, requestId, deadlineNanos, this);
+    } catch (RuntimeException broken) {
+      LOG.error("request {} could not be routed", requestId, broken);
+      onFailure(new BerthException.HandlerFailed("not routed", broken));
+    }
+  }
+
+  // --- its answer ---
+
+  @Override
+  public void onResponse(Response response, String replicaId) {
+    if (ended) {
+      cancelBody(response);
+      return;
+    }
+    try {
+      write(response);
+    } catch (RuntimeException unsendable) {
+      // A header that HTTP cannot carry, say: the handler's failure, not the client's.
+      LOG.warn("request {}: its response cannot be sent: {}", requestId, unsendable.toString());
+      cancelBody(response);
+      onFailure(new BerthException.HandlerFailed("unsendable response", unsendable));
+    }
+  }
+
+  @Override
+  public void onFailure(BerthException failure) {
+    if (!ended) {
+      if (http.response().headWritten()) {
+        cut(ErrorResponses.status(failure.kind(), route.backpressure()));
+      } else {
+        answer(ErrorResponses.of(failure, requestId, timeoutNanos, route.backpressure()));
+      }
+    }
+  }
+
+  private void write(Response response) {
+    HttpServerResponse out = http.response();
+    int status = response.status();
+    if (status != 200) {
+      out.setStatusCode(status);
+    }
+    Headers headers = response.headers();
+    namedByConnection = headers.get("connection");
+    headers.forEach(this);
+    finishHead(out);
+    if (response.body() instanceof Response.Body.Whole whole) {
+      end(out, status, whole.bytes());
+      finish(status);
+    } else if (response.body() instanceof Response.Body.Received received) {
+      if (isBodyless(status)) {
+        received.cancel().run();
+        out.end();
+        finish(status);
+      } else {
+        StreamRelay passing = new StreamRelay(this, out, received.stream(), http.version());
+        relay = passing;
+        passing.start();
+      }
+    } else {
+      throw new IllegalStateException("body: not yet sent (expected: whole or received)");
+    }
+  }
+
+  /** One header of the handler's response. */
+  @Override
+  public void accept(String name, String value) {
+    if (!HopByHop.isDropped(name)
+        && (namedByConnection == null || !HopByHop.isNamedBy(namedByConnection, name))) {
+      http.response().headers().add(name, value);
+    }
+  }
+
+  /** An answer of the ingress itself. */
+  void answer(int status, String contentType, Buffer body) {
+    HttpServerResponse out = http.response();
+    out.setStatusCode(status);
+    out.headers().set(HttpHeaders.CONTENT_TYPE, contentType);
+    boolean close = mustClose();
+    if (close) {
+      out.headers().set(HttpHeaders.CONNECTION, CLOSE);
+    }
+    finishHead(out);
+    end(out, status, body);
+    if (close) {
+      connection.close();
+    }
+    finish(status);
+  }
+
+  /** Why the request has no response. */
+  void answer(ErrorAnswer error) {
+    http.response().headers().clear(); // what a response that could not be sent left behind
+    boolean close = mustClose();
+    if (close) {
+      http.response().headers().set(HttpHeaders.CONNECTION, CLOSE);
+    }
+    write(error);
+    if (close) {
+      connection.close();
+    }
+  }
+
+  void answerAndClose(ErrorAnswer error) {
+    http.response().headers().set(HttpHeaders.CONNECTION, CLOSE);
+    write(error);
+    connection.close();
+  }
+
+  private void write(ErrorAnswer error) {
+    HttpServerResponse out = http.response();
+    out.setStatusCode(error.status());
+    boolean json = acceptsJson();
+    MultiMap headers = out.headers();
+    headers.set(HttpHeaders.CONTENT_TYPE, json ? ErrorAnswer.JSON : ErrorAnswer.TEXT);
+    if (error.retryAfterSeconds().isPresent()) {
+      headers.set(HttpHeaders.RETRY_AFTER, Integer.toString(error.retryAfterSeconds().getAsInt()));
+    }
+    finishHead(out);
+    end(out, error.status(), json ? error.json(requestId) : error.text());
+    finish(error.status());
+  }
+
+  private void finishHead(HttpServerResponse out) {
+    out.headers().set(REQUEST_ID, requestId);
+    if (loop.draining()) {
+      out.headers().set(HttpHeaders.CONNECTION, CLOSE);
+    }
+  }
+
+  private void end(HttpServerResponse out, int status, Buffer body) {
+    if (!isBodyless(status)) {
+      out.end(body);
+      return;
+    }
+    if (http.method() == HttpMethod.HEAD && status != 204) {
+      out.headers().set(HttpHeaders.CONTENT_LENGTH, Integer.toString(body.length()));
+    }
+    out.end();
+  }
+
+  private boolean isBodyless(int status) {
+    return http.method() == HttpMethod.HEAD || status == 204 || status == 304;
+  }
+
+  private boolean acceptsJson() {
+    String accept = http.headers().get(HttpHeaders.ACCEPT);
+    return accept != null && accept.contains("application/json");
+  }
+
+  private boolean expectsContinue() {
+    return http.headers().contains(EXPECT, "100-continue", true);
+  }
+
+  /** A client that was not told to go on may send its body or not: the next bytes mean nothing. */
+  private boolean mustClose() {
+    return !continued && expectsContinue();
+  }
+
+  // --- streams ---
+
+  void streamEnded(boolean endOfConnectionIsEndOfBody) {
+    finish(http.response().getStatusCode());
+    if (endOfConnectionIsEndOfBody) {
+      connection.close();
+    }
+  }
+
+  void streamFailed(BerthException failure) {
+    onFailure(failure);
+  }
+
+  // --- ending ---
+
+  /** The client is not there any more. The slot is freed when the handler has settled. */
+  void clientGone() {
+    giveUp(499);
+  }
+
+  /** Ends what stood still for too long. */
+  void sweep(long now) {
+    BodyReader reading = reader;
+    StreamRelay passing = relay;
+    if (reading != null) {
+      if (now - reading.progressNanos() >= loop.limits().bodyIdleNanos()) {
+        answerAndClose(
+            ErrorResponses.bodyTooSlow(java.time.Duration.ofNanos(loop.limits().bodyIdleNanos())));
+      }
+    } else if (passing != null
+        && now - passing.progressNanos() >= loop.limits().streamIdleNanos()) {
+      giveUp(408);
+      connection.close();
+    }
+  }
+
+  long coarseNow() {
+    return loop.coarseNow();
+  }
+
+  private void giveUp(int status) {
+    if (ended) {
+      return;
+    }
+    finish(status);
+    RoutedCall underWay = call;
+    if (underWay != null) {
+      underWay.cancel();
+    }
+  }
+
+  /** The head is out, so all that is left is to end the connection without ending the body. */
+  private void cut(int status) {
+    giveUp(status);
+    connection.close();
+  }
+
+  private static void cancelBody(Response response) {
+    if (response.body() instanceof Response.Body.Received received) {
+      received.cancel().run();
+    }
+  }
+
+  /** The one end of every exchange. */
+  private void finish(int status) {
+    ended = true;
+    reader = null;
+    StreamRelay passing = relay;
+    if (passing != null) {
+      passing.stop();
+    }
+    long now = loop.now();
+    route.meters().answered(http.method(), status, now - startedNanos);
+    loop.meters().ended();
+    connection.ended(now);
+  }
+}

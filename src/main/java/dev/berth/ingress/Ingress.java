@@ -1,0 +1,150 @@
+package dev.berth.ingress;
+
+import dev.berth.config.HttpOptions;
+import dev.berth.config.LimitOptions;
+import dev.berth.metrics.Meters;
+import dev.berth.metrics.Registration;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What the ingress loops of an instance share: their settings, the routes, the bound on
+ * connections, and whether the instance drains. Any thread.
+ */
+public final class Ingress {
+  private final HttpOptions http;
+  private final LimitOptions limits;
+  private final Meters meters;
+  private final LongSupplier nanoClock;
+  private final long incarnation;
+  private final List<Registration> shown;
+  private final AtomicInteger connections = new AtomicInteger();
+  private final LongAdder refusedConnections = new LongAdder();
+  private final AtomicInteger port;
+  private volatile RouteTable<IngressRoute> routes = RouteTable.empty();
+  private volatile boolean populated;
+  private volatile boolean draining;
+
+  /**
+   * @param nanoClock the router loops' own, since deadlines are told on it
+   * @param incarnation another number for each start of the instance; request ids begin with it
+   */
+  public Ingress(
+      HttpOptions http,
+      LimitOptions limits,
+      Meters meters,
+      LongSupplier nanoClock,
+      long incarnation) {
+    this.http = http;
+    this.limits = limits;
+    this.meters = meters;
+    this.nanoClock = nanoClock;
+    this.incarnation = incarnation;
+    this.port = new AtomicInteger(http.port());
+    this.shown =
+        List.of(
+            meters.addGauge(
+                "berth_http_connections", "Open HTTP connections.", () -> connections.get()),
+            meters.addGauge(
+                "berth_http_connections_limit",
+                "The most there may be.",
+                () -> limits.maxConnections()),
+            meters.addCounter(
+                "berth_http_connections_refused",
+                "Connections closed at once because there were too many.",
+                refusedConnections::sum));
+  }
+
+  /** Replaces the routes whole: requests that come in from now on see the new ones. */
+  public void update(RouteTable<IngressRoute> next) {
+    routes = next;
+    populated |= !next.isEmpty();
+  }
+
+  /** From now on the health check fails and connections close after their answers. */
+  public void drain() {
+    draining = true;
+  }
+
+  /** The port the loops listen on; 0 as long as any free one is wanted and none listens. */
+  public int port() {
+    return port.get();
+  }
+
+  /** Takes what it shows out of the meters. */
+  public void close() {
+    shown.forEach(Registration::close);
+  }
+
+  RouteTable<IngressRoute> routes() {
+    return routes;
+  }
+
+  /** Why the health check fails, in Ray Serve's words; null when it does not. */
+  @Nullable String unhealthyReason() {
+    if (draining) {
+      return "This node is being drained.";
+    }
+    return populated ? null : "Route table is not populated yet.";
+  }
+
+  boolean draining() {
+    return draining;
+  }
+
+  /** Whether one more connection may stay; if so it is counted until {@link #closed}. */
+  boolean tryOpen() {
+    if (connections.incrementAndGet() <= limits.maxConnections()) {
+      return true;
+    }
+    connections.decrementAndGet();
+    refusedConnections.increment();
+    return false;
+  }
+
+  void closed() {
+    connections.decrementAndGet();
+  }
+
+  /**
+   * What the loops' servers are told to listen on. For any free port that is one negative number
+   * for all of them, by which Vert.x knows that they share it.
+   */
+  int sharedPort() {
+    return http.port() != 0 ? http.port() : -1 - (int) (incarnation & 0x3FFF_FFFF);
+  }
+
+  void listening(int actualPort) {
+    port.compareAndSet(0, actualPort);
+  }
+
+  HttpOptions http() {
+    return http;
+  }
+
+  LimitOptions limits() {
+    return limits;
+  }
+
+  Meters meters() {
+    return meters;
+  }
+
+  LongSupplier nanoClock() {
+    return nanoClock;
+  }
+
+  long incarnation() {
+    return incarnation;
+  }
+
+  /** The instance's bound on a request's time, in nanoseconds, or {@link RequestTimeout#NONE}. */
+  long requestTimeoutNanos() {
+    Duration timeout = http.requestTimeout();
+    return timeout == null ? RequestTimeout.NONE : timeout.toNanos();
+  }
+}

@@ -1,0 +1,96 @@
+package dev.berth.ingress;
+
+import dev.berth.routing.RouterLoop;
+import io.vertx.core.Future;
+import io.vertx.core.VerticleBase;
+import io.vertx.core.http.HttpServer;
+import io.vertx.core.http.HttpServerOptions;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * HTTP/1.1 in, on one event loop. Deploy one for each loop, on the event loop of its router; they
+ * share the port, and Vert.x gives them its connections in turn. What a request comes to is decided
+ * by {@link IngressLoop} and {@link Exchange}.
+ */
+public final class IngressVerticle extends VerticleBase {
+  private static final Logger LOG = LoggerFactory.getLogger(IngressVerticle.class);
+
+  /** Timeouts of connections, bodies and streams are late by at most this. */
+  private static final Duration SWEEP_INTERVAL = Duration.ofMillis(250);
+
+  private static final int ACCEPT_BACKLOG = 1024;
+
+  private final Ingress ingress;
+  private final RouterLoop router;
+  private final int index;
+  private final Duration stopTimeout;
+  private @Nullable HttpServer server;
+  private long timer = -1;
+
+  /**
+   * @param router the router loop of the event loop this is deployed on
+   * @param index the loop's index within the instance
+   * @param stopTimeout how long undeploying waits for requests under way before it cuts them off
+   */
+  public IngressVerticle(Ingress ingress, RouterLoop router, int index, Duration stopTimeout) {
+    this.ingress = ingress;
+    this.router = router;
+    this.index = index;
+    this.stopTimeout = stopTimeout;
+  }
+
+  @Override
+  public Future<?> start() {
+    IngressLoop loop = new IngressLoop(ingress, router, index);
+    HttpServer made =
+        vertx
+            .createHttpServer(options())
+            .connectionHandler(loop::opened)
+            .requestHandler(loop::handle)
+            .invalidRequestHandler(loop::invalid)
+            // A client that resets its connection is no news.
+            .exceptionHandler(failure -> LOG.debug("a connection failed", failure));
+    server = made;
+    timer = vertx.setPeriodic(SWEEP_INTERVAL.toMillis(), id -> loop.sweep());
+    return made.listen()
+        .onSuccess(
+            listening -> {
+              ingress.listening(made.actualPort());
+              LOG.info("loop {} listens on {}:{}", index, ingress.http().host(), made.actualPort());
+            });
+  }
+
+  /** Accepts no more, closes idle connections, and waits for the others up to the timeout. */
+  @Override
+  public Future<?> stop() {
+    HttpServer listening = server;
+    if (listening == null) {
+      return Future.succeededFuture();
+    }
+    return listening
+        .shutdown(stopTimeout.toMillis(), TimeUnit.MILLISECONDS)
+        .eventually(
+            () -> {
+              vertx.cancelTimer(timer);
+              return Future.succeededFuture();
+            });
+  }
+
+  private HttpServerOptions options() {
+    HttpServerOptions options = new HttpServerOptions();
+    options.setHost(ingress.http().host()).setPort(ingress.sharedPort());
+    options.setAcceptBacklog(ACCEPT_BACKLOG);
+    options.setMaxHeaderSize(ingress.limits().maxHeaderBytes());
+    options.setMaxInitialLineLength(ingress.limits().maxUriBytes());
+    // Idle connections are the sweep's: Netty's timer knows no request under way.
+    options.setIdleTimeout(0);
+    options.setHttp2ClearTextEnabled(false);
+    options.setPerFrameWebSocketCompressionSupported(false);
+    options.setPerMessageWebSocketCompressionSupported(false);
+    return options;
+  }
+}

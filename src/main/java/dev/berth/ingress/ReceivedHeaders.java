@@ -1,0 +1,52 @@
+package dev.berth.ingress;
+
+import dev.berth.api.Headers;
+import io.vertx.core.MultiMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.BiConsumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The headers of a received request, without a copy. They do not change once they are received, so
+ * other threads that the request is passed to may read them.
+ */
+final class ReceivedHeaders implements Headers {
+  private final MultiMap received;
+
+  ReceivedHeaders(MultiMap received) {
+    this.received = received;
+  }
+
+  @Override
+  public @Nullable String get(String name) {
+    return received.get(name);
+  }
+
+  @Override
+  public void forEach(BiConsumer<String, String> each) {
+    for (Map.Entry<String, String> header : received) {
+      each.accept(header.getKey(), header.getValue());
+    }
+  }
+
+  /** Counted, since the received map counts names and not pairs. */
+  @Override
+  public int size() {
+    int size = 0;
+    for (Map.Entry<String, String> header : received) {
+      size += header == null ? 0 : 1;
+    }
+    return size;
+  }
+
+  @Override
+  public List<String> all(String name) {
+    return received.getAll(name);
+  }
+
+  @Override
+  public String toString() {
+    return "Headers" + received.names(); // names only: values may be secrets
+  }
+}

@@ -1,0 +1,94 @@
+package dev.berth.ingress;
+
+import dev.berth.api.BerthException;
+import io.vertx.core.Handler;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.http.HttpServerResponse;
+import io.vertx.core.http.HttpVersion;
+import io.vertx.core.streams.ReadStream;
+
+/**
+ * Passes a received stream on to the client, no faster than the client takes it: what waits here is
+ * bounded by the response's write queue, and what waits behind by the stream's window. A stream
+ * that fails closes the connection, so that a cut response never looks whole.
+ */
+final class StreamRelay implements Handler<Buffer> {
+  private final Exchange exchange;
+  private final HttpServerResponse response;
+  private final ReadStream<Buffer> stream;
+  private final HttpVersion version;
+  private boolean over;
+  private boolean waitingForClient;
+  private long progressNanos;
+
+  StreamRelay(
+      Exchange exchange,
+      HttpServerResponse response,
+      ReadStream<Buffer> stream,
+      HttpVersion version) {
+    this.exchange = exchange;
+    this.response = response;
+    this.stream = stream;
+    this.version = version;
+    this.progressNanos = exchange.coarseNow();
+  }
+
+  void start() {
+    response.setChunked(true);
+    response.drainHandler(this::drained);
+    stream.exceptionHandler(this::failed).endHandler(this::ended).handler(this);
+    stream.resume();
+    if (!over && !response.headWritten() && version != HttpVersion.HTTP_1_0) {
+      response.writeHead(); // a client may wait for it before the first piece comes
+    }
+  }
+
+  @Override
+  public void handle(Buffer piece) {
+    if (over) {
+      return;
+    }
+    progressNanos = exchange.coarseNow();
+    response.write(piece);
+    if (response.writeQueueFull()) {
+      waitingForClient = true;
+      stream.pause();
+    }
+  }
+
+  /** The exchange is over: nothing more is passed on. */
+  void stop() {
+    over = true;
+  }
+
+  /** When something last moved, as coarsely as the sweep looks. */
+  long progressNanos() {
+    return progressNanos;
+  }
+
+  private void drained(Void queueDrained) {
+    if (!over && waitingForClient) {
+      waitingForClient = false;
+      progressNanos = exchange.coarseNow();
+      stream.resume();
+    }
+  }
+
+  private void ended(Void end) {
+    if (!over) {
+      over = true;
+      response.end();
+      exchange.streamEnded(version == HttpVersion.HTTP_1_0);
+    }
+  }
+
+  private void failed(Throwable failure) {
+    if (!over) {
+      over = true;
+      exchange.streamFailed(
+          failure instanceof BerthException known
+              ? known
+              : new BerthException.HandlerFailed("the stream failed", failure));
+    }
+  }
+}

@@ -1,0 +1,209 @@
+package dev.berth.ingress;
+
+import dev.berth.api.BerthException;
+import dev.berth.api.DeploymentId;
+import dev.berth.api.Headers;
+import dev.berth.api.Request;
+import dev.berth.protocol.Admission;
+import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.Load;
+import dev.berth.protocol.ReplicaAddress;
+import dev.berth.protocol.ReplicaInfo;
+import dev.berth.protocol.RoutingSnapshot;
+import dev.berth.protocol.port.ReplicaDirectory;
+import dev.berth.protocol.port.SlotObserver;
+import dev.berth.protocol.port.Slots;
+import dev.berth.routing.DeploymentRouter;
+import dev.berth.routing.InstanceBounds;
+import dev.berth.routing.LoopLimits;
+import dev.berth.routing.LoopPorts;
+import dev.berth.routing.RouterLoop;
+import dev.berth.routing.RouterSettings;
+import dev.berth.routing.Routers;
+import dev.berth.routing.RoutingHooks;
+import io.vertx.core.Context;
+import io.vertx.core.buffer.Buffer;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalInt;
+import java.util.SplittableRandom;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The real routers of one loop before one replica of another node, which does what a test says. The
+ * replica's answers come to the router as messages, on its loop, as they would from a bus.
+ */
+final class FakeUpstream implements ReplicaDirectory {
+  private static final DeploymentId DEPLOYMENT = new DeploymentId("app", "model");
+  private static final int SLOTS = 1000;
+
+  private final Context context;
+  private final Routers routers;
+  private final Map<Long, Call> calls = new ConcurrentHashMap<>();
+  private final BlockingQueue<Call> arrived = new LinkedBlockingQueue<>();
+  private volatile @Nullable Consumer<Call> behaviour;
+
+  FakeUpstream(Context context) {
+    this.context = context;
+    ThreadLocal<Boolean> onLoop = ThreadLocal.withInitial(() -> false);
+    context.runOnContext(start -> onLoop.set(true));
+    this.routers =
+        new Routers(
+            "here",
+            77,
+            null,
+            this,
+            InstanceBounds.defaults(),
+            LoopLimits.DEFAULTS,
+            RoutingHooks.NONE,
+            new SplittableRandom(1),
+            List.of(
+                new LoopPorts(
+                    task -> context.runOnContext(run -> task.run()),
+                    onLoop::get,
+                    this::send,
+                    System::nanoTime,
+                    new SplittableRandom(2))));
+    context.owner().setPeriodic(25, id -> context.runOnContext(tick -> loop().tick()));
+  }
+
+  RouterLoop loop() {
+    return routers.loop(0);
+  }
+
+  DeploymentRouter router() {
+    return router(DEPLOYMENT);
+  }
+
+  /** The router of a deployment with the one replica. */
+  DeploymentRouter router(DeploymentId deployment) {
+    DeploymentRouter router = routers.router(deployment, RouterSettings.DEFAULTS);
+    int ordinal = 1;
+    ReplicaInfo replica =
+        new ReplicaInfo(
+            deployment + "#1",
+            deployment,
+            new ReplicaAddress("there", 0, ordinal, 5),
+            SLOTS,
+            true,
+            false,
+            null,
+            OptionalInt.empty(),
+            null,
+            Map.of());
+    router.update(
+        new RoutingSnapshot(
+            deployment,
+            new RoutingSnapshot.Version(1, 1),
+            true,
+            List.of(new RoutingSnapshot.Route(replica, true))));
+    return router;
+  }
+
+  /** The router of a deployment that failed to deploy. */
+  DeploymentRouter failedRouter(DeploymentId deployment) {
+    DeploymentRouter router = routers.router(deployment, RouterSettings.DEFAULTS);
+    router.update(
+        new RoutingSnapshot(deployment, new RoutingSnapshot.Version(1, 1), false, List.of()));
+    return router;
+  }
+
+  /** What the replica does with calls from now on; it may do it at once, on the loop. */
+  void behave(Consumer<Call> next) {
+    behaviour = next;
+  }
+
+  /** The next call that reaches the replica. */
+  Call nextCall() throws InterruptedException {
+    Call call = arrived.poll(10, TimeUnit.SECONDS);
+    if (call == null) {
+      throw new AssertionError("no call reached the replica within 10 s");
+    }
+    return call;
+  }
+
+  private boolean send(String node, String address, BusMessage message) {
+    if (message instanceof BusMessage.CallRequest request) {
+      Call call = new Call(request);
+      calls.put(request.callId(), call);
+      arrived.add(call);
+      Consumer<Call> now = behaviour;
+      if (now != null) {
+        context.runOnContext(run -> now.accept(call));
+      }
+    } else if (message instanceof BusMessage.CancelCall cancel) {
+      calls.get(cancel.callId()).cancels.add(cancel);
+    } else if (message instanceof BusMessage.StreamCredit credit) {
+      calls.get(credit.callId()).credits.add(credit.bytes());
+    }
+    return true;
+  }
+
+  private void answer(BusMessage message) {
+    context.runOnContext(run -> loop().onMessage(message));
+  }
+
+  @Override
+  public @Nullable Slots slotsOf(ReplicaAddress address) {
+    return null; // it is elsewhere
+  }
+
+  @Override
+  public void observe(ReplicaAddress address, SlotObserver observer) {}
+
+  /** A call as the replica sees it. */
+  final class Call {
+    final BusMessage.CallRequest message;
+    final BlockingQueue<BusMessage.CancelCall> cancels = new LinkedBlockingQueue<>();
+    final BlockingQueue<Integer> credits = new LinkedBlockingQueue<>();
+    private int sequence;
+
+    Call(BusMessage.CallRequest message) {
+      this.message = message;
+    }
+
+    Request request() {
+      return message.request();
+    }
+
+    Admission admission() {
+      return message.admission();
+    }
+
+    void respond(int status, Headers headers, Buffer body) {
+      answer(
+          new BusMessage.CallResponse(message.callId(), status, headers, body, false, Load.NONE));
+    }
+
+    void respond(String text) {
+      respond(200, Headers.of("content-type", "text/plain"), Buffer.buffer(text));
+    }
+
+    void fail(BerthException.Kind kind, String text) {
+      answer(new BusMessage.CallFailed(message.callId(), kind, text, Load.NONE));
+    }
+
+    void startStream(Headers headers) {
+      answer(
+          new BusMessage.CallResponse(
+              message.callId(), 200, headers, Buffer.buffer(), true, Load.NONE));
+    }
+
+    void frame(Buffer data, boolean last) {
+      answer(new BusMessage.StreamFrame(message.callId(), sequence++, data, last, Load.NONE));
+    }
+
+    void reset(BerthException.Kind kind) {
+      answer(new BusMessage.StreamReset(message.callId(), kind, "reset", Load.NONE));
+    }
+
+    boolean cancelledWithin(int seconds) throws InterruptedException {
+      return cancels.poll(seconds, TimeUnit.SECONDS) != null;
+    }
+  }
+}

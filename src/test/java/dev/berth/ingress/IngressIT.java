@@ -1,0 +1,815 @@
+package dev.berth.ingress;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.berth.api.BerthException;
+import dev.berth.api.DeploymentId;
+import dev.berth.api.Headers;
+import dev.berth.config.Backpressure;
+import dev.berth.config.HttpOptions;
+import dev.berth.config.LimitOptions;
+import dev.berth.ingress.FakeUpstream.Call;
+import dev.berth.metrics.Meters;
+import dev.berth.protocol.Admission;
+import io.vertx.core.Context;
+import io.vertx.core.Vertx;
+import io.vertx.core.VertxOptions;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** HTTP over real sockets and the real router; only the replica is a fake. */
+class IngressIT {
+  private static final String PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8";
+  private static final int MAX_BODY = 64 << 10;
+  private static final Duration SHORT = Duration.ofSeconds(1);
+
+  private final Vertx vertx = Vertx.vertx(new VertxOptions().setEventLoopPoolSize(1));
+  private final HttpClient client = HttpClient.newHttpClient();
+  private final Meters meters = new Meters("node-1", "127.0.0.1");
+  private FakeUpstream upstream;
+  private Ingress ingress;
+  private String deployment = "";
+
+  @BeforeEach
+  void start() throws Exception {
+    Context context = vertx.getOrCreateContext();
+    upstream = new FakeUpstream(context);
+    start(null, limits(16));
+  }
+
+  @AfterEach
+  void stop() throws Exception {
+    await(vertx.close());
+  }
+
+  private void start(@Nullable Duration requestTimeout, LimitOptions limits) throws Exception {
+    if (!deployment.isEmpty()) {
+      await(vertx.undeploy(deployment));
+      ingress.close();
+    }
+    HttpOptions http = new HttpOptions("127.0.0.1", 0, requestTimeout, SHORT);
+    ingress = new Ingress(http, limits, meters, System::nanoTime, 0xbe27);
+    route("/", Backpressure.defaults());
+    deployment =
+        await(vertx.deployVerticle(new IngressVerticle(ingress, upstream.loop(), 0, SHORT)));
+  }
+
+  private static LimitOptions limits(int maxConnections) {
+    LimitOptions defaults = LimitOptions.defaults();
+    return new LimitOptions(
+        defaults.maxQueuedTotal(),
+        defaults.maxQueuedBytes(),
+        MAX_BODY,
+        defaults.maxHeaderBytes(),
+        defaults.maxUriBytes(),
+        SHORT,
+        SHORT,
+        maxConnections,
+        defaults.pendingRequestsPerLoop(),
+        defaults.maxReservationTtl(),
+        defaults.streamWindowBytes(),
+        defaults.streamBytesTotal(),
+        SHORT);
+  }
+
+  private void route(String prefix, Backpressure backpressure) {
+    ingress.update(
+        RouteTable.of(
+            "", Map.of(prefix, new IngressRoute("app", upstream.router(), backpressure))));
+  }
+
+  // --- routes and built-in paths ---
+
+  @Test
+  void healthSaysSuccess() throws Exception {
+    HttpResponse<String> response = get("/-/healthz");
+    assertThat(response.statusCode()).isEqualTo(200);
+    assertThat(response.body()).isEqualTo("success");
+  }
+
+  @Test
+  void healthFailsWhileDraining() throws Exception {
+    ingress.drain();
+    HttpResponse<String> draining = get("/-/healthz");
+    assertThat(draining.statusCode()).isEqualTo(503);
+    assertThat(draining.body()).isEqualTo("This node is being drained.");
+    assertThat(draining.headers().firstValue("connection")).hasValue("close");
+  }
+
+  @Test
+  void healthFailsUntilThereAreRoutesAndNotWhenTheyGoAgain() throws Exception {
+    Ingress fresh =
+        new Ingress(ingress.http(), limits(16), new Meters("n", "a"), System::nanoTime, 0xbe28);
+    await(vertx.deployVerticle(new IngressVerticle(fresh, upstream.loop(), 0, SHORT)));
+    String health = "http://127.0.0.1:" + fresh.port() + "/-/healthz";
+    HttpRequest request = HttpRequest.newBuilder(URI.create(health)).build();
+    HttpResponse<String> early = client.send(request, HttpResponse.BodyHandlers.ofString());
+    assertThat(early.statusCode()).isEqualTo(503);
+    assertThat(early.body()).isEqualTo("Route table is not populated yet.");
+    fresh.update(ingress.routes());
+    fresh.update(RouteTable.empty());
+    assertThat(client.send(request, HttpResponse.BodyHandlers.ofString()).statusCode())
+        .isEqualTo(200);
+  }
+
+  @Test
+  void theRoutesAreListedWithTheirApplications() throws Exception {
+    IngressRoute route = new IngressRoute("app", upstream.router(), Backpressure.defaults());
+    Map<String, IngressRoute> routes = new LinkedHashMap<>();
+    routes.put("/classify", route);
+    routes.put("/echo", route);
+    ingress.update(RouteTable.of("", routes));
+    assertThat(new JsonObject(get("/-/routes").body()).getMap())
+        .containsExactly(Map.entry("/classify", "app"), Map.entry("/echo", "app"));
+  }
+
+  @Test
+  void aPathThatNoRouteTakesIsRays404() throws Exception {
+    route("/classify", Backpressure.defaults());
+    HttpResponse<String> response = get("/other?x=1");
+    assertThat(response.statusCode()).isEqualTo(404);
+    assertThat(response.body())
+        .isEqualTo("Path '/other' not found. Ping http://.../-/routes for available routes.");
+    assertThat(
+            metric(
+                "serve_num_http_requests_total{application=\"\",method=\"GET\",route=\"\","
+                    + "status_code=\"404\"}"))
+        .isEqualTo(1);
+  }
+
+  @Test
+  void theWholePathReachesTheHandlerWithQueryHeadersAndMethod() throws Exception {
+    route("/classify", Backpressure.defaults());
+    CompletableFuture<HttpResponse<String>> response =
+        send(
+            request("/classify/a%20b?x=1&y=2")
+                .header("X-Test", "one")
+                .header("X-Test", "two")
+                .method("PATCH", HttpRequest.BodyPublishers.ofString("body")));
+    Call call = upstream.nextCall();
+    assertThat(call.request().method()).isEqualTo("PATCH");
+    assertThat(call.request().path()).isEqualTo("/classify/a%20b");
+    assertThat(call.request().query()).isEqualTo("x=1&y=2");
+    assertThat(call.request().headers().get("x-test")).isEqualTo("one");
+    assertThat(call.request().headers().all("X-TEST")).containsExactly("one", "two");
+    assertThat(pairs(call.request().headers()))
+        .isEqualTo(call.request().headers().size())
+        .isGreaterThan(2);
+    assertThat(call.request().body().toString()).isEqualTo("body");
+    call.respond("ok");
+    assertThat(response.get(10, TimeUnit.SECONDS).body()).isEqualTo("ok");
+  }
+
+  @Test
+  void newRoutesAreSeenByTheNextRequestOfAnOpenConnection() throws Exception {
+    upstream.behave(call -> call.respond("ok"));
+    try (RawClient raw = new RawClient(ingress.port())) {
+      assertThat(raw.get("/x").readHead()).startsWith("HTTP/1.1 200");
+      raw.read(2);
+      ingress.update(RouteTable.empty());
+      assertThat(raw.get("/x").readHead()).startsWith("HTTP/1.1 404");
+    }
+  }
+
+  // --- responses ---
+
+  @Test
+  void aWholeResponseIsPassedOn() throws Exception {
+    upstream.behave(
+        call ->
+            call.respond(
+                201,
+                Headers.of(
+                    "content-type", "image/png", "x-berth-replica", "r1", "x-berth-replica", "r2"),
+                Buffer.buffer("png")));
+    HttpResponse<String> response = get("/");
+    assertThat(response.statusCode()).isEqualTo(201);
+    assertThat(response.body()).isEqualTo("png");
+    assertThat(response.headers().allValues("x-berth-replica")).containsExactly("r1", "r2");
+    assertThat(response.headers().firstValue("content-length")).hasValue("3");
+  }
+
+  @Test
+  void hopByHopHeadersOfTheHandlerAreStripped() throws Exception {
+    upstream.behave(
+        call ->
+            call.respond(
+                200,
+                Headers.of(
+                    "connection", "x-private, keep-alive",
+                    "x-private", "1",
+                    "keep-alive", "timeout=1",
+                    "transfer-encoding", "gzip",
+                    "content-length", "99",
+                    "x-public", "1"),
+                Buffer.buffer("ok")));
+    HttpResponse<String> response = get("/");
+    assertThat(response.headers().map().keySet())
+        .containsExactlyInAnyOrder("content-length", "x-public", "x-request-id");
+    assertThat(response.body()).isEqualTo("ok");
+  }
+
+  @Test
+  void aHeadRequestGetsTheHeadAndNoBody() throws Exception {
+    upstream.behave(call -> call.respond("four"));
+    try (RawClient raw = new RawClient(ingress.port())) {
+      raw.send("HEAD / HTTP/1.1\r\nHost: test\r\n\r\n");
+      assertThat(raw.readHead()).startsWith("HTTP/1.1 200").contains("content-length: 4\r\n");
+      assertThat(raw.get("/").readHead()).as("nothing stood between").startsWith("HTTP/1.1 200");
+    }
+  }
+
+  @Test
+  void aHeadRequestOfAStreamEndsTheStream() throws Exception {
+    try (RawClient raw = new RawClient(ingress.port())) {
+      raw.send("HEAD / HTTP/1.1\r\nHost: test\r\n\r\n");
+      Call call = upstream.nextCall();
+      call.startStream(Headers.empty());
+      assertThat(raw.readHead()).startsWith("HTTP/1.1 200");
+      assertThat(call.cancelledWithin(10)).isTrue();
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {204, 304})
+  void aStatusWithoutBodyHasNone(int status) throws Exception {
+    upstream.behave(call -> call.respond(status, Headers.empty(), Buffer.buffer("dropped")));
+    try (RawClient raw = new RawClient(ingress.port())) {
+      assertThat(raw.get("/").readHead()).startsWith("HTTP/1.1 " + status);
+      assertThat(raw.get("/").readHead()).startsWith("HTTP/1.1 " + status);
+    }
+  }
+
+  @Test
+  void aResponseThatHttpCannotCarryIsAnInternalServerError() throws Exception {
+    upstream.behave(call -> call.respond(200, new Unsendable(), Buffer.buffer("ok")));
+    HttpResponse<String> response = get("/");
+    assertThat(response.statusCode()).isEqualTo(500);
+    assertThat(response.body()).isEqualTo("Internal Server Error");
+    assertThat(response.headers().map()).doesNotContainKey("x-before");
+  }
+
+  // --- failures ---
+
+  @ParameterizedTest
+  @CsvSource({
+    "HANDLER_FAILED, 500",
+    "OUTCOME_UNKNOWN, 502",
+    "REPLICA_UNAVAILABLE, 503",
+    "RESERVATION_EXPIRED, 503",
+    "BACK_PRESSURE, 503",
+    "TIMEOUT, 408"
+  })
+  void aFailureBecomesItsStatus(BerthException.Kind kind, int status) throws Exception {
+    upstream.behave(call -> call.fail(kind, "secret"));
+    HttpResponse<String> response = get("/");
+    assertThat(response.statusCode()).isEqualTo(status);
+    assertThat(response.headers().firstValue("content-type")).hasValue("text/plain; charset=utf-8");
+  }
+
+  @Test
+  void aChildsBackPressureBecomes429WhenSoConfigured() throws Exception {
+    route("/", new Backpressure(429, Duration.ofSeconds(7)));
+    upstream.behave(call -> call.fail(BerthException.Kind.BACK_PRESSURE, "full"));
+    HttpResponse<String> response = get("/");
+    assertThat(response.statusCode()).isEqualTo(429);
+    assertThat(response.headers().firstValue("retry-after")).hasValue("7");
+    assertThat(response.body()).startsWith("Request dropped due to backpressure");
+  }
+
+  @Test
+  void aDeploymentThatFailedToDeployIs503() throws Exception {
+    ingress.update(
+        RouteTable.of(
+            "",
+            Map.of(
+                "/",
+                new IngressRoute(
+                    "app",
+                    upstream.failedRouter(new DeploymentId("app", "broken")),
+                    Backpressure.defaults()))));
+    HttpResponse<String> response = get("/");
+    assertThat(response.statusCode()).isEqualTo(503);
+    assertThat(response.body()).contains("failed to deploy");
+  }
+
+  @Test
+  void aClientThatAcceptsJsonIsToldInJson() throws Exception {
+    upstream.behave(call -> call.fail(BerthException.Kind.HANDLER_FAILED, "secret"));
+    HttpResponse<String> response =
+        send(request("/")
+                .header("Accept", "text/html, application/json")
+                .header("X-Request-ID", "r1"))
+            .get(10, TimeUnit.SECONDS);
+    assertThat(response.headers().firstValue("content-type")).hasValue("application/json");
+    JsonObject json = new JsonObject(response.body());
+    assertThat(json.getString("code")).isEqualTo("handler_failed");
+    assertThat(json.getString("request_id")).isEqualTo("r1");
+    assertThat(response.body()).doesNotContain("secret");
+  }
+
+  // --- ids and time ---
+
+  @Test
+  void aRequestIdIsPassedInAndEchoed() throws Exception {
+    upstream.behave(call -> call.respond(call.message.requestId()));
+    HttpResponse<String> response =
+        send(request("/").header("X-Request-ID", "mine")).get(10, TimeUnit.SECONDS);
+    assertThat(response.body()).isEqualTo("mine");
+    assertThat(response.headers().allValues("x-request-id")).containsExactly("mine");
+  }
+
+  @Test
+  void aRequestWithoutAnIdGetsOne() throws Exception {
+    upstream.behave(call -> call.respond(call.message.requestId()));
+    HttpResponse<String> response = get("/");
+    assertThat(response.body()).matches("be27-[0-9a-f]+");
+    assertThat(response.headers().firstValue("x-request-id")).hasValue(response.body());
+  }
+
+  @Test
+  void aRequestOverItsTimeoutIs408AndIsCancelled() throws Exception {
+    CompletableFuture<HttpResponse<String>> response =
+        send(request("/").header("x-request-timeout-seconds", "0.1").header("X-Request-ID", "r1"));
+    Call call = upstream.nextCall();
+    assertThat(call.message.deadlineMs()).isBetween(0L, 100L);
+    assertThat(response.get(10, TimeUnit.SECONDS).statusCode()).isEqualTo(408);
+    assertThat(response.get().body()).isEqualTo("Request r1 timed out after 0.1s.");
+    assertThat(call.cancelledWithin(10)).isTrue();
+  }
+
+  @Test
+  void theConfiguredTimeoutHoldsUnlessTheClientDisablesIt() throws Exception {
+    start(Duration.ofSeconds(30), limits(16));
+    send(request("/"));
+    assertThat(upstream.nextCall().message.deadlineMs()).isBetween(1L, 30_000L);
+    send(request("/").header("x-request-timeout-seconds", "0"));
+    assertThat(upstream.nextCall().message.deadlineMs()).isEqualTo(-1);
+  }
+
+  // --- bodies ---
+
+  @ParameterizedTest
+  @ValueSource(ints = {1, 1000, MAX_BODY})
+  void aBodyUpToTheLimitReachesTheHandlerWhole(int size) throws Exception {
+    byte[] body = new byte[size];
+    Arrays.fill(body, (byte) 'x');
+    upstream.behave(call -> call.respond(Integer.toString(call.request().body().length())));
+    HttpResponse<String> sized =
+        send(request("/").POST(HttpRequest.BodyPublishers.ofByteArray(body)))
+            .get(10, TimeUnit.SECONDS);
+    assertThat(sized.body()).isEqualTo(Integer.toString(size));
+    HttpResponse<String> chunked =
+        send(request("/")
+                .POST(
+                    HttpRequest.BodyPublishers.fromPublisher(
+                        HttpRequest.BodyPublishers.ofByteArray(body))))
+            .get(10, TimeUnit.SECONDS);
+    assertThat(chunked.body()).isEqualTo(Integer.toString(size));
+  }
+
+  @Test
+  void aBodyThatComesInPiecesIsPutTogether() throws Exception {
+    upstream.behave(call -> call.respond(call.request().body().toString()));
+    try (RawClient raw = new RawClient(ingress.port())) {
+      raw.send("POST / HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n");
+      raw.send("2\r\nde\r\n").send("4\r\nfghi\r\n").send("0\r\n\r\n");
+      assertThat(raw.readHead()).startsWith("HTTP/1.1 200");
+      assertThat(raw.read(9)).isEqualTo("abcdefghi");
+    }
+  }
+
+  @Test
+  void aBodyOverTheLimitIs413AndASmallExcessKeepsTheConnection() throws Exception {
+    upstream.behave(call -> call.respond("ok"));
+    try (RawClient raw = new RawClient(ingress.port())) {
+      raw.send(
+          "POST / HTTP/1.1\r\nHost: t\r\nContent-Length: "
+              + (MAX_BODY + 10)
+              + "\r\n\r\n"
+              + "x".repeat(MAX_BODY + 10));
+      String head = raw.readHead();
+      assertThat(head).startsWith("HTTP/1.1 413").doesNotContain("connection: close");
+      raw.readUntil("bytes.");
+      assertThat(raw.get("/").readHead()).startsWith("HTTP/1.1 200");
+    }
+  }
+
+  @Test
+  void aClientStillSendingAHugeBodyReadsIts413BeforeTheConnectionCloses() throws Exception {
+    try (RawClient raw = new RawClient(ingress.port())) {
+      raw.send("POST / HTTP/1.1\r\nHost: t\r\nContent-Length: 1000000000\r\n\r\n");
+      raw.send("x".repeat(100_000)).send("x".repeat(100_000));
+      assertThat(raw.readToEnd())
+          .startsWith("HTTP/1.1 413")
+          .contains("connection: close")
+          .endsWith("Request body is larger than 65536 bytes.");
+    }
+  }
+
+  @Test
+  void aChunkedBodyThatGrowsOverTheLimitIs413() throws Exception {
+    String piece = "x".repeat(0x8000);
+    try (RawClient raw = new RawClient(ingress.port())) {
+      raw.send("POST / HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n");
+      for (int i = 0; i < 3; i++) {
+        raw.send("8000\r\n" + piece + "\r\n");
+      }
+      assertThat(raw.readHead()).startsWith("HTTP/1.1 413").contains("connection: close");
+      raw.send("0\r\n\r\n");
+      assertThat(raw.readToEnd()).contains("larger than");
+    }
+  }
+
+  @Test
+  void aClientThatExpectsToBeToldIsToldToGoOn() throws Exception {
+    upstream.behave(call -> call.respond(call.request().body().toString()));
+    try (RawClient raw = new RawClient(ingress.port())) {
+      raw.send("POST / HTTP/1.1\r\nHost: t\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n");
+      assertThat(raw.readHead()).startsWith("HTTP/1.1 100");
+      assertThat(raw.send("hi").readHead()).startsWith("HTTP/1.1 200");
+      assertThat(raw.read(2)).isEqualTo("hi");
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource({"/, 1000000, 413", "/-/nothing, 2, 404"})
+  void aClientThatIsNotToldToGoOnIsClosedSinceItsNextBytesMeanNothing(
+      String path, int length, int status) throws Exception {
+    try (RawClient raw = new RawClient(ingress.port())) {
+      raw.send(
+          "POST "
+              + path
+              + " HTTP/1.1\r\nHost: t\r\nContent-Length: "
+              + length
+              + "\r\nExpect: 100-continue\r\n\r\n");
+      assertThat(raw.readToEnd()).startsWith("HTTP/1.1 " + status).contains("connection: close");
+    }
+  }
+
+  @Test
+  void aBodyThatStandsStillIs408() throws Exception {
+    try (RawClient raw = new RawClient(ingress.port())) {
+      raw.send("POST / HTTP/1.1\r\nHost: t\r\nContent-Length: 10\r\n\r\nhalf");
+      assertThat(raw.readToEnd())
+          .startsWith("HTTP/1.1 408")
+          .endsWith("Request body stood still for 1s.");
+    }
+    assertOngoingReturnsToZero();
+  }
+
+  // --- heads ---
+
+  @Test
+  void aHeadOverItsLimitsIs414Or431() throws Exception {
+    try (RawClient raw = new RawClient(ingress.port())) {
+      assertThat(raw.get("/" + "x".repeat(5000)).readToEnd())
+          .as("the version was not read")
+          .startsWith("HTTP/1.0 414");
+    }
+    try (RawClient raw = new RawClient(ingress.port())) {
+      raw.send("GET / HTTP/1.1\r\nHost: t\r\nX-Long: " + "x".repeat(9000) + "\r\n\r\n");
+      assertThat(raw.readToEnd()).startsWith("HTTP/1.1 431");
+    }
+    assertOngoingReturnsToZero();
+  }
+
+  @Test
+  void whatIsNotHttpIs400() throws Exception {
+    try (RawClient raw = new RawClient(ingress.port())) {
+      raw.send("GET / HTTP/1.1\r\nHost: t\r\nContent-Length: two\r\n\r\n");
+      assertThat(raw.readToEnd()).startsWith("HTTP/1.1 400");
+    }
+  }
+
+  // --- streams ---
+
+  @Test
+  void aStreamIsPassedOnPieceByPiece() throws Exception {
+    try (RawClient raw = new RawClient(ingress.port())) {
+      raw.get("/");
+      Call call = upstream.nextCall();
+      call.startStream(Headers.of("content-type", "text/event-stream"));
+      assertThat(raw.readHead())
+          .as("the head comes before the first piece")
+          .contains("content-type: text/event-stream")
+          .contains("transfer-encoding: chunked");
+      call.frame(Buffer.buffer("data: 1\n\n"), false);
+      assertThat(raw.readUntil("data: 1\n\n\r\n")).isNotEmpty();
+      call.frame(Buffer.buffer("data: 2\n\n"), true);
+      assertThat(raw.readUntil("0\r\n\r\n")).contains("data: 2");
+      upstream.behave(next -> next.respond("ok"));
+      assertThat(raw.get("/").readHead()).as("the connection goes on").startsWith("HTTP/1.1 200");
+    }
+    assertOngoingReturnsToZero();
+  }
+
+  @Test
+  void aLargeStreamArrivesWhole() throws Exception {
+    int frames = 64;
+    Buffer frame = Buffer.buffer(new byte[64 << 10]);
+    upstream.behave(
+        call -> {
+          call.startStream(Headers.empty());
+          for (int i = 0; i < frames; i++) {
+            call.frame(frame, i == frames - 1);
+          }
+        });
+    HttpResponse<byte[]> response =
+        client.send(request("/").build(), HttpResponse.BodyHandlers.ofByteArray());
+    assertThat(response.body()).hasSize(frames * (64 << 10));
+  }
+
+  @Test
+  void aStreamThatIsResetMidwayIsCutAndNeverLooksWhole() throws Exception {
+    try (RawClient raw = new RawClient(ingress.port())) {
+      raw.get("/");
+      Call call = upstream.nextCall();
+      call.startStream(Headers.empty());
+      call.frame(Buffer.buffer("half"), false);
+      raw.readUntil("half\r\n");
+      call.reset(BerthException.Kind.HANDLER_FAILED);
+      assertThat(raw.readToEnd()).doesNotContain("0\r\n");
+    }
+    assertThat(
+            metric(
+                "serve_num_http_error_requests_total{application=\"app\",error_code=\"500\","
+                    + "method=\"GET\",route=\"/\"}"))
+        .isEqualTo(1);
+    assertOngoingReturnsToZero();
+  }
+
+  @Test
+  void aSlowReaderHoldsTheStreamBackAndIsEndedInTheEnd() throws Exception {
+    try (RawClient raw = new RawClient(ingress.port())) {
+      raw.get("/");
+      Call call = upstream.nextCall();
+      call.startStream(Headers.empty());
+      raw.readHead();
+      Buffer frame = Buffer.buffer(new byte[64 << 10]);
+      int window = call.message.streamWindow();
+      long sent = 0;
+      long credited = window;
+      // Sends what it has credit for until the client, which does not read, has filled every
+      // buffer between; then the credit stops.
+      while (true) {
+        while (sent + frame.length() <= credited) {
+          call.frame(frame, false);
+          sent += frame.length();
+        }
+        Integer more = call.credits.poll(500, TimeUnit.MILLISECONDS);
+        if (more == null) {
+          break;
+        }
+        credited += more;
+      }
+      assertThat(call.cancelledWithin(10)).as("ended when it stood still").isTrue();
+    }
+    assertThat(
+            metric(
+                "serve_num_http_error_requests_total{application=\"app\",error_code=\"408\","
+                    + "method=\"GET\",route=\"/\"}"))
+        .isEqualTo(1);
+    assertOngoingReturnsToZero();
+  }
+
+  // --- clients that leave ---
+
+  @Test
+  void aClientThatLeavesCancelsItsCallAndIsCounted499() throws Exception {
+    RawClient raw = new RawClient(ingress.port());
+    raw.get("/");
+    Call call = upstream.nextCall();
+    raw.close();
+    assertThat(call.cancelledWithin(10)).isTrue();
+    assertOngoingReturnsToZero();
+    assertThat(
+            metric(
+                "serve_num_http_error_requests_total{application=\"app\",error_code=\"499\","
+                    + "method=\"GET\",route=\"/\"}"))
+        .isEqualTo(1);
+  }
+
+  @Test
+  void aClientThatLeavesMidStreamCancelsIt() throws Exception {
+    RawClient raw = new RawClient(ingress.port());
+    raw.get("/");
+    Call call = upstream.nextCall();
+    call.startStream(Headers.empty());
+    call.frame(Buffer.buffer("half"), false);
+    raw.readUntil("half\r\n");
+    raw.close();
+    assertThat(call.cancelledWithin(10)).isTrue();
+    assertOngoingReturnsToZero();
+  }
+
+  @Test
+  void aClientThatLeavesWhileSendingItsBodyLeavesNothing() throws Exception {
+    RawClient raw = new RawClient(ingress.port());
+    raw.send("POST / HTTP/1.1\r\nHost: t\r\nContent-Length: 10\r\n\r\nhalf");
+    eventually("a request under way", () -> ongoing() == 1);
+    raw.close();
+    assertOngoingReturnsToZero();
+  }
+
+  // --- connections ---
+
+  @Test
+  void pipelinedRequestsAreAnsweredInOrder() throws Exception {
+    upstream.behave(call -> call.respond(call.request().path()));
+    try (RawClient raw = new RawClient(ingress.port())) {
+      raw.get("/a").get("/b").get("/c");
+      for (String path : List.of("/a", "/b", "/c")) {
+        raw.readHead();
+        assertThat(raw.read(2)).isEqualTo(path);
+      }
+    }
+  }
+
+  @Test
+  void anIdleConnectionIsClosedAndABusyOneIsNot() throws Exception {
+    try (RawClient idle = new RawClient(ingress.port());
+        RawClient busy = new RawClient(ingress.port())) {
+      busy.get("/");
+      Call call = upstream.nextCall();
+      upstream.behave(next -> next.respond("ok"));
+      idle.get("/").readHead();
+      assertThat(idle.readToEnd()).as("closed after keep_alive_timeout_s").isEqualTo("ok");
+      call.respond("late");
+      assertThat(busy.readHead()).startsWith("HTTP/1.1 200");
+    }
+  }
+
+  @Test
+  void aConnectionThatNeverSendsARequestIsClosed() throws Exception {
+    try (RawClient raw = new RawClient(ingress.port())) {
+      raw.send("GET / HT");
+      assertThat(raw.readToEnd()).isEmpty();
+    }
+  }
+
+  @Test
+  void aConnectionOverTheLimitIsRefusedAndCounted() throws Exception {
+    start(null, limits(2));
+    upstream.behave(call -> call.respond("ok"));
+    try (RawClient first = new RawClient(ingress.port());
+        RawClient second = new RawClient(ingress.port())) {
+      first.get("/").readHead();
+      second.get("/").readHead();
+      try (RawClient third = new RawClient(ingress.port())) {
+        assertThat(endOf(third)).isEmpty();
+      }
+      assertThat(metric("berth_http_connections_refused_total")).isEqualTo(1);
+      assertThat(metric("berth_http_connections")).isEqualTo(2);
+    }
+    eventually("room again", () -> metric("berth_http_connections") == 0);
+    try (RawClient next = new RawClient(ingress.port())) {
+      assertThat(next.get("/").readHead()).startsWith("HTTP/1.1 200");
+    }
+  }
+
+  @Test
+  void stoppingLetsTheRequestUnderWayEnd() throws Exception {
+    try (RawClient raw = new RawClient(ingress.port())) {
+      raw.get("/");
+      Call call = upstream.nextCall();
+      ingress.drain();
+      var undeployed = vertx.undeploy(deployment);
+      call.respond("last");
+      assertThat(raw.readToEnd()).contains("connection: close").endsWith("last");
+      await(undeployed);
+      deployment = "";
+    }
+  }
+
+  @Test
+  void severalLoopsListenOnOnePort() throws Exception {
+    await(vertx.deployVerticle(new IngressVerticle(ingress, upstream.loop(), 1, SHORT)));
+    upstream.behave(call -> call.respond("ok"));
+    for (int i = 0; i < 4; i++) {
+      try (RawClient raw = new RawClient(ingress.port())) {
+        assertThat(raw.get("/").readHead()).startsWith("HTTP/1.1 200");
+      }
+    }
+  }
+
+  @Test
+  void aRequestWithoutABodyIsRoutedAsOneThatMayBeRefused() throws Exception {
+    send(request("/"));
+    Call call = upstream.nextCall();
+    assertThat(call.request().body().length()).isZero();
+    assertThat(call.admission()).isInstanceOf(Admission.IfFree.class);
+  }
+
+  // --- helpers ---
+
+  private HttpRequest.Builder request(String path) {
+    return HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + ingress.port() + path))
+        .version(HttpClient.Version.HTTP_1_1);
+  }
+
+  private CompletableFuture<HttpResponse<String>> send(HttpRequest.Builder request) {
+    return client.sendAsync(request.build(), HttpResponse.BodyHandlers.ofString());
+  }
+
+  private HttpResponse<String> get(String path) throws Exception {
+    return send(request(path)).get(10, TimeUnit.SECONDS);
+  }
+
+  private double metric(String series) {
+    return meters
+        .scrape(PROMETHEUS)
+        .lines()
+        .filter(line -> line.startsWith(series + " "))
+        .mapToDouble(line -> Double.parseDouble(line.substring(line.lastIndexOf(' ') + 1)))
+        .findFirst()
+        .orElse(0);
+  }
+
+  private double ongoing() {
+    return metric(
+        "serve_num_ongoing_http_requests{node_id=\"node-1\",node_ip_address=\"127.0.0.1\"}");
+  }
+
+  private void assertOngoingReturnsToZero() throws Exception {
+    eventually("no request under way", () -> ongoing() == 0);
+    eventually("no slot in use", () -> upstream.router().counters().running() == 0);
+  }
+
+  /** Looks again every few milliseconds, on a timer, until it is so or 10 s are over. */
+  private void eventually(String what, Supplier<Boolean> condition) throws Exception {
+    CompletableFuture<Void> met = new CompletableFuture<>();
+    long timer =
+        vertx.setPeriodic(
+            5,
+            id -> {
+              if (condition.get()) {
+                met.complete(null);
+              }
+            });
+    try {
+      met.get(10, TimeUnit.SECONDS);
+    } catch (java.util.concurrent.TimeoutException late) {
+      throw new AssertionError("not within 10 s: " + what, late);
+    } finally {
+      vertx.cancelTimer(timer);
+    }
+  }
+
+  private static String endOf(RawClient raw) throws IOException {
+    try {
+      return raw.readToEnd();
+    } catch (java.net.SocketException reset) {
+      return ""; // a reset is an end too
+    }
+  }
+
+  private static int pairs(Headers headers) {
+    int[] pairs = {0};
+    headers.forEach((name, value) -> pairs[0]++);
+    return pairs[0];
+  }
+
+  private static <T> T await(io.vertx.core.Future<T> future) throws Exception {
+    return future.toCompletionStage().toCompletableFuture().get(10, TimeUnit.SECONDS);
+  }
+
+  /** Headers whose second value would split the response. */
+  private static final class Unsendable implements Headers {
+    @Override
+    public @Nullable String get(String name) {
+      return null;
+    }
+
+    @Override
+    public void forEach(java.util.function.BiConsumer<String, String> each) {
+      each.accept("x-before", "fine");
+      each.accept("x-split", "a\r\nInjected: b");
+    }
+
+    @Override
+    public int size() {
+      return 2;
+    }
+  }
+}
