@@ -1,0 +1,254 @@
+package dev.berth.routing;
+
+import dev.berth.fakes.Effort;
+import dev.berth.fakes.ManualClock;
+import dev.berth.protocol.port.LedgerView;
+import dev.berth.protocol.port.SlotLease;
+import dev.berth.replica.LedgerLimits;
+import dev.berth.replica.SlotLedger;
+import java.lang.reflect.Method;
+import java.util.ArrayList;
+import java.util.List;
+import org.jetbrains.kotlinx.lincheck.Actor;
+import org.jetbrains.kotlinx.lincheck.execution.ExecutionScenario;
+import org.jetbrains.lincheck.datastructures.ManagedStrategyGuarantee;
+import org.jetbrains.lincheck.datastructures.ManagedStrategyGuaranteeKt;
+import org.jetbrains.lincheck.datastructures.ModelCheckingOptions;
+import org.jetbrains.lincheck.datastructures.Operation;
+import org.jetbrains.lincheck.datastructures.Param;
+import org.jetbrains.lincheck.datastructures.ThreadIdGen;
+import org.jetbrains.lincheck.datastructures.Validate;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/**
+ * The waiter queue, its pump and a real ledger under every interleaving that Lincheck tries. When
+ * all threads are done, whatever they did, no one waits beside a free slot, everyone who left the
+ * queue left it once, and every slot is accounted for.
+ */
+@Tag("concurrency")
+class WaiterQueueLincheckTest {
+
+  /** The JDK's collections and counters are taken to be atomic: it is the queue that is tried. */
+  private static final ManagedStrategyGuarantee JDK_IS_CORRECT =
+      ManagedStrategyGuaranteeKt.forClasses(
+              "java.util.concurrent.ConcurrentHashMap",
+              "java.util.concurrent.ConcurrentHashMap$KeySetView",
+              "java.util.concurrent.ConcurrentLinkedQueue",
+              "java.util.concurrent.atomic.LongAdder")
+          .allMethods()
+          .treatAsAtomic();
+
+  private static ModelCheckingOptions options() {
+    return new ModelCheckingOptions()
+        .addGuarantee(JDK_IS_CORRECT)
+        .sequentialSpecification(AnythingGoes.class);
+  }
+
+  @Test
+  void noWakeUpIsLostAndNoSlotEither() {
+    options()
+        .threads(3)
+        .actorsPerThread(2)
+        .actorsBefore(1)
+        .actorsAfter(0)
+        .iterations(Effort.times(6))
+        .invocationsPerIteration(200)
+        .check(QueueOperations.class);
+  }
+
+  /** The encounters that a queue is lost by, each tried to a greater depth. */
+  @Test
+  void noWakeUpIsLostWhereACompletionMeetsAnArrivalOrACancel() {
+    options()
+        .iterations(0)
+        .invocationsPerIteration(Effort.times(2_000))
+        .addCustomScenario(scenario(List.of("ask 0"), List.of(List.of("goOn 0"), List.of("ask 1"))))
+        .addCustomScenario(
+            scenario(
+                List.of("ask 0", "ask 1"),
+                List.of(List.of("goOn 0"), List.of("cancel 1"), List.of("ask 2"))))
+        .check(QueueOperations.class);
+  }
+
+  private static ExecutionScenario scenario(List<String> before, List<List<String>> threads) {
+    List<List<Actor>> parallel = new ArrayList<>();
+    threads.forEach(thread -> parallel.add(actors(thread)));
+    return new ExecutionScenario(actors(before), parallel, List.of(), VALIDATION);
+  }
+
+  private static List<Actor> actors(List<String> steps) {
+    List<Actor> actors = new ArrayList<>();
+    for (String step : steps) {
+      String[] words = step.split(" ");
+      actors.add(new Actor(method(words[0], int.class), List.of(Integer.valueOf(words[1]))));
+    }
+    return actors;
+  }
+
+  private static final Actor VALIDATION =
+      new Actor(method("nobodyWaitsBesideAFreeSlot"), List.of());
+
+  private static Method method(String name, Class<?>... parameters) {
+    try {
+      return QueueOperations.class.getMethod(name, parameters);
+    } catch (NoSuchMethodException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  /** One slot; each thread asks, takes what it was granted, completes, and changes its mind. */
+  @Param(name = "thread", gen = ThreadIdGen.class)
+  public static class QueueOperations {
+    private static final int THREADS_MAX = 8;
+
+    private final SlotLedger ledger =
+        new SlotLedger(1, 1, LedgerLimits.DEFAULTS, new ManualClock(), () -> 1);
+    private final WaiterQueue queue = new WaiterQueue(this::hold);
+    private final LocalReplica replica = QueueFixture.replica(ledger, queue);
+    private final Asker[] askers = new Asker[THREADS_MAX];
+
+    public QueueOperations() {
+      ledger.observe(replica);
+      for (int i = 0; i < THREADS_MAX; i++) {
+        askers[i] = new Asker();
+      }
+    }
+
+    private @Nullable Grant hold(Waiting owner) {
+      SlotLease lease = ledger.hold(owner.holdNanos());
+      return lease == null ? null : new Grant(replica, lease, null);
+    }
+
+    /** As a request does: the slot at once, or a place and then the pump. */
+    @Operation
+    public void ask(@Param(name = "thread") int thread) {
+      Asker asker = askers[thread];
+      if (asker.waiter != null || asker.running) {
+        return;
+      }
+      if (queue.isEmpty() && ledger.tryAcquire()) {
+        asker.running = true;
+        return;
+      }
+      if (queue.tryAdmit(-1)) {
+        asker.admitted++;
+        asker.waiter = queue.join(asker, queue.nextSequence());
+        queue.pump();
+      }
+    }
+
+    /** Takes a granted slot, as the task on the waiter's own loop does; else completes. */
+    @Operation
+    public void goOn(@Param(name = "thread") int thread) {
+      Asker asker = askers[thread];
+      Grant grant = asker.grant;
+      if (grant != null) {
+        asker.grant = null;
+        asker.waiter = null;
+        if (grant.lease().consume() == null) {
+          asker.running = true;
+        }
+      } else if (asker.running) {
+        asker.running = false;
+        if (!replica.completing(ledger)) {
+          ledger.complete();
+        }
+      }
+    }
+
+    @Operation
+    public void cancel(@Param(name = "thread") int thread) {
+      Asker asker = askers[thread];
+      Waiter waiter = asker.waiter;
+      if (waiter == null) {
+        return;
+      }
+      if (queue.cancel(waiter)) {
+        asker.waiter = null;
+      } else if (asker.grant != null) { // granted before: it goes back, as to one that is gone
+        Grant grant = asker.grant;
+        asker.grant = null;
+        asker.waiter = null;
+        grant.giveBack();
+      }
+    }
+
+    @Validate
+    public void nobodyWaitsBesideAFreeSlot() {
+      int owned = 0;
+      int waiting = 0;
+      for (Asker asker : askers) {
+        boolean granted = asker.grant != null;
+        owned += (asker.running ? 1 : 0) + (granted ? 1 : 0);
+        waiting += asker.waiter != null && asker.waiter.waiting() ? 1 : 0;
+        int inQueue = asker.waiter != null && asker.waiter.waiting() ? 1 : 0;
+        require(asker.left + inQueue == asker.admitted, "left once: " + asker);
+      }
+      require(queue.size() == waiting, "size: " + queue.size() + " waiting: " + waiting);
+      require(ledger.ongoing() == owned, "ongoing: " + ledger.ongoing() + " owned: " + owned);
+      require(ledger.audit() == LedgerView.Audit.CLEAN, "audit: " + ledger.view("r", 0));
+      require(waiting == 0 || ledger.ongoing() == 1, "waiting beside a free slot: " + waiting);
+    }
+
+    private static void require(boolean held, String otherwise) {
+      if (!held) {
+        throw new IllegalStateException(otherwise);
+      }
+    }
+  }
+
+  /** A thread's request. */
+  private static final class Asker implements Waiting {
+    @Nullable Waiter waiter;
+    volatile @Nullable Grant grant;
+    volatile int left;
+    int admitted;
+    boolean running;
+
+    @Override
+    public int loopIndex() {
+      return 0;
+    }
+
+    @Override
+    public boolean accepts(RoutedReplica candidate) {
+      return true;
+    }
+
+    @Override
+    public boolean picky() {
+      return false;
+    }
+
+    @Override
+    public long holdNanos() {
+      return 1L << 40;
+    }
+
+    @Override
+    public void granted(Grant given) {
+      grant = given;
+    }
+
+    @Override
+    public void left() {
+      left++;
+    }
+
+    @Override
+    public String toString() {
+      return "admitted " + admitted + ", left " + left;
+    }
+  }
+
+  /** Operations return nothing; what counts is the state they leave. */
+  public static class AnythingGoes {
+    public void ask(int thread) {}
+
+    public void goOn(int thread) {}
+
+    public void cancel(int thread) {}
+  }
+}
