@@ -1,0 +1,172 @@
+package dev.berth.routing;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.berth.api.BerthException;
+import dev.berth.api.Headers;
+import dev.berth.api.Request;
+import dev.berth.api.Response;
+import dev.berth.fakes.RoutingWorld;
+import dev.berth.protocol.BusMessage;
+import io.vertx.core.Future;
+import io.vertx.core.buffer.Buffer;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** The receiving half of a streamed response: order, credit, ends, and what a lost frame means. */
+class StreamedResponseTest {
+  private static final int WINDOW = LoopLimits.DEFAULTS.streamWindowBytes();
+
+  private final RoutingWorld world = new RoutingWorld();
+  private final RoutingWorld.Replica replica = world.local("r1", 1);
+  private final List<String> received = new ArrayList<>();
+  private Response.Body.Received body;
+  private BusMessage.CallRequest request;
+
+  @BeforeEach
+  void theHeadHasCome() {
+    world.publish();
+    Future<Response> response = world.handle().call(Request.get("/"));
+    world.run();
+    request = replica.running.get(0);
+    replica.answer(
+        request.source(),
+        new BusMessage.CallResponse(
+            request.callId(), 200, Headers.empty(), Buffer.buffer(), true, 0));
+    world.run();
+    body = (Response.Body.Received) response.result().body();
+    body.stream()
+        .handler(piece -> received.add(piece.toString()))
+        .endHandler(end -> received.add("end"))
+        .exceptionHandler(failure -> received.add(failure.getClass().getSimpleName()));
+  }
+
+  private void frame(int sequence, String data, boolean last) {
+    replica.answer(
+        request.source(),
+        new BusMessage.StreamFrame(request.callId(), sequence, Buffer.buffer(data), last, 0));
+    world.run();
+  }
+
+  private void assertOver() {
+    assertThat(world.routers.loop(0).pendingRequests()).isZero();
+    assertThat(world.routers.bounds().streamBytes()).isZero();
+    assertThat(world.router.counters().running()).isZero();
+    assertThat(world.hookCalls).containsExactly("routed r1", "completed r1");
+  }
+
+  @Test
+  void piecesComeInOrderAndThenTheEnd() {
+    body.stream().resume();
+    frame(0, "a", false);
+    frame(1, "b", false);
+    frame(2, "", true);
+    assertThat(received).containsExactly("a", "b", "end");
+    assertOver();
+  }
+
+  @Test
+  void aPausedStreamHoldsWhatComesAndGivesNoCredit() {
+    frame(0, "a".repeat(60_000), false);
+    frame(1, "b".repeat(60_000), false);
+    frame(2, "c".repeat(60_000), false);
+    assertThat(received).isEmpty();
+    assertThat(world.sent(BusMessage.StreamCredit.class)).isEmpty();
+    body.stream().fetch(1);
+    assertThat(received).hasSize(1);
+    body.stream().resume();
+    assertThat(received).hasSize(3);
+    assertThat(world.sent(BusMessage.StreamCredit.class))
+        .singleElement()
+        .satisfies(credit -> assertThat(credit.bytes()).isBetween(WINDOW / 2, WINDOW));
+  }
+
+  @Test
+  void everyByteTakenIsCreditedOnce() {
+    body.stream().resume();
+    for (int i = 0; i < 40; i++) {
+      frame(i, "x".repeat(50_000), false);
+    }
+    int credited =
+        world.sent(BusMessage.StreamCredit.class).stream()
+            .mapToInt(BusMessage.StreamCredit::bytes)
+            .sum();
+    assertThat(credited).isBetween(2_000_000 - WINDOW / 2, 2_000_000);
+  }
+
+  @Test
+  void aFrameThatComesTwiceIsDropped() {
+    body.stream().resume();
+    frame(0, "a", false);
+    frame(0, "a", false);
+    frame(1, "b", true);
+    assertThat(received).containsExactly("a", "b", "end");
+    assertThat(world.routers.loop(0).duplicates()).isOne();
+    assertOver();
+  }
+
+  @Test
+  void aLostFrameEndsTheStreamAndNeverLooksWhole() {
+    body.stream().resume();
+    frame(0, "a", false);
+    frame(2, "c", true);
+    assertThat(received).containsExactly("a", "OutcomeUnknown");
+    assertThat(replica.cancelled).hasSize(1);
+    assertOver();
+  }
+
+  @Test
+  void aResetFailsTheStream() {
+    body.stream().resume();
+    frame(0, "a", false);
+    replica.answer(
+        request.source(),
+        new BusMessage.StreamReset(
+            request.callId(), BerthException.Kind.HANDLER_FAILED, "it broke", 0));
+    world.run();
+    assertThat(received).containsExactly("a", "HandlerFailed");
+    assertOver();
+  }
+
+  @Test
+  void cancellingTellsTheReplicaAndFailsTheStream() {
+    body.stream().resume();
+    frame(0, "a", false);
+    body.cancel().run();
+    world.run();
+    assertThat(received).containsExactly("a", "Cancelled");
+    assertThat(replica.cancelled).hasSize(1);
+    assertOver();
+  }
+
+  @Test
+  void aLostPeerFailsTheStream() {
+    body.stream().resume();
+    frame(0, "a", false);
+    world.routers.replicaLost(replica.info.address());
+    world.run();
+    assertThat(received).containsExactly("a", "OutcomeUnknown");
+    assertOver();
+  }
+
+  @Test
+  void gatheringStopsAtItsBoundAndCancels() {
+    Future<Buffer> gathered = new Response(200, Headers.empty(), body).bytes(5);
+    frame(0, "abc", false);
+    frame(1, "defg", false);
+    assertThat(gathered.cause()).hasMessageContaining("over 5 bytes");
+    assertThat(replica.cancelled).hasSize(1);
+    assertOver();
+  }
+
+  @Test
+  void gatheringGivesTheWholeBody() {
+    Future<Buffer> gathered = new Response(200, Headers.empty(), body).bytes(100);
+    frame(0, "abc", false);
+    frame(1, "def", true);
+    assertThat(gathered.result()).hasToString("abcdef");
+    assertOver();
+  }
+}

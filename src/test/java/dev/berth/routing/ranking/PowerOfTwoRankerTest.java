@@ -1,0 +1,115 @@
+package dev.berth.routing.ranking;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.berth.api.spi.ReplicaRanker;
+import java.util.SplittableRandom;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+
+class PowerOfTwoRankerTest {
+  private final SplittableRandom random = new SplittableRandom(3);
+  private final ReplicaRanker.Ranking ranking = new ReplicaRanker.Ranking();
+
+  private record Replicas(int[] loads, int max, int[] loop, int[] node, int[] zone)
+      implements ReplicaRanker.Candidates {
+    @Override
+    public int size() {
+      return loads.length;
+    }
+
+    @Override
+    public int ongoing(int index) {
+      return loads[index];
+    }
+
+    @Override
+    public int maxOngoing(int index) {
+      return max;
+    }
+
+    @Override
+    public int[] within(ReplicaRanker.Tier tier) {
+      return switch (tier) {
+        case SAME_LOOP -> loop;
+        case SAME_NODE -> node;
+        case SAME_ZONE -> zone;
+        case ANY -> IntStream.range(0, loads.length).toArray();
+      };
+    }
+  }
+
+  private static int[] of(int... indices) {
+    return indices;
+  }
+
+  private int first(Replicas replicas) {
+    ranking.clear();
+    new PowerOfTwoRanker().rank(replicas, random, ranking);
+    return ranking.size() == 0 ? -1 : ranking.get(0);
+  }
+
+  @Test
+  void ofNoReplicaNoneIsRanked() {
+    assertThat(first(new Replicas(of(), 5, of(), of(), of()))).isEqualTo(-1);
+  }
+
+  @Test
+  void theOnlyReplicaIsRanked() {
+    assertThat(first(new Replicas(of(9), 10, of(), of(), of()))).isZero();
+  }
+
+  @Test
+  void ofTwoTheLessBusyIsFirst() {
+    for (int i = 0; i < 50; i++) {
+      assertThat(first(new Replicas(of(3, 2), 10, of(), of(), of()))).isOne();
+    }
+  }
+
+  @Test
+  void aFullOneComesAfterOneWithASlot() {
+    for (int i = 0; i < 50; i++) {
+      assertThat(first(new Replicas(of(5, 4), 5, of(), of(), of()))).isOne();
+    }
+  }
+
+  @Test
+  void eachPairIsEquallyLikely() {
+    int[] wins = new int[4];
+    for (int i = 0; i < 60_000; i++) {
+      wins[first(new Replicas(of(0, 1, 2, 3), 10, of(), of(), of()))]++;
+    }
+    // Of 6 pairs the idlest is in 3, the next wins 2, the next 1, the busiest none.
+    assertThat(wins[0]).isBetween(29_000, 31_000);
+    assertThat(wins[1]).isBetween(19_000, 21_000);
+    assertThat(wins[2]).isBetween(9_200, 10_800);
+    assertThat(wins[3]).isZero();
+  }
+
+  @Test
+  void theCallersLoopIsFirstWhenNoBusierAndElseNot() {
+    for (int i = 0; i < 50; i++) {
+      assertThat(first(new Replicas(of(2, 2, 2), 9, of(1), of(0, 1, 2), of(0, 1, 2)))).isOne();
+      assertThat(first(new Replicas(of(1, 2, 1), 9, of(1), of(0, 1, 2), of(0, 1, 2))))
+          .isNotEqualTo(1);
+    }
+  }
+
+  @Test
+  void nearerTiersComeFirst() {
+    Replicas replicas = new Replicas(of(8, 8, 4, 4, 0, 0), 10, of(), of(0, 1), of(0, 1, 2, 3));
+    for (int i = 0; i < 50; i++) {
+      assertThat(first(replicas)).isIn(0, 1);
+    }
+  }
+
+  @Test
+  void aRankingHoldsEachIndexOnceAndNoMoreThanItsCapacity() {
+    for (int i = 0; i < 20; i++) {
+      ranking.add(i % 12);
+    }
+    assertThat(ranking.size()).isEqualTo(ReplicaRanker.Ranking.CAPACITY);
+    assertThat(IntStream.range(0, ranking.size()).map(ranking::get).distinct().count())
+        .isEqualTo(ranking.size());
+  }
+}
