@@ -47,6 +47,7 @@ final class HeldSelection extends RingEntry implements ReplicaSelection {
   private final @Nullable AttemptId attempt; // elsewhere: what its lease is named
   private final long ttlNanos;
   private final String requestId;
+  private final long callDeadlineNanos; // of the choose, and so of what it is for
   private final AtomicInteger state = new AtomicInteger(OPEN);
   private volatile long untilNanos;
 
@@ -59,7 +60,8 @@ final class HeldSelection extends RingEntry implements ReplicaSelection {
       @Nullable SlotToken token,
       @Nullable AttemptId attempt,
       long ttlNanos,
-      String requestId) {
+      String requestId,
+      long callDeadlineNanos) {
     this.router = router;
     this.loop = loop;
     this.replica = replica;
@@ -68,6 +70,7 @@ final class HeldSelection extends RingEntry implements ReplicaSelection {
     this.attempt = attempt;
     this.ttlNanos = ttlNanos;
     this.requestId = requestId;
+    this.callDeadlineNanos = callDeadlineNanos;
     this.untilNanos = lease == null ? loop.now() + ttlNanos : lease.deadlineNanos();
     router.counters.selected.increment();
     if (attempt != null) {
@@ -112,7 +115,7 @@ final class HeldSelection extends RingEntry implements ReplicaSelection {
             loop,
             request,
             requestId,
-            SlotRequest.NO_DEADLINE,
+            callDeadlineNanos,
             RoutedHandle.completing(loop, response),
             this);
     loop.run(

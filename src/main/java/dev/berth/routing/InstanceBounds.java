@@ -82,6 +82,11 @@ public final class InstanceBounds {
     return queuedBytes.get();
   }
 
+  /** The bound on {@link #streamBytes}. */
+  long maxStreamBytes() {
+    return maxStreamBytes;
+  }
+
   /** Bytes of streamed responses that may be in flight now. */
   public long streamBytes() {
     return streamBytes.get();

@@ -225,7 +225,11 @@ public final class RoutedCall extends SlotRequest {
       return; // the head came twice
     }
     if (!router.bounds.tryStream(window)) {
-      end(router.backPressure("the instance's bound on bytes of streams"), true);
+      // Not back-pressure: that would say that the request did not run.
+      end(
+          new BerthException.OutcomeUnknown(
+              "the response could not be taken: the instance's bound on bytes of streams"),
+          true);
       return;
     }
     streamBytes = window;

@@ -106,14 +106,23 @@ public final class RoutedChoice extends SlotRequest {
     loop.ring.cancel(this);
     observer.onSelection(
         new HeldSelection(
-            router, loop, from, null, token, named, grantedTtlMs * 1_000_000, requestId));
+            router,
+            loop,
+            from,
+            null,
+            token,
+            named,
+            grantedTtlMs * 1_000_000,
+            requestId,
+            callDeadlineNanos));
   }
 
   private void select(LocalReplica from, SlotLease lease) {
     done = true;
     loop.ring.cancel(this);
     observer.onSelection(
-        new HeldSelection(router, loop, from, lease, null, null, ttlNanos, requestId));
+        new HeldSelection(
+            router, loop, from, lease, null, null, ttlNanos, requestId, callDeadlineNanos));
   }
 
   @Override

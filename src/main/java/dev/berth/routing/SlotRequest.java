@@ -27,9 +27,9 @@ abstract class SlotRequest extends RingEntry implements Waiting, Runnable {
   final RouterLoop loop;
   final long callDeadlineNanos; // or NO_DEADLINE
   private long queueDeadlineNanos;
-  private long sequence; // place in the queue; 0 while it has none
+  long sequence; // place in the queue; 0 while it has none
   private boolean admitted; // to the queue, once: who waits again is not refused
-  private @Nullable Waiter waiter; // while QUEUED or GRANTED
+  @Nullable Waiter waiter; // while QUEUED or GRANTED
   private @Nullable Grant grant; // written by the pump, read by the task it posts
   boolean done;
 
@@ -125,6 +125,10 @@ abstract class SlotRequest extends RingEntry implements Waiting, Runnable {
   final void enqueueAgain() {
     router.counters.retries.increment();
     replica = null;
+    if (isPastDeadline()) { // else it would be refused and wait again until the next tick
+      end(timeout(), false);
+      return;
+    }
     if (!admitted) {
       enqueue();
       return;
@@ -177,6 +181,11 @@ abstract class SlotRequest extends RingEntry implements Waiting, Runnable {
     }
     if (done) {
       given.giveBack(); // cancelled or timed out while the grant was on its way
+      return;
+    }
+    if (isPastDeadline()) {
+      given.giveBack();
+      end(timeout(), false);
       return;
     }
     if (given.replica() == null) {
@@ -285,6 +294,10 @@ abstract class SlotRequest extends RingEntry implements Waiting, Runnable {
     } else if (waiter != null) {
       end(router.backPressure("queue_timeout_s reached while waiting for a slot"), false);
     }
+  }
+
+  private boolean isPastDeadline() {
+    return callDeadlineNanos != NO_DEADLINE && callDeadlineNanos - loop.now() <= 0;
   }
 
   private static BerthException timeout() {

@@ -1,0 +1,117 @@
+package dev.berth.routing;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.berth.api.BerthException;
+import dev.berth.api.CallOptions;
+import dev.berth.api.DeploymentHandle;
+import dev.berth.api.Headers;
+import dev.berth.api.ReplicaSelection;
+import dev.berth.api.Request;
+import dev.berth.api.Response;
+import dev.berth.fakes.RoutingWorld;
+import dev.berth.protocol.BusMessage;
+import io.vertx.core.Future;
+import io.vertx.core.buffer.Buffer;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** Every request ends by its deadline, and says truly whether it may have run. */
+class DeadlineTest {
+  private static final Request REQUEST = Request.post("/", Buffer.buffer("x"));
+
+  private final RoutingWorld world = new RoutingWorld();
+
+  /** Found by the simulation, seed 26: the dispatch had no deadline, and waited for ever. */
+  @Test
+  void aDispatchWhoseAnswerIsLostEndsByTheDeadlineOfItsChoose() {
+    RoutingWorld.Replica replica = world.remote("r1", 1);
+    world.publish();
+    DeploymentHandle handle =
+        world.handle().options(CallOptions.defaults().withTimeout(Duration.ofSeconds(1)));
+    Future<ReplicaSelection> chosen = handle.choose();
+    world.run();
+    replica.silent = true;
+    Future<Response> response = chosen.result().dispatch(REQUEST);
+
+    world.pass(Duration.ofMillis(1_100));
+
+    assertThat(response.cause()).isInstanceOf(BerthException.Timeout.class);
+    assertThat(world.routers.loop(0).pendingRequests()).isZero();
+    assertThat(world.router.counters().running()).isZero();
+  }
+
+  /** Found by the simulation, seed 1: sent, refused as too late, and sent again until the tick. */
+  @Test
+  void aSlotGrantedAfterTheDeadlineGoesBackAndTheRequestIsNotSent() {
+    RoutingWorld.Replica replica = world.local("r1", 1);
+    world.publish();
+    world.handle().call(REQUEST);
+    Future<Response> late =
+        world
+            .handle()
+            .options(CallOptions.defaults().withTimeout(Duration.ofMillis(100)))
+            .call(REQUEST);
+    world.run();
+    world.clock.advance(Duration.ofMillis(101)); // no tick has looked at the deadline yet
+
+    replica.respond();
+    world.run();
+
+    assertThat(late.cause()).isInstanceOf(BerthException.Timeout.class);
+    assertThat(world.sent(BusMessage.CallRequest.class)).hasSize(1);
+    assertThat(replica.ledger.ongoing()).isZero();
+  }
+
+  /** As above, where the refusal comes from another instance. */
+  @Test
+  void aRequestRefusedAfterItsDeadlineDoesNotWaitAgain() {
+    RoutingWorld.Replica replica = world.remote("r1", 1);
+    world.publish();
+    replica.silent = true;
+    Future<Response> late =
+        world
+            .handle()
+            .options(CallOptions.defaults().withTimeout(Duration.ofMillis(100)))
+            .call(REQUEST);
+    world.run();
+    BusMessage.CallRequest sent = world.sent(BusMessage.CallRequest.class).get(0);
+    world.clock.advance(Duration.ofMillis(101));
+
+    replica.answer(
+        sent.source(),
+        new BusMessage.CallRefused(
+            sent.callId(), dev.berth.protocol.Refusal.TOO_LATE, replica.ledger.load()));
+    world.run();
+
+    assertThat(late.cause()).isInstanceOf(BerthException.Timeout.class);
+    assertThat(world.router.queued()).isZero();
+  }
+
+  /** Found by the simulation, seed 10: back-pressure says that a request did not run. */
+  @Test
+  void aResponseThatCannotBeTakenHasAnUnknownOutcomeAndIsNoBackPressure() {
+    int streams = (int) (InstanceBounds.defaults().maxStreamBytes() / (256 << 10)) + 1;
+    RoutingWorld.Replica replica = world.local("r1", streams);
+    world.publish();
+    List<Future<Response>> responses = new ArrayList<>();
+    for (int i = 0; i < streams; i++) {
+      responses.add(world.handle().call(REQUEST));
+    }
+    world.run();
+
+    for (BusMessage.CallRequest call : List.copyOf(replica.running)) {
+      replica.answer(
+          call.source(),
+          new BusMessage.CallResponse(
+              call.callId(), 200, Headers.empty(), Buffer.buffer(0), true, 0));
+    }
+    world.run();
+
+    assertThat(responses.get(0).succeeded()).isTrue();
+    assertThat(responses.get(streams - 1).cause())
+        .isInstanceOf(BerthException.OutcomeUnknown.class);
+  }
+}
