@@ -47,7 +47,7 @@ public final class DeploymentRouter {
   private final LongAdder rankerFailures = new LongAdder();
   private final ReplicaRanker.Ranking pumpRanking = new ReplicaRanker.Ranking(); // the pump's own
   private final RandomGenerator pumpRandom;
-  private volatile ReplicaSet replicas;
+  volatile ReplicaSet replicas;
   private volatile RouterSettings settings;
 
   // Rate of ended requests, for Retry-After; written by the tick alone.

@@ -1,0 +1,52 @@
+package dev.berth.routing;
+
+/** Looks into requests under way, for the simulation: what their router does not tell users. */
+public final class RoutingProbe {
+  private RoutingProbe() {}
+
+  /** Whether a task handed to a loop is a slot on its way to a call or a choose. */
+  public static boolean isGrant(Runnable task) {
+    return task instanceof SlotRequest;
+  }
+
+  /** Whether a message was sent for this call or choose, and not answered. */
+  public static boolean isSent(Object request) {
+    return ((SlotRequest) request).pendingId != PendingTable.FULL;
+  }
+
+  /** The replica it was sent to; empty when there is none. */
+  public static String target(Object request) {
+    RoutedReplica replica = ((SlotRequest) request).replica;
+    return replica == null ? "" : replica.info.replicaId();
+  }
+
+  /** Whether it stands in the queue. */
+  public static boolean isWaiting(Object request) {
+    Waiter waiter = ((SlotRequest) request).waiter;
+    return waiter != null && waiter.waiting();
+  }
+
+  /** Its place in the order of the queue; 0 when it never waited. */
+  public static long place(Object request) {
+    return ((SlotRequest) request).sequence;
+  }
+
+  /** Requests this router counts as its own at replicas elsewhere. */
+  public static int ownElsewhere(DeploymentRouter router) {
+    int own = 0;
+    for (RoutedReplica replica : router.replicas.all) {
+      own += replica instanceof RemoteReplica remote ? remote.own() : 0;
+    }
+    return own;
+  }
+
+  /** Whether it has had its answer, to the last piece. */
+  public static boolean isDone(Object request) {
+    return ((SlotRequest) request).done;
+  }
+
+  /** Attempts a loop remembers as held. */
+  public static int heldAttempts(RouterLoop loop) {
+    return loop.heldAttempts.size();
+  }
+}

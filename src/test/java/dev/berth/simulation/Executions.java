@@ -1,0 +1,74 @@
+package dev.berth.simulation;
+
+import java.util.HashMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What really ran: each request that reached user code, at which incarnation, and whether it ran
+ * on.
+ */
+final class Executions {
+
+  /** One run of user code. */
+  static final class Execution {
+    final String requestId;
+    final String replicaId;
+    boolean settled;
+    long bytesWritten;
+
+    Execution(String requestId, String replicaId) {
+      this.requestId = requestId;
+      this.replicaId = replicaId;
+    }
+  }
+
+  private final World world;
+  private final Map<String, Execution> byRequest = new HashMap<>();
+  private final Map<String, Integer> running = new HashMap<>(); // by replica incarnation
+
+  Executions(World world) {
+    this.world = world;
+  }
+
+  Execution begin(String requestId, String replicaId) {
+    Execution execution = new Execution(requestId, replicaId);
+    world.note("runs", requestId + " on " + replicaId);
+    Execution before = byRequest.putIfAbsent(requestId, execution);
+    if (before != null) {
+      throw new SimulationFailure(
+          "executions of "
+              + requestId
+              + ": on "
+              + before.replicaId
+              + " and on "
+              + replicaId
+              + " (expected: at most one)");
+    }
+    running.merge(replicaId, 1, Integer::sum);
+    return execution;
+  }
+
+  /** Its body is being written: user code again, on the same slot. */
+  void produce(Execution execution) {
+    execution.settled = false;
+    running.merge(execution.replicaId, 1, Integer::sum);
+  }
+
+  void settle(Execution execution) {
+    if (!execution.settled) {
+      execution.settled = true;
+      running.merge(execution.replicaId, -1, Integer::sum);
+      world.note("settled", execution.requestId);
+    }
+  }
+
+  @Nullable Execution of(String requestId) {
+    return byRequest.get(requestId);
+  }
+
+  /** Requests in user code of one incarnation now. */
+  int running(String replicaId) {
+    return running.getOrDefault(replicaId, 0);
+  }
+}

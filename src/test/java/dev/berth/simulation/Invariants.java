@@ -1,0 +1,221 @@
+package dev.berth.simulation;
+
+import dev.berth.protocol.port.LedgerView;
+import dev.berth.replica.SlotLedger;
+import dev.berth.routing.RouterLoop;
+import dev.berth.routing.RoutingProbe;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+/** What must hold after every event, and what must hold when all is over: design, section 7. */
+final class Invariants {
+  /** A deadline is seen at the first tick after it; a handle tells its user one task later. */
+  private static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(25);
+
+  /** A drain's end is seen at a tick, and handlers are stopped on another loop. */
+  private static final long DRAIN_SLACK_NANOS = 3 * TICK_NANOS;
+
+  private final World world;
+  private final List<SimulatedInstance> instances;
+  private final SimulatedController controller;
+  private final Workload workload;
+  private final Executions executions;
+  private final Coverage coverage;
+
+  Invariants(
+      World world,
+      List<SimulatedInstance> instances,
+      SimulatedController controller,
+      Workload workload,
+      Executions executions,
+      Coverage coverage) {
+    this.world = world;
+    this.instances = instances;
+    this.controller = controller;
+    this.workload = workload;
+    this.executions = executions;
+    this.coverage = coverage;
+  }
+
+  // --- after every event ---
+
+  void check() {
+    List<SimulatedController.Incarnation> all = controller.incarnations;
+    for (int i = all.size() - 1; i >= 0; i--) {
+      SimulatedController.Incarnation incarnation = all.get(i);
+      LedgerView view = incarnation.replica.view();
+      checkSlots(incarnation, view);
+      checkDrain(incarnation, view);
+      if (incarnation.stopped && view.running() + view.reserved() == 0) {
+        count(incarnation, view);
+        all.remove(i);
+      }
+    }
+    for (SimulatedInstance instance : instances) {
+      checkWorkConserved(instance);
+    }
+  }
+
+  private void checkSlots(SimulatedController.Incarnation incarnation, LedgerView view) {
+    int ongoing = view.running() + view.reserved();
+    if (ongoing > view.maxOngoing()) {
+      if (incarnation.ceiling != ongoing) {
+        coverage.seen(Transition.OVER_A_LOWERED_MAX);
+      }
+      // Above the max only after a lowering, and then it only falls.
+      require(ongoing <= incarnation.ceiling, view, "ongoing rose above the max");
+    }
+    incarnation.ceiling = Math.max(ongoing, view.maxOngoing());
+    require(view.audit() == LedgerView.Audit.CLEAN, view, "the audit does not add up");
+    int running = executions.running(view.replicaId());
+    require(running <= view.running(), view, running + " in user code");
+    coverage.seen(Transition.ZOMBIE, Math.max(0, view.zombies() - incarnation.zombies));
+    incarnation.zombies = view.zombies();
+  }
+
+  private void checkDrain(SimulatedController.Incarnation incarnation, LedgerView view) {
+    if (incarnation.grantedAtDrain >= 0) {
+      require(view.granted() == incarnation.grantedAtDrain, view, "granted a slot while draining");
+    }
+    if (!incarnation.stopped && incarnation.drainDueNanos != Long.MAX_VALUE) {
+      long stalled = incarnation.loop().stalledNanos() - incarnation.stalledAtDrainNanos;
+      require(
+          world.elapsedNanos() <= incarnation.drainDueNanos + DRAIN_SLACK_NANOS + stalled,
+          view,
+          "did not stop within its grace");
+    }
+  }
+
+  /** No one who would take any replica waits beside a free slot of this instance. */
+  private void checkWorkConserved(SimulatedInstance instance) {
+    if (instance.router.queued() == 0) {
+      return;
+    }
+    for (SimulatedController.Incarnation incarnation : controller.incarnations) {
+      SlotLedger slots = incarnation.replica.slots();
+      if (incarnation.seat.instance == instance
+          && !slots.draining()
+          && slots.ongoing() < slots.maxOngoing()
+          && controller.isRoutableAt(instance, incarnation)) {
+        throw new SimulationFailure(
+            instance.node
+                + ": "
+                + instance.router.queued()
+                + " wait beside a free slot of "
+                + incarnation.replica.replicaId());
+      }
+    }
+  }
+
+  private static void require(boolean holds, LedgerView view, String claim) {
+    if (!holds) {
+      throw new SimulationFailure(claim + ": " + view);
+    }
+  }
+
+  // --- as it happens ---
+
+  /** A slot was handed to a waiter: none that came before it waits at the same router. */
+  void granted(SimulatedInstance instance, Runnable granted) {
+    coverage.seen(Transition.GRANT_TO_WAITER);
+    long place = RoutingProbe.place(granted);
+    world.note("granted", instance.node + " " + place);
+    for (Op op : workload.ops) {
+      Object request = op.call != null ? op.call : op.choice;
+      if (op.at == instance
+          && !op.over()
+          && request != null
+          && request != granted
+          && RoutingProbe.isWaiting(request)
+          && RoutingProbe.place(request) < place) {
+        throw new SimulationFailure(
+            "place "
+                + place
+                + " was served before "
+                + op
+                + " in place "
+                + RoutingProbe.place(request));
+      }
+    }
+  }
+
+  /** A loop looked at its deadlines: none that passed a tick ago is open. */
+  void ticked(SimulatedInstance instance, int loop) {
+    for (Op op : workload.active) {
+      Object request = op.call != null ? op.call : op.choice;
+      if (op.at == instance
+          && op.loopIndex == loop
+          && request != null
+          && !RoutingProbe.isDone(request)
+          && op.deadlineNanos - world.getAsLong() < -2 * TICK_NANOS) {
+        throw new SimulationFailure(
+            op
+                + ": "
+                + op.phase()
+                + " "
+                + (world.getAsLong() - op.deadlineNanos) / 1_000_000
+                + " ms after its deadline");
+      }
+    }
+  }
+
+  // --- when all is over ---
+
+  void checkAtEnd() {
+    for (SimulatedController.Incarnation incarnation : controller.incarnations) {
+      LedgerView view = incarnation.replica.view();
+      require(view.running() + view.reserved() == 0, view, "slots not back at the end");
+      require(view.audit() == LedgerView.Audit.CLEAN, view, "the audit does not add up");
+      require(view.zombies() == 0, view, "zombies at the end");
+      require(incarnation.replica.slots().remembered() == 0, view, "attempts remembered for ever");
+      count(incarnation, view);
+    }
+    for (Op op : workload.ops) {
+      if (!op.vanished && !op.over()) {
+        throw new SimulationFailure(op + ": no answer at the end, in phase " + op.phase());
+      }
+      op.checkAtEnd();
+    }
+    instances.forEach(this::checkEmpty);
+  }
+
+  private void checkEmpty(SimulatedInstance instance) {
+    zero(instance, "queued", instance.router.queued());
+    zero(instance, "running gauge", instance.router.counters().running());
+    zero(instance, "reserved gauge", instance.router.counters().reserved());
+    zero(instance, "own elsewhere", RoutingProbe.ownElsewhere(instance.router));
+    zero(instance, "bound of queued requests", instance.routers.bounds().queued());
+    zero(instance, "bound of queued bytes", instance.routers.bounds().queuedBytes());
+    zero(instance, "bound of stream bytes", instance.routers.bounds().streamBytes());
+    for (int index = 0; index < SimulatedInstance.LOOPS; index++) {
+      RouterLoop loop = instance.routers.loop(index);
+      zero(instance, "pending requests", loop.pendingRequests());
+      zero(instance, "deadlines", loop.deadlines());
+      zero(instance, "held attempts", RoutingProbe.heldAttempts(loop));
+      zero(instance, "invocations", instance.replicaLoops.get(index).invocations());
+      coverage.seen(Transition.LATE_ANSWER_DROPPED, loop.lateAnswers());
+      coverage.seen(Transition.DUPLICATE_ANSWER_DROPPED, loop.duplicates());
+      coverage.seen(
+          Transition.DUPLICATE_REQUEST_DROPPED, instance.replicaLoops.get(index).duplicates());
+    }
+    coverage.seen(Transition.HAND_OFF, instance.router.handOffs());
+    coverage.seen(Transition.RETRY_AFTER_REFUSAL, instance.router.counters().retries());
+    coverage.seen(Transition.SELECTION_EXPIRED, instance.router.counters().selectionsExpired());
+  }
+
+  private static void zero(SimulatedInstance instance, String what, long value) {
+    if (value != 0) {
+      throw new SimulationFailure(
+          instance.node + ": " + what + " at the end: " + value + " (expected: 0)");
+    }
+  }
+
+  private void count(SimulatedController.Incarnation incarnation, LedgerView view) {
+    coverage.seen(Transition.GRANTED, view.granted());
+    coverage.seen(Transition.COMPLETED, view.completed());
+    coverage.seen(Transition.RELEASED, view.released());
+    coverage.seen(Transition.EXPIRED, view.expired());
+    coverage.seen(Transition.ATTEMPT_REPEATED, incarnation.replica.slots().duplicates());
+    coverage.seen(Transition.REPLICA_DEADLINE, incarnation.replica.timeouts());
+  }
+}

@@ -1,0 +1,296 @@
+package dev.berth.simulation;
+
+import dev.berth.api.BerthException;
+import dev.berth.api.DeploymentHandle;
+import dev.berth.api.ReplicaSelection;
+import dev.berth.api.Response;
+import dev.berth.routing.CallObserver;
+import dev.berth.routing.RoutedCall;
+import dev.berth.routing.RoutedChoice;
+import dev.berth.routing.RoutingProbe;
+import dev.berth.simulation.Executions.Execution;
+import io.vertx.core.buffer.Buffer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One request as its caller sees it, from the ask to the one answer. What the caller may conclude
+ * from an answer is checked when it comes and again when the run is over.
+ */
+final class Op implements CallObserver {
+  final String requestId;
+  final SimulatedInstance at;
+  final int loopIndex;
+  final SimulatedLoop loop;
+  final long deadlineNanos; // of the virtual clock
+  private final World world;
+  private final Coverage coverage;
+  private final Executions executions;
+  private final Reading reading;
+
+  @Nullable RoutedCall call;
+  @Nullable RoutedChoice choice;
+  @Nullable ReplicaSelection selection;
+  DeploymentHandle.@Nullable Call handleCall;
+  boolean dispatched;
+  boolean vanished; // its caller does nothing more
+  boolean cancelAsked;
+  private boolean answered; // the one terminal answer has come: a head, a failure, or a close
+  private boolean streaming;
+  private boolean over;
+  private @Nullable BerthException failure;
+  private @Nullable Response response;
+  private String answeredBy = "";
+  private Phase phaseBefore = Phase.QUEUE;
+  private long bytesRead;
+  private final StringBuilder tail = new StringBuilder();
+
+  /** How a caller reads a stream. */
+  enum Reading {
+    FLOWING,
+    PIECE_BY_PIECE,
+    CANCEL_HALFWAY,
+    NEVER
+  }
+
+  Op(
+      World world,
+      Coverage coverage,
+      Executions executions,
+      String requestId,
+      SimulatedInstance at,
+      int loopIndex,
+      long deadlineNanos,
+      Reading reading) {
+    this.world = world;
+    this.coverage = coverage;
+    this.executions = executions;
+    this.requestId = requestId;
+    this.at = at;
+    this.loopIndex = loopIndex;
+    this.loop = at.loops.get(loopIndex);
+    this.deadlineNanos = deadlineNanos;
+    this.reading = reading;
+  }
+
+  // --- where it is ---
+
+  /** How far it is, for the table of faults; only while {@link #active}. */
+  Phase phase() {
+    if (streaming) {
+      return Phase.STREAM;
+    }
+    if (executions.of(requestId) != null) {
+      return Phase.RESPOND;
+    }
+    if (dispatched) {
+      return Phase.CONSUME;
+    }
+    if (selection != null) {
+      return Phase.HELD;
+    }
+    Object request = call != null ? call : choice;
+    if (request == null || !RoutingProbe.isSent(request)) {
+      return Phase.QUEUE;
+    }
+    return choice != null ? Phase.RESERVE : Phase.DISPATCH;
+  }
+
+  /** The replica it is at; empty while it is at none. */
+  String replica() {
+    ReplicaSelection chosen = selection;
+    if (chosen != null) {
+      return chosen.replicaId();
+    }
+    Execution execution = executions.of(requestId);
+    if (execution != null) {
+      return execution.replicaId;
+    }
+    Object request = call != null ? call : choice;
+    return request == null ? "" : RoutingProbe.target(request);
+  }
+
+  /** Notes how far it is before something happens to it. */
+  void remember() {
+    phaseBefore = phase();
+  }
+
+  boolean active() {
+    return !over && !vanished;
+  }
+
+  boolean over() {
+    return over;
+  }
+
+  boolean answered() {
+    return answered;
+  }
+
+  // --- answers ---
+
+  @Override
+  public void onResponse(Response received, String replicaId) {
+    answer("response");
+    coverage.seen(Transition.RESPONSE);
+    response = received;
+    answeredBy = replicaId;
+    if (received.body() instanceof Response.Body.Whole whole) {
+      over = true;
+      checkBody(whole.bytes().toString(), whole.bytes().length());
+    } else if (received.body() instanceof Response.Body.Received stream) {
+      streaming = true;
+      read(stream);
+    }
+  }
+
+  @Override
+  public void onFailure(BerthException failed) {
+    answer("failure");
+    over = true;
+    failure = failed;
+    coverage.seen(Transition.ofFailure(failed));
+    if (failed instanceof BerthException.Timeout && !vanished) {
+      coverage.fault(Fault.TIMEOUT, phaseBefore);
+    }
+    world.note("failed", requestId + " " + failed.kind());
+  }
+
+  /** A choose succeeded: for its caller that is the answer of the choose, and not yet the end. */
+  void selected(ReplicaSelection chosen) {
+    if (selection != null || over) {
+      throw new SimulationFailure(requestId + ": chosen twice, or after its end");
+    }
+    selection = chosen;
+    coverage.seen(Transition.SELECTION);
+  }
+
+  /** The caller is done with its selection without a dispatch. */
+  void finishedWithoutDispatch() {
+    answer("closed");
+    over = true;
+  }
+
+  private void answer(String how) {
+    if (answered) {
+      throw new SimulationFailure(requestId + ": a second answer: " + how + " (expected: one)");
+    }
+    answered = true;
+    world.note("answered", requestId + " " + how);
+  }
+
+  // --- reading a stream ---
+
+  private void read(Response.Body.Received stream) {
+    if (reading == Reading.NEVER) {
+      vanished = true;
+      coverage.fault(Fault.VANISH, Phase.STREAM);
+    }
+    stream.stream().endHandler(none -> streamEnded());
+    stream.stream().exceptionHandler(this::streamCut);
+    stream.stream()
+        .handler(
+            piece -> {
+              took(piece);
+              if (reading == Reading.CANCEL_HALFWAY && bytesRead > 10) {
+                coverage.fault(Fault.CANCEL, Phase.STREAM);
+                stream.cancel().run();
+              } else if (reading == Reading.PIECE_BY_PIECE) {
+                loop.start(2_000_000, () -> stream.stream().fetch(1));
+              }
+            });
+    switch (reading) {
+      case FLOWING, CANCEL_HALFWAY -> stream.stream().resume();
+      case PIECE_BY_PIECE -> stream.stream().fetch(1);
+      case NEVER -> {}
+    }
+  }
+
+  private void took(Buffer piece) {
+    if (over) {
+      throw new SimulationFailure(requestId + ": a piece after the end of its stream");
+    }
+    bytesRead += piece.length();
+    tail.append(piece);
+    if (tail.length() > 200) {
+      tail.delete(0, tail.length() - 200);
+    }
+  }
+
+  private void streamEnded() {
+    endStream();
+    coverage.seen(Transition.STREAM_COMPLETE);
+    checkBody(tail.toString(), bytesRead);
+  }
+
+  private void streamCut(Throwable why) {
+    endStream();
+    coverage.seen(Transition.STREAM_CUT);
+    if (!(why instanceof BerthException cut)) {
+      throw new SimulationFailure(requestId + ": its stream failed with a foreign kind", why);
+    }
+    if (cut instanceof BerthException.Timeout) {
+      coverage.fault(Fault.TIMEOUT, Phase.STREAM);
+    }
+  }
+
+  private void endStream() {
+    if (over) {
+      throw new SimulationFailure(requestId + ": its stream ended twice");
+    }
+    over = true;
+    world.note("stream over", requestId);
+  }
+
+  // --- what the answer says ---
+
+  private void checkBody(String text, long bytes) {
+    Execution execution = executions.of(requestId);
+    if (execution == null) {
+      throw new SimulationFailure(requestId + ": answered, but it never ran");
+    }
+    if (bytes != execution.bytesWritten || !text.endsWith("#end") || !text.contains(requestId)) {
+      throw new SimulationFailure(
+          requestId
+              + ": "
+              + bytes
+              + " bytes (expected: the "
+              + execution.bytesWritten
+              + " its handler wrote, its own id and the end)");
+    }
+    if (!answeredBy.isEmpty() && !answeredBy.equals(execution.replicaId)) {
+      throw new SimulationFailure(
+          requestId + ": answered by " + answeredBy + ", but it ran on " + execution.replicaId);
+    }
+  }
+
+  /** When all is over: a request that was said not to have run has not, late messages included. */
+  void checkAtEnd() {
+    BerthException told = failure;
+    if (told == null) {
+      return;
+    }
+    boolean saidNotRun =
+        switch (told.kind()) {
+          case DEPLOYMENT_UNAVAILABLE, BACK_PRESSURE, REPLICA_UNAVAILABLE, RESERVATION_EXPIRED ->
+              true;
+          case OUTCOME_UNKNOWN, CANCELLED, TIMEOUT, HANDLER_FAILED -> false;
+        };
+    if (saidNotRun && executions.of(requestId) != null) {
+      throw new SimulationFailure(
+          requestId
+              + ": failed with "
+              + told.kind()
+              + " ("
+              + told.getMessage()
+              + "), which says it did not run, but it ran");
+    }
+    if (told.kind() == BerthException.Kind.HANDLER_FAILED && executions.of(requestId) == null) {
+      throw new SimulationFailure(requestId + ": its handler failed, but it never ran");
+    }
+  }
+
+  @Override
+  public String toString() {
+    return requestId + " at " + loop + (vanished ? " (vanished)" : "");
+  }
+}

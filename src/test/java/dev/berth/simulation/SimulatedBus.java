@@ -1,0 +1,157 @@
+package dev.berth.simulation;
+
+import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.WireCodec;
+import dev.berth.protocol.port.BusSender;
+import io.vertx.core.buffer.Buffer;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+import java.util.SplittableRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+
+/**
+ * The event bus of all instances. Every message is written by the wire codec and read back, within
+ * an instance too, so that a field the codec forgets is missed at once.
+ *
+ * <p>Within an instance a message surely arrives, in order per pair of loops. Between instances it
+ * may be dropped, doubled, late, overtaken, or refused to the sender, at the rates of the seed.
+ */
+final class SimulatedBus {
+  private static final long NEAR_NANOS = TimeUnit.MICROSECONDS.toNanos(20);
+  private static final long FAR_NANOS = TimeUnit.MILLISECONDS.toNanos(2);
+  private static final long REORDER_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
+
+  /** The latest a message arrives: what is remembered must be remembered for longer. */
+  static final long LATEST_NANOS = TimeUnit.SECONDS.toNanos(3);
+
+  private record Consumption(SimulatedLoop loop, Consumer<BusMessage> consumer) {}
+
+  private record Pair(SimulatedLoop from, String address) {}
+
+  private final World world;
+  private final SplittableRandom random;
+  private final Coverage coverage;
+  private final Map<String, Consumption> consumers = new HashMap<>();
+  private final Set<String> gone = new HashSet<>(); // instances that left
+  private final Map<Pair, Long> lastArrivals = new HashMap<>(); // per pair, for order
+  private FaultRates rates = FaultRates.NONE;
+  private int nearInFlight; // within instances
+
+  SimulatedBus(World world, Coverage coverage) {
+    this.world = world;
+    this.random = world.randomness();
+    this.coverage = coverage;
+  }
+
+  void rates(FaultRates newRates) {
+    rates = newRates;
+  }
+
+  void consume(String address, SimulatedLoop loop, Consumer<BusMessage> consumer) {
+    consumers.put(address, new Consumption(loop, consumer));
+  }
+
+  /** What a loop sends through. */
+  BusSender from(SimulatedLoop loop) {
+    return (node, address, message) -> send(loop, node, address, message);
+  }
+
+  /** Messages between loops of one instance that have not arrived. */
+  int nearInFlight() {
+    return nearInFlight;
+  }
+
+  private boolean send(SimulatedLoop from, String node, String address, BusMessage message) {
+    Consumption to = consumers.get(address);
+    if (to == null || gone.contains(node)) {
+      return false;
+    }
+    Buffer wire = Buffer.buffer();
+    WireCodec.encode(message, wire);
+    Pair pair = new Pair(from, address);
+    if (from.node.equals(node)) {
+      nearInFlight++;
+      deliver(to, wire, inOrder(pair, random.nextLong(NEAR_NANOS)), true);
+      coverage.sent(message, false);
+      return true;
+    }
+    Phase phase = Phase.of(message);
+    if (happens(rates.unsent())) {
+      coverage.fault(Fault.UNSENT, phase);
+      note("unsent", message, from, address, wire);
+      return false;
+    }
+    coverage.sent(message, true);
+    note("sent", message, from, address, wire);
+    if (happens(rates.drop())) {
+      coverage.fault(Fault.DROP, phase);
+      world.note("dropped", "");
+      return true; // the sender cannot know
+    }
+    deliver(to, wire, farDelay(pair, phase), false);
+    if (happens(rates.duplicate())) {
+      coverage.fault(Fault.DUPLICATE, phase);
+      deliver(to, wire, farDelay(pair, phase), false);
+    }
+    return true;
+  }
+
+  private long farDelay(Pair pair, Phase phase) {
+    long delay = 1 + random.nextLong(FAR_NANOS);
+    if (happens(rates.delay())) {
+      coverage.fault(Fault.DELAY, phase);
+      return Math.min(delay + random.nextLong(LATEST_NANOS), LATEST_NANOS); // others overtake it
+    }
+    if (happens(rates.reorder())) {
+      coverage.fault(Fault.REORDER, phase);
+      return delay + random.nextLong(REORDER_NANOS);
+    }
+    return inOrder(pair, delay);
+  }
+
+  /** No earlier than what was sent before by the same loop to the same address. */
+  private long inOrder(Pair pair, long delayNanos) {
+    long arrival = world.elapsedNanos() + delayNanos;
+    Long last = lastArrivals.get(pair);
+    if (last != null && arrival <= last) {
+      arrival = last + 1;
+    }
+    lastArrivals.put(pair, arrival);
+    return arrival - world.elapsedNanos();
+  }
+
+  private void deliver(Consumption to, Buffer wire, long delayNanos, boolean near) {
+    world.after(
+        delayNanos,
+        "arrival",
+        () -> {
+          if (near) {
+            nearInFlight--;
+          }
+          BusMessage read = WireCodec.decode(0, wire);
+          to.loop.execute(() -> to.consumer.accept(read));
+        });
+  }
+
+  private void note(
+      String what, BusMessage message, SimulatedLoop from, String address, Buffer wire) {
+    world.mix(Arrays.hashCode(wire.getBytes()));
+    world.note(what, new Sent(from, address, message));
+  }
+
+  /** Written out only for a report. */
+  private record Sent(SimulatedLoop from, String address, BusMessage message) {
+    @Override
+    public String toString() {
+      return from + " -> " + address + " " + message;
+    }
+  }
+
+  private boolean happens(double rate) {
+    return random.nextDouble() < rate;
+  }
+}

@@ -1,0 +1,316 @@
+package dev.berth.simulation;
+
+import dev.berth.protocol.ReplicaInfo;
+import dev.berth.protocol.RoutingSnapshot;
+import dev.berth.replica.Replica;
+import dev.berth.replica.ReplicaSeat;
+import dev.berth.replica.ReplicaSpec;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalInt;
+import java.util.SplittableRandom;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Starts, drains, kills and restarts replicas, changes their slots, and publishes snapshots, which
+ * reach each instance late, some in the wrong order.
+ */
+final class SimulatedController {
+  private static final long REPUBLISH_NANOS = TimeUnit.SECONDS.toNanos(1);
+  private static final long DETECT_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+
+  /** A replica to keep running, incarnation after incarnation. */
+  static final class Seat {
+    final int number;
+    final SimulatedInstance instance;
+    final int loop;
+    @Nullable Incarnation current;
+
+    Seat(int number, SimulatedInstance instance, int loop) {
+      this.number = number;
+      this.instance = instance;
+      this.loop = loop;
+    }
+  }
+
+  /** One start of a replica, kept until its ledger is empty. */
+  static final class Incarnation {
+    final Seat seat;
+    final Replica replica;
+    boolean routable = true;
+    boolean stopped;
+    long drainDueNanos = Long.MAX_VALUE; // elapsed time by which the drain must be over
+    long stalledAtDrainNanos;
+    int ceiling; // ongoing was allowed to be this when the max was lowered
+    long grantedAtDrain = -1;
+    int zombies; // when last looked at
+
+    Incarnation(Seat seat, Replica replica) {
+      this.seat = seat;
+      this.replica = replica;
+      this.ceiling = replica.slots().maxOngoing();
+    }
+
+    SimulatedLoop loop() {
+      return seat.instance.loops.get(seat.loop);
+    }
+  }
+
+  final List<Seat> seats = new ArrayList<>();
+  final List<Incarnation> incarnations = new ArrayList<>(); // not yet empty
+  private final World world;
+  private final SplittableRandom random;
+  private final List<SimulatedInstance> instances;
+  private final Executions executions;
+  private final Coverage coverage;
+  private final Map<RoutingSnapshot.Version, RoutingSnapshot> published = new HashMap<>();
+  private long version;
+  private int starts;
+  private boolean failedToDeploy;
+  private boolean steady; // no more restarts are needed
+
+  SimulatedController(
+      World world, List<SimulatedInstance> instances, Executions executions, Coverage coverage) {
+    this.world = world;
+    this.random = world.randomness();
+    this.instances = instances;
+    this.executions = executions;
+    this.coverage = coverage;
+    seats.add(new Seat(0, instances.get(0), 0));
+    seats.add(new Seat(1, instances.get(0), 1));
+    seats.add(new Seat(2, instances.get(1), 0));
+  }
+
+  void start() {
+    seats.forEach(this::start);
+    republish();
+  }
+
+  /** From now on nothing changes but what is under way. */
+  void settle() {
+    steady = true;
+    if (failedToDeploy) {
+      deployAgain();
+    }
+  }
+
+  private void republish() {
+    world.idle(
+        REPUBLISH_NANOS,
+        () -> {
+          publish();
+          republish();
+        });
+  }
+
+  // --- replicas ---
+
+  private void start(Seat seat) {
+    String id = "app#model#" + seat.number + "." + ++starts;
+    SimulatedLoop loop = seat.instance.loops.get(seat.loop);
+    ReplicaSpec spec =
+        new ReplicaSpec(
+            id,
+            SimulatedInstance.Settings.DEPLOYMENT,
+            random.nextLong(),
+            1 + random.nextInt(4),
+            Map.of(),
+            context -> new SimulatedHandler(id, loop, executions, coverage, world.randomness()));
+    seat.instance
+        .host
+        .start(
+            spec,
+            List.of(
+                new ReplicaSeat(
+                    seat.instance.replicaLoops.get(seat.loop),
+                    name -> {
+                      throw new IllegalArgumentException(name);
+                    })))
+        .onSuccess(
+            replica -> {
+              world.note("started", id);
+              coverage.seen(Transition.STARTED);
+              Incarnation incarnation = new Incarnation(seat, replica);
+              seat.current = incarnation;
+              incarnations.add(incarnation);
+              publish();
+            })
+        .onFailure(
+            failure -> {
+              throw new SimulationFailure("a replica did not start", failure);
+            });
+  }
+
+  private void restart(Seat seat) {
+    seat.current = null;
+    publish();
+    world.after(1 + random.nextLong(millis(60)), "restart", () -> start(seat));
+  }
+
+  /** Drains a replica and starts another in its place; false when there is none to drain. */
+  boolean drain(Seat seat) {
+    Incarnation draining = seat.current;
+    if (draining == null || !draining.routable) {
+      return false;
+    }
+    long grace = random.nextBoolean() ? millis(50) : millis(1_500);
+    draining.routable = false;
+    draining.drainDueNanos = world.elapsedNanos() + grace;
+    draining.stalledAtDrainNanos = draining.loop().stalledNanos();
+    world.note("draining", draining.replica.replicaId());
+    draining
+        .replica
+        .shutDown(Duration.ofNanos(grace))
+        .onComplete(
+            (none, failure) -> {
+              draining.stopped = true;
+              boolean inTime = draining.replica.slots().ongoing() == 0;
+              coverage.seen(inTime ? Transition.DRAINED_IN_TIME : Transition.DRAIN_CUT_SHORT);
+              world.note("stopped", draining.replica.replicaId());
+              restart(seat);
+            });
+    draining.grantedAtDrain = draining.replica.view().granted();
+    publish(); // the drain bit first, the snapshot second
+    return true;
+  }
+
+  boolean kill(Seat seat) {
+    Incarnation killed = seat.current;
+    if (killed == null || !killed.routable) {
+      return false;
+    }
+    killed.routable = false;
+    killed.stopped = true;
+    world.note("killed", killed.replica.replicaId());
+    coverage.seen(Transition.KILLED);
+    killed.replica.kill();
+    killed.grantedAtDrain = killed.replica.view().granted();
+    for (SimulatedInstance instance : instances) {
+      if (random.nextInt(4) > 0) { // else only the snapshot tells
+        world.after(
+            1 + random.nextLong(DETECT_NANOS),
+            "detected",
+            () -> instance.routers.replicaLost(killed.replica.address()));
+      }
+    }
+    restart(seat);
+    return true;
+  }
+
+  /** Raises or lowers a replica's slots live; whether they were lowered below what runs. */
+  boolean changeMax(Seat seat) {
+    Incarnation changed = seat.current;
+    if (changed == null || !changed.routable) {
+      return false;
+    }
+    int before = changed.replica.slots().maxOngoing();
+    int after = 1 + random.nextInt(5);
+    if (after == before) {
+      return false;
+    }
+    world.note("max", changed.replica.replicaId() + " " + before + " -> " + after);
+    coverage.seen(after > before ? Transition.MAX_RAISED : Transition.MAX_LOWERED);
+    changed.ceiling = Math.max(after, changed.replica.slots().ongoing());
+    changed.replica.setMaxOngoing(after);
+    return after < before;
+  }
+
+  // --- instances ---
+
+  /** Each instance is told that the other one left; the next snapshots bring it back. */
+  void nodesLost() {
+    world.note("nodes lost", "");
+    SimulatedInstance first = instances.get(0);
+    SimulatedInstance second = instances.get(1);
+    lost(first, second.node);
+    lost(second, first.node);
+  }
+
+  private static void lost(SimulatedInstance at, String node) {
+    at.routers.nodeLost(node);
+    for (int index = 0; index < SimulatedInstance.LOOPS; index++) {
+      int loop = index;
+      at.loops.get(loop).execute(() -> at.replicaLoops.get(loop).nodeLeft(node));
+    }
+  }
+
+  // --- snapshots ---
+
+  /** The deployment is reported as failed for a while. */
+  void failToDeploy() {
+    if (!failedToDeploy) {
+      failedToDeploy = true;
+      publish();
+      world.after(millis(20) + random.nextLong(millis(60)), "deploy", this::deployAgain);
+    }
+  }
+
+  private void deployAgain() {
+    failedToDeploy = false;
+    publish();
+  }
+
+  /** Publishes what is now, to each instance after a delay of its own. */
+  private void publish() {
+    List<RoutingSnapshot.Route> routes = new ArrayList<>();
+    for (Seat seat : seats) {
+      Incarnation current = seat.current;
+      if (current != null) {
+        routes.add(new RoutingSnapshot.Route(info(current), current.routable));
+      }
+    }
+    RoutingSnapshot snapshot =
+        new RoutingSnapshot(
+            SimulatedInstance.Settings.DEPLOYMENT,
+            new RoutingSnapshot.Version(1, ++version),
+            !failedToDeploy,
+            routes);
+    published.put(snapshot.version(), snapshot);
+    for (SimulatedInstance instance : instances) {
+      world.after(
+          1 + random.nextLong(millis(steady ? 2 : 40)),
+          "snapshot",
+          () -> {
+            boolean newer = snapshot.version().compareTo(instance.router.version()) > 0;
+            coverage.seen(newer ? Transition.SNAPSHOT_TAKEN : Transition.SNAPSHOT_TOO_OLD);
+            instance.routers.update(snapshot);
+          });
+    }
+  }
+
+  /** Whether the snapshot in use at an instance names an incarnation as routable. */
+  boolean isRoutableAt(SimulatedInstance instance, Incarnation incarnation) {
+    RoutingSnapshot inUse = published.get(instance.router.version());
+    if (inUse == null || !inUse.available()) {
+      return false;
+    }
+    for (RoutingSnapshot.Route route : inUse.replicas()) {
+      if (route.routable() && route.replica().replicaId().equals(incarnation.replica.replicaId())) {
+        return !incarnation.stopped;
+      }
+    }
+    return false;
+  }
+
+  private static ReplicaInfo info(Incarnation of) {
+    return new ReplicaInfo(
+        of.replica.replicaId(),
+        of.replica.deployment(),
+        of.replica.address(),
+        of.replica.slots().maxOngoing(),
+        true,
+        false,
+        null,
+        OptionalInt.empty(),
+        null,
+        Map.of());
+  }
+
+  private static long millis(long millis) {
+    return SimulatedInstance.Settings.millis(millis);
+  }
+}

@@ -1,0 +1,149 @@
+package dev.berth.simulation;
+
+import dev.berth.api.AsyncHandler;
+import dev.berth.api.Request;
+import dev.berth.api.RequestContext;
+import dev.berth.api.Response;
+import dev.berth.api.ResponseWriter;
+import dev.berth.simulation.Executions.Execution;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import io.vertx.core.buffer.Buffer;
+import java.time.Duration;
+import java.util.SplittableRandom;
+
+/**
+ * User code of every temper: quick, slow, failing, streaming, stubborn (it ignores cancel), and bad
+ * enough to block its loop. Which one a request meets is drawn from the seed when it runs.
+ */
+final class SimulatedHandler implements AsyncHandler {
+  /** A body over one message: its replica streams it. */
+  private static final int LARGE_BYTES = 150_000;
+
+  private final String replicaId;
+  private final SimulatedLoop loop;
+  private final Executions executions;
+  private final Coverage coverage;
+  private final SplittableRandom random;
+
+  SimulatedHandler(
+      String replicaId,
+      SimulatedLoop loop,
+      Executions executions,
+      Coverage coverage,
+      SplittableRandom random) {
+    this.replicaId = replicaId;
+    this.loop = loop;
+    this.executions = executions;
+    this.coverage = coverage;
+    this.random = random;
+  }
+
+  @Override
+  public Future<Response> handle(Request request, RequestContext context) {
+    Execution execution = executions.begin(context.requestId(), replicaId);
+    Future<Response> response;
+    try {
+      response = respond(execution, context);
+    } catch (IllegalStateException thrown) {
+      executions.settle(execution);
+      throw thrown;
+    }
+    return response.onComplete((answer, failure) -> executions.settle(execution));
+  }
+
+  private Future<Response> respond(Execution execution, RequestContext context) {
+    int temper = random.nextInt(100);
+    if (temper < 12) {
+      return Future.succeededFuture(whole(execution, 0));
+    }
+    if (temper < 55) {
+      return context.after(micros(4_000)).map(none -> whole(execution, 0));
+    }
+    if (temper < 63) {
+      coverage.fault(Fault.HANDLER_SLOW, Phase.RESPOND);
+      return context.after(micros(900_000)).map(none -> whole(execution, 0));
+    }
+    if (temper < 70) {
+      return fail(context);
+    }
+    if (temper < 74) {
+      return stubborn().map(none -> whole(execution, 0));
+    }
+    if (temper < 76) {
+      loop.stall(micros(80_000).toNanos());
+      return Future.succeededFuture(whole(execution, 0));
+    }
+    if (temper < 78) {
+      return context
+          .after(micros(2_000))
+          .map(none -> whole(execution, LARGE_BYTES - random.nextInt(LARGE_BYTES / 2)));
+    }
+    return context.after(micros(1_000)).map(none -> stream(execution, context));
+  }
+
+  private Duration micros(int most) {
+    return Duration.ofNanos(1_000L * random.nextInt(most));
+  }
+
+  private static Response whole(Execution execution, int padding) {
+    String text = " ".repeat(padding) + execution.requestId + "#end";
+    execution.bytesWritten = text.length();
+    return Response.text(text);
+  }
+
+  private Future<Response> fail(RequestContext context) {
+    coverage.fault(Fault.HANDLER_FAILURE, Phase.RESPOND);
+    if (random.nextBoolean()) {
+      throw new IllegalStateException("as drawn");
+    }
+    return context
+        .after(micros(3_000))
+        .compose(none -> Future.failedFuture(new IllegalStateException("as drawn")));
+  }
+
+  /** Settles in its own time, whatever the context says. */
+  private Future<Void> stubborn() {
+    Promise<Void> done = Promise.promise();
+    loop.start(micros(1_500_000).toNanos(), done::complete);
+    return done.future();
+  }
+
+  private Response stream(Execution execution, RequestContext context) {
+    return Response.stream(
+        "text/event-stream",
+        writer -> {
+          executions.produce(execution);
+          return write(execution, context, writer, random.nextInt(6))
+              .onComplete((none, failure) -> executions.settle(execution));
+        });
+  }
+
+  private Future<Void> write(
+      Execution execution, RequestContext context, ResponseWriter writer, int left) {
+    if (left == 0) {
+      return piece(execution, writer, execution.requestId + "#end");
+    }
+    if (random.nextInt(30) == 0) {
+      coverage.fault(Fault.HANDLER_FAILURE, Phase.STREAM);
+      return Future.failedFuture(new IllegalStateException("as drawn"));
+    }
+    String text = random.nextInt(4) == 0 ? "x".repeat(random.nextInt(40_000)) : "piece " + left;
+    Future<Void> written = piece(execution, writer, text);
+    boolean slow = random.nextInt(20) == 0;
+    if (slow) {
+      coverage.fault(Fault.HANDLER_SLOW, Phase.STREAM);
+    }
+    if (random.nextInt(4) == 0) {
+      return write(execution, context, writer, left - 1); // without waiting for the receiver
+    }
+    return written
+        .compose(none -> context.after(micros(slow ? 600_000 : 3_000)))
+        .compose(none -> write(execution, context, writer, left - 1));
+  }
+
+  private static Future<Void> piece(Execution execution, ResponseWriter writer, String text) {
+    execution.bytesWritten += text.length();
+    return writer.write(Buffer.buffer(text));
+  }
+}

@@ -1,0 +1,153 @@
+package dev.berth.simulation;
+
+import dev.berth.protocol.Addresses;
+import dev.berth.replica.HandlerThreads;
+import dev.berth.replica.LedgerLimits;
+import dev.berth.replica.ReplicaHost;
+import dev.berth.replica.ReplicaLimits;
+import dev.berth.replica.ReplicaListener;
+import dev.berth.replica.ReplicaLoop;
+import dev.berth.routing.DeploymentRouter;
+import dev.berth.routing.InstanceBounds;
+import dev.berth.routing.LoopLimits;
+import dev.berth.routing.LoopPorts;
+import dev.berth.routing.RouterLoop;
+import dev.berth.routing.Routers;
+import dev.berth.routing.RoutingHooks;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
+
+/** One instance, wired as the node wires it: real routers and replicas on simulated event loops. */
+final class SimulatedInstance {
+  static final int LOOPS = 2;
+  private static final long TICK_NANOS = ReplicaLoop.TICK_NANOS;
+  private static final long SWEEP_NANOS = 200_000_000;
+
+  final String node;
+  final List<SimulatedLoop> loops = new ArrayList<>();
+  final SimulatedLoop control; // makes and stops handlers, sweeps
+  final ReplicaHost host;
+  final List<ReplicaLoop> replicaLoops = new ArrayList<>();
+  final Routers routers;
+  final DeploymentRouter router;
+  private final World world;
+
+  SimulatedInstance(
+      World world, SimulatedBus bus, String node, Settings settings, RoutingHooks hooks) {
+    this.world = world;
+    this.node = node;
+    SplittableRandom random = world.randomness();
+    control = new SimulatedLoop(world, node, -1);
+    host =
+        new ReplicaHost(
+            node,
+            bus.from(control),
+            world,
+            random.split()::nextLong,
+            control,
+            HandlerThreads::create,
+            settings.replica(),
+            settings.ledger(),
+            ReplicaListener.NONE);
+    List<LoopPorts> ports = new ArrayList<>();
+    for (int index = 0; index < LOOPS; index++) {
+      SimulatedLoop loop = new SimulatedLoop(world, node, index);
+      loops.add(loop);
+      ports.add(new LoopPorts(loop, loop::isCurrent, bus.from(loop), world, random.split()));
+      replicaLoops.add(
+          new ReplicaLoop(
+              node, index, loop, bus.from(loop), world, loop::start, settings.replica()));
+    }
+    routers =
+        new Routers(
+            node,
+            random.nextLong(),
+            null,
+            host,
+            settings.bounds(),
+            settings.loop(),
+            hooks,
+            random.split(),
+            ports);
+    router = routers.router(Settings.DEPLOYMENT, settings.router());
+    for (int index = 0; index < LOOPS; index++) {
+      RouterLoop routing = routers.loop(index);
+      ReplicaLoop serving = replicaLoops.get(index);
+      SimulatedLoop loop = loops.get(index);
+      bus.consume(Addresses.router(node, index), loop, routing::onMessage);
+      bus.consume(Addresses.replica(node, index), loop, serving::onMessage);
+    }
+  }
+
+  /** Told around each tick of a loop. */
+  interface TickListener {
+    void ticking(SimulatedInstance instance, int loop);
+
+    void ticked(SimulatedInstance instance, int loop);
+  }
+
+  /** Starts the periodic timers. */
+  void start(TickListener listener) {
+    for (int index = 0; index < LOOPS; index++) {
+      tick(index, listener);
+    }
+    sweep();
+  }
+
+  private void tick(int index, TickListener listener) {
+    SimulatedLoop loop = loops.get(index);
+    world.idle(
+        TICK_NANOS,
+        () ->
+            loop.execute(
+                () -> {
+                  world.discount();
+                  listener.ticking(this, index);
+                  routers.loop(index).tick();
+                  if (index == 0) {
+                    routers.tick();
+                  }
+                  replicaLoops.get(index).tick();
+                  listener.ticked(this, index);
+                  tick(index, listener);
+                }));
+  }
+
+  private void sweep() {
+    world.idle(
+        SWEEP_NANOS,
+        () -> {
+          host.sweep();
+          sweep();
+        });
+  }
+
+  /** The bounds of a run: small, so that each of them is reached. */
+  record Settings(
+      dev.berth.routing.RouterSettings router,
+      LoopLimits loop,
+      InstanceBounds bounds,
+      ReplicaLimits replica,
+      LedgerLimits ledger) {
+    static final dev.berth.api.DeploymentId DEPLOYMENT =
+        new dev.berth.api.DeploymentId("app", "model");
+
+    static Settings draw(SplittableRandom random) {
+      return new Settings(
+          new dev.berth.routing.RouterSettings(
+              random.nextInt(3) == 0 ? -1 : 4 + random.nextInt(20),
+              millis(300 + random.nextInt(1_500)),
+              millis(150 + random.nextInt(1_000)),
+              millis(2_000)),
+          new LoopLimits(random.nextInt(4) == 0 ? 12 : 64, 65_536),
+          new InstanceBounds(40, 1 << 20, 65_536L * (2 + random.nextInt(8))),
+          new ReplicaLimits(millis(200), 4, 200_000, millis(1_000), 8, millis(100)),
+          new LedgerLimits(millis(2_000), SimulatedBus.LATEST_NANOS + millis(5_000), 16_384));
+    }
+
+    static long millis(long millis) {
+      return millis * 1_000_000;
+    }
+  }
+}

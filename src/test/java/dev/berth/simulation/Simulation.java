@@ -1,0 +1,231 @@
+package dev.berth.simulation;
+
+import dev.berth.routing.RoutingHooks;
+import dev.berth.routing.RoutingProbe;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.SplittableRandom;
+import java.util.concurrent.TimeUnit;
+
+/** One run: a rough stretch of at least so many events, then calm until all is over. */
+final class Simulation {
+  static final int LEAST_EVENTS = 10_000;
+
+  /** Longer than everything that anyone remembers, waits for, or holds. */
+  private static final long CALM_NANOS = TimeUnit.SECONDS.toNanos(25);
+
+  /** What a run came to. */
+  record Result(long seed, long hash, long events, int requests, Coverage coverage) {}
+
+  private final long seed;
+  private final World world;
+  private final Coverage coverage = new Coverage();
+  private final SplittableRandom random;
+  private final SimulatedBus bus;
+  private final Executions executions;
+  private final List<SimulatedInstance> instances;
+  private final SimulatedController controller;
+  private final Workload workload;
+  private final Invariants invariants;
+  private final Map<String, String> routed = new HashMap<>(); // request to replica, while there
+  private boolean rough = true;
+
+  private Simulation(long seed) {
+    this.seed = seed;
+    world = new World(seed);
+    random = world.randomness();
+    bus = new SimulatedBus(world, coverage);
+    executions = new Executions(world);
+    instances = List.of(instance("n1"), instance("n2"));
+    controller = new SimulatedController(world, instances, executions, coverage);
+    workload = new Workload(world, instances, executions, coverage);
+    invariants = new Invariants(world, instances, controller, workload, executions, coverage);
+  }
+
+  private SimulatedInstance instance(String node) {
+    SimulatedInstance made =
+        new SimulatedInstance(
+            world, bus, node, SimulatedInstance.Settings.draw(random), pairedHooks());
+    for (SimulatedLoop loop : made.loops) {
+      loop.listen(
+          task -> {
+            if (RoutingProbe.isGrant(task)) {
+              invariants.granted(made, task);
+            }
+          });
+    }
+    return made;
+  }
+
+  /** Runs a seed; a failure tells how to see it again. */
+  static Result run(long seed) {
+    Simulation simulation = new Simulation(seed);
+    try {
+      return simulation.run();
+    } catch (Throwable failure) {
+      throw new SimulationFailure(
+          failure.getMessage()
+              + "\n  seed "
+              + seed
+              + ", event "
+              + simulation.world.ran()
+              + "; replay: mvn -B verify -Dsimulation.seed="
+              + seed
+              + "\n  the last events:\n    "
+              + String.join("\n    ", simulation.world.tail()),
+          failure);
+    }
+  }
+
+  private Result run() {
+    controller.start();
+    for (SimulatedInstance instance : instances) {
+      instance.start(
+          new SimulatedInstance.TickListener() {
+            @Override
+            public void ticking(SimulatedInstance at, int loop) {
+              rememberPhases(at, loop);
+            }
+
+            @Override
+            public void ticked(SimulatedInstance at, int loop) {
+              invariants.ticked(at, loop);
+            }
+          });
+    }
+    workload.start();
+    bus.rates(FaultRates.draw(random));
+    nextFault();
+    while (world.ran() < LEAST_EVENTS) {
+      step();
+    }
+    long events = world.ran();
+    rough = false;
+    workload.close();
+    bus.rates(FaultRates.NONE);
+    controller.settle();
+    long end = world.elapsedNanos() + CALM_NANOS;
+    while (world.nextNanos() <= end) {
+      step();
+    }
+    invariants.checkAtEnd();
+    if (!routed.isEmpty()) {
+      throw new SimulationFailure("routed and never completed: " + routed);
+    }
+    return new Result(seed, world.hash(), events, workload.ops.size(), coverage);
+  }
+
+  private void step() {
+    if (!world.step()) {
+      throw new SimulationFailure("no event left (expected: ticks for ever)");
+    }
+    invariants.check();
+  }
+
+  private void rememberPhases(SimulatedInstance at, int loop) {
+    for (Op op : workload.active) {
+      if (op.at == at && op.loopIndex == loop && op.active()) {
+        op.remember();
+      }
+    }
+  }
+
+  // --- faults that are not the network's ---
+
+  private void nextFault() {
+    world.after(
+        1 + random.nextLong(TimeUnit.MILLISECONDS.toNanos(60)),
+        "fault",
+        () -> {
+          if (rough) {
+            fault();
+            nextFault();
+          }
+        });
+  }
+
+  private void fault() {
+    SimulatedController.Seat seat = controller.seats.get(random.nextInt(controller.seats.size()));
+    int drawn = random.nextInt(100);
+    if (drawn < 14) {
+      Runnable met = meeting(Fault.DRAIN, seat);
+      if (controller.drain(seat)) {
+        met.run();
+      }
+    } else if (drawn < 24) {
+      Runnable met = meeting(Fault.KILL, seat);
+      if (controller.kill(seat)) {
+        met.run();
+      }
+    } else if (drawn < 50) {
+      Runnable met = meeting(Fault.LOWER, seat);
+      if (controller.changeMax(seat)) {
+        met.run();
+      }
+    } else if (drawn < 72) {
+      workload.someoneVanishes();
+    } else if (drawn < 94) {
+      stall();
+    } else if (drawn < 98) {
+      for (Op op : workload.active) {
+        if (op.active()) {
+          coverage.fault(Fault.NODE_LOST, op.phase());
+        }
+      }
+      controller.nodesLost();
+    } else {
+      controller.failToDeploy();
+    }
+  }
+
+  private void stall() {
+    SimulatedInstance instance = instances.get(random.nextInt(instances.size()));
+    int loop = random.nextInt(SimulatedInstance.LOOPS);
+    for (Op op : workload.active) {
+      if (op.active() && op.at == instance && op.loopIndex == loop) {
+        coverage.fault(Fault.STALL, op.phase());
+      }
+    }
+    long nanos =
+        TimeUnit.MICROSECONDS.toNanos(
+            random.nextInt(20) == 0 ? 1_200_000 : random.nextInt(150_000));
+    world.note("stalled", instance.loops.get(loop) + " " + nanos);
+    instance.loops.get(loop).stall(nanos);
+  }
+
+  /** The phases of the requests that a fault of this replica meets, to be counted if it happens. */
+  private Runnable meeting(Fault fault, SimulatedController.Seat seat) {
+    SimulatedController.Incarnation current = seat.current;
+    String replica = current == null ? "none" : current.replica.replicaId();
+    return () -> {
+      for (Op op : workload.active) {
+        if (op.active()) {
+          Phase phase = op.phase();
+          if (phase == Phase.QUEUE || op.replica().equals(replica)) {
+            coverage.fault(fault, phase);
+          }
+        }
+      }
+    };
+  }
+
+  /** Routed and completed come in pairs, and name the same replica. */
+  private RoutingHooks pairedHooks() {
+    return new RoutingHooks() {
+      @Override
+      public void onRequestRouted(String replicaId, String requestId) {
+        if (routed.put(requestId, replicaId) != null) {
+          throw new SimulationFailure(requestId + ": routed twice without a completion");
+        }
+      }
+
+      @Override
+      public void onRequestCompleted(String replicaId, String requestId) {
+        if (!replicaId.equals(routed.remove(requestId))) {
+          throw new SimulationFailure(requestId + ": completed at " + replicaId + ", never routed");
+        }
+      }
+    };
+  }
+}

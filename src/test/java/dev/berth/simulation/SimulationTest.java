@@ -1,0 +1,87 @@
+package dev.berth.simulation;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.DisabledIfSystemProperty;
+import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
+
+@Tag("simulation")
+class SimulationTest {
+  /** Seeds 1 to 200 in every build; more with {@code -Dsimulation.seeds=N}. */
+  private static final int SEEDS = Integer.getInteger("simulation.seeds", 200);
+
+  private static final int THREADS = 2;
+
+  @Test
+  @DisabledIfSystemProperty(named = "simulation.seed", matches = ".+")
+  void everySeedKeepsEveryInvariantAndTogetherTheyReachEverything() throws Exception {
+    long started = System.nanoTime();
+    List<Simulation.Result> results = runAll();
+    Coverage coverage = new Coverage();
+    long events = 0;
+    long requests = 0;
+    for (Simulation.Result result : results) {
+      assertThat(result.events()).isGreaterThanOrEqualTo(Simulation.LEAST_EVENTS);
+      events += result.events();
+      requests += result.requests();
+      coverage.add(result.coverage());
+    }
+    System.out.printf(
+        "simulation: %,d seeds, %,d events, %,d requests in %.1f s%n%s",
+        results.size(), events, requests, (System.nanoTime() - started) / 1e9, coverage.table());
+    assertThat(coverage.missing()).as("what no seed reached").isEmpty();
+  }
+
+  @Test
+  @DisabledIfSystemProperty(named = "simulation.seed", matches = ".+")
+  void theSameSeedIsTheSameRun() {
+    for (long seed = 1; seed <= 3; seed++) {
+      assertThat(Simulation.run(seed).hash())
+          .as("seed %d", seed)
+          .isEqualTo(Simulation.run(seed).hash());
+    }
+    assertThat(Simulation.run(1).hash()).isNotEqualTo(Simulation.run(2).hash());
+  }
+
+  @Test
+  @EnabledIfSystemProperty(named = "simulation.seed", matches = ".+")
+  void theSeedAskedForKeepsEveryInvariant() {
+    Simulation.Result result = Simulation.run(Long.getLong("simulation.seed"));
+
+    System.out.printf(
+        "simulation: seed %d, %,d events, hash %016x%n",
+        result.seed(), result.events(), result.hash());
+    assertThat(result.events()).isGreaterThanOrEqualTo(Simulation.LEAST_EVENTS);
+  }
+
+  private static List<Simulation.Result> runAll() throws Exception {
+    ExecutorService threads = Executors.newFixedThreadPool(THREADS);
+    try {
+      List<Future<Simulation.Result>> running = new ArrayList<>();
+      for (long seed = 1; seed <= SEEDS; seed++) {
+        long each = seed;
+        running.add(threads.submit(() -> Simulation.run(each)));
+      }
+      List<Simulation.Result> results = new ArrayList<>();
+      for (Future<Simulation.Result> run : running) {
+        results.add(run.get());
+      }
+      return results;
+    } catch (ExecutionException failed) {
+      if (failed.getCause() instanceof SimulationFailure failure) {
+        throw failure;
+      }
+      throw failed;
+    } finally {
+      threads.shutdownNow();
+    }
+  }
+}

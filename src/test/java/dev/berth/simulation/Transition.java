@@ -1,0 +1,104 @@
+package dev.berth.simulation;
+
+import dev.berth.api.BerthException;
+import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.Refusal;
+import java.util.Optional;
+
+/** What must happen somewhere in the suite. */
+enum Transition {
+  // --- slots and leases, as the ledgers count them ---
+  GRANTED,
+  COMPLETED,
+  RELEASED,
+  EXPIRED,
+  /** An attempt that came twice, or after its release. */
+  ATTEMPT_REPEATED,
+  HAND_OFF,
+
+  // --- refusals, as they were sent ---
+  REFUSED_FULL,
+  REFUSED_DRAINING,
+  REFUSED_EXPIRED,
+  REFUSED_ALREADY_USED,
+  REFUSED_RELEASED,
+  REFUSED_REVOKED,
+  REFUSED_FOREIGN_EPOCH,
+  REFUSED_UNKNOWN_REPLICA,
+  REFUSED_TOO_LATE,
+
+  // --- routers ---
+  QUEUED,
+  GRANT_TO_WAITER,
+  RETRY_AFTER_REFUSAL,
+  LATE_ANSWER_DROPPED,
+  DUPLICATE_ANSWER_DROPPED,
+  SNAPSHOT_TAKEN,
+  SNAPSHOT_TOO_OLD,
+
+  // --- replicas ---
+  DUPLICATE_REQUEST_DROPPED,
+  REPLICA_DEADLINE,
+  ZOMBIE,
+  STARTED,
+  DRAINED_IN_TIME,
+  DRAIN_CUT_SHORT,
+  KILLED,
+  MAX_RAISED,
+  MAX_LOWERED,
+  OVER_A_LOWERED_MAX,
+
+  // --- what callers got ---
+  RESPONSE,
+  STREAM_COMPLETE,
+  STREAM_CUT,
+  SELECTION,
+  SELECTION_CLOSED,
+  SELECTION_EXPIRED,
+  SELECTION_DISPATCHED,
+  SECOND_DISPATCH_REFUSED,
+  RENEWED,
+  RENEWAL_REFUSED,
+  BACK_PRESSURE,
+  REPLICA_UNAVAILABLE,
+  RESERVATION_EXPIRED,
+  OUTCOME_UNKNOWN,
+  CANCELLED,
+  TIMEOUT,
+  HANDLER_FAILED,
+  DEPLOYMENT_UNAVAILABLE;
+
+  static Optional<Transition> ofMessage(BusMessage message) {
+    return message instanceof BusMessage.CallRefused refused
+        ? ofRefusal(refused.reason())
+        : Optional.empty();
+  }
+
+  private static Optional<Transition> ofRefusal(Refusal reason) {
+    return switch (reason) {
+      case FULL -> Optional.of(REFUSED_FULL);
+      case DRAINING -> Optional.of(REFUSED_DRAINING);
+      case EXPIRED -> Optional.of(REFUSED_EXPIRED);
+      case ALREADY_USED -> Optional.of(REFUSED_ALREADY_USED);
+      case RELEASED -> Optional.of(REFUSED_RELEASED);
+      case REVOKED -> Optional.of(REFUSED_REVOKED);
+      case FOREIGN_EPOCH -> Optional.of(REFUSED_FOREIGN_EPOCH);
+      case UNKNOWN_REPLICA -> Optional.of(REFUSED_UNKNOWN_REPLICA);
+      case TOO_LATE -> Optional.of(REFUSED_TOO_LATE);
+      case UNKNOWN_TOKEN, OVERLOADED -> Optional.empty(); // bounds the runs do not reach
+    };
+  }
+
+  static Transition ofFailure(BerthException failure) {
+    return switch (failure.kind()) {
+      case DEPLOYMENT_UNAVAILABLE -> DEPLOYMENT_UNAVAILABLE;
+      case BACK_PRESSURE -> BACK_PRESSURE;
+      case REPLICA_UNAVAILABLE -> REPLICA_UNAVAILABLE;
+      case RESERVATION_EXPIRED -> RESERVATION_EXPIRED;
+      case OUTCOME_UNKNOWN -> OUTCOME_UNKNOWN;
+      case CANCELLED -> CANCELLED;
+      case TIMEOUT -> TIMEOUT;
+      case HANDLER_FAILED -> HANDLER_FAILED;
+    };
+  }
+}

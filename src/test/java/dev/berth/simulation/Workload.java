@@ -1,0 +1,344 @@
+package dev.berth.simulation;
+
+import dev.berth.api.BerthException;
+import dev.berth.api.CallOptions;
+import dev.berth.api.DeploymentHandle;
+import dev.berth.api.ReplicaSelection;
+import dev.berth.api.Request;
+import dev.berth.api.Response;
+import dev.berth.routing.RoutingProbe;
+import dev.berth.routing.SelectionObserver;
+import io.vertx.core.Future;
+import io.vertx.core.buffer.Buffer;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
+
+/** The callers: what they ask, and how they give up. */
+final class Workload {
+  private final World world;
+  private final SplittableRandom random;
+  private final List<SimulatedInstance> instances;
+  private final Executions executions;
+  private final Coverage coverage;
+  final List<Op> ops = new ArrayList<>();
+  final List<Op> active = new ArrayList<>();
+  private final long meanGapNanos;
+  private int number;
+  private boolean closed;
+  private int burst;
+
+  Workload(
+      World world, List<SimulatedInstance> instances, Executions executions, Coverage coverage) {
+    this.world = world;
+    this.random = world.randomness();
+    this.instances = instances;
+    this.executions = executions;
+    this.coverage = coverage;
+    // From idle to hopelessly overloaded.
+    this.meanGapNanos = (long) (1_500_000 * Math.pow(40, random.nextDouble()));
+  }
+
+  void start() {
+    world.after(nextGap(), "arrival", this::arrive);
+  }
+
+  /** No more requests come. */
+  void close() {
+    closed = true;
+  }
+
+  private long nextGap() {
+    if (burst > 0) {
+      burst--;
+      return random.nextLong(20_000);
+    }
+    if (random.nextInt(40) == 0) {
+      burst = random.nextInt(30);
+    }
+    return (long) (-Math.log(1 - random.nextDouble()) * meanGapNanos);
+  }
+
+  private void arrive() {
+    if (closed) {
+      return;
+    }
+    active.removeIf(op -> !op.active());
+    SimulatedInstance at = instances.get(random.nextInt(instances.size()));
+    int loop = random.nextInt(SimulatedInstance.LOOPS);
+    Op op =
+        new Op(
+            world,
+            coverage,
+            executions,
+            "r" + ++number,
+            at,
+            loop,
+            world.getAsLong() + timeout(),
+            reading());
+    ops.add(op);
+    active.add(op);
+    int kind = random.nextInt(100);
+    op.loop.execute(
+        () -> {
+          if (kind < 50) {
+            call(op);
+          } else if (kind < 60) {
+            callByHandle(op);
+          } else if (kind < 90) {
+            choose(op);
+          } else {
+            withSelection(op);
+          }
+        });
+    if (random.nextInt(8) == 0) {
+      world.after(
+          random.nextLong(random.nextBoolean() ? 3_000_000 : 200_000_000),
+          "cancel",
+          () -> op.loop.execute(() -> cancel(op)));
+    }
+    world.after(nextGap(), "arrival", this::arrive);
+  }
+
+  private long timeout() {
+    return switch (random.nextInt(10)) {
+      case 0 -> micros(1 + random.nextInt(5_000));
+      case 1, 2, 3 -> micros(20_000 + random.nextInt(200_000));
+      default -> micros(500_000 + random.nextInt(1_500_000));
+    };
+  }
+
+  private Op.Reading reading() {
+    int drawn = random.nextInt(20);
+    return drawn < 12
+        ? Op.Reading.FLOWING
+        : drawn < 16
+            ? Op.Reading.PIECE_BY_PIECE
+            : drawn < 19 ? Op.Reading.CANCEL_HALFWAY : Op.Reading.NEVER;
+  }
+
+  private static Request request(Op op) {
+    return Request.post("/" + op.requestId, Buffer.buffer("body of " + op.requestId));
+  }
+
+  // --- what they ask ---
+
+  private void call(Op op) {
+    boolean othersWait = op.at.router.queued() > 0;
+    op.call =
+        op.at.router.call(
+            op.at.routers.loop(op.loopIndex), request(op), op.requestId, op.deadlineNanos, op);
+    checkDoor(op, op.call, othersWait);
+  }
+
+  /** A newcomer stands behind those who wait. */
+  private void checkDoor(Op op, Object request, boolean othersWaited) {
+    if (op.over()) {
+      return;
+    }
+    if (RoutingProbe.isWaiting(request)) {
+      coverage.seen(Transition.QUEUED);
+    } else if (othersWaited && RoutingProbe.isSent(request)) {
+      throw new SimulationFailure(op + ": took a slot at once while others waited");
+    }
+  }
+
+  private DeploymentHandle handle(Op op) {
+    Duration left = Duration.ofNanos(Math.max(1, op.deadlineNanos - world.getAsLong()));
+    CallOptions options =
+        CallOptions.defaults()
+            .withTimeout(left)
+            .withRequestId(op.requestId)
+            .withReservationTtl(Duration.ofNanos(ttlNanos()));
+    return op.at
+        .routers
+        .handle(SimulatedInstance.Settings.DEPLOYMENT, op.at.router.settings(), op.loopIndex)
+        .options(options);
+  }
+
+  private void callByHandle(Op op) {
+    DeploymentHandle.Call call = handle(op).start(request(op));
+    op.handleCall = call;
+    call.response().onComplete((response, failure) -> answer(op, response, failure));
+  }
+
+  private void answer(Op op, Response response, Throwable failure) {
+    if (failure == null) {
+      op.onResponse(response, "");
+    } else if (failure instanceof BerthException expected) {
+      op.onFailure(expected);
+    } else {
+      throw new SimulationFailure(op + ": failed with a foreign kind", failure);
+    }
+  }
+
+  private void choose(Op op) {
+    boolean othersWait = op.at.router.queued() > 0;
+    op.choice =
+        op.at.router.choose(
+            op.at.routers.loop(op.loopIndex),
+            op.deadlineNanos,
+            ttlNanos(),
+            op.requestId,
+            new SelectionObserver() {
+              @Override
+              public void onSelection(ReplicaSelection selection) {
+                op.selected(selection);
+                op.loop.execute(() -> useSelection(op, selection));
+              }
+
+              @Override
+              public void onFailure(BerthException failure) {
+                op.onFailure(failure);
+              }
+            });
+    if (op.selection == null) {
+      checkDoor(op, op.choice, othersWait);
+    }
+  }
+
+  private long ttlNanos() {
+    return micros(random.nextInt(4) == 0 ? 5_000 : 100_000 + random.nextInt(700_000));
+  }
+
+  private void useSelection(Op op, ReplicaSelection selection) {
+    if (op.vanished) {
+      return; // neither dispatched nor closed: its lease runs out
+    }
+    int use = random.nextInt(100);
+    long think = random.nextInt(3) == 0 ? random.nextLong(120_000_000) : random.nextLong(500_000);
+    if (use < 10) {
+      vanish(op);
+    } else if (use < 22) {
+      op.loop.start(think, () -> close(op, selection));
+    } else if (use < 45) {
+      op.loop.start(think, () -> renew(op, selection));
+    } else {
+      op.loop.start(think, () -> dispatch(op, selection));
+    }
+  }
+
+  private void close(Op op, ReplicaSelection selection) {
+    if (op.active() && !op.answered()) {
+      op.finishedWithoutDispatch();
+      coverage.seen(Transition.SELECTION_CLOSED);
+      selection.close();
+      if (random.nextBoolean()) {
+        selection.close(); // twice is nothing
+      }
+    }
+  }
+
+  private void renew(Op op, ReplicaSelection selection) {
+    if (!op.active() || op.answered()) {
+      return;
+    }
+    Future<Boolean> renewed = selection.renew();
+    renewed.onComplete(
+        (held, failure) -> {
+          if (failure != null) {
+            throw new SimulationFailure(
+                op + ": a renewal failed (expected: true or false)", failure);
+          }
+          coverage.seen(held ? Transition.RENEWED : Transition.RENEWAL_REFUSED);
+        });
+    if (random.nextInt(3) == 0) {
+      dispatch(op, selection); // the renewal may still be on its way
+    } else {
+      op.loop.start(
+          random.nextLong(100_000_000),
+          () -> {
+            if (random.nextInt(4) == 0) {
+              close(op, selection);
+            } else {
+              dispatch(op, selection);
+            }
+          });
+    }
+  }
+
+  private void dispatch(Op op, ReplicaSelection selection) {
+    if (!op.active() || op.answered()) {
+      return;
+    }
+    op.dispatched = true;
+    coverage.seen(Transition.SELECTION_DISPATCHED);
+    DeploymentHandle.Call call = selection.start(request(op));
+    op.handleCall = call;
+    call.response().onComplete((response, failure) -> answer(op, response, failure));
+    if (random.nextInt(4) == 0) {
+      selection.close(); // after a dispatch it is nothing
+      selection
+          .dispatch(request(op))
+          .onComplete(
+              (response, failure) -> {
+                if (failure == null) {
+                  throw new SimulationFailure(op + ": a second dispatch was answered");
+                }
+                coverage.seen(Transition.SECOND_DISPATCH_REFUSED);
+              });
+    }
+  }
+
+  private void withSelection(Op op) {
+    int use = random.nextInt(10);
+    handle(op)
+        .<Response>withSelection(
+            selection -> {
+              op.selected(selection);
+              if (use == 0) {
+                throw new BerthException.Cancelled("the scope threw");
+              }
+              if (use == 1) {
+                return Future.failedFuture(new BerthException.Cancelled("the scope failed"));
+              }
+              op.dispatched = true;
+              DeploymentHandle.Call call = selection.start(request(op));
+              op.handleCall = call;
+              return call.response();
+            })
+        .onComplete((response, failure) -> answer(op, response, failure));
+  }
+
+  // --- how they give up ---
+
+  private void cancel(Op op) {
+    if (!op.active() || op.answered() || op.cancelAsked) {
+      return;
+    }
+    Phase phase = op.phase();
+    if (phase == Phase.HELD) {
+      return; // it is closed, not cancelled
+    }
+    if (op.handleCall != null) {
+      op.handleCall.cancel();
+    } else if (op.call != null) {
+      op.call.cancel();
+    } else if (op.choice != null) {
+      op.choice.cancel();
+    } else {
+      return; // a choose by handle: it has no cancel
+    }
+    op.cancelAsked = true;
+    coverage.fault(Fault.CANCEL, phase);
+  }
+
+  private void vanish(Op op) {
+    coverage.fault(Fault.VANISH, op.phase());
+    op.vanished = true;
+    world.note("vanished", op.requestId);
+  }
+
+  /** Some caller, wherever it is, is gone without a word. */
+  void someoneVanishes() {
+    active.removeIf(op -> !op.active());
+    if (!active.isEmpty()) {
+      vanish(active.get(random.nextInt(active.size())));
+    }
+  }
+
+  private static long micros(long micros) {
+    return micros * 1_000;
+  }
+}
