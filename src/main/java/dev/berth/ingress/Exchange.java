@@ -15,6 +15,7 @@ import io.vertx.core.http.HttpMethod;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.HttpServerResponse;
 import io.vertx.core.internal.buffer.BufferInternal;
+import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
@@ -347,8 +348,7 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
     StreamRelay passing = relay;
     if (reading != null) {
       if (now - reading.progressNanos() >= loop.limits().bodyIdleNanos()) {
-        answerAndClose(
-            ErrorResponses.bodyTooSlow(java.time.Duration.ofNanos(loop.limits().bodyIdleNanos())));
+        answerAndClose(ErrorResponses.bodyTooSlow(Duration.ofNanos(loop.limits().bodyIdleNanos())));
       }
     } else if (passing != null
         && now - passing.progressNanos() >= loop.limits().streamIdleNanos()) {

@@ -53,7 +53,7 @@ public final class IngressVerticle extends VerticleBase {
             .requestHandler(loop::handle)
             .invalidRequestHandler(loop::invalid)
             // A client that resets its connection is no news.
-            .exceptionHandler(failure -> LOG.debug("a connection failed", failure));
+            .exceptionHandler(failure -> LOG.debug("a connection failed: {}", failure.toString()));
     server = made;
     timer = vertx.setPeriodic(SWEEP_INTERVAL.toMillis(), id -> loop.sweep());
     return made.listen()

@@ -7,6 +7,7 @@ import dev.berth.api.DeploymentId;
 import dev.berth.config.AdminOptions;
 import dev.berth.metrics.Meters;
 import dev.berth.protocol.port.LedgerView;
+import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;
 import io.vertx.core.json.JsonObject;
@@ -18,6 +19,7 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -27,7 +29,7 @@ class AdminVerticleIT {
   private static final LedgerView LEDGER =
       new LedgerView("app#digits#1", 42, 8, 3, 2, false, 30, 19, 1, 5, 1, LedgerView.Audit.CLEAN);
 
-  private final Vertx vertx = Vertx.vertx(new VertxOptions().setEventLoopPoolSize(1));
+  private final Vertx vertx = Vertx.vertx(new VertxOptions().setEventLoopPoolSize(2));
   private final HttpClient client = HttpClient.newHttpClient();
   private final Meters meters = new Meters("node-1", "127.0.0.1");
   private int port;
@@ -90,6 +92,40 @@ class AdminVerticleIT {
     assertThat(statusLineFor("localhost:" + port)).isEqualTo("HTTP/1.1 200 OK");
   }
 
+  @Test
+  void healthAndMetricsAnswerWhileAnotherLoopIsBlocked() throws Exception {
+    CountDownLatch blocked = new CountDownLatch(1);
+    CountDownLatch over = new CountDownLatch(1);
+    // The admin server took the first loop of two, so the next context is on the other.
+    vertx
+        .deployVerticle(
+            context -> {
+              context.runOnContext(
+                  block -> {
+                    blocked.countDown();
+                    awaitQuietly(over);
+                  });
+              return Future.succeededFuture();
+            })
+        .onFailure(failure -> blocked.countDown());
+    assertThat(blocked.await(10, TimeUnit.SECONDS)).isTrue();
+    try {
+      assertThat(get("/-/healthz").statusCode()).isEqualTo(200);
+      assertThat(get("/metrics").statusCode()).isEqualTo(200);
+      assertThat(get("/api/v1/ledger").statusCode()).isEqualTo(200);
+    } finally {
+      over.countDown();
+    }
+  }
+
+  private static void awaitQuietly(CountDownLatch latch) {
+    try {
+      latch.await(20, TimeUnit.SECONDS);
+    } catch (InterruptedException interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
   private HttpResponse<String> get(String path) throws Exception {
     URI uri = URI.create("http://127.0.0.1:" + port + path);
     return client.send(HttpRequest.newBuilder(uri).build(), HttpResponse.BodyHandlers.ofString());
@@ -107,7 +143,7 @@ class AdminVerticleIT {
     }
   }
 
-  private static void await(io.vertx.core.Future<?> future) throws Exception {
+  private static void await(Future<?> future) throws Exception {
     future.toCompletionStage().toCompletableFuture().get(10, TimeUnit.SECONDS);
   }
 }

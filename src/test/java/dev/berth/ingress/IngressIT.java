@@ -12,11 +12,13 @@ import dev.berth.ingress.FakeUpstream.Call;
 import dev.berth.metrics.Meters;
 import dev.berth.protocol.Admission;
 import io.vertx.core.Context;
+import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
+import java.net.SocketException;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -28,6 +30,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.BiConsumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -502,7 +506,42 @@ class IngressIT {
     }
   }
 
+  @ParameterizedTest
+  @ValueSource(strings = {"OPTIONS *", "CONNECT a:1", "GET foo", "GET //", "GET /%zz"})
+  void aTargetThatNoRouteTakesIs404(String target) throws Exception {
+    route("/classify", Backpressure.defaults());
+    try (RawClient raw = new RawClient(ingress.port())) {
+      raw.send(target + " HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n");
+      assertThat(raw.readToEnd()).startsWith("HTTP/1.1 404");
+    }
+    assertOngoingReturnsToZero();
+  }
+
+  @Test
+  void anAbsoluteTargetIsRoutedByItsPath() throws Exception {
+    route("/classify", Backpressure.defaults());
+    upstream.behave(call -> call.respond(call.request().path()));
+    try (RawClient raw = new RawClient(ingress.port())) {
+      raw.send("GET http://t/classify/x?y HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n");
+      assertThat(raw.readToEnd()).startsWith("HTTP/1.1 200").endsWith("/classify/x");
+    }
+  }
+
   // --- streams ---
+
+  @Test
+  void aStreamToAnHttp10ClientEndsWithTheConnection() throws Exception {
+    upstream.behave(
+        call -> {
+          call.startStream(Headers.empty());
+          call.frame(Buffer.buffer("one"), false);
+          call.frame(Buffer.buffer("two"), true);
+        });
+    try (RawClient raw = new RawClient(ingress.port())) {
+      raw.send("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
+      assertThat(raw.readToEnd()).doesNotContain("chunked").endsWith("onetwo");
+    }
+  }
 
   @Test
   void aStreamIsPassedOnPieceByPiece() throws Exception {
@@ -694,7 +733,7 @@ class IngressIT {
       raw.get("/");
       Call call = upstream.nextCall();
       ingress.drain();
-      var undeployed = vertx.undeploy(deployment);
+      Future<Void> undeployed = vertx.undeploy(deployment);
       call.respond("last");
       assertThat(raw.readToEnd()).contains("connection: close").endsWith("last");
       await(undeployed);
@@ -769,7 +808,7 @@ class IngressIT {
             });
     try {
       met.get(10, TimeUnit.SECONDS);
-    } catch (java.util.concurrent.TimeoutException late) {
+    } catch (TimeoutException late) {
       throw new AssertionError("not within 10 s: " + what, late);
     } finally {
       vertx.cancelTimer(timer);
@@ -779,7 +818,7 @@ class IngressIT {
   private static String endOf(RawClient raw) throws IOException {
     try {
       return raw.readToEnd();
-    } catch (java.net.SocketException reset) {
+    } catch (SocketException reset) {
       return ""; // a reset is an end too
     }
   }
@@ -790,7 +829,7 @@ class IngressIT {
     return pairs[0];
   }
 
-  private static <T> T await(io.vertx.core.Future<T> future) throws Exception {
+  private static <T> T await(Future<T> future) throws Exception {
     return future.toCompletionStage().toCompletableFuture().get(10, TimeUnit.SECONDS);
   }
 
@@ -802,7 +841,7 @@ class IngressIT {
     }
 
     @Override
-    public void forEach(java.util.function.BiConsumer<String, String> each) {
+    public void forEach(BiConsumer<String, String> each) {
       each.accept("x-before", "fine");
       each.accept("x-split", "a\r\nInjected: b");
     }
