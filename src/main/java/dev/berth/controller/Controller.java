@@ -1,0 +1,258 @@
+package dev.berth.controller;
+
+import dev.berth.api.DeploymentId;
+import dev.berth.controller.ControllerAction.Announce;
+import dev.berth.controller.ControllerAction.Publish;
+import dev.berth.controller.ControllerAction.StartReplica;
+import dev.berth.controller.ControllerAction.StopReplica;
+import dev.berth.protocol.BusMessage.HandleMetricBatch;
+import dev.berth.protocol.ReplicaInfo;
+import dev.berth.protocol.RoutingSnapshot;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Which replicas should run, and what routers should know: an event in, the actions it asks for
+ * out. No clock, no messages, no threads of its own. Belongs to the controller's loop.
+ *
+ * <p>In this version a replica that fails is not started again, and the number of replicas does not
+ * follow the load.
+ */
+public final class Controller {
+
+  private static final class App {
+    final String name;
+    final Map<DeploymentId, Fleet> fleets = new LinkedHashMap<>();
+    ApplicationStatus status = ApplicationStatus.DEPLOYING;
+
+    App(String name) {
+      this.name = name;
+    }
+  }
+
+  /** The replicas of one deployment. */
+  private static final class Fleet {
+    final App app;
+    final DeploymentId deployment;
+    final int target;
+    final Map<String, Member> members = new LinkedHashMap<>(); // by replica id
+
+    Fleet(App app, DeploymentId deployment, int target) {
+      this.app = app;
+      this.deployment = deployment;
+      this.target = target;
+    }
+
+    boolean isComplete() {
+      return members.values().stream().filter(each -> each.phase == ReplicaPhase.RUNNING).count()
+          >= target;
+    }
+  }
+
+  private static final class Member {
+    final Fleet fleet;
+    final String replicaId;
+    ReplicaPhase phase = ReplicaPhase.STARTING;
+    @Nullable ReplicaInfo info; // once it runs
+
+    Member(Fleet fleet, String replicaId) {
+      this.fleet = fleet;
+      this.replicaId = replicaId;
+    }
+  }
+
+  private final Epoch epoch;
+  private final Function<DeploymentId, String> replicaIds;
+  private final HandleReports reports = new HandleReports();
+  private final Map<String, App> apps = new LinkedHashMap<>();
+  private final Map<String, Member> members = new HashMap<>(); // of all fleets, by replica id
+  private long counter; // of snapshots
+
+  /**
+   * @param epoch carried by every command; its term orders the snapshots
+   * @param replicaIds a new id for a replica of a deployment, never the same twice
+   */
+  public Controller(Epoch epoch, Function<DeploymentId, String> replicaIds) {
+    this.epoch = epoch;
+    this.replicaIds = replicaIds;
+  }
+
+  /** Takes an event; one that changes nothing gives no actions. */
+  public List<ControllerAction> on(ControllerEvent event) {
+    List<ControllerAction> actions = new ArrayList<>();
+    if (event instanceof ControllerEvent.Declared declared) {
+      declare(declared, actions);
+    } else if (event instanceof ControllerEvent.Withdrawn withdrawn) {
+      withdraw(withdrawn.application(), actions);
+    } else if (event instanceof ControllerEvent.ReplicaRunning running) {
+      running(running.replica(), actions);
+    } else if (event instanceof ControllerEvent.ReplicaDraining draining) {
+      draining(draining.replicaId(), actions);
+    } else if (event instanceof ControllerEvent.ReplicaFailed failed) {
+      failed(failed, actions);
+    } else if (event instanceof ControllerEvent.ReplicaStopped stopped) {
+      gone(members.get(stopped.replicaId()), actions);
+    }
+    return actions;
+  }
+
+  private void declare(ControllerEvent.Declared declared, List<ControllerAction> actions) {
+    if (apps.containsKey(declared.application())) {
+      throw new IllegalArgumentException(
+          "application: " + declared.application() + " (expected: one that is not declared yet)");
+    }
+    App app = new App(declared.application());
+    apps.put(app.name, app);
+    actions.add(new Announce(app.name, app.status, ""));
+    declared.replicas().entrySet().stream()
+        .sorted(Map.Entry.comparingByKey(java.util.Comparator.comparing(DeploymentId::toString)))
+        .forEach(
+            entry -> {
+              Fleet fleet = new Fleet(app, entry.getKey(), entry.getValue());
+              app.fleets.put(fleet.deployment, fleet);
+              for (int i = 0; i < fleet.target; i++) {
+                actions.add(start(fleet));
+              }
+            });
+  }
+
+  private StartReplica start(Fleet fleet) {
+    Member member = new Member(fleet, replicaIds.apply(fleet.deployment));
+    fleet.members.put(member.replicaId, member);
+    members.put(member.replicaId, member);
+    return new StartReplica(epoch, fleet.deployment, member.replicaId);
+  }
+
+  private void withdraw(String application, List<ControllerAction> actions) {
+    App app = apps.get(application);
+    if (app == null || app.status == ApplicationStatus.DELETING) {
+      return;
+    }
+    to(app, ApplicationStatus.DELETING, "", actions);
+    for (Fleet fleet : app.fleets.values()) {
+      for (Member member : fleet.members.values()) {
+        if (member.phase != ReplicaPhase.STARTING) { // that one is stopped when it has started
+          actions.add(new StopReplica(epoch, member.replicaId));
+        }
+      }
+    }
+    removeIfEmpty(app, actions);
+  }
+
+  private void running(ReplicaInfo info, List<ControllerAction> actions) {
+    Member member = members.get(info.replicaId());
+    if (member == null) {
+      actions.add(new StopReplica(epoch, info.replicaId())); // nobody wants it any more
+      return;
+    }
+    if (member.phase != ReplicaPhase.STARTING) {
+      return;
+    }
+    Fleet fleet = member.fleet;
+    member.phase = ReplicaPhase.RUNNING;
+    member.info = info;
+    if (fleet.app.status == ApplicationStatus.DELETING) {
+      actions.add(new StopReplica(epoch, member.replicaId));
+      return;
+    }
+    actions.add(publish(fleet));
+    if (fleet.app.status == ApplicationStatus.DEPLOYING
+        && fleet.app.fleets.values().stream().allMatch(Fleet::isComplete)) {
+      to(fleet.app, ApplicationStatus.RUNNING, "", actions);
+    }
+  }
+
+  private void draining(String replicaId, List<ControllerAction> actions) {
+    Member member = members.get(replicaId);
+    if (member != null && member.phase == ReplicaPhase.RUNNING) {
+      member.phase = ReplicaPhase.DRAINING;
+      actions.add(publish(member.fleet));
+    }
+  }
+
+  private void failed(ControllerEvent.ReplicaFailed failed, List<ControllerAction> actions) {
+    Member member = members.get(failed.replicaId());
+    if (member == null) {
+      return;
+    }
+    App app = member.fleet.app;
+    if (app.status != ApplicationStatus.DELETING && app.status != ApplicationStatus.DEPLOY_FAILED) {
+      to(app, ApplicationStatus.DEPLOY_FAILED, failed.reason(), actions);
+    }
+    gone(member, actions);
+  }
+
+  private void gone(@Nullable Member member, List<ControllerAction> actions) {
+    if (member == null) {
+      return;
+    }
+    Fleet fleet = member.fleet;
+    members.remove(member.replicaId);
+    fleet.members.remove(member.replicaId);
+    actions.add(publish(fleet));
+    removeIfEmpty(fleet.app, actions);
+  }
+
+  private void removeIfEmpty(App app, List<ControllerAction> actions) {
+    if (app.status == ApplicationStatus.DELETING
+        && app.fleets.values().stream().allMatch(fleet -> fleet.members.isEmpty())) {
+      apps.remove(app.name);
+      app.fleets.keySet().forEach(reports::forget);
+      to(app, ApplicationStatus.NOT_STARTED, "", actions);
+    }
+  }
+
+  private static void to(
+      App app, ApplicationStatus status, String reason, List<ControllerAction> actions) {
+    app.status = status;
+    actions.add(new Announce(app.name, status, reason));
+  }
+
+  private Publish publish(Fleet fleet) {
+    List<RoutingSnapshot.Route> routes = new ArrayList<>();
+    for (Member member : fleet.members.values()) {
+      if (member.info != null) {
+        routes.add(new RoutingSnapshot.Route(member.info, member.phase == ReplicaPhase.RUNNING));
+      }
+    }
+    // A deployment with something that may yet run keeps its callers waiting; else they are told.
+    boolean available = !fleet.members.isEmpty();
+    return new Publish(
+        new RoutingSnapshot(
+            fleet.deployment,
+            new RoutingSnapshot.Version(epoch.term(), ++counter),
+            available,
+            routes));
+  }
+
+  // --- metrics ---
+
+  /** Takes a batch of handle metrics; false when it was stale. */
+  public boolean record(HandleMetricBatch batch, long nowNanos) {
+    return reports.record(batch, nowNanos);
+  }
+
+  /** The demand for a deployment as reported. */
+  public DeploymentLoad load(DeploymentId deployment, long nowNanos) {
+    return reports.load(deployment, nowNanos);
+  }
+
+  /** Batches that were older than one known. */
+  public long staleBatches() {
+    return reports.stale();
+  }
+
+  // --- what operators see ---
+
+  /** The state of each application that is declared, in the order they were. */
+  public Map<String, ApplicationStatus> applications() {
+    Map<String, ApplicationStatus> all = new LinkedHashMap<>();
+    apps.values().forEach(app -> all.put(app.name, app.status));
+    return all;
+  }
+}

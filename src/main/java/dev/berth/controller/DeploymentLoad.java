@@ -1,0 +1,20 @@
+package dev.berth.controller;
+
+/**
+ * The demand for one deployment, summed over the instances that reported.
+ *
+ * @param queued requests waiting for a slot
+ * @param running requests at replicas
+ * @param reserved slots held by selections
+ * @param averageLoad mean of queued + running + reserved over each instance's last interval, summed
+ * @param instances how many have reported it
+ * @param oldestNanos age of the oldest of these reports; a source that stopped reporting is unknown
+ *     and makes this grow, it never counts as zero
+ */
+public record DeploymentLoad(
+    long queued,
+    long running,
+    long reserved,
+    double averageLoad,
+    int instances,
+    long oldestNanos) {}

@@ -1,0 +1,132 @@
+package dev.berth.controller;
+
+import dev.berth.api.DeploymentId;
+import dev.berth.protocol.BusMessage.HandleMetricBatch;
+import dev.berth.protocol.HandleMetricReport;
+import java.util.ArrayDeque;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.OptionalLong;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The last report of each handle on each instance. An instance that stopped reporting keeps what it
+ * said, with its age: unknown, never zero. Belongs to the controller's loop.
+ *
+ * <p>A batch names only handles that changed or are not zero, so a batch makes every handle of its
+ * instance as fresh as itself.
+ *
+ * <p>Source: the review of Ray #55016, where a source that died scaled its deployment down.
+ */
+final class HandleReports {
+  /** Instances remembered; batches of more are refused, and counted. */
+  static final int MAX_INSTANCES = 4_096;
+
+  /** Earlier starts of one instance whose late batches are told apart. */
+  static final int MAX_ENDED = 16;
+
+  /** One start of one instance. */
+  private static final class Instance {
+    long incarnation;
+    long sequence;
+    long reportedNanos;
+    final ArrayDeque<Long> ended = new ArrayDeque<>(); // incarnations that were replaced
+    final Map<DeploymentId, HandleMetricReport> handles = new HashMap<>();
+  }
+
+  private final Map<String, Instance> instances = new HashMap<>();
+  private long stale;
+  private long refused;
+
+  /**
+   * @return false when it changed nothing: an older batch, one of an earlier start of its instance,
+   *     or one instance too many
+   */
+  boolean record(HandleMetricBatch batch, long nowNanos) {
+    Instance instance = instances.get(batch.node());
+    if (instance == null) {
+      if (instances.size() >= MAX_INSTANCES) {
+        refused++;
+        return false;
+      }
+      instance = new Instance();
+      instance.incarnation = batch.incarnation();
+      instances.put(batch.node(), instance);
+    } else if (instance.incarnation != batch.incarnation()) {
+      if (instance.ended.contains(batch.incarnation())) {
+        stale++;
+        return false;
+      }
+      replace(instance, batch.incarnation());
+    } else if (batch.sequence() <= instance.sequence) {
+      stale++;
+      return false;
+    }
+    instance.sequence = batch.sequence();
+    instance.reportedNanos = nowNanos;
+    for (HandleMetricReport report : batch.handles()) {
+      instance.handles.put(report.deployment(), report);
+    }
+    return true;
+  }
+
+  /** It was started anew: what its earlier start said holds no longer. */
+  private static void replace(Instance instance, long incarnation) {
+    instance.ended.addLast(instance.incarnation);
+    if (instance.ended.size() > MAX_ENDED) {
+      instance.ended.removeFirst();
+    }
+    instance.incarnation = incarnation;
+    instance.handles.clear();
+  }
+
+  /** Forgets a deployment that is gone. */
+  void forget(DeploymentId deployment) {
+    instances.values().forEach(instance -> instance.handles.remove(deployment));
+  }
+
+  /** What one instance last said of a deployment; null when it never did. */
+  @Nullable HandleMetricReport last(String node, DeploymentId deployment) {
+    Instance instance = instances.get(node);
+    return instance == null ? null : instance.handles.get(deployment);
+  }
+
+  /** Nanoseconds since an instance last reported; empty when it never did. */
+  OptionalLong ageNanos(String node, long nowNanos) {
+    Instance instance = instances.get(node);
+    return instance == null
+        ? OptionalLong.empty()
+        : OptionalLong.of(nowNanos - instance.reportedNanos);
+  }
+
+  DeploymentLoad load(DeploymentId deployment, long nowNanos) {
+    long queued = 0;
+    long running = 0;
+    long reserved = 0;
+    double averageLoad = 0;
+    int reporting = 0;
+    long oldest = 0;
+    for (Instance instance : instances.values()) {
+      HandleMetricReport report = instance.handles.get(deployment);
+      if (report != null) {
+        queued += report.queued();
+        running += report.running();
+        reserved += report.reserved();
+        averageLoad += report.averageLoad();
+        reporting++;
+        oldest = Math.max(oldest, nowNanos - instance.reportedNanos);
+      }
+    }
+    return new DeploymentLoad(queued, running, reserved, averageLoad, reporting, oldest);
+  }
+
+  /** Batches that were older than one known, or of an earlier start. */
+  long stale() {
+    return stale;
+  }
+
+  /** Batches of instances beyond the bound. */
+  long refused() {
+    return refused;
+  }
+}
