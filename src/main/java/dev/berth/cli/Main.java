@@ -1,6 +1,7 @@
 package dev.berth.cli;
 
 import dev.berth.config.ServeConfig;
+import dev.berth.node.BerthNode;
 import io.vertx.core.Future;
 import java.io.PrintWriter;
 import java.util.concurrent.CompletionStage;
@@ -19,7 +20,7 @@ public final class Main {
   }
 
   private static Future<RunningNode> start(ServeConfig config) {
-    return Future.failedFuture("this build has no node"); // becomes BerthNode.start(config)
+    return BerthNode.start(config).map(node -> node::close);
   }
 
   /**

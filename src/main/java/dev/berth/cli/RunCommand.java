@@ -6,6 +6,7 @@ import dev.berth.config.ConfigReader;
 import dev.berth.config.HttpOptions;
 import dev.berth.config.InstanceOptions;
 import dev.berth.config.ServeConfig;
+import dev.berth.node.StartFailedException;
 import io.vertx.core.Future;
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -133,10 +134,16 @@ final class RunCommand implements Callable<Integer> {
     }
     PrintWriter err = spec.commandLine().getErr();
     err.println("berth: cannot start: " + messages(cause));
-    if (!(cause instanceof IOException) && !(cause instanceof IllegalArgumentException)) {
+    if (!isExpected(cause)) {
       cause.printStackTrace(err); // a bug, here or in the application
     }
     return ExitCode.SOFTWARE;
+  }
+
+  private static boolean isExpected(Throwable cause) {
+    return cause instanceof IOException
+        || cause instanceof IllegalArgumentException
+        || cause instanceof StartFailedException;
   }
 
   private static String messages(Throwable cause) {

@@ -1,0 +1,414 @@
+package dev.berth.node;
+
+import dev.berth.config.ApplicationConfig;
+import dev.berth.config.ServeConfig;
+import dev.berth.controller.ControllerAction;
+import dev.berth.controller.ControllerEvent;
+import dev.berth.ingress.IngressRoute;
+import dev.berth.ingress.RouteTable;
+import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.BusMessageCodec;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import io.vertx.core.Vertx;
+import io.vertx.core.VertxOptions;
+import io.vertx.core.file.FileSystemOptions;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One instance's life: starts its parts, loads its applications, routes each as soon as it runs,
+ * and drains. Its state belongs to the control loop.
+ *
+ * <pre>
+ *   start: event loops, core -> listening; beside it each application: loaded -> replicas -> routed
+ *   close: no new connections -> requests under way end -> replicas drain and stop -> the rest
+ * </pre>
+ */
+public final class BerthNode {
+  private static final Logger LOG = LoggerFactory.getLogger(BerthNode.class);
+
+  /** Of the time an instance may take to stop, what draining may use; the rest is for closing. */
+  private static final double DRAIN_SHARE = 0.9;
+
+  private final ServeConfig config;
+  private final Identity identity = Identity.create();
+  private final long beganNanos = identity.now();
+  private final ThreadPoolExecutor offLoop = offLoopThreads();
+  private final Vertx vertx;
+  private final Promise<BerthNode> started = Promise.promise();
+  private final Promise<Void> closed = Promise.promise();
+  private volatile @Nullable LoopVerticle control; // once the event loops are there
+  private volatile @Nullable InstanceParts parts; // likewise
+
+  // The control loop's.
+  private final Map<String, LoadedApplication> applications = new LinkedHashMap<>();
+  private final Map<String, IngressRoute> routes = new HashMap<>();
+  private final Set<String> declared = new HashSet<>();
+  private final Promise<Void> allGone = Promise.promise(); // applications, when closing
+  private int loading; // applications
+  private int awaited; // applications that do not run yet
+  private boolean listening;
+  private boolean closing;
+  private boolean withdrawn;
+
+  private BerthNode(ServeConfig config) {
+    this.config = config;
+    this.vertx = newVertx(config.berth().eventLoops() + 1);
+    this.loading = config.applications().size();
+    this.awaited = loading;
+  }
+
+  /**
+   * Starts an instance.
+   *
+   * @return completes when it listens and every application runs; fails, with nothing left of it,
+   *     with {@link StartFailedException} when an application cannot run, else with what kept the
+   *     instance from listening
+   */
+  public static Future<BerthNode> start(ServeConfig config) {
+    BerthNode node = new BerthNode(config);
+    node.begin();
+    return node.started.future();
+  }
+
+  /** The port it serves on. */
+  public int port() {
+    return running().ingress().port();
+  }
+
+  /** The port of its admin server. */
+  public int adminPort() {
+    return running().adminPort();
+  }
+
+  private InstanceParts running() {
+    return Objects.requireNonNull(parts, "node: not started (expected: a started one)");
+  }
+
+  private static Vertx newVertx(int eventLoops) {
+    Vertx vertx =
+        Vertx.vertx(
+            new VertxOptions()
+                .setEventLoopPoolSize(eventLoops)
+                .setWorkerPoolSize(4) // reads of the admin server
+                .setInternalBlockingPoolSize(4)
+                .setPreferNativeTransport(true)
+                .setFileSystemOptions(
+                    new FileSystemOptions()
+                        .setFileCachingEnabled(false)
+                        .setClassPathResolvingEnabled(false)));
+    vertx.eventBus().registerDefaultCodec(BusMessage.class, new BusMessageCodec());
+    return vertx;
+  }
+
+  /** Threads that load applications, and make and stop handlers; they end when idle. */
+  private static ThreadPoolExecutor offLoopThreads() {
+    int threads = Math.max(4, Runtime.getRuntime().availableProcessors());
+    AtomicInteger made = new AtomicInteger();
+    ThreadPoolExecutor executor =
+        new ThreadPoolExecutor(
+            threads,
+            threads,
+            10,
+            TimeUnit.SECONDS,
+            new LinkedBlockingQueue<>(), // bounded by the replicas of the instance
+            task -> {
+              Thread thread = new Thread(task, "berth-off-loop-" + made.incrementAndGet());
+              thread.setDaemon(true);
+              return thread;
+            });
+    executor.allowCoreThreadTimeOut(true);
+    return executor;
+  }
+
+  // --- start ---
+
+  private void begin() {
+    // Code is read while the event loops are made: neither needs the other.
+    Map<ApplicationConfig, Future<LoadedApplication>> loads = new LinkedHashMap<>();
+    for (ApplicationConfig application : config.applications()) {
+      Promise<LoadedApplication> loaded = Promise.promise();
+      loads.put(application, loaded.future());
+      offLoop.execute(
+          () -> {
+            try {
+              loaded.complete(ApplicationLoader.load(application, config.berth().limits()));
+            } catch (Throwable thrown) { // user code
+              loaded.fail(thrown);
+            }
+          });
+    }
+    EventLoops.of(vertx, config.berth().eventLoops())
+        .onComplete(
+            loops -> loops.control().execute(() -> startParts(loops, loads)),
+            failed -> end().onComplete(ended -> started.fail(failed)));
+  }
+
+  private void startParts(
+      EventLoops loops, Map<ApplicationConfig, Future<LoadedApplication>> loads) {
+    control = loops.control();
+    logTransport();
+    InstanceParts made = new InstanceParts(config, identity, vertx, loops, offLoop, this::apply);
+    parts = made;
+    made.startCore()
+        .onComplete(
+            core -> {
+              loads.forEach(
+                  (application, load) ->
+                      load.onComplete(
+                          loaded -> loops.control().execute(() -> loaded(loaded)),
+                          failed ->
+                              loops.control().execute(() -> loadFailed(application, failed))));
+              made.startEdge(drainLimit()).onComplete(edge -> listening(), this::fail);
+            },
+            this::fail);
+  }
+
+  private void logTransport() {
+    if (vertx.isNativeTransportEnabled()) {
+      LOG.info("transport: epoll");
+      return;
+    }
+    Throwable cause = vertx.unavailableNativeTransportCause();
+    LOG.info(
+        "transport: NIO ({})",
+        cause == null ? "no native one" : StartFailedException.describe(cause));
+  }
+
+  private void listening() {
+    listening = true;
+    LOG.info(
+        "{} listens on {}:{}, admin on {}:{}, {} event loops, after {} ms",
+        identity.node(),
+        config.httpOptions().host(),
+        port(),
+        config.berth().admin().host(),
+        adminPort(),
+        config.berth().eventLoops(),
+        millisSinceStart());
+    completeIfStarted();
+  }
+
+  private void loaded(LoadedApplication application) {
+    loading--;
+    applications.put(application.name(), application);
+    if (closing) {
+      completeIfGone();
+      return;
+    }
+    running().replicas().add(application);
+    declared.add(application.name());
+    running().tell(new ControllerEvent.Declared(application.name(), application.replicas()));
+  }
+
+  private void loadFailed(ApplicationConfig application, Throwable failed) {
+    loading--;
+    if (!(failed instanceof StartFailedException)) {
+      LOG.error("application {} cannot be loaded", application.name(), failed);
+    }
+    fail(
+        failed instanceof StartFailedException
+            ? failed
+            : new StartFailedException(
+                "application "
+                    + application.name()
+                    + ": import_path: "
+                    + application.importPath()
+                    + ": "
+                    + StartFailedException.describe(failed)));
+    completeIfGone();
+  }
+
+  private void completeIfStarted() {
+    if (listening && awaited == 0 && !closing && started.tryComplete(this)) {
+      LOG.info("{} started in {} ms", identity.node(), millisSinceStart());
+    }
+  }
+
+  /** The start failed: takes everything down again, then says why. */
+  private void fail(Throwable cause) {
+    close()
+        .onComplete(
+            ended -> started.tryFail(cause),
+            second -> {
+              if (second != cause) {
+                cause.addSuppressed(second);
+              }
+              started.tryFail(cause);
+            });
+  }
+
+  private long millisSinceStart() {
+    return TimeUnit.NANOSECONDS.toMillis(identity.now() - beganNanos);
+  }
+
+  // --- what the controller wants ---
+
+  private void apply(ControllerAction action) {
+    if (action instanceof ControllerAction.StartReplica start) {
+      running().replicas().start(start);
+    } else if (action instanceof ControllerAction.StopReplica stop) {
+      running().replicas().stop(stop);
+    } else if (action instanceof ControllerAction.Publish publish) {
+      running().routers().update(publish.snapshot());
+    } else if (action instanceof ControllerAction.Announce announce) {
+      announced(announce);
+    }
+  }
+
+  private void announced(ControllerAction.Announce announce) {
+    String name = announce.application();
+    switch (announce.status()) {
+      case RUNNING -> {
+        route(Objects.requireNonNull(applications.get(name)));
+        awaited--;
+        completeIfStarted();
+      }
+      case DEPLOY_FAILED -> {
+        StartFailedException cause =
+            new StartFailedException("application " + name + ": " + announce.reason());
+        if (started.future().isComplete()) {
+          LOG.error("{}", cause.getMessage());
+        } else {
+          fail(cause);
+        }
+      }
+      case NOT_STARTED -> {
+        LOG.info("application {} stopped", name);
+        declared.remove(name);
+        completeIfGone();
+      }
+      case DEPLOYING, DELETING -> LOG.debug("application {}: {}", name, announce.status());
+    }
+  }
+
+  private void route(LoadedApplication application) {
+    String prefix = application.config().routePrefix();
+    if (prefix != null) {
+      routes.put(
+          prefix,
+          new IngressRoute(
+              application.name(),
+              running().replicas().router(application.ingress()),
+              running().replicas().settings(application.ingress()).backpressure()));
+      running().ingress().update(RouteTable.of("", routes));
+    }
+    LOG.info(
+        "application {} runs{}, after {} ms",
+        application.name(),
+        prefix == null ? "" : " at " + prefix,
+        millisSinceStart());
+  }
+
+  // --- close ---
+
+  /**
+   * Drains and stops the instance; a second call waits for the first. Any thread.
+   *
+   * @return completes when nothing of it is left; fails with a {@link TimeoutException} when it had
+   *     to be stopped with requests under way, since {@code berth.shutdown_timeout_s} was over
+   */
+  public Future<Void> close() {
+    LoopVerticle loop = Objects.requireNonNull(control, "node: not started (expected: started)");
+    loop.execute(this::drain);
+    return closed.future();
+  }
+
+  private void drain() {
+    if (closing) {
+      return;
+    }
+    closing = true;
+    InstanceParts all = running();
+    all.ingress().drain();
+    all.replicas().drainStarts();
+    // A request may need replicas that are not its own, so these stay until all requests have
+    // ended, or the longest grace has.
+    Promise<Void> replicasMayGo = Promise.promise();
+    Future<Void> answered = all.stopIngress();
+    answered.onComplete(ended -> replicasMayGo.tryComplete());
+    long grace =
+        vertx.setTimer(
+            Math.max(1, all.replicas().longestGrace().toMillis()),
+            passed -> replicasMayGo.tryComplete());
+    replicasMayGo
+        .future()
+        .onComplete(
+            ended -> {
+              vertx.cancelTimer(grace);
+              onControl(this::withdrawAll);
+            });
+    Future.join(answered, allGone.future())
+        .timeout(drainLimit().toMillis(), TimeUnit.MILLISECONDS)
+        .onComplete(drained -> onControl(() -> stop(drained.cause())));
+  }
+
+  private void withdrawAll() {
+    withdrawn = true;
+    declared.forEach(name -> running().tell(new ControllerEvent.Withdrawn(name)));
+    completeIfGone();
+  }
+
+  private void completeIfGone() {
+    if (withdrawn && loading == 0 && declared.isEmpty()) {
+      allGone.tryComplete();
+    }
+  }
+
+  private void stop(@Nullable Throwable notDrained) {
+    if (notDrained != null) {
+      LOG.warn("{} stops before everything has ended: {}", identity.node(), notDrained.toString());
+    }
+    long left = config.berth().shutdownTimeout().minus(drainLimit()).toMillis();
+    running()
+        .stopOthers()
+        .timeout(Math.max(500, left), TimeUnit.MILLISECONDS)
+        .onFailure(failed -> LOG.warn("{} did not stop in order", identity.node(), failed))
+        .eventually(this::end)
+        .onComplete(
+            ended -> {
+              LOG.info("{} stopped", identity.node());
+              if (notDrained == null) {
+                closed.complete();
+              } else {
+                closed.fail(notDrained);
+              }
+            });
+  }
+
+  private void onControl(Runnable task) {
+    Objects.requireNonNull(control).execute(task);
+  }
+
+  /** Gives back what is left: threads, jars, event loops. */
+  private Future<Void> end() {
+    offLoop.shutdownNow();
+    for (LoadedApplication application : applications.values()) {
+      try {
+        application.close();
+      } catch (IOException failed) {
+        LOG.warn("application {}: its jars did not close", application.name(), failed);
+      }
+    }
+    return vertx.close();
+  }
+
+  private Duration drainLimit() {
+    return Duration.ofNanos((long) (config.berth().shutdownTimeout().toNanos() * DRAIN_SHARE));
+  }
+}

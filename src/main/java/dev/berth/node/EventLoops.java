@@ -1,0 +1,71 @@
+package dev.berth.node;
+
+import io.netty.channel.EventLoop;
+import io.netty.util.concurrent.EventExecutor;
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import io.vertx.core.internal.VertxInternal;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+
+/**
+ * The event loops of an instance: N that serve, and one that controls, each another thread. That
+ * this is so is checked at the start and not assumed: a handler that blocks its loop would
+ * otherwise stop health checks and leases too, and one ingress less would halve the throughput
+ * without a word.
+ *
+ * @param serving in the order of their index
+ * @param control admin, controller, pusher and sweeps, and nothing that serves
+ */
+record EventLoops(List<LoopVerticle> serving, LoopVerticle control) {
+  EventLoops {
+    serving = List.copyOf(serving);
+  }
+
+  /**
+   * Takes all loops of a Vert.x that was made for {@code serving + 1} of them.
+   *
+   * @return fails when they are not all distinct
+   */
+  static Future<EventLoops> of(Vertx vertx, int serving) {
+    List<LoopVerticle> loops = new ArrayList<>();
+    List<Future<?>> deployed = new ArrayList<>();
+    for (int index = 0; index < serving; index++) {
+      loops.add(new LoopVerticle("loop " + index));
+    }
+    LoopVerticle control = new LoopVerticle("control loop");
+    loops.forEach(loop -> deployed.add(vertx.deployVerticle(loop)));
+    deployed.add(vertx.deployVerticle(control));
+    return Future.all(deployed)
+        .map(
+            all -> {
+              EventLoops made = new EventLoops(loops, control);
+              made.requireDistinct(((VertxInternal) vertx).nettyEventLoopGroup());
+              return made;
+            });
+  }
+
+  private void requireDistinct(Iterable<EventExecutor> group) {
+    Set<EventLoop> used = new HashSet<>();
+    for (LoopVerticle loop : all()) {
+      if (!used.add(loop.nettyLoop())) {
+        throw new IllegalStateException(
+            loop + ": shares its thread (expected: a thread for each of " + all() + ")");
+      }
+    }
+    for (EventExecutor each : group) {
+      if (!used.remove(each)) {
+        throw new IllegalStateException(
+            "event loops: one more than asked for (expected: " + all().size() + ")");
+      }
+    }
+  }
+
+  private List<LoopVerticle> all() {
+    List<LoopVerticle> all = new ArrayList<>(serving);
+    all.add(control);
+    return all;
+  }
+}

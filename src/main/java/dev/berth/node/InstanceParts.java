@@ -1,0 +1,302 @@
+package dev.berth.node;
+
+import dev.berth.admin.AdminVerticle;
+import dev.berth.admin.LedgerSource.ReplicaLedger;
+import dev.berth.api.DeploymentId;
+import dev.berth.config.LimitOptions;
+import dev.berth.config.ServeConfig;
+import dev.berth.controller.Controller;
+import dev.berth.controller.ControllerAction;
+import dev.berth.controller.ControllerEvent;
+import dev.berth.controller.ControllerVerticle;
+import dev.berth.controller.Epoch;
+import dev.berth.ingress.Ingress;
+import dev.berth.ingress.IngressVerticle;
+import dev.berth.metrics.Meters;
+import dev.berth.metrics.MetricsPusher;
+import dev.berth.metrics.MetricsPusherVerticle;
+import dev.berth.replica.HandlerThreads;
+import dev.berth.replica.LedgerLimits;
+import dev.berth.replica.Replica;
+import dev.berth.replica.ReplicaHost;
+import dev.berth.replica.ReplicaLimits;
+import dev.berth.replica.ReplicaLoop;
+import dev.berth.replica.ReplicaState;
+import dev.berth.replica.ReplicaVerticle;
+import dev.berth.routing.InstanceBounds;
+import dev.berth.routing.LoopLimits;
+import dev.berth.routing.LoopPorts;
+import dev.berth.routing.RouterVerticle;
+import dev.berth.routing.Routers;
+import dev.berth.routing.RoutingHooks;
+import io.vertx.core.Deployable;
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import java.util.random.RandomGenerator;
+
+/**
+ * The parts of an instance, made and wired to one another: which exist, on which event loop, in
+ * which order they start and stop. When is {@link BerthNode}'s to say. Belongs to the control loop.
+ */
+final class InstanceParts {
+  /** What runs, and where. */
+  private record Part(LoopVerticle loop, Deployable deployable) {}
+
+  private final ServeConfig config;
+  private final Identity identity;
+  private final Vertx vertx;
+  private final EventLoops loops;
+  private final Meters meters;
+  private final Ingress ingress;
+  private final ReplicaHost host;
+  private final Routers routers;
+  private final MetricsPusher pusher;
+  private final ControllerVerticle controller;
+  private final AdminVerticle admin;
+  private final List<ReplicaVerticle> replicaVerticles = new ArrayList<>();
+  private final InstanceReplicas replicas;
+  private final List<Part> ingresses = new ArrayList<>(); // started
+  private final List<Part> others = new ArrayList<>(); // started, in that order
+
+  /**
+   * @param offLoop runs what may block: making and stopping handlers
+   * @param apply does what the controller wants; on the control loop
+   */
+  InstanceParts(
+      ServeConfig config,
+      Identity identity,
+      Vertx vertx,
+      EventLoops loops,
+      Executor offLoop,
+      Consumer<ControllerAction> apply) {
+    this.config = config;
+    this.identity = identity;
+    this.vertx = vertx;
+    this.loops = loops;
+    LimitOptions limits = config.berth().limits();
+    meters = new Meters(identity.node(), config.httpOptions().host());
+    ingress =
+        new Ingress(
+            config.httpOptions(), limits, meters, identity.nanoClock(), identity.incarnation());
+    EventBusSender sender = new EventBusSender(identity.node(), vertx.eventBus());
+    host =
+        new ReplicaHost(
+            identity.node(),
+            sender,
+            identity.nanoClock(),
+            new Secrets(identity.chance()),
+            offLoop,
+            HandlerThreads::create,
+            replicaLimits(limits),
+            ledgerLimits(limits),
+            this::replicaChanged);
+    routers = routers(limits, sender);
+    pusher =
+        new MetricsPusher(
+            identity.node(),
+            identity.incarnation(),
+            new MetricsPusher.Settings(
+                config.berth().metrics().recordInterval(),
+                config.berth().metrics().pushInterval(),
+                MetricsPusher.Settings.DEFAULT_MAX_REPORT_BYTES),
+            identity.nanoClock());
+    controller =
+        new ControllerVerticle(
+            new Controller(new Epoch(1, identity.node()), replicaIds(identity.seeded())),
+            identity.nanoClock(),
+            apply);
+    admin = new AdminVerticle(config.berth().admin(), meters, this::ledgers);
+    for (int index = 0; index < loops.serving().size(); index++) {
+      replicaVerticles.add(replicaVerticle(index, sender, replicaLimits(limits)));
+    }
+    replicas =
+        new InstanceReplicas(
+            host,
+            routers,
+            index -> replicaVerticles.get(index).loop(),
+            loops.serving().size(),
+            meters,
+            pusher,
+            identity.nanoClock(),
+            new AtomicLong(identity.chance().nextLong())::incrementAndGet,
+            limits.maxReservationTtl().toNanos(),
+            this::tell);
+  }
+
+  private Routers routers(LimitOptions limits, EventBusSender sender) {
+    List<LoopPorts> ports = new ArrayList<>();
+    for (LoopVerticle loop : loops.serving()) {
+      ports.add(
+          new LoopPorts(
+              loop::execute, loop::isHere, sender, identity.nanoClock(), identity.seeded()));
+    }
+    return new Routers(
+        identity.node(),
+        identity.incarnation(),
+        null,
+        host,
+        new InstanceBounds(
+            limits.maxQueuedTotal(), limits.maxQueuedBytes(), limits.streamBytesTotal()),
+        new LoopLimits(limits.pendingRequestsPerLoop(), limits.streamWindowBytes()),
+        RoutingHooks.NONE,
+        identity.seeded(),
+        ports);
+  }
+
+  private ReplicaVerticle replicaVerticle(int index, EventBusSender sender, ReplicaLimits limits) {
+    return new ReplicaVerticle(
+        (executor, timer) ->
+            new ReplicaLoop(
+                identity.node(), index, executor, sender, identity.nanoClock(), timer, limits));
+  }
+
+  private static ReplicaLimits replicaLimits(LimitOptions limits) {
+    ReplicaLimits defaults = ReplicaLimits.DEFAULTS;
+    return new ReplicaLimits(
+        defaults.cancelGraceNanos(),
+        defaults.maxZombieRequests(),
+        defaults.streamBufferBytes(),
+        limits.streamIdleTimeout().toNanos(),
+        defaults.refusedRouters(),
+        defaults.offerTtlNanos());
+  }
+
+  /** Ended tokens are remembered for max(TTL, 60 s), so that refusals say which. */
+  private static LedgerLimits ledgerLimits(LimitOptions limits) {
+    LedgerLimits defaults = LedgerLimits.DEFAULTS;
+    return new LedgerLimits(
+        limits.maxReservationTtl().toNanos(), defaults.rememberNanos(), defaults.rememberedMax());
+  }
+
+  /** {@code application#deployment#suffix}, as Ray Serve names replicas. */
+  private static Function<DeploymentId, String> replicaIds(RandomGenerator random) {
+    return deployment ->
+        deployment + "#" + Long.toString(random.nextLong(1L << 40, 1L << 41), Character.MAX_RADIX);
+  }
+
+  private List<ReplicaLedger> ledgers() {
+    return host.replicas().stream()
+        .map(replica -> new ReplicaLedger(replica.deployment(), MetricSources.view(replica)))
+        .toList();
+  }
+
+  private void replicaChanged(Replica replica, ReplicaState state) {
+    if (state == ReplicaState.DRAINING) {
+      tell(new ControllerEvent.ReplicaDraining(replica.replicaId()));
+    }
+  }
+
+  // --- what the node asks ---
+
+  /** Tells the controller. Any thread. */
+  void tell(ControllerEvent event) {
+    controller.tell(event);
+  }
+
+  Ingress ingress() {
+    return ingress;
+  }
+
+  InstanceReplicas replicas() {
+    return replicas;
+  }
+
+  Routers routers() {
+    return routers;
+  }
+
+  int adminPort() {
+    return admin.port();
+  }
+
+  // --- start ---
+
+  /** Starts what requests pass through, and the controller. */
+  Future<Void> startCore() {
+    UpkeepVerticle upkeep = new UpkeepVerticle(host);
+    meters.addCounter(
+        "berth_audits_failed", "Audits in which a ledger contradicted itself.", upkeep::mismatches);
+    meters.addPusher(pusher);
+    List<Future<?>> started = new ArrayList<>();
+    started.add(start(loops.control(), controller));
+    started.add(start(loops.control(), upkeep));
+    int pending = config.berth().limits().pendingRequestsPerLoop();
+    for (int index = 0; index < loops.serving().size(); index++) {
+      LoopVerticle loop = loops.serving().get(index);
+      meters.addLoop(MetricSources.of(routers.loop(index), index, pending));
+      started.add(start(loop, new RouterVerticle(routers, identity.node(), index)));
+      started.add(start(loop, replicaVerticles.get(index)));
+    }
+    return Future.all(started).mapEmpty();
+  }
+
+  /** Starts what listens, and the metrics. */
+  Future<Void> startEdge(Duration stopTimeout) {
+    MetricsPusherVerticle pushing =
+        new MetricsPusherVerticle(
+            pusher, new BusMetricSink(vertx.eventBus()), config.berth().metrics().recordInterval());
+    return Future.all(
+            start(loops.control(), admin),
+            start(loops.control(), pushing),
+            startIngress(stopTimeout))
+        .mapEmpty();
+  }
+
+  private Future<Void> startIngress(Duration stopTimeout) {
+    // With port 0 the first one finds the port that the others join.
+    return startIngress(0, stopTimeout)
+        .compose(
+            first -> {
+              List<Future<?>> rest = new ArrayList<>();
+              for (int index = 1; index < loops.serving().size(); index++) {
+                rest.add(startIngress(index, stopTimeout));
+              }
+              return Future.all(rest).mapEmpty();
+            });
+  }
+
+  private Future<Void> startIngress(int index, Duration stopTimeout) {
+    LoopVerticle loop = loops.serving().get(index);
+    IngressVerticle verticle =
+        new IngressVerticle(ingress, routers.loop(index), index, stopTimeout);
+    ingresses.add(new Part(loop, verticle));
+    return loop.deploy(verticle);
+  }
+
+  private Future<Void> start(LoopVerticle loop, Deployable deployable) {
+    others.add(new Part(loop, deployable));
+    return loop.deploy(deployable);
+  }
+
+  // --- stop ---
+
+  /** Accepts no more, and waits for the requests under way. */
+  Future<Void> stopIngress() {
+    List<Future<?>> stopped =
+        ingresses.stream().<Future<?>>map(part -> part.loop().undeploy(part.deployable())).toList();
+    ingresses.clear();
+    return Future.join(stopped).mapEmpty();
+  }
+
+  /** Stops everything else, in the reverse order: the pusher's last batch finds its controller. */
+  Future<Void> stopOthers() {
+    replicas.removeHandles();
+    ingress.close();
+    others.removeIf(part -> part.deployable() == admin); // it goes last: someone may be looking
+    others.add(0, new Part(loops.control(), admin));
+    Collections.reverse(others);
+    Future<Void> stopped = Future.succeededFuture();
+    for (Part part : others) {
+      stopped = stopped.eventually(() -> part.loop().undeploy(part.deployable()));
+    }
+    return stopped;
+  }
+}

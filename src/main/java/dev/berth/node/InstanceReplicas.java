@@ -1,0 +1,249 @@
+package dev.berth.node;
+
+import dev.berth.api.DeploymentHandle;
+import dev.berth.api.DeploymentId;
+import dev.berth.api.HandlerFactory;
+import dev.berth.config.DeploymentSettings;
+import dev.berth.config.Spread;
+import dev.berth.controller.ControllerAction.StartReplica;
+import dev.berth.controller.ControllerAction.StopReplica;
+import dev.berth.controller.ControllerEvent;
+import dev.berth.metrics.Meters;
+import dev.berth.metrics.MetricsPusher;
+import dev.berth.metrics.Registration;
+import dev.berth.protocol.ReplicaInfo;
+import dev.berth.replica.Replica;
+import dev.berth.replica.ReplicaHost;
+import dev.berth.replica.ReplicaLoop;
+import dev.berth.replica.ReplicaSeat;
+import dev.berth.replica.ReplicaSpec;
+import dev.berth.routing.DeploymentRouter;
+import dev.berth.routing.RouterSettings;
+import dev.berth.routing.Routers;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalInt;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
+import java.util.function.IntFunction;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Starts and stops replicas on this instance as the controller commands, and tells it what came of
+ * it. Belongs to the control loop, unless a method says otherwise.
+ */
+final class InstanceReplicas {
+  private static final Logger LOG = LoggerFactory.getLogger(InstanceReplicas.class);
+
+  private record Running(Replica replica, Registration shown) {}
+
+  private final ReplicaHost host;
+  private final Routers routers;
+  private final IntFunction<ReplicaLoop> loops;
+  private final Meters meters;
+  private final MetricsPusher pusher;
+  private final LongSupplier nanoClock;
+  private final LongSupplier epochs;
+  private final long maxReservationTtlNanos;
+  private final ReplicaPlacement placement;
+  private final Consumer<ControllerEvent> controller;
+
+  private final Map<String, LoadedApplication> applications = new ConcurrentHashMap<>();
+  private final Map<String, Running> running = new ConcurrentHashMap<>();
+  private final List<Registration> handles = new ArrayList<>();
+  private @Nullable Long drainStartedNanos; // of the whole instance
+
+  /**
+   * @param loops the replica loop of an index; asked once they run
+   * @param loopCount how many there are
+   * @param epochs another number for each replica
+   * @param maxReservationTtlNanos what callers may ask for at most
+   * @param controller told of what happens; any thread
+   */
+  InstanceReplicas(
+      ReplicaHost host,
+      Routers routers,
+      IntFunction<ReplicaLoop> loops,
+      int loopCount,
+      Meters meters,
+      MetricsPusher pusher,
+      LongSupplier nanoClock,
+      LongSupplier epochs,
+      long maxReservationTtlNanos,
+      Consumer<ControllerEvent> controller) {
+    this.host = host;
+    this.routers = routers;
+    this.loops = loops;
+    this.meters = meters;
+    this.pusher = pusher;
+    this.nanoClock = nanoClock;
+    this.epochs = epochs;
+    this.maxReservationTtlNanos = maxReservationTtlNanos;
+    this.placement = new ReplicaPlacement(loopCount);
+    this.controller = controller;
+  }
+
+  /** Makes the routers of an application, so that snapshots of its deployments find them. */
+  void add(LoadedApplication application) {
+    applications.put(application.name(), application);
+    application
+        .settings()
+        .forEach(
+            (id, settings) -> {
+              var source = MetricSources.of(routers.router(id, routerSettings(settings)));
+              handles.add(meters.addHandle(source));
+              handles.add(pusher.register(source));
+            });
+  }
+
+  /** The router of a deployment that was added. */
+  DeploymentRouter router(DeploymentId id) {
+    return routers.router(id, routerSettings(settings(id)));
+  }
+
+  DeploymentSettings settings(DeploymentId id) {
+    LoadedApplication application = applications.get(id.application());
+    DeploymentSettings settings = application == null ? null : application.settings().get(id);
+    if (settings == null) {
+      throw new IllegalArgumentException("deployment: " + id + " (expected: a known one)");
+    }
+    return settings;
+  }
+
+  private RouterSettings routerSettings(DeploymentSettings settings) {
+    return new RouterSettings(
+        settings.maxQueuedRequests(),
+        settings.queueTimeout().toNanos(),
+        settings.reservationTtl().toNanos(),
+        maxReservationTtlNanos);
+  }
+
+  // --- commands ---
+
+  void start(StartReplica command) {
+    DeploymentId id = command.deployment();
+    LoadedApplication application = applications.get(id.application());
+    DeploymentSettings settings = settings(id);
+    boolean spread = settings.spread() == Spread.EVENT_LOOPS;
+    List<ReplicaSeat> seats =
+        placement.place(spread).stream()
+            .map(loops::apply)
+            .map(loop -> new ReplicaSeat(loop, name -> handle(id, name, loop.index())))
+            .toList();
+    ReplicaSpec spec =
+        new ReplicaSpec(
+            command.replicaId(),
+            id,
+            epochs.getAsLong(),
+            settings.maxOngoingRequests(),
+            settings.userConfig(),
+            underLoader(application.code(id).factory(), application.classLoader()));
+    host.start(spec, seats)
+        .onComplete(
+            replica -> runs(replica, spread), thrown -> failed(command.replicaId(), id, thrown));
+  }
+
+  /** User code expects its own loader as the thread's, as libraries look services up there. */
+  private static HandlerFactory underLoader(HandlerFactory factory, @Nullable ClassLoader loader) {
+    if (loader == null) {
+      return factory;
+    }
+    return replica -> {
+      Thread thread = Thread.currentThread();
+      ClassLoader before = thread.getContextClassLoader();
+      thread.setContextClassLoader(loader);
+      try {
+        return factory.create(replica);
+      } finally {
+        thread.setContextClassLoader(before);
+      }
+    };
+  }
+
+  /** A handle for user code on a serving loop. Any thread. */
+  private DeploymentHandle handle(DeploymentId caller, String name, int loop) {
+    DeploymentId id = new DeploymentId(caller.application(), name);
+    LoadedApplication application = applications.get(caller.application());
+    if (application == null || !application.settings().containsKey(id)) {
+      throw new IllegalArgumentException(
+          "deployment: " + name + " (expected: one of application " + caller.application() + ")");
+    }
+    return routers.handle(id, routerSettings(settings(id)), loop);
+  }
+
+  private void runs(Replica replica, boolean spread) {
+    ReplicaInfo info =
+        new ReplicaInfo(
+            replica.replicaId(),
+            replica.deployment(),
+            replica.address(),
+            replica.slots().maxOngoing(),
+            true,
+            spread,
+            null,
+            OptionalInt.empty(),
+            null,
+            Map.of());
+    running.put( // on the replica's loop
+        replica.replicaId(), new Running(replica, meters.addReplica(MetricSources.of(replica))));
+    controller.accept(new ControllerEvent.ReplicaRunning(info));
+  }
+
+  private void failed(String replicaId, DeploymentId id, Throwable thrown) {
+    LOG.error("replica {} did not start", replicaId, thrown);
+    controller.accept(
+        new ControllerEvent.ReplicaFailed(
+            replicaId, "deployment " + id.name() + ": " + StartFailedException.describe(thrown)));
+  }
+
+  void stop(StopReplica command) {
+    Running replica = running.remove(command.replicaId());
+    if (replica == null) {
+      return; // commanded twice
+    }
+    replica
+        .replica()
+        .shutDown(grace(replica.replica().deployment()))
+        .onComplete(
+            stopped -> {
+              replica.shown().close();
+              controller.accept(new ControllerEvent.ReplicaStopped(command.replicaId()));
+            });
+  }
+
+  /** What is left of a deployment's grace: a drain of the instance has used some of it. */
+  private Duration grace(DeploymentId id) {
+    Duration grace = settings(id).gracefulShutdownTimeout();
+    Long since = drainStartedNanos;
+    if (since == null) {
+      return grace;
+    }
+    Duration left = grace.minusNanos(nanoClock.getAsLong() - since);
+    return left.isNegative() ? Duration.ZERO : left;
+  }
+
+  /** The instance drains from now on: the graces of its deployments run. */
+  void drainStarts() {
+    drainStartedNanos = nanoClock.getAsLong();
+  }
+
+  /** The longest grace of all deployments. */
+  Duration longestGrace() {
+    return applications.values().stream()
+        .flatMap(each -> each.settings().values().stream())
+        .map(DeploymentSettings::gracefulShutdownTimeout)
+        .max(Duration::compareTo)
+        .orElse(Duration.ZERO);
+  }
+
+  /** Takes the handles out of the meters; the pusher then sends a final zero of each. */
+  void removeHandles() {
+    handles.forEach(Registration::close);
+    handles.clear();
+  }
+}

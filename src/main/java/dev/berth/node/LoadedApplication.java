@@ -1,0 +1,64 @@
+package dev.berth.node;
+
+import dev.berth.api.Application;
+import dev.berth.api.Deployment;
+import dev.berth.api.DeploymentId;
+import dev.berth.config.ApplicationConfig;
+import dev.berth.config.DeploymentSettings;
+import java.io.IOException;
+import java.net.URLClassLoader;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * An application whose code has been read: what runs, with which settings.
+ *
+ * @param config as the file has it
+ * @param application as its builder made it
+ * @param settings of each deployment, the file's over the code's
+ * @param classLoader of its own jars; null when it has none
+ */
+record LoadedApplication(
+    ApplicationConfig config,
+    Application application,
+    Map<DeploymentId, DeploymentSettings> settings,
+    @Nullable URLClassLoader classLoader)
+    implements AutoCloseable {
+
+  String name() {
+    return config.name();
+  }
+
+  DeploymentId id(String deployment) {
+    return new DeploymentId(name(), deployment);
+  }
+
+  DeploymentId ingress() {
+    return id(application.ingress());
+  }
+
+  /** Code of a deployment. */
+  Deployment code(DeploymentId id) {
+    return application.deployments().stream()
+        .filter(each -> each.name().equals(id.name()))
+        .findFirst()
+        .orElseThrow(
+            () -> new IllegalArgumentException("deployment: " + id + " (expected: known)"));
+  }
+
+  /** Replicas that each deployment is to have. */
+  Map<DeploymentId, Integer> replicas() {
+    Map<DeploymentId, Integer> replicas = new LinkedHashMap<>();
+    settings.forEach((id, value) -> replicas.put(id, value.numReplicas()));
+    return replicas;
+  }
+
+  /** Gives its jars back; classes of it that were not yet loaded cannot be from now on. */
+  @Override
+  public void close() throws IOException {
+    if (classLoader != null) {
+      classLoader.close();
+    }
+  }
+}

@@ -1,0 +1,87 @@
+package dev.berth.node;
+
+import io.netty.channel.EventLoop;
+import io.vertx.core.Deployable;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import io.vertx.core.VerticleBase;
+import io.vertx.core.internal.ContextInternal;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One event loop of the instance, and the one context of everything on it. Vert.x hands out loops
+ * in the order of deployments, so parts that belong together are not deployed next to one another
+ * but here.
+ */
+final class LoopVerticle extends VerticleBase {
+  private final String name;
+  private volatile @Nullable ContextInternal home;
+
+  /**
+   * @param name for messages
+   */
+  LoopVerticle(String name) {
+    this.name = name;
+  }
+
+  @Override
+  public Future<?> start() {
+    home = (ContextInternal) context;
+    return Future.succeededFuture();
+  }
+
+  /** Its context, once it is deployed. Any thread. */
+  ContextInternal home() {
+    return Objects.requireNonNull(home, "home: null (expected: a deployed loop)");
+  }
+
+  EventLoop nettyLoop() {
+    return home().nettyEventLoop();
+  }
+
+  /** Whether the caller is on this loop. */
+  boolean isHere() {
+    return home().inThread();
+  }
+
+  /** Runs a task here, later; never on the caller's stack. Any thread. */
+  void execute(Runnable task) {
+    home().runOnContext(none -> task.run());
+  }
+
+  /** Starts a part on this loop's context. Any thread; completes on this loop. */
+  Future<Void> deploy(Deployable part) {
+    return run(() -> part.deploy(home()));
+  }
+
+  /** Stops a part that was started. */
+  Future<Void> undeploy(Deployable part) {
+    return run(() -> part.undeploy(home()));
+  }
+
+  private interface Step {
+    Future<?> run() throws Exception;
+  }
+
+  private Future<Void> run(Step step) {
+    Promise<Void> done = home().promise();
+    execute(
+        () -> {
+          Future<?> result;
+          try {
+            result = step.run();
+          } catch (Exception thrown) {
+            done.fail(thrown);
+            return;
+          }
+          result.<Void>mapEmpty().onComplete(done);
+        });
+    return done.future();
+  }
+
+  @Override
+  public String toString() {
+    return name;
+  }
+}

@@ -1,0 +1,65 @@
+package dev.berth.node;
+
+import dev.berth.protocol.port.LedgerView;
+import dev.berth.replica.Replica;
+import dev.berth.replica.ReplicaHost;
+import io.vertx.core.Future;
+import io.vertx.core.VerticleBase;
+import java.util.HashSet;
+import java.util.Set;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Ends the leases that ran out, and audits the ledgers, on the control event loop: a blocked
+ * serving loop keeps no lease alive.
+ */
+final class UpkeepVerticle extends VerticleBase {
+  private static final Logger LOG = LoggerFactory.getLogger(UpkeepVerticle.class);
+  private static final long SWEEP_INTERVAL_MS = 100;
+  private static final int SWEEPS_PER_AUDIT = 10;
+
+  private final ReplicaHost replicas;
+  private final Set<String> reported = new HashSet<>();
+  private long timer;
+  private int sweeps;
+  private volatile long mismatches;
+
+  UpkeepVerticle(ReplicaHost replicas) {
+    this.replicas = replicas;
+  }
+
+  @Override
+  public Future<?> start() {
+    timer = vertx.setPeriodic(SWEEP_INTERVAL_MS, id -> tick());
+    return Future.succeededFuture();
+  }
+
+  private void tick() {
+    replicas.sweep();
+    if (++sweeps % SWEEPS_PER_AUDIT == 0) {
+      replicas.replicas().forEach(this::audit);
+    }
+  }
+
+  private void audit(Replica replica) {
+    LedgerView view = MetricSources.view(replica);
+    if (view.audit() == LedgerView.Audit.MISMATCH) {
+      mismatches++;
+      if (reported.add(view.replicaId())) {
+        LOG.error("replica {}: its slots do not add up: {}", view.replicaId(), view);
+      }
+    }
+  }
+
+  /** Audits that found a ledger contradicting itself, since start. Any thread. */
+  long mismatches() {
+    return mismatches;
+  }
+
+  @Override
+  public Future<?> stop() {
+    vertx.cancelTimer(timer);
+    return Future.succeededFuture();
+  }
+}
