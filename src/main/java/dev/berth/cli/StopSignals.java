@@ -1,5 +1,6 @@
 package dev.berth.cli;
 
+import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -66,8 +67,10 @@ final class StopSignals {
               });
       Object instance = signal.getConstructor(String.class).newInstance(name);
       signal.getMethod("handle", signal, handler).invoke(null, instance, proxy);
-    } catch (ReflectiveOperationException | RuntimeException refused) {
-      LOG.warn("SIG{} will end the process without a drain: {}", name, refused.toString());
+    } catch (InvocationTargetException refused) {
+      LOG.warn("SIG{} will not drain: {}", name, String.valueOf(refused.getCause()));
+    } catch (ReflectiveOperationException unavailable) {
+      LOG.warn("SIG{} will not drain: {}", name, unavailable.toString());
     }
   }
 }
