@@ -222,13 +222,35 @@ abstract class SlotRequest extends RingEntry implements Waiting, Runnable {
     }
     pendingId = id;
     replica = to;
-    if (!loop.send(to, message(to, id))) {
+    boolean left;
+    try {
+      left = loop.send(to, message(to, id));
+    } catch (RuntimeException broken) { // it has no wire form, say: no replica could take it
+      notSent(to, broken);
+      return;
+    }
+    if (!left) {
       loop.pending.remove(id);
       pendingId = PendingTable.FULL;
       unsend(to);
       router.lost(to);
       unsent();
     }
+  }
+
+  /** Sending threw. The request ends with that error, whatever giving its slot back throws. */
+  private void notSent(RoutedReplica to, RuntimeException broken) {
+    loop.pending.remove(pendingId);
+    pendingId = PendingTable.FULL;
+    BerthException failure =
+        new BerthException.HandlerFailed(
+            "the request could not be sent: " + broken.getMessage(), broken);
+    try {
+      unsend(to);
+    } catch (RuntimeException alsoFailed) {
+      failure.addSuppressed(alsoFailed);
+    }
+    end(failure, false);
   }
 
   /** The message did not leave: its replica is not there any more. */

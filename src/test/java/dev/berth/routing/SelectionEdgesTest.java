@@ -1,0 +1,205 @@
+package dev.berth.routing;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.berth.api.BerthException;
+import dev.berth.api.DeploymentHandle;
+import dev.berth.api.ReplicaSelection;
+import dev.berth.api.Request;
+import dev.berth.api.Response;
+import dev.berth.fakes.RoutingWorld;
+import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.ReplicaInfo;
+import dev.berth.protocol.RoutingSnapshot;
+import io.vertx.core.Future;
+import io.vertx.core.buffer.Buffer;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalInt;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+/** The edges of choose and dispatch that the reviews of seeds 000 and 001 turn on. */
+class SelectionEdgesTest {
+  private static final Request REQUEST = Request.post("/", Buffer.buffer("x"));
+
+  private final RoutingWorld world = new RoutingWorld();
+
+  private ReplicaSelection choose() {
+    Future<ReplicaSelection> chosen = world.handle().choose();
+    world.run();
+    assertThat(chosen.succeeded()).as("chosen: %s", chosen.cause()).isTrue();
+    return chosen.result();
+  }
+
+  /** Publishes a replica that can be reached directly, at this host and port. */
+  private void publishAt(
+      RoutingWorld.Replica replica, @Nullable String host, OptionalInt port, String zone) {
+    ReplicaInfo info = replica.info;
+    ReplicaInfo reachable =
+        new ReplicaInfo(
+            info.replicaId(),
+            info.deployment(),
+            info.address(),
+            info.maxOngoing(),
+            info.reservable(),
+            info.spread(),
+            host,
+            port,
+            zone,
+            Map.of("model", "m1"));
+    world.publish(
+        new RoutingSnapshot.Version(1, 1),
+        true,
+        List.of(new RoutingSnapshot.Route(reachable, true)));
+  }
+
+  @Test
+  void aPortOfZeroIsAPort() {
+    publishAt(world.local("r1", 1), "10.0.0.7", OptionalInt.of(0), "a");
+    ReplicaSelection selection = choose();
+    assertThat(selection.port()).hasValue(0);
+    assertThat(selection.address()).contains("10.0.0.7:0");
+    assertThat(selection.availabilityZone()).contains("a");
+    assertThat(selection.metadata()).containsEntry("model", "m1");
+  }
+
+  @Test
+  void withoutAPortTheAddressIsTheHostAlone() {
+    publishAt(world.local("r1", 1), "10.0.0.7", OptionalInt.empty(), "a");
+    assertThat(choose().address()).contains("10.0.0.7");
+  }
+
+  @Test
+  void aDispatchThatCannotBeSentFailsWithItsOwnErrorThoughItsReleaseFailsToo() {
+    RoutingWorld.Replica replica = world.remote("far", 1);
+    world.publish();
+    ReplicaSelection selection = choose();
+    replica.failingSends = true;
+    Future<Response> response = selection.dispatch(REQUEST);
+    world.run();
+    assertThat(response.cause())
+        .isInstanceOf(BerthException.class)
+        .hasMessageContaining("the bus is broken");
+    assertThat(response.cause().getSuppressed()).as("the failed release").hasSize(1);
+    assertThat(world.router.counters().reserved()).isZero();
+    assertThat(world.router.counters().running()).isZero();
+    assertThat(world.routers.loop(0).pendingRequests()).isZero();
+    assertThat(world.routers.loop(0).deadlines()).isZero();
+    assertThat(world.hookCalls).containsExactly("routed far", "completed far");
+    world.pass(Duration.ofSeconds(11));
+    assertThat(replica.ledger.ongoing()).as("the lease ran out by itself").isZero();
+  }
+
+  @Test
+  void aCallThatCannotBeSentFailsAndLeavesNothingBehind() {
+    RoutingWorld.Replica replica = world.local("near", 1);
+    replica.failingSends = true;
+    world.publish();
+    Future<Response> response = world.handle().call(REQUEST);
+    world.run();
+    assertThat(response.cause()).hasMessageContaining("the bus is broken");
+    assertThat(replica.ledger.ongoing()).isZero();
+    assertThat(world.router.counters().running()).isZero();
+    assertThat(world.routers.loop(0).pendingRequests()).isZero();
+  }
+
+  @Test
+  void aChooseThatCannotBeSentFailsAndHoldsNothing() {
+    RoutingWorld.Replica replica = world.remote("far", 1);
+    replica.failingSends = true;
+    world.publish();
+    Future<ReplicaSelection> chosen = world.handle().choose();
+    world.run();
+    assertThat(chosen.cause()).hasMessageContaining("the bus is broken");
+    assertThat(world.router.remoteReplicas().get(0).own()).isZero();
+    assertThat(world.routers.loop(0).pendingRequests()).isZero();
+  }
+
+  @Test
+  void aDispatchedRequestCountsAsRunningAsACallDoes() {
+    RoutingWorld.Replica replica = world.local("r1", 1);
+    world.publish();
+    ReplicaSelection selection = choose();
+    assertThat(world.router.counters().running()).as("chosen is not sent").isZero();
+    selection.dispatch(REQUEST);
+    assertThat(world.router.counters().running()).isOne();
+    world.run();
+    replica.respond();
+    world.run();
+    assertThat(world.router.counters().running()).isZero();
+  }
+
+  @Test
+  void onlySelectionsThatWereNotDispatchedCountAsReleasedWithoutDispatch() {
+    RoutingWorld.Replica replica = world.local("r1", 1);
+    world.publish();
+    choose().dispatch(REQUEST);
+    world.run();
+    replica.respond();
+    world.run();
+    assertThat(world.router.counters().releasedWithoutDispatch()).isZero();
+    choose().close();
+    assertThat(world.router.counters().releasedWithoutDispatch()).isOne();
+  }
+
+  @Test
+  void aChooseWaitsBetweenTriesOfFullReplicasElsewhere() {
+    RoutingWorld.Replica replica = world.remote("far", 1);
+    replica.ledger.tryAcquire();
+    world.publish();
+    Future<ReplicaSelection> chosen = world.handle().choose();
+    world.pass(Duration.ofSeconds(5));
+    assertThat(world.sent(BusMessage.ReserveSlot.class).size())
+        .as("0.025 s doubling to 0.5 s")
+        .isBetween(8, 20);
+    replica.ledger.complete();
+    world.pass(Duration.ofMillis(800));
+    assertThat(chosen.result().replicaId()).isEqualTo("far");
+  }
+
+  @Test
+  void aChooserThatLeavesWhileItWaitsFreesItsPlaceAndTakesNoSlot() {
+    RoutingWorld.Replica replica = world.local("r1", 1);
+    world.publish();
+    ReplicaSelection holding = choose();
+    RoutedChoice leaving =
+        world.router.choose(
+            world.routers.loop(0),
+            Long.MAX_VALUE,
+            Duration.ofSeconds(10).toNanos(),
+            "",
+            new SelectionObserver() {
+              @Override
+              public void onSelection(ReplicaSelection selection) {
+                throw new AssertionError("chosen after its caller left");
+              }
+
+              @Override
+              public void onFailure(BerthException failure) {
+                assertThat(failure).isInstanceOf(BerthException.Cancelled.class);
+              }
+            });
+    leaving.cancel();
+    assertThat(world.router.queued()).isZero();
+    holding.close();
+    world.run();
+    assertThat(replica.ledger.ongoing()).isZero();
+  }
+
+  @Test
+  void aSelectionWhoseReplicaDiedFailsItsDispatchAndTheNextChooseGoesElsewhere() {
+    RoutingWorld.Replica dying = world.remote("dying", 1);
+    world.publish();
+    ReplicaSelection selection = choose();
+    world.remove(dying);
+    RoutingWorld.Replica other = world.remote("other", 1);
+    world.routers.replicaLost(dying.info.address());
+    world.publish();
+    DeploymentHandle.Call call = selection.start(REQUEST);
+    world.run();
+    assertThat(call.response().cause()).isInstanceOf(BerthException.ReplicaUnavailable.class);
+    assertThat(choose().replicaId()).isEqualTo(other.info.replicaId());
+  }
+}
