@@ -1,0 +1,192 @@
+package dev.berth.routing;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.berth.api.Request;
+import dev.berth.api.Response;
+import dev.berth.fakes.RoutingWorld;
+import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.Load;
+import io.vertx.core.Future;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
+import org.junit.jupiter.api.Test;
+
+/**
+ * What routing does not do: ask, poll, or wait for one replica on behalf of another. Ray Serve's
+ * tests of probes, probe deadlines and routing tasks, as claims about a router without them.
+ */
+class RoutingCostTest {
+  private final RoutingWorld world = new RoutingWorld();
+
+  private Future<Response> call(int number) {
+    return world.handle().call(Request.get("/" + number));
+  }
+
+  @Test
+  void aDecisionSendsNoMessageButTheRequestItself() {
+    for (int i = 0; i < 5; i++) {
+      world.local("near" + i, 1);
+      world.remote("far" + i, 1);
+    }
+    world.publish();
+    for (int i = 0; i < 10; i++) {
+      call(i);
+    }
+    assertThat(world.sent).hasSize(10).allMatch(BusMessage.CallRequest.class::isInstance);
+  }
+
+  @Test
+  void aKnownCountIsUsedAsItIsAndNotAskedForAgain() {
+    RoutingWorld.Replica far = world.remote("far", 10);
+    world.publish();
+    world.router.remoteReplicas().get(0).reported(Load.of(9, 10, 1));
+    call(0);
+    assertThat(world.sent).hasSize(1);
+    call(1); // by the count it is full now
+    assertThat(world.sent).hasSize(1);
+    assertThat(world.router.queued()).isOne();
+    world.run();
+    assertThat(far.running).hasSize(1);
+  }
+
+  @Test
+  void whoWaitsSendsNothingAndSchedulesNothing() {
+    RoutingWorld.Replica replica = world.local("r1", 1);
+    world.publish();
+    call(0);
+    world.run();
+    int sent = world.sent.size();
+    for (int i = 1; i <= 1000; i++) {
+      call(i);
+    }
+    world.pass(Duration.ofSeconds(5));
+    assertThat(world.router.queued()).isEqualTo(1000);
+    assertThat(world.sent).hasSize(sent);
+    assertThat(replica.ledger.ongoing()).isOne();
+  }
+
+  @Test
+  void manyWhoWaitForAFullReplicaElsewhereAskNoMoreOftenThanOne() {
+    RoutingWorld.Replica far = world.remote("far", 1);
+    far.ledger.tryAcquire();
+    world.publish();
+    for (int i = 0; i < 1000; i++) {
+      call(i);
+    }
+    world.pass(Duration.ofSeconds(5));
+    assertThat(world.sent(BusMessage.CallRequest.class).size())
+        .as("one request for each step of the back-off")
+        .isBetween(8, 20);
+    assertThat(world.router.queued()).isEqualTo(1000);
+  }
+
+  @Test
+  void aReplicaThatDoesNotAnswerHoldsUpNoOtherRequest() {
+    RoutingWorld.Replica silent = world.remote("silent", 1);
+    RoutingWorld.Replica answering = world.remote("answering", 1);
+    silent.silent = true;
+    world.publish();
+    List<Future<Response>> responses = new ArrayList<>();
+    for (int i = 0; i < 6; i++) {
+      responses.add(call(i));
+      world.run();
+      if (!answering.running.isEmpty()) {
+        answering.respond();
+        world.run();
+      }
+    }
+    assertThat(responses).filteredOn(Future::succeeded).hasSize(5);
+    assertThat(responses).filteredOn(response -> !response.isComplete()).hasSize(1);
+  }
+
+  @Test
+  void whenTheReplicasNearAreFullOneFarIsTriedWithoutAPause() {
+    RoutingWorld.Replica near = world.local("near", 1);
+    RoutingWorld.Replica far = world.remote("far", 1);
+    near.ledger.tryAcquire();
+    world.publish();
+    call(0);
+    world.run(); // no time passes
+    assertThat(far.running).hasSize(1);
+  }
+
+  @Test
+  void theBackOffDoublesToItsMaximumAndNeverOverflows() {
+    world.remote("far", 1);
+    world.publish();
+    RemoteReplica remote = world.router.remoteReplicas().get(0);
+    SplittableRandom random = new SplittableRandom(1);
+    long now = world.clock.getAsLong();
+    long previous = now;
+    for (int round = 0; round < 4096; round++) {
+      while (!remote.probeIfDue(now, random)) {
+        now += Duration.ofMillis(1).toNanos();
+      }
+      long doublings = Math.min(round, 10);
+      long mean =
+          Math.min(
+              RemoteReplica.INITIAL_BACKOFF_NANOS << Math.max(0, doublings - 1),
+              RemoteReplica.MAX_BACKOFF_NANOS);
+      if (round > 0) {
+        assertThat(now - previous)
+            .as("round %d", round)
+            .isBetween(mean / 2, mean + mean / 2 + Duration.ofMillis(1).toNanos());
+      }
+      previous = now;
+    }
+  }
+
+  @Test
+  void roomAtAReplicaStartsItsBackOffAnew() {
+    world.remote("far", 2);
+    world.publish();
+    RemoteReplica remote = world.router.remoteReplicas().get(0);
+    SplittableRandom random = new SplittableRandom(1);
+    for (int round = 0; round < 20; round++) {
+      world.clock.advanceNanos(RemoteReplica.MAX_BACKOFF_NANOS * 2);
+      remote.probeIfDue(world.clock.getAsLong(), random);
+    }
+    remote.reported(Load.of(1, 2, 1));
+    world.clock.advanceNanos(RemoteReplica.MAX_BACKOFF_NANOS * 2);
+    assertThat(remote.probeIfDue(world.clock.getAsLong(), random)).isTrue();
+    world.clock.advanceNanos(2 * RemoteReplica.INITIAL_BACKOFF_NANOS);
+    assertThat(remote.probeIfDue(world.clock.getAsLong(), random)).isTrue();
+  }
+
+  @Test
+  void everyAnswerOfAReplicaElsewhereBringsItsCount() {
+    RoutingWorld.Replica far = world.remote("far", 10);
+    world.publish();
+    for (int i = 0; i < 3; i++) {
+      far.ledger.tryAcquire(); // of others
+    }
+    call(0);
+    world.run(); // accepted
+    RemoteReplica remote = world.router.remoteReplicas().get(0);
+    assertThat(remote.ongoing()).isEqualTo(4);
+    far.ledger.complete();
+    far.respond();
+    world.run(); // answered
+    assertThat(remote.ongoing()).isEqualTo(2);
+  }
+
+  @Test
+  void aReplicaThatLeftTakesItsCountWithIt() {
+    RoutingWorld.Replica far = world.remote("far", 10);
+    world.publish();
+    world.router.remoteReplicas().get(0).reported(Load.of(9, 10, 1));
+    world.remove(far);
+    RoutingWorld.Replica again = world.remote("far", 10);
+    world.publish();
+    assertThat(world.router.remoteReplicas())
+        .singleElement()
+        .satisfies(
+            remote -> {
+              assertThat(remote.info.address()).isEqualTo(again.info.address());
+              assertThat(remote.ongoing()).isZero();
+            });
+  }
+}
