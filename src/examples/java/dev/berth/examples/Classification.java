@@ -1,0 +1,34 @@
+package dev.berth.examples;
+
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+
+/**
+ * The digit a model reads, and how sure it is.
+ *
+ * @param digit the likeliest; the lower of two as likely
+ * @param confidence its probability
+ */
+record Classification(int digit, float confidence, JsonArray probabilities) {
+
+  static Classification of(float[] probabilities) {
+    int likeliest = 0;
+    JsonArray all = new JsonArray();
+    for (int digit = 0; digit < probabilities.length; digit++) {
+      all.add(probabilities[digit]);
+      if (probabilities[digit] > probabilities[likeliest]) {
+        likeliest = digit;
+      }
+    }
+    return new Classification(likeliest, probabilities[likeliest], all);
+  }
+
+  /** {@code {"digit":7,"confidence":0.99,"probabilities":[…ten…]}}. */
+  String toJson() {
+    return new JsonObject()
+        .put("digit", digit)
+        .put("confidence", confidence)
+        .put("probabilities", probabilities)
+        .encode();
+  }
+}

@@ -1,0 +1,38 @@
+package dev.berth.examples;
+
+import dev.berth.api.Application;
+import dev.berth.api.Deployment;
+
+/** The applications of {@code conf/quickstart.yaml}, by their {@code import_path}. */
+public final class Quickstart {
+  private Quickstart() {}
+
+  /**
+   * {@code dev.berth.examples.Quickstart:classify}: a handwritten digit in, its value out.
+   *
+   * <p>The ingress waits and does little, so it takes many requests at once; the model computes, so
+   * each of its replicas takes few.
+   */
+  public static Application classify() {
+    return Application.of(
+        Deployment.of("classify", replica -> new ClassifyHandler(replica.handle("digits")))
+            .withMaxOngoingRequests(200),
+        Deployment.of("digits", replica -> DigitsHandler.load())
+            .withNumReplicas(2)
+            .withMaxOngoingRequests(4));
+  }
+
+  /** {@code dev.berth.examples.Quickstart:echo}: answers with the body it was sent. */
+  public static Application echo() {
+    return Application.of(
+        Deployment.of("echo", replica -> new EchoHandler())
+            .withSpreadOverLoops(true)
+            .withMaxOngoingRequests(1_000));
+  }
+
+  /** {@code dev.berth.examples.Quickstart:stream}: server-sent events at a chosen pace. */
+  public static Application stream() {
+    return Application.of(
+        Deployment.of("stream", replica -> new StreamHandler()).withMaxOngoingRequests(200));
+  }
+}

@@ -1,0 +1,134 @@
+package dev.berth.examples;
+
+import dev.berth.api.CallOptions;
+import dev.berth.api.DeploymentHandle;
+import dev.berth.api.DeploymentId;
+import dev.berth.api.ReplicaSelection;
+import dev.berth.api.Request;
+import dev.berth.api.Response;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+
+/**
+ * A deployment of one replica that a test answers for. It is chosen at once unless {@link #full}.
+ */
+final class FakeDigits implements DeploymentHandle {
+  static final String REPLICA_ID = "classify#digits#1";
+
+  /** What was dispatched so far. */
+  final List<Request> dispatched = new ArrayList<>();
+
+  /** The answer to what is dispatched. */
+  final Promise<Response> answer = Promise.promise();
+
+  final Promise<ReplicaSelection> choice = Promise.promise();
+  CallOptions options = CallOptions.defaults();
+  boolean full;
+  int chosen;
+  int closed;
+  int cancelled;
+
+  void grant() {
+    choice.complete(new Selection());
+  }
+
+  @Override
+  public DeploymentId deployment() {
+    return new DeploymentId("classify", "digits");
+  }
+
+  @Override
+  public DeploymentHandle options(CallOptions given) {
+    options = given;
+    return this;
+  }
+
+  @Override
+  public Call start(Request request) {
+    throw new AssertionError("start: called (expected: a choice, then a dispatch)");
+  }
+
+  @Override
+  public Future<ReplicaSelection> choose() {
+    chosen++;
+    if (!full) {
+      grant();
+    }
+    return choice.future();
+  }
+
+  private final class Selection implements ReplicaSelection {
+    @Override
+    public String replicaId() {
+      return REPLICA_ID;
+    }
+
+    @Override
+    public DeploymentId deployment() {
+      return FakeDigits.this.deployment();
+    }
+
+    @Override
+    public String nodeId() {
+      return "node-1";
+    }
+
+    @Override
+    public Optional<String> host() {
+      return Optional.empty();
+    }
+
+    @Override
+    public OptionalInt port() {
+      return OptionalInt.empty();
+    }
+
+    @Override
+    public Optional<String> availabilityZone() {
+      return Optional.empty();
+    }
+
+    @Override
+    public Map<String, String> metadata() {
+      return Map.of();
+    }
+
+    @Override
+    public Duration leaseRemaining() {
+      return Duration.ofSeconds(10);
+    }
+
+    @Override
+    public Call start(Request request) {
+      dispatched.add(request);
+      return new Call() {
+        @Override
+        public Future<Response> response() {
+          return answer.future();
+        }
+
+        @Override
+        public void cancel() {
+          cancelled++;
+        }
+      };
+    }
+
+    @Override
+    public Future<Boolean> renew() {
+      return Future.succeededFuture(true);
+    }
+
+    @Override
+    public Future<Void> close() {
+      closed++;
+      return Future.succeededFuture();
+    }
+  }
+}
