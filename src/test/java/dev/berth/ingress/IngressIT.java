@@ -24,10 +24,12 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -669,6 +671,55 @@ class IngressIT {
     eventually("a request under way", () -> ongoing() == 1);
     raw.close();
     assertOngoingReturnsToZero();
+  }
+
+  /** Clients that leave at any step before replicas that do anything: all gauges return to zero. */
+  @ParameterizedTest
+  @ValueSource(longs = {1, 2, 3})
+  void clientsThatLeaveAtRandomMomentsLeaveNothing(long seed) throws Exception {
+    start(Duration.ofSeconds(2), limits(1000));
+    Random replica = new Random(seed);
+    upstream.behave(
+        call -> {
+          switch (replica.nextInt(6)) {
+            case 0 -> call.respond("ok");
+            case 1 -> call.fail(BerthException.Kind.HANDLER_FAILED, "no");
+            case 2 -> call.startStream(Headers.empty()); // and no more
+            case 3 -> {
+              call.startStream(Headers.empty());
+              call.frame(Buffer.buffer("one"), replica.nextBoolean());
+            }
+            case 4 -> {
+              call.startStream(Headers.empty());
+              call.reset(BerthException.Kind.HANDLER_FAILED);
+            }
+            default -> {} // never answers
+          }
+        });
+    Random random = new Random(-seed);
+    List<RawClient> open = new ArrayList<>();
+    for (int i = 0; i < 300; i++) {
+      RawClient raw = new RawClient(ingress.port());
+      String head = "POST / HTTP/1.1\r\nHost: t\r\nContent-Length: 4\r\n\r\n";
+      switch (random.nextInt(4)) {
+        case 0 -> raw.get("/");
+        case 1 -> raw.send(head + "body");
+        case 2 -> raw.send(head + "bo");
+        default -> raw.send(head.substring(0, random.nextInt(head.length())));
+      }
+      open.add(raw);
+      if (random.nextBoolean()) {
+        open.remove(random.nextInt(open.size())).close();
+      }
+    }
+    for (RawClient raw : open) {
+      raw.close();
+    }
+    String replayed = " (seed " + seed + ")";
+    eventually("no connection" + replayed, () -> metric("berth_http_connections") == 0);
+    eventually("no request under way" + replayed, () -> ongoing() == 0);
+    eventually("no slot in use" + replayed, () -> upstream.router().counters().running() == 0);
+    eventually("nothing pending" + replayed, () -> upstream.loop().pendingRequests() == 0);
   }
 
   // --- connections ---
