@@ -1,5 +1,7 @@
 package dev.berth.api;
 
+import java.util.Collections;
+import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Objects;
 
@@ -30,7 +32,7 @@ public record Deployment(
   public Deployment {
     Objects.requireNonNull(name, "name");
     Objects.requireNonNull(factory, "factory");
-    userConfig = Map.copyOf(userConfig);
+    userConfig = Collections.unmodifiableMap(new LinkedHashMap<>(userConfig)); // nulls are values
     if (numReplicas < 1) {
       throw new IllegalArgumentException("numReplicas: " + numReplicas + " (expected: >= 1)");
     }

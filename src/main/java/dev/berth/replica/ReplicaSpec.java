@@ -2,6 +2,8 @@ package dev.berth.replica;
 
 import dev.berth.api.DeploymentId;
 import dev.berth.api.HandlerFactory;
+import java.util.Collections;
+import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
@@ -22,6 +24,6 @@ public record ReplicaSpec(
     Map<String, Object> userConfig,
     HandlerFactory factory) {
   public ReplicaSpec {
-    userConfig = Map.copyOf(userConfig);
+    userConfig = Collections.unmodifiableMap(new LinkedHashMap<>(userConfig)); // nulls are values
   }
 }

@@ -4,6 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.berth.api.Deployment;
+import dev.berth.api.DeploymentId;
+import dev.berth.api.HandlerFactory;
+import dev.berth.replica.ReplicaSpec;
 import java.time.Duration;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
@@ -96,6 +99,20 @@ class DeploymentConfigTest {
     DeploymentConfig file = Yaml.deployment("user_config: {a: 3}");
 
     assertThat(file.over(DeploymentConfig.of(code)).userConfig()).isEqualTo(Map.of("a", 3));
+  }
+
+  @Test
+  void aNullInTheUserConfigReachesTheReplica() {
+    Map<String, Object> userConfig =
+        Yaml.deployment("user_config: {limit: null}").resolve(LIMITS).userConfig();
+    HandlerFactory factory = context -> null;
+
+    assertThat(Deployment.of("cart", factory).withUserConfig(userConfig).userConfig())
+        .containsEntry("limit", null);
+    assertThat(
+            new ReplicaSpec("r", new DeploymentId("shop", "cart"), 1, 1, userConfig, factory)
+                .userConfig())
+        .containsEntry("limit", null);
   }
 
   @Test
