@@ -19,14 +19,20 @@ final class FailureLog {
 
   private final ConcurrentHashMap<String, LongAdder> counts = new ConcurrentHashMap<>();
   private final String replicaId;
+  private final int maxClasses;
 
   FailureLog(String replicaId) {
+    this(replicaId, MAX_CLASSES);
+  }
+
+  FailureLog(String replicaId, int maxClasses) {
     this.replicaId = replicaId;
+    this.maxClasses = maxClasses;
   }
 
   void add(String what, Throwable cause) {
     String name = cause.getClass().getName();
-    if (counts.size() >= MAX_CLASSES && !counts.containsKey(name)) {
+    if (counts.size() >= maxClasses && !counts.containsKey(name)) {
       name = "other";
     }
     LongAdder fresh = new LongAdder();

@@ -158,8 +158,11 @@ public final class Replica {
    */
   public Future<Void> drain() {
     Long ends = graceEndsNanos;
-    // The bit first: whoever sees the state finds it set.
-    slots.drain(ends == null ? nanoClock.getAsLong() + ledgerLimits.maxTtlNanos() : ends);
+    if (ends == null) { // the bit first: whoever sees the state finds it set
+      slots.drain();
+    } else {
+      slots.drain(ends);
+    }
     refused.clear();
     move(ReplicaState.DRAINING, ReplicaState.RUNNING, ReplicaState.UNHEALTHY);
     checkDrained();

@@ -1,0 +1,48 @@
+package dev.berth.fakes;
+
+import java.util.ArrayDeque;
+import java.util.concurrent.Executor;
+
+/** Keeps tasks until told to run them, in order, on the caller's thread. Any thread may add. */
+public final class QueueExecutor implements Executor {
+  private final ArrayDeque<Runnable> tasks = new ArrayDeque<>();
+
+  @Override
+  public synchronized void execute(Runnable task) {
+    tasks.add(task);
+  }
+
+  private synchronized @org.jspecify.annotations.Nullable Runnable poll() {
+    return tasks.poll();
+  }
+
+  /** Tasks not yet run. */
+  public synchronized int size() {
+    return tasks.size();
+  }
+
+  /**
+   * Runs the oldest task.
+   *
+   * @return false when there was none
+   */
+  public boolean runOne() {
+    Runnable task = poll();
+    if (task == null) {
+      return false;
+    }
+    task.run();
+    return true;
+  }
+
+  /** Runs tasks, those that tasks add included, until none is left. */
+  public int runAll() {
+    int ran = 0;
+    while (runOne()) {
+      if (++ran > 1_000_000) {
+        throw new IllegalStateException("tasks: over 1000000 (expected: an end)");
+      }
+    }
+    return ran;
+  }
+}

@@ -1,0 +1,464 @@
+package dev.berth.replica;
+
+import static dev.berth.replica.Ledgers.assertAtRest;
+import static dev.berth.replica.ReplicaRig.AWAY;
+import static dev.berth.replica.ReplicaRig.answering;
+import static dev.berth.replica.ReplicaRig.call;
+import static dev.berth.replica.ReplicaRig.callId;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.berth.api.AsyncHandler;
+import dev.berth.api.BerthException;
+import dev.berth.api.RequestContext;
+import dev.berth.api.Response;
+import dev.berth.protocol.AttemptId;
+import dev.berth.protocol.BusMessage.CallFailed;
+import dev.berth.protocol.BusMessage.CallResponse;
+import dev.berth.protocol.BusMessage.CancelCall;
+import dev.berth.protocol.Load;
+import dev.berth.protocol.port.SlotLease;
+import dev.berth.protocol.port.SlotObserver;
+import dev.berth.protocol.port.Slots;
+import dev.berth.replica.ReplicaRig.Waiting;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.OptionalInt;
+import java.util.concurrent.CompletionException;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** One request: how it ends, what its caller is told, and that its slot comes back once. */
+class InvocationTest {
+  private static final Duration GRACE = Duration.ofNanos(ReplicaLimits.DEFAULTS.cancelGraceNanos());
+
+  private final ReplicaRig rig = new ReplicaRig();
+  private final Waiting handler = new Waiting();
+
+  static Stream<Arguments> brokenHandlers() {
+    return Stream.of(
+        Arguments.of("throws", (AsyncHandler) (request, context) -> boom()),
+        Arguments.of(
+            "throws an error",
+            (AsyncHandler)
+                (request, context) -> {
+                  throw new StackOverflowError("secret");
+                }),
+        Arguments.of(
+            "fails",
+            (AsyncHandler)
+                (request, context) -> Future.failedFuture(new IllegalStateException("secret"))),
+        Arguments.of("no future", (AsyncHandler) (request, context) -> null),
+        Arguments.of(
+            "no response", (AsyncHandler) (request, context) -> Future.succeededFuture(null)),
+        Arguments.of("no body", answering(new Response(200, dev.berth.api.Headers.empty(), null))),
+        Arguments.of(
+            "no headers",
+            answering(
+                new Response(
+                    200, null, new Response.Body.Whole(io.vertx.core.buffer.Buffer.buffer("x"))))),
+        Arguments.of(
+            "no bytes",
+            answering(
+                new Response(200, dev.berth.api.Headers.empty(), new Response.Body.Whole(null)))),
+        Arguments.of(
+            "no producer",
+            answering(
+                new Response(
+                    200, dev.berth.api.Headers.empty(), new Response.Body.Produced(null)))),
+        Arguments.of(
+            "no stream",
+            answering(
+                new Response(
+                    200,
+                    dev.berth.api.Headers.empty(),
+                    new Response.Body.Received(null, () -> {})))));
+  }
+
+  private static Future<Response> boom() {
+    throw new IllegalStateException("secret");
+  }
+
+  @ParameterizedTest(name = "{0}")
+  @MethodSource("brokenHandlers")
+  void aBrokenHandlerIsAFailedCallThatTellsNoInternalsAndFreesItsSlot(
+      String how, AsyncHandler broken) {
+    Replica replica = rig.start(1, broken);
+
+    rig.sendHeld(replica, callId(1, 1));
+    rig.runAll();
+
+    CallFailed failed = rig.answer(CallFailed.class);
+    assertThat(failed.kind()).isEqualTo(BerthException.Kind.HANDLER_FAILED);
+    assertThat(failed.message()).contains(replica.replicaId()).doesNotContain("secret", "java.");
+    assertThat(Load.ongoing(failed.load())).isZero();
+    assertThat(replica.errors()).isEqualTo(1);
+    assertThat(rig.loop().invocations()).isZero();
+    assertAtRest(replica.slots());
+  }
+
+  @Test
+  void aBerthExceptionKeepsItsKindAlsoWhenItComesWrapped() {
+    BerthException child = new BerthException.BackPressure("child is full", OptionalInt.of(3));
+    for (Throwable failure : List.of(child, new CompletionException(child))) {
+      Replica replica =
+          rig.start(1, (AsyncHandler) (request, context) -> Future.failedFuture(failure));
+
+      rig.sendHeld(replica, callId(1, 1));
+
+      CallFailed failed = rig.answer(CallFailed.class);
+      assertThat(failed.kind()).isEqualTo(BerthException.Kind.BACK_PRESSURE);
+      assertThat(failed.message()).isEqualTo("child is full");
+      assertThat(replica.failures()).as("expected, so not of the log").isEmpty();
+    }
+  }
+
+  @Test
+  void failuresAreCountedByClassWithABound() {
+    int[] next = {0};
+    Replica replica =
+        rig.start(1, (AsyncHandler) (request, context) -> Future.failedFuture(failure(next[0]++)));
+    for (int i = 0; i < 6; i++) {
+      rig.sendHeld(replica, callId(1, i));
+    }
+
+    assertThat(replica.failures())
+        .containsEntry("java.lang.IllegalStateException", 3L)
+        .containsEntry("java.lang.UnsupportedOperationException", 3L)
+        .hasSize(2);
+
+    FailureLog bounded = new FailureLog("r", 1);
+    for (int i = 0; i < 4; i++) {
+      bounded.add("handler failed", failure(i));
+    }
+    assertThat(bounded.counts())
+        .containsOnly(
+            java.util.Map.entry("java.lang.IllegalStateException", 2L),
+            java.util.Map.entry("other", 2L));
+  }
+
+  private static Throwable failure(int i) {
+    return i % 2 == 0 ? new IllegalStateException() : new UnsupportedOperationException();
+  }
+
+  @Test
+  void theSlotIsFreeBeforeTheAnswerIsSent() {
+    Replica replica = rig.start(1, handler);
+    List<Integer> ongoingAtSend = new ArrayList<>();
+    rig.bus.onSend(sent -> ongoingAtSend.add(replica.slots().ongoing()));
+
+    rig.sendHeld(replica, callId(1, 1));
+    handler.answer();
+    rig.sendHeld(replica, callId(1, 2));
+    handler.promises.remove().fail("no");
+
+    assertThat(ongoingAtSend).containsExactly(0, 0);
+  }
+
+  @Test
+  void aCompletionHandsItsSlotToWhoeverWaitsInOneStep() {
+    Replica replica = rig.start(1, handler);
+    List<SlotLease> handed = new ArrayList<>();
+    rig.host.observe(
+        replica.address(),
+        new SlotObserver() {
+          @Override
+          public boolean completing(Slots slots) {
+            SlotLease lease = slots.completeAndHold(Duration.ofSeconds(1).toNanos());
+            if (lease == null) {
+              return false;
+            }
+            handed.add(lease);
+            return true;
+          }
+
+          @Override
+          public void freed(Slots slots) {
+            throw new AssertionError("freed (expected: handed over)");
+          }
+        });
+    rig.sendHeld(replica, callId(1, 1));
+
+    handler.answer();
+
+    assertThat(handed).hasSize(1);
+    assertThat(Load.ongoing(rig.answer(CallResponse.class).load())).isEqualTo(1);
+    assertThat(replica.slots().reserved()).isEqualTo(1);
+  }
+
+  @Test
+  void anAnswerFromAnotherThreadHopsToTheLoop() throws InterruptedException {
+    Replica replica = rig.start(1, handler);
+    rig.sendHeld(replica, callId(1, 1));
+
+    Thread elsewhere = new Thread(handler::answer);
+    elsewhere.start();
+    elsewhere.join();
+
+    assertThat(rig.bus.take()).isEmpty();
+    assertThat(replica.slots().ongoing()).isEqualTo(1);
+    rig.runAll();
+    rig.answer(CallResponse.class);
+    assertAtRest(replica.slots());
+  }
+
+  // --- cancel ---
+
+  @Test
+  void aCancelledRequestKeepsItsSlotUntilItsHandlerSettlesAndIsNotAnswered() {
+    Replica replica = rig.start(1, handler);
+    rig.sendHeld(replica, callId(1, 1));
+
+    rig.cancel(replica, callId(1, 1));
+    rig.runAll();
+
+    assertThat(handler.contexts.element().cancelled()).isTrue();
+    assertThat(replica.slots().ongoing()).isEqualTo(1);
+    handler.answer();
+    assertThat(rig.bus.take()).isEmpty();
+    assertAtRest(replica.slots());
+  }
+
+  @Test
+  void cancelActionsRunOnceEachInATaskOfTheirOwn() {
+    Replica replica = rig.start(1, handler);
+    rig.sendHeld(replica, callId(1, 1));
+    RequestContext context = handler.contexts.element();
+    List<String> ran = new ArrayList<>();
+    context.onCancel(() -> ran.add("first"));
+    context.onCancel(
+        () -> {
+          throw new IllegalStateException("user code");
+        });
+    context.onCancel(() -> ran.add("second"));
+
+    rig.cancel(replica, callId(1, 1));
+    rig.cancel(replica, callId(1, 1));
+
+    assertThat(ran).as("not on the stack of the message").isEmpty();
+    rig.runAll();
+    assertThat(ran).containsExactly("first", "second");
+    context.onCancel(() -> ran.add("late"));
+    rig.runAll();
+    assertThat(ran).containsExactly("first", "second", "late");
+    assertThat(replica.failures()).containsEntry("java.lang.IllegalStateException", 1L);
+  }
+
+  @Test
+  void aCancelActionOfAnAnsweredRequestNeverRuns() {
+    Replica replica = rig.start(1, handler);
+    rig.sendHeld(replica, callId(1, 1));
+    List<String> ran = new ArrayList<>();
+    handler.contexts.element().onCancel(() -> ran.add("ran"));
+    handler.answer();
+
+    rig.cancel(replica, callId(1, 1));
+    rig.runAll();
+
+    assertThat(ran).isEmpty();
+    assertThat(handler.contexts.element().cancelled()).isFalse();
+  }
+
+  @Test
+  void anAnswerThatIsAReceivedStreamIsCancelledWhenNoOneWantsItAnyMore() {
+    Replica replica = rig.start(1, handler);
+    rig.sendHeld(replica, callId(1, 1));
+    rig.cancel(replica, callId(1, 1));
+    ManualStream source = new ManualStream();
+
+    handler.promises.remove().complete(source.response());
+    rig.runAll();
+
+    assertThat(source.cancels).isEqualTo(1);
+    assertAtRest(replica.slots());
+  }
+
+  @Test
+  void afterCompletesWhenItsDelayIsOver() {
+    Replica replica = rig.start(1, handler);
+    rig.sendHeld(replica, callId(1, 1));
+
+    Future<Void> after = handler.contexts.element().after(Duration.ofMillis(40));
+
+    assertThat(after.isComplete()).isFalse();
+    assertThat(rig.timers.get(0).delayNanos).isEqualTo(Duration.ofMillis(40).toNanos());
+    rig.timers.get(0).task.run();
+    assertThat(after.succeeded()).isTrue();
+  }
+
+  @Test
+  void afterFailsWithCancelledWhenTheRequestIsCancelledFirst() {
+    Replica replica = rig.start(1, handler);
+    rig.sendHeld(replica, callId(1, 1));
+    Future<Void> before = handler.contexts.element().after(Duration.ofSeconds(4));
+
+    rig.cancel(replica, callId(1, 1));
+    rig.runAll();
+    Future<Void> late = handler.contexts.element().after(Duration.ofSeconds(4));
+    rig.runAll();
+
+    assertThat(before.cause()).isInstanceOf(BerthException.Cancelled.class);
+    assertThat(late.cause()).isInstanceOf(BerthException.Cancelled.class);
+    assertThat(rig.timers).hasSize(1);
+    assertThat(rig.timers.get(0).cancelled).isTrue();
+  }
+
+  // --- time ---
+
+  @Test
+  void aRequestKnowsHowMuchTimeIsLeft() {
+    Replica replica = rig.start(2, handler);
+    replica.slots().tryAcquire();
+    rig.send(call(replica).deadlineMs(300));
+    rig.sendHeld(replica, callId(2, 1));
+    rig.clock.advance(Duration.ofMillis(100));
+
+    RequestContext bounded = handler.contexts.remove();
+    assertThat(bounded.remaining()).contains(Duration.ofMillis(200));
+    assertThat(bounded.requestId()).isEqualTo("req-1");
+    assertThat(bounded.replicaId()).isEqualTo(replica.replicaId());
+    assertThat(handler.contexts.remove().remaining()).isEmpty();
+    rig.clock.advance(Duration.ofMillis(900));
+    assertThat(bounded.remaining()).contains(Duration.ZERO);
+  }
+
+  @Test
+  void aPassedDeadlineCancelsTheRequestAndKeepsItsSlotUntilItSettles() {
+    Replica replica = rig.start(2, handler);
+    replica.slots().tryAcquire();
+    rig.send(call(replica).deadlineMs(300));
+    rig.sendHeld(replica, callId(2, 1));
+
+    rig.pass(Duration.ofMillis(275));
+    assertThat(handler.contexts.element().cancelled()).isFalse();
+    rig.pass(Duration.ofMillis(25));
+
+    assertThat(handler.contexts.remove().cancelled()).isTrue();
+    assertThat(handler.contexts.remove().cancelled()).as("it has no deadline").isFalse();
+    assertThat(replica.timeouts()).isEqualTo(1);
+    assertThat(rig.bus.take()).as("the router tells its caller itself").isEmpty();
+    assertThat(replica.slots().ongoing()).isEqualTo(2);
+    handler.answer();
+    handler.answer();
+    assertAtRest(replica.slots());
+  }
+
+  @Test
+  void aLaterRequestWithAnEarlierDeadlineIsCancelledInTime() {
+    Replica replica = rig.start(3, handler);
+    long[] deadlines = {60_000, 100, 30_000};
+    for (int i = 0; i < deadlines.length; i++) {
+      replica.slots().tryAcquire();
+      rig.send(call(replica).id(callId(i, 1)).deadlineMs(deadlines[i]));
+    }
+
+    rig.pass(Duration.ofMillis(100));
+    assertThat(handler.contexts.stream().map(RequestContext::cancelled))
+        .containsExactly(false, true, false);
+    rig.pass(Duration.ofMillis(29_900));
+    assertThat(handler.contexts.stream().map(RequestContext::cancelled))
+        .containsExactly(false, true, true);
+  }
+
+  @Test
+  void aCancelledRequestThatDoesNotSettleInItsGraceIsAZombieUntilItDoes() {
+    Replica replica = rig.start(1, handler);
+    rig.sendHeld(replica, callId(1, 1));
+    rig.cancel(replica, callId(1, 1));
+
+    rig.pass(GRACE.minusMillis(25));
+    assertThat(replica.zombies()).isZero();
+    rig.pass(Duration.ofMillis(25));
+    assertThat(replica.zombies()).isEqualTo(1);
+    rig.pass(GRACE);
+    assertThat(replica.zombies()).as("counted once").isEqualTo(1);
+    assertThat(replica.view().zombies()).isEqualTo(1);
+    assertThat(replica.slots().ongoing()).isEqualTo(1);
+
+    handler.answer();
+    assertThat(replica.zombies()).isZero();
+    assertAtRest(replica.slots());
+  }
+
+  @Test
+  void aReplicaWithTooManyZombiesIsUnhealthyAndSaysSoOnce() {
+    ReplicaLimits d = ReplicaLimits.DEFAULTS;
+    ReplicaLimits two =
+        new ReplicaLimits(
+            d.cancelGraceNanos(),
+            2,
+            d.streamBufferBytes(),
+            d.streamIdleTimeoutNanos(),
+            d.refusedRouters(),
+            d.offerTtlNanos());
+    ReplicaRig strict = new ReplicaRig(two, 1);
+    Replica replica = strict.start(5, handler);
+    for (int i = 0; i < 2; i++) {
+      strict.sendHeld(replica, callId(i, 1));
+      strict.cancel(replica, callId(i, 1));
+    }
+    strict.pass(GRACE);
+    assertThat(replica.zombies()).isEqualTo(2);
+    assertThat(replica.state()).isEqualTo(ReplicaState.RUNNING);
+
+    for (int i = 2; i < 4; i++) {
+      strict.sendHeld(replica, callId(i, 1));
+      strict.cancel(replica, callId(i, 1));
+    }
+    strict.pass(GRACE);
+
+    assertThat(replica.state()).isEqualTo(ReplicaState.UNHEALTHY);
+    assertThat(strict.states).containsExactly(ReplicaState.RUNNING, ReplicaState.UNHEALTHY);
+    strict.bus.take();
+    strict.sendHeld(replica, callId(9, 1));
+    assertThat(handler.calls).as("it serves on until told otherwise").isEqualTo(5);
+  }
+
+  @Test
+  void aCancelFromElsewhereFindsItsOwnCallAndNoOther() {
+    Replica replica = rig.start(2, handler);
+    AttemptId attempt = rig.attempt();
+    rig.send(call(replica).from(AWAY).attempt(attempt).ifFree());
+    rig.sendHeld(replica, callId(1, 1)); // the same call id, from another router
+
+    rig.loop().onMessage(new CancelCall(callId(1, 1), AWAY, attempt, replica.address(), false));
+
+    assertThat(handler.contexts.remove().cancelled()).isTrue();
+    assertThat(handler.contexts.remove().cancelled()).isFalse();
+  }
+
+  @Test
+  void anInstanceThatLeftHasItsRequestsCancelledAndTheOthersGoOn() {
+    Replica replica = rig.start(2, handler);
+    rig.send(call(replica).from(AWAY).attempt(rig.attempt()).ifFree());
+    rig.sendHeld(replica, callId(1, 1));
+    rig.bus.take();
+
+    rig.loop().nodeLeft(AWAY.node());
+
+    assertThat(handler.contexts.remove().cancelled()).isTrue();
+    assertThat(handler.contexts.remove().cancelled()).isFalse();
+    handler.answer();
+    assertThat(rig.bus.take()).isEmpty();
+    handler.answer();
+    rig.answer(CallResponse.class);
+    assertAtRest(replica.slots());
+  }
+
+  @Test
+  void aHandlerThatAnswersOnItsOwnStackCanCallTheNextOneFromThere() {
+    Promise<Response> inner = Promise.promise();
+    Replica replica = rig.start(1, (AsyncHandler) (request, context) -> inner.future());
+    rig.sendHeld(replica, callId(1, 1));
+
+    inner.complete(Response.text("now"));
+
+    assertThat(rig.answer(CallResponse.class).body().toString()).isEqualTo("now");
+    assertAtRest(replica.slots());
+  }
+}

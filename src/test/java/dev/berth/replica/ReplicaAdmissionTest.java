@@ -1,0 +1,488 @@
+package dev.berth.replica;
+
+import static dev.berth.replica.Ledgers.assertAtRest;
+import static dev.berth.replica.ReplicaRig.AWAY;
+import static dev.berth.replica.ReplicaRig.OWN;
+import static dev.berth.replica.ReplicaRig.answering;
+import static dev.berth.replica.ReplicaRig.call;
+import static dev.berth.replica.ReplicaRig.callId;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.berth.api.Response;
+import dev.berth.protocol.Admission;
+import dev.berth.protocol.AttemptId;
+import dev.berth.protocol.BusMessage.CallAccepted;
+import dev.berth.protocol.BusMessage.CallRefused;
+import dev.berth.protocol.BusMessage.CallResponse;
+import dev.berth.protocol.BusMessage.CancelCall;
+import dev.berth.protocol.BusMessage.ReleaseSlot;
+import dev.berth.protocol.BusMessage.RenewLease;
+import dev.berth.protocol.BusMessage.ReplicaLoad;
+import dev.berth.protocol.BusMessage.ReserveSlot;
+import dev.berth.protocol.BusMessage.SlotReserved;
+import dev.berth.protocol.Load;
+import dev.berth.protocol.Refusal;
+import dev.berth.protocol.ReplicaAddress;
+import dev.berth.protocol.RouterAddress;
+import dev.berth.protocol.SlotToken;
+import dev.berth.replica.ReplicaRig.Call;
+import dev.berth.replica.ReplicaRig.Waiting;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+
+/** What a replica lets run: by which right, and at most once whatever the bus does to messages. */
+class ReplicaAdmissionTest {
+  private final ReplicaRig rig = new ReplicaRig();
+  private final Waiting handler = new Waiting();
+
+  @Test
+  void aHeldRequestRunsOnTheSlotItsRouterTookAndItsAnswerReportsItFree() {
+    Replica replica = rig.start(1, answering(Response.text("ok")));
+
+    rig.sendHeld(replica, callId(3, 1));
+
+    CallResponse answer = rig.answer(CallResponse.class);
+    assertThat(answer.callId()).isEqualTo(callId(3, 1));
+    assertThat(answer.body().toString()).isEqualTo("ok");
+    assertThat(answer.streamed()).isFalse();
+    assertThat(Load.ongoing(answer.load())).isZero();
+    assertThat(rig.loop().invocations()).isZero();
+    assertThat(replica.processedRequests()).isEqualTo(1);
+    assertAtRest(replica.slots());
+  }
+
+  @Test
+  void aRequestIfFreeIsAcceptedAtOnceAndAnsweredWhenItsHandlerIsDone() {
+    Replica replica = rig.start(2, handler);
+
+    rig.send(call(replica).from(AWAY).attempt(rig.attempt()).ifFree());
+
+    CallAccepted accepted = rig.answer(CallAccepted.class);
+    assertThat(Load.ongoing(accepted.load())).isEqualTo(1);
+    handler.answer();
+    assertThat(Load.ongoing(rig.answer(CallResponse.class).load())).isZero();
+    assertAtRest(replica.slots());
+  }
+
+  @Test
+  void aRequestIfFreeAtCapacityIsRefusedWithTheOngoingCount() {
+    Replica replica = rig.start(1, handler);
+    replica.slots().tryAcquire();
+
+    rig.send(call(replica).from(AWAY).attempt(rig.attempt()).ifFree());
+
+    CallRefused refused = rig.answer(CallRefused.class);
+    assertThat(refused.reason()).isEqualTo(Refusal.FULL);
+    assertThat(Load.ongoing(refused.load())).isEqualTo(1);
+    assertThat(Load.max(refused.load())).isEqualTo(1);
+    assertThat(handler.calls).isZero();
+  }
+
+  @Test
+  void aRequestWithATokenRunsOnItsReservedSlotAndTakesNoOther() {
+    Replica replica = rig.start(1, handler);
+    SlotToken token = rig.reserve(replica, rig.attempt(), 10_000);
+
+    rig.send(call(replica).from(AWAY).attempt(rig.attempt()).by(new Admission.Token(token)));
+
+    assertThat(handler.calls).isEqualTo(1);
+    assertThat(replica.slots().ongoing()).isEqualTo(1);
+    handler.answer();
+    rig.answer(CallResponse.class);
+    assertAtRest(replica.slots());
+  }
+
+  @Test
+  void anUnknownTokenIsRefusedAndDoesNotRun() {
+    Replica replica = rig.start(1, handler);
+    Admission forged = new Admission.Token(new SlotToken(replica.address().epoch(), 1, 42));
+
+    rig.send(call(replica).from(AWAY).attempt(rig.attempt()).by(forged));
+
+    assertThat(rig.answer(CallRefused.class).reason()).isEqualTo(Refusal.UNKNOWN_TOKEN);
+    assertThat(handler.calls).isZero();
+    assertAtRest(replica.slots());
+  }
+
+  @Test
+  void aTokenThatRanOutIsRefusedThoughNothingSweptIt() {
+    Replica replica = rig.start(1, handler);
+    SlotToken token = rig.reserve(replica, rig.attempt(), 100);
+    rig.clock.advance(Duration.ofMillis(100));
+
+    rig.send(call(replica).from(AWAY).attempt(rig.attempt()).by(new Admission.Token(token)));
+
+    assertThat(rig.answer(CallRefused.class).reason()).isEqualTo(Refusal.EXPIRED);
+    assertThat(handler.calls).isZero();
+    assertAtRest(replica.slots());
+  }
+
+  @Test
+  void aTokenIsGoodForOneRequest() {
+    Replica replica = rig.start(2, handler);
+    SlotToken token = rig.reserve(replica, rig.attempt(), 10_000);
+    Admission right = new Admission.Token(token);
+    rig.send(call(replica).from(AWAY).attempt(rig.attempt()).by(right));
+
+    rig.send(call(replica).id(callId(2, 1)).from(AWAY).attempt(rig.attempt()).by(right));
+
+    assertThat(rig.answer(CallRefused.class).reason()).isEqualTo(Refusal.ALREADY_USED);
+    assertThat(handler.calls).isEqualTo(1);
+  }
+
+  @Test
+  void aDuplicateOfARunningRequestIsDroppedWithoutAnAnswer() {
+    Replica replica = rig.start(2, handler);
+    Call call = call(replica).from(AWAY).attempt(rig.attempt()).ifFree();
+    rig.send(call);
+    rig.bus.take();
+
+    rig.send(call);
+
+    assertThat(rig.bus.take()).as("a refusal would have it run elsewhere too").isEmpty();
+    assertThat(handler.calls).isEqualTo(1);
+    assertThat(rig.loop().duplicates()).isEqualTo(1);
+  }
+
+  @Test
+  void aDuplicateOfAFinishedRequestIsDroppedWithoutAnAnswer() {
+    Replica replica = rig.start(2, handler);
+    Call call = call(replica).from(AWAY).attempt(rig.attempt()).ifFree();
+    rig.send(call);
+    handler.answer();
+    rig.bus.take();
+
+    rig.send(call);
+
+    assertThat(rig.bus.take()).isEmpty();
+    assertThat(handler.calls).isEqualTo(1);
+    assertAtRest(replica.slots());
+  }
+
+  @Test
+  void aDuplicateOfARefusedRequestDoesNotRunWhenASlotIsFreeAgain() {
+    Replica replica = rig.start(1, handler);
+    replica.slots().tryAcquire();
+    Call call = call(replica).from(AWAY).attempt(rig.attempt()).ifFree();
+    rig.send(call);
+    replica.slots().complete();
+    rig.bus.take();
+
+    rig.send(call);
+
+    assertThat(rig.bus.take()).isEmpty();
+    assertThat(handler.calls).isZero();
+  }
+
+  @Test
+  void aDuplicateOfAHeldRequestDoesNotRunOrFreeItsSlotTwice() {
+    Replica replica = rig.start(2, handler);
+    rig.sendHeld(replica, callId(1, 1));
+
+    rig.send(call(replica));
+
+    assertThat(handler.calls).isEqualTo(1);
+    assertThat(replica.slots().ongoing()).isEqualTo(1);
+    handler.answer();
+    assertAtRest(replica.slots());
+  }
+
+  @Test
+  void aCancelThatOvertakesItsRequestKeepsItFromRunning() {
+    Replica replica = rig.start(1, handler);
+    AttemptId attempt = rig.attempt();
+    rig.loop().onMessage(new CancelCall(callId(1, 1), AWAY, attempt, replica.address(), false));
+
+    rig.send(call(replica).from(AWAY).attempt(attempt).ifFree());
+
+    assertThat(handler.calls).isZero();
+    assertThat(rig.bus.take()).isEmpty();
+    assertThat(rig.loop().duplicates()).isEqualTo(1);
+    assertAtRest(replica.slots());
+  }
+
+  @Test
+  void aRequestFromElsewhereThatClaimsToHoldASlotIsRefusedAndCounted() {
+    Replica replica = rig.start(2, handler);
+    replica.slots().tryAcquire(); // another's, which the liar must not give away
+
+    rig.send(call(replica).from(AWAY));
+
+    assertThat(rig.answer(CallRefused.class).reason()).isEqualTo(Refusal.UNKNOWN_TOKEN);
+    assertThat(rig.loop().falselyHeld()).isEqualTo(1);
+    assertThat(handler.calls).isZero();
+    assertThat(replica.slots().ongoing()).isEqualTo(1);
+  }
+
+  @Test
+  void aMessageForAnotherIncarnationIsRefusedAsForeign() {
+    Replica replica = rig.start(1, handler);
+    ReplicaAddress mine = replica.address();
+    ReplicaAddress foreign =
+        new ReplicaAddress(mine.node(), mine.loop(), mine.ordinal(), mine.epoch() + 1);
+
+    rig.send(call(replica).to(foreign).from(AWAY).ifFree());
+    assertThat(rig.answer(CallRefused.class).reason()).isEqualTo(Refusal.FOREIGN_EPOCH);
+    rig.loop().onMessage(new ReserveSlot(callId(1, 1), AWAY, rig.attempt(), foreign, 1_000));
+    assertThat(rig.answer(CallRefused.class).reason()).isEqualTo(Refusal.FOREIGN_EPOCH);
+    assertThat(handler.calls).isZero();
+  }
+
+  @Test
+  void aMessageForNoReplicaIsRefusedAsUnknown() {
+    Replica replica = rig.start(1, handler);
+    for (int ordinal : new int[] {-1, 1, 70_000}) {
+      ReplicaAddress nowhere = new ReplicaAddress("n1", 0, ordinal, replica.address().epoch());
+      rig.send(call(replica).to(nowhere).from(AWAY).ifFree());
+      CallRefused refused = rig.answer(CallRefused.class);
+      assertThat(refused.reason()).isEqualTo(Refusal.UNKNOWN_REPLICA);
+      assertThat(refused.load()).isEqualTo(Load.NONE);
+    }
+  }
+
+  @Test
+  void aRequestWithoutTimeLeftIsRefusedAndItsLateDuplicateToo() {
+    Replica replica = rig.start(1, handler);
+    Call call = call(replica).from(AWAY).attempt(rig.attempt()).ifFree().deadlineMs(0);
+
+    rig.send(call);
+    assertThat(rig.answer(CallRefused.class).reason()).isEqualTo(Refusal.TOO_LATE);
+    rig.send(call.deadlineMs(1_000)); // as if the bus had it twice, and one were older
+
+    assertThat(handler.calls).isZero();
+    assertAtRest(replica.slots());
+  }
+
+  @Test
+  void aRefusedHeldRequestGivesItsSlotBack() {
+    Replica replica = rig.start(1, handler);
+    assertThat(replica.slots().tryAcquire()).isTrue();
+
+    rig.send(call(replica).deadlineMs(0));
+
+    CallRefused refused = rig.answer(CallRefused.class);
+    assertThat(refused.reason()).isEqualTo(Refusal.TOO_LATE);
+    assertThat(Load.ongoing(refused.load())).isZero();
+    assertAtRest(replica.slots());
+  }
+
+  @Test
+  void aRequestWhoseAcceptTimeIsUsedUpIsRefusedTooLate() {
+    Replica replica = rig.start(1, handler);
+
+    rig.send(call(replica).from(AWAY).attempt(rig.attempt()).by(new Admission.IfFree(0)));
+
+    assertThat(rig.answer(CallRefused.class).reason()).isEqualTo(Refusal.TOO_LATE);
+    assertAtRest(replica.slots());
+  }
+
+  @Test
+  void aCallIdBeyondTheBoundOfTheTableIsRefusedAsOverloaded() {
+    Replica replica = rig.start(2, handler);
+    for (int place : new int[] {RouterPeer.MAX_CALLS, -1}) {
+      AttemptId attempt = rig.attempt();
+      rig.send(
+          call(replica).id(callId(place, 0) & 0xFFFFFFFFL).from(AWAY).attempt(attempt).ifFree());
+      assertThat(rig.answer(CallRefused.class).reason()).isEqualTo(Refusal.OVERLOADED);
+      rig.send(call(replica).id(callId(1, 1)).from(AWAY).attempt(attempt).ifFree());
+      assertThat(rig.bus.take()).as("it must not run after a refusal").isEmpty();
+    }
+    assertThat(handler.calls).isZero();
+  }
+
+  @Test
+  void everyPlaceOfTheTableCanBeUsed() {
+    Replica replica = rig.start(10, handler);
+    int[] places = {0, 63, 64, 1_000, RouterPeer.MAX_CALLS - 1};
+    for (int place : places) {
+      rig.sendHeld(replica, callId(place, 5));
+    }
+    for (int place : places) {
+      handler.answer();
+      assertThat(rig.answer(CallResponse.class).callId()).isEqualTo(callId(place, 5));
+    }
+    assertAtRest(replica.slots());
+  }
+
+  @Test
+  void aCallWhosePlaceItsRouterUsesAgainIsCancelled() {
+    Replica replica = rig.start(2, handler);
+    rig.sendHeld(replica, callId(4, 1));
+
+    rig.sendHeld(replica, callId(4, 2));
+
+    assertThat(handler.contexts.remove().cancelled()).isTrue();
+    assertThat(handler.contexts.remove().cancelled()).isFalse();
+    handler.answer();
+    assertThat(rig.bus.take()).as("the first is answered no more").isEmpty();
+    handler.answer();
+    assertThat(rig.answer(CallResponse.class).callId()).isEqualTo(callId(4, 2));
+    assertAtRest(replica.slots());
+  }
+
+  @Test
+  void aCancelOfAnOldGenerationDoesNotTouchTheNewOne() {
+    Replica replica = rig.start(2, handler);
+    rig.sendHeld(replica, callId(4, 2));
+
+    rig.cancel(replica, callId(4, 1));
+
+    assertThat(handler.contexts.remove().cancelled()).isFalse();
+  }
+
+  @Test
+  void aReserveIsAnsweredWithItsTokenAndCountsAsOngoing() {
+    Replica replica = rig.start(2, handler);
+    AttemptId attempt = rig.attempt();
+
+    rig.loop().onMessage(new ReserveSlot(callId(5, 1), AWAY, attempt, replica.address(), 10_000));
+
+    SlotReserved reserved = rig.answer(SlotReserved.class);
+    assertThat(reserved.callId()).isEqualTo(callId(5, 1));
+    assertThat(reserved.attempt()).isEqualTo(attempt);
+    assertThat(reserved.ttlMs()).isEqualTo(10_000);
+    assertThat(Load.ongoing(reserved.load())).isEqualTo(1);
+  }
+
+  @Test
+  void aTimeToLiveBeyondTheLedgersIsAnsweredAsCut() {
+    Replica replica = rig.start(2, handler);
+
+    rig.loop()
+        .onMessage(
+            new ReserveSlot(callId(5, 1), AWAY, rig.attempt(), replica.address(), Long.MAX_VALUE));
+
+    assertThat(rig.answer(SlotReserved.class).ttlMs())
+        .isEqualTo(Duration.ofNanos(LedgerLimits.DEFAULTS.maxTtlNanos()).toMillis());
+  }
+
+  @Test
+  void aRepeatedReserveIsAnsweredWithTheSameToken() {
+    Replica replica = rig.start(2, handler);
+    AttemptId attempt = rig.attempt();
+
+    SlotToken first = rig.reserve(replica, attempt, 10_000);
+    SlotToken second = rig.reserve(replica, attempt, 10_000);
+
+    assertThat(second).isEqualTo(first);
+    assertThat(replica.slots().ongoing()).isEqualTo(1);
+  }
+
+  @Test
+  void aReserveAtCapacityIsRefusedAtOnce() {
+    Replica replica = rig.start(1, handler);
+    replica.slots().tryAcquire();
+
+    rig.loop()
+        .onMessage(new ReserveSlot(callId(5, 1), AWAY, rig.attempt(), replica.address(), 10_000));
+
+    assertThat(rig.answer(CallRefused.class).reason()).isEqualTo(Refusal.FULL);
+  }
+
+  @Test
+  void aReleaseIsAnsweredWithTheLoadAfterIt() {
+    Replica replica = rig.start(1, handler);
+    AttemptId attempt = rig.attempt();
+    rig.reserve(replica, attempt, 10_000);
+
+    rig.loop().onMessage(new ReleaseSlot(AWAY, attempt, replica.address()));
+
+    assertThat(Load.ongoing(rig.answer(ReplicaLoad.class).load())).isZero();
+    assertAtRest(replica.slots());
+  }
+
+  @Test
+  void aReleaseThatOvertakesItsReserveHasItRefused() {
+    Replica replica = rig.start(1, handler);
+    AttemptId attempt = rig.attempt();
+    rig.loop().onMessage(new ReleaseSlot(AWAY, attempt, replica.address()));
+    rig.bus.take();
+
+    rig.loop().onMessage(new ReserveSlot(callId(5, 1), AWAY, attempt, replica.address(), 10_000));
+
+    assertThat(rig.answer(CallRefused.class).reason()).isEqualTo(Refusal.REVOKED);
+    assertAtRest(replica.slots());
+  }
+
+  @Test
+  void aReleaseOfSomethingUnknownChangesNothing() {
+    Replica replica = rig.start(1, handler);
+    rig.reserve(replica, rig.attempt(), 10_000);
+
+    rig.loop().onMessage(new ReleaseSlot(AWAY, rig.attempt(), replica.address()));
+
+    assertThat(replica.slots().ongoing()).isEqualTo(1);
+  }
+
+  @Test
+  void aRenewedLeaseLastsItsFullTimeFromNow() {
+    Replica replica = rig.start(1, handler);
+    SlotToken token = rig.reserve(replica, rig.attempt(), 1_000);
+    rig.clock.advance(Duration.ofMillis(900));
+
+    rig.loop().onMessage(renewal(replica, token, 1_000));
+
+    assertThat(rig.answer(SlotReserved.class).ttlMs()).isEqualTo(1_000);
+    rig.clock.advance(Duration.ofMillis(900));
+    rig.send(call(replica).from(AWAY).attempt(rig.attempt()).by(new Admission.Token(token)));
+    assertThat(handler.calls).isEqualTo(1);
+  }
+
+  @Test
+  void aRenewalOfAnEndedLeaseSaysHowItEnded() {
+    Replica replica = rig.start(1, handler);
+    SlotToken token = rig.reserve(replica, rig.attempt(), 1_000);
+    rig.clock.advance(Duration.ofMillis(1_000));
+
+    rig.loop().onMessage(renewal(replica, token, 1_000));
+
+    assertThat(rig.answer(CallRefused.class).reason()).isEqualTo(Refusal.EXPIRED);
+  }
+
+  private RenewLease renewal(Replica replica, SlotToken token, long ttlMs) {
+    return new RenewLease(callId(6, 1), AWAY, rig.attempt(), replica.address(), token, ttlMs);
+  }
+
+  @Test
+  void answersGoToTheLoopThatAsked() {
+    Replica replica = rig.start(3, answering(Response.text("ok")));
+
+    rig.sendHeld(replica, callId(1, 1));
+    rig.send(call(replica).from(AWAY).attempt(rig.attempt()).ifFree());
+
+    assertThat(rig.bus.takeSent())
+        .extracting(sent -> sent.node() + " " + sent.address())
+        .containsExactly(
+            "n1 " + OWN.busAddress(), "n2 " + AWAY.busAddress(), "n2 " + AWAY.busAddress());
+  }
+
+  @Test
+  void aMessageForARouterIsCountedAndIgnored() {
+    rig.start(1, handler);
+
+    rig.loop().onMessage(new CallAccepted(1, Load.NONE));
+
+    assertThat(rig.loop().unexpected()).isEqualTo(1);
+    assertThat(rig.bus.take()).isEmpty();
+  }
+
+  @Test
+  void routersBeyondTheBoundOfTablesAreRefusedUntilOthersAreIdle() {
+    Replica replica = rig.start(ReplicaLoop.MAX_PEERS + 10, handler);
+    for (int i = 0; i <= ReplicaLoop.MAX_PEERS; i++) {
+      rig.send(fromPeer(replica, i));
+    }
+    assertThat(rig.bus.take().stream().filter(CallRefused.class::isInstance)).hasSize(1);
+    assertThat(handler.calls).isEqualTo(ReplicaLoop.MAX_PEERS);
+
+    handler.answer();
+    rig.bus.take();
+    rig.send(fromPeer(replica, ReplicaLoop.MAX_PEERS + 1));
+
+    rig.answer(CallAccepted.class);
+  }
+
+  private Call fromPeer(Replica replica, int peer) {
+    return call(replica).from(new RouterAddress("peer" + peer, 0)).attempt(rig.attempt()).ifFree();
+  }
+}

@@ -1,0 +1,323 @@
+package dev.berth.replica;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.berth.api.AsyncHandler;
+import dev.berth.api.DeploymentHandle;
+import dev.berth.api.DeploymentId;
+import dev.berth.api.HandlerFactory;
+import dev.berth.api.ReplicaHandler;
+import dev.berth.api.Request;
+import dev.berth.api.RequestContext;
+import dev.berth.api.Response;
+import dev.berth.fakes.ManualClock;
+import dev.berth.fakes.QueueExecutor;
+import dev.berth.fakes.RecordingBus;
+import dev.berth.protocol.Admission;
+import dev.berth.protocol.AttemptId;
+import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.BusMessage.CallRequest;
+import dev.berth.protocol.BusMessage.CancelCall;
+import dev.berth.protocol.BusMessage.ReserveSlot;
+import dev.berth.protocol.BusMessage.SlotReserved;
+import dev.berth.protocol.BusMessage.StreamCredit;
+import dev.berth.protocol.ReplicaAddress;
+import dev.berth.protocol.RouterAddress;
+import dev.berth.protocol.SlotToken;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * A replica with its loops under the test's hand: the test is the loop's thread, moves the clock,
+ * runs the tasks, and plays the routers.
+ */
+final class ReplicaRig {
+  static final DeploymentId DEPLOYMENT = new DeploymentId("app", "echo");
+
+  /** A router loop on the replica's own instance, and two elsewhere. */
+  static final RouterAddress OWN = new RouterAddress("n1", 0);
+
+  static final RouterAddress AWAY = new RouterAddress("n2", 0);
+  static final RouterAddress AWAY_TOO = new RouterAddress("n3", 1);
+
+  static final int WINDOW = 256 * 1024; // bytes a stream may send before the first credit
+
+  final ManualClock clock = new ManualClock();
+  final QueueExecutor tasks = new QueueExecutor(); // of every loop
+  final QueueExecutor offLoop = new QueueExecutor();
+  final QueueExecutor workers = new QueueExecutor(); // of blocking handlers
+  final RecordingBus bus = new RecordingBus();
+  final List<ReplicaState> states = new ArrayList<>();
+  final List<Timer> timers = new ArrayList<>();
+  final ReplicaHost host;
+  final List<ReplicaLoop> loops = new ArrayList<>();
+  private final AtomicLong counters = new AtomicLong();
+  private long epochs = 7;
+  int workersStopped;
+  int workersResizedTo;
+
+  /** A delay a handler asked for. */
+  static final class Timer {
+    final long delayNanos;
+    final Runnable task;
+    boolean cancelled;
+
+    Timer(long delayNanos, Runnable task) {
+      this.delayNanos = delayNanos;
+      this.task = task;
+    }
+  }
+
+  ReplicaRig() {
+    this(ReplicaLimits.DEFAULTS, 1);
+  }
+
+  ReplicaRig(ReplicaLimits limits, int loopCount) {
+    for (int i = 0; i < loopCount; i++) {
+      loops.add(new ReplicaLoop("n1", i, tasks, bus, clock, this::startTimer, limits));
+    }
+    host =
+        new ReplicaHost(
+            "n1",
+            bus,
+            clock,
+            counters::incrementAndGet,
+            offLoop,
+            (replicaId, maxOngoing) -> threads(),
+            limits,
+            LedgerLimits.DEFAULTS,
+            (replica, state) -> states.add(state));
+  }
+
+  private Runnable startTimer(long delayNanos, Runnable task) {
+    Timer timer = new Timer(delayNanos, task);
+    timers.add(timer);
+    return () -> timer.cancelled = true;
+  }
+
+  private HandlerThreads threads() {
+    return new HandlerThreads() {
+      @Override
+      public void resize(int maxOngoing) {
+        workersResizedTo = maxOngoing;
+      }
+
+      @Override
+      public void stop() {
+        workersStopped++;
+      }
+
+      @Override
+      public void execute(Runnable task) {
+        workers.execute(task);
+      }
+    };
+  }
+
+  // --- starting ---
+
+  Replica start(int maxOngoing, ReplicaHandler handler) {
+    return start(maxOngoing, context -> handler, 1);
+  }
+
+  Replica start(int maxOngoing, HandlerFactory factory, int seats) {
+    Future<Replica> begun = begin(maxOngoing, factory, seats);
+    runAll();
+    assertThat(begun.succeeded()).as("started: %s", begun.cause()).isTrue();
+    return begun.result();
+  }
+
+  Future<Replica> begin(int maxOngoing, HandlerFactory factory, int seats) {
+    long epoch = epochs++;
+    ReplicaSpec spec =
+        new ReplicaSpec(
+            "app#echo#" + epoch, DEPLOYMENT, epoch, maxOngoing, Map.of("k", "v"), factory);
+    List<ReplicaSeat> seated = new ArrayList<>();
+    for (int i = 0; i < seats; i++) {
+      seated.add(new ReplicaSeat(loops.get(i), this::handle));
+    }
+    return host.start(spec, seated);
+  }
+
+  private DeploymentHandle handle(String deployment) {
+    throw new IllegalArgumentException("deployment: " + deployment + " (expected: none here)");
+  }
+
+  // --- time and tasks ---
+
+  /** Runs what is queued on every executor, until nothing is. */
+  void runAll() {
+    while (tasks.runAll() + offLoop.runAll() + workers.runAll() > 0) {
+      // What one ran may have queued on another.
+    }
+  }
+
+  /** Moves the clock in ticks, as the real timer would, and runs what each tick queues. */
+  void pass(Duration span) {
+    long left = span.toNanos();
+    while (left > 0) {
+      long step = Math.min(left, ReplicaLoop.TICK_NANOS);
+      clock.advanceNanos(step);
+      left -= step;
+      loops.forEach(ReplicaLoop::tick);
+      tasks.runAll();
+    }
+  }
+
+  // --- playing a router ---
+
+  AttemptId attempt() {
+    return new AttemptId(99, 0, counters.incrementAndGet());
+  }
+
+  /** A call id of a place and a generation in a router's table. */
+  static long callId(int place, int generation) {
+    return ((long) generation << 32) | place;
+  }
+
+  static Call call(Replica replica) {
+    return new Call(replica.address());
+  }
+
+  /** A request in the making: held by this instance's router unless said otherwise. */
+  static final class Call {
+    long callId = callId(1, 1);
+    RouterAddress source = OWN;
+    AttemptId attempt = new AttemptId(1, 0, 0);
+    ReplicaAddress target;
+    Admission admission = Admission.Held.HELD;
+    long deadlineMs = -1;
+    int window = WINDOW;
+    Request request = Request.get("/");
+
+    Call(ReplicaAddress target) {
+      this.target = target;
+    }
+
+    Call id(long id) {
+      callId = id;
+      return this;
+    }
+
+    Call from(RouterAddress router) {
+      source = router;
+      return this;
+    }
+
+    Call attempt(AttemptId id) {
+      attempt = id;
+      return this;
+    }
+
+    Call to(ReplicaAddress address) {
+      target = address;
+      return this;
+    }
+
+    Call deadlineMs(long millis) {
+      deadlineMs = millis;
+      return this;
+    }
+
+    Call window(int bytes) {
+      window = bytes;
+      return this;
+    }
+
+    Call ifFree() {
+      admission = new Admission.IfFree(1_000);
+      return this;
+    }
+
+    Call by(Admission right) {
+      admission = right;
+      return this;
+    }
+
+    CallRequest message() {
+      return new CallRequest(
+          callId, source, attempt, target, admission, deadlineMs, window, "req-1", request);
+    }
+  }
+
+  ReplicaLoop loop() {
+    return loops.get(0);
+  }
+
+  /** Sends a call whose slot is taken first, as this instance's router does. */
+  void sendHeld(Replica replica, long callId) {
+    assertThat(replica.slots().tryAcquire()).isTrue();
+    loop().onMessage(call(replica).id(callId).message());
+  }
+
+  void send(Call call) {
+    loop().onMessage(call.message());
+  }
+
+  void cancel(Replica replica, long callId) {
+    loop().onMessage(new CancelCall(callId, OWN, new AttemptId(1, 0, 0), replica.address(), false));
+  }
+
+  void credit(Replica replica, long callId, int bytes) {
+    loop().onMessage(new StreamCredit(callId, OWN, replica.address(), bytes));
+  }
+
+  /** A lease taken over the wire by a router elsewhere. */
+  SlotToken reserve(Replica replica, AttemptId attempt, long ttlMs) {
+    bus.take();
+    loop().onMessage(new ReserveSlot(callId(9, 1), AWAY, attempt, replica.address(), ttlMs));
+    return ((SlotReserved) bus.take().get(0)).token();
+  }
+
+  /** The one message sent since the last look. */
+  BusMessage answer() {
+    List<BusMessage> sent = bus.take();
+    assertThat(sent).hasSize(1);
+    return sent.get(0);
+  }
+
+  <M extends BusMessage> M answer(Class<M> type) {
+    BusMessage answer = answer();
+    assertThat(answer).isInstanceOf(type);
+    return type.cast(answer);
+  }
+
+  // --- handlers ---
+
+  /** Answers when the test says so. */
+  static final class Waiting implements AsyncHandler {
+    final ArrayDeque<Promise<Response>> promises = new ArrayDeque<>();
+    final ArrayDeque<RequestContext> contexts = new ArrayDeque<>();
+    int calls;
+    int stops;
+
+    @Override
+    public Future<Response> handle(Request request, RequestContext context) {
+      calls++;
+      Promise<Response> promise = Promise.promise();
+      promises.add(promise);
+      contexts.add(context);
+      return promise.future();
+    }
+
+    @Override
+    public void stop() {
+      stops++;
+    }
+
+    /** Answers the oldest unanswered call. */
+    void answer() {
+      promises.remove().complete(Response.text("ok"));
+    }
+  }
+
+  static AsyncHandler answering(Response response) {
+    return (request, context) -> Future.succeededFuture(response);
+  }
+}
