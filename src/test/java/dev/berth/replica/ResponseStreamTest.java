@@ -1,0 +1,697 @@
+package dev.berth.replica;
+
+import static dev.berth.replica.Ledgers.assertAtRest;
+import static dev.berth.replica.ReplicaRig.AWAY;
+import static dev.berth.replica.ReplicaRig.answering;
+import static dev.berth.replica.ReplicaRig.call;
+import static dev.berth.replica.ReplicaRig.callId;
+import static dev.berth.replica.ResponseStream.MAX_FRAME_BYTES;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.berth.api.AsyncHandler;
+import dev.berth.api.BerthException;
+import dev.berth.api.RequestContext;
+import dev.berth.api.Response;
+import dev.berth.api.ResponseWriter;
+import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.BusMessage.CallAccepted;
+import dev.berth.protocol.BusMessage.CallFailed;
+import dev.berth.protocol.BusMessage.CallResponse;
+import dev.berth.protocol.BusMessage.StreamFrame;
+import dev.berth.protocol.BusMessage.StreamReset;
+import dev.berth.protocol.Load;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import io.vertx.core.buffer.Buffer;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Streamed responses: bytes leave only against credit, in order, bounded, and end once. */
+class ResponseStreamTest {
+  private static final long ID = callId(1, 1);
+  private static final Duration IDLE =
+      Duration.ofNanos(ReplicaLimits.DEFAULTS.streamIdleTimeoutNanos());
+
+  private final ReplicaRig rig = new ReplicaRig();
+  private final Streaming handler = new Streaming();
+
+  /** Hands its writer to the test, which plays the producer. */
+  private static final class Streaming implements AsyncHandler {
+    ResponseWriter writer = piece -> Future.failedFuture("no stream yet");
+    Promise<Void> done = Promise.promise();
+    RequestContext context;
+
+    @Override
+    public Future<Response> handle(dev.berth.api.Request request, RequestContext context) {
+      this.context = context;
+      return Future.succeededFuture(
+          Response.stream(
+              "text/plain",
+              given -> {
+                writer = given;
+                return done.future();
+              }));
+    }
+  }
+
+  private Replica open(int window) {
+    Replica replica = rig.start(1, handler);
+    assertThat(replica.slots().tryAcquire()).isTrue();
+    rig.send(call(replica).window(window));
+    CallResponse head = rig.answer(CallResponse.class);
+    assertThat(head.streamed()).isTrue();
+    assertThat(head.body().length()).isZero();
+    assertThat(Load.ongoing(head.load())).isEqualTo(1);
+    return replica;
+  }
+
+  private static Buffer bytes(int length) {
+    byte[] content = new byte[length];
+    new Random(length).nextBytes(content);
+    return Buffer.buffer(content);
+  }
+
+  private List<StreamFrame> frames() {
+    rig.runAll();
+    return rig.bus.take().stream().map(StreamFrame.class::cast).toList();
+  }
+
+  @Test
+  void piecesOfOneTickLeaveAsOneFrameAndTheirWritesComplete() {
+    open(1_000);
+
+    Future<Void> first = handler.writer.write("a");
+    Future<Void> second = handler.writer.write("b");
+    assertThat(rig.bus.take()).as("before the tick ends").isEmpty();
+    assertThat(first.isComplete()).isFalse();
+
+    List<StreamFrame> frames = frames();
+    assertThat(frames).hasSize(1);
+    assertThat(frames.get(0).data().toString()).isEqualTo("ab");
+    assertThat(frames.get(0).last()).isFalse();
+    assertThat(first.succeeded() && second.succeeded()).isTrue();
+
+    handler.writer.write("c");
+    StreamFrame next = frames().get(0);
+    assertThat(next.sequence()).isEqualTo(1);
+    assertThat(next.data().toString()).isEqualTo("c");
+  }
+
+  @Test
+  void theLastFrameSaysSoAndReportsTheSlotAsFree() {
+    Replica replica = open(1_000);
+    handler.writer.write("all");
+
+    handler.done.complete();
+
+    List<StreamFrame> frames = frames();
+    assertThat(frames).hasSize(1);
+    assertThat(frames.get(0).last()).isTrue();
+    assertThat(Load.ongoing(frames.get(0).load())).isZero();
+    assertAtRest(replica.slots());
+    assertThat(rig.loop().invocations()).isZero();
+  }
+
+  @Test
+  void aBodyThatEndsAfterAPauseIsClosedByAnEmptyFrameThatNeedsNoCredit() {
+    Replica replica = open(3);
+    handler.writer.write("abc");
+    assertThat(frames()).hasSize(1);
+    assertThat(replica.slots().ongoing()).isEqualTo(1);
+
+    handler.done.complete();
+
+    StreamFrame end = frames().get(0);
+    assertThat(end.data().length()).isZero();
+    assertThat(end.last()).isTrue();
+    assertThat(end.sequence()).isEqualTo(1);
+    assertAtRest(replica.slots());
+  }
+
+  @Test
+  void aBodyWithoutPiecesIsAHeadAndOneEmptyFrame() {
+    Replica replica =
+        rig.start(1, answering(Response.stream("text/plain", w -> Future.succeededFuture())));
+
+    rig.sendHeld(replica, ID);
+    rig.runAll();
+
+    List<BusMessage> sent = rig.bus.take();
+    assertThat(sent).hasSize(2);
+    assertThat(((CallResponse) sent.get(0)).streamed()).isTrue();
+    assertThat(((StreamFrame) sent.get(1)).last()).isTrue();
+    assertAtRest(replica.slots());
+  }
+
+  @Test
+  void noMoreBytesLeaveThanTheReceiverGaveCreditFor() {
+    Replica replica = open(10);
+    Future<Void> write = handler.writer.write(Buffer.buffer("0123456789ABCDE"));
+
+    assertThat(frames()).extracting(f -> f.data().toString()).containsExactly("0123456789");
+    assertThat(write.isComplete()).isFalse();
+    rig.credit(replica, ID, 3);
+    assertThat(frames()).extracting(f -> f.data().toString()).containsExactly("ABC");
+    assertThat(write.isComplete()).isFalse();
+    rig.credit(replica, ID, 100);
+    assertThat(frames()).extracting(f -> f.data().toString()).containsExactly("DE");
+    assertThat(write.succeeded()).isTrue();
+
+    handler.writer.write(bytes(200));
+    assertThat(frames()).extracting(f -> f.data().length()).containsExactly(98);
+  }
+
+  @Test
+  void creditThatIsNotPositiveOrForAnotherCallIsIgnored() {
+    Replica replica = open(0);
+    handler.writer.write("x");
+
+    rig.credit(replica, ID, 0);
+    rig.credit(replica, ID, -5);
+    rig.credit(replica, callId(1, 2), 5);
+    rig.credit(replica, callId(7, 1), 5);
+    assertThat(frames()).isEmpty();
+    rig.credit(replica, ID, 1);
+
+    assertThat(frames()).hasSize(1);
+  }
+
+  @Test
+  void noFrameIsLargerThanSixtyFourKibibytes() {
+    open(1 << 20);
+
+    handler.writer.write(bytes(3 * MAX_FRAME_BYTES + 5));
+
+    assertThat(frames())
+        .extracting(frame -> frame.data().length())
+        .containsExactly(MAX_FRAME_BYTES, MAX_FRAME_BYTES, MAX_FRAME_BYTES, 5);
+  }
+
+  @Test
+  void fullFramesLeaveBeforeTheTickEnds() {
+    open(1 << 20);
+
+    Future<Void> write = handler.writer.write(bytes(MAX_FRAME_BYTES));
+
+    assertThat(rig.bus.take()).hasSize(1);
+    assertThat(write.isComplete()).as("its callbacks get a task of their own").isFalse();
+    rig.runAll();
+    assertThat(write.succeeded()).isTrue();
+  }
+
+  @Test
+  void aWriterThatAwaitsEachPieceIsDrivenByCredit() {
+    Replica replica = open(4);
+    int[] written = {0};
+    writeNext(written);
+    rig.runAll();
+    assertThat(written[0]).isEqualTo(4);
+
+    rig.credit(replica, ID, 6);
+    rig.runAll();
+
+    assertThat(written[0]).isEqualTo(10);
+    handler.done.complete();
+  }
+
+  private void writeNext(int[] written) {
+    handler
+        .writer
+        .write("x")
+        .onSuccess(
+            none -> {
+              written[0]++;
+              writeNext(written);
+            });
+  }
+
+  @Test
+  void aWholeBodyTooLargeForOneMessageIsStreamedAndKeepsItsSlotUntilItIsSent() {
+    Buffer body = bytes(MAX_FRAME_BYTES + 1);
+    Replica replica = rig.start(1, answering(Response.of(200, "a/b", body)));
+    assertThat(replica.slots().tryAcquire()).isTrue();
+
+    rig.send(call(replica).window(MAX_FRAME_BYTES));
+
+    List<BusMessage> sent = rig.bus.take();
+    assertThat(((CallResponse) sent.get(0)).streamed()).isTrue();
+    assertThat(((StreamFrame) sent.get(1)).data()).isEqualTo(body.slice(0, MAX_FRAME_BYTES));
+    assertThat(sent).hasSize(2);
+    assertThat(replica.slots().ongoing()).isEqualTo(1);
+    rig.credit(replica, ID, 100);
+    StreamFrame last = (StreamFrame) rig.answer();
+    assertThat(last.last()).isTrue();
+    assertThat(last.data()).isEqualTo(body.slice(MAX_FRAME_BYTES, MAX_FRAME_BYTES + 1));
+    assertAtRest(replica.slots());
+  }
+
+  @Test
+  void aWholeBodyOfSixtyFourKibibytesRidesInTheMessage() {
+    Replica replica = rig.start(1, answering(Response.of(200, "a/b", bytes(MAX_FRAME_BYTES))));
+
+    rig.sendHeld(replica, ID);
+
+    assertThat(rig.answer(CallResponse.class).streamed()).isFalse();
+  }
+
+  @Test
+  void anyMixOfPiecesAndCreditArrivesWholeAndInOrder() {
+    long seed = new Random().nextLong();
+    Random random = new Random(seed);
+    for (int round = 0; round < 200; round++) {
+      ReplicaRig fresh = new ReplicaRig();
+      Streaming streaming = new Streaming();
+      Replica replica = fresh.start(1, streaming);
+      assertThat(replica.slots().tryAcquire()).isTrue();
+      fresh.send(call(replica).window(random.nextInt(1_000)));
+      Buffer expected = Buffer.buffer();
+      List<Future<Void>> writes = new ArrayList<>();
+      int pieces = random.nextInt(40);
+      for (int i = 0; i < pieces; i++) {
+        Buffer piece = bytes(random.nextInt(10) == 0 ? random.nextInt(150_000) : random.nextInt(9));
+        long unsent = expected.length() - received(fresh).length();
+        if (unsent + piece.length() < 900_000) {
+          expected.appendBuffer(piece);
+          writes.add(streaming.writer.write(piece));
+        }
+        if (random.nextBoolean()) {
+          fresh.tasks.runOne();
+        }
+        if (random.nextInt(3) == 0) {
+          fresh.credit(replica, ID, random.nextInt(100_000));
+        }
+      }
+      streaming.done.complete();
+      for (int i = 0; i < 400 && replica.slots().ongoing() > 0; i++) {
+        fresh.runAll();
+        fresh.credit(replica, ID, 1 + random.nextInt(100_000));
+      }
+      fresh.runAll();
+      assertThat(received(fresh)).as("seed %d round %d", seed, round).isEqualTo(expected);
+      assertThat(writes).as("seed %d round %d", seed, round).allMatch(Future::succeeded);
+      assertAtRest(replica.slots());
+    }
+  }
+
+  private final java.util.Map<ReplicaRig, Buffer> receivedBy = new java.util.IdentityHashMap<>();
+
+  /** What has arrived so far; checks sequence, size, and that nothing follows the last frame. */
+  private Buffer received(ReplicaRig from) {
+    Buffer so = receivedBy.computeIfAbsent(from, rig -> Buffer.buffer());
+    for (BusMessage message : from.bus.take()) {
+      if (message instanceof StreamFrame frame) {
+        assertThat(frame.data().length()).isLessThanOrEqualTo(MAX_FRAME_BYTES);
+        so.appendBuffer(frame.data());
+      }
+    }
+    return so;
+  }
+
+  // --- bounds ---
+
+  @Test
+  void aProducerThatDoesNotAwaitIsFailedAtTheBoundOfWaitingBytes() {
+    Replica replica = open(0);
+    int bound = ReplicaLimits.DEFAULTS.streamBufferBytes();
+    Future<Void> first = handler.writer.write(bytes(bound / 2));
+    Future<Void> beyond = handler.writer.write(bytes(bound / 2 + 1));
+    Future<Void> again = handler.writer.write(bytes(bound));
+
+    assertThat(beyond.cause()).isInstanceOf(BerthException.HandlerFailed.class);
+    assertThat(beyond.cause()).hasMessageContaining("stream_buffer_bytes");
+    assertThat(again.failed()).isTrue();
+    rig.runAll();
+
+    StreamReset reset = rig.answer(StreamReset.class);
+    assertThat(reset.kind()).isEqualTo(BerthException.Kind.HANDLER_FAILED);
+    assertThat(first.failed()).isTrue();
+    assertThat(handler.context.cancelled()).isTrue();
+    assertThat(replica.slots().ongoing()).as("until the producer settles").isEqualTo(1);
+    handler.done.fail("stopped");
+    rig.runAll();
+    assertThat(rig.bus.take()).isEmpty();
+    assertAtRest(replica.slots());
+  }
+
+  @Test
+  void manyTinyPiecesAreBoundedByWhatTheyCostNotByTheirBytes() {
+    open(0);
+    int accepted = 0;
+    while (!handler.writer.write(Buffer.buffer(0)).failed()) {
+      accepted++;
+    }
+
+    assertThat(accepted)
+        .isEqualTo(
+            ReplicaLimits.DEFAULTS.streamBufferBytes() / ResponseStream.PIECE_OVERHEAD_BYTES);
+  }
+
+  @Test
+  void onePieceAloneMayBeLargerThanTheBound() {
+    Replica replica = open(0);
+    Future<Void> write =
+        handler.writer.write(bytes(2 * ReplicaLimits.DEFAULTS.streamBufferBytes()));
+    rig.runAll();
+
+    rig.credit(replica, ID, Integer.MAX_VALUE);
+    rig.runAll();
+
+    assertThat(write.succeeded()).isTrue();
+  }
+
+  @Test
+  void aThreadThatWritesWithoutAwaitingCannotOutrunTheBound() throws InterruptedException {
+    open(0);
+    int[] accepted = {0};
+    Thread elsewhere =
+        new Thread(
+            () -> {
+              for (int i = 0; i < 100; i++) {
+                if (!handler.writer.write(bytes(64 * 1024)).failed()) {
+                  accepted[0]++;
+                }
+              }
+            });
+    elsewhere.start();
+    elsewhere.join();
+
+    assertThat(accepted[0]).as("though the loop has not run").isEqualTo(15);
+    rig.runAll();
+    rig.answer(StreamReset.class);
+  }
+
+  @Test
+  void aReceiverThatGivesNoCreditForTheIdleTimeIsGivenUp() {
+    Replica replica = open(4);
+    Future<Void> write = handler.writer.write("more than four");
+    rig.runAll();
+    rig.bus.take();
+
+    rig.pass(IDLE.minusMillis(25));
+    assertThat(rig.bus.take()).isEmpty();
+    rig.pass(Duration.ofMillis(25));
+
+    StreamReset reset = rig.answer(StreamReset.class);
+    assertThat(reset.kind()).isEqualTo(BerthException.Kind.TIMEOUT);
+    assertThat(reset.message()).contains("stream_idle_timeout_s");
+    assertThat(write.cause()).isInstanceOf(BerthException.Cancelled.class);
+    assertThat(handler.context.cancelled()).isTrue();
+    handler.done.complete();
+    assertAtRest(replica.slots());
+  }
+
+  @Test
+  void everyCreditStartsTheIdleTimeAnew() {
+    Replica replica = open(1);
+    handler.writer.write("a long text");
+    for (int i = 0; i < 5; i++) {
+      rig.pass(IDLE.minusMillis(100));
+      rig.credit(replica, ID, 1);
+      assertThat(frames()).isNotEmpty();
+    }
+  }
+
+  @Test
+  void aSlowProducerWithCreditIsNotIdle() {
+    open(1_000);
+    handler.writer.write("a");
+    assertThat(frames()).hasSize(1);
+
+    rig.pass(IDLE.multipliedBy(3));
+
+    assertThat(rig.bus.take()).isEmpty();
+    assertThat(handler.context.cancelled()).isFalse();
+  }
+
+  @Test
+  void aFrameThePeerCannotTakeNowIsTriedAgainAndNothingIsLostOrDoubled() {
+    Replica replica = open(1_000);
+    handler.writer.write("abc");
+    rig.bus.acceptOnly(sent -> false);
+    rig.runAll();
+    handler.done.complete();
+    rig.runAll();
+    rig.pass(Duration.ofSeconds(1));
+    assertThat(rig.bus.take()).isEmpty();
+
+    rig.bus.acceptOnly(sent -> true);
+    rig.pass(Duration.ofMillis(25));
+
+    StreamFrame frame = rig.answer(StreamFrame.class);
+    assertThat(frame.sequence()).isZero();
+    assertThat(frame.data().toString()).isEqualTo("abc");
+    assertThat(frame.last()).isTrue();
+    assertAtRest(replica.slots());
+    assertThat(rig.loop().invocations()).isZero();
+  }
+
+  @Test
+  void aPeerThatNeverTakesTheHeadIsGivenUpAfterTheIdleTime() {
+    Replica replica = rig.start(1, handler);
+    assertThat(replica.slots().tryAcquire()).isTrue();
+    rig.bus.acceptOnly(sent -> false);
+    rig.send(call(replica));
+
+    rig.pass(IDLE.plusMillis(25));
+
+    assertThat(handler.context.cancelled()).isTrue();
+    handler.done.complete();
+    assertAtRest(replica.slots());
+  }
+
+  // --- ends ---
+
+  @Test
+  void aProducerThatFailsResetsItsStreamSoThatAShortBodyNeverLooksWhole() {
+    Replica replica = open(1_000);
+    handler.writer.write("half");
+    frames();
+    handler.writer.write("lost");
+
+    handler.done.fail(new IllegalStateException("secret"));
+
+    StreamReset reset = rig.answer(StreamReset.class);
+    assertThat(reset.kind()).isEqualTo(BerthException.Kind.HANDLER_FAILED);
+    assertThat(reset.message()).doesNotContain("secret");
+    assertThat(Load.ongoing(reset.load())).isZero();
+    rig.runAll();
+    assertThat(rig.bus.take()).isEmpty();
+    assertAtRest(replica.slots());
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"throws", "fails", "null"})
+  void aProducerThatFailsBeforeItsHeadLeftIsAFailedCall(String how) {
+    Replica replica =
+        rig.start(
+            1,
+            answering(
+                Response.stream(
+                    "a/b",
+                    writer ->
+                        switch (how) {
+                          case "throws" -> throw new IllegalStateException("secret");
+                          case "fails" -> Future.failedFuture("secret");
+                          default -> null;
+                        })));
+
+    rig.sendHeld(replica, ID);
+    rig.runAll();
+
+    CallFailed failed = rig.answer(CallFailed.class);
+    assertThat(failed.kind()).isEqualTo(BerthException.Kind.HANDLER_FAILED);
+    assertThat(failed.message()).doesNotContain("secret");
+    assertAtRest(replica.slots());
+  }
+
+  @Test
+  void aCancelFailsWaitingWritesAndKeepsTheSlotUntilTheProducerSettles() {
+    Replica replica = open(0);
+    Future<Void> waiting = handler.writer.write("x");
+    rig.runAll();
+
+    rig.cancel(replica, ID);
+    rig.runAll();
+
+    assertThat(waiting.cause()).isInstanceOf(BerthException.Cancelled.class);
+    assertThat(handler.writer.write("y").cause()).isInstanceOf(BerthException.Cancelled.class);
+    assertThat(replica.slots().ongoing()).isEqualTo(1);
+    handler.done.complete();
+    assertAtRest(replica.slots());
+    assertThat(rig.bus.take()).isEmpty();
+  }
+
+  @Test
+  void aCancelOfAFinishedButUnsentBodyFreesItsSlotAtOnce() {
+    Replica replica = open(0);
+    handler.writer.write("x");
+    handler.done.complete();
+    rig.runAll();
+    assertThat(replica.slots().ongoing()).isEqualTo(1);
+
+    rig.cancel(replica, ID);
+
+    assertAtRest(replica.slots());
+  }
+
+  @Test
+  void aWriteAfterTheEndFails() {
+    open(100);
+    handler.done.complete();
+    rig.runAll();
+
+    assertThat(handler.writer.write("late").failed()).isTrue();
+  }
+
+  @Test
+  void aProducerThatSettlesOnAnotherThreadHopsToTheLoop() throws InterruptedException {
+    Replica replica = open(100);
+    Thread elsewhere =
+        new Thread(
+            () -> {
+              handler.writer.write("x");
+              handler.done.complete();
+            });
+    elsewhere.start();
+    elsewhere.join();
+    assertThat(rig.bus.take()).isEmpty();
+
+    assertThat(frames()).extracting(StreamFrame::last).containsExactly(true);
+    assertAtRest(replica.slots());
+  }
+
+  // --- relay ---
+
+  private Replica relay(ManualStream source, int window) {
+    Replica replica = rig.start(1, answering(source.response()));
+    assertThat(replica.slots().tryAcquire()).isTrue();
+    rig.send(call(replica).window(window));
+    assertThat(rig.answer(CallResponse.class).streamed()).isTrue();
+    return replica;
+  }
+
+  @Test
+  void aReceivedBodyIsPassedOnPieceByPiece() {
+    ManualStream source = new ManualStream();
+    Replica replica = relay(source, 1_000);
+
+    source.send(Buffer.buffer("one "));
+    assertThat(frames()).extracting(f -> f.data().toString()).containsExactly("one ");
+    source.send(Buffer.buffer("two"));
+    source.end();
+
+    assertThat(frames()).extracting(f -> f.data() + " " + f.last()).containsExactly("two true");
+    assertAtRest(replica.slots());
+    assertThat(source.cancels).isZero();
+  }
+
+  @Test
+  void aSlowReceiverPausesTheSourceAndCreditResumesIt() {
+    ManualStream source = new ManualStream();
+    Replica replica = relay(source, 10);
+
+    for (int i = 0; i < 10; i++) {
+      source.send(bytes(MAX_FRAME_BYTES / 2));
+    }
+    rig.runAll();
+    assertThat(source.paused).isTrue();
+    assertThat(source.delivered).isEqualTo(3);
+
+    rig.bus.take();
+    rig.credit(replica, ID, 1 << 20);
+    rig.runAll();
+    assertThat(source.paused).isFalse();
+    assertThat(source.delivered).isEqualTo(10);
+    source.end();
+    assertThat(frames().stream().mapToInt(f -> f.data().length()).sum())
+        .isEqualTo(5 * MAX_FRAME_BYTES - 10);
+    assertAtRest(replica.slots());
+  }
+
+  @Test
+  void aReceiverThatLeavesCancelsTheSourceAndFreesTheSlot() {
+    ManualStream source = new ManualStream();
+    Replica replica = relay(source, 10);
+
+    rig.cancel(replica, ID);
+    rig.runAll();
+
+    assertThat(source.cancels).isEqualTo(1);
+    assertAtRest(replica.slots());
+    source.send(Buffer.buffer("late"));
+    source.end();
+    rig.runAll();
+    assertThat(rig.bus.take()).isEmpty();
+  }
+
+  @Test
+  void aSourceThatFailsResetsTheStreamWithItsOwnKind() {
+    ManualStream source = new ManualStream();
+    Replica replica = relay(source, 10);
+
+    source.fail(new BerthException.OutcomeUnknown("peer lost"));
+
+    StreamReset reset = rig.answer(StreamReset.class);
+    assertThat(reset.kind()).isEqualTo(BerthException.Kind.OUTCOME_UNKNOWN);
+    rig.runAll();
+    assertThat(source.cancels).as("it has ended by itself").isZero();
+    assertAtRest(replica.slots());
+  }
+
+  @Test
+  void aSourceThatIgnoresItsPauseIsCutAtTheBound() {
+    ManualStream source = new ManualStream();
+    Replica replica = relay(source, 0);
+    int sent = 0;
+    while (source.cancels == 0 && sent < 100) {
+      source.paused = false;
+      source.send(bytes(MAX_FRAME_BYTES));
+      rig.runAll();
+      sent++;
+    }
+
+    assertThat(sent * (long) MAX_FRAME_BYTES)
+        .isLessThanOrEqualTo(ReplicaLimits.DEFAULTS.streamBufferBytes() + 2L * MAX_FRAME_BYTES);
+    rig.answer(StreamReset.class);
+    assertAtRest(replica.slots());
+  }
+
+  // --- others ---
+
+  @Test
+  void aStreamedResponseStillHasItsDeadline() {
+    Replica replica = rig.start(1, handler);
+    rig.send(
+        call(replica).from(AWAY).attempt(rig.attempt()).ifFree().deadlineMs(500).window(1_000));
+    assertThat(rig.bus.take().get(0)).isInstanceOf(CallAccepted.class);
+    handler.writer.write("x");
+
+    rig.pass(Duration.ofMillis(500));
+
+    assertThat(handler.context.cancelled()).isTrue();
+    handler.done.complete();
+    assertAtRest(replica.slots());
+  }
+
+  @Test
+  void anEventEverySecondForTenMinutesHoldsNothingBack() {
+    Replica replica = open(1_000);
+    int received = 0;
+    for (int i = 0; i < 600; i++) {
+      Future<Void> write = handler.writer.write("data: tick\n\n");
+      rig.pass(Duration.ofNanos(TimeUnit.SECONDS.toNanos(1)));
+      for (StreamFrame frame : frames()) {
+        received += frame.data().length();
+        rig.credit(replica, ID, frame.data().length());
+      }
+      assertThat(write.succeeded()).isTrue();
+    }
+    assertThat(received).isEqualTo(600 * "data: tick\n\n".length());
+  }
+}
