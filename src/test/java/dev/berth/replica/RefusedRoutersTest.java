@@ -1,0 +1,377 @@
+package dev.berth.replica;
+
+import static dev.berth.replica.Ledgers.assertAtRest;
+import static dev.berth.replica.ReplicaRig.AWAY;
+import static dev.berth.replica.ReplicaRig.AWAY_TOO;
+import static dev.berth.replica.ReplicaRig.call;
+import static dev.berth.replica.ReplicaRig.callId;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.berth.protocol.Admission;
+import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.BusMessage.CallRefused;
+import dev.berth.protocol.BusMessage.ReleaseSlot;
+import dev.berth.protocol.BusMessage.ReserveSlot;
+import dev.berth.protocol.BusMessage.SlotOffer;
+import dev.berth.protocol.Load;
+import dev.berth.protocol.RouterAddress;
+import dev.berth.protocol.port.SlotLease;
+import dev.berth.protocol.port.SlotObserver;
+import dev.berth.protocol.port.Slots;
+import dev.berth.replica.ReplicaRig.Waiting;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** A freed slot goes in turn to this instance's queue and to routers that were refused. */
+class RefusedRoutersTest {
+  private final ReplicaRig rig = new ReplicaRig();
+  private final Waiting handler = new Waiting();
+  private Replica replica;
+  private SlotLedger slots;
+
+  @BeforeEach
+  void aFullReplica() {
+    replica = rig.start(1, handler);
+    slots = replica.slots();
+    assertThat(slots.tryAcquire()).isTrue();
+  }
+
+  private void isRefused(RouterAddress router) {
+    rig.send(call(replica).from(router).attempt(rig.attempt()).ifFree());
+    assertThat(rig.bus.take()).as("%s is refused", router).first().isInstanceOf(CallRefused.class);
+  }
+
+  private SlotOffer offerTo(RouterAddress router) {
+    List<dev.berth.fakes.RecordingBus.Sent> sent = rig.bus.takeSent();
+    assertThat(sent).hasSize(1);
+    assertThat(sent.get(0).node()).isEqualTo(router.node());
+    assertThat(sent.get(0).address()).isEqualTo(router.busAddress());
+    return (SlotOffer) sent.get(0).message();
+  }
+
+  /** This instance's queue: takes a freed slot for each of its waiters. */
+  private final class OwnQueue implements SlotObserver {
+    final ArrayDeque<Integer> waiters = new ArrayDeque<>();
+    final List<SlotLease> taken = new ArrayList<>();
+    int freed;
+
+    void add(int count) {
+      for (int i = 0; i < count; i++) {
+        waiters.add(i);
+      }
+    }
+
+    @Override
+    public boolean completing(Slots freeing) {
+      if (waiters.isEmpty()) {
+        return false;
+      }
+      SlotLease lease = freeing.completeAndHold(Duration.ofSeconds(1).toNanos());
+      return lease != null && take(lease);
+    }
+
+    private boolean take(SlotLease lease) {
+      waiters.remove();
+      taken.add(lease);
+      return true;
+    }
+
+    @Override
+    public void freed(Slots freeing) {
+      freed++;
+      while (!waiters.isEmpty()) {
+        SlotLease lease = freeing.hold(Duration.ofSeconds(1).toNanos());
+        if (lease == null) {
+          return;
+        }
+        take(lease);
+      }
+    }
+  }
+
+  private OwnQueue ownQueue() {
+    OwnQueue own = new OwnQueue();
+    rig.host.observe(replica.address(), own);
+    return own;
+  }
+
+  @Test
+  void aRefusedRouterIsOfferedTheNextFreeSlotAsAShortLease() {
+    isRefused(AWAY);
+
+    slots.complete();
+
+    SlotOffer offer = offerTo(AWAY);
+    assertThat(offer.target()).isEqualTo(replica.address());
+    assertThat(offer.ttlMs()).isEqualTo(250);
+    assertThat(Load.ongoing(offer.load())).isEqualTo(1);
+    assertThat(slots.reserved()).isEqualTo(1);
+    rig.send(
+        call(replica).from(AWAY).attempt(rig.attempt()).by(new Admission.Token(offer.token())));
+    assertThat(handler.calls).isEqualTo(1);
+  }
+
+  @Test
+  void aRefusedReserveIsNotedToo() {
+    rig.loop()
+        .onMessage(new ReserveSlot(callId(1, 1), AWAY, rig.attempt(), replica.address(), 1_000));
+    rig.answer(CallRefused.class);
+
+    slots.complete();
+
+    offerTo(AWAY);
+  }
+
+  @Test
+  void aRouterOfThisInstanceIsNotNotedForItsOwnObserverIsTold() {
+    rig.send(call(replica).attempt(rig.attempt()).ifFree());
+    rig.answer(CallRefused.class);
+
+    slots.complete();
+
+    assertThat(rig.bus.take()).isEmpty();
+    assertThat(slots.ongoing()).isZero();
+  }
+
+  @Test
+  void aRefusalForAnotherReasonIsNotNoted() {
+    rig.send(call(replica).from(AWAY).attempt(rig.attempt()).ifFree().deadlineMs(0));
+    rig.answer(CallRefused.class);
+
+    slots.complete();
+
+    assertThat(rig.bus.take()).isEmpty();
+  }
+
+  @Test
+  void anOfferNobodyUsesExpiresAndIsNotMadeAgain() {
+    isRefused(AWAY);
+    slots.complete();
+    offerTo(AWAY);
+
+    rig.clock.advance(Duration.ofMillis(250));
+    rig.host.sweep();
+
+    assertThat(rig.bus.take()).isEmpty();
+    assertAtRest(slots);
+  }
+
+  @Test
+  void anOfferGivenBackGoesToTheNextInTheLine() {
+    isRefused(AWAY);
+    isRefused(AWAY_TOO);
+    slots.complete();
+    SlotOffer offer = offerTo(AWAY);
+
+    rig.loop().onMessage(new ReleaseSlot(AWAY, offer.attempt(), replica.address()));
+
+    List<BusMessage> sent = rig.bus.take();
+    assertThat(sent).hasSize(2);
+    assertThat(sent.get(0)).isInstanceOf(SlotOffer.class);
+    assertThat(Load.ongoing(((BusMessage.ReplicaLoad) sent.get(1)).load())).isEqualTo(1);
+    assertThat(replica.notedRouters()).isZero();
+  }
+
+  @Test
+  void aRouterThatUsesItsOfferIsOfferedAgainAndOneThatDoesNotIsNot() {
+    isRefused(AWAY);
+    slots.complete();
+    SlotOffer offer = offerTo(AWAY);
+    rig.send(
+        call(replica).from(AWAY).attempt(rig.attempt()).by(new Admission.Token(offer.token())));
+    handler.answer();
+
+    List<BusMessage> sent = rig.bus.take();
+    assertThat(sent).hasSize(2);
+    SlotOffer again = (SlotOffer) sent.get(0);
+    rig.loop().onMessage(new ReleaseSlot(AWAY, again.attempt(), replica.address()));
+    rig.bus.take();
+    assertThat(replica.notedRouters()).isZero();
+    assertAtRest(slots);
+  }
+
+  @Test
+  void aRouterRefusedManyTimesStandsInTheLineOnce() {
+    for (int i = 0; i < 5; i++) {
+      isRefused(AWAY);
+    }
+    isRefused(AWAY_TOO);
+    assertThat(replica.notedRouters()).isEqualTo(2);
+
+    slots.complete();
+    SlotOffer first = offerTo(AWAY);
+    rig.loop().onMessage(new ReleaseSlot(AWAY, first.attempt(), replica.address()));
+
+    assertThat(rig.bus.takeSent().get(0).node()).isEqualTo(AWAY_TOO.node());
+  }
+
+  @Test
+  void freedSlotsGoInTurnToTheOwnQueueAndToRefusedRouters() {
+    OwnQueue own = ownQueue();
+    own.add(100);
+    List<String> order = new ArrayList<>();
+    isRefused(AWAY);
+    int taken = 0;
+    for (int i = 0; i < 10; i++) {
+      replica.settleSlot(); // as a request that completes
+      if (own.taken.size() > taken) {
+        taken = own.taken.size();
+        order.add("own");
+        own.taken.get(taken - 1).consume();
+        assertThat(rig.bus.take()).isEmpty();
+      } else {
+        SlotOffer offer = offerTo(AWAY);
+        order.add("theirs");
+        rig.send(
+            call(replica)
+                .id(callId(1, i))
+                .from(AWAY)
+                .attempt(rig.attempt())
+                .by(new Admission.Token(offer.token())));
+      }
+    }
+
+    assertThat(order)
+        .containsExactly(
+            "theirs", "own", "theirs", "own", "theirs", "own", "theirs", "own", "theirs", "own");
+  }
+
+  @Test
+  void nobodyWaitingHereARefusedRouterGetsEverySlot() {
+    ownQueue();
+    isRefused(AWAY);
+    for (int i = 0; i < 4; i++) {
+      replica.settleSlot();
+      SlotOffer offer = offerTo(AWAY);
+      rig.send(
+          call(replica)
+              .id(callId(1, i))
+              .from(AWAY)
+              .attempt(rig.attempt())
+              .by(new Admission.Token(offer.token())));
+    }
+  }
+
+  @Test
+  void nobodyRefusedTheOwnQueueGetsEverySlotInOneStep() {
+    OwnQueue own = ownQueue();
+    own.add(4);
+    for (int i = 0; i < 4; i++) {
+      replica.settleSlot();
+      assertThat(own.taken).hasSize(i + 1);
+      own.taken.get(i).consume();
+    }
+    assertThat(own.freed).as("handed over, never free").isZero();
+    replica.settleSlot();
+    assertAtRest(slots);
+  }
+
+  @Test
+  void aRaisedMaxServesBothSides() {
+    OwnQueue own = ownQueue();
+    own.add(2);
+    isRefused(AWAY);
+    isRefused(AWAY_TOO);
+
+    replica.setMaxOngoing(4);
+
+    assertThat(own.taken).hasSize(2);
+    offerTo(AWAY);
+    assertThat(replica.notedRouters()).isEqualTo(1);
+  }
+
+  @Test
+  void aSlotFreedBetweenTheRefusalAndTheNoteIsOfferedAtOnce() {
+    rig.bus.onSend(
+        sent -> {
+          if (sent.message() instanceof CallRefused) {
+            slots.complete(); // on another thread, say
+          }
+        });
+    rig.send(call(replica).from(AWAY).attempt(rig.attempt()).ifFree());
+
+    List<BusMessage> sent = rig.bus.take();
+    assertThat(sent.get(0)).isInstanceOf(CallRefused.class);
+    assertThat(sent.get(1)).isInstanceOf(SlotOffer.class);
+  }
+
+  @Test
+  void anOfferThatCannotBeSentGoesToTheNextRouterAndStrandsNothing() {
+    isRefused(AWAY);
+    isRefused(AWAY_TOO);
+    rig.bus.acceptOnly(sent -> !sent.node().equals(AWAY.node()));
+
+    slots.complete();
+
+    offerTo(AWAY_TOO);
+    assertThat(slots.ongoing()).isEqualTo(1);
+    rig.clock.advance(Duration.ofSeconds(1));
+    rig.host.sweep();
+    assertAtRest(slots);
+  }
+
+  @Test
+  void offersThatNobodyCanBeSentLeaveTheSlotToTheOwnQueue() {
+    OwnQueue own = ownQueue();
+    isRefused(AWAY);
+    isRefused(AWAY_TOO);
+    own.add(1);
+    rig.bus.acceptOnly(sent -> false);
+
+    replica.settleSlot();
+
+    assertThat(own.taken).hasSize(1);
+    assertThat(replica.notedRouters()).isZero();
+  }
+
+  @Test
+  void routersBeyondTheBoundAreNotNotedAndCounted() {
+    for (int i = 0; i < 300; i++) {
+      isRefused(new RouterAddress("peer" + i, 0));
+    }
+
+    assertThat(replica.notedRouters()).isEqualTo(256);
+    assertThat(replica.refused().forgotten()).isEqualTo(44);
+  }
+
+  @Test
+  void aRouterWithoutItsPlaceInTheLineMakesRoomForAnother() {
+    for (int i = 0; i < 256; i++) {
+      isRefused(new RouterAddress("peer" + i, 0));
+    }
+    slots.complete(); // the first is offered it, and leaves the line
+    rig.bus.take();
+
+    isRefused(AWAY);
+
+    assertThat(replica.notedRouters()).isEqualTo(256);
+    assertThat(replica.refused().forgotten()).isZero();
+  }
+
+  @Test
+  void anInstanceThatLeftIsOfferedNothing() {
+    isRefused(AWAY);
+    isRefused(AWAY_TOO);
+
+    rig.loop().nodeLeft(AWAY.node());
+    slots.complete();
+
+    offerTo(AWAY_TOO);
+    assertThat(replica.notedRouters()).isZero();
+  }
+
+  @Test
+  void aDrainingReplicaOffersNothing() {
+    isRefused(AWAY);
+
+    replica.drain();
+    slots.complete();
+
+    assertThat(rig.bus.take()).isEmpty();
+    assertAtRest(slots);
+  }
+}
