@@ -1,0 +1,495 @@
+package dev.berth.replica;
+
+import static dev.berth.replica.Ledgers.assertAtRest;
+import static dev.berth.replica.ReplicaRig.AWAY;
+import static dev.berth.replica.ReplicaRig.DEPLOYMENT;
+import static dev.berth.replica.ReplicaRig.answering;
+import static dev.berth.replica.ReplicaRig.call;
+import static dev.berth.replica.ReplicaRig.callId;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.berth.api.AsyncHandler;
+import dev.berth.api.BerthException;
+import dev.berth.api.BlockingHandler;
+import dev.berth.api.ReplicaContext;
+import dev.berth.api.ReplicaHandler;
+import dev.berth.api.Request;
+import dev.berth.api.RequestContext;
+import dev.berth.api.Response;
+import dev.berth.protocol.Admission;
+import dev.berth.protocol.BusMessage.CallFailed;
+import dev.berth.protocol.BusMessage.CallRefused;
+import dev.berth.protocol.BusMessage.CallResponse;
+import dev.berth.protocol.BusMessage.RenewLease;
+import dev.berth.protocol.BusMessage.ReserveSlot;
+import dev.berth.protocol.BusMessage.SlotReserved;
+import dev.berth.protocol.Refusal;
+import dev.berth.protocol.ReplicaAddress;
+import dev.berth.protocol.SlotToken;
+import dev.berth.replica.ReplicaRig.Waiting;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+/** A replica's life: made off the loop, drained with what it accepted, stopped once. */
+class ReplicaLifecycleTest {
+  private static final Duration GRACE = Duration.ofSeconds(20);
+
+  private final ReplicaRig rig = new ReplicaRig(ReplicaLimits.DEFAULTS, 3);
+  private final Waiting handler = new Waiting();
+
+  // --- start ---
+
+  @Test
+  void itsHandlerIsMadeOffTheLoopAndItTakesRequestsAfterThat() {
+    List<ReplicaContext> made = new ArrayList<>();
+    Future<Replica> begun =
+        rig.begin(
+            3,
+            context -> {
+              made.add(context);
+              return handler;
+            },
+            1);
+
+    assertThat(rig.tasks.runAll()).isZero();
+    assertThat(made).isEmpty();
+    assertThat(rig.host.replicas()).isEmpty();
+    assertThat(rig.offLoop.runAll()).isEqualTo(1);
+    assertThat(begun.isComplete()).as("not yet hosted on its loop").isFalse();
+    rig.runAll();
+
+    Replica replica = begun.result();
+    assertThat(replica.state()).isEqualTo(ReplicaState.RUNNING);
+    assertThat(rig.host.replicas()).containsExactly(replica);
+    assertThat(made).hasSize(1);
+    ReplicaContext context = made.get(0);
+    assertThat(context.replicaId()).isEqualTo(replica.replicaId());
+    assertThat(context.deployment()).isEqualTo(DEPLOYMENT);
+    assertThat(context.userConfig()).isEqualTo(Map.of("k", "v"));
+    assertThat(context.maxOngoingRequests()).isEqualTo(3);
+    assertThatThrownBy(() -> context.handle("other"))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("other");
+  }
+
+  @Test
+  void aFactoryThatThrowsFailsTheStartWithItsCauseAndLeavesNothingBehind() {
+    Exception cause = new Exception("no model file");
+    Future<Replica> begun =
+        rig.begin(
+            1,
+            context -> {
+              throw cause;
+            },
+            1);
+    rig.runAll();
+
+    assertThat(begun.cause()).isSameAs(cause);
+    assertThat(rig.host.replicas()).isEmpty();
+    Replica next = rig.start(1, handler);
+    assertThat(next.address().ordinal()).as("its place is free again").isZero();
+  }
+
+  @Test
+  void aFactoryThatReturnsNullFailsTheStart() {
+    Future<Replica> begun = rig.begin(1, context -> null, 1);
+    rig.runAll();
+
+    assertThat(begun.cause()).hasMessageContaining("factory: null");
+  }
+
+  @Test
+  void whatWasMadeBeforeAFactoryFailedIsStoppedAndItsFailureSuppressed() {
+    int[] calls = {0};
+    Exception cause = new Exception("second fails");
+    Exception stopFails = new Exception("stop fails");
+    Future<Replica> begun =
+        rig.begin(
+            1,
+            context -> {
+              if (++calls[0] == 2) {
+                throw cause;
+              }
+              return new Stoppable(stopFails);
+            },
+            2);
+    rig.runAll();
+
+    assertThat(begun.cause()).isSameAs(cause);
+    assertThat(cause.getSuppressed()).containsExactly(stopFails);
+  }
+
+  private record Stoppable(Exception onStop) implements AsyncHandler {
+    @Override
+    public Future<Response> handle(Request request, RequestContext context) {
+      return Future.succeededFuture(Response.text("ok"));
+    }
+
+    @Override
+    public void stop() throws Exception {
+      throw onStop;
+    }
+  }
+
+  @Test
+  void replicasHaveAPlaceEachAndAStoppedOnesIsUsedAgain() {
+    Replica first = rig.start(1, handler);
+    Replica second = rig.start(1, handler);
+    assertThat(second.address().ordinal()).isEqualTo(1);
+
+    first.shutDown(GRACE);
+    rig.runAll();
+    Replica third = rig.start(1, handler);
+
+    assertThat(third.address().ordinal()).isZero();
+    assertThat(third.address().epoch()).isNotEqualTo(first.address().epoch());
+    rig.send(call(first).from(AWAY).attempt(rig.attempt()).ifFree());
+    assertThat(rig.answer(CallRefused.class).reason()).isEqualTo(Refusal.FOREIGN_EPOCH);
+  }
+
+  @Test
+  void theDirectoryFindsTheSlotsOfItsIncarnationOnly() {
+    Replica replica = rig.start(1, handler);
+    ReplicaAddress at = replica.address();
+
+    assertThat(rig.host.slotsOf(at)).isSameAs(replica.slots());
+    assertThat(rig.host.slotsOf(at.onLoop(2))).isSameAs(replica.slots());
+    assertThat(rig.host.slotsOf(new ReplicaAddress("n2", 0, 0, at.epoch()))).isNull();
+    assertThat(rig.host.slotsOf(new ReplicaAddress("n1", 0, 0, at.epoch() + 1))).isNull();
+    assertThat(rig.host.slotsOf(new ReplicaAddress("n1", 0, 9, at.epoch()))).isNull();
+    replica.kill();
+    assertThat(rig.host.slotsOf(at)).isNull();
+  }
+
+  // --- spread ---
+
+  @Test
+  void aSpreadReplicaHasAHandlerPerLoopBehindOneLedger() {
+    List<Waiting> handlers = new ArrayList<>();
+    Replica replica =
+        rig.start(
+            2,
+            context -> {
+              handlers.add(new Waiting());
+              return handlers.get(handlers.size() - 1);
+            },
+            3);
+    assertThat(handlers).hasSize(3);
+
+    for (int loop = 0; loop < 2; loop++) {
+      assertThat(replica.slots().tryAcquire()).isTrue();
+      rig.loops.get(loop).onMessage(call(replica).to(replica.address().onLoop(loop)).message());
+    }
+
+    assertThat(replica.slots().tryAcquire()).as("two slots in all, not per loop").isFalse();
+    assertThat(handlers).extracting(each -> each.calls).containsExactly(1, 1, 0);
+    handlers.forEach(each -> each.promises.forEach(p -> p.complete(Response.text("ok"))));
+    assertAtRest(replica.slots());
+
+    replica.shutDown(GRACE);
+    rig.runAll();
+    assertThat(handlers).extracting(each -> each.stops).containsExactly(1, 1, 1);
+  }
+
+  // --- drain ---
+
+  @Test
+  void aDrainingReplicaFinishesWhatItAcceptedAndTheLeasesItGrantedAndGrantsNothing() {
+    Replica replica = rig.start(3, handler);
+    rig.sendHeld(replica, callId(1, 1));
+    SlotToken token = rig.reserve(replica, rig.attempt(), 10_000);
+
+    Future<Void> drained = replica.drain();
+    rig.runAll();
+    assertThat(replica.state()).isEqualTo(ReplicaState.DRAINING);
+    assertThat(drained.isComplete()).isFalse();
+
+    rig.send(call(replica).id(callId(2, 1)).from(AWAY).attempt(rig.attempt()).ifFree());
+    assertThat(rig.answer(CallRefused.class).reason()).isEqualTo(Refusal.DRAINING);
+    rig.loop()
+        .onMessage(new ReserveSlot(callId(3, 1), AWAY, rig.attempt(), replica.address(), 1_000));
+    assertThat(rig.answer(CallRefused.class).reason()).isEqualTo(Refusal.DRAINING);
+
+    rig.send(
+        call(replica)
+            .id(callId(4, 1))
+            .from(AWAY)
+            .attempt(rig.attempt())
+            .by(new Admission.Token(token)));
+    assertThat(handler.calls).as("the granted lease runs").isEqualTo(2);
+    handler.answer();
+    rig.runAll();
+    assertThat(drained.isComplete()).isFalse();
+    handler.answer();
+    rig.runAll();
+    assertThat(drained.succeeded()).isTrue();
+    assertAtRest(replica.slots());
+    assertThat(handler.stops).as("drain alone stops nothing").isZero();
+  }
+
+  @Test
+  void aDrainWaitsForAReservationThatIsOnlyHeldAndNotForeverForADeadOwner() {
+    Replica replica = rig.start(1, handler);
+    rig.reserve(replica, rig.attempt(), 5_000);
+    Future<Void> drained = replica.drain();
+    rig.runAll();
+    assertThat(drained.isComplete()).isFalse();
+
+    rig.clock.advance(Duration.ofSeconds(5));
+    rig.host.sweep();
+    rig.runAll();
+
+    assertThat(drained.succeeded()).isTrue();
+  }
+
+  @Test
+  void aRequestOnItsWayWhenTheDrainBeginsIsServed() {
+    Replica replica = rig.start(1, handler);
+    assertThat(replica.slots().tryAcquire()).isTrue();
+    Future<Void> drained = replica.drain();
+    rig.runAll();
+
+    rig.send(call(replica));
+
+    assertThat(handler.calls).isEqualTo(1);
+    handler.answer();
+    rig.answer(CallResponse.class);
+    rig.runAll();
+    assertThat(drained.succeeded()).isTrue();
+  }
+
+  @Test
+  void anIdleReplicaIsDrainedAtOnceAndASecondDrainIsTheSame() {
+    Replica replica = rig.start(1, handler);
+
+    Future<Void> drained = replica.drain();
+    rig.runAll();
+
+    assertThat(drained.succeeded()).isTrue();
+    assertThat(replica.drain()).isSameAs(drained);
+    assertThat(rig.states).containsExactly(ReplicaState.RUNNING, ReplicaState.DRAINING);
+  }
+
+  @Test
+  void aRenewalNeverLastsPastTheEndOfTheGrace() {
+    Replica replica = rig.start(1, handler);
+    SlotToken token = rig.reserve(replica, rig.attempt(), 10_000);
+    replica.shutDown(GRACE);
+    rig.runAll();
+    rig.clock.advance(Duration.ofSeconds(9));
+
+    rig.loop().onMessage(renewal(replica, token, 60_000));
+
+    assertThat(rig.answer(SlotReserved.class).ttlMs()).isEqualTo(11_000);
+  }
+
+  @Test
+  void aRenewalAfterTheGraceIsRefused() {
+    Replica replica = rig.start(1, handler);
+    SlotToken token = rig.reserve(replica, rig.attempt(), 60_000);
+    replica.shutDown(GRACE);
+    rig.tasks.runAll();
+    rig.clock.advance(GRACE);
+
+    rig.loop().onMessage(renewal(replica, token, 60_000));
+
+    assertThat(rig.answer(CallRefused.class).reason()).isEqualTo(Refusal.DRAINING);
+  }
+
+  private RenewLease renewal(Replica replica, SlotToken token, long ttlMs) {
+    return new RenewLease(callId(6, 1), AWAY, rig.attempt(), replica.address(), token, ttlMs);
+  }
+
+  // --- shut down ---
+
+  @Test
+  void aShutDownDrainsThenStopsTheHandlerOffTheLoop() {
+    Replica replica = rig.start(1, handler);
+    rig.sendHeld(replica, callId(1, 1));
+
+    Future<Void> stopped = replica.shutDown(GRACE);
+    rig.runAll();
+    assertThat(handler.stops).isZero();
+    handler.answer();
+    rig.tasks.runAll();
+    assertThat(replica.state()).isEqualTo(ReplicaState.STOPPED);
+    assertThat(handler.stops).as("not on the loop").isZero();
+    rig.runAll();
+
+    assertThat(handler.stops).isEqualTo(1);
+    assertThat(stopped.succeeded()).isTrue();
+    assertThat(rig.states)
+        .containsExactly(ReplicaState.RUNNING, ReplicaState.DRAINING, ReplicaState.STOPPED);
+    assertThat(rig.host.replicas()).isEmpty();
+    rig.bus.take();
+    rig.send(call(replica).from(AWAY).attempt(rig.attempt()).ifFree());
+    assertThat(rig.answer(CallRefused.class).reason()).isEqualTo(Refusal.UNKNOWN_REPLICA);
+  }
+
+  @Test
+  void aSecondShutDownDoesNotStartASecondOne() {
+    Replica replica = rig.start(1, handler);
+
+    Future<Void> first = replica.shutDown(GRACE);
+    Future<Void> second = replica.shutDown(Duration.ZERO);
+    rig.runAll();
+
+    assertThat(second).isSameAs(first);
+    assertThat(handler.stops).isEqualTo(1);
+  }
+
+  @Test
+  void whatIsNotDoneWithinTheGraceIsKilled() {
+    Replica replica = rig.start(1, handler);
+    rig.sendHeld(replica, callId(1, 1));
+    Future<Void> stopped = replica.shutDown(GRACE);
+    rig.runAll();
+
+    rig.pass(GRACE.minusMillis(25));
+    assertThat(rig.bus.take()).isEmpty();
+    rig.pass(Duration.ofMillis(25));
+    rig.runAll();
+
+    CallFailed failed = rig.answer(CallFailed.class);
+    assertThat(failed.kind()).isEqualTo(BerthException.Kind.OUTCOME_UNKNOWN);
+    assertThat(stopped.succeeded()).isTrue();
+    assertThat(handler.stops).isEqualTo(1);
+    assertThat(handler.contexts.element().cancelled()).isTrue();
+  }
+
+  @Test
+  void aHandlerWhoseStopFailsIsStoppedAllTheSame() {
+    Replica replica = rig.start(1, new Stoppable(new Exception("stop fails")));
+
+    Future<Void> stopped = replica.shutDown(GRACE);
+    rig.runAll();
+
+    assertThat(stopped.succeeded()).isTrue();
+    assertThat(replica.failures()).containsEntry("java.lang.Exception", 1L);
+  }
+
+  // --- kill ---
+
+  @Test
+  void aKillAnswersWhatRunsAndItsSlotsComeBackOnceEachWhenHandlersSettle() {
+    Promise<Void> produced = Promise.promise();
+    int[] calls = {0};
+    ReplicaHandler mixed =
+        (AsyncHandler)
+            (request, context) ->
+                ++calls[0] == 1
+                    ? Future.succeededFuture(Response.stream("a/b", writer -> produced.future()))
+                    : handler.handle(request, context);
+    Replica replica = rig.start(3, mixed);
+    for (int i = 1; i <= 3; i++) {
+      rig.sendHeld(replica, callId(i, 1));
+    }
+    rig.cancel(replica, callId(3, 1)); // answered by its router
+    rig.bus.take();
+
+    Future<Void> stopped = replica.kill();
+    assertThat(replica.state()).isEqualTo(ReplicaState.STOPPED);
+    rig.runAll();
+
+    assertThat(rig.bus.take())
+        .as("each once: the stream, the plain one; the cancelled one not at all")
+        .extracting(message -> message.getClass().getSimpleName())
+        .containsExactlyInAnyOrder("StreamReset", "CallFailed");
+    assertThat(stopped.succeeded()).isTrue();
+    assertThat(replica.slots().ongoing()).isEqualTo(3);
+    assertThat(rig.host.replicas()).as("until its slots are back").containsExactly(replica);
+    produced.complete();
+    handler.answer();
+    handler.answer();
+    rig.runAll();
+    assertThat(rig.bus.take()).isEmpty();
+    assertAtRest(replica.slots());
+    assertThat(rig.host.replicas()).isEmpty();
+    assertThat(rig.loop().invocations()).isZero();
+  }
+
+  @Test
+  void aRequestThatReachesAKilledReplicaIsRefusedAndItsHeldSlotComesBack() {
+    Replica replica = rig.start(1, handler);
+    assertThat(replica.slots().tryAcquire()).isTrue();
+    replica.kill();
+    rig.runAll();
+    rig.bus.take();
+
+    rig.send(call(replica));
+
+    assertThat(rig.answer(CallRefused.class).reason()).isEqualTo(Refusal.UNKNOWN_REPLICA);
+    assertAtRest(replica.slots());
+    assertThat(handler.calls).isZero();
+  }
+
+  @Test
+  void aKillTwiceOrAfterAShutDownStopsTheHandlerOnce() {
+    Replica replica = rig.start(1, handler);
+    rig.sendHeld(replica, callId(1, 1));
+    replica.shutDown(GRACE);
+    replica.kill();
+    replica.kill();
+    rig.runAll();
+    rig.pass(GRACE.plusSeconds(1));
+    rig.runAll();
+
+    assertThat(handler.stops).isEqualTo(1);
+    handler.answer();
+    rig.runAll();
+    assertThat(handler.stops).isEqualTo(1);
+    assertThat(rig.states).filteredOn(ReplicaState.STOPPED::equals).hasSize(1);
+  }
+
+  @Test
+  void aKilledBlockingReplicaStopsItsThreads() {
+    BlockingHandler blocking = (request, context) -> Response.text("ok");
+    Replica replica = rig.start(1, blocking);
+    rig.sendHeld(replica, callId(1, 1));
+
+    replica.kill();
+    rig.tasks.runAll();
+
+    assertThat(rig.workersStopped).isEqualTo(1);
+    assertThat(replica.slots().ongoing()).as("its thread never came").isZero();
+  }
+
+  // --- live changes ---
+
+  @Test
+  void aRaisedMaxIsUsedAtOnceAndALoweredOneTakesNothingAway() {
+    BlockingHandler blocking = (request, context) -> Response.text("ok");
+    Replica replica = rig.start(2, blocking);
+    rig.sendHeld(replica, callId(1, 1));
+    rig.sendHeld(replica, callId(2, 1));
+
+    replica.setMaxOngoing(1);
+    assertThat(rig.workersResizedTo).isEqualTo(1);
+    rig.runAll();
+    assertThat(rig.bus.take()).hasSize(2);
+    assertThat(replica.slots().tryAcquire()).isTrue();
+    assertThat(replica.slots().tryAcquire()).isFalse();
+
+    replica.setMaxOngoing(2);
+    assertThat(rig.workersResizedTo).isEqualTo(2);
+    assertThat(replica.slots().tryAcquire()).isTrue();
+  }
+
+  @Test
+  void theSweepEndsLeasesOfDeadOwners() {
+    Replica replica = rig.start(1, answering(Response.text("ok")));
+    rig.reserve(replica, rig.attempt(), 1_000);
+    rig.clock.advance(Duration.ofSeconds(1));
+
+    rig.host.sweep();
+
+    assertAtRest(replica.slots());
+    assertThat(replica.view().expired()).isEqualTo(1);
+  }
+}
