@@ -104,8 +104,10 @@ public final class Ratio {
     for (Contender contender : contenders) {
       servers.add(berth(contender, loops));
     }
-    Server like = servers.get(0);
-    HttpResponse<byte[]> sample = like.get();
+    for (Server server : servers) {
+      measure(server, WARM_UP_SECONDS); // so that its request ids have grown to their length
+    }
+    HttpResponse<byte[]> sample = servers.get(0).get();
     Path headers = work.resolve("headers-" + loops + ".txt");
     Path body = work.resolve("body-" + loops + ".bin");
     List<String> lines = new ArrayList<>();
@@ -119,16 +121,14 @@ public final class Ratio {
     Server rawAgain = raw("raw again (A/A)", loops, headers, body);
     servers.add(0, rawAgain);
     servers.add(0, raw);
-
-    for (Server server : servers) {
-      measure(server, loops, WARM_UP_SECONDS);
-    }
+    measure(raw, WARM_UP_SECONDS);
+    measure(rawAgain, WARM_UP_SECONDS);
     for (int round = 0; round < rounds; round++) {
       for (int i = 0; i < servers.size(); i++) {
         // Each round starts with another server and every second one goes backwards.
         int place = (round + (round % 2 == 0 ? i : servers.size() - i)) % servers.size();
         Server server = servers.get(place);
-        server.samples.add(measure(server, loops, seconds));
+        server.samples.add(measure(server, seconds));
       }
     }
     System.out.printf("%d event loop%s%n", loops, loops == 1 ? "" : "s");
@@ -252,7 +252,7 @@ public final class Ratio {
 
   // --- measuring ---
 
-  private Sample measure(Server server, int loops, int forSeconds) throws Exception {
+  private Sample measure(Server server, int forSeconds) throws Exception {
     long before = cpuMicros(server);
     Process wrk =
         new ProcessBuilder(
