@@ -1,0 +1,152 @@
+package dev.berth.it;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** One slot, one place in the queue, and requests that stay in their handler until let go. */
+class SlotsIT {
+  private static Server server;
+  private Gate gate;
+
+  @BeforeAll
+  static void start(@TempDir Path folder) throws IOException {
+    server =
+        Server.start(TestJar.config(folder, "max_ongoing_requests: 1, max_queued_requests: 1"));
+  }
+
+  @AfterAll
+  static void stop() {
+    server.close();
+  }
+
+  @BeforeEach
+  void open() throws IOException {
+    gate = new Gate();
+  }
+
+  @AfterEach
+  void everythingIsGivenBack() throws IOException {
+    gate.close();
+    assertAtRest(server);
+  }
+
+  /** Every gauge and every ledger is zero, and each ledger adds up. */
+  static void assertAtRest(Server server) {
+    for (String gauge :
+        new String[] {
+          "serve_num_ongoing_http_requests",
+          "serve_deployment_queued_queries",
+          "serve_num_ongoing_requests_at_replicas",
+          "serve_reserved_slots_active",
+          "serve_replica_processing_queries",
+          "serve_zombie_requests",
+          "berth_replica_reserved_slots",
+          "berth_pending_requests",
+        }) {
+      // A client may have its answer an instant before the server has counted it.
+      server.await(gauge + " 0", () -> server.sum(gauge) == 0);
+    }
+    JsonArray replicas = new JsonObject(server.admin("/api/v1/ledger")).getJsonArray("replicas");
+    assertThat(replicas).isNotEmpty();
+    for (int i = 0; i < replicas.size(); i++) {
+      JsonObject ledger = replicas.getJsonObject(i);
+      assertThat(ledger.getInteger("running")).as(ledger.encode()).isZero();
+      assertThat(ledger.getInteger("reserved")).as(ledger.encode()).isZero();
+      assertThat(ledger.getLong("granted"))
+          .as(ledger.encode())
+          .isEqualTo(
+              ledger.getLong("completed") + ledger.getLong("released") + ledger.getLong("expired"));
+      assertThat(ledger.getString("audit")).as(ledger.encode()).isEqualTo("clean");
+    }
+  }
+
+  @Test
+  void ofThreeRequestsAtOnceOneRunsOneWaitsAndOneIsRefused() throws Exception {
+    try (Client first = new Client(server.port());
+        Client second = new Client(server.port());
+        Client third = new Client(server.port())) {
+      first.get(gate.path("/gated", "first"));
+      Gate.Visitor running = gate.next();
+      assertThat(running.name()).isEqualTo("first");
+      second.get(gate.path("/gated", "second"));
+      awaitQueued(1);
+
+      long asked = System.nanoTime();
+      Client.Answer refused = third.get(gate.path("/gated", "third")).answer();
+
+      assertThat(Duration.ofNanos(System.nanoTime() - asked)).isLessThan(Duration.ofSeconds(1));
+      assertThat(refused.status()).isEqualTo(503);
+      assertThat(refused.header("retry-after")).isEqualTo("1");
+      assertThat(refused.body()).startsWith("Request dropped due to backpressure");
+      assertThat(gate.staysEmptyFor(100)).isTrue();
+
+      running.release();
+      assertThat(first.answer().body()).isEqualTo("done first");
+      Gate.Visitor next = gate.next();
+      assertThat(next.name()).isEqualTo("second");
+      next.release();
+      assertThat(second.answer().body()).isEqualTo("done second");
+    }
+  }
+
+  @Test
+  void aClientThatLeavesGivesItsSlotBackOnlyWhenTheHandlerHasSettled() throws Exception {
+    try (Client leaving = new Client(server.port());
+        Client waiting = new Client(server.port())) {
+      leaving.get(gate.path("/gated", "leaving"));
+      Gate.Visitor running = gate.next();
+      leaving.leave();
+      server.await(
+          "its call ended", () -> server.sum("serve_num_ongoing_requests_at_replicas") == 0);
+
+      waiting.get(gate.path("/gated", "waiting"));
+      awaitQueued(1);
+      assertThat(gate.staysEmptyFor(200)).isTrue(); // the handler still runs
+
+      running.release();
+      Gate.Visitor next = gate.next();
+      assertThat(next.name()).isEqualTo("waiting");
+      next.release();
+      assertThat(waiting.answer().status()).isEqualTo(200);
+    }
+  }
+
+  @Test
+  void aWaitingClientThatLeavesMakesRoomInTheQueue() throws Exception {
+    try (Client first = new Client(server.port());
+        Client leaving = new Client(server.port());
+        Client next = new Client(server.port())) {
+      first.get(gate.path("/gated", "first"));
+      Gate.Visitor running = gate.next();
+      leaving.get(gate.path("/gated", "leaving"));
+      awaitQueued(1);
+      leaving.leave();
+      awaitQueued(0);
+      next.get(gate.path("/gated", "next"));
+      awaitQueued(1);
+
+      running.release();
+      assertThat(first.answer().status()).isEqualTo(200);
+      Gate.Visitor second = gate.next();
+      assertThat(second.name()).isEqualTo("next");
+      second.release();
+      assertThat(next.answer().status()).isEqualTo(200);
+    }
+  }
+
+  private static void awaitQueued(int requests) {
+    server.await(
+        requests + " queued", () -> server.sum("serve_deployment_queued_queries") == requests);
+  }
+}
