@@ -1,0 +1,195 @@
+package dev.berth.controller;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.berth.api.DeploymentId;
+import dev.berth.controller.ControllerAction.Announce;
+import dev.berth.controller.ControllerAction.Publish;
+import dev.berth.controller.ControllerAction.StartReplica;
+import dev.berth.controller.ControllerAction.StopReplica;
+import dev.berth.protocol.ReplicaAddress;
+import dev.berth.protocol.ReplicaInfo;
+import dev.berth.protocol.RoutingSnapshot;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalInt;
+import org.junit.jupiter.api.Test;
+
+/** Events in, actions out. */
+class ControllerTest {
+  private static final Epoch EPOCH = new Epoch(3, "n1");
+  private static final DeploymentId MODEL = new DeploymentId("app", "model");
+  private static final DeploymentId FRONT = new DeploymentId("app", "front");
+
+  private int made;
+  private final Controller controller =
+      new Controller(EPOCH, deployment -> deployment.name() + "-" + ++made);
+
+  private List<ControllerAction> declare(Map<DeploymentId, Integer> replicas) {
+    return controller.on(new ControllerEvent.Declared("app", replicas));
+  }
+
+  private List<ControllerAction> running(DeploymentId deployment, String replicaId) {
+    return controller.on(new ControllerEvent.ReplicaRunning(info(deployment, replicaId)));
+  }
+
+  private static ReplicaInfo info(DeploymentId deployment, String replicaId) {
+    return new ReplicaInfo(
+        replicaId,
+        deployment,
+        new ReplicaAddress("n1", 0, replicaId.hashCode() & 0xff, 1),
+        4,
+        true,
+        false,
+        null,
+        OptionalInt.empty(),
+        null,
+        Map.of());
+  }
+
+  private static <T> List<T> of(Class<T> type, List<ControllerAction> actions) {
+    return actions.stream().filter(type::isInstance).map(type::cast).toList();
+  }
+
+  private static List<String> routes(List<ControllerAction> actions) {
+    return of(Publish.class, actions).get(0).snapshot().replicas().stream()
+        .map(route -> route.replica().replicaId() + (route.routable() ? "" : " draining"))
+        .toList();
+  }
+
+  private static List<ApplicationStatus> statuses(List<ControllerAction> actions) {
+    return of(Announce.class, actions).stream().map(Announce::status).toList();
+  }
+
+  @Test
+  void aDeclaredApplicationStartsEachDeploymentsReplicasUnderItsEpoch() {
+    List<ControllerAction> actions = declare(Map.of(MODEL, 2, FRONT, 1));
+    assertThat(actions)
+        .containsExactly(
+            new Announce("app", ApplicationStatus.DEPLOYING, ""),
+            new StartReplica(EPOCH, FRONT, "front-1"),
+            new StartReplica(EPOCH, MODEL, "model-2"),
+            new StartReplica(EPOCH, MODEL, "model-3"));
+  }
+
+  @Test
+  void anApplicationIsDeclaredOnce() {
+    declare(Map.of(MODEL, 1));
+    assertThatThrownBy(() -> declare(Map.of(MODEL, 1)))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessage("application: app (expected: one that is not declared yet)");
+  }
+
+  @Test
+  void eachReplicaIsPublishedAsItRunsAndTheApplicationWhenAllDo() {
+    declare(Map.of(MODEL, 2));
+    List<ControllerAction> first = running(MODEL, "model-1");
+    assertThat(routes(first)).containsExactly("model-1");
+    assertThat(statuses(first)).isEmpty();
+    List<ControllerAction> second = running(MODEL, "model-2");
+    assertThat(routes(second)).containsExactly("model-1", "model-2");
+    assertThat(statuses(second)).containsExactly(ApplicationStatus.RUNNING);
+    assertThat(controller.applications())
+        .containsExactly(Map.entry("app", ApplicationStatus.RUNNING));
+  }
+
+  @Test
+  void toldTwiceThatAReplicaRunsItActsOnce() {
+    declare(Map.of(MODEL, 1));
+    running(MODEL, "model-1");
+    assertThat(running(MODEL, "model-1")).isEmpty();
+  }
+
+  @Test
+  void snapshotsCarryItsTermAndRise() {
+    declare(Map.of(MODEL, 2));
+    List<RoutingSnapshot.Version> versions = new ArrayList<>();
+    for (String id : List.of("model-1", "model-2")) {
+      of(Publish.class, running(MODEL, id))
+          .forEach(each -> versions.add(each.snapshot().version()));
+    }
+    assertThat(versions).isSorted().doesNotHaveDuplicates();
+    assertThat(versions).allMatch(version -> version.term() == EPOCH.term());
+  }
+
+  @Test
+  void aReplicaThatNobodyDeclaredIsStopped() {
+    assertThat(running(MODEL, "stray")).containsExactly(new StopReplica(EPOCH, "stray"));
+  }
+
+  @Test
+  void aDrainingReplicaIsStillPublishedForHeldLeasesButNotRoutable() {
+    declare(Map.of(MODEL, 2));
+    running(MODEL, "model-1");
+    running(MODEL, "model-2");
+    List<ControllerAction> actions = controller.on(new ControllerEvent.ReplicaDraining("model-1"));
+    assertThat(routes(actions)).containsExactly("model-1 draining", "model-2");
+    assertThat(routes(controller.on(new ControllerEvent.ReplicaStopped("model-1"))))
+        .containsExactly("model-2");
+  }
+
+  @Test
+  void aReplicaThatCannotStartFailsItsApplicationWithItsReason() {
+    declare(Map.of(MODEL, 1));
+    List<ControllerAction> actions =
+        controller.on(new ControllerEvent.ReplicaFailed("model-1", "no model file"));
+    assertThat(actions)
+        .contains(new Announce("app", ApplicationStatus.DEPLOY_FAILED, "no model file"));
+    assertThat(of(Publish.class, actions).get(0).snapshot().available())
+        .as("who waits is told, and does not wait for ever")
+        .isFalse();
+  }
+
+  @Test
+  void aSecondFailureDoesNotReplaceTheFirstReason() {
+    declare(Map.of(MODEL, 2));
+    controller.on(new ControllerEvent.ReplicaFailed("model-1", "first"));
+    List<ControllerAction> second =
+        controller.on(new ControllerEvent.ReplicaFailed("model-2", "second"));
+    assertThat(statuses(second)).isEmpty();
+  }
+
+  @Test
+  void aWithdrawnApplicationStopsWhatRunsAndEndsWhenAllIsGone() {
+    declare(Map.of(MODEL, 2));
+    running(MODEL, "model-1");
+    running(MODEL, "model-2");
+    List<ControllerAction> actions = controller.on(new ControllerEvent.Withdrawn("app"));
+    assertThat(actions)
+        .containsExactly(
+            new Announce("app", ApplicationStatus.DELETING, ""),
+            new StopReplica(EPOCH, "model-1"),
+            new StopReplica(EPOCH, "model-2"));
+    assertThat(controller.on(new ControllerEvent.Withdrawn("app"))).as("again").isEmpty();
+    assertThat(statuses(controller.on(new ControllerEvent.ReplicaStopped("model-1")))).isEmpty();
+    assertThat(statuses(controller.on(new ControllerEvent.ReplicaStopped("model-2"))))
+        .containsExactly(ApplicationStatus.NOT_STARTED);
+    assertThat(controller.applications()).isEmpty();
+  }
+
+  @Test
+  void aReplicaThatStartsAfterItsApplicationWasWithdrawnIsStoppedThen() {
+    declare(Map.of(MODEL, 1));
+    assertThat(of(StopReplica.class, controller.on(new ControllerEvent.Withdrawn("app"))))
+        .isEmpty();
+    List<ControllerAction> actions = running(MODEL, "model-1");
+    assertThat(actions).containsExactly(new StopReplica(EPOCH, "model-1"));
+  }
+
+  @Test
+  void whatIsSaidOfAnUnknownReplicaChangesNothing() {
+    assertThat(controller.on(new ControllerEvent.ReplicaDraining("x"))).isEmpty();
+    assertThat(controller.on(new ControllerEvent.ReplicaStopped("x"))).isEmpty();
+    assertThat(controller.on(new ControllerEvent.ReplicaFailed("x", "why"))).isEmpty();
+    assertThat(controller.on(new ControllerEvent.Withdrawn("x"))).isEmpty();
+  }
+
+  @Test
+  void epochsAreOrderedByTermThenByNode() {
+    List<Epoch> epochs = List.of(new Epoch(2, "a"), new Epoch(1, "b"), new Epoch(2, "b"));
+    assertThat(epochs.stream().sorted().toList())
+        .containsExactly(new Epoch(1, "b"), new Epoch(2, "a"), new Epoch(2, "b"));
+  }
+}
