@@ -1,0 +1,588 @@
+package dev.berth.routing;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.berth.api.AsyncHandler;
+import dev.berth.api.BerthException;
+import dev.berth.api.DeploymentHandle;
+import dev.berth.api.DeploymentId;
+import dev.berth.api.ReplicaSelection;
+import dev.berth.api.Request;
+import dev.berth.api.RequestContext;
+import dev.berth.api.Response;
+import dev.berth.fakes.Effort;
+import dev.berth.fakes.LoopThreads;
+import dev.berth.fakes.ManualClock;
+import dev.berth.protocol.Addresses;
+import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.ReplicaInfo;
+import dev.berth.protocol.RoutingSnapshot;
+import dev.berth.protocol.port.LedgerView;
+import dev.berth.replica.HandlerThreads;
+import dev.berth.replica.LedgerLimits;
+import dev.berth.replica.Replica;
+import dev.berth.replica.ReplicaHost;
+import dev.berth.replica.ReplicaLimits;
+import dev.berth.replica.ReplicaListener;
+import dev.berth.replica.ReplicaLoop;
+import dev.berth.replica.ReplicaSeat;
+import dev.berth.replica.ReplicaSpec;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalInt;
+import java.util.SplittableRandom;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/**
+ * One instance whole, but for Vert.x: four threads as event loops, each with its real router loop
+ * and replica loop, a replica on each, and messages between them. Users on every loop choose,
+ * dispatch, call, cancel, close, hand selections to other threads and forget them, while the number
+ * of slots changes and time passes.
+ */
+@Tag("concurrency")
+class FourEventLoopsTest {
+  private static final DeploymentId DEPLOYMENT = new DeploymentId("app", "model");
+  private static final String NODE = "here";
+  private static final int LOOPS = 4;
+  private static final int SLOTS = 6;
+  private static final int UNDER_WAY_MAX = 24; // per loop: more than the slots, so that some wait
+  private static final int STEPS_PER_TASK = 8; // between them the loop takes messages
+  private static final long SEED = 20_261;
+  private static final long TTL = Duration.ofSeconds(10).toNanos();
+
+  private final ManualClock clock = new ManualClock();
+  private final AtomicLong secrets = new AtomicLong();
+  private final LoopThreads threads = new LoopThreads(LOOPS);
+  private final Map<String, Consumer<BusMessage>> consumers = new HashMap<>();
+  private final Map<String, LoopThreads.Loop> homes = new HashMap<>();
+  private final ReplicaHost host =
+      new ReplicaHost(
+          NODE,
+          this::send,
+          clock,
+          secrets::incrementAndGet,
+          Runnable::run,
+          HandlerThreads::create,
+          ReplicaLimits.DEFAULTS,
+          LedgerLimits.DEFAULTS,
+          ReplicaListener.NONE);
+  private final ReplicaLoop[] replicaLoops = new ReplicaLoop[LOOPS];
+  private final PairedHooks hooks = new PairedHooks();
+  private final List<Replica> replicas = new ArrayList<>();
+  private Routers routers;
+  private DeploymentRouter router;
+
+  @AfterEach
+  void stop() {
+    threads.close();
+  }
+
+  private boolean send(String node, String address, BusMessage message) {
+    Consumer<BusMessage> consumer = consumers.get(address);
+    homes.get(address).execute(() -> consumer.accept(message));
+    return true;
+  }
+
+  private void start() throws Exception {
+    List<LoopPorts> ports = new ArrayList<>();
+    for (int i = 0; i < LOOPS; i++) {
+      LoopThreads.Loop loop = threads.loop(i);
+      replicaLoops[i] =
+          new ReplicaLoop(
+              NODE,
+              i,
+              loop,
+              this::send,
+              clock,
+              (delay, task) -> {
+                throw new AssertionError("timer: asked for (expected: no handler delays)");
+              },
+              ReplicaLimits.DEFAULTS);
+      ports.add(
+          new LoopPorts(loop, loop::isCurrent, this::send, clock, new SplittableRandom(SEED + i)));
+    }
+    routers =
+        new Routers(
+            NODE,
+            1,
+            null,
+            host,
+            InstanceBounds.defaults(),
+            LoopLimits.DEFAULTS,
+            hooks,
+            new SplittableRandom(SEED),
+            ports);
+    router = routers.router(DEPLOYMENT, RouterSettings.DEFAULTS);
+    for (int i = 0; i < LOOPS; i++) {
+      consumers.put(Addresses.router(NODE, i), routers.loop(i)::onMessage);
+      consumers.put(Addresses.replica(NODE, i), replicaLoops[i]::onMessage);
+      homes.put(Addresses.router(NODE, i), threads.loop(i));
+      homes.put(Addresses.replica(NODE, i), threads.loop(i));
+    }
+    List<RoutingSnapshot.Route> routes = new ArrayList<>();
+    for (int i = 0; i < LOOPS; i++) {
+      routes.add(new RoutingSnapshot.Route(startReplica(i), true));
+    }
+    routers.update(
+        new RoutingSnapshot(DEPLOYMENT, new RoutingSnapshot.Version(1, 1), true, routes));
+  }
+
+  private ReplicaInfo startReplica(int index) throws Exception {
+    SplittableRandom random = new SplittableRandom(SEED * 31 + index);
+    LoopThreads.Loop loop = threads.loop(index);
+    CompletableFuture<Replica> begun = new CompletableFuture<>();
+    host.start(
+            new ReplicaSpec(
+                "r" + index,
+                DEPLOYMENT,
+                100 + index,
+                SLOTS,
+                Map.of(),
+                context -> new SometimesLate(loop, random)),
+            List.of(
+                new ReplicaSeat(
+                    replicaLoops[index],
+                    name -> {
+                      throw new IllegalArgumentException(name);
+                    })))
+        .onSuccess(begun::complete)
+        .onFailure(begun::completeExceptionally);
+    Replica replica = begun.get(10, TimeUnit.SECONDS);
+    replicas.add(replica);
+    return new ReplicaInfo(
+        "r" + index,
+        DEPLOYMENT,
+        replica.address(),
+        SLOTS,
+        true,
+        false,
+        null,
+        OptionalInt.empty(),
+        null,
+        Map.of());
+  }
+
+  /** Answers at once, in a later task, or with a failure. */
+  private record SometimesLate(LoopThreads.Loop loop, SplittableRandom random)
+      implements AsyncHandler {
+    private static final Response DONE = Response.text("done");
+
+    @Override
+    public Future<Response> handle(Request request, RequestContext context) {
+      int how = random.nextInt(16);
+      if (how == 0) {
+        return Future.failedFuture(
+            new BerthException.HandlerFailed("a handler that fails now and then", null));
+      }
+      if (how < 8) {
+        return Future.succeededFuture(DONE);
+      }
+      Promise<Response> later = Promise.promise();
+      loop.execute(() -> later.complete(DONE));
+      return later.future();
+    }
+  }
+
+  /** Every request is routed once and completed once, under one id. */
+  private static final class PairedHooks implements RoutingHooks {
+    final ConcurrentHashMap<String, String> open = new ConcurrentHashMap<>();
+    final AtomicLong routed = new AtomicLong();
+
+    @Override
+    public void onRequestRouted(String replicaId, String requestId) {
+      if (open.putIfAbsent(requestId, replicaId) != null) {
+        throw new AssertionError("request: " + requestId + " routed twice");
+      }
+      routed.incrementAndGet();
+    }
+
+    @Override
+    public void onRequestCompleted(String replicaId, String requestId) {
+      if (!open.remove(requestId, replicaId)) {
+        throw new AssertionError("request: " + requestId + " completed without being routed");
+      }
+    }
+  }
+
+  /** Exactly one answer, whatever happens. */
+  private static final class OneAnswer {
+    private final AtomicInteger answers = new AtomicInteger();
+    private final Runnable then;
+
+    OneAnswer(Runnable then) {
+      this.then = then;
+    }
+
+    void once() {
+      if (answers.incrementAndGet() > 1) {
+        throw new AssertionError("answers: 2 (expected: one)");
+      }
+      then.run();
+    }
+  }
+
+  /** The users of one loop: a task that does a few things and posts itself again. */
+  private final class Users implements Runnable {
+    private final int index;
+    private final RouterLoop loop;
+    private final SplittableRandom random;
+    private final CountDownLatch finished;
+    private final ArrayDeque<RoutedCall> calls = new ArrayDeque<>();
+    private final ArrayDeque<RoutedChoice> choices = new ArrayDeque<>();
+    private final ArrayDeque<ReplicaSelection> selections = new ArrayDeque<>();
+    private final AtomicInteger underWay = new AtomicInteger(); // asked and not answered
+    private int left;
+    private boolean parked;
+    private final long[] done = new long[Step.values().length];
+
+    Users(int index, int operations, CountDownLatch finished) {
+      this.index = index;
+      this.loop = routers.loop(index);
+      this.random = new SplittableRandom(SEED * 7 + index);
+      this.left = operations;
+      this.finished = finished;
+    }
+
+    @Override
+    public void run() {
+      for (int i = 0; i < STEPS_PER_TASK && left > 0 && !mustWait(); i++) {
+        Step step = STEPS[random.nextInt(STEPS.length)];
+        if (taken(step)) {
+          done[step.ordinal()]++;
+          left--;
+        }
+      }
+      if (left == 0) {
+        finished.countDown();
+      } else if (mustWait()) {
+        parked = true; // until an answer comes
+      } else {
+        threads.loop(index).execute(this);
+      }
+    }
+
+    /** Everything was asked that may be, and nothing is held. */
+    private boolean mustWait() {
+      return selections.isEmpty() && !mayAsk();
+    }
+
+    private void answered() {
+      underWay.decrementAndGet();
+      if (parked) {
+        parked = false;
+        threads.loop(index).execute(this);
+      }
+    }
+
+    /** Whether there was something to do it with. */
+    private boolean taken(Step step) {
+      return switch (step) {
+        case CALL -> call();
+        case CHOOSE -> choose();
+        case DISPATCH -> dispatch(selections.poll());
+        case DISPATCH_AND_CLOSE -> race(selections.poll());
+        case CLOSE -> close(selections.poll());
+        case RENEW -> renew(selections.peekLast());
+        case FORGET -> selections.poll() != null;
+        case CANCEL_CALL -> cancel(oldOrNew(calls));
+        case CANCEL_CHOICE -> cancel(oldOrNew(choices));
+        case CHANGE_MAX -> {
+          replicas.get(random.nextInt(LOOPS)).setMaxOngoing(1 + random.nextInt(2 * SLOTS));
+          yield true;
+        }
+        case TIME -> {
+          clock.advance(Duration.ofMillis(random.nextInt(3_000)));
+          tick();
+          yield true;
+        }
+        case SWEEP -> {
+          host.sweep();
+          yield true;
+        }
+      };
+    }
+
+    private void tick() {
+      loop.tick();
+      replicaLoops[index].tick();
+      if (index == 0) {
+        routers.tick();
+      }
+    }
+
+    private boolean mayAsk() {
+      return underWay.get() < UNDER_WAY_MAX;
+    }
+
+    private OneAnswer asked() {
+      underWay.incrementAndGet();
+      return new OneAnswer(this::answered);
+    }
+
+    private boolean call() {
+      if (!mayAsk()) {
+        return false;
+      }
+      OneAnswer answer = asked();
+      long deadline =
+          random.nextInt(8) == 0 ? loop.now() + Duration.ofSeconds(20).toNanos() : NO_DEADLINE;
+      calls.add(
+          router.call(
+              loop,
+              Request.get("/"),
+              "",
+              deadline,
+              new CallObserver() {
+                @Override
+                public void onResponse(Response response, String replicaId) {
+                  answer.once();
+                }
+
+                @Override
+                public void onFailure(BerthException failure) {
+                  answer.once();
+                }
+              }));
+      trim(calls);
+      return true;
+    }
+
+    private boolean choose() {
+      if (!mayAsk()) {
+        return false;
+      }
+      OneAnswer answer = asked();
+      choices.add(
+          router.choose(
+              loop,
+              NO_DEADLINE,
+              TTL,
+              "",
+              new SelectionObserver() {
+                @Override
+                public void onSelection(ReplicaSelection selection) {
+                  answer.once();
+                  selections.add(selection);
+                }
+
+                @Override
+                public void onFailure(BerthException failure) {
+                  answer.once();
+                }
+              }));
+      trim(choices);
+      return true;
+    }
+
+    /** The oldest are forgotten here, not cancelled: they answer when they do. */
+    private void trim(ArrayDeque<?> kept) {
+      if (kept.size() > UNDER_WAY_MAX) {
+        kept.poll();
+      }
+    }
+
+    private boolean dispatch(@Nullable ReplicaSelection selection) {
+      if (selection != null) {
+        started(selection.start(Request.get("/")));
+      }
+      return selection != null;
+    }
+
+    private void started(DeploymentHandle.Call call) {
+      OneAnswer answer = asked();
+      call.response().onComplete(result -> answer.once());
+      if (random.nextInt(8) == 0) {
+        call.cancel();
+      }
+    }
+
+    /** Another thread closes it while this one dispatches. */
+    private boolean race(@Nullable ReplicaSelection selection) {
+      if (selection != null) {
+        threads.loop(random.nextInt(LOOPS)).execute(selection::close);
+        started(selection.start(Request.get("/")));
+      }
+      return selection != null;
+    }
+
+    private boolean close(@Nullable ReplicaSelection selection) {
+      if (selection == null) {
+        return false;
+      }
+      if (random.nextBoolean()) {
+        selection.close();
+      } else {
+        threads.loop(random.nextInt(LOOPS)).execute(selection::close);
+      }
+      return true;
+    }
+
+    private boolean renew(@Nullable ReplicaSelection selection) {
+      if (selection != null) {
+        selection.renew();
+      }
+      return selection != null;
+    }
+
+    private <T> @Nullable T oldOrNew(ArrayDeque<T> from) {
+      return random.nextBoolean() ? from.pollFirst() : from.pollLast();
+    }
+
+    private boolean cancel(@Nullable RoutedCall call) {
+      if (call != null) {
+        call.cancel();
+      }
+      return call != null;
+    }
+
+    private boolean cancel(@Nullable RoutedChoice choice) {
+      if (choice != null) {
+        choice.cancel();
+      }
+      return choice != null;
+    }
+  }
+
+  private static final long NO_DEADLINE = SlotRequest.NO_DEADLINE;
+
+  private enum Step {
+    CALL,
+    CHOOSE,
+    DISPATCH,
+    DISPATCH_AND_CLOSE,
+    CLOSE,
+    RENEW,
+    FORGET,
+    CANCEL_CALL,
+    CANCEL_CHOICE,
+    CHANGE_MAX,
+    TIME,
+    SWEEP
+  }
+
+  /** How often each is taken: mostly asking, and rarely what concerns everyone. */
+  private static final Step[] STEPS = steps();
+
+  private static Step[] steps() {
+    List<Step> weighted = new ArrayList<>();
+    Map<Step, Integer> weights =
+        Map.ofEntries(
+            Map.entry(Step.CALL, 80),
+            Map.entry(Step.CHOOSE, 80),
+            Map.entry(Step.DISPATCH, 40),
+            Map.entry(Step.DISPATCH_AND_CLOSE, 10),
+            Map.entry(Step.CLOSE, 20),
+            Map.entry(Step.RENEW, 5),
+            Map.entry(Step.FORGET, 2),
+            Map.entry(Step.CANCEL_CALL, 4),
+            Map.entry(Step.CANCEL_CHOICE, 4),
+            Map.entry(Step.CHANGE_MAX, 1),
+            Map.entry(Step.TIME, 3),
+            Map.entry(Step.SWEEP, 1));
+    for (Step step : Step.values()) {
+      for (int i = 0; i < weights.get(step); i++) {
+        weighted.add(step);
+      }
+    }
+    return weighted.toArray(Step[]::new);
+  }
+
+  @Test
+  @Timeout(value = 10, unit = TimeUnit.MINUTES)
+  void oneMillionRandomOperationsOverFourEventLoopsLeaveZeroSlotsAndACleanAudit() throws Exception {
+    start();
+    int each = Effort.times(250_000);
+    CountDownLatch finished = new CountDownLatch(LOOPS);
+    List<Users> users = new ArrayList<>();
+    for (int i = 0; i < LOOPS; i++) {
+      users.add(new Users(i, each, finished));
+      threads.loop(i).execute(users.get(i));
+    }
+    while (!finished.await(10, TimeUnit.MILLISECONDS)) {
+      timePasses(users, Duration.ofSeconds(1)); // all may be waiting for slots that were forgotten
+    }
+
+    everythingEndsAfterTheTtl(users);
+
+    threads.rethrow();
+    for (int i = 0; i < LOOPS; i++) {
+      LedgerView view = replicas.get(i).view();
+      assertThat(view.running() + view.reserved()).as("slots in use, %s", view).isZero();
+      assertThat(view.audit()).as("audit of %s", view).isEqualTo(LedgerView.Audit.CLEAN);
+      assertThat(view.granted())
+          .isEqualTo(view.completed() + view.released() + view.expired())
+          .isPositive();
+      assertThat(routers.loop(i).pendingRequests()).as("pending on loop %d", i).isZero();
+      assertThat(routers.loop(i).deadlines()).as("deadlines on loop %d", i).isZero();
+      assertThat(replicaLoops[i].invocations()).as("invocations on loop %d", i).isZero();
+      assertThat(users.get(i).underWay.get()).as("unanswered on loop %d", i).isZero();
+    }
+    HandleCounters counters = router.counters();
+    assertThat(counters.selected.sum()).as("selections").isEqualTo(counters.unselected.sum());
+    assertThat(counters.sent.sum()).as("requests sent").isEqualTo(counters.ended.sum());
+    assertThat(counters.running()).as("gauge of running requests").isZero();
+    assertThat(counters.reserved()).as("gauge of reserved slots").isZero();
+    assertThat(router.queued()).as("waiters").isZero();
+    assertThat(routers.bounds().queued()).as("requests in the instance's bound").isZero();
+    assertThat(hooks.open).as("requests routed and not completed").isEmpty();
+    everythingHappened(users);
+  }
+
+  /** Leaves what was forgotten to its time to live, and the rest to its loops. */
+  private void everythingEndsAfterTheTtl(List<Users> users) throws InterruptedException {
+    for (Replica replica : replicas) {
+      replica.setMaxOngoing(SLOTS);
+    }
+    for (int turn = 0; turn < 2_000; turn++) {
+      timePasses(users, Duration.ofMillis(50));
+    }
+  }
+
+  private void timePasses(List<Users> users, Duration time) throws InterruptedException {
+    clock.advance(time);
+    host.sweep();
+    CountDownLatch ticked = new CountDownLatch(LOOPS);
+    for (Users user : users) {
+      threads
+          .loop(user.index)
+          .execute(
+              () -> {
+                user.tick();
+                ticked.countDown();
+              });
+    }
+    assertThat(ticked.await(1, TimeUnit.MINUTES)).as("loops turn").isTrue();
+  }
+
+  private void everythingHappened(List<Users> users) {
+    HandleCounters counters = router.counters();
+    assertThat(counters.requests()).as("requests").isPositive();
+    assertThat(counters.dispatched()).as("dispatches").isPositive();
+    assertThat(counters.releasedWithoutDispatch()).as("selections closed").isPositive();
+    assertThat(counters.selectionsExpired()).as("selections left to the TTL").isPositive();
+    assertThat(router.handOffs()).as("slots handed over").isPositive();
+    assertThat(hooks.routed.get()).as("requests routed").isPositive();
+    for (Step step : Step.values()) {
+      long taken = users.stream().mapToLong(user -> user.done[step.ordinal()]).sum();
+
+      assertThat(taken).as(step.name()).isPositive();
+    }
+  }
+}

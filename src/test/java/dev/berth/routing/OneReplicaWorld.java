@@ -1,0 +1,231 @@
+package dev.berth.routing;
+
+import dev.berth.api.BerthException;
+import dev.berth.api.DeploymentId;
+import dev.berth.api.Headers;
+import dev.berth.api.Request;
+import dev.berth.api.Response;
+import dev.berth.fakes.ManualClock;
+import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.ReplicaAddress;
+import dev.berth.protocol.ReplicaInfo;
+import dev.berth.protocol.RoutingSnapshot;
+import dev.berth.protocol.port.LedgerView;
+import dev.berth.protocol.port.ReplicaDirectory;
+import dev.berth.protocol.port.SlotObserver;
+import dev.berth.protocol.port.Slots;
+import dev.berth.replica.LedgerLimits;
+import dev.berth.replica.SlotLedger;
+import io.vertx.core.buffer.Buffer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalInt;
+import java.util.SplittableRandom;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The real routers of a few event loops around one replica with one slot. A test says which thread
+ * is a loop, and runs what is left to do when all threads rest.
+ */
+final class OneReplicaWorld implements ReplicaDirectory {
+  private static final DeploymentId DEPLOYMENT = new DeploymentId("app", "model");
+  private static final Request REQUEST = Request.get("/");
+  private static final Buffer NO_BODY = Buffer.buffer(0);
+
+  final ManualClock clock = new ManualClock();
+  final SlotLedger ledger;
+  private volatile SlotObserver observer = SlotObserver.NONE;
+  private final ConcurrentLinkedQueue<Runnable> tasks = new ConcurrentLinkedQueue<>();
+  private final ConcurrentLinkedQueue<BusMessage.CallRequest> running =
+      new ConcurrentLinkedQueue<>();
+  private final AtomicInteger answered = new AtomicInteger();
+  private final Routers routers;
+  final DeploymentRouter router;
+
+  /** Runs whenever the routers ask for the time. */
+  Runnable whenTheClockIsRead = () -> {};
+
+  OneReplicaWorld(int loops) {
+    this(loops, () -> true, RoutingHooks.NONE);
+  }
+
+  OneReplicaWorld(int loops, BooleanSupplier inLoop, RoutingHooks hooks) {
+    ledger = new SlotLedger(1, 1, LedgerLimits.DEFAULTS, clock, () -> 1);
+    List<LoopPorts> ports = new ArrayList<>();
+    for (int loop = 0; loop < loops; loop++) {
+      ports.add(
+          new LoopPorts(
+              tasks::add,
+              inLoop,
+              this::send,
+              () -> {
+                whenTheClockIsRead.run();
+                return clock.getAsLong();
+              },
+              new SplittableRandom(loop + 1)));
+    }
+    routers =
+        new Routers(
+            "here",
+            5,
+            null,
+            this,
+            InstanceBounds.defaults(),
+            LoopLimits.DEFAULTS,
+            hooks,
+            new SplittableRandom(9),
+            ports);
+    router = routers.router(DEPLOYMENT, RouterSettings.DEFAULTS);
+    publish();
+  }
+
+  private void publish() {
+    ReplicaInfo info =
+        new ReplicaInfo(
+            "r",
+            DEPLOYMENT,
+            new ReplicaAddress("here", 0, 0, 1),
+            1,
+            true,
+            false,
+            null,
+            OptionalInt.empty(),
+            null,
+            Map.of());
+    router.update(
+        new RoutingSnapshot(
+            DEPLOYMENT,
+            new RoutingSnapshot.Version(1, 1),
+            true,
+            List.of(new RoutingSnapshot.Route(info, true))));
+  }
+
+  @Override
+  public Slots slotsOf(ReplicaAddress address) {
+    return ledger;
+  }
+
+  @Override
+  public void observe(ReplicaAddress address, SlotObserver next) {
+    observer = next;
+    ledger.observe(next);
+  }
+
+  private boolean send(String node, String address, BusMessage message) {
+    if (message instanceof BusMessage.CallRequest call) {
+      running.add(call);
+    } else if (message instanceof BusMessage.CancelCall cancel) {
+      running.removeIf(
+          call -> call.callId() == cancel.callId() && call.source().equals(cancel.source()));
+      completeSlot();
+    }
+    return true;
+  }
+
+  /** A call that comes in on a loop. */
+  RoutedCall call(int loop) {
+    return router.call(routers.loop(loop), REQUEST, "id", SlotRequest.NO_DEADLINE, new OneAnswer());
+  }
+
+  RouterLoop loop(int index) {
+    return routers.loop(index);
+  }
+
+  /** Requests that were sent and have not been answered. */
+  int running() {
+    return running.size();
+  }
+
+  /** The handler of the running request is done: its slot is free, its answer not yet sent. */
+  void completeSlot() {
+    if (!observer.completing(ledger)) {
+      ledger.complete();
+    }
+  }
+
+  /** Sends the answer of the oldest request that was sent, its slot being complete. */
+  void respondFirst() {
+    BusMessage.CallRequest call = running.poll();
+    routers
+        .loop(call.source().loop())
+        .onMessage(
+            new BusMessage.CallResponse(call.callId(), 200, Headers.empty(), NO_BODY, false, 0));
+  }
+
+  /** Runs what was left to the loops. */
+  void runTasks() {
+    for (Runnable task = tasks.poll(); task != null; task = tasks.poll()) {
+      task.run();
+    }
+  }
+
+  /** Ends what runs, until nothing runs. */
+  void finish() {
+    runTasks();
+    while (!running.isEmpty()) {
+      completeSlot();
+      respondFirst();
+      runTasks();
+    }
+  }
+
+  /** While every thread rests. */
+  void nobodyWaitsBesideAFreeSlot() {
+    runTasks();
+    if (router.queue.size() > 0 && ledger.ongoing() == 0) {
+      throw new AssertionError(
+          "waiting: " + router.queue.size() + " beside a free slot (expected: a wake-up)");
+    }
+  }
+
+  /** Nothing waits, runs or is held, and the audit agrees. */
+  void assertAtRest() {
+    if (router.queue.size() != 0
+        || router.bounds.queued() != 0
+        || router.counters.running() != 0
+        || ledger.ongoing() != 0
+        || ledger.audit() != LedgerView.Audit.CLEAN) {
+      throw new AssertionError(
+          "waiting: "
+              + router.queue.size()
+              + ", in the bounds: "
+              + router.bounds.queued()
+              + ", running: "
+              + router.counters.running()
+              + ", "
+              + ledger.view("r", 0)
+              + " (expected: all at rest)");
+    }
+  }
+
+  /** Calls that had their one answer. */
+  int answered() {
+    return answered.get();
+  }
+
+  private final class OneAnswer implements CallObserver {
+    private @Nullable Object answer;
+
+    private void once(Object now) {
+      if (answer != null) {
+        throw new AssertionError("answers: " + answer + ", " + now + " (expected: one)");
+      }
+      answer = now;
+      answered.incrementAndGet();
+    }
+
+    @Override
+    public void onResponse(Response response, String replicaId) {
+      once(response);
+    }
+
+    @Override
+    public void onFailure(BerthException failure) {
+      once(failure);
+    }
+  }
+}

@@ -1,0 +1,110 @@
+package dev.berth.routing;
+
+import dev.berth.fakes.Effort;
+import java.lang.reflect.Method;
+import java.util.List;
+import org.jetbrains.kotlinx.lincheck.Actor;
+import org.jetbrains.kotlinx.lincheck.execution.ExecutionScenario;
+import org.jetbrains.lincheck.datastructures.ManagedStrategyGuaranteeKt;
+import org.jetbrains.lincheck.datastructures.ModelCheckingOptions;
+import org.jetbrains.lincheck.datastructures.Operation;
+import org.jetbrains.lincheck.datastructures.Param;
+import org.jetbrains.lincheck.datastructures.ThreadIdGen;
+import org.jetbrains.lincheck.datastructures.Validate;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Whole requests through the real router, under every interleaving that Lincheck tries of an
+ * arrival, a completion and a cancel on different loops: the order of steps in a request, which
+ * tests of the queue alone cannot see.
+ */
+@Tag("concurrency")
+class RouterLincheckTest {
+
+  @Test
+  void aRequestThatArrivesWhileASlotComesFreeIsNotForgotten() {
+    new ModelCheckingOptions()
+        .iterations(0)
+        .invocationsPerIteration(Effort.times(100))
+        .addGuarantee(
+            ManagedStrategyGuaranteeKt.forClasses(
+                    "java.util.concurrent.ConcurrentHashMap",
+                    "java.util.concurrent.ConcurrentHashMap$KeySetView",
+                    "java.util.concurrent.ConcurrentLinkedQueue",
+                    "java.util.concurrent.atomic.LongAdder",
+                    "java.util.SplittableRandom")
+                .allMethods()
+                .treatAsAtomic())
+        .sequentialSpecification(AnythingGoes.class)
+        .addCustomScenario(
+            new ExecutionScenario(
+                List.of(actor("call", 0)),
+                List.of(List.of(actor("complete", 0)), List.of(actor("call", 1))),
+                List.of(),
+                new Actor(method("nobodyWaitsBesideAFreeSlot"), List.of())))
+        .addCustomScenario(
+            new ExecutionScenario(
+                List.of(actor("call", 0), actor("call", 1)),
+                List.of(
+                    List.of(actor("complete", 0)),
+                    List.of(actor("cancel", 1)),
+                    List.of(actor("call", 2))),
+                List.of(),
+                new Actor(method("nobodyWaitsBesideAFreeSlot"), List.of())))
+        .check(RouterOperations.class);
+  }
+
+  private static Actor actor(String name, int loop) {
+    return new Actor(method(name, int.class), List.of(loop));
+  }
+
+  private static Method method(String name, Class<?>... parameters) {
+    try {
+      return RouterOperations.class.getMethod(name, parameters);
+    } catch (NoSuchMethodException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  /** Each loop has one call at most. */
+  @Param(name = "loop", gen = ThreadIdGen.class)
+  public static class RouterOperations {
+    private final OneReplicaWorld world = new OneReplicaWorld(3);
+    private final @Nullable RoutedCall[] calls = new RoutedCall[3];
+
+    @Operation
+    public void call(@Param(name = "loop") int loop) {
+      calls[loop] = world.call(loop);
+    }
+
+    /** The running request's handler is done. */
+    @Operation
+    public void complete(@Param(name = "loop") int loop) {
+      world.completeSlot();
+    }
+
+    @Operation
+    public void cancel(@Param(name = "loop") int loop) {
+      calls[loop].cancel();
+    }
+
+    @Validate
+    public void nobodyWaitsBesideAFreeSlot() {
+      world.nobodyWaitsBesideAFreeSlot();
+      world.respondFirst();
+      world.finish();
+      world.assertAtRest();
+    }
+  }
+
+  /** Operations return nothing; what counts is the state they leave. */
+  public static class AnythingGoes {
+    public void call(int loop) {}
+
+    public void complete(int loop) {}
+
+    public void cancel(int loop) {}
+  }
+}

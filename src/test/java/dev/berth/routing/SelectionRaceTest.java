@@ -1,0 +1,172 @@
+package dev.berth.routing;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.berth.api.BerthException;
+import dev.berth.api.DeploymentHandle;
+import dev.berth.api.ReplicaSelection;
+import dev.berth.api.Request;
+import dev.berth.fakes.Contest;
+import dev.berth.fakes.Effort;
+import java.time.Duration;
+import java.util.SplittableRandom;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/**
+ * A selection that is dispatched, dispatched again, closed and expired at the same time: one of
+ * them ends it, the gauge of reserved slots goes 0, 1, 0, and its one slot comes back once.
+ */
+@Tag("concurrency")
+class SelectionRaceTest {
+  private static final long TTL = Duration.ofSeconds(10).toNanos();
+  private static final int CONTENDERS = 3;
+
+  private final Thread loopThread = Thread.currentThread();
+  private final AtomicInteger routed = new AtomicInteger();
+  private final AtomicInteger completed = new AtomicInteger();
+  private final OneReplicaWorld world =
+      new OneReplicaWorld(
+          1,
+          () -> Thread.currentThread() == loopThread,
+          new RoutingHooks() {
+            @Override
+            public void onRequestRouted(String replicaId, String requestId) {
+              routed.incrementAndGet();
+            }
+
+            @Override
+            public void onRequestCompleted(String replicaId, String requestId) {
+              completed.incrementAndGet();
+            }
+          });
+  private final HandleCounters counters = world.router.counters;
+
+  /** Rounds that ended this way. */
+  private int ran;
+
+  private int ranOut;
+  private int closedFirst;
+
+  private ReplicaSelection choose() {
+    ReplicaSelection[] chosen = new ReplicaSelection[1];
+    world.router.choose(
+        world.loop(0),
+        SlotRequest.NO_DEADLINE,
+        TTL,
+        "id",
+        new SelectionObserver() {
+          @Override
+          public void onSelection(ReplicaSelection selection) {
+            chosen[0] = selection;
+          }
+
+          @Override
+          public void onFailure(BerthException failure) {
+            throw new AssertionError(failure);
+          }
+        });
+    return chosen[0];
+  }
+
+  @Test
+  void ofDispatchCloseAndExpiryExactlyOneEndsASelection() {
+    race(
+        (contender, selection, calls) -> {
+          switch (contender) {
+            case 0 -> {
+              world.clock.advanceNanos(TTL);
+              world.loop(0).tick();
+              world.ledger.sweep();
+            }
+            case 1 -> calls[0] = selection.start(Request.get("/"));
+            default -> selection.close();
+          }
+        });
+
+    assertThat(ran).as("rounds in which the request ran").isPositive();
+    assertThat(ranOut).as("rounds in which the lease ran out first").isPositive();
+    assertThat(closedFirst).as("rounds in which it was closed first").isPositive();
+  }
+
+  @Test
+  void ofTwoDispatchesAndACloseExactlyOneEndsASelection() {
+    race(
+        (contender, selection, calls) -> {
+          switch (contender) {
+            case 0 -> calls[0] = selection.start(Request.get("/"));
+            case 1 -> calls[1] = selection.start(Request.get("/"));
+            default -> selection.close();
+          }
+        });
+
+    assertThat(ran).as("rounds in which the request ran").isPositive();
+    assertThat(closedFirst).as("rounds in which it was closed first").isPositive();
+  }
+
+  private interface Act {
+    void on(int contender, ReplicaSelection selection, DeploymentHandle.@Nullable Call[] calls);
+  }
+
+  private void race(Act act) {
+    SplittableRandom[] random = new SplittableRandom[CONTENDERS];
+    for (int i = 0; i < CONTENDERS; i++) {
+      random[i] = new SplittableRandom(60 + i);
+    }
+    Contest.run(
+        CONTENDERS,
+        Effort.times(30_000),
+        new Contest.Round() {
+          private ReplicaSelection selection;
+          private DeploymentHandle.@Nullable Call[] calls;
+          private long grantedBefore;
+
+          @Override
+          public void prepare(int round) {
+            grantedBefore = world.ledger.view("r", 0).granted();
+            selection = choose();
+            calls = new DeploymentHandle.Call[2];
+            assertThat(counters.reserved()).isEqualTo(1);
+          }
+
+          @Override
+          public void act(int contender, int round) {
+            for (int i = random[contender].nextInt(60); i > 0; i--) {
+              Thread.onSpinWait();
+            }
+            act.on(contender, selection, calls);
+          }
+
+          @Override
+          public void check(int round) {
+            world.runTasks();
+            assertThat(world.running()).as("requests sent").isLessThanOrEqualTo(1);
+            ran += world.running();
+            world.finish();
+            judge();
+            assertThat(world.ledger.view("r", 0).granted() - grantedBefore).isEqualTo(1);
+            world.assertAtRest();
+          }
+
+          private void judge() {
+            for (DeploymentHandle.Call call : calls) {
+              if (call != null) {
+                assertThat(call.response().isComplete()).as("answered").isTrue();
+                Throwable failure = call.response().cause();
+                ranOut += failure instanceof BerthException.ReservationExpired ? 1 : 0;
+                closedFirst += failure != null && failure.getMessage().contains("closed") ? 1 : 0;
+              }
+            }
+          }
+        });
+    // Exact, where the gauge itself is clamped at 0.
+    assertThat(counters.unselected.sum()).as("ends").isEqualTo(counters.selected.sum());
+    assertThat(counters.selected.sum()).isEqualTo(Effort.times(30_000));
+    assertThat(counters.dispatched.sum() + counters.releasedWithoutDispatch())
+        .isEqualTo(counters.selected.sum());
+    assertThat(completed.get()).as("requests completed").isEqualTo(routed.get());
+    assertThat(routed.get()).as("requests routed").isEqualTo(ran);
+  }
+}
