@@ -9,7 +9,6 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
@@ -47,7 +46,8 @@ final class RemoteReplica extends RoutedReplica {
   private final AtomicInteger own = new AtomicInteger(); // ours there: sent or reserved, not ended
   private final AtomicReference<@Nullable Report> report = new AtomicReference<>();
   private final ConcurrentLinkedQueue<Offer> offers = new ConcurrentLinkedQueue<>();
-  private final AtomicLong lastOffer = new AtomicLong(Long.MIN_VALUE); // the highest number seen
+  private long newestOffer; // by number; guarded by this
+  private long offersSeen; // a bit for each of the last 64 numbers, the newest lowest
   private final AtomicInteger offersSize = new AtomicInteger();
   private final AtomicBoolean probe = new AtomicBoolean(); // one try whatever the estimate says
   private volatile long nextProbeNanos;
@@ -142,11 +142,10 @@ final class RemoteReplica extends RoutedReplica {
 
   /**
    * Keeps an offered slot for the next waiter; declines it when there are too many. A replica
-   * numbers its offers, so one that comes twice, or late, is dropped and left to run out.
+   * numbers its offers, so one that comes twice is dropped.
    */
   void offered(Offer offer) {
-    long number = offer.attempt.counter();
-    if (lastOffer.getAndAccumulate(number, Math::max) >= number) {
+    if (!isNewOffer(offer.attempt.counter())) {
       return;
     }
     if (offersSize.incrementAndGet() > MAX_OFFERS) {
@@ -155,6 +154,27 @@ final class RemoteReplica extends RoutedReplica {
       return;
     }
     offers.add(offer);
+  }
+
+  /**
+   * Whether an offer of this number has not come before. Offers go to different loops and overtake
+   * one another, so a window of 64 numbers is remembered; one from before the window counts as
+   * known, and its lease runs out.
+   *
+   * <p>Source: the anti-replay window of RFC 4303, section 3.4.3.
+   */
+  private synchronized boolean isNewOffer(long number) {
+    long ahead = number - newestOffer;
+    if (ahead > 0) {
+      offersSeen = ahead >= Long.SIZE ? 1 : offersSeen << ahead | 1;
+      newestOffer = number;
+      return true;
+    }
+    if (ahead <= -Long.SIZE || (offersSeen >>> -ahead & 1) != 0) {
+      return false;
+    }
+    offersSeen |= 1L << -ahead;
+    return true;
   }
 
   /** Takes an offered slot that has not run out, and counts it as ours. */

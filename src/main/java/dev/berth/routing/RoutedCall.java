@@ -116,6 +116,11 @@ public final class RoutedCall extends SlotRequest {
     if (callDeadlineNanos != NO_DEADLINE) {
       loop.ring.schedule(this, callDeadlineNanos);
     }
+    if (isPastDeadline()) {
+      held.releaseSlot();
+      end(timeout(), false);
+      return;
+    }
     RoutedReplica to = held.replica;
     if (to.gone()) {
       held.releaseSlot();
@@ -207,7 +212,10 @@ public final class RoutedCall extends SlotRequest {
     }
     settle(load);
     router.refusedBy(selection.replica, reason);
-    end(HeldSelection.failureOf(reason, selection.replica), false);
+    if (reason == Refusal.TOO_LATE || reason == Refusal.OVERLOADED) {
+      selection.releaseIfRemote(); // refused before its token was looked at
+    }
+    end(isPastDeadline() ? timeout() : HeldSelection.failureOf(reason, selection.replica), false);
   }
 
   void responded(BusMessage.CallResponse head) {

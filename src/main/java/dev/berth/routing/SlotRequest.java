@@ -318,11 +318,11 @@ abstract class SlotRequest extends RingEntry implements Waiting, Runnable {
     }
   }
 
-  private boolean isPastDeadline() {
+  final boolean isPastDeadline() {
     return callDeadlineNanos != NO_DEADLINE && callDeadlineNanos - loop.now() <= 0;
   }
 
-  private static BerthException timeout() {
+  static BerthException timeout() {
     return new BerthException.Timeout("the deadline of the request passed");
   }
 

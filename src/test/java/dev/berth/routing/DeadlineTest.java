@@ -43,6 +43,25 @@ class DeadlineTest {
     assertThat(world.router.counters().running()).isZero();
   }
 
+  /** Found by the simulation, seed 8: refused as too late, it held its slot for the lease's life. */
+  @Test
+  void aDispatchAfterTheDeadlineGivesItsSlotBackAtOnce() {
+    RoutingWorld.Replica replica = world.remote("r1", 1);
+    world.publish();
+    DeploymentHandle handle =
+        world.handle().options(CallOptions.defaults().withTimeout(Duration.ofSeconds(1)));
+    Future<ReplicaSelection> chosen = handle.choose();
+    world.run();
+    world.clock.advance(Duration.ofMillis(1_001));
+
+    Future<Response> response = chosen.result().dispatch(REQUEST);
+    world.run();
+
+    assertThat(response.cause()).isInstanceOf(BerthException.Timeout.class);
+    assertThat(replica.ledger.ongoing()).isZero();
+    assertThat(world.sent(BusMessage.CallRequest.class)).isEmpty();
+  }
+
   /** Found by the simulation, seed 1: sent, refused as too late, and sent again until the tick. */
   @Test
   void aSlotGrantedAfterTheDeadlineGoesBackAndTheRequestIsNotSent() {
