@@ -1,5 +1,6 @@
 package dev.berth.simulation;
 
+import dev.berth.api.RequestContext;
 import java.util.HashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -17,7 +18,10 @@ final class Executions {
     boolean settled;
     long bytesWritten;
 
-    Execution(String requestId, String replicaId) {
+    final RequestContext context;
+
+    Execution(String requestId, String replicaId, RequestContext context) {
+      this.context = context;
       this.requestId = requestId;
       this.replicaId = replicaId;
     }
@@ -31,8 +35,9 @@ final class Executions {
     this.world = world;
   }
 
-  Execution begin(String requestId, String replicaId) {
-    Execution execution = new Execution(requestId, replicaId);
+  Execution begin(RequestContext context, String replicaId) {
+    String requestId = context.requestId();
+    Execution execution = new Execution(requestId, replicaId, context);
     world.note("runs", requestId + " on " + replicaId);
     Execution before = byRequest.putIfAbsent(requestId, execution);
     if (before != null) {

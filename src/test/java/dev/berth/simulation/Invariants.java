@@ -1,5 +1,6 @@
 package dev.berth.simulation;
 
+import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.protocol.port.LedgerView;
 import dev.berth.replica.SlotLedger;
 import dev.berth.routing.RouterLoop;
@@ -21,6 +22,7 @@ final class Invariants {
   private final Workload workload;
   private final Executions executions;
   private final Coverage coverage;
+  private final boolean orderly;
 
   Invariants(
       World world,
@@ -28,7 +30,9 @@ final class Invariants {
       SimulatedController controller,
       Workload workload,
       Executions executions,
-      Coverage coverage) {
+      Coverage coverage,
+      boolean orderly) {
+    this.orderly = orderly;
     this.world = world;
     this.instances = instances;
     this.controller = controller;
@@ -47,18 +51,36 @@ final class Invariants {
       checkSlots(incarnation, view);
       checkDrain(incarnation, view);
       if (incarnation.stopped && view.running() + view.reserved() == 0) {
+        checkExpired(view);
         count(incarnation, view);
         all.remove(i);
       }
     }
     for (SimulatedInstance instance : instances) {
       checkWorkConserved(instance);
+      checkVersion(instance);
     }
+  }
+
+  /** An older snapshot never replaces a newer one. */
+  private void checkVersion(SimulatedInstance instance) {
+    RoutingSnapshot.Version version = instance.router.version();
+    if (version.compareTo(instance.lastVersion) < 0) {
+      throw new SimulationFailure(
+          instance.node + ": " + version + " after " + instance.lastVersion);
+    }
+    instance.lastVersion = version;
   }
 
   private void checkSlots(SimulatedController.Incarnation incarnation, LedgerView view) {
     int ongoing = view.running() + view.reserved();
-    if (ongoing > view.maxOngoing()) {
+    boolean overMax = ongoing > view.maxOngoing();
+    if (overMax && incarnation.wasOverMax) {
+      require(view.granted() == incarnation.grantedBefore, view, "granted a slot above the max");
+    }
+    incarnation.wasOverMax = overMax;
+    incarnation.grantedBefore = view.granted();
+    if (overMax) {
       if (incarnation.ceiling != ongoing) {
         coverage.seen(Transition.OVER_A_LOWERED_MAX);
       }
@@ -105,6 +127,11 @@ final class Invariants {
                 + incarnation.replica.replicaId());
       }
     }
+  }
+
+  /** Where no message is lost and nobody vanishes, every held slot is given back by someone. */
+  private void checkExpired(LedgerView view) {
+    require(!orderly || view.expired() == 0, view, "a lease ran out that nobody had forgotten");
   }
 
   private static void require(boolean holds, LedgerView view, String claim) {
@@ -164,6 +191,7 @@ final class Invariants {
   void checkAtEnd() {
     for (SimulatedController.Incarnation incarnation : controller.incarnations) {
       LedgerView view = incarnation.replica.view();
+      checkExpired(view);
       require(view.running() + view.reserved() == 0, view, "slots not back at the end");
       require(view.audit() == LedgerView.Audit.CLEAN, view, "the audit does not add up");
       require(view.zombies() == 0, view, "zombies at the end");

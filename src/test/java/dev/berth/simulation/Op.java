@@ -22,7 +22,12 @@ final class Op implements CallObserver {
   final int loopIndex;
   final SimulatedLoop loop;
   final long deadlineNanos; // of the virtual clock
+
+  /** A message, a wake-up, and some. */
+  private static final long CANCEL_ARRIVES_NANOS = 20_000_000;
+
   private final World world;
+  private final boolean orderly;
   private final Coverage coverage;
   private final Executions executions;
   private final Reading reading;
@@ -60,7 +65,9 @@ final class Op implements CallObserver {
       SimulatedInstance at,
       int loopIndex,
       long deadlineNanos,
-      Reading reading) {
+      Reading reading,
+      boolean orderly) {
+    this.orderly = orderly;
     this.world = world;
     this.coverage = coverage;
     this.executions = executions;
@@ -153,6 +160,17 @@ final class Op implements CallObserver {
       coverage.fault(Fault.TIMEOUT, phaseBefore);
     }
     world.note("failed", requestId + " " + failed.kind());
+    if (failed.kind() == BerthException.Kind.CANCELLED) {
+      world.after(CANCEL_ARRIVES_NANOS, "cancelled", this::checkCancelled);
+    }
+  }
+
+  /** Where no message is lost, a cancel reaches what still runs. */
+  private void checkCancelled() {
+    Execution execution = executions.of(requestId);
+    if (orderly && execution != null && !execution.settled && !execution.context.cancelled()) {
+      throw new SimulationFailure(requestId + ": cancelled, but it runs on and knows nothing");
+    }
   }
 
   /** A choose succeeded: for its caller that is the answer of the choose, and not yet the end. */
@@ -162,6 +180,7 @@ final class Op implements CallObserver {
     }
     selection = chosen;
     coverage.seen(Transition.SELECTION);
+    world.note("selected", requestId + " at " + chosen.replicaId());
   }
 
   /** The caller is done with its selection without a dispatch. */

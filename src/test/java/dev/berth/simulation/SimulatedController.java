@@ -48,6 +48,8 @@ final class SimulatedController {
     int ceiling; // ongoing was allowed to be this when the max was lowered
     long grantedAtDrain = -1;
     int zombies; // when last looked at
+    boolean wasOverMax;
+    long grantedBefore;
 
     Incarnation(Seat seat, Replica replica) {
       this.seat = seat;
@@ -68,13 +70,19 @@ final class SimulatedController {
   private final Executions executions;
   private final Coverage coverage;
   private final Map<RoutingSnapshot.Version, RoutingSnapshot> published = new HashMap<>();
+  private final boolean orderly;
   private long version;
   private int starts;
   private boolean failedToDeploy;
   private boolean steady; // no more restarts are needed
 
   SimulatedController(
-      World world, List<SimulatedInstance> instances, Executions executions, Coverage coverage) {
+      World world,
+      List<SimulatedInstance> instances,
+      Executions executions,
+      Coverage coverage,
+      boolean orderly) {
+    this.orderly = orderly;
     this.world = world;
     this.random = world.randomness();
     this.instances = instances;
@@ -119,7 +127,8 @@ final class SimulatedController {
             random.nextLong(),
             1 + random.nextInt(4),
             Map.of(),
-            context -> new SimulatedHandler(id, loop, executions, coverage, world.randomness()));
+            context ->
+                new SimulatedHandler(id, loop, executions, coverage, world.randomness(), orderly));
     seat.instance
         .host
         .start(
@@ -157,7 +166,7 @@ final class SimulatedController {
     if (draining == null || !draining.routable) {
       return false;
     }
-    long grace = random.nextBoolean() ? millis(50) : millis(1_500);
+    long grace = millis(orderly ? 5_000 : random.nextBoolean() ? 50 : 1_500);
     draining.routable = false;
     draining.drainDueNanos = world.elapsedNanos() + grace;
     draining.stalledAtDrainNanos = draining.loop().stalledNanos();

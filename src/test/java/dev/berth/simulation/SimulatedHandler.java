@@ -25,13 +25,16 @@ final class SimulatedHandler implements AsyncHandler {
   private final Executions executions;
   private final Coverage coverage;
   private final SplittableRandom random;
+  private final boolean orderly;
 
   SimulatedHandler(
       String replicaId,
       SimulatedLoop loop,
       Executions executions,
       Coverage coverage,
-      SplittableRandom random) {
+      SplittableRandom random,
+      boolean orderly) {
+    this.orderly = orderly;
     this.replicaId = replicaId;
     this.loop = loop;
     this.executions = executions;
@@ -41,7 +44,7 @@ final class SimulatedHandler implements AsyncHandler {
 
   @Override
   public Future<Response> handle(Request request, RequestContext context) {
-    Execution execution = executions.begin(context.requestId(), replicaId);
+    Execution execution = executions.begin(context, replicaId);
     Future<Response> response;
     try {
       response = respond(execution, context);
@@ -70,7 +73,7 @@ final class SimulatedHandler implements AsyncHandler {
     if (temper < 74) {
       return stubborn().map(none -> whole(execution, 0));
     }
-    if (temper < 76) {
+    if (temper < 76 && !orderly) {
       loop.stall(micros(80_000).toNanos());
       return Future.succeededFuture(whole(execution, 0));
     }

@@ -1,6 +1,7 @@
 package dev.berth.simulation;
 
 import dev.berth.protocol.Addresses;
+import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.replica.HandlerThreads;
 import dev.berth.replica.LedgerLimits;
 import dev.berth.replica.ReplicaHost;
@@ -31,6 +32,7 @@ final class SimulatedInstance {
   final List<ReplicaLoop> replicaLoops = new ArrayList<>();
   final Routers routers;
   final DeploymentRouter router;
+  RoutingSnapshot.Version lastVersion = RoutingSnapshot.Version.NONE; // as the checker saw it
   private final World world;
 
   SimulatedInstance(
@@ -133,17 +135,18 @@ final class SimulatedInstance {
     static final dev.berth.api.DeploymentId DEPLOYMENT =
         new dev.berth.api.DeploymentId("app", "model");
 
-    static Settings draw(SplittableRandom random) {
+    static Settings draw(SplittableRandom random, boolean orderly) {
       return new Settings(
           new dev.berth.routing.RouterSettings(
               random.nextInt(3) == 0 ? -1 : 4 + random.nextInt(20),
               millis(300 + random.nextInt(1_500)),
-              millis(150 + random.nextInt(1_000)),
-              millis(2_000)),
+              millis((orderly ? 2_000 : 150) + random.nextInt(1_000)),
+              millis(4_000)),
           new LoopLimits(random.nextInt(4) == 0 ? 12 : 64, 65_536),
           new InstanceBounds(40, 1 << 20, 65_536L * (2 + random.nextInt(8))),
-          new ReplicaLimits(millis(200), 4, 200_000, millis(1_000), 8, millis(100)),
-          new LedgerLimits(millis(2_000), SimulatedBus.LATEST_NANOS + millis(5_000), 16_384));
+          new ReplicaLimits(
+              millis(200), 4, 200_000, millis(1_000), 8, millis(orderly ? 2_000 : 100)),
+          new LedgerLimits(millis(4_000), SimulatedBus.LATEST_NANOS + millis(5_000), 16_384));
     }
 
     static long millis(long millis) {

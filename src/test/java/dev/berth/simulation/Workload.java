@@ -28,9 +28,15 @@ final class Workload {
   private int number;
   private boolean closed;
   private int burst;
+  private final boolean orderly;
 
   Workload(
-      World world, List<SimulatedInstance> instances, Executions executions, Coverage coverage) {
+      World world,
+      List<SimulatedInstance> instances,
+      Executions executions,
+      Coverage coverage,
+      boolean orderly) {
+    this.orderly = orderly;
     this.world = world;
     this.random = world.randomness();
     this.instances = instances;
@@ -76,7 +82,8 @@ final class Workload {
             at,
             loop,
             world.getAsLong() + timeout(),
-            reading());
+            reading(),
+            orderly);
     ops.add(op);
     active.add(op);
     int kind = random.nextInt(100);
@@ -115,7 +122,7 @@ final class Workload {
         ? Op.Reading.FLOWING
         : drawn < 16
             ? Op.Reading.PIECE_BY_PIECE
-            : drawn < 19 ? Op.Reading.CANCEL_HALFWAY : Op.Reading.NEVER;
+            : drawn < 19 || orderly ? Op.Reading.CANCEL_HALFWAY : Op.Reading.NEVER;
   }
 
   private static Request request(Op op) {
@@ -199,6 +206,9 @@ final class Workload {
   }
 
   private long ttlNanos() {
+    if (orderly) {
+      return micros(2_000_000);
+    }
     return micros(random.nextInt(4) == 0 ? 5_000 : 100_000 + random.nextInt(700_000));
   }
 
@@ -208,7 +218,7 @@ final class Workload {
     }
     int use = random.nextInt(100);
     long think = random.nextInt(3) == 0 ? random.nextLong(120_000_000) : random.nextLong(500_000);
-    if (use < 10) {
+    if (use < 10 && !orderly) {
       vanish(op);
     } else if (use < 22) {
       op.loop.start(think, () -> close(op, selection));
@@ -263,6 +273,7 @@ final class Workload {
       return;
     }
     op.dispatched = true;
+    world.note("dispatched", op.requestId);
     coverage.seen(Transition.SELECTION_DISPATCHED);
     DeploymentHandle.Call call = selection.start(request(op));
     op.handleCall = call;
