@@ -53,7 +53,7 @@ class SlotLedgerLincheckTest {
         .actorsBefore(2)
         .actorsAfter(1)
         .iterations(Effort.times(iterations))
-        .invocationsPerIteration(250)
+        .invocationsPerIteration(150)
         .addGuarantee(JDK_IS_CORRECT);
   }
 
