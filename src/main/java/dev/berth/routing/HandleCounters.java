@@ -10,6 +10,7 @@ public final class HandleCounters {
   final LongAdder requests = new LongAdder(); // calls begun, dispatches not included
   final LongAdder sent = new LongAdder(); // to a replica
   final LongAdder ended = new LongAdder(); // of the sent
+  final LongAdder turnedAway = new LongAdder(); // of the sent: refused, so that they wait again
   final LongAdder selected = new LongAdder(); // selections made
   final LongAdder unselected = new LongAdder(); // selections over: dispatched, closed or expired
   final LongAdder dispatched = new LongAdder();
@@ -26,7 +27,7 @@ public final class HandleCounters {
 
   /** Requests at replicas now ({@code serve_num_ongoing_requests_at_replicas}). */
   public int running() {
-    long over = ended.sum(); // first, so that the difference is never too small
+    long over = ended.sum() + turnedAway.sum(); // first, so that the difference is never too small
     return (int) Math.max(0, sent.sum() - over);
   }
 

@@ -191,7 +191,16 @@ public final class RoutedCall extends SlotRequest {
     if (selection != null) {
       end(gone(selection.replica), false);
     } else {
+      turnedAway();
       enqueueAgain();
+    }
+  }
+
+  /** Not at a replica any more, and not over: it counts as waiting, not as running. */
+  private void turnedAway() {
+    if (counted) {
+      counted = false;
+      router.counters.turnedAway.increment();
     }
   }
 
@@ -207,6 +216,7 @@ public final class RoutedCall extends SlotRequest {
   @Override
   void refused(Refusal reason, long load) {
     if (selection == null) {
+      turnedAway();
       super.refused(reason, load);
       return;
     }

@@ -41,7 +41,6 @@ final class WaiterQueue {
   // The runner's own.
   private @Nullable Waiter oldest;
   private @Nullable Waiter youngest;
-  private int pickyLinked;
 
   WaiterQueue(Source source) {
     this.source = source;
@@ -131,24 +130,19 @@ final class WaiterQueue {
   }
 
   private void grantAll() {
-    boolean exhausted = false; // nothing is free for a waiter that takes any replica
-    int pickyAhead = pickyLinked;
+    boolean exhausted = false; // nothing for one that takes any replica, so nothing for anyone
     Waiter waiter = oldest;
-    while (waiter != null && !(exhausted && pickyAhead == 0)) {
+    while (waiter != null && !exhausted) {
       Waiter next = waiter.after;
-      boolean picky = waiter.owner.picky();
-      if (picky) {
-        pickyAhead--;
-      }
       if (!waiter.waiting()) {
         unlink(waiter);
-      } else if (picky || !exhausted) {
+      } else {
         Grant grant = source.grantFor(waiter.owner);
         if (grant != null) {
           unlink(waiter);
           hand(waiter, grant);
-        } else if (!picky) {
-          exhausted = true;
+        } else {
+          exhausted = !waiter.owner.picky(); // a picky one blocks nobody behind it
         }
       }
       waiter = next;
@@ -239,7 +233,6 @@ final class WaiterQueue {
       behind.before = waiter;
     }
     waiter.linked = true;
-    pickyLinked += waiter.owner.picky() ? 1 : 0;
   }
 
   private void unlink(Waiter waiter) {
@@ -259,6 +252,5 @@ final class WaiterQueue {
     waiter.before = null;
     waiter.after = null;
     waiter.linked = false;
-    pickyLinked -= waiter.owner.picky() ? 1 : 0;
   }
 }

@@ -207,6 +207,7 @@ class SlotQueueTest {
     call(2);
     world.run();
     assertThat(world.router.queued()).isEqualTo(3);
+    assertThat(world.router.counters().running()).as("refused is not running").isZero();
     List<String> served = new ArrayList<>();
     replica.ledger.complete();
     for (int i = 0; i < 3; i++) {
