@@ -173,7 +173,9 @@ final class InstanceParts {
   private static LedgerLimits ledgerLimits(LimitOptions limits) {
     LedgerLimits defaults = LedgerLimits.DEFAULTS;
     return new LedgerLimits(
-        limits.maxReservationTtl().toNanos(), defaults.rememberNanos(), defaults.rememberedMax());
+        limits.maxReservationTtl().toNanos(),
+        Math.max(limits.maxReservationTtl().toNanos(), defaults.rememberNanos()),
+        defaults.rememberedMax());
   }
 
   /** {@code application#deployment#suffix}, as Ray Serve names replicas. */

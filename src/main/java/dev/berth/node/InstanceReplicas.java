@@ -142,7 +142,9 @@ final class InstanceReplicas {
             epochs.getAsLong(),
             settings.maxOngoingRequests(),
             settings.userConfig(),
-            underLoader(application.code(id).factory(), application.classLoader()));
+            underLoader(application.code(id).factory(), application.classLoader()),
+            host.limits()
+                .withZombies(settings.cancelGrace().toNanos(), settings.maxZombieRequests()));
     host.start(spec, seats)
         .onComplete(
             replica -> runs(replica, spread), thrown -> failed(command.replicaId(), id, thrown));

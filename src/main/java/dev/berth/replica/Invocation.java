@@ -254,7 +254,7 @@ final class Invocation implements RequestContext, Completable<Response> {
     }
     cancelled = true;
     source.remove(this);
-    graceAt = ReplicaLoop.plus(loop.now(), loop.limits().cancelGraceNanos());
+    graceAt = ReplicaLoop.plus(loop.now(), host.replica.cancelGraceNanos());
     dueAt = graceAt;
     loop.wakeAt(graceAt);
     List<Runnable> actions = cancelActions;

@@ -74,8 +74,8 @@ public final class Replica {
     this.spec = spec;
     this.address = address;
     this.slots = slots;
-    this.refused = new RefusedRouters(sender, spec.epoch(), limits);
-    this.limits = limits;
+    this.limits = spec.limits() == null ? limits : spec.limits();
+    this.refused = new RefusedRouters(sender, spec.epoch(), this.limits);
     this.ledgerLimits = ledgerLimits;
     this.nanoClock = nanoClock;
     this.offLoop = offLoop;
@@ -307,6 +307,11 @@ public final class Replica {
 
   void timedOut() {
     timeouts.increment();
+  }
+
+  /** How long a cancelled request may take to settle, in nanoseconds. */
+  long cancelGraceNanos() {
+    return limits.cancelGraceNanos();
   }
 
   void zombieFound() {

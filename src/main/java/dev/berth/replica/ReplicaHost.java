@@ -71,6 +71,11 @@ public final class ReplicaHost implements ReplicaDirectory {
     this.listener = listener;
   }
 
+  /** The bounds of its replicas that have none of their own. */
+  public ReplicaLimits limits() {
+    return limits;
+  }
+
   /**
    * Makes the handlers off the loop, then takes requests.
    *

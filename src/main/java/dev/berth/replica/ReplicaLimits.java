@@ -42,6 +42,17 @@ public record ReplicaLimits(
     require("offerTtlNanos", offerTtlNanos, 1);
   }
 
+  /** These, with a deployment's own {@code cancel_grace_s} and {@code max_zombie_requests}. */
+  public ReplicaLimits withZombies(long ownCancelGraceNanos, int ownMaxZombieRequests) {
+    return new ReplicaLimits(
+        ownCancelGraceNanos,
+        ownMaxZombieRequests,
+        streamBufferBytes,
+        streamIdleTimeoutNanos,
+        refusedRouters,
+        offerTtlNanos);
+  }
+
   private static void require(String name, long value, long least) {
     if (value < least) {
       throw new IllegalArgumentException(name + ": " + value + " (expected: >= " + least + ")");

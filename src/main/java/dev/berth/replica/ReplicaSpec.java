@@ -5,6 +5,7 @@ import dev.berth.api.HandlerFactory;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What to start.
@@ -15,6 +16,7 @@ import java.util.Map;
  * @param maxOngoing slots, 1 to 65 535
  * @param userConfig passed to the factory
  * @param factory makes the handler, once per seat
+ * @param limits its own bounds, or null for those of its instance
  */
 public record ReplicaSpec(
     String replicaId,
@@ -22,8 +24,20 @@ public record ReplicaSpec(
     long epoch,
     int maxOngoing,
     Map<String, Object> userConfig,
-    HandlerFactory factory) {
+    HandlerFactory factory,
+    @Nullable ReplicaLimits limits) {
   public ReplicaSpec {
     userConfig = Collections.unmodifiableMap(new LinkedHashMap<>(userConfig)); // nulls are values
+  }
+
+  /** A replica with the bounds of its instance. */
+  public ReplicaSpec(
+      String replicaId,
+      DeploymentId deployment,
+      long epoch,
+      int maxOngoing,
+      Map<String, Object> userConfig,
+      HandlerFactory factory) {
+    this(replicaId, deployment, epoch, maxOngoing, userConfig, factory, null);
   }
 }

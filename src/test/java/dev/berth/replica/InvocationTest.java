@@ -386,6 +386,31 @@ class InvocationTest {
   }
 
   @Test
+  void aDeploymentsOwnGraceCountsAndNotTheInstances() {
+    ReplicaSpec hasty =
+        new ReplicaSpec(
+            "app#hasty#1",
+            ReplicaRig.DEPLOYMENT,
+            77,
+            5,
+            java.util.Map.of(),
+            context -> handler,
+            rig.host.limits().withZombies(Duration.ofSeconds(1).toNanos(), 0));
+    var begun = rig.host.start(hasty, java.util.List.of(rig.seat(0)));
+    rig.runAll();
+    Replica replica = begun.result();
+    rig.sendHeld(replica, callId(1, 1));
+    rig.cancel(replica, callId(1, 1));
+    rig.pass(Duration.ofMillis(950));
+    assertThat(replica.zombies()).isZero();
+    rig.pass(Duration.ofMillis(100));
+    assertThat(replica.zombies()).isEqualTo(1);
+    assertThat(replica.state()).isEqualTo(ReplicaState.UNHEALTHY);
+    handler.answer();
+    assertAtRest(replica.slots());
+  }
+
+  @Test
   void aReplicaWithTooManyZombiesIsUnhealthyAndSaysSoOnce() {
     ReplicaLimits d = ReplicaLimits.DEFAULTS;
     ReplicaLimits two =

@@ -140,9 +140,13 @@ final class ReplicaRig {
             "app#echo#" + epoch, DEPLOYMENT, epoch, maxOngoing, Map.of("k", "v"), factory);
     List<ReplicaSeat> seated = new ArrayList<>();
     for (int i = 0; i < seats; i++) {
-      seated.add(new ReplicaSeat(loops.get(i), this::handle));
+      seated.add(seat(i));
     }
     return host.start(spec, seated);
+  }
+
+  ReplicaSeat seat(int loop) {
+    return new ReplicaSeat(loops.get(loop), this::handle);
   }
 
   private DeploymentHandle handle(String deployment) {

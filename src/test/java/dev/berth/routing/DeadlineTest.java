@@ -43,7 +43,9 @@ class DeadlineTest {
     assertThat(world.router.counters().running()).isZero();
   }
 
-  /** Found by the simulation, seed 8: refused as too late, it held its slot for the lease's life. */
+  /**
+   * Found by the simulation, seed 8: refused as too late, it held its slot for the lease's life.
+   */
   @Test
   void aDispatchAfterTheDeadlineGivesItsSlotBackAtOnce() {
     RoutingWorld.Replica replica = world.remote("r1", 1);
