@@ -1,19 +1,30 @@
 package dev.berth.replica;
 
-import dev.berth.api.ReplicaHandler;
+import dev.berth.api.Request;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
-/** A replica's part on one event loop: its handler object there. Belongs to that loop. */
+/** A replica's part on one event loop: how its handler there is called. Belongs to that loop. */
 final class HostedReplica {
   final Replica replica;
   final ReplicaLoop loop;
-  final ReplicaHandler handler;
-  final HandlerInvoker invoker;
-  boolean stopped; // takes nothing more; stays in the table until its slots have come back
+  private @Nullable HandlerInvoker invoker;
+  boolean stopped; // takes nothing more
 
-  HostedReplica(Replica replica, ReplicaLoop loop, ReplicaHandler handler, HandlerInvoker invoker) {
+  HostedReplica(Replica replica, ReplicaLoop loop, HandlerInvoker invoker) {
     this.replica = replica;
     this.loop = loop;
-    this.handler = handler;
     this.invoker = invoker;
+  }
+
+  void invoke(Request request, Invocation invocation) {
+    Objects.requireNonNull(invoker, "invoker: null (expected: not retired)")
+        .invoke(request, invocation);
+  }
+
+  /** Takes nothing more, and lets go of the handler, which may hold a model. */
+  void retire() {
+    stopped = true;
+    invoker = null;
   }
 }

@@ -2,6 +2,7 @@ package dev.berth.replica;
 
 import dev.berth.api.BerthException;
 import dev.berth.api.DeploymentId;
+import dev.berth.api.ReplicaHandler;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.port.BusSender;
 import dev.berth.protocol.port.LedgerView;
@@ -46,11 +47,16 @@ public final class Replica {
 
   private final AtomicReference<ReplicaState> state = new AtomicReference<>(ReplicaState.STARTING);
   private volatile List<HostedReplica> parts = List.of();
+  private volatile List<ReplicaHandler> handlers = List.of(); // until they are stopped
   private volatile @Nullable HandlerThreads threads; // of a blocking handler
+  private final AtomicBoolean leaving = new AtomicBoolean(); // the home loop looks after it
   private final AtomicBoolean drainedSeen = new AtomicBoolean();
   private final Promise<Void> drained = Promise.promise();
   private final AtomicBoolean shuttingDown = new AtomicBoolean();
   private final Promise<Void> stopped = Promise.promise();
+
+  /** When its slots had all come back, on the nano clock; null before. */
+  private volatile @Nullable Long drainedNanos;
 
   /** When a draining replica is killed, on the nano clock; null while there is no such time. */
   private volatile @Nullable Long graceEndsNanos;
@@ -140,7 +146,12 @@ public final class Replica {
   // --- its life ---
 
   /** Takes requests on every loop, then is RUNNING. */
-  void begin(List<HostedReplica> seated, @Nullable HandlerThreads threads, Promise<Replica> begun) {
+  void begin(
+      List<HostedReplica> seated,
+      List<ReplicaHandler> handlers,
+      @Nullable HandlerThreads threads,
+      Promise<Replica> begun) {
+    this.handlers = List.copyOf(handlers);
     this.threads = threads;
     parts = List.copyOf(seated);
     onEachLoop(
@@ -166,6 +177,7 @@ public final class Replica {
     refused.clear();
     move(ReplicaState.DRAINING, ReplicaState.RUNNING, ReplicaState.UNHEALTHY);
     checkDrained();
+    leave();
     return drained.future();
   }
 
@@ -176,7 +188,7 @@ public final class Replica {
   }
 
   private void allSlotsAreBack() {
-    onEachLoop(part -> part.loop.unhost(part), gone);
+    drainedNanos = nanoClock.getAsLong();
     drained.complete();
   }
 
@@ -194,22 +206,47 @@ public final class Replica {
           .onComplete(
               done -> {
                 if (move(ReplicaState.STOPPED, ReplicaState.DRAINING)) {
-                  stopHandlers();
+                  onEachLoop(part -> part.loop.retire(part), this::stopHandlers);
                 }
               });
-      onHomeLoop(() -> homeLoop().watch(this));
     }
     return stopped.future();
   }
 
-  /** On the home loop's tick; true when there is nothing more to look after. */
-  boolean checkGrace() {
+  private void leave() {
+    if (leaving.compareAndSet(false, true)) {
+      onHomeLoop(() -> homeLoop().watch(this));
+    }
+  }
+
+  /**
+   * On the home loop's tick: kills what outlasts its grace, and forgets what stopped. A stopped
+   * replica is remembered as long as its attempts are: a late duplicate of a request that ran must
+   * not be told that there is no such replica, which would have it run elsewhere too.
+   *
+   * @return true when there is nothing more to look after
+   */
+  boolean lookAfter() {
+    long now = nanoClock.getAsLong();
     Long ends = graceEndsNanos;
-    if (ends != null && state.get() != ReplicaState.STOPPED && ends - nanoClock.getAsLong() <= 0) {
+    if (ends != null && state.get() != ReplicaState.STOPPED && ends - now <= 0) {
       LOG.warn("replica {}: {} slots not back in time, killed", replicaId(), slots.ongoing());
       kill();
     }
-    return state.get() == ReplicaState.STOPPED;
+    Long since = drainedNanos;
+    if (since == null
+        || state.get() != ReplicaState.STOPPED
+        || now - since < ledgerLimits.rememberNanos()) {
+      return false;
+    }
+    onEachLoop(part -> part.loop.unhost(part), gone);
+    return true;
+  }
+
+  /** Whether there is anything of it to see. */
+  boolean isOfInterest() {
+    ReplicaState now = state.get();
+    return now != ReplicaState.STARTING && (now != ReplicaState.STOPPED || slots.ongoing() > 0);
   }
 
   /**
@@ -228,6 +265,7 @@ public final class Replica {
         ReplicaState.DRAINING)) {
       onEachLoop(part -> part.loop.kill(part), this::stopHandlers);
       checkDrained();
+      leave();
     }
     return stopped.future();
   }
@@ -237,11 +275,13 @@ public final class Replica {
     if (running != null) {
       running.stop();
     }
+    List<ReplicaHandler> stopping = handlers;
+    handlers = List.of();
     offLoop.execute(
         () -> {
-          for (HostedReplica part : parts) {
+          for (ReplicaHandler handler : stopping) {
             try {
-              part.handler.stop();
+              handler.stop();
             } catch (Throwable thrown) { // user code; the replica is stopped all the same
               failures.add("stop failed", thrown);
             }

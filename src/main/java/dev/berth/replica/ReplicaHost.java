@@ -130,6 +130,7 @@ public final class ReplicaHost implements ReplicaDirectory {
   private void makeHandlers(
       ReplicaSpec spec, List<ReplicaSeat> seats, Replica replica, Promise<Replica> begun) {
     List<HostedReplica> parts = new ArrayList<>(seats.size());
+    List<ReplicaHandler> handlers = new ArrayList<>(seats.size());
     HandlerThreads running = null;
     try {
       for (ReplicaSeat seat : seats) {
@@ -137,17 +138,18 @@ public final class ReplicaHost implements ReplicaDirectory {
             Objects.requireNonNull(
                 spec.factory().create(new SeatContext(spec, seat)),
                 "factory: null (expected: a handler)");
+        handlers.add(handler);
         if (handler instanceof BlockingHandler && running == null) {
           running = threads.create(spec.replicaId(), spec.maxOngoing());
         }
         Executor executor = running == null ? Runnable::run : running; // unused by async handlers
         HandlerInvoker invoker = HandlerInvoker.of(handler, executor);
-        parts.add(new HostedReplica(replica, seat.loop(), handler, invoker));
+        parts.add(new HostedReplica(replica, seat.loop(), invoker));
       }
     } catch (Throwable thrown) { // user code; what was made before it failed is stopped
-      for (HostedReplica part : parts) {
+      for (ReplicaHandler handler : handlers) {
         try {
-          part.handler.stop();
+          handler.stop();
         } catch (Throwable second) {
           thrown.addSuppressed(second);
         }
@@ -159,7 +161,7 @@ public final class ReplicaHost implements ReplicaDirectory {
       seats.get(0).loop().execute(() -> begun.fail(thrown));
       return;
     }
-    replica.begin(parts, running, begun);
+    replica.begin(parts, handlers, running, begun);
   }
 
   private void remove(int ordinal, long epoch) {
@@ -203,11 +205,11 @@ public final class ReplicaHost implements ReplicaDirectory {
         : null;
   }
 
-  /** Those that are not stopped, and stopped ones whose slots have not all come back. */
+  /** Those that started and have not stopped, and stopped ones whose slots are not all back. */
   public List<Replica> replicas() {
     List<Replica> all = new ArrayList<>();
     for (Replica replica : replicas.get()) {
-      if (replica != null && replica.state() != ReplicaState.STARTING) {
+      if (replica != null && replica.isOfInterest()) {
         all.add(replica);
       }
     }

@@ -73,7 +73,7 @@ public final class ReplicaLoop {
   private @Nullable Invocation first; // of all that run
   private long earliest = NEVER; // no later than the first moment anything wants
   private final ArrayList<Invocation> due = new ArrayList<>();
-  private final ArrayList<Replica> stopping = new ArrayList<>();
+  private final ArrayList<Replica> leaving = new ArrayList<>();
   private volatile @Nullable Thread thread; // the loop's, once it has been here
 
   private final LongAdder invocations = new LongAdder(); // running now
@@ -158,10 +158,16 @@ public final class ReplicaLoop {
       duplicates.increment();
       return;
     }
-    Refusal refusal = held ? refusalOfHeld(host, peer, message) : admit(host, peer, message);
-    if (refusal == null && peer != null) {
-      run(host, peer, message);
-    } else if (refusal == Refusal.REVOKED) {
+    Refusal refusal = held ? null : takeSlot(host, message);
+    if (refusal == null) {
+      refusal = unfit(host, peer, message);
+      if (refusal == null && peer != null) {
+        run(host, peer, message);
+        return;
+      }
+      host.replica.settleSlot(); // a held one's too: its slot came with the message
+    }
+    if (refusal == Refusal.REVOKED) {
       duplicates.increment();
     } else if (refusal != null) {
       refuse(message.source(), message.callId(), refusal, host.replica.load());
@@ -171,27 +177,18 @@ public final class ReplicaLoop {
     }
   }
 
-  /** A request whose slot is taken: the slot came with the message, so a refusal gives it back. */
-  private static @Nullable Refusal refusalOfHeld(
-      HostedReplica host, @Nullable RouterPeer peer, CallRequest message) {
-    Refusal refusal = refusalBeforeSlots(host, peer, message);
-    if (refusal != null) {
-      host.replica.settleSlot();
-    }
-    return refusal;
-  }
-
-  /** Acceptance, atomically with the slot; null when the request runs now. */
-  private static @Nullable Refusal admit(
-      HostedReplica host, @Nullable RouterPeer peer, CallRequest message) {
+  /**
+   * Acceptance, atomically with the slot. Comes before every other check: it alone knows a repeated
+   * attempt, which must not be told "did not run" for whatever reason.
+   */
+  private static @Nullable Refusal takeSlot(HostedReplica host, CallRequest message) {
     Slots slots = host.replica.slots();
-    Refusal refusal = refusalBeforeSlots(host, peer, message);
-    if (refusal != null) {
-      slots.release(message.attempt()); // a late duplicate must not run after this refusal
-      return refusal;
+    if (host.stopped) {
+      Refusal refusal = slots.tryAcquire(message.attempt()); // never granted: it drains
+      return refusal == Refusal.REVOKED ? refusal : Refusal.UNKNOWN_REPLICA;
     }
     if (message.admission() instanceof Admission.Token token) {
-      refusal = slots.consume(token.token(), message.attempt());
+      Refusal refusal = slots.consume(token.token(), message.attempt());
       if (refusal == null) {
         host.replica.refused().used(message.source(), token.token().sequence());
       }
@@ -200,7 +197,8 @@ public final class ReplicaLoop {
     return slots.tryAcquire(message.attempt());
   }
 
-  private static @Nullable Refusal refusalBeforeSlots(
+  /** Why a request that has a slot does not run all the same. */
+  private static @Nullable Refusal unfit(
       HostedReplica host, @Nullable RouterPeer peer, CallRequest message) {
     if (host.stopped) {
       return Refusal.UNKNOWN_REPLICA;
@@ -227,7 +225,7 @@ public final class ReplicaLoop {
     if (message.admission() instanceof Admission.IfFree) {
       send(peer, new CallAccepted(message.callId(), host.replica.load()));
     }
-    host.invoker.invoke(message.request(), invocation);
+    host.invoke(message.request(), invocation);
   }
 
   private void onCredit(StreamCredit message) {
@@ -419,9 +417,9 @@ public final class ReplicaLoop {
     if (earliest <= now) {
       lookAtDue(now);
     }
-    for (int i = stopping.size() - 1; i >= 0; i--) {
-      if (stopping.get(i).checkGrace()) {
-        stopping.remove(i);
+    for (int i = leaving.size() - 1; i >= 0; i--) {
+      if (leaving.get(i).lookAfter()) {
+        leaving.remove(i);
       }
     }
   }
@@ -479,7 +477,13 @@ public final class ReplicaLoop {
     hosted[ordinal] = host;
   }
 
-  /** Forgets a replica whose slots have all come back. */
+  /** Takes nothing more for it, but still knows the attempts it saw. */
+  void retire(HostedReplica host) {
+    bind();
+    host.retire();
+  }
+
+  /** Forgets a replica that stopped long enough ago. */
   void unhost(HostedReplica host) {
     bind();
     if (at(host.replica.ordinal()) == host) {
@@ -490,7 +494,7 @@ public final class ReplicaLoop {
   /** Ends what a replica runs: callers learn that the outcome is unknown. */
   void kill(HostedReplica host) {
     bind();
-    host.stopped = true;
+    host.retire();
     for (Invocation each : running()) {
       if (each.host == host) {
         each.kill();
@@ -498,10 +502,10 @@ public final class ReplicaLoop {
     }
   }
 
-  /** Looks at a stopping replica's grace with each tick. */
+  /** Looks at a replica that drains or has stopped with each tick. */
   void watch(Replica replica) {
     bind();
-    stopping.add(replica);
+    leaving.add(replica);
   }
 
   /** An instance has left: what it asked for is cancelled, and its routers are forgotten. */

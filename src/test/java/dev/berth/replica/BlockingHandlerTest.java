@@ -103,8 +103,7 @@ class BlockingHandlerTest {
     Replica replica = rig.start(1, handler);
     HandlerThreads pool = new HandlerThreads.Pool("r", 1);
     pool.stop();
-    HostedReplica part =
-        new HostedReplica(replica, rig.loop(), handler, HandlerInvoker.of(handler, pool));
+    HostedReplica part = new HostedReplica(replica, rig.loop(), HandlerInvoker.of(handler, pool));
     rig.loop().host(part);
 
     rig.sendHeld(replica, ID);
@@ -190,8 +189,7 @@ class BlockingHandlerTest {
           return Response.text("ok");
         };
     Replica replica = busy.start(1, handler);
-    busy.loop()
-        .host(new HostedReplica(replica, busy.loop(), handler, HandlerInvoker.of(handler, pool)));
+    busy.loop().host(new HostedReplica(replica, busy.loop(), HandlerInvoker.of(handler, pool)));
     for (int i = 0; i < 2_000; i++) {
       while (replica.slots().ongoing() > 0) {
         busy.tasks.runAll();

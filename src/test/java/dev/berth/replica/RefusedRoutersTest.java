@@ -139,6 +139,7 @@ class RefusedRoutersTest {
 
   @Test
   void aRefusalForAnotherReasonIsNotNoted() {
+    replica.setMaxOngoing(2);
     rig.send(call(replica).from(AWAY).attempt(rig.attempt()).ifFree().deadlineMs(0));
     rig.answer(CallRefused.class);
 

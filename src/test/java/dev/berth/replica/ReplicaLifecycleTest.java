@@ -145,6 +145,10 @@ class ReplicaLifecycleTest {
 
     first.shutDown(GRACE);
     rig.runAll();
+    assertThat(rig.start(1, handler).address().ordinal())
+        .as("while late messages may come for it")
+        .isEqualTo(2);
+    rig.pass(Duration.ofNanos(LedgerLimits.DEFAULTS.rememberNanos()).plusMillis(25));
     Replica third = rig.start(1, handler);
 
     assertThat(third.address().ordinal()).isZero();
@@ -458,6 +462,26 @@ class ReplicaLifecycleTest {
 
     assertThat(rig.workersStopped).isEqualTo(1);
     assertThat(replica.slots().ongoing()).as("its thread never came").isZero();
+  }
+
+  @Test
+  void aLateDuplicateOfARequestThatRanIsNotToldThatItsReplicaIsUnknown() {
+    for (boolean kill : new boolean[] {false, true}) {
+      Replica replica = rig.start(1, answering(Response.text("ok")));
+      ReplicaRig.Call call = call(replica).from(AWAY).attempt(rig.attempt()).ifFree();
+      rig.send(call);
+      if (kill) {
+        replica.kill();
+      } else {
+        replica.shutDown(GRACE);
+      }
+      rig.runAll();
+      rig.bus.take();
+
+      rig.send(call);
+
+      assertThat(rig.bus.take()).as("\"did not run\" would have it run again").isEmpty();
+    }
   }
 
   // --- live changes ---

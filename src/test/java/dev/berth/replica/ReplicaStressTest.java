@@ -1,0 +1,208 @@
+package dev.berth.replica;
+
+import static dev.berth.replica.Ledgers.assertAtRest;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.berth.api.AsyncHandler;
+import dev.berth.api.DeploymentId;
+import dev.berth.api.Request;
+import dev.berth.api.Response;
+import dev.berth.protocol.Admission;
+import dev.berth.protocol.AttemptId;
+import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.BusMessage.CallFailed;
+import dev.berth.protocol.BusMessage.CallRefused;
+import dev.berth.protocol.BusMessage.CallRequest;
+import dev.berth.protocol.BusMessage.CallResponse;
+import dev.berth.protocol.BusMessage.ReleaseSlot;
+import dev.berth.protocol.BusMessage.SlotOffer;
+import dev.berth.protocol.ReplicaAddress;
+import dev.berth.protocol.RouterAddress;
+import dev.berth.protocol.port.BusSender;
+import io.vertx.core.Promise;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.SplittableRandom;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/**
+ * A replica spread over two real threads, called by routers on others, some of them elsewhere and
+ * noted when refused, its answers made on a third: at the end no slot is taken, every call has one
+ * answer, and the audit is clean.
+ */
+@Tag("concurrency")
+@Timeout(60)
+class ReplicaStressTest {
+  private static final int CALLS = 15_000; // per router
+  private static final int SLOTS = 3;
+  private static final int OFFERED = 3; // as a router's number, of calls that use an offer
+
+  private static final RouterAddress AWAY = new RouterAddress("n2", 2);
+
+  private final AtomicLong answers = new AtomicLong();
+  private final AtomicLong answersAway = new AtomicLong();
+  private final AtomicLong offers = new AtomicLong();
+  private final AtomicLong secrets = new AtomicLong();
+  private final List<ExecutorService> executors = new ArrayList<>();
+  private final List<ReplicaLoop> loops = new ArrayList<>();
+
+  private ExecutorService executor() {
+    ExecutorService made = Executors.newSingleThreadExecutor();
+    executors.add(made);
+    return made;
+  }
+
+  @Test
+  void noSlotIsLostWhenLoopsRoutersAndHandlersRunOnThreadsOfTheirOwn() throws Exception {
+    ExecutorService answering = executor();
+    ExecutorService offered = executor();
+    SplittableRandom choice = new SplittableRandom(1);
+    BusSender bus =
+        (node, address, message) -> {
+          if (message instanceof CallResponse
+              || message instanceof CallFailed
+              || message instanceof CallRefused) {
+            answers.incrementAndGet();
+            if (address.equals(AWAY.busAddress())) {
+              answersAway.incrementAndGet();
+            }
+          } else if (message instanceof SlotOffer offer) {
+            offers.incrementAndGet();
+            offered.execute(
+                () -> {
+                  boolean use = choice.nextBoolean(); // on this one thread
+                  BusMessage reply = use ? using(offer) : givingBack(offer);
+                  ReplicaLoop loop = loops.get(0);
+                  loop.execute(() -> loop.onMessage(reply));
+                });
+          }
+          return true;
+        };
+    ReplicaLimits limits = ReplicaLimits.DEFAULTS;
+    for (int i = 0; i < 2; i++) {
+      loops.add(
+          new ReplicaLoop(
+              "n1", i, executor(), bus, System::nanoTime, (delay, task) -> () -> {}, limits));
+    }
+    ReplicaHost host =
+        new ReplicaHost(
+            "n1",
+            bus,
+            System::nanoTime,
+            secrets::incrementAndGet,
+            executor(),
+            HandlerThreads::create,
+            limits,
+            LedgerLimits.DEFAULTS,
+            ReplicaListener.NONE);
+    AsyncHandler handler =
+        (request, context) -> {
+          Promise<Response> promise = Promise.promise();
+          if (request.path().endsWith("0")) {
+            promise.complete(Response.text("now"));
+          } else {
+            answering.execute(() -> promise.complete(Response.text("later")));
+          }
+          return promise.future();
+        };
+    ReplicaSpec spec =
+        new ReplicaSpec(
+            "app#echo#1", new DeploymentId("app", "echo"), 7, SLOTS, Map.of(), c -> handler);
+    List<ReplicaSeat> seats = new ArrayList<>();
+    loops.forEach(loop -> seats.add(new ReplicaSeat(loop, name -> null)));
+    Replica replica =
+        host.start(spec, seats).toCompletionStage().toCompletableFuture().get(10, TimeUnit.SECONDS);
+
+    AtomicLong expected = new AtomicLong();
+    List<Thread> routers = new ArrayList<>();
+    for (int i = 0; i < 3; i++) {
+      int router = i;
+      routers.add(new Thread(() -> expected.addAndGet(route(replica, router))));
+    }
+    routers.forEach(Thread::start);
+    for (Thread router : routers) {
+      router.join();
+    }
+    Thread sweeper = new Thread(host::sweep); // expiry from yet another thread
+    sweeper.start();
+    sweeper.join();
+
+    // A shut-down waits for what is still on its way; offers run out within 250 ms at most.
+    var stopped = replica.shutDown(Duration.ofSeconds(30));
+    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(40);
+    while (!stopped.isComplete() && System.nanoTime() - deadline < 0) {
+      host.sweep();
+      Thread.onSpinWait();
+    }
+    assertThat(stopped.isComplete()).isTrue();
+    for (ExecutorService each : executors) {
+      each.shutdown();
+      assertThat(each.awaitTermination(10, TimeUnit.SECONDS)).isTrue();
+    }
+
+    assertAtRest(replica.slots());
+    assertThat(loops).allMatch(loop -> loop.invocations() == 0);
+    assertThat(answers.get()).isEqualTo(expected.get() + usedOffers.get());
+    assertThat(offers.get()).as("some were refused and offered").isPositive();
+    assertThat(replica.processedRequests()).isGreaterThan(2 * CALLS);
+  }
+
+  private final AtomicLong usedOffers = new AtomicLong();
+  private final AtomicLong attempts = new AtomicLong();
+
+  private BusMessage using(SlotOffer offer) {
+    long use = usedOffers.incrementAndGet();
+    return request(OFFERED, use, AWAY, offer.target(), new Admission.Token(offer.token()));
+  }
+
+  private static BusMessage givingBack(SlotOffer offer) {
+    return new ReleaseSlot(AWAY, offer.attempt(), offer.target());
+  }
+
+  private CallRequest request(
+      int router, long number, RouterAddress source, ReplicaAddress target, Admission by) {
+    return new CallRequest(
+        ReplicaRig.callId(1_000 * router + (int) (number % 1_000), (int) (number / 1_000)),
+        source,
+        new AttemptId(3, router, attempts.incrementAndGet()),
+        target,
+        by,
+        -1,
+        0,
+        "r",
+        Request.get("/" + number));
+  }
+
+  /** Router 2 is elsewhere, the others take slots through the ledger; the calls sent. */
+  private long route(Replica replica, int router) {
+    long sent = 0;
+    boolean away = router == 2;
+    RouterAddress source = away ? AWAY : new RouterAddress("n1", router);
+    while (sent < CALLS) {
+      int at = away ? 0 : router;
+      if (away ? answersAway.get() + 200 < sent : !replica.slots().tryAcquire()) {
+        Thread.onSpinWait();
+        continue;
+      }
+      sent++;
+      CallRequest message =
+          request(
+              router,
+              sent,
+              source,
+              replica.address().onLoop(at),
+              away ? new Admission.IfFree(1_000) : Admission.Held.HELD);
+      ReplicaLoop loop = loops.get(at);
+      loop.execute(() -> loop.onMessage(message));
+    }
+    return sent;
+  }
+}
