@@ -62,14 +62,17 @@ public final class Ratio {
   }
 
   private void run() throws Exception {
+    String loadBefore = Files.readString(Path.of("/proc/loadavg")).split(" ")[0];
     System.out.printf(
         Locale.ROOT,
-        "%d rounds of %d s for each server, %d connections, %d cores, Java %s%n%n",
+        "%d rounds of %d s for each server, %d connections, %d cores, Java %s%n"
+            + "Load average before: %s (more than 0.5 means that others are at work here)%n%n",
         rounds,
         seconds,
         CONNECTIONS,
         Runtime.getRuntime().availableProcessors(),
-        Runtime.version());
+        Runtime.version(),
+        loadBefore);
     System.out.printf(
         "%-34s %28s %26s %20s %20s%n",
         "", "requests/s", "CPU us/request", "CPU ratio to raw", "rate ratio to raw");
@@ -82,9 +85,10 @@ public final class Ratio {
     String json =
         String.format(
             Locale.ROOT,
-            "{\"at\": \"%s\", \"java\": \"%s\", \"cores\": %d, \"rounds\": %d, \"seconds\": %d,"
-                + " \"connections\": %d, \"rows\": [%n  %s%n]}%n",
+            "{\"at\": \"%s\", \"load_before\": %s, \"java\": \"%s\", \"cores\": %d, \"rounds\": %d,"
+                + " \"seconds\": %d, \"connections\": %d, \"rows\": [%n  %s%n]}%n",
             Instant.now(),
+            loadBefore,
             Runtime.version(),
             Runtime.getRuntime().availableProcessors(),
             rounds,

@@ -189,4 +189,48 @@ class RoutingCostTest {
               assertThat(remote.ongoing()).isZero();
             });
   }
+
+  @Test
+  void aReplicaThatIsPublishedAgainKeepsItsCountAndWhatItRuns() {
+    RoutingWorld.Replica near = world.local("near", 1);
+    RoutingWorld.Replica far = world.remote("far", 3);
+    world.publish();
+    Future<Response> first = call(0);
+    Future<Response> second = call(1);
+    world.run();
+    RemoteReplica before = world.router.remoteReplicas().get(0);
+    world.publish();
+    world.publish();
+    assertThat(world.router.remoteReplicas()).containsExactly(before);
+    assertThat(before.ongoing()).isOne();
+    assertThat(near.ledger.ongoing()).isOne();
+    near.respond();
+    far.respond();
+    world.run();
+    assertThat(first.succeeded()).isTrue();
+    assertThat(second.succeeded()).isTrue();
+    assertThat(near.ledger.ongoing() + far.ledger.ongoing()).isZero();
+  }
+
+  @Test
+  void aReplicaThatLeftGivesItsFreedSlotToNoOne() {
+    RoutingWorld.Replica leaving = world.local("leaving", 1);
+    RoutingWorld.Replica staying = world.local("staying", 1);
+    world.publish();
+    call(0);
+    call(1);
+    Future<Response> waiting = call(2);
+    world.run();
+    world.remove(leaving);
+    world.publish();
+    leaving.respond();
+    world.run();
+    assertThat(waiting.isComplete()).isFalse();
+    assertThat(leaving.ledger.ongoing()).isZero();
+    assertThat(world.router.queued()).isOne();
+    staying.respond();
+    world.run();
+    assertThat(staying.running).hasSize(1);
+    assertThat(leaving.executions).isOne();
+  }
 }
