@@ -25,6 +25,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -54,6 +55,7 @@ public final class BerthNode {
   private final Promise<Void> closed = Promise.promise();
   private volatile @Nullable LoopVerticle control; // once the event loops are there
   private volatile @Nullable InstanceParts parts; // likewise
+  private final AtomicBoolean closeAsked = new AtomicBoolean();
 
   // The control loop's.
   private final Map<String, LoadedApplication> applications = new LinkedHashMap<>();
@@ -325,14 +327,13 @@ public final class BerthNode {
    */
   public Future<Void> close() {
     LoopVerticle loop = Objects.requireNonNull(control, "node: not started (expected: started)");
-    loop.execute(this::drain);
+    if (closeAsked.compareAndSet(false, true)) {
+      loop.execute(this::drain);
+    }
     return closed.future();
   }
 
   private void drain() {
-    if (closing) {
-      return;
-    }
     closing = true;
     InstanceParts all = running();
     all.ingress().drain();

@@ -71,7 +71,7 @@ final class LoopVerticle extends VerticleBase {
           Future<?> result;
           try {
             result = step.run();
-          } catch (Exception thrown) {
+          } catch (Throwable thrown) { // an error too: whoever waits must not wait for ever
             done.fail(thrown);
             return;
           }

@@ -1,0 +1,36 @@
+package dev.berth.it;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Leases whose owners vanish, in a running instance. */
+class ReservationIT {
+  @Test
+  void selectionsThatAreForgottenGiveTheirSlotsBackAfterTheirTime(@TempDir Path folder)
+      throws Exception {
+    TestJar.in(folder);
+    Path config =
+        Files.writeString(
+            folder.resolve("forgetful.yaml"),
+            """
+            applications:
+              - name: forgetful
+                import_path: dev.berth.it.app.ForgetfulApplication:build
+                runtime_env: {jars: [app.jar]}
+            """);
+    try (Server server = Server.start(config)) {
+      for (int i = 0; i < 5; i++) {
+        assertThat(server.get("/").body()).startsWith("forgetful#chosen#");
+      }
+      // All slots are held: the next choose waits for one to run out, and gets it.
+      assertThat(server.get("/").body()).startsWith("forgetful#chosen#");
+
+      SlotsIT.assertAtRest(server);
+      assertThat(server.sum("berth_lease_expiries_total")).isEqualTo(6);
+    }
+  }
+}

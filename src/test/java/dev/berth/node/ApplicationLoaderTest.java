@@ -1,0 +1,109 @@
+package dev.berth.node;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.berth.api.DeploymentId;
+import dev.berth.config.ApplicationConfig;
+import dev.berth.config.ConfigReader;
+import dev.berth.config.LimitOptions;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+
+class ApplicationLoaderTest {
+  private static final String APPS = "dev.berth.node.TestApplications";
+
+  private static LoadedApplication load(String importPath, String... more) {
+    String text =
+        "applications: [{name: a, import_path: '"
+            + importPath
+            + "'"
+            + (more.length == 0 ? "" : ", " + String.join(", ", more))
+            + "}]";
+    ApplicationConfig config =
+        ConfigReader.read("test.yaml", Path.of("."), text).applications().get(0);
+    return ApplicationLoader.load(config, LimitOptions.defaults());
+  }
+
+  @Test
+  void aBuilderWithoutParameterIsCalled() {
+    LoadedApplication loaded = load(APPS + ":plain");
+
+    assertThat(loaded.ingress()).isEqualTo(new DeploymentId("a", "front"));
+    assertThat(loaded.settings()).containsOnlyKeys(loaded.id("front"), loaded.id("back"));
+    assertThat(loaded.classLoader()).isNull();
+  }
+
+  @Test
+  void aBuilderWithAMapGetsTheArgs() {
+    assertThat(load(APPS + ":named", "args: {name: hello}").application().ingress())
+        .isEqualTo("hello");
+  }
+
+  @Test
+  void theFileWinsOverTheCodeAndTheCodeOverTheDefaults() {
+    LoadedApplication loaded =
+        load(APPS + ":plain", "deployments: [{name: back, max_ongoing_requests: 9}]");
+
+    assertThat(loaded.settings().get(loaded.id("back")).maxOngoingRequests()).isEqualTo(9);
+    assertThat(loaded.settings().get(loaded.id("back")).numReplicas()).isEqualTo(3);
+    assertThat(loaded.settings().get(loaded.id("front")).maxOngoingRequests()).isEqualTo(5);
+    assertThat(loaded.replicas()).containsEntry(loaded.id("back"), 3);
+  }
+
+  @Test
+  void aDeploymentThatTheCodeDoesNotHaveIsNamedBesideThoseItHas() {
+    assertThatThrownBy(() -> load(APPS + ":plain", "deployments: [{name: bakc}]"))
+        .isInstanceOf(StartFailedException.class)
+        .hasMessage("application a: deployments: bakc (expected: of front, back)");
+  }
+
+  @Test
+  void aMissingClassNamesTheImportPath() {
+    assertThatThrownBy(() -> load("com.acme.Nothing:build"))
+        .isInstanceOf(StartFailedException.class)
+        .hasMessageStartingWith(
+            "application a: import_path: com.acme.Nothing:build: no such class (expected: ");
+  }
+
+  @Test
+  void aMissingOrUnfitMethodNamesWhatFits() {
+    for (String method : new String[] {"absent", "withNumber", "ofInstance"}) {
+      assertThatThrownBy(() -> load(APPS + ":" + method))
+          .isInstanceOf(StartFailedException.class)
+          .hasMessageContaining("no such method (expected: public static");
+    }
+  }
+
+  @Test
+  void argsForABuilderThatTakesNoneAreRefused() {
+    assertThatThrownBy(() -> load(APPS + ":plain", "args: {a: 1}"))
+        .isInstanceOf(StartFailedException.class)
+        .hasMessageContaining("takes no arguments");
+  }
+
+  @Test
+  void aBuilderThatReturnsSomethingElseIsRefused() {
+    assertThatThrownBy(() -> load(APPS + ":text"))
+        .hasMessageContaining(
+            "returned a java.lang.String (expected: a dev.berth.api.Application)");
+    assertThatThrownBy(() -> load(APPS + ":nothing")).hasMessageContaining("returned null");
+  }
+
+  @Test
+  void aBuilderThatThrowsIsTheReasonInOneLine() {
+    assertThatThrownBy(() -> load(APPS + ":failing"))
+        .isInstanceOf(StartFailedException.class)
+        .hasMessage(
+            "application a: import_path: "
+                + APPS
+                + ":failing: IllegalStateException: two lines; caused by ArithmeticException: why");
+  }
+
+  @Test
+  void aStaticInitialiserThatThrowsIsAReasonToo() {
+    assertThatThrownBy(() -> load("dev.berth.node.TestApplications$Broken:build"))
+        .isInstanceOf(StartFailedException.class)
+        .hasMessageContaining("ExceptionInInitializerError");
+  }
+}

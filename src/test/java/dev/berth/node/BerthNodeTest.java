@@ -1,0 +1,153 @@
+package dev.berth.node;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.berth.config.ConfigReader;
+import dev.berth.config.ServeConfig;
+import io.vertx.core.Future;
+import java.io.IOException;
+import java.net.ConnectException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.file.Path;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
+import org.junit.jupiter.api.Test;
+
+/** One instance in this JVM; the packaged one is tested by the integration tests. */
+class BerthNodeTest {
+  private static ServeConfig config(int port, String... applications) {
+    return ConfigReader.read(
+        "test.yaml",
+        Path.of("."),
+        """
+        http_options: {host: 127.0.0.1, port: %d}
+        applications: [%s]
+        berth: {event_loops: 3, admin: {port: 0}, shutdown_timeout_s: 5}
+        """
+            .formatted(port, String.join(", ", applications)));
+  }
+
+  private static String application(String name, String builder) {
+    return "{name: %s, route_prefix: /%s, import_path: 'dev.berth.node.TestApplications:%s'}"
+        .formatted(name, name, builder);
+  }
+
+  private static <T> T await(Future<T> future) throws Exception {
+    return future.toCompletionStage().toCompletableFuture().get(20, TimeUnit.SECONDS);
+  }
+
+  @Test
+  void aSpreadReplicaServesEachConnectionOnTheLoopItCameInOn() throws Exception {
+    BerthNode node = await(BerthNode.start(config(0, application("spread", "spread"))));
+    try {
+      Set<String> threads = new HashSet<>();
+      for (int i = 0; i < 6; i++) { // connections go to the ingresses in turn
+        HttpClient client = HttpClient.newHttpClient();
+        threads.add(get(client, node.port(), "/spread"));
+        threads.add(get(client, node.port(), "/spread"));
+      }
+      assertThat(threads).hasSize(3); // all serving loops, and not the control loop
+      assertThat(get(HttpClient.newHttpClient(), node.adminPort(), "/-/healthz"))
+          .isEqualTo("success");
+    } finally {
+      await(node.close());
+    }
+  }
+
+  @Test
+  void aClosedNodeIsGoneAndClosingItAgainIsNothing() throws Exception {
+    Set<Thread> before = threads();
+    BerthNode node = await(BerthNode.start(config(0, application("plain", "plain"))));
+    int port = node.port();
+
+    await(node.close());
+    await(node.close());
+
+    assertThatThrownBy(() -> new Socket(InetAddress.getLoopbackAddress(), port).close())
+        .isInstanceOf(ConnectException.class);
+    awaitNoThreadBut(before);
+  }
+
+  @Test
+  void aReplicaThatCannotStartFailsTheStartAndLeavesNothing() throws Exception {
+    Set<Thread> before = threads();
+    ServeConfig config =
+        config(0, application("plain", "plain"), application("broken", "unstartable"));
+
+    assertThatThrownBy(() -> await(BerthNode.start(config)))
+        .isInstanceOf(ExecutionException.class)
+        .cause()
+        .isInstanceOf(StartFailedException.class)
+        .hasMessage("application broken: deployment broken: IllegalStateException: no model");
+    awaitNoThreadBut(before);
+  }
+
+  @Test
+  void anApplicationThatCannotBeLoadedFailsTheStartAndLeavesNothing() throws Exception {
+    Set<Thread> before = threads();
+    ServeConfig config =
+        config(0, application("plain", "plain"), application("failing", "failing"));
+
+    assertThatThrownBy(() -> await(BerthNode.start(config)))
+        .hasMessageContaining("application failing: import_path: ");
+    awaitNoThreadBut(before);
+  }
+
+  @Test
+  void aPortInUseFailsTheStartAndLeavesNothing() throws Exception {
+    Set<Thread> before = threads();
+    try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      ServeConfig config = config(taken.getLocalPort(), application("plain", "plain"));
+
+      assertThatThrownBy(() -> await(BerthNode.start(config)))
+          .cause()
+          .isInstanceOf(IOException.class);
+    }
+    awaitNoThreadBut(before);
+  }
+
+  private static String get(HttpClient client, int port, String path) throws Exception {
+    return client
+        .send(
+            HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + path)).build(),
+            BodyHandlers.ofString())
+        .body();
+  }
+
+  private static Set<Thread> threads() {
+    return new HashSet<>(Thread.getAllStackTraces().keySet());
+  }
+
+  /** Threads of ours and of Vert.x end soon after the instance. */
+  private static void awaitNoThreadBut(Set<Thread> before) {
+    await(() -> left(before).isEmpty(), () -> "threads left: " + left(before));
+  }
+
+  private static List<String> left(Set<Thread> before) {
+    return threads().stream()
+        .filter(thread -> !before.contains(thread) && thread.isAlive())
+        .map(Thread::getName)
+        .filter(name -> name.startsWith("vert") || name.startsWith("berth"))
+        .toList();
+  }
+
+  private static void await(BooleanSupplier condition, java.util.function.Supplier<String> what) {
+    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(10);
+    while (!condition.getAsBoolean()) {
+      assertThat(System.nanoTime() - deadline).as(what.get()).isNegative();
+      new CompletableFuture<Void>().completeOnTimeout(null, 10, TimeUnit.MILLISECONDS).join();
+    }
+  }
+}
