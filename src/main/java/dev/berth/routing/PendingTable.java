@@ -17,13 +17,19 @@ final class PendingTable<T> {
   static final long FULL = -1;
 
   private final int capacity; // entries
+  private final int firstGeneration;
   private @Nullable Object[] entries;
   private int[] generations;
   private int[] free; // a stack of slot indices
   private int freeSize;
   private int size;
 
-  PendingTable(int capacity) {
+  /**
+   * @param capacity entries, 1 to 65 536
+   * @param incarnation random bits of this start of the instance: generations begin there, so that
+   *     an answer to a request of the one before, under the same address, finds nothing
+   */
+  PendingTable(int capacity, long incarnation) {
     if (capacity < 1 || capacity > LIMIT) {
       throw new IllegalArgumentException("capacity: " + capacity + " (expected: 1 to 65536)");
     }
@@ -31,6 +37,8 @@ final class PendingTable<T> {
     int initial = Math.min(256, capacity);
     entries = new Object[initial];
     generations = new int[initial];
+    firstGeneration = (int) incarnation & Integer.MAX_VALUE; // keeps ids positive
+    Arrays.fill(generations, firstGeneration);
     free = new int[initial];
     pushFree(0, initial);
   }
@@ -60,6 +68,7 @@ final class PendingTable<T> {
     int wider = Math.min(capacity, 2 * length);
     entries = Arrays.copyOf(entries, wider);
     generations = Arrays.copyOf(generations, wider);
+    Arrays.fill(generations, length, wider, firstGeneration);
     free = Arrays.copyOf(free, wider);
     pushFree(length, wider);
     return true;

@@ -47,7 +47,7 @@ public final class RouterLoop {
     this.address = new RouterAddress(node, index);
     this.incarnation = incarnation;
     this.heldAttempt = new AttemptId(incarnation, index, 0);
-    this.pending = new PendingTable<>(limits.pendingRequests());
+    this.pending = new PendingTable<>(limits.pendingRequests(), incarnation);
     this.ring = new DeadlineRing(ports.nanoClock().getAsLong());
     this.requestIdPrefix = Long.toHexString(incarnation) + "-" + index + "-";
   }

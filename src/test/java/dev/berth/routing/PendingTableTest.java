@@ -12,7 +12,7 @@ class PendingTableTest {
 
   @Test
   void aLateAnswerNamesAnOldGenerationAndFindsNothing() {
-    PendingTable<String> table = new PendingTable<>(1);
+    PendingTable<String> table = new PendingTable<>(1, 7);
     long first = table.add("first");
     table.remove(first);
     long second = table.add("second");
@@ -24,7 +24,7 @@ class PendingTableTest {
 
   @Test
   void aFullTableTakesNoMore() {
-    PendingTable<String> table = new PendingTable<>(300);
+    PendingTable<String> table = new PendingTable<>(300, 7);
     for (int i = 0; i < 300; i++) {
       assertThat(table.add("x")).isNotEqualTo(PendingTable.FULL);
     }
@@ -34,7 +34,7 @@ class PendingTableTest {
 
   @Test
   void aForeignIdFindsNothing() {
-    PendingTable<String> table = new PendingTable<>(10);
+    PendingTable<String> table = new PendingTable<>(10, 7);
     table.add("x");
     assertThat(table.get(PendingTable.FULL)).isNull();
     assertThat(table.get(Long.MAX_VALUE)).isNull();
@@ -44,7 +44,7 @@ class PendingTableTest {
 
   @Test
   void visitorsMayRemove() {
-    PendingTable<Integer> table = new PendingTable<>(1000);
+    PendingTable<Integer> table = new PendingTable<>(1000, 7);
     Map<Integer, Long> ids = new HashMap<>();
     for (int i = 0; i < 600; i++) {
       ids.put(i, table.add(i));
@@ -55,7 +55,7 @@ class PendingTableTest {
 
   @Test
   void agreesWithAMap() {
-    PendingTable<Integer> table = new PendingTable<>(700);
+    PendingTable<Integer> table = new PendingTable<>(700, 7);
     Map<Long, Integer> model = new HashMap<>();
     Random random = new Random(5);
     for (int step = 0; step < 50_000; step++) {
@@ -77,7 +77,19 @@ class PendingTableTest {
 
   @Test
   void theBoundIsWhatReplicasCanIndex() {
-    assertThatIllegalArgumentException().isThrownBy(() -> new PendingTable<>(65_537));
-    assertThatIllegalArgumentException().isThrownBy(() -> new PendingTable<>(0));
+    assertThatIllegalArgumentException().isThrownBy(() -> new PendingTable<>(65_537, 7));
+    assertThatIllegalArgumentException().isThrownBy(() -> new PendingTable<>(0, 7));
+  }
+
+  /** Found by the simulation, seed 174: a restarted router took answers to its predecessor. */
+  @Test
+  void anIdOfAnEarlierStartFindsNothing() {
+    PendingTable<Integer> before = new PendingTable<>(600, 0x1234_5678_9ABCL);
+    PendingTable<Integer> after = new PendingTable<>(600, 0x5678_1234_9ABDL);
+    for (int i = 0; i < 600; i++) {
+      long old = before.add(i);
+      assertThat(after.add(i)).isNotEqualTo(old).isPositive();
+      assertThat(after.get(old)).isNull();
+    }
   }
 }
