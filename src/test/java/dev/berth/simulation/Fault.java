@@ -31,6 +31,8 @@ enum Fault {
   // --- to an instance ---
   /** An event loop is blocked, with requests in these phases on it. */
   STALL(Phase.OWNED),
+  /** An instance dies with its routers, replicas and callers, and comes back empty. */
+  CRASH(Phase.OWNED),
   /** The instances take each other for dead, though they live. */
   NODE_LOST(Phase.OWNED);
 

@@ -199,6 +199,9 @@ final class Invariants {
       count(incarnation, view);
     }
     for (Op op : workload.ops) {
+      if (op.lost()) {
+        continue;
+      }
       if (!op.vanished && !op.over()) {
         throw new SimulationFailure(op + ": no answer at the end, in phase " + op.phase());
       }

@@ -39,6 +39,7 @@ final class Op implements CallObserver {
   boolean dispatched;
   boolean vanished; // its caller does nothing more
   boolean cancelAsked;
+  private boolean lost;
   private boolean answered; // the one terminal answer has come: a head, a failure, or a close
   private boolean streaming;
   private boolean over;
@@ -280,6 +281,16 @@ final class Op implements CallObserver {
       throw new SimulationFailure(
           requestId + ": answered by " + answeredBy + ", but it ran on " + execution.replicaId);
     }
+  }
+
+  /** Its instance died, and it with it. */
+  void lose() {
+    vanished = true;
+    lost = true;
+  }
+
+  boolean lost() {
+    return lost;
   }
 
   /** When all is over: a request that was said not to have run has not, late messages included. */

@@ -36,7 +36,7 @@ final class SimulatedBus {
   private final SplittableRandom random;
   private final Coverage coverage;
   private final Map<String, Consumption> consumers = new HashMap<>();
-  private final Set<String> gone = new HashSet<>(); // instances that left
+  private final Set<String> dead = new HashSet<>(); // instances that crashed, and no one noticed
   private final Map<Pair, Long> lastArrivals = new HashMap<>(); // per pair, for order
   private FaultRates rates = FaultRates.NONE;
   private int nearInFlight; // within instances
@@ -55,6 +55,17 @@ final class SimulatedBus {
     consumers.put(address, new Consumption(loop, consumer));
   }
 
+  /** An instance crashed: what is sent to it is lost, until someone notices. */
+  void crash(String node) {
+    consumers.values().removeIf(consumption -> consumption.loop.node.equals(node));
+    dead.add(node);
+  }
+
+  /** The instance is known to be gone: what is sent to it is refused. */
+  void noticed(String node) {
+    dead.remove(node);
+  }
+
   /** What a loop sends through. */
   BusSender from(SimulatedLoop loop) {
     return (node, address, message) -> send(loop, node, address, message);
@@ -66,8 +77,11 @@ final class SimulatedBus {
   }
 
   private boolean send(SimulatedLoop from, String node, String address, BusMessage message) {
+    if (dead.contains(node)) {
+      return true; // written to a socket whose peer is no more
+    }
     Consumption to = consumers.get(address);
-    if (to == null || gone.contains(node)) {
+    if (to == null) {
       return false;
     }
     Buffer wire = Buffer.buffer();
@@ -95,7 +109,9 @@ final class SimulatedBus {
     deliver(to, wire, farDelay(pair, phase), false);
     if (happens(rates.duplicate())) {
       coverage.fault(Fault.DUPLICATE, phase);
-      deliver(to, wire, farDelay(pair, phase), false);
+      // A third of them long after, when what they name may be over.
+      boolean late = random.nextInt(3) == 0;
+      deliver(to, wire, late ? random.nextLong(LATEST_NANOS) : farDelay(pair, phase), false);
     }
     return true;
   }

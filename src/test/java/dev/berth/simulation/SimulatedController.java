@@ -26,8 +26,9 @@ final class SimulatedController {
   /** A replica to keep running, incarnation after incarnation. */
   static final class Seat {
     final int number;
-    final SimulatedInstance instance;
+    SimulatedInstance instance;
     final int loop;
+    int place; // among restarts: those planned before a crash are void
     @Nullable Incarnation current;
 
     Seat(int number, SimulatedInstance instance, int loop) {
@@ -70,6 +71,7 @@ final class SimulatedController {
   private final Executions executions;
   private final Coverage coverage;
   private final Map<RoutingSnapshot.Version, RoutingSnapshot> published = new HashMap<>();
+  private final SimulatedBus bus;
   private final boolean orderly;
   private long version;
   private int starts;
@@ -80,8 +82,10 @@ final class SimulatedController {
       World world,
       List<SimulatedInstance> instances,
       Executions executions,
+      SimulatedBus bus,
       Coverage coverage,
       boolean orderly) {
+    this.bus = bus;
     this.orderly = orderly;
     this.world = world;
     this.random = world.randomness();
@@ -157,7 +161,15 @@ final class SimulatedController {
   private void restart(Seat seat) {
     seat.current = null;
     publish();
-    world.after(1 + random.nextLong(millis(60)), "restart", () -> start(seat));
+    int planned = ++seat.place;
+    world.after(
+        1 + random.nextLong(millis(60)),
+        "restart",
+        () -> {
+          if (planned == seat.place) {
+            start(seat);
+          }
+        });
   }
 
   /** Drains a replica and starts another in its place; false when there is none to drain. */
@@ -203,7 +215,11 @@ final class SimulatedController {
         world.after(
             1 + random.nextLong(DETECT_NANOS),
             "detected",
-            () -> instance.routers.replicaLost(killed.replica.address()));
+            () -> {
+              if (!instance.crashed()) {
+                instance.routers.replicaLost(killed.replica.address());
+              }
+            });
       }
     }
     restart(seat);
@@ -237,6 +253,42 @@ final class SimulatedController {
     SimulatedInstance second = instances.get(1);
     lost(first, second.node);
     lost(second, first.node);
+  }
+
+  /** An instance dies; the other notices in time, or only by its return. */
+  void crash(SimulatedInstance dying, SimulatedInstance survivor, boolean noticed) {
+    world.note("crashed", dying.node);
+    dying.crash();
+    bus.crash(dying.node);
+    incarnations.removeIf(incarnation -> incarnation.seat.instance == dying);
+    for (Seat seat : seats) {
+      if (seat.instance == dying) {
+        seat.current = null;
+        seat.place++;
+      }
+    }
+    publish();
+    world.after(
+        1 + random.nextLong(DETECT_NANOS),
+        "noticed",
+        () -> {
+          bus.noticed(dying.node);
+          if (noticed) {
+            lost(survivor, dying.node);
+          }
+        });
+  }
+
+  /** The instance is back, with empty memory. */
+  void returned(SimulatedInstance fresh) {
+    world.note("returned", fresh.node);
+    for (Seat seat : seats) {
+      if (seat.instance.node.equals(fresh.node)) {
+        seat.instance = fresh;
+        start(seat);
+      }
+    }
+    publish();
   }
 
   private static void lost(SimulatedInstance at, String node) {
@@ -284,6 +336,9 @@ final class SimulatedController {
           1 + random.nextLong(millis(steady ? 2 : 40)),
           "snapshot",
           () -> {
+            if (instance.crashed()) {
+              return;
+            }
             boolean newer = snapshot.version().compareTo(instance.router.version()) > 0;
             coverage.seen(newer ? Transition.SNAPSHOT_TAKEN : Transition.SNAPSHOT_TOO_OLD);
             instance.routers.update(snapshot);

@@ -34,6 +34,7 @@ final class SimulatedInstance {
   final DeploymentRouter router;
   RoutingSnapshot.Version lastVersion = RoutingSnapshot.Version.NONE; // as the checker saw it
   private final World world;
+  private boolean crashed;
 
   SimulatedInstance(
       World world, SimulatedBus bus, String node, Settings settings, RoutingHooks hooks) {
@@ -82,6 +83,17 @@ final class SimulatedInstance {
     }
   }
 
+  /** The process dies: nothing runs here any more, and nobody is told. */
+  void crash() {
+    crashed = true;
+    control.halt();
+    loops.forEach(SimulatedLoop::halt);
+  }
+
+  boolean crashed() {
+    return crashed;
+  }
+
   /** Told around each tick of a loop. */
   interface TickListener {
     void ticking(SimulatedInstance instance, int loop);
@@ -120,8 +132,10 @@ final class SimulatedInstance {
     world.idle(
         SWEEP_NANOS,
         () -> {
-          host.sweep();
-          sweep();
+          if (!crashed) {
+            host.sweep();
+            sweep();
+          }
         });
   }
 

@@ -20,6 +20,7 @@ final class SimulatedLoop implements Executor {
   private final ArrayDeque<Runnable> tasks = new ArrayDeque<>();
   private final String name;
   private boolean armed;
+  private boolean halted;
   private boolean running;
   private long stalledUntilNanos;
   private long stalledNanos; // in all, that of a stall under way included to its end
@@ -45,6 +46,9 @@ final class SimulatedLoop implements Executor {
 
   @Override
   public void execute(Runnable task) {
+    if (halted) {
+      return;
+    }
     if (listener != null) {
       listener.handedOver(task);
     }
@@ -62,6 +66,9 @@ final class SimulatedLoop implements Executor {
 
   private void runNext() {
     armed = false;
+    if (halted) {
+      return;
+    }
     if (stalledUntilNanos > world.elapsedNanos()) { // stalled after this was scheduled
       arm();
       return;
@@ -102,6 +109,12 @@ final class SimulatedLoop implements Executor {
     long before = Math.max(stalledUntilNanos, world.elapsedNanos());
     stalledUntilNanos = Math.max(before, world.elapsedNanos() + nanos);
     stalledNanos += stalledUntilNanos - before;
+  }
+
+  /** Its process died: what waits here, and what comes, is lost. */
+  void halt() {
+    halted = true;
+    tasks.clear();
   }
 
   /** How long it has been stalled up to now. */

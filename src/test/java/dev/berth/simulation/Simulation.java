@@ -2,6 +2,7 @@ package dev.berth.simulation;
 
 import dev.berth.routing.RoutingHooks;
 import dev.berth.routing.RoutingProbe;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -44,8 +45,8 @@ final class Simulation {
     random = world.randomness();
     bus = new SimulatedBus(world, coverage);
     executions = new Executions(world);
-    instances = List.of(instance("n1"), instance("n2"));
-    controller = new SimulatedController(world, instances, executions, coverage, orderly);
+    instances = new ArrayList<>(List.of(instance("n1"), instance("n2")));
+    controller = new SimulatedController(world, instances, executions, bus, coverage, orderly);
     workload = new Workload(world, instances, executions, coverage, orderly);
     invariants =
         new Invariants(world, instances, controller, workload, executions, coverage, orderly);
@@ -88,20 +89,7 @@ final class Simulation {
 
   private Result run() {
     controller.start();
-    for (SimulatedInstance instance : instances) {
-      instance.start(
-          new SimulatedInstance.TickListener() {
-            @Override
-            public void ticking(SimulatedInstance at, int loop) {
-              rememberPhases(at, loop);
-            }
-
-            @Override
-            public void ticked(SimulatedInstance at, int loop) {
-              invariants.ticked(at, loop);
-            }
-          });
-    }
+    instances.forEach(this::startTicking);
     workload.start();
     bus.rates(orderly ? FaultRates.NONE : FaultRates.draw(random));
     nextFault();
@@ -122,6 +110,21 @@ final class Simulation {
       throw new SimulationFailure("routed and never completed: " + routed);
     }
     return new Result(seed, world.hash(), events, workload.ops.size(), coverage);
+  }
+
+  private void startTicking(SimulatedInstance instance) {
+    instance.start(
+        new SimulatedInstance.TickListener() {
+          @Override
+          public void ticking(SimulatedInstance at, int loop) {
+            rememberPhases(at, loop);
+          }
+
+          @Override
+          public void ticked(SimulatedInstance at, int loop) {
+            invariants.ticked(at, loop);
+          }
+        });
   }
 
   private void step() {
@@ -175,6 +178,8 @@ final class Simulation {
       workload.someoneVanishes();
     } else if (drawn < 94) {
       stall();
+    } else if (drawn < 95) {
+      crash();
     } else if (drawn < 98) {
       for (Op op : workload.active) {
         if (op.active()) {
@@ -185,6 +190,41 @@ final class Simulation {
     } else {
       controller.failToDeploy();
     }
+  }
+
+  private void crash() {
+    int place = random.nextInt(instances.size());
+    SimulatedInstance dying = instances.get(place);
+    SimulatedInstance survivor = instances.get(1 - place);
+    if (dying.crashed() || survivor.crashed()) {
+      return;
+    }
+    for (Op op : workload.ops) {
+      boolean itsReplica =
+          controller.seats.stream()
+              .anyMatch(
+                  seat ->
+                      seat.instance == dying
+                          && seat.current != null
+                          && seat.current.replica.replicaId().equals(op.replica()));
+      if (op.active() && (op.at == dying || itsReplica)) {
+        coverage.fault(Fault.CRASH, op.phase());
+      }
+      if (op.at == dying) {
+        routed.remove(op.requestId);
+        op.lose();
+      }
+    }
+    controller.crash(dying, survivor, random.nextInt(4) > 0);
+    world.after(
+        TimeUnit.MILLISECONDS.toNanos(120 + random.nextInt(400)),
+        "return",
+        () -> {
+          SimulatedInstance fresh = instance(dying.node);
+          instances.set(place, fresh);
+          startTicking(fresh);
+          controller.returned(fresh);
+        });
   }
 
   private void stall() {

@@ -71,8 +71,12 @@ final class Workload {
       return;
     }
     active.removeIf(op -> !op.active());
+    world.after(nextGap(), "arrival", this::arrive);
     SimulatedInstance at = instances.get(random.nextInt(instances.size()));
     int loop = random.nextInt(SimulatedInstance.LOOPS);
+    if (at.crashed()) {
+      return;
+    }
     Op op =
         new Op(
             world,
@@ -105,7 +109,6 @@ final class Workload {
           "cancel",
           () -> op.loop.execute(() -> cancel(op)));
     }
-    world.after(nextGap(), "arrival", this::arrive);
   }
 
   private long timeout() {
