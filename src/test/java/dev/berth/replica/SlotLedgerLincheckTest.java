@@ -59,12 +59,12 @@ class SlotLedgerLincheckTest {
 
   @Test
   void threeThreadsSeeOneOrderOfGrantsAndEnds() {
-    options(3, 2, 4).sequentialSpecification(SlotModel.class).check(SlotOperations.class);
+    options(3, 2, 3).sequentialSpecification(SlotModel.class).check(SlotOperations.class);
   }
 
   @Test
   void twoThreadsSeeOneOrderWhileTheMaxChanges() {
-    options(2, 3, 4)
+    options(2, 3, 3)
         .addCustomScenario(aCompletionThenALowerMaxBesideAnAcquire())
         .sequentialSpecification(ChangingMaxModel.class)
         .check(ChangingMaxOperations.class);
@@ -72,7 +72,7 @@ class SlotLedgerLincheckTest {
 
   @Test
   void threeThreadsSeeOneEndOfALeaseTheyShare() {
-    options(3, 2, 8)
+    options(3, 2, 5)
         .actorsBefore(0)
         .sequentialSpecification(SharedLeaseModel.class)
         .check(SharedLeaseOperations.class);

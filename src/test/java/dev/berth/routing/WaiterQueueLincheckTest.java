@@ -53,7 +53,7 @@ class WaiterQueueLincheckTest {
         .actorsPerThread(2)
         .actorsBefore(1)
         .actorsAfter(0)
-        .iterations(Effort.times(4))
+        .iterations(Effort.times(2))
         .invocationsPerIteration(200)
         .check(QueueOperations.class);
   }
@@ -63,7 +63,7 @@ class WaiterQueueLincheckTest {
   void noWakeUpIsLostWhereACompletionMeetsAnArrivalOrACancel() {
     options()
         .iterations(0)
-        .invocationsPerIteration(Effort.times(1_000))
+        .invocationsPerIteration(Effort.times(600))
         .addCustomScenario(scenario(List.of("ask 0"), List.of(List.of("goOn 0"), List.of("ask 1"))))
         .addCustomScenario(
             scenario(
