@@ -151,6 +151,9 @@ class SelectionRaceTest {
             ran += world.running();
             world.finish();
             judge();
+            assertThat(counters.unselected.sum())
+                .as("ends of selections")
+                .isEqualTo(counters.selected.sum());
             assertThat(world.ledger.view("r", 0).granted() - grantedBefore).isEqualTo(1);
             world.assertAtRest();
           }

@@ -63,13 +63,29 @@ class WaiterQueueLincheckTest {
   void noWakeUpIsLostWhereACompletionMeetsAnArrivalOrACancel() {
     options()
         .iterations(0)
-        .invocationsPerIteration(Effort.times(600))
+        .invocationsPerIteration(Effort.times(400))
         .addCustomScenario(scenario(List.of("ask 0"), List.of(List.of("goOn 0"), List.of("ask 1"))))
         .addCustomScenario(
             scenario(
                 List.of("ask 0", "ask 1"),
                 List.of(List.of("goOn 0"), List.of("cancel 1"), List.of("ask 2"))))
+        .addCustomScenario(
+            scenario(List.of("ask 0", "ask 1"), List.of(List.of("goOn 0"), List.of("expire 1"))))
         .check(QueueOperations.class);
+  }
+
+  /** The atom of it all: whoever leaves WAITING wins, and no one else. */
+  @Test
+  void ofGrantCancelAndExpiryExactlyOneEndsAWait() {
+    new ModelCheckingOptions()
+        .threads(3)
+        .actorsPerThread(1)
+        .actorsBefore(0)
+        .actorsAfter(0)
+        .iterations(Effort.times(3))
+        .invocationsPerIteration(100)
+        .sequentialSpecification(WaiterModel.class)
+        .check(WaiterOperations.class);
   }
 
   private static ExecutionScenario scenario(List<String> before, List<List<String>> threads) {
@@ -160,12 +176,20 @@ class WaiterQueueLincheckTest {
 
     @Operation
     public void cancel(@Param(name = "thread") int thread) {
-      Asker asker = askers[thread];
+      changeMind(askers[thread], true);
+    }
+
+    @Operation
+    public void expire(@Param(name = "thread") int thread) {
+      changeMind(askers[thread], false);
+    }
+
+    private void changeMind(Asker asker, boolean cancel) {
       Waiter waiter = asker.waiter;
       if (waiter == null) {
         return;
       }
-      if (queue.cancel(waiter)) {
+      if (cancel ? queue.cancel(waiter) : queue.expire(waiter)) {
         asker.waiter = null;
       } else if (asker.grant != null) { // granted before: it goes back, as to one that is gone
         Grant grant = asker.grant;
@@ -250,5 +274,50 @@ class WaiterQueueLincheckTest {
     public void goOn(int thread) {}
 
     public void cancel(int thread) {}
+
+    public void expire(int thread) {}
+  }
+
+  /** One waiter, and everyone who may end its wait. */
+  public static class WaiterOperations {
+    private final Waiter waiter = new Waiter(new Asker(), 1);
+
+    @Operation(runOnce = true)
+    public boolean grant() {
+      return waiter.grant();
+    }
+
+    @Operation(runOnce = true)
+    public boolean cancel() {
+      return waiter.cancel();
+    }
+
+    @Operation(runOnce = true)
+    public boolean expire() {
+      return waiter.expire();
+    }
+  }
+
+  /** The first one wins. */
+  public static class WaiterModel {
+    private boolean ended;
+
+    private boolean end() {
+      boolean first = !ended;
+      ended = true;
+      return first;
+    }
+
+    public boolean grant() {
+      return end();
+    }
+
+    public boolean cancel() {
+      return end();
+    }
+
+    public boolean expire() {
+      return end();
+    }
   }
 }
