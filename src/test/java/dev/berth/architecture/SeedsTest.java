@@ -49,6 +49,15 @@ class SeedsTest {
             row -> assertThat(seen.add(row.section() + row.what())).as(row.what()).isTrue());
   }
 
+  /** {@code docs/planted-bugs.md} has the same kind of table. */
+  @Test
+  void everyPlantedBugNamesTestsThatRun() throws IOException {
+    SeedTable table = SeedTable.parse(Files.readAllLines(Path.of("docs/planted-bugs.md")));
+    assertThat(table.rows()).hasSizeGreaterThanOrEqualTo(4);
+    assertThat(table.problems()).isEmpty();
+    assertThat(missing(table, typesByName())).isEmpty();
+  }
+
   @Test
   void aMissingTestARowWithoutAnswerAndAHelperMethodAreEachReported() throws IOException {
     SeedTable table =
