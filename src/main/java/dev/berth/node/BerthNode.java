@@ -169,16 +169,22 @@ public final class BerthNode {
     parts = made;
     made.startCore()
         .onComplete(
-            core -> {
-              loads.forEach(
-                  (application, load) ->
-                      load.onComplete(
-                          loaded -> loops.control().execute(() -> loaded(loaded)),
-                          failed ->
-                              loops.control().execute(() -> loadFailed(application, failed))));
-              made.startEdge(drainLimit()).onComplete(edge -> listening(), this::fail);
-            },
-            this::fail);
+            core -> onControl(() -> serve(made, loads)),
+            failed -> {
+              loads.forEach(this::whenLoaded); // a close waits for them all
+              fail(failed);
+            });
+  }
+
+  private void serve(InstanceParts made, Map<ApplicationConfig, Future<LoadedApplication>> loads) {
+    loads.forEach(this::whenLoaded);
+    made.startEdge(drainLimit()).onComplete(edge -> onControl(this::listening), this::fail);
+  }
+
+  private void whenLoaded(ApplicationConfig application, Future<LoadedApplication> load) {
+    load.onComplete(
+        loaded -> onControl(() -> loaded(loaded)),
+        failed -> onControl(() -> loadFailed(application, failed)));
   }
 
   private void logTransport() {

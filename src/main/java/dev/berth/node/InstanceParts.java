@@ -48,7 +48,15 @@ import java.util.random.RandomGenerator;
  */
 final class InstanceParts {
   /** What runs, and where. */
-  private record Part(LoopVerticle loop, Deployable deployable) {}
+  private record Part(LoopVerticle loop, Deployable deployable) {
+    Future<Void> deploy() {
+      return loop.deploy(deployable);
+    }
+
+    Future<Void> undeploy() {
+      return loop.undeploy(deployable);
+    }
+  }
 
   private final ServeConfig config;
   private final Identity identity;
@@ -253,37 +261,32 @@ final class InstanceParts {
   }
 
   private Future<Void> startIngress(Duration stopTimeout) {
+    for (int index = 0; index < loops.serving().size(); index++) {
+      ingresses.add(
+          new Part(
+              loops.serving().get(index),
+              new IngressVerticle(ingress, routers.loop(index), index, stopTimeout)));
+    }
+    List<Part> all = List.copyOf(ingresses);
     // With port 0 the first one finds the port that the others join.
-    return startIngress(0, stopTimeout)
+    return all.get(0)
+        .deploy()
         .compose(
-            first -> {
-              List<Future<?>> rest = new ArrayList<>();
-              for (int index = 1; index < loops.serving().size(); index++) {
-                rest.add(startIngress(index, stopTimeout));
-              }
-              return Future.all(rest).mapEmpty();
-            });
-  }
-
-  private Future<Void> startIngress(int index, Duration stopTimeout) {
-    LoopVerticle loop = loops.serving().get(index);
-    IngressVerticle verticle =
-        new IngressVerticle(ingress, routers.loop(index), index, stopTimeout);
-    ingresses.add(new Part(loop, verticle));
-    return loop.deploy(verticle);
+            first ->
+                Future.all(all.stream().skip(1).<Future<?>>map(Part::deploy).toList()).mapEmpty());
   }
 
   private Future<Void> start(LoopVerticle loop, Deployable deployable) {
-    others.add(new Part(loop, deployable));
-    return loop.deploy(deployable);
+    Part part = new Part(loop, deployable);
+    others.add(part);
+    return part.deploy();
   }
 
   // --- stop ---
 
   /** Accepts no more, and waits for the requests under way. */
   Future<Void> stopIngress() {
-    List<Future<?>> stopped =
-        ingresses.stream().<Future<?>>map(part -> part.loop().undeploy(part.deployable())).toList();
+    List<Future<?>> stopped = ingresses.stream().<Future<?>>map(Part::undeploy).toList();
     ingresses.clear();
     return Future.join(stopped).mapEmpty();
   }
@@ -297,7 +300,7 @@ final class InstanceParts {
     Collections.reverse(others);
     Future<Void> stopped = Future.succeededFuture();
     for (Part part : others) {
-      stopped = stopped.eventually(() -> part.loop().undeploy(part.deployable()));
+      stopped = stopped.eventually(part::undeploy);
     }
     return stopped;
   }
