@@ -31,6 +31,17 @@ final class Executions {
   private final Map<String, Execution> byRequest = new HashMap<>();
   private final Map<String, Integer> running = new HashMap<>(); // by replica incarnation
 
+  /** Told when the runtime cancels what runs. */
+  interface CancelListener {
+    void cancelled(Execution execution);
+  }
+
+  private CancelListener listener = execution -> {};
+
+  void listen(CancelListener newListener) {
+    listener = newListener;
+  }
+
   Executions(World world) {
     this.world = world;
   }
@@ -51,6 +62,7 @@ final class Executions {
               + " (expected: at most one)");
     }
     running.merge(replicaId, 1, Integer::sum);
+    context.onCancel(() -> listener.cancelled(execution));
     return execution;
   }
 

@@ -16,6 +16,9 @@ final class Invariants {
   /** A drain's end is seen at a tick, and handlers are stopped on another loop. */
   private static final long DRAIN_SLACK_NANOS = 3 * TICK_NANOS;
 
+  /** How long after a false alarm an instance may still cancel what the other asked for. */
+  private static final long PARTED_NANOS = TimeUnit.SECONDS.toNanos(2);
+
   private final World world;
   private final List<SimulatedInstance> instances;
   private final SimulatedController controller;
@@ -163,6 +166,26 @@ final class Invariants {
                 + " in place "
                 + RoutingProbe.place(request));
       }
+    }
+  }
+
+  /** A request is cancelled at its replica: someone had a reason to. */
+  void cancelled(Executions.Execution execution) {
+    Op op = workload.find(execution.requestId);
+    boolean replicaGoesOn = false;
+    for (SimulatedController.Incarnation incarnation : controller.incarnations) {
+      replicaGoesOn |=
+          incarnation.replica.replicaId().equals(execution.replicaId)
+              && incarnation.drainDueNanos == Long.MAX_VALUE
+              && !incarnation.stopped;
+    }
+    if (replicaGoesOn
+        && !op.over()
+        && !op.vanished
+        && op.phase() == Phase.RESPOND
+        && op.deadlineNanos - world.getAsLong() > 0
+        && world.elapsedNanos() - controller.partedNanos() > PARTED_NANOS) {
+      throw new SimulationFailure(op + ": cancelled at its replica, though it is wanted");
     }
   }
 

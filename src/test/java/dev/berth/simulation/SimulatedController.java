@@ -74,6 +74,7 @@ final class SimulatedController {
   private final SimulatedBus bus;
   private final boolean orderly;
   private long version;
+  private long partedNanos = Long.MIN_VALUE / 2;
   private int starts;
   private boolean failedToDeploy;
   private boolean steady; // no more restarts are needed
@@ -246,8 +247,14 @@ final class SimulatedController {
 
   // --- instances ---
 
+  /** When an instance was last told that the other one left. */
+  long partedNanos() {
+    return partedNanos;
+  }
+
   /** Each instance is told that the other one left; the next snapshots bring it back. */
   void nodesLost() {
+    partedNanos = world.elapsedNanos();
     world.note("nodes lost", "");
     SimulatedInstance first = instances.get(0);
     SimulatedInstance second = instances.get(1);
@@ -273,6 +280,7 @@ final class SimulatedController {
         "noticed",
         () -> {
           bus.noticed(dying.node);
+          partedNanos = world.elapsedNanos();
           if (noticed) {
             lost(survivor, dying.node);
           }

@@ -88,6 +88,7 @@ final class Simulation {
   }
 
   private Result run() {
+    executions.listen(invariants::cancelled);
     controller.start();
     instances.forEach(this::startTicking);
     workload.start();

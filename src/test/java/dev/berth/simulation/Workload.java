@@ -12,7 +12,10 @@ import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
 import java.util.SplittableRandom;
 
 /** The callers: what they ask, and how they give up. */
@@ -24,6 +27,7 @@ final class Workload {
   private final Coverage coverage;
   final List<Op> ops = new ArrayList<>();
   final List<Op> active = new ArrayList<>();
+  private final Map<String, Op> byRequest = new HashMap<>();
   private final long meanGapNanos;
   private int number;
   private boolean closed;
@@ -44,6 +48,10 @@ final class Workload {
     this.coverage = coverage;
     // From idle to hopelessly overloaded.
     this.meanGapNanos = (long) (1_500_000 * Math.pow(40, random.nextDouble()));
+  }
+
+  Op find(String requestId) {
+    return Objects.requireNonNull(byRequest.get(requestId), requestId);
   }
 
   void start() {
@@ -89,6 +97,7 @@ final class Workload {
             reading(),
             orderly);
     ops.add(op);
+    byRequest.put(op.requestId, op);
     active.add(op);
     int kind = random.nextInt(100);
     op.loop.execute(
