@@ -158,6 +158,10 @@ public final class ReplicaLoop {
       duplicates.increment();
       return;
     }
+    if (!held && peer != null && peer.isOutdated(message.callId(), message.attempt())) {
+      duplicates.increment(); // its router waits for it no more
+      return;
+    }
     Refusal refusal = held ? null : takeSlot(host, message);
     if (refusal == null) {
       refusal = unfit(host, peer, message);

@@ -1,5 +1,6 @@
 package dev.berth.replica;
 
+import dev.berth.protocol.AttemptId;
 import dev.berth.protocol.RouterAddress;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
@@ -36,6 +37,23 @@ final class RouterPeer {
     }
     Invocation call = calls[index];
     return call != null && call.callId == callId ? call : null;
+  }
+
+  /**
+   * Whether a younger call of the same start of the router has the place of this one. Then the
+   * router has forgotten this one, which comes late, and would cancel what is wanted if it ran.
+   */
+  boolean isOutdated(long callId, AttemptId attempt) {
+    int index = (int) callId;
+    Invocation call = index >= 0 && index < calls.length ? calls[index] : null;
+    return call != null
+        && call.attempt.incarnation() == attempt.incarnation()
+        && generation(call.callId) - generation(callId) > 0;
+  }
+
+  /** Generations have 31 bits and wrap: shifted up by one they compare by their difference. */
+  private static int generation(long callId) {
+    return (int) (callId >>> 32) << 1;
   }
 
   /**

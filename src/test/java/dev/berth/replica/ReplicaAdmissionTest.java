@@ -321,6 +321,34 @@ class ReplicaAdmissionTest {
   }
 
   @Test
+  void aLateCallWhosePlaceItsRouterUsesAgainDoesNotRunAndCancelsNothing() {
+    Replica replica = rig.start(2, handler);
+    rig.send(call(replica).id(callId(4, 2)).from(AWAY).attempt(rig.attempt()).ifFree());
+    rig.bus.take();
+
+    rig.send(call(replica).id(callId(4, 1)).from(AWAY).attempt(rig.attempt()).ifFree());
+
+    assertThat(handler.calls).isOne();
+    assertThat(handler.contexts.remove().cancelled()).isFalse();
+    assertThat(rig.bus.take()).as("nobody waits for an answer").isEmpty();
+    assertThat(rig.loop().duplicates()).isOne();
+    handler.answer();
+    assertThat(rig.answer(CallResponse.class).callId()).isEqualTo(callId(4, 2));
+    assertAtRest(replica.slots());
+  }
+
+  @Test
+  void aCallOfARestartedRouterIsNoLateOneWhateverItsGeneration() {
+    Replica replica = rig.start(2, handler);
+    rig.send(call(replica).id(callId(4, 2)).from(AWAY).attempt(rig.attempt()).ifFree());
+
+    rig.send(call(replica).id(callId(4, 1)).from(AWAY).attempt(new AttemptId(100, 0, 1)).ifFree());
+
+    assertThat(handler.calls).isEqualTo(2);
+    assertThat(handler.contexts.remove().cancelled()).as("its router is no more").isTrue();
+  }
+
+  @Test
   void aCancelOfAnOldGenerationDoesNotTouchTheNewOne() {
     Replica replica = rig.start(2, handler);
     rig.sendHeld(replica, callId(4, 2));
