@@ -4,10 +4,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.DisabledIfSystemProperty;
@@ -19,6 +23,11 @@ class SimulationTest {
   private static final int SEEDS = Integer.getInteger("simulation.seeds", 200);
 
   private static final int THREADS = 2;
+
+  /** A run takes a tenth of a second. */
+  private static final int HANGS_AFTER_SECONDS = 120;
+
+  private static final Set<Long> UNDER_WAY = ConcurrentHashMap.newKeySet();
 
   @Test
   @DisabledIfSystemProperty(named = "simulation.seed", matches = ".+")
@@ -62,19 +71,30 @@ class SimulationTest {
     assertThat(result.events()).isGreaterThanOrEqualTo(Simulation.LEAST_EVENTS);
   }
 
+  private static Simulation.Result run(long seed) {
+    UNDER_WAY.add(seed);
+    try {
+      return Simulation.run(seed);
+    } finally {
+      UNDER_WAY.remove(seed);
+    }
+  }
+
   private static List<Simulation.Result> runAll() throws Exception {
     ExecutorService threads = Executors.newFixedThreadPool(THREADS);
     try {
       List<Future<Simulation.Result>> running = new ArrayList<>();
       for (long seed = 1; seed <= SEEDS; seed++) {
         long each = seed;
-        running.add(threads.submit(() -> Simulation.run(each)));
+        running.add(threads.submit(() -> run(each)));
       }
       List<Simulation.Result> results = new ArrayList<>();
       for (Future<Simulation.Result> run : running) {
-        results.add(run.get());
+        results.add(run.get(HANGS_AFTER_SECONDS, TimeUnit.SECONDS));
       }
       return results;
+    } catch (TimeoutException hanging) {
+      throw new SimulationFailure("one of these runs does not end: " + UNDER_WAY, hanging);
     } catch (ExecutionException failed) {
       if (failed.getCause() instanceof SimulationFailure failure) {
         throw failure;
