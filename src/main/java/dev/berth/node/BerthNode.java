@@ -37,7 +37,7 @@ import org.slf4j.LoggerFactory;
  *
  * <pre>
  *   start: event loops, core -> listening; beside it each application: loaded -> replicas -> routed
- *   close: no new connections -> requests under way end -> replicas drain and stop -> the rest
+ *   close: notice -> no new connections -> requests under way end -> replicas drain -> the rest
  * </pre>
  */
 public final class BerthNode {
@@ -45,6 +45,9 @@ public final class BerthNode {
 
   /** Of the time an instance may take to stop, what draining may use; the rest is for closing. */
   private static final double DRAIN_SHARE = 0.9;
+
+  /** How long clients are told of a drain before the listener and idle connections close. */
+  private static final Duration NOTICE = Duration.ofMillis(250);
 
   private final ServeConfig config;
   private final Identity identity = Identity.create();
@@ -344,10 +347,14 @@ public final class BerthNode {
     InstanceParts all = running();
     all.ingress().drain();
     all.replicas().drainStarts();
+    // Every answer now says that its connection will close. Who is about to send on a connection
+    // that is idle for an instant learns it so, and is not cut off.
+    Promise<Void> told = Promise.promise();
+    vertx.setTimer(listening ? noticeMillis() : 1, passed -> told.complete());
+    Future<Void> answered = told.future().compose(passed -> all.stopIngress());
     // A request may need replicas that are not its own, so these stay until all requests have
     // ended, or the longest grace has.
     Promise<Void> replicasMayGo = Promise.promise();
-    Future<Void> answered = all.stopIngress();
     answered.onComplete(ended -> replicasMayGo.tryComplete());
     long grace =
         vertx.setTimer(
@@ -363,6 +370,10 @@ public final class BerthNode {
     Future.join(answered, allGone.future())
         .timeout(drainLimit().toMillis(), TimeUnit.MILLISECONDS)
         .onComplete(drained -> onControl(() -> stop(drained.cause())));
+  }
+
+  private long noticeMillis() {
+    return Math.min(NOTICE.toMillis(), Math.max(1, drainLimit().toMillis() / 10));
   }
 
   private void withdrawAll() {

@@ -3,12 +3,15 @@ package dev.berth.it;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.ConnectException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -41,6 +44,38 @@ class LifecycleIT {
       assertThat(running.isClosedByServer()).isTrue();
       assertThat(server.exitCode()).isZero();
       assertThat(server.output()).anyMatch(line -> line.contains("DRAINING -> STOPPED"));
+    }
+  }
+
+  @Test
+  void aBusyClientLosesNoRequestToADrain() throws Exception {
+    Path config = TestJar.config(folder, "max_ongoing_requests: 8");
+    try (Server server = Server.start(config)) {
+      List<CompletableFuture<Integer>> clients = new ArrayList<>();
+      for (int i = 0; i < 8; i++) {
+        clients.add(CompletableFuture.supplyAsync(() -> untilToldToClose(server.port())));
+      }
+      server.await("traffic", () -> server.sum("serve_deployment_request_counter_total") > 500);
+
+      server.terminate();
+
+      // A request that was sent and not answered would have thrown.
+      assertThat(clients).allSatisfy(client -> assertThat(client.join()).isPositive());
+      assertThat(server.exitCode()).isZero();
+    }
+  }
+
+  private static int untilToldToClose(int port) {
+    try (Client client = new Client(port)) {
+      for (int answers = 1; ; answers++) {
+        Client.Answer answer = client.get("/gated").answer();
+        assertThat(answer.status()).isEqualTo(200);
+        if ("close".equals(answer.header("connection"))) {
+          return answers;
+        }
+      }
+    } catch (IOException lost) {
+      throw new UncheckedIOException(lost);
     }
   }
 
