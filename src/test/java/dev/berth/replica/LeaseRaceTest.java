@@ -42,7 +42,7 @@ class LeaseRaceTest {
 
     Contest.run(
         CONTENDERS,
-        Effort.times(40_000),
+        Effort.times(20_000),
         new Contest.Round() {
           private AttemptId attempt = new AttemptId(1, 0, -1);
           private SlotLease lease;
@@ -116,7 +116,7 @@ class LeaseRaceTest {
 
     Contest.run(
         3,
-        Effort.times(40_000),
+        Effort.times(20_000),
         new Contest.Round() {
           @Override
           public void prepare(int round) {}

@@ -229,7 +229,7 @@ class SlotLedgerStressTest {
 
     Contest.run(
         WORKERS,
-        Effort.times(20_000),
+        Effort.times(8_000),
         new Contest.Round() {
           private volatile boolean drained;
 

@@ -21,7 +21,7 @@ class RouterRaceTest {
 
   @Test
   void aRequestThatArrivesWhileASlotComesFreeIsNotForgotten() {
-    int rounds = Effort.times(60_000);
+    int rounds = Effort.times(30_000);
     SplittableRandom[] random = {new SplittableRandom(1), new SplittableRandom(2)};
 
     Contest.run(
@@ -59,7 +59,7 @@ class RouterRaceTest {
 
   @Test
   void aCancelThatMeetsItsGrantPassesTheSlotOn() {
-    int rounds = Effort.times(40_000);
+    int rounds = Effort.times(20_000);
     SplittableRandom[] random = {
       new SplittableRandom(3), new SplittableRandom(4), new SplittableRandom(5)
     };

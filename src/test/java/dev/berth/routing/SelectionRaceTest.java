@@ -122,7 +122,7 @@ class SelectionRaceTest {
     }
     Contest.run(
         CONTENDERS,
-        Effort.times(30_000),
+        Effort.times(20_000),
         new Contest.Round() {
           private ReplicaSelection selection;
           private DeploymentHandle.@Nullable Call[] calls;
@@ -171,7 +171,7 @@ class SelectionRaceTest {
         });
     // Exact, where the gauge itself is clamped at 0.
     assertThat(counters.unselected.sum()).as("ends").isEqualTo(counters.selected.sum());
-    assertThat(counters.selected.sum()).isEqualTo(Effort.times(30_000));
+    assertThat(counters.selected.sum()).isEqualTo(Effort.times(20_000));
     assertThat(counters.dispatched.sum() + counters.releasedWithoutDispatch())
         .isEqualTo(counters.selected.sum());
     assertThat(completed.get()).as("requests completed").isEqualTo(routed.get());

@@ -82,7 +82,7 @@ class WaiterQueueLincheckTest {
         .actorsPerThread(1)
         .actorsBefore(0)
         .actorsAfter(0)
-        .iterations(Effort.times(3))
+        .iterations(Effort.times(2))
         .invocationsPerIteration(100)
         .sequentialSpecification(WaiterModel.class)
         .check(WaiterOperations.class);

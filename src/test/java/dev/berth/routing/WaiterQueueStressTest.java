@@ -164,7 +164,7 @@ class WaiterQueueStressTest {
 
     Contest.run(
         THREADS,
-        Effort.times(30_000),
+        Effort.times(20_000),
         new Contest.Round() {
           @Override
           public void prepare(int round) {}
