@@ -22,6 +22,22 @@ class LeaseRaceTest {
   private static final long TTL = 100;
   private static final int CONTENDERS = 4;
 
+  /** Of so many rounds a few are decided beforehand, so that each end is seen on any machine. */
+  private static final int KINDS = 16;
+
+  private static final int CONSUME_WINS = 0;
+  private static final int RELEASE_WINS = 1;
+  private static final int EXPIRY_WINS = 2;
+
+  private static boolean standsAside(int contender, int round) {
+    return switch (round % KINDS) {
+      case CONSUME_WINS -> contender == 1 || contender == 3;
+      case RELEASE_WINS -> contender == 0 || contender == 3;
+      case EXPIRY_WINS -> contender == 1;
+      default -> false;
+    };
+  }
+
   /** Who ended how many leases. */
   private int consumed;
 
@@ -58,12 +74,19 @@ class LeaseRaceTest {
             expiredBefore = ledger.expirations();
             lease = ((Reservation.Granted) ledger.reserve(attempt, TTL)).lease();
             token = lease.token();
+            if (round % KINDS == EXPIRY_WINS) {
+              clock.advanceNanos(TTL);
+            }
           }
 
           @Override
           public void act(int contender, int round) {
             for (int i = random[contender].nextInt(60); i > 0; i--) {
               Thread.onSpinWait();
+            }
+            won[contender] = false;
+            if (standsAside(contender, round)) {
+              return;
             }
             won[contender] =
                 switch (contender) {
@@ -119,7 +142,11 @@ class LeaseRaceTest {
         Effort.times(20_000),
         new Contest.Round() {
           @Override
-          public void prepare(int round) {}
+          public void prepare(int round) {
+            if (round % KINDS == RELEASE_WINS) {
+              ledger.release(new AttemptId(1, 0, round));
+            }
+          }
 
           @Override
           public void act(int contender, int round) {

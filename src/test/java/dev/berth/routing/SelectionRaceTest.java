@@ -24,6 +24,13 @@ class SelectionRaceTest {
   private static final long TTL = Duration.ofSeconds(10).toNanos();
   private static final int CONTENDERS = 3;
 
+  /** Of so many rounds a few are decided beforehand, so that each end is seen on any machine. */
+  private static final int KINDS = 16;
+
+  private static final int RUNS = 0;
+  private static final int RUNS_OUT = 1;
+  private static final int CLOSED = 2;
+
   private final Thread loopThread = Thread.currentThread();
   private final AtomicInteger routed = new AtomicInteger();
   private final AtomicInteger completed = new AtomicInteger();
@@ -78,7 +85,7 @@ class SelectionRaceTest {
           switch (contender) {
             case 0 -> {
               // In some rounds in vain: what was dispatched in time runs when the round is over.
-              world.clock.advanceNanos(round % 4 == 0 ? 0 : TTL);
+              world.clock.advanceNanos(round % 4 == RUNS ? 0 : TTL);
               world.loop(0).tick();
               world.ledger.sweep();
             }
@@ -134,12 +141,23 @@ class SelectionRaceTest {
             selection = choose();
             calls = new DeploymentHandle.Call[2];
             assertThat(counters.reserved()).isEqualTo(1);
+            if (round % KINDS == RUNS_OUT) {
+              world.clock.advanceNanos(TTL);
+              world.loop(0).tick();
+              world.ledger.sweep();
+            } else if (round % KINDS == CLOSED) {
+              selection.close();
+            }
           }
 
           @Override
           public void act(int contender, int round) {
             for (int i = random[contender].nextInt(60); i > 0; i--) {
               Thread.onSpinWait();
+            }
+            int kind = round % KINDS;
+            if (contender == 2 && (kind == RUNS || kind == RUNS_OUT)) {
+              return; // no one closes it
             }
             act.on(contender, round, selection, calls);
           }
