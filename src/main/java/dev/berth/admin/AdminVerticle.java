@@ -10,6 +10,7 @@ import io.vertx.core.http.HttpServerOptions;
 import io.vertx.core.json.JsonObject;
 import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
+import java.io.IOException;
 import java.net.InetAddress;
 import java.util.HashMap;
 import java.util.Map;
@@ -103,6 +104,16 @@ public final class AdminVerticle extends VerticleBase {
             .requestHandler(router);
     server = made;
     return made.listen()
+        .recover(
+            failed ->
+                Future.failedFuture(
+                    new IOException(
+                        "berth.admin: cannot listen on "
+                            + options.host()
+                            + ":"
+                            + options.port()
+                            + ": "
+                            + failed.getMessage())))
         .onSuccess(
             listening -> LOG.info("admin listens on {}:{}", options.host(), made.actualPort()));
   }

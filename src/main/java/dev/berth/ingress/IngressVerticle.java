@@ -5,6 +5,7 @@ import io.vertx.core.Future;
 import io.vertx.core.VerticleBase;
 import io.vertx.core.http.HttpServer;
 import io.vertx.core.http.HttpServerOptions;
+import java.io.IOException;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -57,6 +58,16 @@ public final class IngressVerticle extends VerticleBase {
     server = made;
     timer = vertx.setPeriodic(SWEEP_INTERVAL.toMillis(), id -> loop.sweep());
     return made.listen()
+        .recover(
+            failed ->
+                Future.failedFuture(
+                    new IOException(
+                        "http_options: cannot listen on "
+                            + ingress.http().host()
+                            + ":"
+                            + ingress.sharedPort()
+                            + ": "
+                            + failed.getMessage())))
         .onSuccess(
             listening -> {
               ingress.listening(made.actualPort());

@@ -173,7 +173,12 @@ class LifecycleIT {
                 "--admin-port=0")) {
       assertThat(server.exitCode()).isEqualTo(1);
       assertThat(server.output())
-          .anyMatch(line -> line.startsWith("berth: cannot start: ") && line.contains("in use"));
+          .anyMatch(
+              line ->
+                  line.startsWith(
+                          "berth: cannot start: http_options: cannot listen on 127.0.0.1:"
+                              + taken.getLocalPort())
+                      && line.contains("in use"));
     }
   }
 
