@@ -52,7 +52,7 @@ final class Executions {
     world.note("runs", requestId + " on " + replicaId);
     Execution before = byRequest.putIfAbsent(requestId, execution);
     if (before != null) {
-      throw new SimulationFailure(
+      throw world.fail(
           "executions of "
               + requestId
               + ": on "

@@ -69,8 +69,7 @@ final class Invariants {
   private void checkVersion(SimulatedInstance instance) {
     RoutingSnapshot.Version version = instance.router.version();
     if (version.compareTo(instance.lastVersion) < 0) {
-      throw new SimulationFailure(
-          instance.node + ": " + version + " after " + instance.lastVersion);
+      throw world.fail(instance.node + ": " + version + " after " + instance.lastVersion);
     }
     instance.lastVersion = version;
   }
@@ -122,7 +121,7 @@ final class Invariants {
           && !slots.draining()
           && slots.ongoing() < slots.maxOngoing()
           && controller.isRoutableAt(instance, incarnation)) {
-        throw new SimulationFailure(
+        throw world.fail(
             instance.node
                 + ": "
                 + instance.router.queued()
@@ -137,9 +136,9 @@ final class Invariants {
     require(!orderly || view.expired() == 0, view, "a lease ran out that nobody had forgotten");
   }
 
-  private static void require(boolean holds, LedgerView view, String claim) {
+  private void require(boolean holds, LedgerView view, String claim) {
     if (!holds) {
-      throw new SimulationFailure(claim + ": " + view);
+      throw world.fail(claim + ": " + view);
     }
   }
 
@@ -158,7 +157,7 @@ final class Invariants {
           && request != granted
           && RoutingProbe.isWaiting(request)
           && RoutingProbe.place(request) < place) {
-        throw new SimulationFailure(
+        throw world.fail(
             "place "
                 + place
                 + " was served before "
@@ -185,7 +184,7 @@ final class Invariants {
         && op.phase() == Phase.RESPOND
         && op.deadlineNanos - world.getAsLong() > 0
         && world.elapsedNanos() - controller.partedNanos() > PARTED_NANOS) {
-      throw new SimulationFailure(op + ": cancelled at its replica, though it is wanted");
+      throw world.fail(op + ": cancelled at its replica, though it is wanted");
     }
   }
 
@@ -198,7 +197,7 @@ final class Invariants {
           && request != null
           && !RoutingProbe.isDone(request)
           && op.deadlineNanos - world.getAsLong() < -2 * TICK_NANOS) {
-        throw new SimulationFailure(
+        throw world.fail(
             op
                 + ": "
                 + op.phase()
@@ -226,7 +225,7 @@ final class Invariants {
         continue;
       }
       if (!op.vanished && !op.over()) {
-        throw new SimulationFailure(op + ": no answer at the end, in phase " + op.phase());
+        throw world.fail(op + ": no answer at the end, in phase " + op.phase());
       }
       op.checkAtEnd();
     }
@@ -257,10 +256,9 @@ final class Invariants {
     coverage.seen(Transition.SELECTION_EXPIRED, instance.router.counters().selectionsExpired());
   }
 
-  private static void zero(SimulatedInstance instance, String what, long value) {
+  private void zero(SimulatedInstance instance, String what, long value) {
     if (value != 0) {
-      throw new SimulationFailure(
-          instance.node + ": " + what + " at the end: " + value + " (expected: 0)");
+      throw world.fail(instance.node + ": " + what + " at the end: " + value + " (expected: 0)");
     }
   }
 

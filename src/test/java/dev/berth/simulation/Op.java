@@ -170,14 +170,14 @@ final class Op implements CallObserver {
   private void checkCancelled() {
     Execution execution = executions.of(requestId);
     if (orderly && execution != null && !execution.settled && !execution.context.cancelled()) {
-      throw new SimulationFailure(requestId + ": cancelled, but it runs on and knows nothing");
+      throw world.fail(requestId + ": cancelled, but it runs on and knows nothing");
     }
   }
 
   /** A choose succeeded: for its caller that is the answer of the choose, and not yet the end. */
   void selected(ReplicaSelection chosen) {
     if (selection != null || over) {
-      throw new SimulationFailure(requestId + ": chosen twice, or after its end");
+      throw world.fail(requestId + ": chosen twice, or after its end");
     }
     selection = chosen;
     coverage.seen(Transition.SELECTION);
@@ -192,7 +192,7 @@ final class Op implements CallObserver {
 
   private void answer(String how) {
     if (answered) {
-      throw new SimulationFailure(requestId + ": a second answer: " + how + " (expected: one)");
+      throw world.fail(requestId + ": a second answer: " + how + " (expected: one)");
     }
     answered = true;
     world.note("answered", requestId + " " + how);
@@ -227,7 +227,7 @@ final class Op implements CallObserver {
 
   private void took(Buffer piece) {
     if (over) {
-      throw new SimulationFailure(requestId + ": a piece after the end of its stream");
+      throw world.fail(requestId + ": a piece after the end of its stream");
     }
     bytesRead += piece.length();
     tail.append(piece);
@@ -246,7 +246,7 @@ final class Op implements CallObserver {
     endStream();
     coverage.seen(Transition.STREAM_CUT);
     if (!(why instanceof BerthException cut)) {
-      throw new SimulationFailure(requestId + ": its stream failed with a foreign kind", why);
+      throw world.fail(requestId + ": its stream failed with a foreign kind", why);
     }
     if (cut instanceof BerthException.Timeout) {
       coverage.fault(Fault.TIMEOUT, Phase.STREAM);
@@ -255,7 +255,7 @@ final class Op implements CallObserver {
 
   private void endStream() {
     if (over) {
-      throw new SimulationFailure(requestId + ": its stream ended twice");
+      throw world.fail(requestId + ": its stream ended twice");
     }
     over = true;
     world.note("stream over", requestId);
@@ -263,13 +263,28 @@ final class Op implements CallObserver {
 
   // --- what the answer says ---
 
+  /** A chosen replica runs the request or nobody does; and no one else gives its slot back. */
+  private void checkChoice() {
+    ReplicaSelection chosen = selection;
+    Execution execution = executions.of(requestId);
+    if (chosen != null && execution != null && !execution.replicaId.equals(chosen.replicaId())) {
+      throw world.fail(
+          requestId + ": chose " + chosen.replicaId() + ", but it ran on " + execution.replicaId);
+    }
+    BerthException told = failure;
+    if (told instanceof BerthException.ReservationExpired
+        && String.valueOf(told.getMessage()).endsWith(": RELEASED")) {
+      throw world.fail(requestId + ": its slot was released, but it held it");
+    }
+  }
+
   private void checkBody(String text, long bytes) {
     Execution execution = executions.of(requestId);
     if (execution == null) {
-      throw new SimulationFailure(requestId + ": answered, but it never ran");
+      throw world.fail(requestId + ": answered, but it never ran");
     }
     if (bytes != execution.bytesWritten || !text.endsWith("#end") || !text.contains(requestId)) {
-      throw new SimulationFailure(
+      throw world.fail(
           requestId
               + ": "
               + bytes
@@ -278,7 +293,7 @@ final class Op implements CallObserver {
               + " its handler wrote, its own id and the end)");
     }
     if (!answeredBy.isEmpty() && !answeredBy.equals(execution.replicaId)) {
-      throw new SimulationFailure(
+      throw world.fail(
           requestId + ": answered by " + answeredBy + ", but it ran on " + execution.replicaId);
     }
   }
@@ -295,6 +310,7 @@ final class Op implements CallObserver {
 
   /** When all is over: a request that was said not to have run has not, late messages included. */
   void checkAtEnd() {
+    checkChoice();
     BerthException told = failure;
     if (told == null) {
       return;
@@ -306,7 +322,7 @@ final class Op implements CallObserver {
           case OUTCOME_UNKNOWN, CANCELLED, TIMEOUT, HANDLER_FAILED -> false;
         };
     if (saidNotRun && executions.of(requestId) != null) {
-      throw new SimulationFailure(
+      throw world.fail(
           requestId
               + ": failed with "
               + told.kind()
@@ -315,7 +331,7 @@ final class Op implements CallObserver {
               + "), which says it did not run, but it ran");
     }
     if (told.kind() == BerthException.Kind.HANDLER_FAILED && executions.of(requestId) == null) {
-      throw new SimulationFailure(requestId + ": its handler failed, but it never ran");
+      throw world.fail(requestId + ": its handler failed, but it never ran");
     }
   }
 

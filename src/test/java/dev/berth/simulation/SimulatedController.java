@@ -155,7 +155,7 @@ final class SimulatedController {
             })
         .onFailure(
             failure -> {
-              throw new SimulationFailure("a replica did not start", failure);
+              throw world.fail("a replica did not start", failure);
             });
   }
 

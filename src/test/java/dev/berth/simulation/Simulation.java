@@ -265,14 +265,14 @@ final class Simulation {
       @Override
       public void onRequestRouted(String replicaId, String requestId) {
         if (routed.put(requestId, replicaId) != null) {
-          throw new SimulationFailure(requestId + ": routed twice without a completion");
+          throw world.fail(requestId + ": routed twice without a completion");
         }
       }
 
       @Override
       public void onRequestCompleted(String replicaId, String requestId) {
         if (!replicaId.equals(routed.remove(requestId))) {
-          throw new SimulationFailure(requestId + ": completed at " + replicaId + ", never routed");
+          throw world.fail(requestId + ": completed at " + replicaId + ", never routed");
         }
       }
     };

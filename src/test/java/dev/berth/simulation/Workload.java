@@ -159,7 +159,7 @@ final class Workload {
     if (RoutingProbe.isWaiting(request)) {
       coverage.seen(Transition.QUEUED);
     } else if (othersWaited && RoutingProbe.isSent(request)) {
-      throw new SimulationFailure(op + ": took a slot at once while others waited");
+      throw world.fail(op + ": took a slot at once while others waited");
     }
   }
 
@@ -188,7 +188,7 @@ final class Workload {
     } else if (failure instanceof BerthException expected) {
       op.onFailure(expected);
     } else {
-      throw new SimulationFailure(op + ": failed with a foreign kind", failure);
+      throw world.fail(op + ": failed with a foreign kind", failure);
     }
   }
 
@@ -260,8 +260,7 @@ final class Workload {
     renewed.onComplete(
         (held, failure) -> {
           if (failure != null) {
-            throw new SimulationFailure(
-                op + ": a renewal failed (expected: true or false)", failure);
+            throw world.fail(op + ": a renewal failed (expected: true or false)", failure);
           }
           coverage.seen(held ? Transition.RENEWED : Transition.RENEWAL_REFUSED);
         });
@@ -297,7 +296,7 @@ final class Workload {
           .onComplete(
               (response, failure) -> {
                 if (failure == null) {
-                  throw new SimulationFailure(op + ": a second dispatch was answered");
+                  throw world.fail(op + ": a second dispatch was answered");
                 }
                 coverage.seen(Transition.SECOND_DISPATCH_REFUSED);
               });

@@ -8,6 +8,7 @@ import java.util.PriorityQueue;
 import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Virtual time and the order of events. Events run one at a time, by time; those of the same time
@@ -32,6 +33,7 @@ final class World implements LongSupplier {
               .thenComparingLong(Event::lot)
               .thenComparingLong(Event::sequence));
   private final ArrayDeque<Entry> trace = new ArrayDeque<>();
+  private @Nullable SimulationFailure failure;
   private long elapsedNanos;
   private long scheduled;
   private long ran;
@@ -88,6 +90,22 @@ final class World implements LongSupplier {
     ran--;
   }
 
+  /**
+   * Says that a claim does not hold. What is checked within user code would be taken for a failure
+   * of that code, so the first failure is kept, and {@link #step} throws it.
+   */
+  SimulationFailure fail(String message) {
+    return fail(message, null);
+  }
+
+  SimulationFailure fail(String message, @Nullable Throwable cause) {
+    SimulationFailure made = new SimulationFailure(message, cause);
+    if (failure == null) {
+      failure = made;
+    }
+    return made;
+  }
+
   /** Runs the next event; false when there is none. */
   boolean step() {
     Event event = events.poll();
@@ -99,6 +117,9 @@ final class World implements LongSupplier {
     mix(event.atNanos);
     mix(event.what.hashCode());
     event.task.run();
+    if (failure != null) {
+      throw failure;
+    }
     return true;
   }
 
