@@ -287,6 +287,9 @@ public final class DeploymentRouter {
 
   /** A slot was offered: to the oldest waiter, or back at once. */
   void offered(RemoteReplica replica, RemoteReplica.Offer offer) {
+    if (!replica.isNewOffer(offer.attempt().counter())) {
+      return; // declined, a repeat would release the lease that the first of it became
+    }
     if (queue.isEmpty() || !replica.routable()) {
       replica.decline(offer);
       return;

@@ -140,14 +140,8 @@ final class RemoteReplica extends RoutedReplica {
     return true;
   }
 
-  /**
-   * Keeps an offered slot for the next waiter; declines it when there are too many. A replica
-   * numbers its offers, so one that comes twice is dropped.
-   */
+  /** Keeps an offered slot for the next waiter; declines it when there are too many. */
   void offered(Offer offer) {
-    if (!isNewOffer(offer.attempt.counter())) {
-      return;
-    }
     if (offersSize.incrementAndGet() > MAX_OFFERS) {
       offersSize.decrementAndGet();
       decline(offer);
@@ -163,7 +157,7 @@ final class RemoteReplica extends RoutedReplica {
    *
    * <p>Source: the anti-replay window of RFC 4303, section 3.4.3.
    */
-  private synchronized boolean isNewOffer(long number) {
+  synchronized boolean isNewOffer(long number) {
     long ahead = number - newestOffer;
     if (ahead > 0) {
       offersSeen = ahead >= Long.SIZE ? 1 : offersSeen << ahead | 1;

@@ -69,4 +69,25 @@ class OffersTest {
         .filteredOn(call -> call.admission() instanceof Admission.Token)
         .hasSize(1);
   }
+
+  /** Found by the simulation, seed 423: declining the repeat gave away the slot of the first. */
+  @Test
+  void anOfferThatComesAgainWhenNoOneWaitsIsNotDeclined() {
+    AttemptId first = replica.offer(1, 8, TTL);
+    replica.offer(0, 7, TTL);
+    world.run();
+    assertThat(world.router.queued()).isZero();
+
+    replica.answer(
+        new RouterAddress(RoutingWorld.NODE, 1),
+        new BusMessage.SlotOffer(
+            replica.info.address(),
+            first,
+            new SlotToken(replica.info.address().epoch(), 1, 1),
+            TTL.toMillis(),
+            replica.ledger.load()));
+    world.run();
+
+    assertThat(world.sent(BusMessage.ReleaseSlot.class)).isEmpty();
+  }
 }
