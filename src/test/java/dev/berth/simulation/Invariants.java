@@ -181,6 +181,7 @@ final class Invariants {
     if (replicaGoesOn
         && !op.over()
         && !op.vanished
+        && !op.cancelAsked
         && op.phase() == Phase.RESPOND
         && op.deadlineNanos - world.getAsLong() > 0
         && world.elapsedNanos() - controller.partedNanos() > PARTED_NANOS) {
