@@ -149,7 +149,7 @@ public final class RoutedCall extends SlotRequest {
       counted = true;
       router.counters.sent.increment();
     }
-    if (!(by instanceof Admission.IfFree)) {
+    if (by == Admission.Held.HELD || selection != null) { // else it may still be refused
       tellRouted(to);
     }
     send(to);

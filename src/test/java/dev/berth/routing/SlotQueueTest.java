@@ -453,6 +453,32 @@ class SlotQueueTest {
   }
 
   @Test
+  void anOfferThatIsRefusedAfterAllIsNoRequestOfItsReplica() {
+    RoutingWorld.Replica replica = world.remote("far", 1);
+    world.publish();
+    replica.ledger.tryAcquire();
+    Future<Response> response = call(0);
+    world.run();
+    replica.ledger.complete();
+    replica.ledger.release(replica.offer(0, 1, Duration.ofMillis(250))); // gone when it is used
+    RoutingWorld.Replica other = world.local("near", 1);
+    other.ledger.tryAcquire();
+    world.publish();
+    world.run();
+    assertThat(world.hookCalls).as("refused: it did not run").doesNotContain("completed far");
+    other.ledger.complete();
+    world.pass(Duration.ofSeconds(1));
+    for (RoutingWorld.Replica each : List.of(replica, other)) {
+      if (!each.running.isEmpty()) {
+        each.respond();
+      }
+    }
+    world.run();
+    assertThat(response.succeeded()).isTrue();
+    assertThat(world.hookCalls).hasSize(2);
+  }
+
+  @Test
   void anOfferThatNoOneNeedsIsGivenBackAtOnce() {
     RoutingWorld.Replica replica = world.remote("far", 1);
     world.publish();
