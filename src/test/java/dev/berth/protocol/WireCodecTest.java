@@ -20,7 +20,7 @@ class WireCodecTest {
   private static final ReplicaAddress REPLICA = new ReplicaAddress("n2", 1, 7, 42);
   private static final AttemptId ATTEMPT = new AttemptId(5, 0, 9);
 
-  private final long seed = Long.getLong("wire.seed", new Random().nextLong());
+  private final long seed = Long.getLong("wire.seed", 1);
   private final Random random = new Random(seed);
   private final RandomMessages messages = new RandomMessages(random);
 

@@ -130,7 +130,7 @@ class ReplicaLoopWalkTest {
       }
       CallRequest message =
           new CallRequest(
-              callId(random.nextInt(100), id),
+              callId(freePlace(from), id),
               from,
               attempt,
               replica.address(),
@@ -152,6 +152,24 @@ class ReplicaLoopWalkTest {
       }
       if (random.nextBoolean()) {
         deliver(false);
+      }
+    }
+
+    /** A router gives a place in its table to another only when it waits for the first no more. */
+    private int freePlace(RouterAddress router) {
+      for (; ; ) {
+        int place = random.nextInt(100);
+        boolean taken =
+            byCall.values().stream()
+                .anyMatch(
+                    sent ->
+                        sent.ended == 0
+                            && !sent.cancelled
+                            && sent.message.source().equals(router)
+                            && (int) sent.message.callId() == place);
+        if (!taken) {
+          return place;
+        }
       }
     }
 
@@ -319,7 +337,7 @@ class ReplicaLoopWalkTest {
 
   @Test
   void nothingRunsTwiceNothingIsAnsweredTwiceAndNoSlotIsLost() {
-    long base = Long.getLong("walk.seed", new Random().nextLong());
+    long base = Long.getLong("walk.seed", 1);
     for (int i = 0; i < SEEDS; i++) {
       Walk walk = new Walk(base + i);
       for (int step = 0; step < STEPS; step++) {
