@@ -39,7 +39,8 @@ final class Server implements AutoCloseable {
 
   private Server(Process process) {
     this.process = process;
-    this.outputEnded = CompletableFuture.runAsync(this::read);
+    // Not on the common pool: with two cores it has one thread, which HttpClient of JDK 25 needs.
+    this.outputEnded = CompletableFuture.runAsync(this::read, task -> new Thread(task).start());
   }
 
   /**
