@@ -40,8 +40,8 @@ final class ClassifyHandler implements AsyncHandler {
       return switch (BadInput.mediaType(contentType)) {
         // Read here, so that a bad array is refused before it holds a slot of the model.
         case "application/json" ->
-            ask(Pixels.MEDIA_TYPE, Pixels.fromJson(request.body()).toBuffer(), context);
-        case "image/png" -> ask("image/png", request.body(), context);
+            ask(Pixels.MEDIA_TYPE, Pixels.fromJson(request.bytes()).toBuffer(), context);
+        case "image/png" -> ask("image/png", request.bytes(), context);
         default -> Future.succeededFuture(BadInput.unsupportedContentType(contentType, SUPPORTED));
       };
     } catch (BadInput bad) {

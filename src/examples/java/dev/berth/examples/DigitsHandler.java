@@ -28,8 +28,8 @@ final class DigitsHandler implements BlockingHandler {
     Pixels pixels;
     try {
       switch (BadInput.mediaType(contentType)) {
-        case "image/png" -> pixels = PngPixels.decode(request.body().getBytes());
-        case Pixels.MEDIA_TYPE -> pixels = Pixels.fromBuffer(request.body());
+        case "image/png" -> pixels = PngPixels.decode(request.bytes().getBytes());
+        case Pixels.MEDIA_TYPE -> pixels = Pixels.fromBuffer(request.bytes());
         default -> {
           return BadInput.unsupportedContentType(contentType, "image/png or " + Pixels.MEDIA_TYPE);
         }

@@ -14,6 +14,7 @@ final class EchoHandler implements AsyncHandler {
   public Future<Response> handle(Request request, RequestContext context) {
     String contentType = request.headers().get("content-type");
     return Future.succeededFuture(
-        Response.of(200, contentType == null ? DEFAULT_CONTENT_TYPE : contentType, request.body()));
+        Response.of(
+            200, contentType == null ? DEFAULT_CONTENT_TYPE : contentType, request.bytes()));
   }
 }

@@ -1,20 +1,38 @@
 package dev.berth.api;
 
 import io.vertx.core.buffer.Buffer;
+import io.vertx.core.streams.ReadStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One request, with its body whole (at most 64 KiB in this version; larger requests are refused at
- * the ingress with 413).
+ * One request.
  *
  * @param method the HTTP method, upper case
  * @param path the path as received, without the query; starts with {@code /}
  * @param query the raw query without {@code ?}, or null when there is none
  * @param headers read only
- * @param body read only; a handler that wants to change it copies it first
+ * @param body whole, or arriving piece by piece for a handler that {@linkplain
+ *     ReplicaHandler#streamsRequests() asks for that}
  */
 public record Request(
-    String method, String path, @Nullable String query, Headers headers, Buffer body) {
+    String method, String path, @Nullable String query, Headers headers, Body body) {
+
+  /** How the body comes. */
+  public sealed interface Body {
+    /** All of it, read only: whoever wants to change it copies it first. */
+    record Whole(Buffer bytes) implements Body {}
+
+    /**
+     * Arriving, in order. Belongs to the context of whoever receives it, and is paused until a
+     * handler is set; a stream that is not resumed holds its sender back. Read at most once.
+     */
+    record Streamed(ReadStream<Buffer> stream) implements Body {}
+  }
+
+  /** A request whose body is whole. */
+  public Request(String method, String path, @Nullable String query, Headers headers, Buffer body) {
+    this(method, path, query, headers, new Body.Whole(body));
+  }
 
   /** A GET without headers or body. */
   public static Request get(String path) {
@@ -24,6 +42,18 @@ public record Request(
   /** A POST with a body and no headers. */
   public static Request post(String path, Buffer body) {
     return new Request("POST", path, null, Headers.empty(), body);
+  }
+
+  /**
+   * The body of a request that is whole, as every request is for a handler that does not stream.
+   *
+   * @throws IllegalStateException when the body streams
+   */
+  public Buffer bytes() {
+    if (body instanceof Body.Whole whole) {
+      return whole.bytes();
+    }
+    throw new IllegalStateException("body: streamed (expected: whole; read its stream)");
   }
 
   /**

@@ -22,6 +22,11 @@ public sealed interface BusMessage {
    * @param attempt recognises a repeat; a request whose attempt was seen before is dropped
    * @param deadlineMs time left for the whole call, or -1
    * @param streamWindow bytes of a streamed response that may be sent before the first credit
+   * @param waitedMicros from the request's arrival at its router to this message
+   * @param methodName the handler's method, or "" for its own
+   * @param sessionId who it is for, or ""
+   * @param bodyFollows whether the request's body, which is the first piece then, goes on in {@link
+   *     RequestFrame}s, for which the replica gives credit once it has accepted the request
    */
   record CallRequest(
       long callId,
@@ -31,8 +36,27 @@ public sealed interface BusMessage {
       Admission admission,
       long deadlineMs,
       int streamWindow,
+      long waitedMicros,
       String requestId,
-      Request request)
+      String methodName,
+      String sessionId,
+      Request request,
+      boolean bodyFollows)
+      implements BusMessage {}
+
+  /**
+   * A piece of a request's body, at most 64 KiB, within the credit given.
+   *
+   * @param sequence 0, 1, 2 … after the first piece, which came with the request
+   * @param last no more frames follow; a body that cannot be completed is a {@link CancelCall}
+   */
+  record RequestFrame(
+      long callId,
+      RouterAddress source,
+      ReplicaAddress target,
+      int sequence,
+      Buffer data,
+      boolean last)
       implements BusMessage {}
 
   /**
@@ -72,6 +96,12 @@ public sealed interface BusMessage {
 
   /** An {@link Admission.IfFree} request was accepted and runs. */
   record CallAccepted(long callId, long load) implements BusMessage {}
+
+  /**
+   * So many more bytes of the request's body may be sent. The first one is sent when the request
+   * was accepted; none comes once the replica wants no more of it.
+   */
+  record RequestCredit(long callId, int bytes) implements BusMessage {}
 
   /** It did not run, or the lease was not granted. */
   record CallRefused(long callId, Refusal reason, long load) implements BusMessage {}

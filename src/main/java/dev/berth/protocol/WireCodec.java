@@ -11,6 +11,8 @@ import dev.berth.protocol.BusMessage.HandleMetricBatch;
 import dev.berth.protocol.BusMessage.ReleaseSlot;
 import dev.berth.protocol.BusMessage.RenewLease;
 import dev.berth.protocol.BusMessage.ReplicaLoad;
+import dev.berth.protocol.BusMessage.RequestCredit;
+import dev.berth.protocol.BusMessage.RequestFrame;
 import dev.berth.protocol.BusMessage.ReserveSlot;
 import dev.berth.protocol.BusMessage.SlotOffer;
 import dev.berth.protocol.BusMessage.SlotReserved;
@@ -28,7 +30,7 @@ import io.vertx.core.buffer.Buffer;
  */
 public final class WireCodec {
   /** The form written, and the only one read. */
-  public static final int VERSION = 1;
+  public static final int VERSION = 2;
 
   /** The largest inline body or stream frame. */
   public static final int MAX_BODY_BYTES = 64 * 1024;
@@ -55,7 +57,9 @@ public final class WireCodec {
   private static final int REPLICA_LOAD = 14;
   private static final int SLOT_OFFER = 15;
   private static final int HANDLE_METRIC_BATCH = 16;
-  private static final int LAST_TYPE = HANDLE_METRIC_BATCH;
+  private static final int REQUEST_FRAME = 17;
+  private static final int REQUEST_CREDIT = 18;
+  private static final int LAST_TYPE = REQUEST_CREDIT;
 
   static final int ADMISSION_HELD = 0;
   static final int ADMISSION_TOKEN = 1;
@@ -140,8 +144,12 @@ public final class WireCodec {
       out.admission(m.admission());
       out.signed(m.deadlineMs());
       out.int32(m.streamWindow());
+      out.varint(m.waitedMicros());
       out.string(m.requestId());
+      out.string(m.methodName());
+      out.string(m.sessionId());
       out.request(m.request());
+      out.bool(m.bodyFollows());
       return CALL_REQUEST;
     }
     if (message instanceof CallResponse m) {
@@ -171,6 +179,20 @@ public final class WireCodec {
       out.bool(m.last());
       out.varint(m.load());
       return STREAM_FRAME;
+    }
+    if (message instanceof RequestFrame m) {
+      out.varint(m.callId());
+      out.router(m.source());
+      out.replica(m.target());
+      out.int32(m.sequence());
+      out.bytes(m.data());
+      out.bool(m.last());
+      return REQUEST_FRAME;
+    }
+    if (message instanceof RequestCredit m) {
+      out.varint(m.callId());
+      out.int32(m.bytes());
+      return REQUEST_CREDIT;
     }
     if (message instanceof StreamCredit m) {
       out.varint(m.callId());
@@ -272,8 +294,21 @@ public final class WireCodec {
               in.admission(),
               in.signed("deadlineMs"),
               in.int32("streamWindow"),
+              in.varint("waitedMicros"),
               in.string("requestId"),
-              in.request());
+              in.string("methodName"),
+              in.string("sessionId"),
+              in.request(),
+              in.bool("bodyFollows"));
+      case REQUEST_FRAME ->
+          new RequestFrame(
+              in.varint("callId"),
+              in.router(),
+              in.replica(),
+              in.int32("sequence"),
+              in.bytes("data"),
+              in.bool("last"));
+      case REQUEST_CREDIT -> new RequestCredit(in.varint("callId"), in.int32("bytes"));
       case CANCEL_CALL ->
           new CancelCall(
               in.varint("callId"), in.router(), in.attempt(), in.replica(), in.bool("timedOut"));

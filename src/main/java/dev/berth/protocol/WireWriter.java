@@ -114,6 +114,14 @@ final class WireWriter implements BiConsumer<String, String> {
     }
   }
 
+  /** A body that streams crosses in frames; what the message itself carries is whole. */
+  private static Buffer inlineBody(Request request) {
+    if (request.body() instanceof Request.Body.Whole whole) {
+      return whole.bytes();
+    }
+    throw new WireFormatException("body: streamed (expected: the first piece, whole)");
+  }
+
   void request(Request request) {
     string(request.method());
     string(request.path());
@@ -123,7 +131,7 @@ final class WireWriter implements BiConsumer<String, String> {
       string(query);
     }
     headers(request.headers());
-    bytes(request.body());
+    bytes(inlineBody(request));
   }
 
   void reports(List<HandleMetricReport> reports) {

@@ -92,7 +92,37 @@ public final class DeploymentRouter {
       String requestId,
       long deadlineNanos,
       CallObserver observer) {
-    RoutedCall call = new RoutedCall(this, loop, request, requestId, deadlineNanos, observer, null);
+    return call(loop, request, requestId, "", "", loop.now(), deadlineNanos, observer);
+  }
+
+  /**
+   * As above, for a method of the handler and a session.
+   *
+   * @param methodName one of the handler's methods, or "" for the handler itself
+   * @param sessionId who the request is for, or ""
+   * @param arrivedNanos when the request arrived, on the loop's clock
+   */
+  public RoutedCall call(
+      RouterLoop loop,
+      Request request,
+      String requestId,
+      String methodName,
+      String sessionId,
+      long arrivedNanos,
+      long deadlineNanos,
+      CallObserver observer) {
+    RoutedCall call =
+        new RoutedCall(
+            this,
+            loop,
+            request,
+            requestId,
+            methodName,
+            sessionId,
+            arrivedNanos,
+            deadlineNanos,
+            observer,
+            null);
     counters.requests.increment();
     call.begin();
     return call;

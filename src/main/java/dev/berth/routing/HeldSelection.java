@@ -115,6 +115,9 @@ final class HeldSelection extends RingEntry implements ReplicaSelection {
             loop,
             request,
             requestId,
+            "",
+            "",
+            loop.now(),
             callDeadlineNanos,
             RoutedHandle.completing(loop, response),
             this);

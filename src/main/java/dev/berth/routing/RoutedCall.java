@@ -21,6 +21,9 @@ import org.jspecify.annotations.Nullable;
 public final class RoutedCall extends SlotRequest {
   private final Request request;
   private String requestId; // empty until sent, when the caller named none
+  private final String methodName; // "" for the handler itself
+  private final String sessionId; // "" for none
+  private final long arrivedNanos;
   private final CallObserver observer;
   private final @Nullable HeldSelection selection; // when dispatched
   private Admission admission = Admission.Held.HELD;
@@ -36,12 +39,18 @@ public final class RoutedCall extends SlotRequest {
       RouterLoop loop,
       Request request,
       String requestId,
+      String methodName,
+      String sessionId,
+      long arrivedNanos,
       long deadlineNanos,
       CallObserver observer,
       @Nullable HeldSelection selection) {
     super(router, loop, deadlineNanos);
     this.request = request;
     this.requestId = requestId;
+    this.methodName = methodName;
+    this.sessionId = sessionId;
+    this.arrivedNanos = arrivedNanos;
     this.observer = observer;
     this.selection = selection;
     this.window =
@@ -165,8 +174,12 @@ public final class RoutedCall extends SlotRequest {
         admission,
         callDeadlineNanos == NO_DEADLINE ? -1 : remainingMs(),
         window,
+        Math.max(0, (loop.now() - arrivedNanos) / 1_000),
         requestId,
-        request);
+        methodName,
+        sessionId,
+        request,
+        false);
   }
 
   private long remainingMs() {
@@ -389,6 +402,6 @@ public final class RoutedCall extends SlotRequest {
 
   @Override
   int queuedBytes() {
-    return request.body().length();
+    return request.bytes().length();
   }
 }

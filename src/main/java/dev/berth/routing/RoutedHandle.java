@@ -41,7 +41,16 @@ final class RoutedHandle implements DeploymentHandle {
     Promise<Response> response = Promise.promise();
     RoutedCall call =
         new RoutedCall(
-            router, loop, request, requestId(), deadline(), completing(loop, response), null);
+            router,
+            loop,
+            request,
+            requestId(),
+            options.methodName().orElse(""),
+            options.sessionId().orElse(""),
+            loop.now(),
+            deadline(),
+            completing(loop, response),
+            null);
     router.counters.requests.increment();
     loop.run(call::begin);
     return RoutedCall.asCall(call, response.future());

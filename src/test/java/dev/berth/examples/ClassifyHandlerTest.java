@@ -39,7 +39,7 @@ class ClassifyHandlerTest {
     handler.handle(Answers.post("IMAGE/PNG; q=1", PNG), context);
     Request sent = digits.dispatched.get(0);
     assertThat(sent.headers().get("content-type")).isEqualTo("image/png");
-    assertThat(sent.body()).isEqualTo(PNG);
+    assertThat(sent.bytes()).isEqualTo(PNG);
   }
 
   @Test
@@ -47,7 +47,7 @@ class ClassifyHandlerTest {
     handler.handle(Answers.post("application/json; charset=utf-8", ZEROS), context);
     Request sent = digits.dispatched.get(0);
     assertThat(sent.headers().get("content-type")).isEqualTo(Pixels.MEDIA_TYPE);
-    assertThat(Pixels.fromBuffer(sent.body()).values()).containsOnly(0);
+    assertThat(Pixels.fromBuffer(sent.bytes()).values()).containsOnly(0);
   }
 
   @Test

@@ -50,8 +50,16 @@ public final class RandomMessages {
               admission(),
               duration(),
               (int) number(),
+              number(),
               text(40),
-              request());
+              text(10),
+              text(10),
+              request(),
+              random.nextBoolean());
+      case "RequestFrame" ->
+          new BusMessage.RequestFrame(
+              number(), router(), replica(), (int) number(), body(), random.nextBoolean());
+      case "RequestCredit" -> new BusMessage.RequestCredit(number(), (int) number());
       case "CancelCall" ->
           new BusMessage.CancelCall(number(), router(), attempt(), replica(), random.nextBoolean());
       case "StreamCredit" ->

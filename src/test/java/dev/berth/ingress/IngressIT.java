@@ -181,7 +181,7 @@ class IngressIT {
     assertThat(pairs(call.request().headers()))
         .isEqualTo(call.request().headers().size())
         .isGreaterThan(2);
-    assertThat(call.request().body().toString()).isEqualTo("body");
+    assertThat(call.request().bytes().toString()).isEqualTo("body");
     call.respond("ok");
     assertThat(response.get(10, TimeUnit.SECONDS).body()).isEqualTo("ok");
   }
@@ -380,7 +380,7 @@ class IngressIT {
   void aBodyUpToTheLimitReachesTheHandlerWhole(int size) throws Exception {
     byte[] body = new byte[size];
     Arrays.fill(body, (byte) 'x');
-    upstream.behave(call -> call.respond(Integer.toString(call.request().body().length())));
+    upstream.behave(call -> call.respond(Integer.toString(call.request().bytes().length())));
     HttpResponse<String> sized =
         send(request("/").POST(HttpRequest.BodyPublishers.ofByteArray(body)))
             .get(10, TimeUnit.SECONDS);
@@ -396,7 +396,7 @@ class IngressIT {
 
   @Test
   void aBodyThatComesInPiecesIsPutTogether() throws Exception {
-    upstream.behave(call -> call.respond(call.request().body().toString()));
+    upstream.behave(call -> call.respond(call.request().bytes().toString()));
     try (RawClient raw = new RawClient(ingress.port())) {
       raw.send("POST / HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n");
       raw.send("2\r\nde\r\n").send("4\r\nfghi\r\n").send("0\r\n\r\n");
@@ -449,7 +449,7 @@ class IngressIT {
 
   @Test
   void aClientThatExpectsToBeToldIsToldToGoOn() throws Exception {
-    upstream.behave(call -> call.respond(call.request().body().toString()));
+    upstream.behave(call -> call.respond(call.request().bytes().toString()));
     try (RawClient raw = new RawClient(ingress.port())) {
       raw.send("POST / HTTP/1.1\r\nHost: t\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n");
       assertThat(raw.readHead()).startsWith("HTTP/1.1 100");
@@ -807,7 +807,7 @@ class IngressIT {
   void aRequestWithoutABodyIsRoutedAsOneThatMayBeRefused() throws Exception {
     send(request("/"));
     Call call = upstream.nextCall();
-    assertThat(call.request().body().length()).isZero();
+    assertThat(call.request().bytes().length()).isZero();
     assertThat(call.admission()).isInstanceOf(Admission.IfFree.class);
   }
 

@@ -101,7 +101,7 @@ class WireCodecTest {
 
     assertThatThrownBy(() -> WireCodec.decode(0, wire))
         .isInstanceOf(WireFormatException.class)
-        .hasMessage("version: 9 (expected: 1)");
+        .hasMessage("version: 9 (expected: 2)");
   }
 
   @Test
@@ -210,8 +210,12 @@ class WireCodecTest {
             new Admission.IfFree(50),
             -1,
             65_536,
+            0,
             "request-1",
-            Request.get("/echo"));
+            "",
+            "",
+            Request.get("/echo"),
+            false);
 
     // Three random numbers, two short node names and the text of the request; little else.
     assertThat(encoded(message).length()).isLessThan(80);

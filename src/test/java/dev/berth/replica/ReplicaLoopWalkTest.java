@@ -137,8 +137,12 @@ class ReplicaLoopWalkTest {
               right,
               random.nextInt(3) == 0 ? random.nextInt(500) : -1,
               random.nextInt(100_000),
+              0,
               "r" + id,
-              Request.get("/"));
+              "",
+              "",
+              Request.get("/"),
+              false);
       Sent sent = new Sent(message);
       byRequestId.put("r" + id, sent);
       byCall.put(from + "/" + message.callId(), sent);

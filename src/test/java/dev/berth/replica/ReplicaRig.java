@@ -246,7 +246,19 @@ final class ReplicaRig {
 
     CallRequest message() {
       return new CallRequest(
-          callId, source, attempt, target, admission, deadlineMs, window, "req-1", request);
+          callId,
+          source,
+          attempt,
+          target,
+          admission,
+          deadlineMs,
+          window,
+          0,
+          "req-1",
+          "",
+          "",
+          request,
+          false);
     }
   }
 

@@ -177,8 +177,12 @@ class ReplicaStressTest {
         by,
         -1,
         0,
+        0,
         "r",
-        Request.get("/" + number));
+        "",
+        "",
+        Request.get("/" + number),
+        false);
   }
 
   /** Router 2 is elsewhere, the others take slots through the ledger; the calls sent. */

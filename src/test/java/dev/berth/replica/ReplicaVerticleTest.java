@@ -93,8 +93,12 @@ class ReplicaVerticleTest {
                 Admission.Held.HELD,
                 deadlineMs,
                 0,
+                0,
                 "r",
-                Request.get("/")),
+                "",
+                "",
+                Request.get("/"),
+                false),
             new DeliveryOptions().setCodecName(BusMessageCodec.NAME).setLocalOnly(true));
   }
 
