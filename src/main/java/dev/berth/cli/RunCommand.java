@@ -98,6 +98,7 @@ final class RunCommand implements Callable<Integer> {
     } catch (ConfigException refused) {
       return refuse(refused);
     }
+    effective.warnings().forEach(spec.commandLine().getErr()::println);
     try {
       boolean drained = NodeRun.untilStopped(effective, start, stopSignal.get());
       return drained ? ExitCode.OK : ExitCode.SOFTWARE;

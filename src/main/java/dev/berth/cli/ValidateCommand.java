@@ -9,6 +9,7 @@ import io.vertx.core.json.JsonObject;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Locale;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ExitCode;
@@ -21,7 +22,10 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "validate",
     header = "Checks a configuration and reports every problem in it.",
-    description = "The jars it names must exist; the code in them is not loaded.",
+    description = {
+      "The jars it names must exist; the code in them is not loaded.",
+      "A warning names what is accepted and has no effect; it does not make the file invalid."
+    },
     exitCodeListHeading = "%nExit codes:%n",
     exitCodeList = {"0:the file is valid", "2:wrong usage, or the file has problems"},
     footerHeading = "%nExamples:%n",
@@ -39,7 +43,8 @@ final class ValidateCommand implements Callable<Integer> {
   @Option(
       names = "--json",
       description =
-          "Print the problems as a JSON array on standard output; [] when there are none.")
+          "Print problems and warnings as a JSON array on standard output; [] when there are"
+              + " none.")
   private boolean json;
 
   @Option(
@@ -53,9 +58,12 @@ final class ValidateCommand implements Callable<Integer> {
     PrintWriter out = spec.commandLine().getOut();
     try {
       ServeConfig valid = ConfigReader.read(config);
-      int applications = valid.applications().size();
-      String summary = applications == 1 ? "1 application" : applications + " applications";
-      out.println(json ? "[]" : config + ": valid, " + summary);
+      if (json) {
+        out.println(encode(valid.warnings()));
+      } else {
+        valid.warnings().forEach(spec.commandLine().getErr()::println);
+        out.println(config + ": valid, " + count(valid.applications().size(), "application"));
+      }
       return ExitCode.OK;
     } catch (ConfigException refused) {
       if (json) {
@@ -67,13 +75,20 @@ final class ValidateCommand implements Callable<Integer> {
     }
   }
 
-  /** One line for each problem, and their number when there are several. */
+  /** One line for each problem and warning, and their numbers when there are several. */
   static void print(ConfigException refused, PrintWriter err) {
-    List<Problem> problems = refused.problems();
-    problems.forEach(err::println);
-    if (problems.size() > 1) {
-      err.println(problems.size() + " problems");
+    List<Problem> all = refused.problems();
+    all.forEach(err::println);
+    int warnings = (int) all.stream().filter(Problem::isWarning).count();
+    if (all.size() > 1) {
+      err.println(
+          count(all.size() - warnings, "problem")
+              + (warnings == 0 ? "" : ", " + count(warnings, "warning")));
     }
+  }
+
+  private static String count(int number, String what) {
+    return number + " " + what + (number == 1 ? "" : "s");
   }
 
   private static String encode(List<Problem> problems) {
@@ -81,6 +96,7 @@ final class ValidateCommand implements Callable<Integer> {
     for (Problem problem : problems) {
       array.add(
           new JsonObject()
+              .put("severity", problem.severity().name().toLowerCase(Locale.ROOT))
               .put("file", problem.file())
               .put("line", problem.line())
               .put("column", problem.column())

@@ -15,6 +15,7 @@ import org.jspecify.annotations.Nullable;
  * @param jars what its class loader reads, in order; absolute, existing; a directory in the file
  *     stands for the jars in it, by name
  * @param args handed to the builder; JSON values only
+ * @param logging what is logged of it, and how: its own, else the file's
  * @param deployments overrides of what its code says, at most one for each name
  */
 public record ApplicationConfig(
@@ -23,6 +24,7 @@ public record ApplicationConfig(
     ImportPath importPath,
     List<Path> jars,
     Map<String, @Nullable Object> args,
+    LoggingOptions logging,
     List<DeploymentConfig> deployments) {
 
   static final Key<String> NAME =
@@ -68,6 +70,11 @@ public record ApplicationConfig(
           "What the application's code needs.");
   static final Key<Map<String, @Nullable Object>> ARGS =
       Key.of("args", Types.freeMap(), Map.of(), "Handed to the builder.");
+  static final Key<Values> LOGGING_CONFIG =
+      Key.optional(
+          "logging_config",
+          LoggingOptions.SECTION,
+          "What is logged of this application, in place of the file's, as a whole.");
   static final Key<List<Values>> DEPLOYMENTS =
       Key.of(
           "deployments",
@@ -76,8 +83,8 @@ public record ApplicationConfig(
           "Overrides of what the application's code says, one entry for each deployment.");
 
   static final Section SECTION =
-      Section.of(NAME, ROUTE_PREFIX, IMPORT_PATH, RUNTIME_ENV, ARGS, DEPLOYMENTS)
-          .notYet("autoscaling_policy", "logging_config", "external_scaler_enabled")
+      Section.of(NAME, ROUTE_PREFIX, IMPORT_PATH, RUNTIME_ENV, ARGS, LOGGING_CONFIG, DEPLOYMENTS)
+          .notYet("autoscaling_policy", "external_scaler_enabled")
           .misplaced("host", "http_options.host")
           .misplaced("port", "http_options.port")
           .check(values -> Values.requireUnique(values.find(DEPLOYMENTS), DeploymentConfig.NAME));
@@ -90,13 +97,15 @@ public record ApplicationConfig(
     deployments = List.copyOf(deployments);
   }
 
-  static ApplicationConfig from(Values values) {
+  static ApplicationConfig from(Values values, LoggingOptions outerLogging) {
+    Values logging = values.find(LOGGING_CONFIG);
     return new ApplicationConfig(
         values.get(NAME),
         values.find(ROUTE_PREFIX),
         values.get(IMPORT_PATH),
         values.get(RUNTIME_ENV).get(JARS),
         values.get(ARGS),
+        logging == null ? outerLogging : LoggingOptions.from(logging),
         values.get(DEPLOYMENTS).stream().map(DeploymentConfig::from).toList());
   }
 

@@ -10,20 +10,24 @@ public final class ConfigException extends RuntimeException {
 
   private final transient List<Problem> problems;
 
-  /** {@code problems} must not be empty; they keep their order, which is that of the file. */
+  /**
+   * {@code problems} keep their order, which is that of the file. Warnings may be among them, but
+   * not they alone.
+   */
   public ConfigException(List<Problem> problems) {
     super(
         problems.stream().map(Problem::toString).collect(Collectors.joining("\n")),
         null,
         false,
         false);
-    if (problems.isEmpty()) {
-      throw new IllegalArgumentException("problems: [] (expected: at least one)");
+    if (problems.stream().allMatch(Problem::isWarning)) {
+      throw new IllegalArgumentException(
+          "problems: " + problems + " (expected: at least one that is no warning)");
     }
     this.problems = List.copyOf(problems);
   }
 
-  /** In the order of the file. */
+  /** In the order of the file, warnings too. */
   public List<Problem> problems() {
     return problems;
   }

@@ -20,7 +20,10 @@ import org.snakeyaml.engine.v2.parser.ParserImpl;
 import org.snakeyaml.engine.v2.scanner.StreamReader;
 import org.snakeyaml.engine.v2.schema.CoreSchema;
 
-/** Reads a configuration: all of it, or a {@link ConfigException} with every problem it has. */
+/**
+ * Reads a configuration: all of it, or a {@link ConfigException} with every problem it has. What is
+ * only warned of stands in {@link ServeConfig#warnings}.
+ */
 public final class ConfigReader {
 
   private static final int MOST_BYTES = 1 << 20; // of a file; a real one has a few thousand
@@ -61,10 +64,10 @@ public final class ConfigReader {
     }
     Values values = ServeConfig.SECTION.read(root.get(), top);
     List<Problem> problems = top.problems();
-    if (values == null || !problems.isEmpty()) {
+    if (values == null || !problems.stream().allMatch(Problem::isWarning)) {
       throw new ConfigException(problems);
     }
-    return ServeConfig.from(values);
+    return ServeConfig.from(values, problems);
   }
 
   private static Optional<Node> compose(String name, String text) {

@@ -17,6 +17,20 @@ public final class Defaults {
   /** How long a connection may stay open between two requests. */
   public static final Duration KEEP_ALIVE_TIMEOUT = Duration.ofSeconds(90);
 
+  /** Path that is in front of every route. */
+  public static final String ROOT_PATH = "";
+
+  // logging_config, as Ray but for the access log
+
+  /** How a line of the log is written. */
+  public static final LogEncoding LOG_ENCODING = LogEncoding.TEXT;
+
+  /** Least severe event that is logged. */
+  public static final LogLevel LOG_LEVEL = LogLevel.INFO;
+
+  /** Whether each request is logged. Ray says true; a line for each request is not free. */
+  public static final boolean ENABLE_ACCESS_LOG = false;
+
   // applications and deployments, as Ray
 
   /** Name of an application that gives none. */
@@ -43,6 +57,12 @@ public final class Defaults {
   /** How long a stopping replica may take to finish what it accepted. */
   public static final Duration GRACEFUL_SHUTDOWN_TIMEOUT = Duration.ofSeconds(20);
 
+  /** Time between two health checks of a replica. */
+  public static final Duration HEALTH_CHECK_PERIOD = Duration.ofSeconds(10);
+
+  /** How long one health check may take before it counts as failed. */
+  public static final Duration HEALTH_CHECK_TIMEOUT = Duration.ofSeconds(30);
+
   // deployments, Berth's own
 
   /** Where a replica's handlers run. */
@@ -56,6 +76,9 @@ public final class Defaults {
 
   /** How long a cancelled handler may take to settle before it counts as a zombie. */
   public static final Duration CANCEL_GRACE = Duration.ofSeconds(10);
+
+  /** Largest request body, in bytes, for a handler that takes its body whole. */
+  public static final int MAX_BUFFERED_BODY_BYTES = 4 << 20;
 
   // berth, the instance
 
@@ -75,7 +98,10 @@ public final class Defaults {
   public static final long MAX_QUEUED_BYTES = 64L << 20;
 
   /** Largest request body, in bytes. */
-  public static final long MAX_BODY_BYTES = 64L << 10;
+  public static final long MAX_BODY_BYTES = 1L << 30;
+
+  /** Bytes of the request bodies that are gathered whole, over all requests of the instance. */
+  public static final long BUFFERED_BODY_BYTES_TOTAL = 256L << 20;
 
   /** Largest sum of a request's header names and values, in bytes. */
   public static final int MAX_HEADER_BYTES = 8 << 10;

@@ -17,11 +17,15 @@ import org.jspecify.annotations.Nullable;
  * @param backpressure what a refused client is told; overridden as a whole
  * @param userConfig handed to the handler's reconfigure hook; overridden as a whole
  * @param gracefulShutdownTimeout how long a stopping replica may finish what it accepted; 0 is not
+ * @param healthCheckPeriod between two health checks of a replica
+ * @param healthCheckTimeout how long one check may take before it has failed
+ * @param logging what is logged of it, and how; overridden as a whole
  * @param spread where a replica's handlers run
  * @param queueTimeout how long a request may wait for a slot
  * @param reservationTtl how long a chosen replica keeps its slot for an undispatched request
  * @param cancelGrace how long a cancelled handler may take to settle before it is a zombie
  * @param maxZombieRequests zombies that make a replica unhealthy
+ * @param maxBufferedBodyBytes largest request body of a handler that takes it whole
  */
 public record DeploymentConfig(
     String name,
@@ -31,11 +35,15 @@ public record DeploymentConfig(
     @Nullable Backpressure backpressure,
     @Nullable Map<String, @Nullable Object> userConfig,
     @Nullable Duration gracefulShutdownTimeout,
+    @Nullable Duration healthCheckPeriod,
+    @Nullable Duration healthCheckTimeout,
+    @Nullable LoggingOptions logging,
     @Nullable Spread spread,
     @Nullable Duration queueTimeout,
     @Nullable Duration reservationTtl,
     @Nullable Duration cancelGrace,
-    @Nullable Integer maxZombieRequests) {
+    @Nullable Integer maxZombieRequests,
+    @Nullable Integer maxBufferedBodyBytes) {
 
   static final Key<String> NAME =
       Key.required(
@@ -76,6 +84,23 @@ public record DeploymentConfig(
           Types.secondsOrZero(),
           Defaults.GRACEFUL_SHUTDOWN_TIMEOUT,
           "How long a stopping replica may take to finish what it accepted.");
+  static final Key<Duration> HEALTH_CHECK_PERIOD_S =
+      Key.override(
+          "health_check_period_s",
+          Types.seconds(),
+          Defaults.HEALTH_CHECK_PERIOD,
+          "Time between two health checks of a replica.");
+  static final Key<Duration> HEALTH_CHECK_TIMEOUT_S =
+      Key.override(
+          "health_check_timeout_s",
+          Types.seconds(),
+          Defaults.HEALTH_CHECK_TIMEOUT,
+          "How long one health check may take before it has failed.");
+  static final Key<Values> LOGGING_CONFIG =
+      Key.optional(
+          "logging_config",
+          LoggingOptions.SECTION,
+          "What is logged of this deployment, in place of its application's, as a whole.");
 
   static final Key<Spread> SPREAD =
       Key.override(
@@ -113,9 +138,22 @@ public record DeploymentConfig(
               "Zombies that make a replica unhealthy. More than max_ongoing_requests means the"
                   + " same as that.")
           .fallbackText("max_ongoing_requests");
+  static final Key<Integer> MAX_BUFFERED_BODY_BYTES =
+      Key.override(
+          "max_buffered_body_bytes",
+          Types.integer(0, Integer.MAX_VALUE, "bytes"),
+          Defaults.MAX_BUFFERED_BODY_BYTES,
+          "Largest request body that a handler which takes its body whole is given; a larger one"
+              + " gets 413. At most 2147483647.");
 
   static final Section BERTH_SECTION =
-      Section.of(SPREAD, QUEUE_TIMEOUT_S, RESERVATION_TTL_S, CANCEL_GRACE_S, MAX_ZOMBIE_REQUESTS);
+      Section.of(
+          SPREAD,
+          QUEUE_TIMEOUT_S,
+          RESERVATION_TTL_S,
+          CANCEL_GRACE_S,
+          MAX_ZOMBIE_REQUESTS,
+          MAX_BUFFERED_BODY_BYTES);
 
   static final Key<Values> BERTH =
       Key.of("berth", BERTH_SECTION, Values.empty(BERTH_SECTION), "What has no name in Ray Serve.");
@@ -129,18 +167,18 @@ public record DeploymentConfig(
               BACKPRESSURE_CONFIG,
               USER_CONFIG,
               GRACEFUL_SHUTDOWN_TIMEOUT_S,
+              HEALTH_CHECK_PERIOD_S,
+              HEALTH_CHECK_TIMEOUT_S,
+              LOGGING_CONFIG,
               BERTH)
           .notYet(
               "autoscaling_config",
               "graceful_shutdown_wait_loop_s",
-              "health_check_period_s",
-              "health_check_timeout_s",
               "ray_actor_options",
               "placement_group_bundles",
               "placement_group_strategy",
               "placement_group_bundle_label_selector",
               "max_replicas_per_node",
-              "logging_config",
               "request_router_config",
               "gang_scheduling_config",
               "deployment_actors",
@@ -154,16 +192,20 @@ public record DeploymentConfig(
     MAX_ONGOING_REQUESTS.requireIfSet(maxOngoingRequests);
     MAX_QUEUED_REQUESTS.requireIfSet(maxQueuedRequests);
     GRACEFUL_SHUTDOWN_TIMEOUT_S.requireIfSet(gracefulShutdownTimeout);
+    HEALTH_CHECK_PERIOD_S.requireIfSet(healthCheckPeriod);
+    HEALTH_CHECK_TIMEOUT_S.requireIfSet(healthCheckTimeout);
     QUEUE_TIMEOUT_S.requireIfSet(queueTimeout);
     RESERVATION_TTL_S.requireIfSet(reservationTtl);
     CANCEL_GRACE_S.requireIfSet(cancelGrace);
     MAX_ZOMBIE_REQUESTS.requireIfSet(maxZombieRequests);
+    MAX_BUFFERED_BODY_BYTES.requireIfSet(maxBufferedBodyBytes);
   }
 
   /** An entry that overrides nothing. */
   public static DeploymentConfig of(String name) {
     return new DeploymentConfig(
-        name, null, null, null, null, null, null, null, null, null, null, null);
+        name, null, null, null, null, null, null, null, null, null, null, null, null, null, null,
+        null);
   }
 
   /** What code says about a deployment, as the lower side of {@link #over}. */
@@ -176,7 +218,11 @@ public record DeploymentConfig(
         null,
         code.userConfig(),
         null,
+        null,
+        null,
+        null,
         code.spreadOverLoops() ? Spread.EVENT_LOOPS : Spread.SINGLE,
+        null,
         null,
         null,
         null,
@@ -185,6 +231,7 @@ public record DeploymentConfig(
 
   static DeploymentConfig from(Values values) {
     Values backpressure = values.find(BACKPRESSURE_CONFIG);
+    Values logging = values.find(LOGGING_CONFIG);
     Values berth = values.get(BERTH);
     return new DeploymentConfig(
         values.get(NAME),
@@ -194,11 +241,15 @@ public record DeploymentConfig(
         backpressure == null ? null : Backpressure.from(backpressure),
         values.find(USER_CONFIG),
         values.find(GRACEFUL_SHUTDOWN_TIMEOUT_S),
+        values.find(HEALTH_CHECK_PERIOD_S),
+        values.find(HEALTH_CHECK_TIMEOUT_S),
+        logging == null ? null : LoggingOptions.from(logging),
         berth.find(SPREAD),
         berth.find(QUEUE_TIMEOUT_S),
         berth.find(RESERVATION_TTL_S),
         berth.find(CANCEL_GRACE_S),
-        berth.find(MAX_ZOMBIE_REQUESTS));
+        berth.find(MAX_ZOMBIE_REQUESTS),
+        berth.find(MAX_BUFFERED_BODY_BYTES));
   }
 
   /** What is set here, and {@code lower}'s where nothing is. The name is this one's. */
@@ -211,19 +262,30 @@ public record DeploymentConfig(
         first(backpressure, lower.backpressure),
         first(userConfig, lower.userConfig),
         first(gracefulShutdownTimeout, lower.gracefulShutdownTimeout),
+        first(healthCheckPeriod, lower.healthCheckPeriod),
+        first(healthCheckTimeout, lower.healthCheckTimeout),
+        first(logging, lower.logging),
         first(spread, lower.spread),
         first(queueTimeout, lower.queueTimeout),
         first(reservationTtl, lower.reservationTtl),
         first(cancelGrace, lower.cancelGrace),
-        first(maxZombieRequests, lower.maxZombieRequests));
+        first(maxZombieRequests, lower.maxZombieRequests),
+        first(maxBufferedBodyBytes, lower.maxBufferedBodyBytes));
+  }
+
+  /** As {@link #resolve(LimitOptions, LoggingOptions)}, for a file silent about logging. */
+  public DeploymentSettings resolve(LimitOptions limits) {
+    return resolve(limits, LoggingOptions.defaults());
   }
 
   /**
    * Every value set, {@link Defaults} where nothing is. A default reservation TTL gives way to the
    * instance's bound; one that was asked for and is above it is refused with an
    * IllegalArgumentException.
+   *
+   * @param outerLogging of the application, for a deployment that has none of its own
    */
-  public DeploymentSettings resolve(LimitOptions limits) {
+  public DeploymentSettings resolve(LimitOptions limits, LoggingOptions outerLogging) {
     Duration longest = limits.maxReservationTtl();
     if (reservationTtl != null && reservationTtl.compareTo(longest) > 0) {
       throw new IllegalArgumentException(
@@ -244,11 +306,15 @@ public record DeploymentConfig(
         orElse(backpressure, Backpressure.defaults()),
         orElse(userConfig, Map.of()),
         orElse(gracefulShutdownTimeout, Defaults.GRACEFUL_SHUTDOWN_TIMEOUT),
+        orElse(healthCheckPeriod, Defaults.HEALTH_CHECK_PERIOD),
+        orElse(healthCheckTimeout, Defaults.HEALTH_CHECK_TIMEOUT),
+        orElse(logging, outerLogging),
         orElse(spread, Defaults.SPREAD),
         orElse(queueTimeout, Defaults.QUEUE_TIMEOUT),
         orElse(reservationTtl, defaultTtl.compareTo(longest) > 0 ? longest : defaultTtl),
         orElse(cancelGrace, Defaults.CANCEL_GRACE),
-        Math.min(slots, orElse(maxZombieRequests, slots)));
+        Math.min(slots, orElse(maxZombieRequests, slots)),
+        orElse(maxBufferedBodyBytes, Defaults.MAX_BUFFERED_BODY_BYTES));
   }
 
   static String reservationTtlBound(Duration longest) {

@@ -15,11 +15,15 @@ import org.jspecify.annotations.Nullable;
  * @param backpressure what a refused client is told
  * @param userConfig handed to the handler's reconfigure hook; empty when there is none
  * @param gracefulShutdownTimeout how long a stopping replica may finish what it accepted
+ * @param healthCheckPeriod between two health checks of a replica
+ * @param healthCheckTimeout how long one check may take before it has failed
+ * @param logging what is logged of it, and how
  * @param spread where a replica's handlers run
  * @param queueTimeout how long a request may wait for a slot
  * @param reservationTtl how long a chosen replica keeps its slot for an undispatched request
  * @param cancelGrace how long a cancelled handler may take to settle before it is a zombie
  * @param maxZombieRequests zombies that make a replica unhealthy, 1 to maxOngoingRequests
+ * @param maxBufferedBodyBytes largest request body of a handler that takes it whole; then 413
  */
 public record DeploymentSettings(
     String name,
@@ -29,11 +33,15 @@ public record DeploymentSettings(
     Backpressure backpressure,
     Map<String, @Nullable Object> userConfig,
     Duration gracefulShutdownTimeout,
+    Duration healthCheckPeriod,
+    Duration healthCheckTimeout,
+    LoggingOptions logging,
     Spread spread,
     Duration queueTimeout,
     Duration reservationTtl,
     Duration cancelGrace,
-    int maxZombieRequests) {
+    int maxZombieRequests,
+    int maxBufferedBodyBytes) {
 
   /** What a deployment runs with when neither file nor code says anything. */
   public static DeploymentSettings defaults(String name) {

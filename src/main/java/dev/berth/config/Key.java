@@ -12,6 +12,8 @@ import org.jspecify.annotations.Nullable;
  * @param fallback the value when the file is silent; null for a key that then stays unset
  * @param fallbackText the default as the reference shows it
  * @param meaning one or two sentences for the reference
+ * @param noEffect why it has no meaning here, for a key that is checked, warned of and dropped;
+ *     null for one that does something
  */
 record Key<T>(
     String name,
@@ -20,21 +22,22 @@ record Key<T>(
     boolean nullable,
     @Nullable T fallback,
     String fallbackText,
-    String meaning) {
+    String meaning,
+    @Nullable String noEffect) {
 
   /** A key with a default. */
   static <T> Key<T> of(String name, Type<T> type, T fallback, String meaning) {
-    return new Key<>(name, type, false, false, fallback, type.write(fallback), meaning);
+    return new Key<>(name, type, false, false, fallback, type.write(fallback), meaning, null);
   }
 
   /** A key the file must give. */
   static <T> Key<T> required(String name, Type<T> type, String meaning) {
-    return new Key<>(name, type, true, false, null, "required", meaning);
+    return new Key<>(name, type, true, false, null, "required", meaning, null);
   }
 
   /** A key that is unset, {@code null}, unless the file gives it. */
   static <T> Key<T> optional(String name, Type<T> type, String meaning) {
-    return new Key<>(name, type, false, true, null, "null", meaning);
+    return new Key<>(name, type, false, true, null, "null", meaning, null);
   }
 
   /**
@@ -42,17 +45,27 @@ record Key<T>(
    * applies when code is silent too, and is only shown here.
    */
   static <T> Key<T> override(String name, Type<T> type, T fallback, String meaning) {
-    return new Key<>(name, type, false, false, null, type.write(fallback), meaning);
+    return new Key<>(name, type, false, false, null, type.write(fallback), meaning, null);
+  }
+
+  /**
+   * A key of Ray Serve's that changes nothing here and misleads nobody by it: its value is checked,
+   * then dropped with a warning.
+   *
+   * @param why a clause that ends the sentence "has no effect: ..."
+   */
+  static <T> Key<T> noEffect(String name, Type<T> type, String why) {
+    return new Key<>(name, type, false, true, null, "", "No effect: " + why + ".", why);
   }
 
   /** This key, with {@code null} allowed in the file. */
   Key<T> orNull() {
-    return new Key<>(name, type, required, true, fallback, fallbackText, meaning);
+    return new Key<>(name, type, required, true, fallback, fallbackText, meaning, noEffect);
   }
 
   /** This key, with its default told in these words. */
   Key<T> fallbackText(String text) {
-    return new Key<>(name, type, required, nullable, fallback, text, meaning);
+    return new Key<>(name, type, required, nullable, fallback, text, meaning, noEffect);
   }
 
   /** Throws unless {@code value} is allowed: the check of the record that holds it. */

@@ -8,6 +8,7 @@ import java.time.Duration;
  * @param maxQueuedTotal requests waiting for a slot, over all deployments; then 503
  * @param maxQueuedBytes bytes of the waiting requests' bodies; then 503
  * @param maxBodyBytes largest request body; then 413
+ * @param bufferedBodyBytesTotal bytes of the request bodies gathered whole; then 503
  * @param maxHeaderBytes sum of a request's header names and values; then 431
  * @param maxUriBytes longest request line; then 414
  * @param idleTimeout how long a request body may stand still; then 408
@@ -23,6 +24,7 @@ public record LimitOptions(
     int maxQueuedTotal,
     long maxQueuedBytes,
     long maxBodyBytes,
+    long bufferedBodyBytesTotal,
     int maxHeaderBytes,
     int maxUriBytes,
     Duration idleTimeout,
@@ -51,10 +53,17 @@ public record LimitOptions(
   static final Key<Long> MAX_BODY_BYTES =
       Key.of(
           "max_body_bytes",
-          Types.bytes(0, Defaults.MAX_BODY_BYTES),
+          Types.bytes(0, 1L << 53), // what every JSON reader holds exactly
           Defaults.MAX_BODY_BYTES,
-          "Largest request body; a larger one gets 413. Bodies travel inside one message in this"
-              + " version, so the default is also the most.");
+          "Largest request body, whoever reads it; a larger one gets 413. A handler that takes its"
+              + " body whole has its deployment's max_buffered_body_bytes besides.");
+  static final Key<Long> BUFFERED_BODY_BYTES_TOTAL =
+      Key.of(
+          "buffered_body_bytes_total",
+          Types.bytes(0, Long.MAX_VALUE),
+          Defaults.BUFFERED_BODY_BYTES_TOTAL,
+          "Bytes of the request bodies that are gathered whole, over all requests of the instance."
+              + " A request that would go past it gets 503.");
   static final Key<Integer> MAX_HEADER_BYTES =
       Key.of(
           "max_header_bytes",
@@ -122,6 +131,7 @@ public record LimitOptions(
               MAX_QUEUED_TOTAL,
               MAX_QUEUED_BYTES,
               MAX_BODY_BYTES,
+              BUFFERED_BODY_BYTES_TOTAL,
               MAX_HEADER_BYTES,
               MAX_URI_BYTES,
               IDLE_TIMEOUT_S,
@@ -139,6 +149,7 @@ public record LimitOptions(
     MAX_QUEUED_TOTAL.require(maxQueuedTotal);
     MAX_QUEUED_BYTES.require(maxQueuedBytes);
     MAX_BODY_BYTES.require(maxBodyBytes);
+    BUFFERED_BODY_BYTES_TOTAL.require(bufferedBodyBytesTotal);
     MAX_HEADER_BYTES.require(maxHeaderBytes);
     MAX_URI_BYTES.require(maxUriBytes);
     IDLE_TIMEOUT_S.require(idleTimeout);
@@ -182,6 +193,7 @@ public record LimitOptions(
         values.get(MAX_QUEUED_TOTAL),
         values.get(MAX_QUEUED_BYTES),
         values.get(MAX_BODY_BYTES),
+        values.get(BUFFERED_BODY_BYTES_TOTAL),
         values.get(MAX_HEADER_BYTES),
         values.get(MAX_URI_BYTES),
         values.get(IDLE_TIMEOUT_S),

@@ -51,12 +51,23 @@ final class Place {
   }
 
   void problem(Optional<Mark> mark, String value, String expected) {
-    int line = mark.map(start -> start.getLine() + 1).orElse(0);
-    int column = mark.map(start -> start.getColumn() + 1).orElse(0);
-    reading.problems().add(new Problem(reading.file(), line, column, path, value, expected));
+    report(Problem.Severity.ERROR, mark, value, expected);
   }
 
-  /** So far, in the order of the file. */
+  void warning(Node node, String value, String expected) {
+    report(Problem.Severity.WARNING, node.getStartMark(), value, expected);
+  }
+
+  private void report(
+      Problem.Severity severity, Optional<Mark> mark, String value, String expected) {
+    int line = mark.map(start -> start.getLine() + 1).orElse(0);
+    int column = mark.map(start -> start.getColumn() + 1).orElse(0);
+    reading
+        .problems()
+        .add(new Problem(severity, reading.file(), line, column, path, value, expected));
+  }
+
+  /** Problems and warnings so far, in the order of the file. */
   List<Problem> problems() {
     return reading.problems().stream()
         .sorted(Comparator.comparingInt(Problem::line).thenComparingInt(Problem::column))

@@ -1,8 +1,9 @@
 package dev.berth.config;
 
 /**
- * One thing wrong with a configuration.
+ * One thing to say about a configuration.
  *
+ * @param severity whether it keeps the configuration from being used
  * @param file as the user named it
  * @param line from 1; 0 when the problem is the file itself
  * @param column from 1; 0 when the problem is the file itself
@@ -12,13 +13,40 @@ package dev.berth.config;
  * @param expected what would be right
  */
 public record Problem(
-    String file, int line, int column, String path, String value, String expected) {
+    Severity severity,
+    String file,
+    int line,
+    int column,
+    String path,
+    String value,
+    String expected) {
 
-  /** One line: {@code file:line:column: path: value (expected: …)}. */
+  /** What becomes of a configuration with such a problem. */
+  public enum Severity {
+    /** It is refused. */
+    ERROR,
+    /** It is used; what the problem is about has no effect. */
+    WARNING
+  }
+
+  /** An {@link Severity#ERROR}. */
+  public Problem(String file, int line, int column, String path, String value, String expected) {
+    this(Severity.ERROR, file, line, column, path, value, expected);
+  }
+
+  /** Whether the configuration is used in spite of it. */
+  public boolean isWarning() {
+    return severity == Severity.WARNING;
+  }
+
+  /**
+   * One line: {@code file:line:column: path: value (expected: …)}; a warning has the word before
+   * its path.
+   */
   @Override
   public String toString() {
     String where = line == 0 ? file : file + ":" + line + ":" + column;
-    return where + ": " + message();
+    return where + (isWarning() ? ": warning: " : ": ") + message();
   }
 
   /** The line without its place. */

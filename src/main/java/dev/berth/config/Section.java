@@ -103,6 +103,7 @@ final class Section implements Type<Values> {
           refuse(name, entry.getKeyNode(), place.key(name));
         } else {
           given.put(name, readValue(key, entry.getValueNode(), place.key(name)));
+          warnIfNoEffect(key, entry, place.key(name));
         }
       }
     }
@@ -152,6 +153,13 @@ final class Section implements Type<Values> {
     }
     T value = key.type().read(node, place);
     return new Values.Given(node, value, value == null);
+  }
+
+  /** {@code null} asks for nothing, so there is nothing to warn of. */
+  private static void warnIfNoEffect(Key<?> key, NodeTuple entry, Place place) {
+    if (key.noEffect() != null && !Scalars.isNull(entry.getValueNode())) {
+      place.warning(entry.getKeyNode(), "has no effect: " + key.noEffect(), "leave it out");
+    }
   }
 
   private void refuse(String name, Node node, Place place) {

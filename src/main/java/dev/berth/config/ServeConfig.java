@@ -8,11 +8,17 @@ import org.jspecify.annotations.Nullable;
  * A whole configuration, checked.
  *
  * @param httpOptions where requests come in
+ * @param logging what is logged, and how, of what does not say otherwise
  * @param applications what is served, in the order of the file
  * @param berth what holds for the instance and has no name in Ray Serve
+ * @param warnings what the file says to no effect, in its order
  */
 public record ServeConfig(
-    HttpOptions httpOptions, List<ApplicationConfig> applications, InstanceOptions berth) {
+    HttpOptions httpOptions,
+    LoggingOptions logging,
+    List<ApplicationConfig> applications,
+    InstanceOptions berth,
+    List<Problem> warnings) {
 
   static final Key<Values> HTTP_OPTIONS =
       Key.of(
@@ -20,6 +26,11 @@ public record ServeConfig(
           HttpOptions.SECTION,
           Values.empty(HttpOptions.SECTION),
           "Where requests come in.");
+  static final Key<Values> LOGGING_CONFIG =
+      Key.optional(
+          "logging_config",
+          LoggingOptions.SECTION,
+          "What is logged, and how. An application or a deployment may have its own.");
   static final Key<List<Values>> APPLICATIONS =
       Key.required(
           "applications",
@@ -33,19 +44,19 @@ public record ServeConfig(
           "What holds for the instance and has no name in Ray Serve.");
 
   static final Section SECTION =
-      Section.of(HTTP_OPTIONS, APPLICATIONS, BERTH)
+      Section.of(HTTP_OPTIONS, LOGGING_CONFIG, APPLICATIONS, BERTH)
           .notYet(
               "proxy_location",
               "grpc_options",
               "controller_options",
-              "logging_config",
               "tracing_config",
               "target_capacity")
           .check(ServeConfig::check);
 
-  /** The list is copied. */
+  /** The lists are copied. */
   public ServeConfig {
     applications = List.copyOf(applications);
+    warnings = List.copyOf(warnings);
   }
 
   private static void check(Values values) {
@@ -75,20 +86,26 @@ public record ServeConfig(
     }
   }
 
-  static ServeConfig from(Values values) {
+  static ServeConfig from(Values values, List<Problem> warnings) {
+    Values given = values.find(LOGGING_CONFIG);
+    LoggingOptions logging = given == null ? LoggingOptions.defaults() : LoggingOptions.from(given);
     return new ServeConfig(
         HttpOptions.from(values.get(HTTP_OPTIONS)),
-        values.get(APPLICATIONS).stream().map(ApplicationConfig::from).toList(),
-        InstanceOptions.from(values.get(BERTH)));
+        logging,
+        values.get(APPLICATIONS).stream()
+            .map(application -> ApplicationConfig.from(application, logging))
+            .toList(),
+        InstanceOptions.from(values.get(BERTH)),
+        warnings);
   }
 
   /** This configuration with other HTTP options. */
   public ServeConfig withHttpOptions(HttpOptions httpOptions) {
-    return new ServeConfig(httpOptions, applications, berth);
+    return new ServeConfig(httpOptions, logging, applications, berth, warnings);
   }
 
   /** This configuration with other instance options. */
   public ServeConfig withBerth(InstanceOptions berth) {
-    return new ServeConfig(httpOptions, applications, berth);
+    return new ServeConfig(httpOptions, logging, applications, berth, warnings);
   }
 }

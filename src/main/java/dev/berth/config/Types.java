@@ -89,6 +89,33 @@ final class Types {
     return new Scalar<>(words, "", read, all::contains, Object::toString);
   }
 
+  /** {@code true} or {@code false}. */
+  static Type<Boolean> bool() {
+    return new Scalar<>("true or false", "", Scalars::bool, value -> true, Object::toString);
+  }
+
+  /** A level of the log, by name or by Python's number. */
+  static Type<LogLevel> logLevel() {
+    Function<Node, @Nullable LogLevel> read =
+        node -> {
+          String text = Scalars.string(node);
+          BigInteger number = text == null ? Scalars.integer(node) : null;
+          String level = number == null ? text : number.toString();
+          return level == null ? null : LogLevel.parse(level);
+        };
+    return new Scalar<>(LogLevel.EXPECTED, "", read, level -> true, LogLevel::name);
+  }
+
+  /** A string that nothing prints, not even when it is wrong. */
+  static Type<String> secret() {
+    return new Secret();
+  }
+
+  /** A file that exists and can be read, from the file's folder. */
+  static Type<Path> file() {
+    return new ReadableFile();
+  }
+
   /** A string that says something, on one line. */
   static Type<String> text() {
     return string("a non-empty string on one line", Types::isText);
@@ -98,6 +125,19 @@ final class Types {
   static Type<String> name() {
     return string(
         "a non-empty string on one line, without #", text -> isText(text) && text.indexOf('#') < 0);
+  }
+
+  /** Empty, or a path in front of every route. */
+  static Type<String> rootPath() {
+    return string(
+        "empty, or a path that starts with /, does not end with /, and has no ? or #",
+        text ->
+            text.isEmpty()
+                || (isText(text)
+                    && text.startsWith("/")
+                    && !text.endsWith("/")
+                    && text.indexOf('?') < 0
+                    && text.indexOf('#') < 0));
   }
 
   /** As Ray Serve's rules. */
@@ -212,6 +252,35 @@ final class Types {
     @Override
     public String write(T value) {
       return writer.apply(value);
+    }
+  }
+
+  /** See {@link #secret}. */
+  private static final class Secret implements Type<String> {
+
+    @Override
+    public String expected() {
+      return "a non-empty string";
+    }
+
+    @Override
+    public @Nullable String read(Node node, Place place) {
+      String text = Scalars.string(node);
+      if (text != null && !text.isEmpty()) {
+        return text;
+      }
+      place.problem(node, text == null ? "no string; its value is not shown" : "empty", expected());
+      return null;
+    }
+
+    @Override
+    public boolean allows(String value) {
+      return !value.isEmpty();
+    }
+
+    @Override
+    public String write(String value) {
+      return "(not shown)";
     }
   }
 

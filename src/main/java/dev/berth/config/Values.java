@@ -56,6 +56,12 @@ final class Values {
     return entry == null ? key.fallback() : (T) entry.value();
   }
 
+  /** Whether the file gives {@code key} something, right or wrong; {@code null} is nothing. */
+  boolean gives(Key<?> key) {
+    Given entry = given.get(key.name());
+    return entry != null && (entry.wrong() || entry.value() != null);
+  }
+
   /** Reports a problem with the value of {@code key}, at it or else at the mapping. */
   void problem(Key<?> key, String value, String expected) {
     if (place != null) {

@@ -3,6 +3,7 @@ package dev.berth.ingress;
 import dev.berth.config.Backpressure;
 import dev.berth.metrics.HttpMeters;
 import dev.berth.metrics.RouteMeters;
+import dev.berth.protocol.WireCodec;
 import dev.berth.routing.RouterLoop;
 import io.netty.handler.codec.http.TooLongHttpHeaderException;
 import io.netty.handler.codec.http.TooLongHttpLineException;
@@ -58,7 +59,8 @@ final class IngressLoop {
     this.limits =
         new Limits(
             ingress.requestTimeoutNanos(),
-            ingress.limits().maxBodyBytes(),
+            // A body travels inside one message until it is streamed.
+            Math.min(ingress.limits().maxBodyBytes(), WireCodec.MAX_BODY_BYTES),
             ingress.limits().idleTimeout().toNanos(),
             ingress.limits().streamIdleTimeout().toNanos(),
             ingress.http().keepAliveTimeout().toNanos(),

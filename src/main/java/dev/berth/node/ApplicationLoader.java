@@ -159,7 +159,8 @@ final class ApplicationLoader {
       DeploymentConfig ofCode = DeploymentConfig.of(code);
       DeploymentConfig merged =
           config.deployment(code.name()).map(file -> file.over(ofCode)).orElse(ofCode);
-      settings.put(new DeploymentId(config.name(), code.name()), merged.resolve(limits));
+      settings.put(
+          new DeploymentId(config.name(), code.name()), merged.resolve(limits, config.logging()));
     }
     List<String> unknown =
         config.deployments().stream()

@@ -62,7 +62,9 @@ class CommandLineTest {
             wrong
                 + ":1:22: http_options.port: \"1\", a string"
                 + " (expected: an integer from 0 to 65535)",
-            wrong + ":2:1: foo: unknown key (expected: one of http_options, applications, berth)",
+            wrong
+                + ":2:1: foo: unknown key (expected: one of http_options, logging_config,"
+                + " applications, berth)",
             "2 problems");
   }
 
@@ -75,6 +77,7 @@ class CommandLineTest {
         .first()
         .isEqualTo(
             new JsonObject()
+                .put("severity", "error")
                 .put("file", wrong)
                 .put("line", 1)
                 .put("column", 22)
@@ -87,6 +90,42 @@ class CommandLineTest {
   void validateGivesAnEmptyJsonArrayForAValidFile() {
     assertThat(execute("validate", "--json", valid)).isZero();
     assertThat(new JsonArray(out.toString())).isEmpty();
+  }
+
+  @Test
+  void aWarningLeavesTheFileValid() throws IOException {
+    String file = file("warned.yaml", "logging_config: {logs_dir: l}\napplications: []\n");
+    String warning =
+        file
+            + ":1:18: warning: logging_config.logs_dir: has no effect: the log goes to standard"
+            + " error (expected: leave it out)\n";
+
+    assertThat(execute("validate", file)).isZero();
+    assertThat(err).hasToString(warning);
+    assertThat(out).hasToString(file + ": valid, 0 applications\n");
+
+    err.getBuffer().setLength(0);
+    assertThat(execute("run", file)).isZero();
+    assertThat(err).hasToString(warning);
+    assertThat(started.get().warnings()).hasSize(1);
+  }
+
+  @Test
+  void validateGivesWarningsAsJsonToo() throws IOException {
+    String file = file("warned.yaml", "logging_config: {logs_dir: l}\napplications: []\n");
+
+    assertThat(execute("validate", "--json", file)).isZero();
+    assertThat(new JsonArray(out.toString()).getJsonObject(0).getString("severity"))
+        .isEqualTo("warning");
+    assertThat(err).hasToString("");
+  }
+
+  @Test
+  void warningsAreCountedBesideProblems() throws IOException {
+    String file = file("both.yaml", "logging_config: {logs_dir: l}\napplications: {}\n");
+
+    assertThat(execute("validate", file)).isEqualTo(2);
+    assertThat(err.toString()).endsWith("\n1 problem, 1 warning\n");
   }
 
   @Test

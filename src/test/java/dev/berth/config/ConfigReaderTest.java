@@ -22,6 +22,9 @@ class ConfigReaderTest {
 
     assertThat(config.httpOptions())
         .isEqualTo(new HttpOptions("0.0.0.0", 8000, null, Duration.ofSeconds(90)));
+    assertThat(config.logging())
+        .isEqualTo(new LoggingOptions(LogEncoding.TEXT, LogLevel.INFO, false));
+    assertThat(config.warnings()).isEmpty();
     assertThat(config.berth().admin()).isEqualTo(new AdminOptions("127.0.0.1", 8265));
     assertThat(config.berth()).isEqualTo(InstanceOptions.defaults());
     ApplicationConfig application = config.applications().get(0);
@@ -38,7 +41,9 @@ class ConfigReaderTest {
     ServeConfig config =
         Yaml.read(
             """
-            http_options: {host: 127.0.0.1, port: 0, request_timeout_s: 1.5, keep_alive_timeout_s: 5}
+            http_options:
+              {host: 127.0.0.1, port: 0, root_path: /x, request_timeout_s: 1.5, keep_alive_timeout_s: 5}
+            logging_config: {encoding: JSON, log_level: DEBUG, enable_access_log: true}
             applications: []
             berth:
               admin: {host: localhost, port: 1}
@@ -49,6 +54,7 @@ class ConfigReaderTest {
                 max_queued_total: 1
                 max_queued_bytes: 2
                 max_body_bytes: 3
+                buffered_body_bytes_total: 4
                 max_header_bytes: 1024
                 max_uri_bytes: 512
                 idle_timeout_s: 4
@@ -62,7 +68,11 @@ class ConfigReaderTest {
             """);
 
     assertThat(config.httpOptions())
-        .isEqualTo(new HttpOptions("127.0.0.1", 0, Duration.ofMillis(1500), Duration.ofSeconds(5)));
+        .isEqualTo(
+            new HttpOptions(
+                "127.0.0.1", 0, "/x", Duration.ofMillis(1500), Duration.ofSeconds(5), null));
+    assertThat(config.logging())
+        .isEqualTo(new LoggingOptions(LogEncoding.JSON, LogLevel.DEBUG, true));
     assertThat(config.berth())
         .isEqualTo(
             new InstanceOptions(
@@ -72,6 +82,7 @@ class ConfigReaderTest {
                     1,
                     2,
                     3,
+                    4,
                     1024,
                     512,
                     Duration.ofSeconds(4),
@@ -113,7 +124,9 @@ class ConfigReaderTest {
             "berth.yaml:2:9: http_options.port: \"8000\", a string"
                 + " (expected: an integer from 0 to 65535)",
             "berth.yaml:3:3: http_options.prot: unknown key, did you mean port?"
-                + " (expected: one of host, port, request_timeout_s, keep_alive_timeout_s)",
+                + " (expected: one of host, port, root_path, request_timeout_s,"
+                + " keep_alive_timeout_s, ssl_keyfile, ssl_certfile, ssl_keyfile_password,"
+                + " ssl_ca_certs)",
             "berth.yaml:5:11: applications[0].name: \"\""
                 + " (expected: a non-empty string on one line, without #)",
             "berth.yaml:6:18: applications[0].import_path: 5, an integer (expected: a Java builder"

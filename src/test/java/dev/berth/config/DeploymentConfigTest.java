@@ -30,12 +30,16 @@ class DeploymentConfigTest {
                 "backpressure_config: {status_code: 429, retry_after_s: 5}",
                 "user_config: {threshold: 0.5}",
                 "graceful_shutdown_timeout_s: 6",
+                "health_check_period_s: 1",
+                "health_check_timeout_s: 0.5",
+                "logging_config: {log_level: ERROR}",
                 "berth:",
                 "  spread: event_loops",
                 "  queue_timeout_s: 7",
                 "  reservation_ttl_s: 8",
                 "  cancel_grace_s: 9",
-                "  max_zombie_requests: 10"))
+                "  max_zombie_requests: 10",
+                "  max_buffered_body_bytes: 11"))
         .isEqualTo(
             new DeploymentConfig(
                 "cart",
@@ -45,11 +49,15 @@ class DeploymentConfigTest {
                 new Backpressure(429, Duration.ofSeconds(5)),
                 Map.of("threshold", 0.5),
                 Duration.ofSeconds(6),
+                Duration.ofSeconds(1),
+                Duration.ofMillis(500),
+                new LoggingOptions(LogEncoding.TEXT, LogLevel.ERROR, false),
                 Spread.EVENT_LOOPS,
                 Duration.ofSeconds(7),
                 Duration.ofSeconds(8),
                 Duration.ofSeconds(9),
-                10));
+                10,
+                11));
   }
 
   @Test
@@ -64,11 +72,15 @@ class DeploymentConfigTest {
                 new Backpressure(503, null),
                 Map.of(),
                 Duration.ofSeconds(20),
+                Duration.ofSeconds(10),
+                Duration.ofSeconds(30),
+                LoggingOptions.defaults(),
                 Spread.SINGLE,
                 Duration.ofSeconds(60),
                 Duration.ofSeconds(10),
                 Duration.ofSeconds(10),
-                5))
+                5,
+                4_194_304))
         .isEqualTo(DeploymentSettings.defaults("cart"));
   }
 
@@ -162,10 +174,11 @@ class DeploymentConfigTest {
 
   @Test
   void valuesFromCodeAreHeldToTheSameRanges() {
-    assertThatThrownBy(
-            () ->
-                new DeploymentConfig(
-                    "cart", 0, null, null, null, null, null, null, null, null, null, null))
+    Deployment code = Deployment.of("cart", context -> null);
+    assertThatThrownBy(() -> DeploymentConfig.of("#"))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessage("name: # (expected: a non-empty string on one line, without #)");
+    assertThatThrownBy(() -> withReplicas(code, 0))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessage("num_replicas: 0 (expected: an integer >= 1)");
     assertThatThrownBy(() -> new HttpOptions("0.0.0.0", 65_536, null, Duration.ofSeconds(1)))
@@ -178,6 +191,27 @@ class DeploymentConfigTest {
     assertThatThrownBy(() -> new Backpressure(500, null))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessage("status_code: 500 (expected: 503 or 429)");
+  }
+
+  private static DeploymentConfig withReplicas(Deployment code, int replicas) {
+    DeploymentConfig none = DeploymentConfig.of(code);
+    return new DeploymentConfig(
+        none.name(),
+        replicas,
+        null,
+        null,
+        null,
+        null,
+        null,
+        null,
+        null,
+        null,
+        null,
+        null,
+        null,
+        null,
+        null,
+        null);
   }
 
   private static int zombieBound(String... lines) {

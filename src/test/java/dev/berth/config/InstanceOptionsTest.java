@@ -47,10 +47,15 @@ class InstanceOptionsTest {
   }
 
   @Test
-  void largerBodiesAreAnotherVersions() {
-    assertThat(Yaml.problems(Yaml.NO_APPLICATIONS + "berth: {limits: {max_body_bytes: 65537}}"))
+  void aBodyHasASizeThatEveryJsonReaderHoldsExactly() {
+    LimitOptions limits = LimitOptions.defaults();
+    assertThat(limits.maxBodyBytes()).isEqualTo(1_073_741_824);
+    assertThat(limits.bufferedBodyBytesTotal()).isEqualTo(268_435_456);
+    assertThat(
+            Yaml.problems(
+                Yaml.NO_APPLICATIONS + "berth: {limits: {max_body_bytes: 9007199254740993}}"))
         .containsExactly(
-            "berth.yaml:2:34: berth.limits.max_body_bytes: 65537"
-                + " (expected: an integer from 0 to 65536)");
+            "berth.yaml:2:34: berth.limits.max_body_bytes: 9007199254740993"
+                + " (expected: an integer from 0 to 9007199254740992)");
   }
 }

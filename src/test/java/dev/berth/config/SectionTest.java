@@ -57,10 +57,10 @@ class SectionTest {
     assertThat(Yaml.problems(Yaml.NO_APPLICATIONS + "port: 8000\nmax_body_bytes: 1\n"))
         .containsExactly(
             "berth.yaml:2:1: port: unknown key, did you mean http_options.port?"
-                + " (expected: one of http_options, applications, berth)",
+                + " (expected: one of http_options, logging_config, applications, berth)",
             "berth.yaml:3:1: max_body_bytes: unknown key,"
                 + " did you mean berth.limits.max_body_bytes?"
-                + " (expected: one of http_options, applications, berth)");
+                + " (expected: one of http_options, logging_config, applications, berth)");
     assertThat(Yaml.applicationProblems("num_replicas: 2"))
         .singleElement()
         .asString()
@@ -72,7 +72,7 @@ class SectionTest {
     assertThat(Yaml.problems(Yaml.NO_APPLICATIONS + "colour: blue\n"))
         .containsExactly(
             "berth.yaml:2:1: colour: unknown key"
-                + " (expected: one of http_options, applications, berth)");
+                + " (expected: one of http_options, logging_config, applications, berth)");
   }
 
   @Test
@@ -135,7 +135,6 @@ class SectionTest {
         "proxy_location",
         "grpc_options",
         "controller_options",
-        "logging_config",
         "tracing_config",
         "target_capacity"
       })
@@ -145,17 +144,7 @@ class SectionTest {
   }
 
   @ParameterizedTest
-  @ValueSource(
-      strings = {
-        "root_path",
-        "ssl_keyfile",
-        "ssl_certfile",
-        "ssl_keyfile_password",
-        "ssl_ca_certs",
-        "location",
-        "num_cpus",
-        "middlewares"
-      })
+  @ValueSource(strings = {"location", "num_cpus", "middlewares"})
   void aKeyOfRayServeIsRefusedByNameInHttpOptions(String key) {
     List<String> problems = Yaml.problems(Yaml.NO_APPLICATIONS + "http_options: {" + key + ": s}");
 
@@ -163,7 +152,7 @@ class SectionTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"autoscaling_policy", "logging_config", "external_scaler_enabled"})
+  @ValueSource(strings = {"autoscaling_policy", "external_scaler_enabled"})
   void aKeyOfRayServeIsRefusedByNameInAnApplication(String key) {
     assertThat(Yaml.applicationProblems(key + ": {}"))
         .containsExactly("berth.yaml:3:5: applications[0]." + key + ": " + NOT_YET);
@@ -181,14 +170,11 @@ class SectionTest {
       strings = {
         "autoscaling_config",
         "graceful_shutdown_wait_loop_s",
-        "health_check_period_s",
-        "health_check_timeout_s",
         "ray_actor_options",
         "placement_group_bundles",
         "placement_group_strategy",
         "placement_group_bundle_label_selector",
         "max_replicas_per_node",
-        "logging_config",
         "request_router_config",
         "gang_scheduling_config",
         "deployment_actors",
@@ -216,7 +202,7 @@ class SectionTest {
             Yaml.problems(
                 Yaml.NO_APPLICATIONS
                     + "http_options: {ssl_keyfile_password: hush, ssl_keyfile_pasword: hush}"))
-        .hasSize(2)
+        .hasSize(2) // without TLS, and unknown
         .noneMatch(problem -> problem.contains("hush"));
   }
 }

@@ -86,6 +86,7 @@ class IngressIT {
         defaults.maxQueuedTotal(),
         defaults.maxQueuedBytes(),
         MAX_BODY,
+        defaults.bufferedBodyBytesTotal(),
         defaults.maxHeaderBytes(),
         defaults.maxUriBytes(),
         SHORT,

@@ -1,0 +1,134 @@
+package dev.berth.config;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class HttpOptionsTest {
+
+  @TempDir Path folder;
+
+  @BeforeEach
+  void writeFiles() throws IOException {
+    Files.createFile(folder.resolve("key.pem"));
+    Files.createFile(folder.resolve("cert.pem"));
+    Files.createDirectory(folder.resolve("ca"));
+    Files.createFile(folder.resolve("ca/all.pem"));
+  }
+
+  @Test
+  void tlsFilesStartFromTheFolderOfTheFile() {
+    HttpOptions http =
+        read("ssl_keyfile: key.pem", "ssl_certfile: ./cert.pem", "ssl_ca_certs: ca/all.pem");
+
+    assertThat(http.tls())
+        .isEqualTo(
+            new TlsFiles(
+                folder.resolve("cert.pem"),
+                folder.resolve("key.pem"),
+                null,
+                folder.resolve("ca/all.pem")));
+    assertThat(read().tls()).isNull();
+    assertThat(read("ssl_keyfile: null", "ssl_certfile: null").tls()).isNull();
+  }
+
+  @Test
+  void keyAndCertificateComeTogether() {
+    assertThat(problems("ssl_keyfile: key.pem"))
+        .containsExactly(
+            "berth.yaml:2:15: http_options.ssl_certfile: missing"
+                + " (expected: a path, since ssl_keyfile is set)");
+    assertThat(problems("ssl_certfile: cert.pem", "ssl_keyfile: null"))
+        .containsExactly(
+            "berth.yaml:2:53: http_options.ssl_keyfile: missing"
+                + " (expected: a path, since ssl_certfile is set)");
+  }
+
+  @Test
+  void whatBelongsToTlsIsRefusedWithoutIt() {
+    assertThat(problems("ssl_keyfile_password: hush", "ssl_ca_certs: ca/all.pem"))
+        .containsExactly(
+            "berth.yaml:2:38: http_options.ssl_keyfile_password: set without TLS"
+                + " (expected: ssl_keyfile and ssl_certfile beside it)",
+            "berth.yaml:2:58: http_options.ssl_ca_certs: set without TLS"
+                + " (expected: ssl_keyfile and ssl_certfile beside it)");
+  }
+
+  @Test
+  void aFileMustBeThereAndBeAFile() {
+    assertThat(problems("ssl_keyfile: none.pem", "ssl_certfile: ca", "ssl_ca_certs: 5"))
+        .containsExactly(
+            "berth.yaml:2:29: http_options.ssl_keyfile: \"none.pem\", which does not exist"
+                + " (expected: the path of a readable file)",
+            "berth.yaml:2:53: http_options.ssl_certfile: \"ca\", a directory"
+                + " (expected: the path of a readable file)",
+            "berth.yaml:2:71: http_options.ssl_ca_certs: 5, an integer"
+                + " (expected: the path of a readable file)");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"hush", "'hush'"})
+  void thePasswordIsReadAndNeverPrinted(String password) {
+    HttpOptions http =
+        read("ssl_keyfile: key.pem", "ssl_certfile: cert.pem", "ssl_keyfile_password: " + password);
+
+    assertThat(http.tls().keyPassword()).isEqualTo("hush");
+    assertThat(http.toString()).contains("(not shown)").doesNotContain("hush");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"4711", "[4711]", "{a: 4711}", "!!x 4711"})
+  void aPasswordThatIsNoStringIsNotPrintedEither(String password) {
+    assertThat(
+            problems(
+                "ssl_keyfile: key.pem",
+                "ssl_certfile: cert.pem",
+                "ssl_keyfile_password: " + password))
+        .singleElement()
+        .asString()
+        .endsWith(
+            "ssl_keyfile_password: no string; its value is not shown"
+                + " (expected: a non-empty string)")
+        .doesNotContain("4711");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"''", "/a", "/a/b"})
+  void aRootPathIsEmptyOrAPath(String path) {
+    assertThat(read("root_path: " + path).rootPath()).isEqualTo(path.replace("'", ""));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"/", "a", "/a/", "/a?b", "' '", "5", "null"})
+  void anythingElseIsNoRootPath(String path) {
+    assertThat(problems("root_path: " + path))
+        .singleElement()
+        .asString()
+        .startsWith("berth.yaml:2:27: http_options.root_path: ");
+  }
+
+  private HttpOptions read(String... keys) {
+    return ConfigReader.read("berth.yaml", folder, text(keys)).httpOptions();
+  }
+
+  private List<String> problems(String... keys) {
+    try {
+      read(keys);
+      return List.of();
+    } catch (ConfigException refused) {
+      return refused.problems().stream().map(Problem::toString).toList();
+    }
+  }
+
+  private static String text(String... keys) {
+    return Yaml.NO_APPLICATIONS + "http_options: {" + String.join(", ", keys) + "}";
+  }
+}

@@ -1,0 +1,104 @@
+package dev.berth.config;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class LoggingOptionsTest {
+
+  @Test
+  void theNearestLoggingConfigCountsAsAWhole() {
+    ServeConfig config =
+        Yaml.read(
+            """
+            logging_config: {log_level: DEBUG, enable_access_log: true}
+            applications:
+              - {name: a, route_prefix: /a, import_path: a.B}
+              - name: b
+                route_prefix: /b
+                import_path: a.B
+                logging_config: {log_level: ERROR}
+                deployments: [{name: own, logging_config: {encoding: JSON}}, {name: other}]
+            """);
+
+    LoggingOptions top = new LoggingOptions(LogEncoding.TEXT, LogLevel.DEBUG, true);
+    LoggingOptions ofB = new LoggingOptions(LogEncoding.TEXT, LogLevel.ERROR, false);
+    assertThat(config.logging()).isEqualTo(top);
+    assertThat(config.applications().get(0).logging()).isEqualTo(top);
+    assertThat(config.applications().get(1).logging()).isEqualTo(ofB);
+    assertThat(settings(config, "own").logging())
+        .isEqualTo(new LoggingOptions(LogEncoding.JSON, LogLevel.INFO, false));
+    assertThat(settings(config, "other").logging()).isEqualTo(ofB);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "DEBUG, DEBUG",
+    "info, INFO",
+    "WARN, WARN",
+    "WARNING, WARN",
+    "ERROR, ERROR",
+    "CRITICAL, ERROR",
+    "10, DEBUG",
+    "20, INFO",
+    "30, WARN",
+    "40, ERROR",
+    "50, ERROR"
+  })
+  void aLevelIsANameOrPythonsNumber(String given, LogLevel level) {
+    assertThat(read("log_level: " + given).logging().level()).isEqualTo(level);
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "log_level: 25",
+        "log_level: loud",
+        "log_level: 1.5",
+        "log_level: null",
+        "encoding: json",
+        "enable_access_log: 1",
+        "enable_access_log: yes"
+      })
+  void anythingElseIsRefused(String key) {
+    assertThat(Yaml.problems(Yaml.NO_APPLICATIONS + "logging_config: {" + key + "}")).hasSize(1);
+  }
+
+  @Test
+  void whatHasNoEffectIsCheckedAndWarnedOf() {
+    ServeConfig config =
+        read("logs_dir: /var/log, additional_log_standard_attrs: [name], encoding: JSON");
+
+    assertThat(config.logging().encoding()).isEqualTo(LogEncoding.JSON);
+    assertThat(config.warnings())
+        .extracting(Problem::toString)
+        .containsExactly(
+            "berth.yaml:2:18: warning: logging_config.logs_dir: has no effect: the log goes to"
+                + " standard error (expected: leave it out)",
+            "berth.yaml:2:38: warning: logging_config.additional_log_standard_attrs: has no"
+                + " effect: the attributes of a Python log record do not exist here"
+                + " (expected: leave it out)");
+    assertThat(read("logs_dir: null").warnings()).isEmpty();
+    assertThat(
+            Yaml.problems(
+                Yaml.NO_APPLICATIONS
+                    + "logging_config: {additional_log_standard_attrs: [5], logs_dir: ''}"))
+        .filteredOn(line -> !line.contains("warning"))
+        .hasSize(2);
+  }
+
+  private static ServeConfig read(String keys) {
+    return Yaml.read(Yaml.NO_APPLICATIONS + "logging_config: {" + keys + "}");
+  }
+
+  private static DeploymentSettings settings(ServeConfig config, String deployment) {
+    ApplicationConfig application = config.applications().get(1);
+    return application
+        .deployment(deployment)
+        .orElseThrow()
+        .resolve(config.berth().limits(), application.logging());
+  }
+}
