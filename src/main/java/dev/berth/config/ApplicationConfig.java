@@ -47,20 +47,7 @@ public record ApplicationConfig(
           "Jars of the application's own class loader, or directories of jars, relative to the"
               + " folder of the file.");
 
-  static final Section RUNTIME_ENV_SECTION =
-      Section.of(JARS)
-          .notYet(
-              "working_dir",
-              "py_modules",
-              "py_executable",
-              "pip",
-              "uv",
-              "conda",
-              "env_vars",
-              "image_uri",
-              "container",
-              "excludes",
-              "config");
+  static final Section RUNTIME_ENV_SECTION = Section.of(JARS).and(RayOnly.RUNTIME_ENV);
 
   static final Key<Values> RUNTIME_ENV =
       Key.of(
@@ -84,7 +71,7 @@ public record ApplicationConfig(
 
   static final Section SECTION =
       Section.of(NAME, ROUTE_PREFIX, IMPORT_PATH, RUNTIME_ENV, ARGS, LOGGING_CONFIG, DEPLOYMENTS)
-          .notYet("autoscaling_policy", "external_scaler_enabled")
+          .and(RayOnly.APPLICATION)
           .misplaced("host", "http_options.host")
           .misplaced("port", "http_options.port")
           .check(values -> Values.requireUnique(values.find(DEPLOYMENTS), DeploymentConfig.NAME));

@@ -1,6 +1,7 @@
 package dev.berth.config;
 
 import java.time.Duration;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -14,7 +15,7 @@ public record Backpressure(int statusCode, @Nullable Duration retryAfter) {
   static final Key<Integer> STATUS_CODE =
       Key.of(
           "status_code",
-          Types.choice(503, 429),
+          Types.choice(List.of(503, 429)),
           Defaults.BACKPRESSURE_STATUS_CODE,
           "HTTP status of a request refused because the queue is full.");
   static final Key<Duration> RETRY_AFTER_S =

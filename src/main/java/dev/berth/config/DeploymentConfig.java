@@ -2,6 +2,7 @@ package dev.berth.config;
 
 import dev.berth.api.Deployment;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -51,7 +52,8 @@ public record DeploymentConfig(
   static final Key<Integer> NUM_REPLICAS =
       Key.override(
               "num_replicas",
-              Types.integer(1, Integer.MAX_VALUE, "replicas").notYet("auto"),
+              Types.integer(1, Integer.MAX_VALUE, "replicas")
+                  .without("auto", "the number of replicas is fixed"),
               Defaults.NUM_REPLICAS,
               "Replicas to run.")
           .orNull();
@@ -101,11 +103,16 @@ public record DeploymentConfig(
           "logging_config",
           LoggingOptions.SECTION,
           "What is logged of this deployment, in place of its application's, as a whole.");
+  static final Key<Integer> MAX_REPLICAS_PER_NODE =
+      Key.optional(
+          "max_replicas_per_node",
+          Types.integer(1, 100, "replicas"),
+          "Bound of num_replicas here, since one instance is one node.");
 
   static final Key<Spread> SPREAD =
       Key.override(
           "spread",
-          Types.choice(Spread.SINGLE, Spread.EVENT_LOOPS),
+          Types.choice(List.of(Spread.SINGLE, Spread.EVENT_LOOPS)),
           Defaults.SPREAD,
           "Where a replica's handlers run: single is one handler object on one event loop,"
               + " event_loops one on each behind one set of slots, so that a request is served on"
@@ -170,20 +177,20 @@ public record DeploymentConfig(
               HEALTH_CHECK_PERIOD_S,
               HEALTH_CHECK_TIMEOUT_S,
               LOGGING_CONFIG,
+              MAX_REPLICAS_PER_NODE,
               BERTH)
-          .notYet(
-              "autoscaling_config",
-              "graceful_shutdown_wait_loop_s",
-              "ray_actor_options",
-              "placement_group_bundles",
-              "placement_group_strategy",
-              "placement_group_bundle_label_selector",
-              "max_replicas_per_node",
-              "request_router_config",
-              "gang_scheduling_config",
-              "deployment_actors",
-              "rolling_update_percentage",
-              "max_surge_percent");
+          .and(RayOnly.DEPLOYMENT)
+          .check(DeploymentConfig::check);
+
+  /** One instance is one node, so more replicas than that would never all run. */
+  private static void check(Values values) {
+    Integer replicas = values.find(NUM_REPLICAS);
+    Integer perNode = values.find(MAX_REPLICAS_PER_NODE);
+    if (replicas != null && perNode != null && replicas > perNode) {
+      values.problem(
+          NUM_REPLICAS, replicas.toString(), "at most max_replicas_per_node, " + perNode);
+    }
+  }
 
   /** Checks each value against its key. {@code userConfig} is kept as it is: pass a copy. */
   public DeploymentConfig {

@@ -47,4 +47,32 @@ public record DeploymentSettings(
   public static DeploymentSettings defaults(String name) {
     return DeploymentConfig.of(name).resolve(LimitOptions.defaults());
   }
+
+  /**
+   * These settings with a share of the replicas, rounded half up, at least 1: Ray Serve's {@code
+   * target_capacity}.
+   *
+   * @param percent above 0, at most 100
+   */
+  public DeploymentSettings atCapacity(double percent) {
+    ServeConfig.TARGET_CAPACITY.require(percent);
+    int replicas = (int) Math.max(1, Math.round(numReplicas * percent / 100));
+    return new DeploymentSettings(
+        name,
+        replicas,
+        maxOngoingRequests,
+        maxQueuedRequests,
+        backpressure,
+        userConfig,
+        gracefulShutdownTimeout,
+        healthCheckPeriod,
+        healthCheckTimeout,
+        logging,
+        spread,
+        queueTimeout,
+        reservationTtl,
+        cancelGrace,
+        maxZombieRequests,
+        maxBufferedBodyBytes);
+  }
 }

@@ -83,7 +83,7 @@ public record HttpOptions(
               SSL_CERTFILE,
               SSL_KEYFILE_PASSWORD,
               SSL_CA_CERTS)
-          .notYet("location", "num_cpus", "middlewares")
+          .and(RayOnly.HTTP)
           .check(HttpOptions::check);
 
   /** Checks each value against its key. */

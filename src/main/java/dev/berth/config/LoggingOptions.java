@@ -15,7 +15,7 @@ public record LoggingOptions(LogEncoding encoding, LogLevel level, boolean acces
   static final Key<LogEncoding> ENCODING =
       Key.of(
           "encoding",
-          Types.choice(LogEncoding.TEXT, LogEncoding.JSON),
+          Types.choice(List.of(LogEncoding.TEXT, LogEncoding.JSON)),
           Defaults.LOG_ENCODING,
           "How a line of the log is written.");
   static final Key<LogLevel> LOG_LEVEL =

@@ -1,12 +1,13 @@
 package dev.berth.config;
 
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.function.Consumer;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.snakeyaml.engine.v2.nodes.MappingNode;
 import org.snakeyaml.engine.v2.nodes.Node;
@@ -20,46 +21,71 @@ import org.snakeyaml.engine.v2.nodes.Tag;
  */
 final class Section implements Type<Values> {
 
+  /** How a refusal of something Ray Serve has begins; why it is refused follows. */
+  static final String NOT_SUPPORTED = "not supported by this version: ";
+
   private final List<Key<?>> keys;
-  private final Set<String> notYet;
+  private final Map<String, String> refused;
   private final Map<String, String> misplaced;
   private final Consumer<Values> check;
 
   private Section(
       List<Key<?>> keys,
-      Set<String> notYet,
+      Map<String, String> refused,
       Map<String, String> misplaced,
       Consumer<Values> check) {
     this.keys = keys;
-    this.notYet = notYet;
+    this.refused = refused;
     this.misplaced = misplaced;
     this.check = check;
   }
 
   static Section of(Key<?>... keys) {
-    return new Section(List.of(keys), Set.of(), Map.of(), values -> {});
+    return new Section(List.of(keys), Map.of(), Map.of(), values -> {});
   }
 
-  /** Names Ray Serve has here and this version has not: refused in these words. */
-  Section notYet(String... names) {
-    return new Section(keys, new LinkedHashSet<>(List.of(names)), misplaced, check);
+  /** These keys and those of {@code more}, with what it refuses. */
+  Section and(Section more) {
+    List<Key<?>> all = new ArrayList<>(keys);
+    all.addAll(more.keys);
+    return new Section(
+        List.copyOf(all), with(refused, more.refused), with(misplaced, more.misplaced), check);
+  }
+
+  /**
+   * A name Ray Serve has here, refused because ignoring it would mislead; {@code null} asks for
+   * nothing and is let pass.
+   *
+   * @param why a clause that follows {@link #NOT_SUPPORTED}
+   */
+  Section refuse(String name, String why) {
+    return new Section(keys, with(refused, Map.of(name, why)), misplaced, check);
   }
 
   /** A name that belongs elsewhere. */
   Section misplaced(String name, String rightPath) {
-    Map<String, String> all = new HashMap<>(misplaced);
-    all.put(name, rightPath);
-    return new Section(keys, notYet, all, check);
+    return new Section(keys, refused, with(misplaced, Map.of(name, rightPath)), check);
+  }
+
+  private static Map<String, String> with(Map<String, String> some, Map<String, String> more) {
+    Map<String, String> all = new LinkedHashMap<>(some);
+    all.putAll(more);
+    return Collections.unmodifiableMap(all);
   }
 
   /** A rule over several keys, run when the mapping is read; it reports through the values. */
   Section check(Consumer<Values> rule) {
-    return new Section(keys, notYet, misplaced, rule);
+    return new Section(keys, refused, misplaced, rule);
   }
 
   /** In the order of their declaration, which is that of the reference. */
   List<Key<?>> keys() {
     return keys;
+  }
+
+  /** What Ray Serve has here and this version refuses, and why. */
+  Map<String, String> refused() {
+    return refused;
   }
 
   /** By identity: each key is declared once. */
@@ -100,7 +126,7 @@ final class Section implements Type<Values> {
       if (name != null) {
         Key<?> key = find(name);
         if (key == null) {
-          refuse(name, entry.getKeyNode(), place.key(name));
+          reject(name, entry, place.key(name));
         } else {
           given.put(name, readValue(key, entry.getValueNode(), place.key(name)));
           warnIfNoEffect(key, entry, place.key(name));
@@ -162,19 +188,32 @@ final class Section implements Type<Values> {
     }
   }
 
-  private void refuse(String name, Node node, Place place) {
+  private void reject(String name, NodeTuple entry, Place place) {
+    Node node = entry.getKeyNode();
+    String why = refused.get(name);
     String rightPath = misplaced.get(name);
-    if (notYet.contains(name)) {
-      place.problem(node, NotYet.TEXT, "leave it out");
+    if (why != null) {
+      if (!Scalars.isNull(entry.getValueNode())) {
+        place.problem(node, NOT_SUPPORTED + why, "leave it out");
+      }
     } else if (rightPath != null) {
       place.problem(node, "does not belong here", rightPath);
     } else {
-      List<String> names = keys.stream().map(Key::name).toList();
-      String suggestion = Suggestion.forName(name, names);
+      String suggestion = Suggestion.forName(name, keys.stream().map(Key::name).toList());
       place.problem(
           node,
           suggestion == null ? "unknown key" : "unknown key, did you mean " + suggestion + "?",
-          "one of " + String.join(", ", names));
+          expectedName());
     }
+  }
+
+  /** The keys that do something here. */
+  private String expectedName() {
+    String names =
+        keys.stream()
+            .filter(key -> key.noEffect() == null)
+            .map(Key::name)
+            .collect(Collectors.joining(", "));
+    return names.isEmpty() ? "leave it out" : "one of " + names;
   }
 }

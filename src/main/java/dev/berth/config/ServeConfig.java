@@ -11,6 +11,7 @@ import org.jspecify.annotations.Nullable;
  * @param logging what is logged, and how, of what does not say otherwise
  * @param applications what is served, in the order of the file
  * @param berth what holds for the instance and has no name in Ray Serve
+ * @param targetCapacity percent of each deployment's replicas to run, above 0, at most 100
  * @param warnings what the file says to no effect, in its order
  */
 public record ServeConfig(
@@ -18,6 +19,7 @@ public record ServeConfig(
     LoggingOptions logging,
     List<ApplicationConfig> applications,
     InstanceOptions berth,
+    double targetCapacity,
     List<Problem> warnings) {
 
   static final Key<Values> HTTP_OPTIONS =
@@ -43,18 +45,28 @@ public record ServeConfig(
           Values.empty(InstanceOptions.SECTION),
           "What holds for the instance and has no name in Ray Serve.");
 
+  static final Key<String> PROXY_LOCATION =
+      Key.of(
+          "proxy_location",
+          Types.choice(List.of("EveryNode", "HeadOnly"))
+              .without("Disabled", "an instance always serves HTTP"),
+          "EveryNode",
+          "Where HTTP is served: on this instance, which is every node and the head.");
+  static final Key<Double> TARGET_CAPACITY =
+      Key.optional(
+          "target_capacity",
+          Types.numberAboveZero(100),
+          "Percent of each deployment's num_replicas to run, rounded half up, at least 1 of each."
+              + " null runs them all.");
+
   static final Section SECTION =
-      Section.of(HTTP_OPTIONS, LOGGING_CONFIG, APPLICATIONS, BERTH)
-          .notYet(
-              "proxy_location",
-              "grpc_options",
-              "controller_options",
-              "tracing_config",
-              "target_capacity")
+      Section.of(HTTP_OPTIONS, LOGGING_CONFIG, APPLICATIONS, BERTH, PROXY_LOCATION, TARGET_CAPACITY)
+          .and(RayOnly.FILE)
           .check(ServeConfig::check);
 
   /** The lists are copied. */
   public ServeConfig {
+    TARGET_CAPACITY.require(targetCapacity);
     applications = List.copyOf(applications);
     warnings = List.copyOf(warnings);
   }
@@ -89,6 +101,7 @@ public record ServeConfig(
   static ServeConfig from(Values values, List<Problem> warnings) {
     Values given = values.find(LOGGING_CONFIG);
     LoggingOptions logging = given == null ? LoggingOptions.defaults() : LoggingOptions.from(given);
+    Double capacity = values.find(TARGET_CAPACITY);
     return new ServeConfig(
         HttpOptions.from(values.get(HTTP_OPTIONS)),
         logging,
@@ -96,16 +109,17 @@ public record ServeConfig(
             .map(application -> ApplicationConfig.from(application, logging))
             .toList(),
         InstanceOptions.from(values.get(BERTH)),
+        capacity == null ? 100 : capacity,
         warnings);
   }
 
   /** This configuration with other HTTP options. */
   public ServeConfig withHttpOptions(HttpOptions httpOptions) {
-    return new ServeConfig(httpOptions, logging, applications, berth, warnings);
+    return new ServeConfig(httpOptions, logging, applications, berth, targetCapacity, warnings);
   }
 
   /** This configuration with other instance options. */
   public ServeConfig withBerth(InstanceOptions berth) {
-    return new ServeConfig(httpOptions, logging, applications, berth, warnings);
+    return new ServeConfig(httpOptions, logging, applications, berth, targetCapacity, warnings);
   }
 }

@@ -1,5 +1,6 @@
 package dev.berth.config;
 
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import org.snakeyaml.engine.v2.nodes.Node;
 
@@ -25,9 +26,13 @@ interface Type<T> {
   /** Whether a value that comes from code is one the file could have given. */
   boolean allows(T value);
 
-  /** This type; one word Ray Serve allows too is refused as not supported yet. */
-  default Type<T> notYet(String word) {
-    return new NotYet<>(this, word);
+  /**
+   * This type; one word Ray Serve allows too is refused in these words.
+   *
+   * @param why a clause that follows "not supported by this version: "
+   */
+  default Type<T> without(String word, String why) {
+    return new Without<>(this, word, why);
   }
 
   /** A default as the file would write it. */
@@ -35,10 +40,8 @@ interface Type<T> {
     return String.valueOf(value);
   }
 
-  /** See {@link #notYet}. */
-  record NotYet<T>(Type<T> inner, String word) implements Type<T> {
-
-    static final String TEXT = "known to Ray Serve, not supported by this version of Berth";
+  /** See {@link #without}. */
+  record Without<T>(Type<T> inner, String word, String why) implements Type<T> {
 
     @Override
     public String expected() {
@@ -53,7 +56,7 @@ interface Type<T> {
     @Override
     public @Nullable T read(Node node, Place place) {
       if (word.equals(Scalars.string(node))) {
-        place.problem(node, Scalars.show(node) + ", " + TEXT, expected());
+        place.problem(node, Scalars.show(node) + ", " + Section.NOT_SUPPORTED + why, expected());
         return null;
       }
       return inner.read(node, place);
@@ -62,6 +65,36 @@ interface Type<T> {
     @Override
     public boolean allows(T value) {
       return inner.allows(value);
+    }
+
+    @Override
+    public String write(T value) {
+      return inner.write(value);
+    }
+  }
+
+  /**
+   * Some of the values of another type.
+   *
+   * @param fine whether a value is one of them
+   * @param expected they, in words
+   * @param why what is the matter with the others
+   */
+  record Only<T>(Type<T> inner, Predicate<T> fine, String expected, String why) implements Type<T> {
+
+    @Override
+    public @Nullable T read(Node node, Place place) {
+      T value = inner.read(node, place);
+      if (value == null || fine.test(value)) {
+        return value;
+      }
+      place.problem(node, Scalars.show(node) + ", " + why, expected);
+      return null;
+    }
+
+    @Override
+    public boolean allows(T value) {
+      return inner.allows(value) && fine.test(value);
     }
 
     @Override

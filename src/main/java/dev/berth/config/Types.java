@@ -10,7 +10,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
 import java.util.function.Predicate;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.snakeyaml.engine.v2.nodes.Node;
 import org.snakeyaml.engine.v2.nodes.SequenceNode;
@@ -73,10 +72,9 @@ final class Types {
         least, most, "ms", number -> Duration.ofMillis(number.longValue()), Duration::toMillis);
   }
 
-  /** One of two words or numbers, told apart by their text. */
-  static <T> Type<T> choice(T one, T other) {
-    List<T> all = List.of(one, other);
-    boolean numbers = one instanceof Number;
+  /** One of a few words or numbers, told apart by their text. */
+  static <T> Type<T> choice(List<T> all) {
+    boolean numbers = all.get(0) instanceof Number;
     Function<Node, @Nullable T> read =
         node -> {
           Object text = numbers ? Scalars.integer(node) : Scalars.string(node);
@@ -85,8 +83,46 @@ final class Types {
               .findFirst()
               .orElse(null);
         };
-    String words = all.stream().map(Object::toString).collect(Collectors.joining(" or "));
-    return new Scalar<>(words, "", read, all::contains, Object::toString);
+    List<String> words = all.stream().map(Object::toString).toList();
+    String last = words.get(words.size() - 1);
+    String expected =
+        words.size() == 1
+            ? last
+            : String.join(", ", words.subList(0, words.size() - 1)) + " or " + last;
+    return new Scalar<>(expected, "", read, all::contains, Object::toString);
+  }
+
+  /** A number from {@code least} to {@code most}, both included. */
+  static Type<Double> number(double least, double most) {
+    return number("a number from " + write(least) + " to " + write(most), least, most, true);
+  }
+
+  /** A number of any size, from 0. */
+  static Type<Double> numberFromZero() {
+    return number("a number >= 0", 0, Double.MAX_VALUE, true);
+  }
+
+  /** A number above 0, at most {@code most}. */
+  static Type<Double> numberAboveZero(double most) {
+    return number("a number above 0, at most " + write(most), 0, most, false);
+  }
+
+  private static Type<Double> number(String expected, double least, double most, boolean leastToo) {
+    Function<Node, @Nullable Double> read =
+        node -> {
+          BigDecimal number = Scalars.number(node);
+          return number == null ? null : Double.valueOf(number.doubleValue());
+        };
+    return new Scalar<>(
+        expected,
+        "",
+        read,
+        value -> (leastToo ? value >= least : value > least) && value <= most,
+        Types::write);
+  }
+
+  private static String write(double number) {
+    return BigDecimal.valueOf(number).stripTrailingZeros().toPlainString();
   }
 
   /** {@code true} or {@code false}. */
@@ -170,6 +206,20 @@ final class Types {
   /** Any mapping of JSON values. */
   static Type<Map<String, @Nullable Object>> freeMap() {
     return new FreeMap();
+  }
+
+  /** Anything; what nobody reads. */
+  static Type<Object> any() {
+    return new Scalar<>("any value", "", node -> node, value -> true, Object::toString);
+  }
+
+  /** A mapping of names to strings. */
+  static Type<Map<String, @Nullable Object>> textMap() {
+    return new Type.Only<>(
+        freeMap(),
+        map -> map.values().stream().allMatch(String.class::isInstance),
+        "a mapping of names to strings",
+        "with a value that is no string");
   }
 
   /** A list whose items all have one type. */

@@ -7,7 +7,7 @@ import dev.berth.config.ApplicationConfig;
 import dev.berth.config.DeploymentConfig;
 import dev.berth.config.DeploymentSettings;
 import dev.berth.config.ImportPath;
-import dev.berth.config.LimitOptions;
+import dev.berth.config.ServeConfig;
 import java.io.IOException;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
@@ -32,7 +32,7 @@ final class ApplicationLoader {
   /**
    * @throws StartFailedException naming the application, its {@code import_path} and what is wrong
    */
-  static LoadedApplication load(ApplicationConfig config, LimitOptions limits) {
+  static LoadedApplication load(ApplicationConfig config, ServeConfig file) {
     URLClassLoader own = classLoader(config);
     ClassLoader loader = own == null ? ApplicationLoader.class.getClassLoader() : own;
     Thread thread = Thread.currentThread();
@@ -40,7 +40,7 @@ final class ApplicationLoader {
     thread.setContextClassLoader(loader);
     try {
       Application application = build(config, loader);
-      return new LoadedApplication(config, application, settings(config, application, limits), own);
+      return new LoadedApplication(config, application, settings(config, application, file), own);
     } catch (RuntimeException | Error failed) {
       close(own, failed);
       throw failed;
@@ -153,14 +153,17 @@ final class ApplicationLoader {
 
   /** The file's values over the code's, for each deployment of the code. */
   static Map<DeploymentId, DeploymentSettings> settings(
-      ApplicationConfig config, Application application, LimitOptions limits) {
+      ApplicationConfig config, Application application, ServeConfig file) {
     Map<DeploymentId, DeploymentSettings> settings = new LinkedHashMap<>();
     for (Deployment code : application.deployments()) {
       DeploymentConfig ofCode = DeploymentConfig.of(code);
       DeploymentConfig merged =
-          config.deployment(code.name()).map(file -> file.over(ofCode)).orElse(ofCode);
+          config.deployment(code.name()).map(own -> own.over(ofCode)).orElse(ofCode);
       settings.put(
-          new DeploymentId(config.name(), code.name()), merged.resolve(limits, config.logging()));
+          new DeploymentId(config.name(), code.name()),
+          merged
+              .resolve(file.berth().limits(), config.logging())
+              .atCapacity(file.targetCapacity()));
     }
     List<String> unknown =
         config.deployments().stream()

@@ -152,7 +152,7 @@ public final class BerthNode {
       offLoop.execute(
           () -> {
             try {
-              loaded.complete(ApplicationLoader.load(application, config.berth().limits()));
+              loaded.complete(ApplicationLoader.load(application, config));
             } catch (Throwable thrown) { // user code
               loaded.fail(thrown);
             }

@@ -64,7 +64,7 @@ class CommandLineTest {
                 + " (expected: an integer from 0 to 65535)",
             wrong
                 + ":2:1: foo: unknown key (expected: one of http_options, logging_config,"
-                + " applications, berth)",
+                + " applications, berth, proxy_location, target_capacity)",
             "2 problems");
   }
 

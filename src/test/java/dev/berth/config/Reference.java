@@ -17,7 +17,10 @@ final class Reference {
       - Every problem is reported at once: `file:line:column: key: value (expected: …)`. The exit code
         is then 2, and nothing starts.
       - An unknown key is a problem, at every level; so is a key given twice, a number in quotes, and a
-        number out of its range. A key that Ray Serve has and this version has not is refused by name.
+        number out of its range.
+      - Every key of Ray Serve's file is known. One that can have no meaning in a JVM is checked, and
+        named in a warning when it is set; the file stays valid, and the exit code is 0. One that would
+        mislead if it were ignored is refused, with the reason; the tables name those below them.
       - Times are numbers of the unit in the key's name: `_s` takes fractions and is at most a year,
         `_ms` is whole. Sizes are plain integers of bytes.
       - `null` means unset, and is allowed where the table says so.
@@ -65,6 +68,14 @@ final class Reference {
       page.append(" | ").append(key.meaning());
       page.append(linked ? " See below." : "").append(" |\n");
     }
+    if (!section.refused().isEmpty()) {
+      page.append("\nRefused:\n\n");
+      section
+          .refused()
+          .forEach(
+              (name, why) ->
+                  page.append("- `").append(name).append("`: ").append(why).append(".\n"));
+    }
     for (Row inner : mappings(section, path)) {
       section(mapping(inner.key()), inner.path(), "`" + inner.path() + "`", page);
     }
@@ -82,7 +93,8 @@ final class Reference {
     return rows;
   }
 
-  private static Section mapping(Key<?> key) {
+  /** What stands behind a key that is a mapping, or a list of them; else null. */
+  static Section mapping(Key<?> key) {
     if (key.type() instanceof Section section) {
       return section;
     }

@@ -2,15 +2,9 @@ package dev.berth.config;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.util.List;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 class SectionTest {
-
-  private static final String NOT_YET =
-      "known to Ray Serve, not supported by this version of Berth (expected: leave it out)";
 
   @Test
   void anUnknownKeyIsRefusedAtEveryLevelWithTheNearestName() {
@@ -57,10 +51,12 @@ class SectionTest {
     assertThat(Yaml.problems(Yaml.NO_APPLICATIONS + "port: 8000\nmax_body_bytes: 1\n"))
         .containsExactly(
             "berth.yaml:2:1: port: unknown key, did you mean http_options.port?"
-                + " (expected: one of http_options, logging_config, applications, berth)",
+                + " (expected: one of http_options, logging_config, applications, berth,"
+                + " proxy_location, target_capacity)",
             "berth.yaml:3:1: max_body_bytes: unknown key,"
                 + " did you mean berth.limits.max_body_bytes?"
-                + " (expected: one of http_options, logging_config, applications, berth)");
+                + " (expected: one of http_options, logging_config, applications, berth,"
+                + " proxy_location, target_capacity)");
     assertThat(Yaml.applicationProblems("num_replicas: 2"))
         .singleElement()
         .asString()
@@ -72,7 +68,8 @@ class SectionTest {
     assertThat(Yaml.problems(Yaml.NO_APPLICATIONS + "colour: blue\n"))
         .containsExactly(
             "berth.yaml:2:1: colour: unknown key"
-                + " (expected: one of http_options, logging_config, applications, berth)");
+                + " (expected: one of http_options, logging_config, applications, berth,"
+                + " proxy_location, target_capacity)");
   }
 
   @Test
@@ -127,63 +124,6 @@ class SectionTest {
     assertThat(Yaml.problems("applications: [shop]"))
         .containsExactly(
             "berth.yaml:1:16: applications[0]: \"shop\", a string (expected: a mapping)");
-  }
-
-  @ParameterizedTest
-  @ValueSource(
-      strings = {
-        "proxy_location",
-        "grpc_options",
-        "controller_options",
-        "tracing_config",
-        "target_capacity"
-      })
-  void aKeyOfRayServeIsRefusedByNameAtTheTop(String key) {
-    assertThat(Yaml.problems(Yaml.NO_APPLICATIONS + key + ": {}"))
-        .containsExactly("berth.yaml:2:1: " + key + ": " + NOT_YET);
-  }
-
-  @ParameterizedTest
-  @ValueSource(strings = {"location", "num_cpus", "middlewares"})
-  void aKeyOfRayServeIsRefusedByNameInHttpOptions(String key) {
-    List<String> problems = Yaml.problems(Yaml.NO_APPLICATIONS + "http_options: {" + key + ": s}");
-
-    assertThat(problems).containsExactly("berth.yaml:2:16: http_options." + key + ": " + NOT_YET);
-  }
-
-  @ParameterizedTest
-  @ValueSource(strings = {"autoscaling_policy", "external_scaler_enabled"})
-  void aKeyOfRayServeIsRefusedByNameInAnApplication(String key) {
-    assertThat(Yaml.applicationProblems(key + ": {}"))
-        .containsExactly("berth.yaml:3:5: applications[0]." + key + ": " + NOT_YET);
-  }
-
-  @ParameterizedTest
-  @ValueSource(strings = {"working_dir", "py_modules", "pip", "conda", "env_vars", "container"})
-  void aKeyOfRayServeIsRefusedByNameInARuntimeEnvironment(String key) {
-    assertThat(Yaml.applicationProblems("runtime_env: {" + key + ": {}}"))
-        .containsExactly("berth.yaml:3:19: applications[0].runtime_env." + key + ": " + NOT_YET);
-  }
-
-  @ParameterizedTest
-  @ValueSource(
-      strings = {
-        "autoscaling_config",
-        "graceful_shutdown_wait_loop_s",
-        "ray_actor_options",
-        "placement_group_bundles",
-        "placement_group_strategy",
-        "placement_group_bundle_label_selector",
-        "max_replicas_per_node",
-        "request_router_config",
-        "gang_scheduling_config",
-        "deployment_actors",
-        "rolling_update_percentage",
-        "max_surge_percent"
-      })
-  void aKeyOfRayServeIsRefusedByNameInADeployment(String key) {
-    assertThat(Yaml.deploymentProblems(key + ": {}"))
-        .containsExactly("berth.yaml:5:9: applications[0].deployments[0]." + key + ": " + NOT_YET);
   }
 
   @Test

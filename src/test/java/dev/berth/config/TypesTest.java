@@ -127,11 +127,12 @@ class TypesTest {
   }
 
   @Test
-  void numReplicasAutoIsKnownButNotSupported() {
+  void numReplicasAutoIsRefusedWithItsReason() {
     assertThat(Yaml.deploymentProblems("num_replicas: auto"))
         .containsExactly(
-            "berth.yaml:5:23: applications[0].deployments[0].num_replicas: \"auto\", known to Ray"
-                + " Serve, not supported by this version of Berth (expected: an integer >= 1)");
+            "berth.yaml:5:23: applications[0].deployments[0].num_replicas: \"auto\", not"
+                + " supported by this version: the number of replicas is fixed"
+                + " (expected: an integer >= 1)");
   }
 
   @Test

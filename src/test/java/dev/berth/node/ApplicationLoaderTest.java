@@ -4,9 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.berth.api.DeploymentId;
-import dev.berth.config.ApplicationConfig;
 import dev.berth.config.ConfigReader;
-import dev.berth.config.LimitOptions;
+import dev.berth.config.ServeConfig;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 
@@ -20,9 +19,8 @@ class ApplicationLoaderTest {
             + "'"
             + (more.length == 0 ? "" : ", " + String.join(", ", more))
             + "}]";
-    ApplicationConfig config =
-        ConfigReader.read("test.yaml", Path.of("."), text).applications().get(0);
-    return ApplicationLoader.load(config, LimitOptions.defaults());
+    ServeConfig file = ConfigReader.read("test.yaml", Path.of("."), text);
+    return ApplicationLoader.load(file.applications().get(0), file);
   }
 
   @Test

@@ -1,0 +1,188 @@
+package dev.berth.config;
+
+import java.util.List;
+import java.util.Map;
+import java.util.function.Predicate;
+
+/**
+ * What Ray Serve's file has and one JVM has not. A key is checked and warned of when leaving it
+ * without effect changes nothing that a request or an operator would notice; it is refused when
+ * ignoring it would let somebody believe that it holds. Source: Ray Serve's ServeDeploySchema.
+ */
+final class RayOnly {
+
+  private static final String NO_PYTHON = "an application in Java needs no Python packages";
+  private static final String ONE_MACHINE = "all replicas run in this process";
+  private static final String SHARED = "replicas share what this process has";
+  private static final String NO_UPDATE = "a running application is not changed by this version";
+  private static final String LOCAL = "every slot is counted exactly, so that nothing is retried";
+  private static final String AS_RAY = "As in Ray Serve.";
+
+  private RayOnly() {}
+
+  // --- the file ---
+
+  private static final Section GRPC_OPTIONS =
+      Section.of(
+          Key.optional("port", Types.port(), AS_RAY),
+          Key.optional(
+              "grpc_servicer_functions",
+              none(Types.list(Types.text()), "there is no gRPC server"),
+              AS_RAY),
+          Key.optional("request_timeout_s", Types.seconds(), AS_RAY),
+          Key.optional("enable_reflection", Types.bool(), AS_RAY));
+
+  private static final Section CONTROLLER_OPTIONS =
+      Section.of(
+          Key.optional(
+              "runtime_env",
+              Section.of(Key.optional("env_vars", Types.textMap(), AS_RAY)),
+              AS_RAY));
+
+  private static final Section TRACING_CONFIG =
+      Section.of(
+          Key.optional("enabled", Types.bool(), AS_RAY),
+          Key.optional("exporter_import_path", Types.text(), AS_RAY),
+          Key.optional("sampling_ratio", Types.number(0, 1), AS_RAY));
+
+  /** Beside the keys of {@link ServeConfig}. */
+  static final Section FILE =
+      Section.of(
+          Key.noEffect(
+              "grpc_options", GRPC_OPTIONS, "there is no gRPC server, and none is asked for"),
+          Key.noEffect(
+              "controller_options",
+              CONTROLLER_OPTIONS,
+              "the controller is a part of this process and reads no environment"),
+          Key.noEffect(
+              "tracing_config",
+              TRACING_CONFIG,
+              "no spans are made; the header traceparent is passed on"));
+
+  /** Beside the keys of {@link HttpOptions}. */
+  static final Section HTTP =
+      Section.of(
+              Key.noEffect(
+                  "num_cpus", Types.numberFromZero(), "the HTTP server is a part of this process"))
+          .refuse("middlewares", "requests would pass without them")
+          .misplaced("location", "proxy_location");
+
+  // --- applications ---
+
+  private static final Section PYTHON =
+      Section.of(
+              Key.noEffect("py_modules", Types.any(), NO_PYTHON),
+              Key.noEffect("py_executable", Types.any(), NO_PYTHON),
+              Key.noEffect("pip", Types.any(), NO_PYTHON),
+              Key.noEffect("uv", Types.any(), NO_PYTHON),
+              Key.noEffect("conda", Types.any(), NO_PYTHON),
+              Key.noEffect("excludes", Types.any(), "nothing is uploaded"),
+              Key.noEffect("config", Types.any(), "there is no environment to set up"))
+          .refuse("working_dir", "the process keeps its own; name code in jars, data by its path")
+          .refuse("env_vars", "all applications share the environment of the process; use args")
+          .refuse("image_uri", "applications run in this process, not in a container")
+          .refuse("container", "applications run in this process, not in a container");
+
+  /** Beside {@code runtime_env.jars}. */
+  static final Section RUNTIME_ENV = PYTHON;
+
+  /** Beside the keys of {@link ApplicationConfig}. */
+  static final Section APPLICATION =
+      Section.of(
+              Key.optional(
+                  "external_scaler_enabled",
+                  only(Types.bool(), on -> !on, "false", "there is nothing to scale it through"),
+                  "Only false, Ray Serve's default."))
+          .refuse("autoscaling_policy", "the number of replicas would stay as it is");
+
+  // --- deployments ---
+
+  private static final Section RAY_ACTOR_OPTIONS =
+      Section.of(
+          Key.optional(
+              "runtime_env",
+              PYTHON.misplaced("jars", "applications[].runtime_env.jars"),
+              "What a deployment's code needs; jars belong to the application."),
+          Key.noEffect("num_cpus", Types.numberFromZero(), SHARED),
+          Key.noEffect(
+              "num_gpus",
+              Types.numberFromZero(),
+              "no GPU is assigned or set aside; a handler takes the one that it names"),
+          Key.noEffect("memory", Types.numberFromZero(), SHARED),
+          Key.noEffect("resources", Types.freeMap(), SHARED),
+          Key.noEffect("accelerator_type", Types.text(), ONE_MACHINE),
+          Key.noEffect("label_selector", Types.textMap(), ONE_MACHINE),
+          Key.noEffect("fallback_strategy", Types.list(Types.freeMap()), ONE_MACHINE));
+
+  private static final Section REQUEST_ROUTER_CONFIG =
+      Section.of(
+          Key.optional(
+              "request_router_class",
+              only(
+                  Types.text(),
+                  name ->
+                      name.matches(
+                          "ray\\.serve\\._private\\.request_router[:.]"
+                              + "PowerOfTwoChoicesRequestRouter"),
+                  "ray.serve._private.request_router:PowerOfTwoChoicesRequestRouter",
+                  "requests would be routed by power of two choices"),
+              "Only Ray Serve's default, which is what Berth does."),
+          Key.optional(
+              "request_router_kwargs",
+              only(Types.freeMap(), Map::isEmpty, "{}", "power of two choices takes no arguments"),
+              "Only {}, Ray Serve's default."),
+          Key.noEffect(
+              "request_routing_stats_period_s",
+              Types.seconds(),
+              "handlers give no statistics for routing"),
+          Key.noEffect(
+              "request_routing_stats_timeout_s",
+              Types.seconds(),
+              "handlers give no statistics for routing"),
+          Key.noEffect("initial_backoff_s", Types.secondsOrZero(), LOCAL),
+          Key.noEffect("backoff_multiplier", Types.numberFromZero(), LOCAL),
+          Key.noEffect("max_backoff_s", Types.secondsOrZero(), LOCAL));
+
+  private static final String NOT_PLACED = "there are no placement groups: " + ONE_MACHINE;
+
+  /** Beside the keys of {@link DeploymentConfig}. */
+  static final Section DEPLOYMENT =
+      Section.of(
+              Key.optional(
+                  "request_router_config",
+                  REQUEST_ROUTER_CONFIG,
+                  "How a replica is chosen; this version has one way."),
+              Key.optional(
+                  "ray_actor_options",
+                  RAY_ACTOR_OPTIONS,
+                  "What a replica is to have for itself; here replicas share."),
+              Key.noEffect(
+                  "graceful_shutdown_wait_loop_s",
+                  Types.secondsOrZero(),
+                  "a replica stops as soon as its last request has ended"),
+              Key.noEffect("placement_group_bundles", Types.list(Types.freeMap()), NOT_PLACED),
+              Key.noEffect(
+                  "placement_group_strategy",
+                  Types.choice(List.of("PACK", "SPREAD", "STRICT_PACK", "STRICT_SPREAD")),
+                  NOT_PLACED),
+              Key.noEffect(
+                  "placement_group_bundle_label_selector", Types.list(Types.textMap()), NOT_PLACED),
+              Key.optional(
+                  "deployment_actors",
+                  none(Types.list(Types.freeMap()), "nothing would start them"),
+                  "Only [], Ray Serve's default."),
+              Key.noEffect("rolling_update_percentage", Types.numberAboveZero(1), NO_UPDATE),
+              Key.noEffect("max_surge_percent", Types.number(0, 100), NO_UPDATE))
+          .refuse("autoscaling_config", "the number of replicas would stay as it is")
+          .refuse("gang_scheduling_config", "replicas start and stop one by one")
+          .misplaced("max_concurrent_queries", "max_ongoing_requests");
+
+  private static <T> Type<List<T>> none(Type<List<T>> list, String why) {
+    return only(list, List::isEmpty, "[]", why);
+  }
+
+  /** Values that ask for nothing that is not there; the others would mislead if ignored. */
+  private static <T> Type<T> only(Type<T> all, Predicate<T> fine, String expected, String why) {
+    return new Type.Only<>(all, fine, expected, Section.NOT_SUPPORTED + why);
+  }
+}

@@ -1,0 +1,268 @@
+package dev.berth.config;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Ray Serve's keys that one JVM cannot mean: each is warned of, or refused, by name. */
+class RayOnlyTest {
+
+  /** A file of Ray Serve's with every key that it has, none of them asking for what is missing. */
+  private static final String EVERY_KEY =
+      """
+      proxy_location: EveryNode
+      http_options: {host: 0.0.0.0, port: 8000, root_path: "", num_cpus: 0}
+      grpc_options:
+        {port: 9000, grpc_servicer_functions: [], request_timeout_s: 5, enable_reflection: true}
+      controller_options: {runtime_env: {env_vars: {A: b}}}
+      logging_config:
+        encoding: TEXT
+        log_level: INFO
+        logs_dir: /l
+        enable_access_log: true
+        additional_log_standard_attrs: [name]
+      tracing_config: {enabled: false, exporter_import_path: "a:b", sampling_ratio: 0.01}
+      target_capacity: 50
+      applications:
+        - name: a
+          route_prefix: /
+          import_path: a.B
+          external_scaler_enabled: false
+          autoscaling_policy: null
+          args: {}
+          runtime_env:
+            py_modules: []
+            py_executable: p
+            pip: [numpy]
+            uv: [numpy]
+            conda: {}
+            excludes: []
+            config: {}
+            working_dir: null
+          deployments:
+            - name: d
+              num_replicas: 2
+              max_ongoing_requests: 5
+              max_queued_requests: -1
+              backpressure_config: {status_code: 503, retry_after_s: null}
+              user_config: {}
+              autoscaling_config: null
+              graceful_shutdown_wait_loop_s: 2
+              graceful_shutdown_timeout_s: 20
+              health_check_period_s: 10
+              health_check_timeout_s: 30
+              ray_actor_options:
+                runtime_env: {pip: [numpy]}
+                num_cpus: 0.5
+                num_gpus: 1
+                memory: 1000000000
+                resources: {TPU: 1}
+                accelerator_type: L4
+                label_selector: {zone: a}
+                fallback_strategy: [{label_selector: {zone: b}}]
+              placement_group_bundles: [{CPU: 1}]
+              placement_group_strategy: STRICT_PACK
+              placement_group_bundle_label_selector: [{zone: a}]
+              max_replicas_per_node: 2
+              logging_config: null
+              request_router_config:
+                request_router_class: ray.serve._private.request_router:PowerOfTwoChoicesRequestRouter
+                request_router_kwargs: {}
+                request_routing_stats_period_s: 10
+                request_routing_stats_timeout_s: 30
+                initial_backoff_s: 0.025
+                backoff_multiplier: 2
+                max_backoff_s: 0.5
+              gang_scheduling_config: null
+              deployment_actors: []
+              rolling_update_percentage: 0.2
+              max_surge_percent: 0
+      """;
+
+  @Test
+  void aFileWithEveryKeyOfRayServeIsReadAndEveryKeyWithoutEffectIsNamed() {
+    List<Problem> warnings = Yaml.read(EVERY_KEY).warnings();
+
+    assertThat(warnings)
+        .extracting(Problem::path)
+        .containsExactly(
+            "http_options.num_cpus",
+            "grpc_options",
+            "controller_options",
+            "logging_config.logs_dir",
+            "logging_config.additional_log_standard_attrs",
+            "tracing_config",
+            "applications[0].runtime_env.py_modules",
+            "applications[0].runtime_env.py_executable",
+            "applications[0].runtime_env.pip",
+            "applications[0].runtime_env.uv",
+            "applications[0].runtime_env.conda",
+            "applications[0].runtime_env.excludes",
+            "applications[0].runtime_env.config",
+            "applications[0].deployments[0].graceful_shutdown_wait_loop_s",
+            "applications[0].deployments[0].ray_actor_options.runtime_env.pip",
+            "applications[0].deployments[0].ray_actor_options.num_cpus",
+            "applications[0].deployments[0].ray_actor_options.num_gpus",
+            "applications[0].deployments[0].ray_actor_options.memory",
+            "applications[0].deployments[0].ray_actor_options.resources",
+            "applications[0].deployments[0].ray_actor_options.accelerator_type",
+            "applications[0].deployments[0].ray_actor_options.label_selector",
+            "applications[0].deployments[0].ray_actor_options.fallback_strategy",
+            "applications[0].deployments[0].placement_group_bundles",
+            "applications[0].deployments[0].placement_group_strategy",
+            "applications[0].deployments[0].placement_group_bundle_label_selector",
+            "applications[0].deployments[0].request_router_config.request_routing_stats_period_s",
+            "applications[0].deployments[0].request_router_config.request_routing_stats_timeout_s",
+            "applications[0].deployments[0].request_router_config.initial_backoff_s",
+            "applications[0].deployments[0].request_router_config.backoff_multiplier",
+            "applications[0].deployments[0].request_router_config.max_backoff_s",
+            "applications[0].deployments[0].rolling_update_percentage",
+            "applications[0].deployments[0].max_surge_percent");
+    assertThat(warnings)
+        .allSatisfy(
+            warning -> {
+              assertThat(warning.line()).isPositive();
+              assertThat(warning.value()).startsWith("has no effect: ");
+            });
+  }
+
+  @Test
+  void aWarningHasThePlaceOfItsKey() {
+    assertThat(Yaml.read(Yaml.NO_APPLICATIONS + "tracing_config: {enabled: true}").warnings())
+        .singleElement()
+        .hasToString(
+            "berth.yaml:2:1: warning: tracing_config: has no effect: no spans are made; the header"
+                + " traceparent is passed on (expected: leave it out)");
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "proxy_location: Disabled",
+        "grpc_options: {grpc_servicer_functions: ['a:b']}",
+        "http_options: {middlewares: [a]}",
+        "target_capacity: 0",
+      })
+  void whatWouldMisleadIsRefusedAtTheTop(String line) {
+    assertThat(Yaml.problems(Yaml.NO_APPLICATIONS + line))
+        .filteredOn(problem -> !problem.contains(" warning: "))
+        .singleElement()
+        .asString()
+        .startsWith("berth.yaml:2:")
+        .containsAnyOf("not supported by this version: ", "a number above 0");
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "autoscaling_policy: {policy_function: a.b}",
+        "external_scaler_enabled: true",
+        "runtime_env: {working_dir: /x}",
+        "runtime_env: {env_vars: {A: b}}",
+        "runtime_env: {image_uri: x}",
+        "runtime_env: {container: {}}"
+      })
+  void whatWouldMisleadIsRefusedInAnApplication(String line) {
+    assertThat(Yaml.applicationProblems(line))
+        .singleElement()
+        .asString()
+        .contains("not supported by this version: ");
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "num_replicas: auto",
+        "autoscaling_config: {}",
+        "gang_scheduling_config: {gang_size: 2}",
+        "deployment_actors: [{name: a}]",
+        "request_router_config: {request_router_class: 'com.acme:Router'}",
+        "request_router_config: {request_router_kwargs: {a: 1}}",
+        "ray_actor_options: {runtime_env: {working_dir: /x}}"
+      })
+  void whatWouldMisleadIsRefusedInADeployment(String line) {
+    assertThat(Yaml.deploymentProblems(line))
+        .singleElement()
+        .asString()
+        .contains("not supported by this version: ");
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "rolling_update_percentage: 0 | a number above 0, at most 1",
+        "rolling_update_percentage: 1.1 | a number above 0, at most 1",
+        "max_surge_percent: 101 | a number from 0 to 100",
+        "max_surge_percent: x | a number from 0 to 100",
+        "max_replicas_per_node: 101 | an integer from 1 to 100",
+        "placement_group_bundles: {} | a list",
+        "placement_group_bundles: [x] | a mapping",
+        "placement_group_strategy: pack | PACK, SPREAD, STRICT_PACK or STRICT_SPREAD",
+        "placement_group_bundle_label_selector: [{a: 1}] | with a value that is no string",
+        "ray_actor_options: {num_gpus: -1} | a number >= 0",
+        "ray_actor_options: {num_gpu: 1} | did you mean num_gpus?",
+        "ray_actor_options: {runtime_env: {jars: []}} | applications[].runtime_env.jars",
+        "request_router_config: {max_backoff_s: -1} | a number of seconds from 0 to 31536000",
+        "max_concurrent_queries: 5 | max_ongoing_requests"
+      })
+  void whatHasNoEffectIsCheckedAllTheSame(String line, String expected) {
+    assertThat(Yaml.deploymentProblems(line))
+        .filteredOn(problem -> !problem.contains(" warning: "))
+        .singleElement()
+        .asString()
+        .contains(expected);
+  }
+
+  @Test
+  void oneInstanceIsOneNode() {
+    assertThat(Yaml.deploymentProblems("num_replicas: 3", "max_replicas_per_node: 2"))
+        .containsExactly(
+            "berth.yaml:5:23: applications[0].deployments[0].num_replicas: 3"
+                + " (expected: at most max_replicas_per_node, 2)");
+  }
+
+  @ParameterizedTest
+  @CsvSource({"1, 100, 1", "1, 1, 1", "4, 50, 2", "5, 50, 3", "3, 50, 2", "10, 4, 1", "3, 99, 3"})
+  void targetCapacityIsRoundedHalfUpAndLeavesOne(int replicas, double percent, int running) {
+    DeploymentSettings all =
+        Yaml.deployment("num_replicas: " + replicas).resolve(LimitOptions.defaults());
+
+    assertThat(all.atCapacity(percent).numReplicas()).isEqualTo(running);
+    assertThat(all.atCapacity(100)).isEqualTo(all);
+  }
+
+  @Test
+  void targetCapacityIsAPercentage() {
+    assertThat(Yaml.read(Yaml.NO_APPLICATIONS).targetCapacity()).isEqualTo(100);
+    assertThat(Yaml.read(Yaml.NO_APPLICATIONS + "target_capacity: 12.5").targetCapacity())
+        .isEqualTo(12.5);
+    assertThat(Yaml.problems(Yaml.NO_APPLICATIONS + "target_capacity: 101"))
+        .containsExactly(
+            "berth.yaml:2:18: target_capacity: 101 (expected: a number above 0, at most 100)");
+  }
+
+  @Test
+  void aKeyIsEitherReadOrRefused() {
+    List<Section> sections = new ArrayList<>(List.of(ServeConfig.SECTION));
+    List<Reference.Row> rows = new ArrayList<>();
+    Reference.collect(ServeConfig.SECTION, "", rows);
+    rows.stream()
+        .flatMap(row -> Stream.ofNullable(Reference.mapping(row.key())))
+        .forEach(sections::add);
+
+    assertThat(sections)
+        .allSatisfy(
+            section ->
+                assertThat(section.keys())
+                    .extracting(Key::name)
+                    .doesNotHaveDuplicates()
+                    .noneMatch(section.refused()::containsKey));
+  }
+}
