@@ -61,16 +61,37 @@ public abstract sealed class BerthException extends RuntimeException {
   /** A queue or table was full, or the wait for a slot was too long. The request did not run. */
   public static final class BackPressure extends BerthException {
     private static final long serialVersionUID = 1L;
+    private static final int UNSET = -1;
     private final int retryAfterSeconds;
+    private final int statusCode;
 
+    /** One whose status is what the ingress deployment is configured to answer. */
     public BackPressure(String message, OptionalInt retryAfterSeconds) {
+      this(message, retryAfterSeconds, OptionalInt.empty());
+    }
+
+    /**
+     * @param statusCode 503 or 429, as configured for the deployment that refused; a parent that
+     *     fails with this exception answers with it
+     */
+    public BackPressure(String message, OptionalInt retryAfterSeconds, OptionalInt statusCode) {
       super(Kind.BACK_PRESSURE, message, null);
-      this.retryAfterSeconds = retryAfterSeconds.orElse(-1);
+      int status = statusCode.orElse(UNSET);
+      if (status != UNSET && status != 503 && status != 429) {
+        throw new IllegalArgumentException("statusCode: " + status + " (expected: 503 or 429)");
+      }
+      this.retryAfterSeconds = retryAfterSeconds.orElse(UNSET);
+      this.statusCode = status;
     }
 
     /** Seconds after which a retry may find room; empty when nothing is known. */
     public OptionalInt retryAfterSeconds() {
       return retryAfterSeconds < 0 ? OptionalInt.empty() : OptionalInt.of(retryAfterSeconds);
+    }
+
+    /** The HTTP status the refusing deployment asks for; empty when it says none. */
+    public OptionalInt statusCode() {
+      return statusCode < 0 ? OptionalInt.empty() : OptionalInt.of(statusCode);
     }
   }
 

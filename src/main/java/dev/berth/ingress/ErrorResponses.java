@@ -19,6 +19,14 @@ final class ErrorResponses {
 
   private ErrorResponses() {}
 
+  /** The status of a failure; of back-pressure, the one of the deployment that refused. */
+  static int status(BerthException failure, Backpressure backpressure) {
+    if (failure instanceof BerthException.BackPressure full && full.statusCode().isPresent()) {
+      return full.statusCode().getAsInt();
+    }
+    return status(failure.kind(), backpressure);
+  }
+
   /** The status of a failure of this kind. */
   static int status(BerthException.Kind kind, Backpressure backpressure) {
     return switch (kind) {
@@ -38,7 +46,7 @@ final class ErrorResponses {
    */
   static ErrorAnswer of(
       BerthException failure, String requestId, long timeoutNanos, Backpressure backpressure) {
-    int status = status(failure.kind(), backpressure);
+    int status = status(failure, backpressure);
     String code = code(failure.kind());
     return switch (failure.kind()) {
       case TIMEOUT ->
@@ -147,15 +155,18 @@ final class ErrorResponses {
     return message.startsWith(BACK_PRESSURE) ? message : BACK_PRESSURE + ": " + message;
   }
 
+  /** That of the deployment that refused; of one that says none, the route's. */
   private static int retryAfter(BerthException failure, @Nullable Duration configured) {
-    if (configured != null) {
+    boolean own = false;
+    OptionalInt told = OptionalInt.empty();
+    if (failure instanceof BerthException.BackPressure full) {
+      own = full.statusCode().isPresent();
+      told = full.retryAfterSeconds();
+    }
+    if (configured != null && !(own && told.isPresent())) {
       return (int) Math.max(1, configured.toSeconds());
     }
-    OptionalInt computed =
-        failure instanceof BerthException.BackPressure full
-            ? full.retryAfterSeconds()
-            : OptionalInt.empty();
-    return Math.max(1, computed.orElse(1));
+    return Math.max(1, told.orElse(1));
   }
 
   private static String orElse(@Nullable String text, String otherwise) {

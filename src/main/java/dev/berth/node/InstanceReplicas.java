@@ -3,6 +3,7 @@ package dev.berth.node;
 import dev.berth.api.DeploymentHandle;
 import dev.berth.api.DeploymentId;
 import dev.berth.api.HandlerFactory;
+import dev.berth.config.Backpressure;
 import dev.berth.config.DeploymentSettings;
 import dev.berth.config.Spread;
 import dev.berth.controller.ControllerAction.StartReplica;
@@ -116,11 +117,15 @@ final class InstanceReplicas {
   }
 
   private RouterSettings routerSettings(DeploymentSettings settings) {
+    Backpressure refusal = settings.backpressure();
+    Duration retryAfter = refusal.retryAfter();
     return new RouterSettings(
         settings.maxQueuedRequests(),
         settings.queueTimeout().toNanos(),
         settings.reservationTtl().toNanos(),
-        maxReservationTtlNanos);
+        maxReservationTtlNanos,
+        refusal.statusCode(),
+        retryAfter == null ? -1 : (int) retryAfter.toSeconds());
   }
 
   // --- commands ---

@@ -5,6 +5,7 @@ import dev.berth.api.Headers;
 import dev.berth.api.Request;
 import io.vertx.core.buffer.Buffer;
 import java.util.List;
+import java.util.OptionalInt;
 
 /**
  * The messages of the data plane and the metrics path. Buffers in them are read only for the
@@ -115,9 +116,54 @@ public sealed interface BusMessage {
       long callId, int status, Headers headers, Buffer body, boolean streamed, long load)
       implements BusMessage {}
 
-  /** It ran, or may have, and ended without a response. */
-  record CallFailed(long callId, BerthException.Kind kind, String message, long load)
-      implements BusMessage {}
+  /**
+   * It ran, or may have, and ended without a response.
+   *
+   * @param statusCode of back-pressure passed on: 503 or 429, else -1
+   * @param retryAfterSeconds of back-pressure passed on: >= 0, else -1
+   */
+  record CallFailed(
+      long callId,
+      BerthException.Kind kind,
+      String message,
+      int statusCode,
+      int retryAfterSeconds,
+      long load)
+      implements BusMessage {
+    /** One that says no more than its kind and a text. */
+    public CallFailed(long callId, BerthException.Kind kind, String message, long load) {
+      this(callId, kind, message, -1, -1, load);
+    }
+
+    /** What the replica reports of a failure. */
+    public static CallFailed of(long callId, BerthException failure, long load) {
+      String text = failure.getMessage();
+      String message = text == null ? "" : text;
+      if (failure instanceof BerthException.BackPressure full) {
+        return new CallFailed(
+            callId,
+            failure.kind(),
+            message,
+            full.statusCode().orElse(-1),
+            full.retryAfterSeconds().orElse(-1),
+            load);
+      }
+      return new CallFailed(callId, failure.kind(), message, load);
+    }
+
+    /** The failure, as its caller sees it. */
+    public BerthException failure() {
+      if (kind != BerthException.Kind.BACK_PRESSURE) {
+        return kind.toException(message);
+      }
+      return new BerthException.BackPressure(
+          message,
+          retryAfterSeconds < 0 ? OptionalInt.empty() : OptionalInt.of(retryAfterSeconds),
+          statusCode == 503 || statusCode == 429
+              ? OptionalInt.of(statusCode)
+              : OptionalInt.empty());
+    }
+  }
 
   /**
    * A piece of a streamed response, at most 64 KiB.

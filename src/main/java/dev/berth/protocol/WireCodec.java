@@ -30,7 +30,7 @@ import io.vertx.core.buffer.Buffer;
  */
 public final class WireCodec {
   /** The form written, and the only one read. */
-  public static final int VERSION = 2;
+  public static final int VERSION = 3;
 
   /** The largest inline body or stream frame. */
   public static final int MAX_BODY_BYTES = 64 * 1024;
@@ -212,6 +212,8 @@ public final class WireCodec {
       out.varint(m.callId());
       out.byteValue(m.kind().ordinal());
       out.string(m.message());
+      out.int32(m.statusCode());
+      out.int32(m.retryAfterSeconds());
       out.varint(m.load());
       return CALL_FAILED;
     }
@@ -342,6 +344,8 @@ public final class WireCodec {
               in.varint("callId"),
               in.enumValue("kind", KINDS),
               in.string("message"),
+              in.int32("statusCode"),
+              in.int32("retryAfterSeconds"),
               in.varint("load"));
       case STREAM_FRAME ->
           new StreamFrame(

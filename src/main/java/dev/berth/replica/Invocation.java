@@ -195,7 +195,7 @@ final class Invocation implements RequestContext, Completable<Response> {
   private void answerFailure(Throwable failure) {
     BerthException told = host.replica.failureOf(failure);
     end();
-    send(new CallFailed(callId, told.kind(), message(told), load()));
+    send(CallFailed.of(callId, told, load()));
   }
 
   private static String message(BerthException failure) {

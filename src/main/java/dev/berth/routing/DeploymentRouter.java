@@ -343,8 +343,12 @@ public final class DeploymentRouter {
   }
 
   BerthException backPressure(String bound) {
+    RouterSettings now = settings;
+    int retryAfter = now.retryAfterSeconds() < 0 ? retryAfter() : now.retryAfterSeconds();
     return new BerthException.BackPressure(
-        "Request dropped due to backpressure (" + bound + ").", OptionalInt.of(retryAfter()));
+        "Request dropped due to backpressure (" + bound + ").",
+        OptionalInt.of(retryAfter),
+        OptionalInt.of(now.refusalStatus()));
   }
 
   /** Seconds in which the queue, as it is now, will have been served at the rate of late. */

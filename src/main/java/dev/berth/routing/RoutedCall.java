@@ -303,9 +303,9 @@ public final class RoutedCall extends SlotRequest {
   }
 
   /** The replica says that it ended without a response, or that its stream ended short. */
-  void failed(BerthException.Kind kind, String message, long load) {
+  void failed(BerthException failure, long load) {
     settle(load);
-    end(kind.toException(message), false);
+    end(failure, false);
   }
 
   @Override

@@ -1,5 +1,6 @@
 package dev.berth.routing;
 
+import dev.berth.api.BerthException;
 import dev.berth.api.spi.ReplicaRanker;
 import dev.berth.protocol.AttemptId;
 import dev.berth.protocol.BusMessage;
@@ -115,9 +116,9 @@ public final class RouterLoop {
         lateAnswers.increment();
       }
     } else if (message instanceof BusMessage.CallFailed failed) {
-      failed(failed.callId(), failed.kind(), failed.message(), failed.load());
+      failed(failed.callId(), failed.failure(), failed.load());
     } else if (message instanceof BusMessage.StreamReset reset) {
-      failed(reset.callId(), reset.kind(), reset.message(), reset.load());
+      failed(reset.callId(), reset.kind().toException(reset.message()), reset.load());
     } else if (message instanceof BusMessage.SlotReserved reserved) {
       reserved(reserved);
     } else if (message instanceof BusMessage.ReplicaLoad load) {
@@ -130,10 +131,9 @@ public final class RouterLoop {
     }
   }
 
-  private void failed(
-      long callId, dev.berth.api.BerthException.Kind kind, String message, long load) {
+  private void failed(long callId, BerthException failure, long load) {
     if (pending.get(callId) instanceof RoutedCall call) {
-      call.failed(kind, message, load);
+      call.failed(failure, load);
     } else {
       lateAnswers.increment();
     }

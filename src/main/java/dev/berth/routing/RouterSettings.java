@@ -10,9 +10,18 @@ import java.time.Duration;
  * @param queueTimeoutNanos longest wait for a slot; default 60 s
  * @param reservationTtlNanos time to live of a selection's lease; default 10 s
  * @param maxReservationTtlNanos what callers may ask for at most; default 300 s
+ * @param refusalStatus the HTTP status of a request refused for want of room, 503 or 429; default
+ *     503
+ * @param retryAfterSeconds what a refused request is told; -1 computes it from queue and rate,
+ *     which is the default
  */
 public record RouterSettings(
-    int maxQueued, long queueTimeoutNanos, long reservationTtlNanos, long maxReservationTtlNanos) {
+    int maxQueued,
+    long queueTimeoutNanos,
+    long reservationTtlNanos,
+    long maxReservationTtlNanos,
+    int refusalStatus,
+    int retryAfterSeconds) {
   /** The defaults above. */
   public static final RouterSettings DEFAULTS =
       new RouterSettings(
@@ -27,7 +36,33 @@ public record RouterSettings(
     }
   }
 
+  /** Settings that refuse as Ray Serve does: with 503. */
+  public RouterSettings(
+      int maxQueued,
+      long queueTimeoutNanos,
+      long reservationTtlNanos,
+      long maxReservationTtlNanos) {
+    this(maxQueued, queueTimeoutNanos, reservationTtlNanos, maxReservationTtlNanos, 503, -1);
+  }
+
   public RouterSettings withMaxQueued(int max) {
-    return new RouterSettings(max, queueTimeoutNanos, reservationTtlNanos, maxReservationTtlNanos);
+    return new RouterSettings(
+        max,
+        queueTimeoutNanos,
+        reservationTtlNanos,
+        maxReservationTtlNanos,
+        refusalStatus,
+        retryAfterSeconds);
+  }
+
+  /** The same, refusing with another status and Retry-After; see the parameters. */
+  public RouterSettings withRefusal(int status, int retryAfter) {
+    return new RouterSettings(
+        maxQueued,
+        queueTimeoutNanos,
+        reservationTtlNanos,
+        maxReservationTtlNanos,
+        status,
+        retryAfter);
   }
 }

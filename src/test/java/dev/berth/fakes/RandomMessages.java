@@ -75,7 +75,14 @@ public final class RandomMessages {
       case "CallResponse" ->
           new BusMessage.CallResponse(
               number(), 200 + random.nextInt(400), headers(), body(), random.nextBoolean(), load());
-      case "CallFailed" -> new BusMessage.CallFailed(number(), kind(), text(200), load());
+      case "CallFailed" ->
+          new BusMessage.CallFailed(
+              number(),
+              kind(),
+              text(200),
+              pick(List.of(-1, 429, 503)),
+              random.nextInt(100) - 1,
+              load());
       case "StreamFrame" ->
           new BusMessage.StreamFrame(
               number(), (int) number(), body(), random.nextBoolean(), load());

@@ -69,6 +69,17 @@ class ErrorResponsesTest {
     assertThat(ErrorResponses.of(computed, "id", -1, none).retryAfterSeconds()).hasValue(1);
   }
 
+  @Test
+  void whatTheRefusingDeploymentAsksForGoesBeforeWhatItsParentIsConfiguredTo() {
+    Backpressure parent = new Backpressure(503, Duration.ofSeconds(3));
+    BerthException child =
+        new BerthException.BackPressure("full", OptionalInt.of(7), OptionalInt.of(429));
+    ErrorAnswer answer = ErrorResponses.of(child, "id", -1, parent);
+    assertThat(answer.status()).isEqualTo(429);
+    assertThat(answer.retryAfterSeconds()).hasValue(7);
+    assertThat(ErrorResponses.status(child, parent)).isEqualTo(429);
+  }
+
   @ParameterizedTest
   @EnumSource(value = Kind.class, mode = EnumSource.Mode.EXCLUDE, names = "BACK_PRESSURE")
   void onlyBackPressureSaysWhenToComeBack(Kind kind) {

@@ -104,7 +104,8 @@ class InvocationTest {
 
   @Test
   void aBerthExceptionKeepsItsKindAlsoWhenItComesWrapped() {
-    BerthException child = new BerthException.BackPressure("child is full", OptionalInt.of(3));
+    BerthException child =
+        new BerthException.BackPressure("child is full", OptionalInt.of(3), OptionalInt.of(429));
     for (Throwable failure : List.of(child, new CompletionException(child))) {
       Replica replica =
           rig.start(1, (AsyncHandler) (request, context) -> Future.failedFuture(failure));
@@ -114,6 +115,13 @@ class InvocationTest {
       CallFailed failed = rig.answer(CallFailed.class);
       assertThat(failed.kind()).isEqualTo(BerthException.Kind.BACK_PRESSURE);
       assertThat(failed.message()).isEqualTo("child is full");
+      assertThat(failed.failure())
+          .isInstanceOfSatisfying(
+              BerthException.BackPressure.class,
+              full -> {
+                assertThat(full.retryAfterSeconds()).hasValue(3);
+                assertThat(full.statusCode()).hasValue(429);
+              });
       assertThat(replica.failures()).as("expected, so not of the log").isEmpty();
     }
   }

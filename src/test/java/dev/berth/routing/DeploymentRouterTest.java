@@ -464,6 +464,25 @@ class DeploymentRouterTest {
   }
 
   @Test
+  void aRefusalCarriesTheStatusAndTheRetryAfterOfItsDeployment() {
+    world.router.configure(world.router.settings().withMaxQueued(1));
+    world.local("r1", 1);
+    world.publish();
+    calls(2);
+    assertThat(refusal().statusCode()).hasValue(503);
+    assertThat(refusal().retryAfterSeconds()).hasValue(1);
+    world.router.configure(world.router.settings().withRefusal(429, 7));
+    assertThat(refusal().statusCode()).hasValue(429);
+    assertThat(refusal().retryAfterSeconds()).hasValue(7);
+  }
+
+  private BerthException.BackPressure refusal() {
+    Future<Response> refused = call();
+    world.run();
+    return (BerthException.BackPressure) refused.cause();
+  }
+
+  @Test
   void aFullPendingTableIsBackPressureAndTakesNoSlot() {
     RoutingWorld.Replica replica = world.local("r1", 65_535);
     world.publish();
