@@ -47,6 +47,8 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
   private static final CharSequence REQUEST_ID = HttpHeaders.createOptimized("x-request-id");
   private static final CharSequence REQUEST_TIMEOUT =
       HttpHeaders.createOptimized("x-request-timeout-seconds");
+  private static final CharSequence DISCONNECT_DISABLED =
+      HttpHeaders.createOptimized("x-request-disconnect-disabled");
   private static final CharSequence EXPECT = HttpHeaders.createOptimized("expect");
   private static final CharSequence CLOSE = HttpHeaders.createOptimized("close");
 
@@ -70,6 +72,7 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
   private @Nullable StreamRelay relay;
   private @Nullable String namedByConnection; // while the headers of a response are written
   private boolean continued; // the client was told to go on with its body
+  private boolean detached; // the client has gone and wanted the request to go on
   private boolean ended;
 
   Exchange(
@@ -178,6 +181,10 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
       cancelBody(response);
       return;
     }
+    if (detached) {
+      discard(response);
+      return;
+    }
     try {
       write(response);
     } catch (RuntimeException unsendable) {
@@ -191,8 +198,10 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
   @Override
   public void onFailure(BerthException failure) {
     if (!ended) {
-      if (http.response().headWritten()) {
-        cut(ErrorResponses.status(failure.kind(), route.backpressure()));
+      if (detached) {
+        finish(ErrorResponses.status(failure, route.backpressure()));
+      } else if (http.response().headWritten()) {
+        cut(ErrorResponses.status(failure, route.backpressure()));
       } else {
         answer(ErrorResponses.of(failure, requestId, timeoutNanos, route.backpressure()));
       }
@@ -326,7 +335,7 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
 
   void streamEnded(boolean endOfConnectionIsEndOfBody) {
     finish(http.response().getStatusCode());
-    if (endOfConnectionIsEndOfBody) {
+    if (endOfConnectionIsEndOfBody && !detached) {
       connection.close();
     }
   }
@@ -337,9 +346,33 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
 
   // --- ending ---
 
-  /** The client is not there any more. The slot is freed when the handler has settled. */
+  /**
+   * The client is not there any more. The slot is freed when the handler has settled. A request
+   * that asked for it goes on without its client, once it is whole.
+   */
   void clientGone() {
-    giveUp(499);
+    if (!ended && call != null && "?1".equals(http.headers().get(DISCONNECT_DISABLED))) {
+      detached = true;
+      StreamRelay passing = relay;
+      if (passing != null) {
+        passing.discard();
+      }
+    } else {
+      giveUp(499);
+    }
+  }
+
+  /** Takes a response that no client waits for, so that its handler can end. */
+  private void discard(Response response) {
+    if (response.body() instanceof Response.Body.Received received) {
+      http.response().setStatusCode(response.status());
+      StreamRelay dropping =
+          new StreamRelay(this, http.response(), received.stream(), http.version());
+      relay = dropping;
+      dropping.discard();
+    } else {
+      finish(response.status());
+    }
   }
 
   /** Ends what stood still for too long. */
@@ -351,6 +384,7 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
         answerAndClose(ErrorResponses.bodyTooSlow(Duration.ofNanos(loop.limits().bodyIdleNanos())));
       }
     } else if (passing != null
+        && !detached
         && now - passing.progressNanos() >= loop.limits().streamIdleNanos()) {
       giveUp(408);
       connection.close();

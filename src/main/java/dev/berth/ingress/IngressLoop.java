@@ -156,9 +156,18 @@ final class IngressLoop {
         exchange.answer(ErrorResponses.unhealthy(reason));
       }
     } else if (path.equals(ROUTES)) {
-      JsonObject routes = new JsonObject();
-      ingress.routes().routes().forEach((prefix, route) -> routes.put(prefix, route.application()));
-      begin(request, connection, routeList).answer(200, ErrorAnswer.JSON, routes.toBuffer());
+      Exchange exchange = begin(request, connection, routeList);
+      String reason = ingress.unhealthyReason();
+      if (reason == null) {
+        JsonObject routes = new JsonObject();
+        ingress
+            .routes()
+            .routes()
+            .forEach((prefix, route) -> routes.put(prefix, route.application()));
+        exchange.answer(200, ErrorAnswer.JSON, routes.toBuffer());
+      } else {
+        exchange.answer(ErrorResponses.unhealthy(reason));
+      }
     } else {
       begin(request, connection, unrouted).answer(ErrorResponses.notFound(path));
     }

@@ -18,6 +18,7 @@ final class StreamRelay implements Handler<Buffer> {
   private final ReadStream<Buffer> stream;
   private final HttpVersion version;
   private boolean over;
+  private boolean discarding;
   private boolean waitingForClient;
   private long progressNanos;
 
@@ -43,9 +44,16 @@ final class StreamRelay implements Handler<Buffer> {
     }
   }
 
+  /** Reads the stream to its end, or what is left of it, for a client that has gone. */
+  void discard() {
+    discarding = true;
+    stream.exceptionHandler(this::failed).endHandler(this::ended).handler(this);
+    stream.resume();
+  }
+
   @Override
   public void handle(Buffer piece) {
-    if (over) {
+    if (over || discarding) {
       return;
     }
     progressNanos = exchange.coarseNow();
@@ -77,7 +85,9 @@ final class StreamRelay implements Handler<Buffer> {
   private void ended(Void end) {
     if (!over) {
       over = true;
-      response.end();
+      if (!discarding) {
+        response.end();
+      }
       exchange.streamEnded(version == HttpVersion.HTTP_1_0);
     }
   }

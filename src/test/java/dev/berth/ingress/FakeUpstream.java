@@ -189,9 +189,13 @@ final class FakeUpstream implements ReplicaDirectory {
     }
 
     void startStream(Headers headers) {
+      startStream(200, headers);
+    }
+
+    void startStream(int status, Headers headers) {
       answer(
           new BusMessage.CallResponse(
-              message.callId(), 200, headers, Buffer.buffer(), true, Load.NONE));
+              message.callId(), status, headers, Buffer.buffer(), true, Load.NONE));
     }
 
     void frame(Buffer data, boolean last) {

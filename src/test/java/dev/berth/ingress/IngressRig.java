@@ -1,0 +1,123 @@
+package dev.berth.ingress;
+
+import dev.berth.config.Backpressure;
+import dev.berth.config.HttpOptions;
+import dev.berth.config.LimitOptions;
+import dev.berth.metrics.Meters;
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import io.vertx.core.VertxOptions;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/** One ingress on a free port before a {@link FakeUpstream}, and what a test looks at. */
+final class IngressRig {
+  private static final String PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8";
+
+  private final Vertx vertx = Vertx.vertx(new VertxOptions().setEventLoopPoolSize(1));
+  private final HttpClient client = HttpClient.newHttpClient();
+  private final Meters meters = new Meters("node-1", "127.0.0.1");
+  final FakeUpstream upstream = new FakeUpstream(vertx.getOrCreateContext());
+  final Ingress ingress;
+
+  /** Without routes: not ready. */
+  IngressRig(@Nullable Duration requestTimeout) throws Exception {
+    Duration keepAlive = Duration.ofSeconds(10);
+    HttpOptions http = new HttpOptions("127.0.0.1", 0, requestTimeout, keepAlive);
+    ingress = new Ingress(http, LimitOptions.defaults(), meters, System::nanoTime, 0xbe27);
+    await(vertx.deployVerticle(new IngressVerticle(ingress, upstream.loop(), 0, keepAlive)));
+  }
+
+  IngressRig route(String prefix) {
+    ingress.update(
+        RouteTable.of(
+            "",
+            Map.of(prefix, new IngressRoute("app", upstream.router(), Backpressure.defaults()))));
+    return this;
+  }
+
+  HttpRequest.Builder request(String path) {
+    return HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + ingress.port() + path))
+        .version(HttpClient.Version.HTTP_1_1);
+  }
+
+  CompletableFuture<HttpResponse<String>> send(HttpRequest.Builder request) {
+    return client.sendAsync(request.build(), HttpResponse.BodyHandlers.ofString());
+  }
+
+  HttpResponse<String> get(String path) throws Exception {
+    return send(request(path)).get(10, TimeUnit.SECONDS);
+  }
+
+  /** How many requests to {@code /} ended with a status. */
+  double answered(int status) {
+    return metric(
+        "serve_num_http_requests_total{application=\"app\",method=\"GET\",route=\"/\","
+            + "status_code=\""
+            + status
+            + "\"}");
+  }
+
+  double connections() {
+    return metric("berth_http_connections");
+  }
+
+  private double metric(String series) {
+    return meters
+        .scrape(PROMETHEUS)
+        .lines()
+        .filter(line -> line.startsWith(series + " "))
+        .mapToDouble(line -> Double.parseDouble(line.substring(line.lastIndexOf(' ') + 1)))
+        .findFirst()
+        .orElse(0);
+  }
+
+  /** Nothing runs, waits or is remembered. */
+  void assertAtRest() throws Exception {
+    eventually("no request under way", () -> ongoing() == 0);
+    eventually("no slot in use", () -> upstream.router().counters().running() == 0);
+    eventually("nothing pending", () -> upstream.loop().pendingRequests() == 0);
+  }
+
+  double ongoing() {
+    return metric(
+        "serve_num_ongoing_http_requests{node_id=\"node-1\",node_ip_address=\"127.0.0.1\"}");
+  }
+
+  /** Looks again every few milliseconds, on a timer, until it is so or 10 s are over. */
+  void eventually(String what, Supplier<Boolean> condition) throws Exception {
+    CompletableFuture<Void> met = new CompletableFuture<>();
+    long timer =
+        vertx.setPeriodic(
+            5,
+            id -> {
+              if (condition.get()) {
+                met.complete(null);
+              }
+            });
+    try {
+      met.get(10, TimeUnit.SECONDS);
+    } catch (TimeoutException late) {
+      throw new AssertionError("not within 10 s: " + what, late);
+    } finally {
+      vertx.cancelTimer(timer);
+    }
+  }
+
+  void close() throws Exception {
+    await(vertx.close());
+  }
+
+  private static <T> T await(Future<T> future) throws Exception {
+    return future.toCompletionStage().toCompletableFuture().get(10, TimeUnit.SECONDS);
+  }
+}
