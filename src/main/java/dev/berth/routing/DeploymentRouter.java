@@ -42,7 +42,8 @@ public final class DeploymentRouter {
   final HandleCounters counters = new HandleCounters();
   final InstanceBounds bounds;
   final RoutingHooks hooks;
-  final WaiterQueue queue = new WaiterQueue(this::grantFor);
+  final BlockedLoops blocked;
+  final WaiterQueue queue;
   private final ReplicaRanker ranker;
   private final LongAdder rankerFailures = new LongAdder();
   private final ReplicaRanker.Ranking pumpRanking = new ReplicaRanker.Ranking(); // the pump's own
@@ -67,10 +68,12 @@ public final class DeploymentRouter {
     this.deployment = deployment;
     this.settings = settings;
     this.bounds = routers.bounds();
+    this.blocked = routers.blocked;
+    this.queue = new WaiterQueue(this::grantFor, blocked);
     this.ranker = ranker;
     this.hooks = hooks;
     this.pumpRandom = pumpRandom;
-    this.replicas = ReplicaSet.empty(routers.loops());
+    this.replicas = ReplicaSet.empty(blocked);
   }
 
   public DeploymentId deployment() {
@@ -153,18 +156,18 @@ public final class DeploymentRouter {
     ReplicaRanker.Ranking ranking = loop.ranking;
     rank(set, loop.index(), loop.ports.random(), ranking);
     for (int place = 0; place < ranking.size(); place++) {
-      RoutedReplica candidate = set.routable[ranking.get(place)];
+      RoutedReplica candidate = set.eligible[ranking.get(place)];
       if (request.accepts(candidate) && request.tryOn(candidate)) {
         return true;
       }
     }
-    int size = set.routable.length;
+    int size = set.eligible.length;
     if (size == 0) {
       return false;
     }
     int start = loop.ports.random().nextInt(size);
     for (int i = 0; i < size; i++) {
-      RoutedReplica candidate = set.routable[(start + i) % size];
+      RoutedReplica candidate = set.eligible[(start + i) % size];
       if (request.accepts(candidate) && request.tryOn(candidate)) {
         return true;
       }
@@ -191,12 +194,12 @@ public final class DeploymentRouter {
     }
     rank(set, owner.loopIndex(), pumpRandom, pumpRanking);
     for (int place = 0; place < pumpRanking.size(); place++) {
-      Grant grant = grantOf(set.routable[pumpRanking.get(place)], owner);
+      Grant grant = grantOf(set.eligible[pumpRanking.get(place)], owner);
       if (grant != null) {
         return grant;
       }
     }
-    for (RoutedReplica candidate : set.routable) {
+    for (RoutedReplica candidate : set.eligible) {
       Grant grant = grantOf(candidate, owner);
       if (grant != null) {
         return grant;
@@ -219,7 +222,7 @@ public final class DeploymentRouter {
   }
 
   void pumpIfWaiting() {
-    if (!queue.isEmpty()) {
+    if (queue.hasTakers()) {
       queue.pump();
     }
   }
@@ -273,7 +276,11 @@ public final class DeploymentRouter {
 
   private void publish(
       RoutingSnapshot.Version version, boolean available, List<RoutedReplica> next) {
-    replicas = new ReplicaSet(version, available, next, routers.loops(), routers.zone());
+    ReplicaSet set = new ReplicaSet(version, available, next, blocked, routers.zone());
+    for (RoutedReplica replica : next) {
+      replica.avoid(set.avoiding && replica.isOn(blocked));
+    }
+    replicas = set;
     queue.pump();
   }
 
@@ -298,6 +305,12 @@ public final class DeploymentRouter {
     }
   }
 
+  /** A loop blocks, or runs again: who is eligible changes, and who is passed over. */
+  synchronized void loopsChanged() {
+    ReplicaSet current = replicas;
+    publish(current.version, current.available, List.of(current.all));
+  }
+
   /** What a typed refusal says of its replica, beyond being full. */
   void refusedBy(RoutedReplica replica, Refusal reason) {
     if (reason == Refusal.UNKNOWN_REPLICA || reason == Refusal.FOREIGN_EPOCH) {
@@ -320,13 +333,13 @@ public final class DeploymentRouter {
     if (!replica.isNewOffer(offer.attempt().counter())) {
       return; // declined, a repeat would release the lease that the first of it became
     }
-    if (queue.isEmpty() || !replica.routable()) {
+    if (!queue.hasTakers() || !replica.routable()) {
       replica.decline(offer);
       return;
     }
     replica.offered(offer);
     queue.pump();
-    if (queue.isEmpty()) {
+    if (!queue.hasTakers()) {
       replica.declineOffers();
     }
   }
@@ -363,11 +376,11 @@ public final class DeploymentRouter {
   /** Called about every 25 ms by one loop. */
   void tick(long now, RandomGenerator random) {
     measureRate(now);
-    if (queue.isEmpty()) {
+    if (!queue.hasTakers()) {
       return;
     }
     boolean probing = false;
-    for (RoutedReplica replica : replicas.routable) {
+    for (RoutedReplica replica : replicas.eligible) {
       probing |= replica instanceof RemoteReplica remote && remote.probeIfDue(now, random);
     }
     if (probing) {

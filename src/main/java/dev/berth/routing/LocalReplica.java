@@ -40,6 +40,11 @@ final class LocalReplica extends RoutedReplica implements SlotObserver {
   }
 
   @Override
+  boolean isOn(BlockedLoops blocked) {
+    return !info.spread() && blocked.contains(info.address().loop());
+  }
+
+  @Override
   ReplicaAddress addressFor(int loop) {
     return addresses[loop];
   }
@@ -51,12 +56,12 @@ final class LocalReplica extends RoutedReplica implements SlotObserver {
 
   @Override
   public boolean completing(Slots freeing) {
-    return routable() && queue.handOff(this, freeing);
+    return queue.hasTakers() && eligible() && queue.handOff(this, freeing);
   }
 
   @Override
   public void freed(Slots freed) {
-    if (!queue.isEmpty()) {
+    if (queue.hasTakers()) {
       queue.pump();
     }
   }

@@ -9,7 +9,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A deployment's replicas as an instance's routers see them: immutable, swapped whole, with the
- * tiers of every loop worked out beforehand so that a decision only reads arrays.
+ * tiers of every loop worked out beforehand so that a decision only reads arrays. It is made anew
+ * when a loop blocks or runs again, so that avoiding its replicas costs a decision nothing.
  */
 final class ReplicaSet {
   private static final int[] NONE = {};
@@ -17,28 +18,26 @@ final class ReplicaSet {
   final RoutingSnapshot.Version version;
   final boolean available;
   final RoutedReplica[] all; // routable and draining
-  final RoutedReplica[] routable;
-  final boolean anyUnreservable; // among the routable
+  final RoutedReplica[] eligible; // the routable, but for those on blocked loops if others are not
+  final boolean avoiding; // whether one on a blocked loop is not eligible
+  final boolean anyUnreservable; // among the eligible
   private final View[] views; // by loop
 
   ReplicaSet(
       RoutingSnapshot.Version version,
       boolean available,
       List<RoutedReplica> replicas,
-      int loops,
+      BlockedLoops blocked,
       @Nullable String zone) {
     this.version = version;
     this.available = available;
     this.all = replicas.toArray(RoutedReplica[]::new);
-    List<RoutedReplica> open = new ArrayList<>();
+    this.eligible = eligible(replicas, blocked);
+    this.avoiding = eligible.length > 0 && !eligible[0].isOn(blocked);
     boolean unreservable = false;
-    for (RoutedReplica replica : replicas) {
-      if (replica.routable()) {
-        open.add(replica);
-        unreservable |= !replica.info.reservable();
-      }
+    for (RoutedReplica replica : eligible) {
+      unreservable |= !replica.info.reservable();
     }
-    this.routable = open.toArray(RoutedReplica[]::new);
     this.anyUnreservable = unreservable;
     int[] any = indices(replica -> true);
     int[] node = indices(replica -> replica instanceof LocalReplica);
@@ -47,8 +46,8 @@ final class ReplicaSet {
             replica ->
                 replica instanceof LocalReplica
                     || (zone != null && Objects.equals(zone, replica.info.zone())));
-    this.views = new View[loops];
-    for (int loop = 0; loop < loops; loop++) {
+    this.views = new View[blocked.loops()];
+    for (int loop = 0; loop < views.length; loop++) {
       int own = loop;
       int[] sameLoop =
           indices(
@@ -57,22 +56,38 @@ final class ReplicaSet {
     }
   }
 
-  static ReplicaSet empty(int loops) {
-    return new ReplicaSet(RoutingSnapshot.Version.NONE, true, List.of(), loops, null);
+  static ReplicaSet empty(BlockedLoops blocked) {
+    return new ReplicaSet(RoutingSnapshot.Version.NONE, true, List.of(), blocked, null);
+  }
+
+  /** Where every routable replica is on a blocked loop there is nothing better than waiting. */
+  private static RoutedReplica[] eligible(List<RoutedReplica> replicas, BlockedLoops blocked) {
+    List<RoutedReplica> routable = new ArrayList<>();
+    List<RoutedReplica> free = new ArrayList<>();
+    for (RoutedReplica replica : replicas) {
+      if (replica.routable()) {
+        routable.add(replica);
+        if (!replica.isOn(blocked)) {
+          free.add(replica);
+        }
+      }
+    }
+    List<RoutedReplica> chosen = free.isEmpty() ? routable : free;
+    return chosen.toArray(RoutedReplica[]::new);
   }
 
   private int[] indices(java.util.function.Predicate<RoutedReplica> belongs) {
-    int[] found = new int[routable.length];
+    int[] found = new int[eligible.length];
     int size = 0;
-    for (int i = 0; i < routable.length; i++) {
-      if (belongs.test(routable[i])) {
+    for (int i = 0; i < eligible.length; i++) {
+      if (belongs.test(eligible[i])) {
         found[size++] = i;
       }
     }
     return size == 0 ? NONE : java.util.Arrays.copyOf(found, size);
   }
 
-  /** The routable replicas as one loop sees them. */
+  /** The eligible replicas as one loop sees them. */
   ReplicaRanker.Candidates seenFrom(int loop) {
     return views[loop];
   }
@@ -86,17 +101,17 @@ final class ReplicaSet {
 
     @Override
     public int size() {
-      return routable.length;
+      return eligible.length;
     }
 
     @Override
     public int ongoing(int index) {
-      return routable[index].ongoing();
+      return eligible[index].ongoing();
     }
 
     @Override
     public int maxOngoing(int index) {
-      return routable[index].maxOngoing();
+      return eligible[index].maxOngoing();
     }
 
     @Override

@@ -8,6 +8,7 @@ abstract sealed class RoutedReplica permits LocalReplica, RemoteReplica {
   final ReplicaInfo info;
   private volatile boolean routable; // grants may be tried
   private volatile boolean gone; // stopped, dead, or no longer in the snapshot
+  private volatile boolean avoided; // its loop is blocked, and another replica's is not
 
   RoutedReplica(ReplicaInfo info, boolean routable) {
     this.info = info;
@@ -35,6 +36,20 @@ abstract sealed class RoutedReplica permits LocalReplica, RemoteReplica {
 
   boolean gone() {
     return gone;
+  }
+
+  /** Whether a freed slot of it may go to a waiter. */
+  boolean eligible() {
+    return routable() && !avoided;
+  }
+
+  void avoid(boolean newAvoided) {
+    avoided = newAvoided;
+  }
+
+  /** Whether its handlers run on a blocked loop; one that is spread runs on its requester's. */
+  boolean isOn(BlockedLoops blocked) {
+    return false;
   }
 
   void route(boolean newRoutable) {

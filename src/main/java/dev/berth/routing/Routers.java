@@ -32,6 +32,7 @@ public final class Routers {
   private final InstanceBounds bounds;
   private final RoutingHooks hooks;
   private final RouterLoop[] loops;
+  final BlockedLoops blocked;
   private final ReplicaRanker ranker = new PowerOfTwoRanker();
   private final RandomGenerator random; // of loop 0's tick, and the seed of the pumps'
   private final ConcurrentHashMap<DeploymentId, DeploymentRouter> byDeployment =
@@ -61,13 +62,10 @@ public final class Routers {
     this.hooks = hooks;
     this.random = random;
     this.loops = new RouterLoop[ports.size()];
+    this.blocked = new BlockedLoops(loops.length);
     for (int index = 0; index < loops.length; index++) {
       loops[index] = new RouterLoop(this, node, index, incarnation, ports.get(index), limits);
     }
-  }
-
-  int loops() {
-    return loops.length;
   }
 
   /** The routers' share of an event loop. */
@@ -124,6 +122,19 @@ public final class Routers {
     long now = loops[0].now();
     for (DeploymentRouter router : byDeployment.values()) {
       router.tick(now, loops[0].ports.random());
+    }
+  }
+
+  // --- loops ---
+
+  /**
+   * An event loop of this instance takes no tasks, or does so again. Replicas whose handlers run on
+   * a blocked one get nothing new while a deployment has others, and who waits there is passed
+   * over. Not on the loop itself; cheap, but for the sets of replicas that are made anew.
+   */
+  public void loopBlocked(int loop, boolean isBlocked) {
+    if (blocked.set(loop, isBlocked)) {
+      byDeployment.values().forEach(DeploymentRouter::loopsChanged);
     }
   }
 

@@ -94,7 +94,7 @@ abstract class SlotRequest extends RingEntry implements Waiting, Runnable {
       }
       loop.ring.schedule(this, callDeadlineNanos);
     }
-    if (router.queue.isEmpty() && router.tryReplicas(this)) {
+    if (!router.queue.hasTakersOr(loop.index()) && router.tryReplicas(this)) {
       return;
     }
     enqueue();
@@ -168,6 +168,11 @@ abstract class SlotRequest extends RingEntry implements Waiting, Runnable {
   @Override
   public final int loopIndex() {
     return loop.index();
+  }
+
+  @Override
+  public final boolean paused() {
+    return router.blocked.contains(loop.index());
   }
 
   /** The task a grant posts to our loop. */

@@ -4,6 +4,7 @@ import dev.berth.protocol.port.SlotLease;
 import dev.berth.protocol.port.Slots;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicIntegerArray;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
@@ -21,6 +22,9 @@ import org.jspecify.annotations.Nullable;
  * <p>No wake-up is lost: whoever frees a slot settles the ledger and then looks at {@link #size};
  * whoever waits raises the size, joins, and then pumps, which looks at the ledger. One of the two
  * sees the other.
+ *
+ * <p>Who waits on a blocked event loop is passed over until the loop runs again, and then has its
+ * place: a slot granted to it would be held for nothing, while others wait for one.
  */
 final class WaiterQueue {
 
@@ -31,7 +35,9 @@ final class WaiterQueue {
   }
 
   private final Source source;
+  private final BlockedLoops blocked;
   private final AtomicInteger size = new AtomicInteger(); // waiters that wait
+  private final AtomicIntegerArray sizeByLoop; // of those that joined
   private final AtomicLong sequences = new AtomicLong();
   private final ConcurrentLinkedQueue<Waiter> arrivals = new ConcurrentLinkedQueue<>();
   private final ConcurrentLinkedQueue<Waiter> departures = new ConcurrentLinkedQueue<>();
@@ -42,8 +48,13 @@ final class WaiterQueue {
   private @Nullable Waiter oldest;
   private @Nullable Waiter youngest;
 
-  WaiterQueue(Source source) {
+  /**
+   * @param blocked loops whose waiters are passed over; whoever heals one pumps
+   */
+  WaiterQueue(Source source, BlockedLoops blocked) {
     this.source = source;
+    this.blocked = blocked;
+    this.sizeByLoop = new AtomicIntegerArray(blocked.loops());
   }
 
   boolean isEmpty() {
@@ -52,6 +63,25 @@ final class WaiterQueue {
 
   int size() {
     return size.get();
+  }
+
+  /** Whether someone waits who could take a slot now. */
+  boolean hasTakers() {
+    return size.get() != 0 && (!blocked.any() || takerBeside(-1));
+  }
+
+  /** As {@link #hasTakers}, or someone waits on this loop: its newcomers do not overtake them. */
+  boolean hasTakersOr(int loop) {
+    return size.get() != 0 && (!blocked.any() || takerBeside(loop));
+  }
+
+  private boolean takerBeside(int here) {
+    for (int loop = 0; loop < sizeByLoop.length(); loop++) {
+      if (sizeByLoop.get(loop) > 0 && (loop == here || !blocked.contains(loop))) {
+        return true;
+      }
+    }
+    return false;
   }
 
   /** Slots that went from a completed request to a waiter in one step. */
@@ -91,6 +121,7 @@ final class WaiterQueue {
   /** Joins, in a place that was admitted. The caller pumps afterwards, never before. */
   Waiter join(Waiting owner, long sequence) {
     Waiter waiter = new Waiter(owner, sequence);
+    sizeByLoop.incrementAndGet(owner.loopIndex());
     arrivals.add(waiter);
     return waiter;
   }
@@ -106,11 +137,16 @@ final class WaiterQueue {
   }
 
   private boolean leave(Waiter waiter) {
-    size.decrementAndGet();
-    waiter.owner.left();
+    gone(waiter);
     departures.add(waiter);
     pump();
     return true;
+  }
+
+  private void gone(Waiter waiter) {
+    size.decrementAndGet();
+    sizeByLoop.decrementAndGet(waiter.owner.loopIndex());
+    waiter.owner.left();
   }
 
   /** Grants free slots to the oldest waiters they suit, until one or the other is exhausted. */
@@ -136,7 +172,7 @@ final class WaiterQueue {
       Waiter next = waiter.after;
       if (!waiter.waiting()) {
         unlink(waiter);
-      } else {
+      } else if (!waiter.owner.paused()) {
         Grant grant = source.grantFor(waiter.owner);
         if (grant != null) {
           unlink(waiter);
@@ -152,8 +188,7 @@ final class WaiterQueue {
   /** A grant that loses to a cancel or a deadline goes back, and from there to the next. */
   private void hand(Waiter waiter, Grant grant) {
     if (waiter.grant()) {
-      size.decrementAndGet();
-      waiter.owner.left();
+      gone(waiter);
       try {
         waiter.owner.granted(grant);
       } catch (RuntimeException rejected) { // its loop takes no more tasks: the instance stops
@@ -172,7 +207,7 @@ final class WaiterQueue {
    * @return whether the completion was made
    */
   boolean handOff(RoutedReplica replica, Slots slots) {
-    if (isEmpty() || !workInProgress.compareAndSet(0, 1)) {
+    if (!hasTakers() || !workInProgress.compareAndSet(0, 1)) {
       return false;
     }
     try {
@@ -185,7 +220,7 @@ final class WaiterQueue {
   private boolean handOffToOldest(RoutedReplica replica, Slots slots) {
     absorb();
     Waiter waiter = oldest;
-    while (waiter != null && !(waiter.waiting() && waiter.owner.accepts(replica))) {
+    while (waiter != null && !takes(waiter, replica)) {
       waiter = waiter.after;
     }
     if (waiter == null) {
@@ -199,6 +234,10 @@ final class WaiterQueue {
     unlink(waiter);
     hand(waiter, new Grant(replica, lease, null));
     return true;
+  }
+
+  private static boolean takes(Waiter waiter, RoutedReplica replica) {
+    return waiter.waiting() && !waiter.owner.paused() && waiter.owner.accepts(replica);
   }
 
   /** Takes in who arrived, in order, and lets go of who left. */

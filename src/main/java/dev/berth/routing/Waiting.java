@@ -12,6 +12,12 @@ interface Waiting {
   /** Whether {@link #accepts} can be false for a routable replica: then it blocks no one behind. */
   boolean picky();
 
+  /**
+   * Whether its loop takes no tasks now: a slot granted to it would only lie there, so it is passed
+   * over and blocks no one behind.
+   */
+  boolean paused();
+
   /** How long a slot granted to it is held until it takes it. */
   long holdNanos();
 

@@ -121,7 +121,7 @@ class WaiterQueueLincheckTest {
 
     private final SlotLedger ledger =
         new SlotLedger(1, 1, LedgerLimits.DEFAULTS, new ManualClock(), () -> 1);
-    private final WaiterQueue queue = new WaiterQueue(this::hold);
+    private final WaiterQueue queue = new WaiterQueue(this::hold, new BlockedLoops(1));
     private final LocalReplica replica = QueueFixture.replica(ledger, queue);
     private final Asker[] askers = new Asker[THREADS_MAX];
 
@@ -243,6 +243,11 @@ class WaiterQueueLincheckTest {
 
     @Override
     public boolean picky() {
+      return false;
+    }
+
+    @Override
+    public boolean paused() {
       return false;
     }
 

@@ -39,7 +39,8 @@ class WaiterQueueStressTest {
           owner -> {
             SlotLease lease = ledger.hold(owner.holdNanos());
             return lease == null ? null : new Grant(null, lease, null);
-          });
+          },
+          new BlockedLoops(1));
   private final LocalReplica replica = QueueFixture.replica(ledger, queue);
 
   /** One wait. */
@@ -67,6 +68,11 @@ class WaiterQueueStressTest {
 
     @Override
     public boolean picky() {
+      return false;
+    }
+
+    @Override
+    public boolean paused() {
       return false;
     }
 

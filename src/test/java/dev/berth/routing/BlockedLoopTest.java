@@ -1,0 +1,307 @@
+package dev.berth.routing;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.berth.api.BerthException;
+import dev.berth.api.CallOptions;
+import dev.berth.api.ReplicaSelection;
+import dev.berth.api.Request;
+import dev.berth.api.Response;
+import dev.berth.fakes.RoutingWorld;
+import io.vertx.core.Future;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** What a loop that takes no tasks costs the requests that have nothing to do with it: nothing. */
+class BlockedLoopTest {
+  private static final int BLOCKED = 1;
+
+  private final RoutingWorld world = new RoutingWorld(3, RouterSettings.DEFAULTS);
+  private final RoutingWorld.Replica well = world.local("well", 2, 0, true);
+  private final RoutingWorld.Replica stuck = world.local("stuck", 2, BLOCKED, true);
+
+  private Future<Response> call(int loop) {
+    return world.handle(loop).call(Request.get("/"));
+  }
+
+  private void block() {
+    world.routers.loopBlocked(BLOCKED, true);
+  }
+
+  private void heal() {
+    world.routers.loopBlocked(BLOCKED, false);
+  }
+
+  // --- its replicas ---
+
+  @Test
+  void newRequestsAvoidItsReplicas() {
+    world.publish();
+    block();
+    for (int i = 0; i < 50; i++) {
+      call(i % 2 * 2);
+      world.run();
+      assertThat(well.running).hasSize(1);
+      well.respond();
+      world.run();
+    }
+    assertThat(stuck.executions).isZero();
+  }
+
+  @Test
+  void soDoesChoose() {
+    world.publish();
+    block();
+    for (int i = 0; i < 20; i++) {
+      Future<ReplicaSelection> chosen = world.handle().choose();
+      world.run();
+      assertThat(chosen.result().replicaId()).isEqualTo("well");
+      chosen.result().close();
+      world.run();
+    }
+  }
+
+  @Test
+  void whoFindsTheOthersFullWaitsForThemAndNotForIt() {
+    world.publish();
+    block();
+    call(0);
+    call(0);
+    Future<Response> third = call(0);
+    world.run();
+    assertThat(well.running).hasSize(2);
+    assertThat(stuck.ledger.ongoing()).isZero();
+    well.respond();
+    world.run();
+    well.respond();
+    well.respond();
+    world.run();
+    assertThat(third.result().body()).asString().contains("well");
+  }
+
+  @Test
+  void whatItsReplicaCompletesIsHandedToNoOne() {
+    world.publish();
+    List<Future<Response>> calls = new ArrayList<>();
+    for (int i = 0; i < 5; i++) {
+      calls.add(call(0));
+    }
+    world.run();
+    assertThat(stuck.running).hasSize(2);
+    block();
+    stuck.respond(); // a blocking handler of it, on its own thread
+    world.run();
+    assertThat(stuck.ledger.ongoing()).isOne();
+    assertThat(world.router.queued()).isOne();
+    assertThat(world.router.handOffs()).isZero();
+    well.respond();
+    world.run();
+    assertThat(world.router.queued()).isZero();
+    assertThat(well.executions).isEqualTo(3);
+    assertThat(calls).hasSize(5);
+  }
+
+  @Test
+  void theyStayCandidatesWhereThereIsNothingBetter() {
+    world.remove(well);
+    world.publish();
+    block();
+    call(0);
+    world.run();
+    assertThat(stuck.running).hasSize(1);
+  }
+
+  @Test
+  void theyAreCandidatesAgainWhenTheLastOtherOneLeaves() {
+    world.publish();
+    call(0);
+    call(0);
+    call(0);
+    call(0);
+    Future<Response> waiting = call(0);
+    world.run();
+    block();
+    stuck.respond();
+    world.run();
+    assertThat(waiting.isComplete()).isFalse();
+    world.remove(well);
+    world.publish();
+    world.run();
+    assertThat(stuck.running).as("who waited for the other goes there").hasSize(2);
+  }
+
+  @Test
+  void aReplicaThatJoinsWhileItsLoopIsBlockedIsAvoidedToo() {
+    world.remove(stuck);
+    world.publish();
+    block();
+    RoutingWorld.Replica late = world.local("late", 5, BLOCKED, true);
+    world.publish();
+    call(0);
+    call(2);
+    world.run();
+    assertThat(late.executions).isZero();
+    assertThat(well.executions).isEqualTo(2);
+  }
+
+  @Test
+  void replicasElsewhereAreTakenBeforeIt() {
+    world.remove(well);
+    RoutingWorld.Replica far = world.remote("far", 3);
+    world.publish();
+    block();
+    call(0);
+    call(0);
+    world.run();
+    assertThat(far.executions).isEqualTo(2);
+  }
+
+  @Test
+  void whoWaitsGetsItsSlotsAsSoonAsItRunsAgain() {
+    world.publish();
+    block();
+    for (int i = 0; i < 5; i++) {
+      call(0);
+    }
+    world.run();
+    assertThat(world.router.queued()).isEqualTo(3);
+    heal();
+    world.run();
+    assertThat(stuck.running).hasSize(2);
+    assertThat(world.router.queued()).isOne();
+    assertThat(world.router.version().counter()).as("no snapshot was needed").isOne();
+  }
+
+  @Test
+  void saidTwiceItIsOnce() {
+    world.publish();
+    block();
+    block();
+    heal();
+    call(BLOCKED);
+    world.run();
+    assertThat(stuck.running).as("same loop first").hasSize(1);
+  }
+
+  @Test
+  void aHeldSlotOfItIsStillDispatchedThere() {
+    world.publish();
+    Future<ReplicaSelection> chosen = world.handle(BLOCKED).choose();
+    world.run();
+    assertThat(chosen.result().replicaId()).isEqualTo("stuck");
+    block();
+    chosen.result().dispatch(Request.get("/"));
+    world.run();
+    assertThat(stuck.running).hasSize(1);
+  }
+
+  // --- who waits on it ---
+
+  @Test
+  void whoWaitsOnItIsPassedOverAndKeepsItsPlace() {
+    world.remove(stuck);
+    world.publish();
+    call(0);
+    call(0);
+    world.run();
+    Future<Response> paused = call(BLOCKED);
+    Future<Response> behind = call(2);
+    block();
+    well.respond();
+    world.run();
+    assertThat(world.router.queued()).as("who came later on a loop that runs goes on").isOne();
+    assertThat(well.running.get(1).source().loop()).isEqualTo(2);
+    call(0);
+    assertThat(world.router.queued()).isEqualTo(2);
+    heal();
+    well.respond();
+    world.run();
+    assertThat(well.running.get(1).source().loop()).as("before those who came after").isOne();
+    assertThat(paused.isComplete() || behind.isComplete()).isFalse();
+  }
+
+  @Test
+  void aSlotThatOnlyThoseOnItWaitForIsANewcomers() {
+    world.remove(stuck);
+    world.publish();
+    call(0);
+    call(0);
+    world.run();
+    call(BLOCKED);
+    block();
+    well.respond();
+    world.run();
+    assertThat(well.ledger.ongoing()).as("not granted to a loop that cannot take it").isOne();
+    call(2);
+    world.run();
+    assertThat(well.running).hasSize(2);
+    assertThat(world.router.queued()).isOne();
+  }
+
+  @Test
+  void aQueueFullOfThoseOnItRefusesNobodyWhoFindsASlot() {
+    RoutingWorld small = new RoutingWorld(2, RouterSettings.DEFAULTS.withMaxQueued(1));
+    RoutingWorld.Replica only = small.local("only", 1, 0, true);
+    small.publish();
+    small.handle(0).call(Request.get("/"));
+    small.handle(1).call(Request.get("/"));
+    small.run();
+    small.routers.loopBlocked(1, true);
+    only.respond();
+    small.run();
+    Future<Response> newcomer = small.handle(0).call(Request.get("/"));
+    small.run();
+    assertThat(newcomer.failed()).isFalse();
+    assertThat(only.running).hasSize(1);
+    only.respond();
+    small.run();
+    assertThat(newcomer.succeeded()).isTrue();
+    small.routers.loopBlocked(1, false);
+    small.run();
+    assertThat(small.router.queued()).isZero();
+    assertThat(only.running).hasSize(1);
+  }
+
+  /** It runs already, and its beat has not been answered yet. */
+  @Test
+  void aNewcomerOnItDoesNotOvertakeThoseWhoWaitThere() {
+    world.remove(stuck);
+    world.publish();
+    call(0);
+    call(0);
+    world.run();
+    call(BLOCKED);
+    block();
+    well.respond();
+    well.respond();
+    world.run();
+    call(BLOCKED);
+    world.run();
+    assertThat(world.router.queued()).isEqualTo(2);
+    heal();
+    world.run();
+    assertThat(world.router.queued()).isZero();
+    assertThat(well.running).extracting(each -> each.callId()).isSorted();
+  }
+
+  // --- its replica is the only one ---
+
+  @Test
+  void aDeadlineIsAnsweredOnTimeWhereTheLoopOfTheAskerRuns() {
+    world.remove(well);
+    world.publish();
+    block();
+    stuck.silent = true;
+    Future<Response> call =
+        world
+            .handle(0)
+            .options(CallOptions.defaults().withTimeout(Duration.ofMillis(300)))
+            .call(Request.get("/"));
+    world.run();
+    world.pass(Duration.ofMillis(350));
+    assertThat(call.cause()).isInstanceOf(BerthException.Timeout.class);
+    assertThat(stuck.ledger.ongoing()).as("the slot is its replica's to give back").isOne();
+  }
+}
