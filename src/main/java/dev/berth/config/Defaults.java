@@ -91,6 +91,9 @@ public final class Defaults {
   /** How long the instance may take to drain when it is told to stop. */
   public static final Duration SHUTDOWN_TIMEOUT = Duration.ofSeconds(30);
 
+  /** How long an event loop may leave a task before it counts as blocked. */
+  public static final Duration BLOCKED_LOOP_AFTER = Duration.ofMillis(100);
+
   /** Requests waiting for a slot, over all deployments of the instance. */
   public static final int MAX_QUEUED_TOTAL = 10_000;
 

@@ -9,6 +9,7 @@ import java.time.Duration;
  * @param eventLoops event loops that serve requests; the control event loop is one more
  * @param limits bounds of the instance
  * @param metrics rhythm of the metrics path
+ * @param blockedLoopAfter how long an event loop may leave a task before it counts as blocked
  * @param shutdownTimeout how long the instance may take to drain when it is told to stop
  */
 public record InstanceOptions(
@@ -16,6 +17,7 @@ public record InstanceOptions(
     int eventLoops,
     LimitOptions limits,
     MetricsOptions metrics,
+    Duration blockedLoopAfter,
     Duration shutdownTimeout) {
 
   static final Key<Values> ADMIN =
@@ -40,6 +42,13 @@ public record InstanceOptions(
           MetricsOptions.SECTION,
           Values.empty(MetricsOptions.SECTION),
           "Rhythm of the metrics path.");
+  static final Key<Duration> BLOCKED_LOOP_AFTER_MS =
+      Key.of(
+          "blocked_loop_after_ms",
+          Types.millis(20, 60_000),
+          Defaults.BLOCKED_LOOP_AFTER,
+          "How long an event loop may leave a task before it counts as blocked by a handler. New"
+              + " requests then avoid the replicas on it while there are others.");
   static final Key<Duration> SHUTDOWN_TIMEOUT_S =
       Key.of(
           "shutdown_timeout_s",
@@ -48,11 +57,12 @@ public record InstanceOptions(
           "How long the instance may take to drain on SIGTERM or SIGINT before it stops anyway.");
 
   static final Section SECTION =
-      Section.of(ADMIN, EVENT_LOOPS, LIMITS, METRICS, SHUTDOWN_TIMEOUT_S);
+      Section.of(ADMIN, EVENT_LOOPS, LIMITS, METRICS, BLOCKED_LOOP_AFTER_MS, SHUTDOWN_TIMEOUT_S);
 
   /** Checks each value against its key. */
   public InstanceOptions {
     EVENT_LOOPS.require(eventLoops);
+    BLOCKED_LOOP_AFTER_MS.require(blockedLoopAfter);
     SHUTDOWN_TIMEOUT_S.require(shutdownTimeout);
   }
 
@@ -67,11 +77,13 @@ public record InstanceOptions(
         values.get(EVENT_LOOPS),
         LimitOptions.from(values.get(LIMITS)),
         MetricsOptions.from(values.get(METRICS)),
+        values.get(BLOCKED_LOOP_AFTER_MS),
         values.get(SHUTDOWN_TIMEOUT_S));
   }
 
   /** These options with another admin server address. */
   public InstanceOptions withAdmin(AdminOptions admin) {
-    return new InstanceOptions(admin, eventLoops, limits, metrics, shutdownTimeout);
+    return new InstanceOptions(
+        admin, eventLoops, limits, metrics, blockedLoopAfter, shutdownTimeout);
   }
 }

@@ -87,6 +87,11 @@ public final class Meters {
     return add(into -> collect(loop, into));
   }
 
+  /** Shows how late an event loop runs its tasks. */
+  public Registration addLag(LoopLag lag) {
+    return add(lag::collect);
+  }
+
   /** Shows the pusher. */
   public Registration addPusher(MetricsPusher pusher) {
     return add(into -> collect(pusher, into));

@@ -113,6 +113,9 @@ public final class BerthNode {
                 .setWorkerPoolSize(4) // reads of the admin server
                 .setInternalBlockingPoolSize(4)
                 .setPreferNativeTransport(true)
+                // LoopWatchVerticle says so sooner, once, and with the handler's name.
+                .setMaxEventLoopExecuteTime(60)
+                .setMaxEventLoopExecuteTimeUnit(TimeUnit.SECONDS)
                 .setFileSystemOptions(
                     new FileSystemOptions()
                         .setFileCachingEnabled(false)

@@ -12,6 +12,7 @@ import dev.berth.controller.ControllerVerticle;
 import dev.berth.controller.Epoch;
 import dev.berth.ingress.Ingress;
 import dev.berth.ingress.IngressVerticle;
+import dev.berth.metrics.LoopLag;
 import dev.berth.metrics.Meters;
 import dev.berth.metrics.MetricsPusher;
 import dev.berth.metrics.MetricsPusherVerticle;
@@ -245,7 +246,23 @@ final class InstanceParts {
       started.add(start(loop, new RouterVerticle(routers, identity.node(), index)));
       started.add(start(loop, replicaVerticles.get(index)));
     }
+    started.add(start(loops.control(), loopWatch()));
     return Future.all(started).mapEmpty();
+  }
+
+  private LoopWatchVerticle loopWatch() {
+    List<LoopLag> lags = new ArrayList<>();
+    for (int index = 0; index < loops.serving().size(); index++) {
+      LoopLag lag = new LoopLag(index);
+      meters.addLag(lag);
+      lags.add(lag);
+    }
+    return new LoopWatchVerticle(
+        loops.serving(),
+        lags,
+        config.berth().blockedLoopAfter(),
+        identity.nanoClock(),
+        routers::loopBlocked);
   }
 
   /** Starts what listens, and the metrics. */

@@ -17,6 +17,7 @@ import org.jspecify.annotations.Nullable;
 final class LoopVerticle extends VerticleBase {
   private final String name;
   private volatile @Nullable ContextInternal home;
+  private volatile @Nullable Thread thread;
 
   /**
    * @param name for messages
@@ -28,6 +29,7 @@ final class LoopVerticle extends VerticleBase {
   @Override
   public Future<?> start() {
     home = (ContextInternal) context;
+    thread = Thread.currentThread();
     return Future.succeededFuture();
   }
 
@@ -38,6 +40,12 @@ final class LoopVerticle extends VerticleBase {
 
   EventLoop nettyLoop() {
     return home().nettyEventLoop();
+  }
+
+  /** What its thread does now; empty when it was not deployed. Any thread. */
+  StackTraceElement[] stackTrace() {
+    Thread own = thread;
+    return own == null ? new StackTraceElement[0] : own.getStackTrace();
   }
 
   /** Whether the caller is on this loop. */

@@ -48,6 +48,7 @@ class ConfigReaderTest {
             berth:
               admin: {host: localhost, port: 1}
               event_loops: 3
+              blocked_loop_after_ms: 20
               shutdown_timeout_s: 7
               metrics: {record_interval_ms: 100, push_interval_ms: 500}
               limits:
@@ -94,6 +95,7 @@ class ConfigReaderTest {
                     5_000_000_000L,
                     Duration.ofSeconds(9)),
                 new MetricsOptions(Duration.ofMillis(100), Duration.ofMillis(500)),
+                Duration.ofMillis(20),
                 Duration.ofSeconds(7)));
   }
 

@@ -1,0 +1,142 @@
+package dev.berth.node;
+
+import dev.berth.metrics.LoopLag;
+import io.vertx.core.Future;
+import io.vertx.core.VerticleBase;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Watches the serving loops from the control loop, and says when one is blocked and when it runs
+ * again. A loop has one beat at most under way, so a blocked one gathers none.
+ */
+final class LoopWatchVerticle extends VerticleBase {
+  private static final Logger LOG = LoggerFactory.getLogger(LoopWatchVerticle.class);
+  private static final int BEATS_PER_BLOCK = 4;
+  private static final long LONGEST_INTERVAL_MS = 50;
+  private static final long SHORTEST_INTERVAL_MS = 5;
+
+  /** Told of changes; on the control loop. */
+  @FunctionalInterface
+  interface Listener {
+    void changed(int loop, boolean blocked);
+  }
+
+  private final List<Watched> watched = new ArrayList<>();
+  private final List<LoopVerticle> loops;
+  private final List<LoopLag> lags;
+  private final Duration blockedAfter;
+  private final LongSupplier nanoClock;
+  private final Listener listener;
+  private long timer;
+
+  /**
+   * @param loops the serving ones, in the order of their index
+   * @param lags where their lags are counted, in the same order
+   * @param blockedAfter how long a loop may leave a task before it counts as blocked
+   */
+  LoopWatchVerticle(
+      List<LoopVerticle> loops,
+      List<LoopLag> lags,
+      Duration blockedAfter,
+      LongSupplier nanoClock,
+      Listener listener) {
+    this.loops = loops;
+    this.lags = lags;
+    this.blockedAfter = blockedAfter;
+    this.nanoClock = nanoClock;
+    this.listener = listener;
+  }
+
+  @Override
+  public Future<?> start() {
+    long interval = intervalMs(blockedAfter);
+    for (int index = 0; index < loops.size(); index++) {
+      watched.add(new Watched(index, TimeUnit.MILLISECONDS.toNanos(interval)));
+    }
+    timer = vertx.setPeriodic(interval, id -> watched.forEach(Watched::tick));
+    return Future.succeededFuture();
+  }
+
+  /** A block is seen between once and one and a half times the time that makes it one. */
+  static long intervalMs(Duration blockedAfter) {
+    return Math.max(
+        SHORTEST_INTERVAL_MS,
+        Math.min(LONGEST_INTERVAL_MS, blockedAfter.toMillis() / BEATS_PER_BLOCK));
+  }
+
+  @Override
+  public Future<?> stop() {
+    vertx.cancelTimer(timer);
+    return Future.succeededFuture();
+  }
+
+  /** One loop, its beat, and what is told of it. */
+  private final class Watched implements Runnable {
+    private final int index;
+    private final LoopVerticle loop;
+    private final LoopLag lag;
+    private final LoopWatch watch;
+    private volatile boolean awaited; // it is blocked: its answer is to be told at once
+    private long blockedSinceNanos;
+
+    Watched(int index, long intervalNanos) {
+      this.index = index;
+      this.loop = loops.get(index);
+      this.lag = lags.get(index);
+      this.watch = new LoopWatch(blockedAfter.toNanos(), intervalNanos, nanoClock.getAsLong());
+    }
+
+    void tick() {
+      observe();
+      if (watch.beat(nanoClock.getAsLong())) {
+        loop.execute(this);
+      }
+    }
+
+    private void observe() {
+      long now = nanoClock.getAsLong();
+      switch (watch.observe(now)) {
+        case BLOCKED -> blocked(now);
+        case RUNS_AGAIN -> runsAgain(now);
+        case NONE -> {}
+      }
+    }
+
+    private void blocked(long now) {
+      blockedSinceNanos = now - watch.unansweredNanos(now);
+      lag.blocked(true);
+      listener.changed(index, true);
+      awaited = true;
+      LOG.warn(
+          "{}: blocked for {} ms, new requests avoid it: {}",
+          loop,
+          TimeUnit.NANOSECONDS.toMillis(watch.unansweredNanos(now)),
+          StackText.of(loop.stackTrace()));
+    }
+
+    private void runsAgain(long now) {
+      awaited = false;
+      lag.blocked(false);
+      listener.changed(index, false);
+      LOG.info(
+          "{}: runs again after {} ms",
+          loop,
+          TimeUnit.NANOSECONDS.toMillis(now - blockedSinceNanos));
+    }
+
+    /** The beat, on the watched loop. */
+    @Override
+    public void run() {
+      lag.add(watch.answered(nanoClock.getAsLong()));
+      if (awaited) {
+        context.runOnContext(none -> observe());
+      }
+    }
+  }
+}

@@ -1,0 +1,43 @@
+package dev.berth.node;
+
+/** A thread's stack in one line of a log, short enough to be read. */
+final class StackText {
+  private static final int TOP_FRAMES = 12;
+
+  /** What calls user code: frames from here on say nothing about it. */
+  private static final String CALLER_OF_USER_CODE = "dev.berth.replica.HandlerInvoker";
+
+  private StackText() {}
+
+  /**
+   * The innermost frames, down to the handler that the instance called. Of a deeper stack the
+   * middle is left out: its top says what blocks, its end whose handler it is.
+   */
+  static String of(StackTraceElement[] frames) {
+    if (frames.length == 0) {
+      return "no stack";
+    }
+    int end = 0;
+    while (end < frames.length && !frames[end].getClassName().startsWith(CALLER_OF_USER_CODE)) {
+      end++;
+    }
+    boolean userCode = end > 0 && end < frames.length;
+    int shown = Math.min(Math.max(1, end), TOP_FRAMES);
+    StringBuilder line = new StringBuilder("at ").append(text(frames[0]));
+    for (int i = 1; i < shown; i++) {
+      line.append(" < ").append(text(frames[i]));
+    }
+    if (userCode && end > TOP_FRAMES) {
+      line.append(" < ... < ").append(text(frames[end - 1]));
+    }
+    return line.toString();
+  }
+
+  /** Without its module and loader. */
+  private static String text(StackTraceElement frame) {
+    String method = frame.getClassName() + "." + frame.getMethodName();
+    return frame.getFileName() == null
+        ? method
+        : method + "(" + frame.getFileName() + ":" + frame.getLineNumber() + ")";
+  }
+}

@@ -1,0 +1,45 @@
+package dev.berth.metrics;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+
+class LoopLagTest {
+  private final Meters meters = new Meters("n1", "127.0.0.1");
+  private final LoopLag lag = new LoopLag(3);
+
+  private List<String> lines() {
+    return meters.scrape("text/plain").lines().toList();
+  }
+
+  @Test
+  void lagsAreAHistogramOfEachLoop() {
+    meters.addLag(lag);
+    lag.add(TimeUnit.MICROSECONDS.toNanos(500));
+    lag.add(TimeUnit.SECONDS.toNanos(5));
+    assertThat(lines())
+        .contains(
+            "berth_event_loop_lag_ms_bucket{loop=\"3\",le=\"1.0\"} 1",
+            "berth_event_loop_lag_ms_bucket{loop=\"3\",le=\"2000.0\"} 1",
+            "berth_event_loop_lag_ms_bucket{loop=\"3\",le=\"5000.0\"} 2",
+            "berth_event_loop_lag_ms_sum{loop=\"3\"} 5000.5");
+  }
+
+  @Test
+  void aBlockIsSeenWhileItLastsAndCountedAfterwards() {
+    meters.addLag(lag);
+    assertThat(lines())
+        .contains(
+            "berth_event_loop_blocked{loop=\"3\"} 0.0",
+            "berth_event_loop_blocks_total{loop=\"3\"} 0.0");
+    lag.blocked(true);
+    assertThat(lines()).contains("berth_event_loop_blocked{loop=\"3\"} 1.0");
+    lag.blocked(false);
+    assertThat(lines())
+        .contains(
+            "berth_event_loop_blocked{loop=\"3\"} 0.0",
+            "berth_event_loop_blocks_total{loop=\"3\"} 1.0");
+  }
+}

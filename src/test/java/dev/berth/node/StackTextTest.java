@@ -1,0 +1,57 @@
+package dev.berth.node;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class StackTextTest {
+  private static final StackTraceElement INVOKER =
+      new StackTraceElement("dev.berth.replica.HandlerInvoker$OnLoop", "invoke", "X.java", 1);
+  private static final StackTraceElement LOOP =
+      new StackTraceElement("io.netty.EventLoop", "run", "EventLoop.java", 2);
+
+  private static StackTraceElement[] stack(int userFrames, StackTraceElement... below) {
+    List<StackTraceElement> frames = new ArrayList<>();
+    for (int i = userFrames; i > 0; i--) {
+      frames.add(new StackTraceElement("user.Code", "m" + i, "Code.java", i));
+    }
+    frames.addAll(List.of(below));
+    return frames.toArray(StackTraceElement[]::new);
+  }
+
+  @Test
+  void itEndsWithTheHandler() {
+    assertThat(StackText.of(stack(2, INVOKER, LOOP)))
+        .isEqualTo("at user.Code.m2(Code.java:2) < user.Code.m1(Code.java:1)");
+  }
+
+  @Test
+  void ofADeepOneTheMiddleIsLeftOut() {
+    assertThat(StackText.of(stack(100, INVOKER, LOOP)))
+        .startsWith("at user.Code.m100(Code.java:100) < user.Code.m99(Code.java:99) < ")
+        .endsWith("m89(Code.java:89) < ... < user.Code.m1(Code.java:1)");
+  }
+
+  @Test
+  void withoutAHandlerItIsTheTop() {
+    assertThat(StackText.of(stack(1, LOOP)))
+        .isEqualTo("at user.Code.m1(Code.java:1) < io.netty.EventLoop.run(EventLoop.java:2)");
+    assertThat(StackText.of(stack(100, LOOP))).endsWith("m89(Code.java:89)");
+  }
+
+  @Test
+  void aThreadWithoutFramesHasNone() {
+    assertThat(StackText.of(new StackTraceElement[0])).isEqualTo("no stack");
+    assertThat(StackText.of(stack(0, INVOKER))).startsWith("at dev.berth.replica.HandlerInvoker");
+  }
+
+  @Test
+  void aFrameIsShownWithoutItsModuleAndLoader() {
+    StackTraceElement frame =
+        new StackTraceElement("app", "java.base", "17", "java.lang.Thread", "sleep", null, -2);
+    assertThat(StackText.of(new StackTraceElement[] {frame}))
+        .isEqualTo("at java.lang.Thread.sleep");
+  }
+}
