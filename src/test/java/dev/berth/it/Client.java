@@ -24,10 +24,19 @@ final class Client implements AutoCloseable {
     socket.setTcpNoDelay(true);
   }
 
-  /** Sends a GET and does not wait. */
-  Client get(String path) throws IOException {
-    String head = "GET " + path + " HTTP/1.1\r\nHost: localhost\r\n\r\n";
-    socket.getOutputStream().write(head.getBytes(StandardCharsets.US_ASCII));
+  /**
+   * Sends a GET and does not wait.
+   *
+   * @param headers lines as they are sent
+   */
+  Client get(String path, String... headers) throws IOException {
+    StringBuilder head = new StringBuilder("GET " + path + " HTTP/1.1\r\nHost: localhost\r\n");
+    for (String header : headers) {
+      head.append(header).append("\r\n");
+    }
+    socket
+        .getOutputStream()
+        .write(head.append("\r\n").toString().getBytes(StandardCharsets.US_ASCII));
     return this;
   }
 
@@ -52,6 +61,25 @@ final class Client implements AutoCloseable {
     String length = answer.header("content-length");
     byte[] body = in.readNBytes(length == null ? 0 : Integer.parseInt(length));
     return new Answer(answer.status(), text, new String(body, StandardCharsets.UTF_8));
+  }
+
+  /** Reads up to and including a text, head and framing as they come. */
+  String readUntil(String end) throws IOException {
+    InputStream in = socket.getInputStream();
+    ByteArrayOutputStream read = new ByteArrayOutputStream();
+    while (!read.toString(StandardCharsets.UTF_8).endsWith(end)) {
+      int next = in.read();
+      if (next < 0) {
+        throw new IOException("closed after: " + read + " (expected: " + end + ")");
+      }
+      read.write(next);
+    }
+    return read.toString(StandardCharsets.UTF_8);
+  }
+
+  /** Everything until the server closes the connection. */
+  String readToEnd() throws IOException {
+    return new String(socket.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
   }
 
   /** Whether the server has closed the connection, waiting for it to do so. */

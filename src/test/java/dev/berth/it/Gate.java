@@ -1,8 +1,7 @@
 package dev.berth.it;
 
-import java.io.BufferedReader;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.io.InputStreamReader;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -10,7 +9,9 @@ import java.net.Socket;
 import java.net.SocketTimeoutException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 
 /** Holds requests of {@code GatedApplication} inside their handler until the test lets them go. */
 final class Gate implements AutoCloseable {
@@ -33,12 +34,20 @@ final class Gate implements AutoCloseable {
   Visitor next() throws IOException {
     Socket socket = server.accept();
     socket.setSoTimeout(ARRIVAL_LIMIT_MS);
-    String name =
-        new BufferedReader(new InputStreamReader(socket.getInputStream(), StandardCharsets.UTF_8))
-            .readLine();
+    String name = line(socket);
     Visitor visitor = new Visitor(name, socket);
     visitors.add(visitor);
     return visitor;
+  }
+
+  private static String line(Socket socket) throws IOException {
+    ByteArrayOutputStream line = new ByteArrayOutputStream();
+    int next = socket.getInputStream().read();
+    while (next >= 0 && next != '\n') {
+      line.write(next);
+      next = socket.getInputStream().read();
+    }
+    return line.toString(StandardCharsets.UTF_8);
   }
 
   /** Whether nobody arrives for a while. */
@@ -62,6 +71,16 @@ final class Gate implements AutoCloseable {
     server.close();
   }
 
+  /** The next so many requests to reach their handlers, by name. */
+  Map<String, Visitor> next(int count) throws IOException {
+    Map<String, Visitor> arrived = new HashMap<>();
+    for (int i = 0; i < count; i++) {
+      Visitor visitor = next();
+      arrived.put(visitor.name(), visitor);
+    }
+    return arrived;
+  }
+
   /** A request inside its handler. */
   record Visitor(String name, Socket socket) {
     /** Lets its handler return. */
@@ -71,6 +90,11 @@ final class Gate implements AutoCloseable {
       } catch (IOException gone) {
         throw new UncheckedIOException(gone);
       }
+    }
+
+    /** Waits for what its handler says next: {@code cancelled}, or nothing when it has left. */
+    String says() throws IOException {
+      return line(socket);
     }
   }
 }
