@@ -136,6 +136,18 @@ public final class Defaults {
   /** How long a stream may stand still, whichever side is slow. */
   public static final Duration STREAM_IDLE_TIMEOUT = Duration.ofSeconds(60);
 
+  /** Requests under way on one HTTP/2 connection. */
+  public static final int HTTP2_MAX_STREAMS = 100;
+
+  /** Requests of one HTTP/2 connection that may be reset within the window. */
+  public static final int HTTP2_MAX_RESETS = 200;
+
+  /** The time in which resets of an HTTP/2 connection are counted. */
+  public static final Duration HTTP2_RESET_WINDOW = Duration.ofSeconds(30);
+
+  /** Bytes of request bodies that one HTTP/2 connection may have under way. */
+  public static final int HTTP2_CONNECTION_WINDOW_BYTES = 1 << 20;
+
   /** Time between two samples of a gauge. */
   public static final Duration METRICS_RECORD_INTERVAL = Duration.ofMillis(200);
 

@@ -19,6 +19,7 @@ import java.time.Duration;
  * @param streamWindowBytes bytes one stream may have under way before its writer waits
  * @param streamBytesTotal bytes all streams of the instance may have under way
  * @param streamIdleTimeout how long a stream may stand still before it is ended
+ * @param http2 bounds of one HTTP/2 connection
  */
 public record LimitOptions(
     int maxQueuedTotal,
@@ -34,7 +35,8 @@ public record LimitOptions(
     Duration maxReservationTtl,
     int streamWindowBytes,
     long streamBytesTotal,
-    Duration streamIdleTimeout) {
+    Duration streamIdleTimeout,
+    Http2Limits http2) {
 
   static final Key<Integer> MAX_QUEUED_TOTAL =
       Key.of(
@@ -141,7 +143,11 @@ public record LimitOptions(
               MAX_RESERVATION_TTL_S,
               STREAM_WINDOW_BYTES,
               STREAM_BYTES_TOTAL,
-              STREAM_IDLE_TIMEOUT_S)
+              STREAM_IDLE_TIMEOUT_S,
+              Http2Limits.MAX_STREAMS,
+              Http2Limits.MAX_RESETS,
+              Http2Limits.RESET_WINDOW_S,
+              Http2Limits.CONNECTION_WINDOW_BYTES)
           .check(LimitOptions::check);
 
   /** Checks each value against its key. */
@@ -203,6 +209,7 @@ public record LimitOptions(
         values.get(MAX_RESERVATION_TTL_S),
         values.get(STREAM_WINDOW_BYTES),
         values.get(STREAM_BYTES_TOTAL),
-        values.get(STREAM_IDLE_TIMEOUT_S));
+        values.get(STREAM_IDLE_TIMEOUT_S),
+        Http2Limits.from(values));
   }
 }

@@ -1,80 +1,76 @@
 package dev.berth.ingress;
 
+import io.vertx.core.Future;
 import io.vertx.core.Handler;
 import io.vertx.core.http.HttpConnection;
-import org.jspecify.annotations.Nullable;
+import io.vertx.core.http.HttpServerRequest;
+import io.vertx.core.http.HttpServerResponse;
 
 /**
- * One client connection, and the request under way on it, of which HTTP/1.1 has at most one.
- *
- * <pre>
- *   IDLE --request--> BUSY --answered--> IDLE
- *   IDLE --too long--> closed
- *   BUSY --client gone--> closed; its request is given up
- *   IDLE --answered without reading the body--> LINGERING --body ended, or 2 s--> closed
- * </pre>
- *
- * Confined to its loop.
+ * One client connection: which requests are under way on it, and what the end of one of them means
+ * for it. Confined to its loop.
  */
-final class Connection implements Handler<Void> {
+abstract sealed class Connection implements Handler<Void> permits Http1Connection, Http2Connection {
   private final IngressLoop loop;
   private final HttpConnection http;
-  private @Nullable Exchange exchange;
-  private long idleSinceNanos;
-  private boolean served;
-  private boolean lingering;
-  private long lingerUntilNanos;
 
-  Connection(IngressLoop loop, HttpConnection http, long now) {
+  Connection(IngressLoop loop, HttpConnection http) {
     this.loop = loop;
     this.http = http;
-    this.idleSinceNanos = now;
   }
 
-  HttpConnection http() {
+  final IngressLoop loop() {
+    return loop;
+  }
+
+  final HttpConnection http() {
     return http;
   }
 
-  void began(Exchange begun) {
-    exchange = begun;
-  }
-
-  void ended(long now) {
-    exchange = null;
-    served = true;
-    idleSinceNanos = now;
-  }
-
-  /** Closes it soon: time for the client to read an answer that came before it had sent all. */
-  void linger(long untilNanos) {
-    lingering = true;
-    lingerUntilNanos = untilNanos;
-  }
-
-  void close() {
+  final void close() {
     http.close();
   }
 
-  /** The connection is closed, by whomever. */
+  /** The connection is closed, by whomever: so is what was under way on it. */
   @Override
-  public void handle(Void closed) {
+  public final void handle(Void closed) {
     loop.closed(this);
-    Exchange underWay = exchange;
-    if (underWay != null) {
-      underWay.clientGone();
-    }
+    clientGone();
   }
 
-  void sweep(long now) {
-    Exchange underWay = exchange;
-    if (underWay != null) {
-      underWay.sweep(now);
-    } else if (lingering) {
-      if (now - lingerUntilNanos >= 0) {
-        close();
-      }
-    } else if (now - idleSinceNanos >= loop.idleLimitNanos(served)) {
-      close();
-    }
-  }
+  /** Whether a request is one of several, and its failure is not the connection's. */
+  abstract boolean multiplexed();
+
+  /** A request has come. */
+  abstract void began(Exchange exchange);
+
+  /** A request is over, answered or not. */
+  abstract void ended(Exchange exchange, long now);
+
+  abstract void clientGone();
+
+  /** Ends what stands still. */
+  abstract void sweep(long now);
+
+  /** The answer that is being written is the last one here. */
+  abstract void announceClose(HttpServerResponse answer);
+
+  /** An answer is being written while the instance drains: the client may not come back here. */
+  abstract void announceDrain(HttpServerResponse answer);
+
+  /**
+   * An answer was written whole, perhaps before the request was read whole.
+   *
+   * @param written completes when it is on its way
+   */
+  abstract void answered(HttpServerRequest request, Future<Void> written);
+
+  /** Ends a request whose answer cannot be ended, so that it does not look whole. */
+  abstract void cut(HttpServerRequest request);
+
+  /** What is left of a request's body is not read: it is dropped as it comes. */
+  abstract void unread(HttpServerRequest request);
+
+  /** Closes it soon: time for the client to read an answer that came before it had sent all. */
+  abstract void linger(long untilNanos);
 }

@@ -117,6 +117,14 @@ final class ErrorResponses {
         "The request did not run.");
   }
 
+  static ErrorAnswer headTooSlow(long limitNanos) {
+    return new ErrorAnswer(
+        408,
+        "head_too_slow",
+        "Request head was not whole after " + seconds(limitNanos) + "s.",
+        "The request did not run.");
+  }
+
   /** A request whose head could not be read. */
   static ErrorAnswer badHead(int status) {
     return switch (status) {

@@ -8,6 +8,7 @@ import dev.berth.routing.CallObserver;
 import dev.berth.routing.DeploymentRouter;
 import dev.berth.routing.RoutedCall;
 import io.netty.buffer.Unpooled;
+import io.vertx.core.Future;
 import io.vertx.core.MultiMap;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpHeaders;
@@ -28,7 +29,7 @@ import org.slf4j.LoggerFactory;
  * <pre>
  *   READING --body whole--> CALLING --response--> answered
  *                                   --streamed response--> RELAYING --end--> answered
- *   any --failure--> answered with its status, or the connection cut once the head is out
+ *   any --failure--> answered with its status, or cut short once the head is out
  *   any --client gone--> given up: the call is cancelled, 499 is counted
  * </pre>
  *
@@ -50,7 +51,6 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
   private static final CharSequence DISCONNECT_DISABLED =
       HttpHeaders.createOptimized("x-request-disconnect-disabled");
   private static final CharSequence EXPECT = HttpHeaders.createOptimized("expect");
-  private static final CharSequence CLOSE = HttpHeaders.createOptimized("close");
 
   /** A body that is too large by no more than this is read to its end, to keep the connection. */
   private static final long MAX_DISCARDED_BYTES = 1 << 20;
@@ -74,6 +74,7 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
   private boolean continued; // the client was told to go on with its body
   private boolean detached; // the client has gone and wanted the request to go on
   private boolean ended;
+  private long endedNanos;
 
   Exchange(
       IngressLoop loop,
@@ -98,7 +99,9 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
   void start() {
     MultiMap headers = http.headers();
     String declared = headers.get(HttpHeaders.CONTENT_LENGTH);
-    if (declared == null && !headers.contains(HttpHeaders.TRANSFER_ENCODING)) {
+    if (declared == null
+        && !connection.multiplexed() // HTTP/2 tells the end of a body and not its presence
+        && !headers.contains(HttpHeaders.TRANSFER_ENCODING)) {
       bodyRead(EMPTY);
       return;
     }
@@ -128,8 +131,10 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
   }
 
   private void declaredTooLarge(long length) {
-    if (!expectsContinue() && length - loop.limits().maxBodyBytes() <= MAX_DISCARDED_BYTES) {
-      answer(ErrorResponses.bodyTooLarge(loop.limits().maxBodyBytes())); // the rest is dropped
+    if (connection.multiplexed()
+        || (!expectsContinue() && length - loop.limits().maxBodyBytes() <= MAX_DISCARDED_BYTES)) {
+      answer(ErrorResponses.bodyTooLarge(loop.limits().maxBodyBytes()));
+      connection.unread(http);
     } else {
       http.endHandler(end -> connection.close());
       bodyTooLarge();
@@ -141,14 +146,16 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
     if (ended) {
       return;
     }
-    http.response().headers().set(HttpHeaders.CONNECTION, CLOSE);
+    connection.announceClose(http.response());
     connection.linger(loop.now() + LINGER_NANOS);
     write(ErrorResponses.bodyTooLarge(loop.limits().maxBodyBytes()));
   }
 
   /** The end of a body that was too large. */
   void discardedAll() {
-    connection.close();
+    if (!connection.multiplexed()) {
+      connection.close();
+    }
   }
 
   void bodyRead(Buffer body) {
@@ -224,7 +231,7 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
     } else if (response.body() instanceof Response.Body.Received received) {
       if (isBodyless(status)) {
         received.cancel().run();
-        out.end();
+        connection.answered(http, out.end());
         finish(status);
       } else {
         StreamRelay passing = new StreamRelay(this, out, received.stream(), http.version());
@@ -252,7 +259,7 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
     out.headers().set(HttpHeaders.CONTENT_TYPE, contentType);
     boolean close = mustClose();
     if (close) {
-      out.headers().set(HttpHeaders.CONNECTION, CLOSE);
+      connection.announceClose(out);
     }
     finishHead(out);
     end(out, status, body);
@@ -267,7 +274,7 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
     http.response().headers().clear(); // what a response that could not be sent left behind
     boolean close = mustClose();
     if (close) {
-      http.response().headers().set(HttpHeaders.CONNECTION, CLOSE);
+      connection.announceClose(http.response());
     }
     write(error);
     if (close) {
@@ -276,9 +283,11 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
   }
 
   void answerAndClose(ErrorAnswer error) {
-    http.response().headers().set(HttpHeaders.CONNECTION, CLOSE);
+    connection.announceClose(http.response());
     write(error);
-    connection.close();
+    if (!connection.multiplexed()) {
+      connection.close();
+    }
   }
 
   private void write(ErrorAnswer error) {
@@ -298,19 +307,19 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
   private void finishHead(HttpServerResponse out) {
     out.headers().set(REQUEST_ID, requestId);
     if (loop.draining()) {
-      out.headers().set(HttpHeaders.CONNECTION, CLOSE);
+      connection.announceDrain(out);
     }
   }
 
   private void end(HttpServerResponse out, int status, Buffer body) {
     if (!isBodyless(status)) {
-      out.end(body);
+      connection.answered(http, out.end(body));
       return;
     }
     if (http.method() == HttpMethod.HEAD && status != 204) {
       out.headers().set(HttpHeaders.CONTENT_LENGTH, Integer.toString(body.length()));
     }
-    out.end();
+    connection.answered(http, out.end());
   }
 
   private boolean isBodyless(int status) {
@@ -328,12 +337,15 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
 
   /** A client that was not told to go on may send its body or not: the next bytes mean nothing. */
   private boolean mustClose() {
-    return !continued && expectsContinue();
+    return !continued && !connection.multiplexed() && expectsContinue();
   }
 
   // --- streams ---
 
-  void streamEnded(boolean endOfConnectionIsEndOfBody) {
+  void streamEnded(Future<Void> written, boolean endOfConnectionIsEndOfBody) {
+    if (!detached) {
+      connection.answered(http, written);
+    }
     finish(http.response().getStatusCode());
     if (endOfConnectionIsEndOfBody && !detached) {
       connection.close();
@@ -379,16 +391,28 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
   void sweep(long now) {
     BodyReader reading = reader;
     StreamRelay passing = relay;
-    if (reading != null) {
+    if (ended) {
+      if (now - endedNanos >= loop.limits().streamIdleNanos()) {
+        connection.cut(http); // what the client has not read by now is not kept for it
+      }
+    } else if (reading != null) {
       if (now - reading.progressNanos() >= loop.limits().bodyIdleNanos()) {
         answerAndClose(ErrorResponses.bodyTooSlow(Duration.ofNanos(loop.limits().bodyIdleNanos())));
       }
     } else if (passing != null
         && !detached
         && now - passing.progressNanos() >= loop.limits().streamIdleNanos()) {
-      giveUp(408);
-      connection.close();
+      cut(408);
     }
+  }
+
+  /** When the request was over, for a connection that keeps it until all of its answer is sent. */
+  void endedAt(long now) {
+    endedNanos = now;
+  }
+
+  HttpServerRequest request() {
+    return http;
   }
 
   long coarseNow() {
@@ -406,10 +430,10 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
     }
   }
 
-  /** The head is out, so all that is left is to end the connection without ending the body. */
+  /** The head is out, so all that is left is to end without ending the body. */
   private void cut(int status) {
     giveUp(status);
-    connection.close();
+    connection.cut(http);
   }
 
   private static void cancelBody(Response response) {
@@ -429,6 +453,6 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
     long now = loop.now();
     route.meters().answered(http.method(), status, now - startedNanos);
     loop.meters().ended();
-    connection.ended(now);
+    connection.ended(this, now);
   }
 }

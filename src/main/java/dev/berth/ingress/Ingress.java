@@ -4,10 +4,14 @@ import dev.berth.config.HttpOptions;
 import dev.berth.config.LimitOptions;
 import dev.berth.metrics.Meters;
 import dev.berth.metrics.Registration;
+import io.netty.channel.EventLoop;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.IntPredicate;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -24,6 +28,9 @@ public final class Ingress {
   private final List<Registration> shown;
   private final AtomicInteger connections = new AtomicInteger();
   private final LongAdder refusedConnections = new LongAdder();
+  private final LongAdder lateHeads = new LongAdder();
+  private final Map<EventLoop, IngressLoop> loops = new ConcurrentHashMap<>();
+  private volatile IntPredicate blocked = index -> false;
   private final AtomicInteger port;
   private volatile RouteTable<IngressRoute> routes = RouteTable.empty();
   private volatile boolean populated;
@@ -56,7 +63,11 @@ public final class Ingress {
             meters.addCounter(
                 "berth_http_connections_refused",
                 "Connections closed at once because there were too many.",
-                refusedConnections::sum));
+                refusedConnections::sum),
+            meters.addCounter(
+                "berth_http_heads_timed_out",
+                "Requests whose head was not whole in time; they got 408.",
+                lateHeads::sum));
   }
 
   /** Replaces the routes whole: requests that come in from now on see the new ones. */
@@ -78,6 +89,51 @@ public final class Ingress {
   /** Takes what it shows out of the meters. */
   public void close() {
     shown.forEach(Registration::close);
+  }
+
+  /**
+   * Tells which loops do not come to run their tasks: they get no new connections while others can
+   * take them.
+   *
+   * @param isBlocked by the index of the loop; asked on any thread
+   */
+  public void avoid(IntPredicate isBlocked) {
+    blocked = isBlocked;
+  }
+
+  /** A loop serves from now on. */
+  void join(EventLoop eventLoop, IngressLoop loop) {
+    loops.putIfAbsent(eventLoop, loop);
+  }
+
+  void leave(EventLoop eventLoop, IngressLoop loop) {
+    loops.remove(eventLoop, loop);
+  }
+
+  /**
+   * The loop that serves on an event loop.
+   *
+   * @throws IllegalStateException when none does any more
+   */
+  IngressLoop loopOf(EventLoop eventLoop) {
+    IngressLoop loop = loops.get(eventLoop);
+    if (loop == null) {
+      throw new IllegalStateException("event loop: serves no ingress (expected: one)");
+    }
+    return loop;
+  }
+
+  int loops() {
+    return loops.size();
+  }
+
+  boolean isBlocked(EventLoop eventLoop) {
+    IngressLoop loop = loops.get(eventLoop);
+    return loop != null && blocked.test(loop.index());
+  }
+
+  void countLateHead() {
+    lateHeads.increment();
   }
 
   RouteTable<IngressRoute> routes() {

@@ -9,11 +9,18 @@ import io.netty.handler.codec.http.TooLongHttpHeaderException;
 import io.netty.handler.codec.http.TooLongHttpLineException;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpConnection;
+import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.http.HttpServerRequest;
+import io.vertx.core.http.impl.HttpServerConnection;
 import io.vertx.core.json.JsonObject;
+import io.vertx.core.net.HostAndPort;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.IdentityHashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.Executor;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -27,6 +34,8 @@ final class IngressLoop {
   private static final String ROUTES = "/-/routes";
   private static final String NO_ROUTE = "";
 
+  private final Executor executor;
+  private final int index;
   private final Ingress ingress;
   private final RouterLoop router;
   private final LongSupplier nanoClock;
@@ -37,6 +46,7 @@ final class IngressLoop {
   private final BoundRoute health;
   private final BoundRoute routeList;
   private final Map<HttpConnection, Connection> connections = new IdentityHashMap<>();
+  private final Set<HeadWatch> unopened = new HashSet<>();
   private RouteTable<IngressRoute> boundFrom = RouteTable.empty();
   private RouteTable<BoundRoute> bound = RouteTable.empty();
   private long coarseNanos;
@@ -50,7 +60,12 @@ final class IngressLoop {
       long keepAliveNanos,
       long headerReadNanos) {}
 
-  IngressLoop(Ingress ingress, RouterLoop router, int index) {
+  /**
+   * @param executor runs a task on the loop, after what runs now
+   */
+  IngressLoop(Ingress ingress, RouterLoop router, int index, Executor executor) {
+    this.executor = executor;
+    this.index = index;
     this.ingress = ingress;
     this.router = router;
     this.nanoClock = ingress.nanoClock();
@@ -77,20 +92,34 @@ final class IngressLoop {
 
   // --- connections ---
 
+  /** A connection is there; what it speaks is not known yet. */
+  void accepted(HeadWatch watch) {
+    unopened.add(watch);
+  }
+
+  /** It is no longer unknown what the connection speaks, or it is closed. */
+  void opened(HeadWatch watch) {
+    unopened.remove(watch);
+  }
+
   void opened(HttpConnection http) {
-    if (!ingress.tryOpen()) {
-      http.close();
-      return;
+    HeadWatch watch =
+        ((HttpServerConnection) http).channelHandlerContext().pipeline().get(HeadWatch.class);
+    Connection connection;
+    if (http.getWindowSize() < 0) { // as Vert.x tells that this is HTTP/1
+      Http1Connection http1 = new Http1Connection(this, http, watch, now());
+      watch.opened(http1);
+      connection = http1;
+    } else {
+      watch.openedAsHttp2();
+      connection = new Http2Connection(this, http, now(), ingress.limits().http2().maxStreams());
     }
-    Connection connection = new Connection(this, http, now());
     connections.put(http, connection);
     http.closeHandler(connection);
   }
 
   void closed(Connection connection) {
-    if (connections.remove(connection.http()) != null) {
-      ingress.closed();
-    }
+    connections.remove(connection.http());
   }
 
   /** Ends what stands still: connections without a request, bodies, streams. */
@@ -100,6 +129,9 @@ final class IngressLoop {
     if (!connections.isEmpty()) {
       // A copy, since closing changes the map.
       new ArrayList<>(connections.values()).forEach(connection -> connection.sweep(now));
+    }
+    if (!unopened.isEmpty()) {
+      List.copyOf(unopened).forEach(watch -> watch.sweep(now));
     }
   }
 
@@ -115,9 +147,21 @@ final class IngressLoop {
   void handle(HttpServerRequest request) {
     Connection connection = connections.get(request.connection());
     if (connection == null) {
-      return; // refused: it is being closed
+      return; // it is being closed
     }
     String path = request.path();
+    if (connection instanceof Http2Connection streams) {
+      if (!streams.admits(request)) {
+        return;
+      }
+      nameHost(request);
+      if (path == null) {
+        path = ""; // CONNECT has none
+      } else if (request.uri().length() > ingress.limits().maxUriBytes()) {
+        begin(request, connection, unrouted).answer(ErrorResponses.badHead(414));
+        return;
+      }
+    }
     if (path.startsWith(BUILT_IN)) {
       builtIn(request, connection, path);
       return;
@@ -127,6 +171,14 @@ final class IngressLoop {
       begin(request, connection, unrouted).answer(ErrorResponses.notFound(path));
     } else {
       begin(request, connection, route).start();
+    }
+  }
+
+  /** HTTP/2 names the host in a field of its own; a handler finds it where HTTP/1 has it. */
+  private static void nameHost(HttpServerRequest request) {
+    HostAndPort authority = request.authority();
+    if (authority != null) {
+      request.headers().set(HttpHeaders.HOST, authority.toString());
     }
   }
 
@@ -195,7 +247,15 @@ final class IngressLoop {
     return new BoundRoute(routeMeters, route.router(), route.backpressure());
   }
 
-  // --- what an exchange needs ---
+  // --- what an exchange and a connection need ---
+
+  int index() {
+    return index;
+  }
+
+  void countLateHead() {
+    ingress.countLateHead();
+  }
 
   long now() {
     return nanoClock.getAsLong();
@@ -204,6 +264,11 @@ final class IngressLoop {
   /** The time of the last sweep: near enough for what is swept. */
   long coarseNow() {
     return coarseNanos;
+  }
+
+  /** Does something on this loop when what runs now is over. */
+  void later(Runnable task) {
+    executor.execute(task);
   }
 
   RouterLoop router() {

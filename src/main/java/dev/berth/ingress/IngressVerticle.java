@@ -1,21 +1,26 @@
 package dev.berth.ingress;
 
+import dev.berth.config.Http2Limits;
 import dev.berth.routing.RouterLoop;
+import io.netty.channel.EventLoop;
 import io.vertx.core.Future;
 import io.vertx.core.VerticleBase;
+import io.vertx.core.http.Http2Settings;
 import io.vertx.core.http.HttpServer;
 import io.vertx.core.http.HttpServerOptions;
+import io.vertx.core.internal.ContextInternal;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * HTTP/1.1 in, on one event loop. Deploy one for each loop, on the event loop of its router; they
- * share the port, and Vert.x gives them its connections in turn. What a request comes to is decided
- * by {@link IngressLoop} and {@link Exchange}.
+ * HTTP/1.1 and HTTP/2 in, on one event loop. Deploy one for each loop, on the event loop of its
+ * router; they share the port, and Vert.x gives them its connections in turn. What a request comes
+ * to is decided by {@link IngressLoop} and {@link Exchange}.
  */
 public final class IngressVerticle extends VerticleBase {
   private static final Logger LOG = LoggerFactory.getLogger(IngressVerticle.class);
@@ -30,6 +35,8 @@ public final class IngressVerticle extends VerticleBase {
   private final int index;
   private final Duration stopTimeout;
   private @Nullable HttpServer server;
+  private @Nullable EventLoop eventLoop;
+  private @Nullable IngressLoop joined;
   private long timer = -1;
 
   /**
@@ -46,7 +53,12 @@ public final class IngressVerticle extends VerticleBase {
 
   @Override
   public Future<?> start() {
-    IngressLoop loop = new IngressLoop(ingress, router, index);
+    IngressLoop loop =
+        new IngressLoop(ingress, router, index, task -> context.runOnContext(run -> task.run()));
+    eventLoop = ((ContextInternal) context).nettyEventLoop();
+    joined = loop;
+    ingress.join(eventLoop, loop);
+    IngressTransport.of(vertx).guard(ingress);
     HttpServer made =
         vertx
             .createHttpServer(options())
@@ -87,6 +99,7 @@ public final class IngressVerticle extends VerticleBase {
         .eventually(
             () -> {
               vertx.cancelTimer(timer);
+              ingress.leave(Objects.requireNonNull(eventLoop), Objects.requireNonNull(joined));
               return Future.succeededFuture();
             });
   }
@@ -99,7 +112,16 @@ public final class IngressVerticle extends VerticleBase {
     options.setMaxInitialLineLength(ingress.limits().maxUriBytes());
     // Idle connections are the sweep's: Netty's timer knows no request under way.
     options.setIdleTimeout(0);
-    options.setHttp2ClearTextEnabled(false);
+    Http2Limits http2 = ingress.limits().http2();
+    options.setHttp2ClearTextEnabled(true);
+    options.setInitialSettings(
+        new Http2Settings()
+            .setMaxConcurrentStreams(http2.maxStreams())
+            .setMaxHeaderListSize(ingress.limits().maxHeaderBytes()));
+    options.setHttp2ConnectionWindowSize(http2.connectionWindowBytes());
+    options.setHttp2RstFloodMaxRstFramePerWindow(http2.maxResets());
+    options.setHttp2RstFloodWindowDuration((int) http2.resetWindow().toSeconds());
+    options.setHttp2RstFloodWindowDurationTimeUnit(TimeUnit.SECONDS);
     options.setPerFrameWebSocketCompressionSupported(false);
     options.setPerMessageWebSocketCompressionSupported(false);
     return options;

@@ -1,22 +1,28 @@
 package dev.berth.ingress;
 
 import dev.berth.api.BerthException;
+import io.vertx.core.Future;
 import io.vertx.core.Handler;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpServerResponse;
 import io.vertx.core.http.HttpVersion;
 import io.vertx.core.streams.ReadStream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Passes a received stream on to the client, no faster than the client takes it: what waits here is
  * bounded by the response's write queue, and what waits behind by the stream's window. A stream
- * that fails closes the connection, so that a cut response never looks whole.
+ * that fails cuts the response short, so that it never looks whole.
  */
 final class StreamRelay implements Handler<Buffer> {
+  /** Bytes of one HTTP/2 stream that may wait for its client; as Netty has for a connection. */
+  private static final int MAX_UNSENT_BYTES = 64 << 10;
+
   private final Exchange exchange;
   private final HttpServerResponse response;
   private final ReadStream<Buffer> stream;
   private final HttpVersion version;
+  private int unsentBytes;
   private boolean over;
   private boolean discarding;
   private boolean waitingForClient;
@@ -36,7 +42,9 @@ final class StreamRelay implements Handler<Buffer> {
 
   void start() {
     response.setChunked(true);
-    response.drainHandler(this::drained);
+    if (version != HttpVersion.HTTP_2) {
+      response.drainHandler(this::drained);
+    }
     stream.exceptionHandler(this::failed).endHandler(this::ended).handler(this);
     stream.resume();
     if (!over && !response.headWritten() && version != HttpVersion.HTTP_1_0) {
@@ -57,10 +65,32 @@ final class StreamRelay implements Handler<Buffer> {
       return;
     }
     progressNanos = exchange.coarseNow();
+    if (version == HttpVersion.HTTP_2) {
+      writeCounted(piece);
+      return;
+    }
     response.write(piece);
     if (response.writeQueueFull()) {
       waitingForClient = true;
       stream.pause();
+    }
+  }
+
+  /** On HTTP/2 Vert.x's queue is full by the number of pieces and not by their bytes. */
+  private void writeCounted(Buffer piece) {
+    int bytes = piece.length();
+    unsentBytes += bytes;
+    response.write(piece).onComplete(sent -> sent(bytes));
+    if (unsentBytes >= MAX_UNSENT_BYTES) {
+      waitingForClient = true;
+      stream.pause();
+    }
+  }
+
+  private void sent(int bytes) {
+    unsentBytes -= bytes;
+    if (unsentBytes < MAX_UNSENT_BYTES) {
+      drained(null);
     }
   }
 
@@ -74,7 +104,7 @@ final class StreamRelay implements Handler<Buffer> {
     return progressNanos;
   }
 
-  private void drained(Void queueDrained) {
+  private void drained(@Nullable Void queueDrained) {
     if (!over && waitingForClient) {
       waitingForClient = false;
       progressNanos = exchange.coarseNow();
@@ -85,10 +115,8 @@ final class StreamRelay implements Handler<Buffer> {
   private void ended(Void end) {
     if (!over) {
       over = true;
-      if (!discarding) {
-        response.end();
-      }
-      exchange.streamEnded(version == HttpVersion.HTTP_1_0);
+      exchange.streamEnded(
+          discarding ? Future.succeededFuture() : response.end(), version == HttpVersion.HTTP_1_0);
     }
   }
 

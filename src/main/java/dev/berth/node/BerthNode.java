@@ -5,6 +5,7 @@ import dev.berth.config.ServeConfig;
 import dev.berth.controller.ControllerAction;
 import dev.berth.controller.ControllerEvent;
 import dev.berth.ingress.IngressRoute;
+import dev.berth.ingress.IngressTransport;
 import dev.berth.ingress.RouteTable;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.BusMessageCodec;
@@ -53,6 +54,7 @@ public final class BerthNode {
   private final Identity identity = Identity.create();
   private final long beganNanos = identity.now();
   private final ThreadPoolExecutor offLoop = offLoopThreads();
+  private final IngressTransport transport;
   private final Vertx vertx;
   private final Promise<BerthNode> started = Promise.promise();
   private final Promise<Void> closed = Promise.promise();
@@ -73,7 +75,8 @@ public final class BerthNode {
 
   private BerthNode(ServeConfig config) {
     this.config = config;
-    this.vertx = newVertx(config.berth().eventLoops() + 1);
+    this.transport = IngressTransport.preferred();
+    this.vertx = newVertx(config.berth().eventLoops() + 1, transport);
     this.loading = config.applications().size();
     this.awaited = loading;
   }
@@ -105,21 +108,23 @@ public final class BerthNode {
     return Objects.requireNonNull(parts, "node: not started (expected: a started one)");
   }
 
-  private static Vertx newVertx(int eventLoops) {
+  private static Vertx newVertx(int eventLoops, IngressTransport transport) {
     Vertx vertx =
-        Vertx.vertx(
-            new VertxOptions()
-                .setEventLoopPoolSize(eventLoops)
-                .setWorkerPoolSize(4) // reads of the admin server
-                .setInternalBlockingPoolSize(4)
-                .setPreferNativeTransport(true)
-                // LoopWatchVerticle says so sooner, once, and with the handler's name.
-                .setMaxEventLoopExecuteTime(60)
-                .setMaxEventLoopExecuteTimeUnit(TimeUnit.SECONDS)
-                .setFileSystemOptions(
-                    new FileSystemOptions()
-                        .setFileCachingEnabled(false)
-                        .setClassPathResolvingEnabled(false)));
+        transport
+            .builder()
+            .with(
+                new VertxOptions()
+                    .setEventLoopPoolSize(eventLoops)
+                    .setWorkerPoolSize(4) // reads of the admin server
+                    .setInternalBlockingPoolSize(4)
+                    // LoopWatchVerticle says so sooner, once, and with the handler's name.
+                    .setMaxEventLoopExecuteTime(60)
+                    .setMaxEventLoopExecuteTimeUnit(TimeUnit.SECONDS)
+                    .setFileSystemOptions(
+                        new FileSystemOptions()
+                            .setFileCachingEnabled(false)
+                            .setClassPathResolvingEnabled(false)))
+            .build();
     vertx.eventBus().registerDefaultCodec(BusMessage.class, new BusMessageCodec());
     return vertx;
   }
@@ -194,14 +199,12 @@ public final class BerthNode {
   }
 
   private void logTransport() {
-    if (vertx.isNativeTransportEnabled()) {
-      LOG.info("transport: epoll");
-      return;
+    Throwable cause = transport.notNative();
+    if (cause == null) {
+      LOG.info("transport: {}", transport.name());
+    } else {
+      LOG.info("transport: NIO ({})", StartFailedException.describe(cause));
     }
-    Throwable cause = vertx.unavailableNativeTransportCause();
-    LOG.info(
-        "transport: NIO ({})",
-        cause == null ? "no native one" : StartFailedException.describe(cause));
   }
 
   private void listening() {

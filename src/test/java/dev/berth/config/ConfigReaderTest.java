@@ -66,6 +66,10 @@ class ConfigReaderTest {
                 stream_window_bytes: 65536
                 stream_bytes_total: 5000000000
                 stream_idle_timeout_s: 9
+                http2_max_streams: 10
+                http2_max_resets: 11
+                http2_reset_window_s: 12
+                http2_connection_window_bytes: 65537
             """);
 
     assertThat(config.httpOptions())
@@ -93,7 +97,8 @@ class ConfigReaderTest {
                     Duration.ofSeconds(8),
                     65_536,
                     5_000_000_000L,
-                    Duration.ofSeconds(9)),
+                    Duration.ofSeconds(9),
+                    new Http2Limits(10, 11, Duration.ofSeconds(12), 65_537)),
                 new MetricsOptions(Duration.ofMillis(100), Duration.ofMillis(500)),
                 Duration.ofMillis(20),
                 Duration.ofSeconds(7)));

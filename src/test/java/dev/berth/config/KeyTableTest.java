@@ -21,7 +21,7 @@ class KeyTableTest {
         .isNotEmpty()
         .allSatisfy(
             row -> {
-              assertThat(row.key().name()).matches("[a-z][a-z_]*");
+              assertThat(row.key().name()).matches("[a-z][a-z0-9_]*");
               assertThat(row.key().meaning()).endsWith(".");
               assertThat(row.key().type().expected()).isNotBlank();
             });

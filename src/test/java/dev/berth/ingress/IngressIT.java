@@ -49,7 +49,11 @@ class IngressIT {
   private static final int MAX_BODY = 64 << 10;
   private static final Duration SHORT = Duration.ofSeconds(1);
 
-  private final Vertx vertx = Vertx.vertx(new VertxOptions().setEventLoopPoolSize(1));
+  private final Vertx vertx =
+      IngressTransport.preferred()
+          .builder()
+          .with(new VertxOptions().setEventLoopPoolSize(1))
+          .build();
   private final HttpClient client = HttpClient.newHttpClient();
   private final Meters meters = new Meters("node-1", "127.0.0.1");
   private FakeUpstream upstream;
@@ -96,7 +100,8 @@ class IngressIT {
         defaults.maxReservationTtl(),
         defaults.streamWindowBytes(),
         defaults.streamBytesTotal(),
-        SHORT);
+        SHORT,
+        defaults.http2());
   }
 
   private void route(String prefix, Backpressure backpressure) {
@@ -753,9 +758,58 @@ class IngressIT {
 
   @Test
   void aConnectionThatNeverSendsARequestIsClosed() throws Exception {
+    try (RawClient silent = new RawClient(ingress.port());
+        RawClient oneByte = new RawClient(ingress.port())) {
+      oneByte.send("P"); // of POST, or of HTTP/2
+      assertThat(silent.readToEnd()).isEmpty();
+      assertThat(oneByte.readToEnd()).isEmpty();
+    }
+  }
+
+  @Test
+  void aHeadThatIsNotWholeInTimeIs408() throws Exception {
+    upstream.behave(call -> call.respond("ok"));
+    try (RawClient first = new RawClient(ingress.port());
+        RawClient second = new RawClient(ingress.port())) {
+      first.send("GET / HT");
+      second.get("/").readHead();
+      second.read(2);
+      second.send("GET /next HTTP/1.1\r\nHost:");
+      for (RawClient raw : List.of(first, second)) {
+        assertThat(raw.readToEnd())
+            .startsWith("HTTP/1.1 408")
+            .contains("connection: close")
+            .endsWith("Request head was not whole after 1s.");
+      }
+    }
+    assertThat(metric("berth_http_heads_timed_out_total")).isEqualTo(2);
+  }
+
+  @Test
+  void aHeadThatTricklesInIsNotGivenMoreTime() throws Exception {
     try (RawClient raw = new RawClient(ingress.port())) {
-      raw.send("GET / HT");
-      assertThat(raw.readToEnd()).isEmpty();
+      raw.send("GET / HTTP/1.1\r\n");
+      CompletableFuture<String> answer =
+          CompletableFuture.supplyAsync(
+              () -> {
+                try {
+                  return raw.readToEnd();
+                } catch (IOException closed) {
+                  return closed.toString();
+                }
+              });
+      long trickle =
+          vertx.setPeriodic(
+              100,
+              id -> {
+                try {
+                  raw.send("X-Slow: 1\r\n");
+                } catch (IOException closed) {
+                  vertx.cancelTimer(id);
+                }
+              });
+      assertThat(answer.get(5, TimeUnit.SECONDS)).startsWith("HTTP/1.1 408");
+      vertx.cancelTimer(trickle);
     }
   }
 

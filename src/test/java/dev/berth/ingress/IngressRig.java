@@ -1,6 +1,7 @@
 package dev.berth.ingress;
 
 import dev.berth.config.Backpressure;
+import dev.berth.config.Http2Limits;
 import dev.berth.config.HttpOptions;
 import dev.berth.config.LimitOptions;
 import dev.berth.metrics.Meters;
@@ -21,20 +22,72 @@ import org.jspecify.annotations.Nullable;
 
 /** One ingress on a free port before a {@link FakeUpstream}, and what a test looks at. */
 final class IngressRig {
+  static final int MAX_BODY = 64 << 10;
+  static final Duration SHORT = Duration.ofSeconds(1);
+
   private static final String PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8";
 
-  private final Vertx vertx = Vertx.vertx(new VertxOptions().setEventLoopPoolSize(1));
+  final Vertx vertx =
+      IngressTransport.preferred()
+          .builder()
+          .with(new VertxOptions().setEventLoopPoolSize(1))
+          .build();
   private final HttpClient client = HttpClient.newHttpClient();
   private final Meters meters = new Meters("node-1", "127.0.0.1");
   final FakeUpstream upstream = new FakeUpstream(vertx.getOrCreateContext());
   final Ingress ingress;
 
+  private final String deployment;
+
   /** Without routes: not ready. */
   IngressRig(@Nullable Duration requestTimeout) throws Exception {
-    Duration keepAlive = Duration.ofSeconds(10);
-    HttpOptions http = new HttpOptions("127.0.0.1", 0, requestTimeout, keepAlive);
-    ingress = new Ingress(http, LimitOptions.defaults(), meters, System::nanoTime, 0xbe27);
-    await(vertx.deployVerticle(new IngressVerticle(ingress, upstream.loop(), 0, keepAlive)));
+    this(
+        new HttpOptions("127.0.0.1", 0, requestTimeout, Duration.ofSeconds(10)),
+        LimitOptions.defaults());
+  }
+
+  /** Without routes too. */
+  IngressRig(HttpOptions http, LimitOptions limits) throws Exception {
+    ingress = new Ingress(http, limits, meters, System::nanoTime, 0xbe27);
+    deployment =
+        await(
+            vertx.deployVerticle(
+                new IngressVerticle(ingress, upstream.loop(), 0, http.keepAliveTimeout())));
+  }
+
+  /** At {@code /}, with limits that are small where a test would wait or send too much. */
+  static IngressRig tight(int maxConnections, Http2Limits http2) throws Exception {
+    HttpOptions http = new HttpOptions("127.0.0.1", 0, null, SHORT);
+    return new IngressRig(http, tightLimits(maxConnections, http2)).route("/");
+  }
+
+  static LimitOptions tightLimits(int maxConnections, Http2Limits http2) {
+    LimitOptions defaults = LimitOptions.defaults();
+    return new LimitOptions(
+        defaults.maxQueuedTotal(),
+        defaults.maxQueuedBytes(),
+        MAX_BODY,
+        defaults.bufferedBodyBytesTotal(),
+        defaults.maxHeaderBytes(),
+        defaults.maxUriBytes(),
+        SHORT,
+        SHORT,
+        maxConnections,
+        defaults.pendingRequestsPerLoop(),
+        defaults.maxReservationTtl(),
+        defaults.streamWindowBytes(),
+        defaults.streamBytesTotal(),
+        SHORT,
+        http2);
+  }
+
+  int port() {
+    return ingress.port();
+  }
+
+  /** Stops listening, as an instance does that drains. */
+  Future<Void> undeploy() {
+    return vertx.undeploy(deployment);
   }
 
   IngressRig route(String prefix) {
@@ -71,7 +124,7 @@ final class IngressRig {
     return metric("berth_http_connections");
   }
 
-  private double metric(String series) {
+  double metric(String series) {
     return meters
         .scrape(PROMETHEUS)
         .lines()
@@ -117,7 +170,7 @@ final class IngressRig {
     await(vertx.close());
   }
 
-  private static <T> T await(Future<T> future) throws Exception {
+  static <T> T await(Future<T> future) throws Exception {
     return future.toCompletionStage().toCompletableFuture().get(10, TimeUnit.SECONDS);
   }
 }

@@ -1,0 +1,84 @@
+package dev.berth.ingress;
+
+import io.netty.bootstrap.ServerBootstrapConfig;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.EventLoop;
+import io.netty.channel.EventLoopGroup;
+import io.netty.util.AttributeKey;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Takes each connection that the port accepts: closes it at once when there are too many, gives it
+ * to an event loop that is not blocked, and sets a {@link HeadWatch} on it. It does what Netty's
+ * own acceptor does, which stands behind it for what is not a connection. On the acceptor's thread.
+ */
+final class Acceptor extends ChannelInboundHandlerAdapter {
+  private static final Logger LOG = LoggerFactory.getLogger(Acceptor.class);
+
+  private final Ingress ingress;
+  private final ServerBootstrapConfig bootstrap;
+
+  Acceptor(Ingress ingress, ServerBootstrapConfig bootstrap) {
+    this.ingress = ingress;
+    this.bootstrap = bootstrap;
+  }
+
+  @Override
+  public void channelRead(ChannelHandlerContext server, Object message) {
+    if (!(message instanceof Channel accepted)) {
+      server.fireChannelRead(message);
+    } else if (ingress.tryOpen()) {
+      accept(accepted);
+    } else {
+      accepted.unsafe().closeForcibly();
+    }
+  }
+
+  private void accept(Channel accepted) {
+    try {
+      EventLoop loop = choose(bootstrap.childGroup());
+      accepted.closeFuture().addListener(closed -> ingress.closed());
+      accepted.pipeline().addLast(new HeadWatch(ingress.loopOf(loop)), bootstrap.childHandler());
+      bootstrap.childOptions().forEach((option, value) -> set(accepted, option, value));
+      bootstrap.childAttrs().forEach((key, value) -> set(accepted, key, value));
+      loop.register(accepted)
+          .addListener(
+              registered -> {
+                if (!registered.isSuccess()) {
+                  drop(accepted, registered.cause());
+                }
+              });
+    } catch (RuntimeException stopping) {
+      drop(accepted, stopping); // the loop that was to serve it has just gone
+    }
+  }
+
+  private void drop(Channel accepted, Throwable cause) {
+    LOG.debug("a connection was not taken: {}", cause.toString());
+    accepted.unsafe().closeForcibly();
+    ingress.closed(); // its close future is not completed, since it never opened
+  }
+
+  /** The next loop in turn that is not blocked; if all are, then just the next one. */
+  private EventLoop choose(EventLoopGroup loops) {
+    EventLoop next = loops.next();
+    for (int skipped = 0; skipped < ingress.loops() && ingress.isBlocked(next); skipped++) {
+      next = loops.next();
+    }
+    return next;
+  }
+
+  @SuppressWarnings("unchecked") // the bootstrap has paired them
+  private static <T> void set(Channel channel, ChannelOption<T> option, Object value) {
+    channel.config().setOption(option, (T) value);
+  }
+
+  @SuppressWarnings("unchecked") // the bootstrap has paired them
+  private static <T> void set(Channel channel, AttributeKey<T> key, Object value) {
+    channel.attr(key).set((T) value);
+  }
+}

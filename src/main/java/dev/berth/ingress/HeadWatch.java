@@ -1,0 +1,129 @@
+package dev.berth.ingress;
+
+import io.netty.buffer.Unpooled;
+import io.netty.channel.ChannelFutureListener;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.handler.codec.http.DefaultFullHttpResponse;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpHeaderValues;
+import io.netty.handler.codec.http.HttpResponseEncoder;
+import io.netty.handler.codec.http.HttpResponseStatus;
+import io.netty.handler.codec.http.HttpVersion;
+import io.netty.util.ReferenceCountUtil;
+import io.vertx.core.internal.buffer.BufferInternal;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Sees when bytes come on a connection, so that a head which is sent too slowly is known as one.
+ * Stands before everything else, the TLS of the connection included.
+ *
+ * <pre>
+ *   ACCEPTED --protocol known, HTTP/1--> OPEN: tells its {@link Http1Connection} of bytes
+ *            --protocol known, HTTP/2--> removed
+ *            --not known within header_read_timeout_s--> closed
+ * </pre>
+ *
+ * Confined to the connection's loop.
+ */
+final class HeadWatch extends ChannelInboundHandlerAdapter {
+  private final IngressLoop loop;
+  private @Nullable ChannelHandlerContext channel;
+  private @Nullable Http1Connection connection;
+  private long acceptedNanos;
+  private boolean heard;
+  private boolean over;
+
+  /**
+   * @param loop of the event loop that the connection will be served on
+   */
+  HeadWatch(IngressLoop loop) {
+    this.loop = loop;
+  }
+
+  @Override
+  public void handlerAdded(ChannelHandlerContext added) {
+    channel = added;
+    acceptedNanos = loop.now();
+    loop.accepted(this);
+  }
+
+  /** The connection speaks HTTP/1. */
+  void opened(Http1Connection known) {
+    loop.opened(this);
+    connection = known;
+  }
+
+  /** The connection speaks HTTP/2, whose heads cannot be told from other frames by their bytes. */
+  void openedAsHttp2() {
+    loop.opened(this);
+    if (channel != null) {
+      channel.pipeline().remove(this);
+    }
+  }
+
+  @Override
+  public void channelRead(ChannelHandlerContext from, Object message) {
+    if (over) {
+      ReferenceCountUtil.release(message);
+      return;
+    }
+    Http1Connection known = connection;
+    if (known != null) {
+      known.heard();
+    } else {
+      heard = true;
+    }
+    from.fireChannelRead(message);
+  }
+
+  @Override
+  public void channelInactive(ChannelHandlerContext from) {
+    loop.opened(this);
+    from.fireChannelInactive();
+  }
+
+  /** Looks whether the protocol is known in time. */
+  void sweep(long now) {
+    if (now - acceptedNanos >= loop.limits().headerReadNanos()) {
+      loop.opened(this);
+      end(heard);
+    }
+  }
+
+  /** A head was begun and is not whole: says so, and closes. */
+  void headIsLate() {
+    end(true);
+  }
+
+  private void end(boolean say) {
+    ChannelHandlerContext context = channel;
+    if (context == null || over) {
+      return;
+    }
+    over = true;
+    // Without an encoder it is not known to speak HTTP/1: a handshake, or the start of HTTP/2.
+    if (say && context.pipeline().get(HttpResponseEncoder.class) != null) {
+      loop.countLateHead();
+      context.channel().writeAndFlush(answer()).addListener(ChannelFutureListener.CLOSE);
+    } else {
+      context.channel().close();
+    }
+  }
+
+  /** Written beside Vert.x, which knows of no request yet. */
+  private DefaultFullHttpResponse answer() {
+    ErrorAnswer late = ErrorResponses.headTooSlow(loop.limits().headerReadNanos());
+    DefaultFullHttpResponse response =
+        new DefaultFullHttpResponse(
+            HttpVersion.HTTP_1_1,
+            HttpResponseStatus.valueOf(late.status()),
+            Unpooled.wrappedBuffer(((BufferInternal) late.text()).getByteBuf()));
+    response
+        .headers()
+        .set(HttpHeaderNames.CONTENT_TYPE, ErrorAnswer.TEXT)
+        .set(HttpHeaderNames.CONTENT_LENGTH, response.content().readableBytes())
+        .set(HttpHeaderNames.CONNECTION, HttpHeaderValues.CLOSE);
+    return response;
+  }
+}

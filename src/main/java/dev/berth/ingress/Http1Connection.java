@@ -1,0 +1,142 @@
+package dev.berth.ingress;
+
+import io.vertx.core.Future;
+import io.vertx.core.http.HttpConnection;
+import io.vertx.core.http.HttpHeaders;
+import io.vertx.core.http.HttpServerRequest;
+import io.vertx.core.http.HttpServerResponse;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * An HTTP/1 connection, which has at most one request under way.
+ *
+ * <pre>
+ *   IDLE --bytes--> HEAD --whole--> BUSY --answered--> IDLE
+ *   IDLE --too long--> closed
+ *   HEAD --not whole in time--> 408, closed
+ *   BUSY --client gone--> closed; its request is given up
+ *   IDLE --answered without reading the body--> LINGERING --body ended, or 2 s--> closed
+ * </pre>
+ */
+final class Http1Connection extends Connection {
+  private static final CharSequence CLOSE = HttpHeaders.createOptimized("close");
+
+  private final HeadWatch watch;
+  private @Nullable Exchange exchange;
+  private @Nullable HttpServerRequest unread; // answered; the rest of its body is dropped
+  private long idleSinceNanos;
+  private boolean headBegun;
+  private boolean headTimed;
+  private long headSinceNanos;
+  private boolean served;
+  private boolean lingering;
+  private long lingerUntilNanos;
+
+  Http1Connection(IngressLoop loop, HttpConnection http, HeadWatch watch, long now) {
+    super(loop, http);
+    this.watch = watch;
+    this.idleSinceNanos = now;
+  }
+
+  @Override
+  boolean multiplexed() {
+    return false;
+  }
+
+  @Override
+  void began(Exchange begun) {
+    exchange = begun;
+    headBegun = false;
+    unread = null;
+  }
+
+  /** Bytes have come. Between two requests they are those of the next one's head. */
+  void heard() {
+    if (exchange == null && !headBegun) {
+      headBegun = true;
+      headTimed = false; // the next sweep looks at the clock
+    }
+  }
+
+  @Override
+  void ended(Exchange over, long now) {
+    exchange = null;
+    served = true;
+    idleSinceNanos = now;
+  }
+
+  @Override
+  void clientGone() {
+    Exchange underWay = exchange;
+    if (underWay != null) {
+      underWay.clientGone();
+    }
+  }
+
+  @Override
+  void sweep(long now) {
+    Exchange underWay = exchange;
+    if (underWay != null) {
+      underWay.sweep(now);
+    } else if (lingering) {
+      if (now - lingerUntilNanos >= 0) {
+        close();
+      }
+    } else if (unread != null) {
+      sweepUnread(unread, now);
+    } else if (headBegun) {
+      sweepHead(now);
+    } else if (now - idleSinceNanos >= loop().idleLimitNanos(served)) {
+      close();
+    }
+  }
+
+  private void sweepHead(long now) {
+    if (!headTimed) {
+      headTimed = true;
+      headSinceNanos = now;
+    } else if (now - headSinceNanos >= loop().limits().headerReadNanos()) {
+      watch.headIsLate();
+    }
+  }
+
+  private void sweepUnread(HttpServerRequest request, long now) {
+    if (request.isEnded()) {
+      unread = null;
+      headBegun = false;
+      idleSinceNanos = now;
+    } else if (now - idleSinceNanos >= loop().idleLimitNanos(served)) {
+      close();
+    }
+  }
+
+  @Override
+  void announceClose(HttpServerResponse answer) {
+    answer.headers().set(HttpHeaders.CONNECTION, CLOSE);
+  }
+
+  @Override
+  void announceDrain(HttpServerResponse answer) {
+    announceClose(answer);
+  }
+
+  /** What is left of the request's body is dropped as it comes; the next request stands behind. */
+  @Override
+  void answered(HttpServerRequest request, Future<Void> written) {}
+
+  @Override
+  void unread(HttpServerRequest request) {
+    unread = request;
+  }
+
+  @Override
+  void cut(HttpServerRequest request) {
+    close();
+  }
+
+  @Override
+  void linger(long untilNanos) {
+    lingering = true;
+    lingerUntilNanos = untilNanos;
+  }
+}

@@ -1,0 +1,140 @@
+package dev.berth.ingress;
+
+import io.vertx.core.Future;
+import io.vertx.core.http.HttpConnection;
+import io.vertx.core.http.HttpServerRequest;
+import io.vertx.core.http.HttpServerResponse;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+
+/**
+ * An HTTP/2 connection: its streams are requests side by side, and each ends alone.
+ *
+ * <pre>
+ *   a stream:  OPEN --request over, all sent--> closed
+ *              OPEN --reset by the client--> closed; its request is given up
+ *              OPEN --request over, client does not read--> reset after stream_idle_timeout_s
+ *   the connection:  no streams for too long --GOAWAY--> closed
+ *                    draining --GOAWAY, streams end--> closed
+ * </pre>
+ *
+ * A stream counts until it is closed and not only until its request is over, since what the client
+ * has not read yet is kept for it.
+ */
+final class Http2Connection extends Connection {
+  // RFC 9113, section 7.
+  private static final long NO_ERROR = 0;
+  private static final long INTERNAL_ERROR = 2;
+  private static final long REFUSED_STREAM = 7;
+
+  /** A GOAWAY that excludes no stream: those that come before the client has read it are served. */
+  private static final int LAST_STREAM_OPEN = Integer.MAX_VALUE;
+
+  private final int maxStreams;
+  private final Set<Exchange> streams = new HashSet<>();
+  private long idleSinceNanos;
+  private boolean served;
+  private boolean saidGoAway;
+
+  Http2Connection(IngressLoop loop, HttpConnection http, long now, int maxStreams) {
+    super(loop, http);
+    this.maxStreams = maxStreams;
+    this.idleSinceNanos = now;
+  }
+
+  @Override
+  boolean multiplexed() {
+    return true;
+  }
+
+  /**
+   * Whether one more stream may begin; if not it is refused, by a code that says it may be sent
+   * again. Netty sees to that too, but only once the client has acknowledged the settings.
+   */
+  boolean admits(HttpServerRequest request) {
+    if (streams.size() < maxStreams) {
+      return true;
+    }
+    request.response().reset(REFUSED_STREAM);
+    return false;
+  }
+
+  @Override
+  void began(Exchange exchange) {
+    streams.add(exchange);
+    exchange.request().response().closeHandler(closed -> streamClosed(exchange));
+  }
+
+  private void streamClosed(Exchange exchange) {
+    streams.remove(exchange);
+    if (!exchange.request().response().ended()) { // else this is how its answer ended
+      exchange.clientGone();
+    }
+    served = true;
+    idleSinceNanos = loop().now();
+  }
+
+  @Override
+  void ended(Exchange exchange, long now) {
+    exchange.endedAt(now);
+  }
+
+  @Override
+  void clientGone() {
+    List.copyOf(streams).forEach(Exchange::clientGone);
+    streams.clear();
+  }
+
+  @Override
+  void sweep(long now) {
+    if (loop().draining()) {
+      goAway();
+    }
+    if (!streams.isEmpty()) {
+      // A copy, since ending a stream removes it.
+      List.copyOf(streams).forEach(exchange -> exchange.sweep(now));
+    } else if (now - idleSinceNanos >= loop().idleLimitNanos(served)) {
+      close();
+    }
+  }
+
+  /** Nothing ends with this answer but its stream. */
+  @Override
+  void announceClose(HttpServerResponse answer) {}
+
+  @Override
+  void announceDrain(HttpServerResponse answer) {
+    goAway();
+  }
+
+  private void goAway() {
+    if (!saidGoAway) {
+      saidGoAway = true;
+      http().goAway(NO_ERROR, LAST_STREAM_OPEN);
+    }
+  }
+
+  /** A client that is still sending its body is told that the rest is not wanted. */
+  @Override
+  void answered(HttpServerRequest request, Future<Void> written) {
+    if (!request.isEnded()) {
+      written.onComplete(
+          // Later, since a request without a body is not seen to have ended in its first moment.
+          sent -> loop().later(() -> request.response().reset(NO_ERROR)));
+    }
+  }
+
+  /** Its frames are its own. */
+  @Override
+  void unread(HttpServerRequest request) {}
+
+  @Override
+  void cut(HttpServerRequest request) {
+    request.response().reset(INTERNAL_ERROR);
+  }
+
+  /** Not needed: {@link #answered} ends the stream. */
+  @Override
+  void linger(long untilNanos) {}
+}

@@ -1,0 +1,181 @@
+package dev.berth.ingress;
+
+import io.netty.bootstrap.Bootstrap;
+import io.netty.bootstrap.ServerBootstrap;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelFactory;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.IoHandlerFactory;
+import io.netty.channel.ServerChannel;
+import io.netty.channel.socket.DatagramChannel;
+import io.netty.channel.socket.InternetProtocolFamily;
+import io.vertx.core.Vertx;
+import io.vertx.core.VertxBuilder;
+import io.vertx.core.datagram.DatagramSocketOptions;
+import io.vertx.core.internal.VertxInternal;
+import io.vertx.core.net.ClientOptionsBase;
+import io.vertx.core.net.NetServerOptions;
+import io.vertx.core.spi.transport.Transport;
+import java.net.SocketAddress;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ThreadFactory;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The transport of an instance's Vert.x: epoll where it loads, else NIO, with an {@link Acceptor}
+ * in front of the ports that an ingress listens on. Vert.x shows a server its connections only when
+ * it knows their protocol, which is after the TLS handshake and after the first bytes; so what must
+ * hold before that stands here. Any thread.
+ */
+public final class IngressTransport implements Transport, io.vertx.core.transport.Transport {
+  private record Address(String host, int port) {}
+
+  private final String name;
+  private final Transport transport;
+  private final @Nullable Throwable notNative;
+  private final Map<Address, Ingress> ingresses = new ConcurrentHashMap<>();
+
+  private IngressTransport(String name, Transport transport, @Nullable Throwable notNative) {
+    this.name = name;
+    this.transport = transport;
+    this.notNative = notNative;
+  }
+
+  /** The native transport if there is one here, else NIO. */
+  public static IngressTransport preferred() {
+    io.vertx.core.transport.Transport found = io.vertx.core.transport.Transport.nativeTransport();
+    if (found != null && found.available()) {
+      return new IngressTransport(found.name(), found.implementation(), null);
+    }
+    return nio(found == null ? null : found.unavailabilityCause());
+  }
+
+  /** The transport of the JDK. */
+  static IngressTransport nio(@Nullable Throwable notNative) {
+    return new IngressTransport("nio", NIO.implementation(), notNative);
+  }
+
+  /** A builder of a Vert.x that an ingress can listen in. */
+  public VertxBuilder builder() {
+    return Vertx.builder().withTransport(this);
+  }
+
+  /** The one that a Vert.x was made with. */
+  static IngressTransport of(Vertx vertx) {
+    if (((VertxInternal) vertx).transport() instanceof IngressTransport made) {
+      return made;
+    }
+    throw new IllegalStateException(
+        "transport: another one (expected: a Vert.x made with IngressTransport)");
+  }
+
+  /** What listens at its address is watched over from now on. */
+  void guard(Ingress ingress) {
+    ingresses.put(new Address(ingress.http().host(), ingress.sharedPort()), ingress);
+  }
+
+  /** Why it is not a native one; null when it is, or when there is none for this platform. */
+  public @Nullable Throwable notNative() {
+    return notNative;
+  }
+
+  @Override
+  public void configure(NetServerOptions options, boolean domainSocket, ServerBootstrap bootstrap) {
+    transport.configure(options, domainSocket, bootstrap);
+    Ingress ingress = ingresses.get(new Address(options.getHost(), options.getPort()));
+    if (ingress != null) {
+      bootstrap.handler(new Acceptor(ingress, bootstrap.config()));
+    }
+  }
+
+  // --- as the transport does it ---
+
+  @Override
+  public String name() {
+    return name;
+  }
+
+  @Override
+  public boolean available() {
+    return transport.isAvailable();
+  }
+
+  @Override
+  public @Nullable Throwable unavailabilityCause() {
+    return transport.unavailabilityCause();
+  }
+
+  @Override
+  public Transport implementation() {
+    return this;
+  }
+
+  @Override
+  public boolean isAvailable() {
+    return transport.isAvailable();
+  }
+
+  @Override
+  public boolean supportsDomainSockets() {
+    return transport.supportsDomainSockets();
+  }
+
+  @Override
+  public boolean supportFileRegion() {
+    return transport.supportFileRegion();
+  }
+
+  @Override
+  public SocketAddress convert(io.vertx.core.net.SocketAddress address) {
+    return transport.convert(address);
+  }
+
+  @Override
+  public io.vertx.core.net.SocketAddress convert(SocketAddress address) {
+    return transport.convert(address);
+  }
+
+  @Override
+  public IoHandlerFactory ioHandlerFactory() {
+    return transport.ioHandlerFactory();
+  }
+
+  @Override
+  public EventLoopGroup eventLoopGroup(
+      int type, int threads, ThreadFactory threadFactory, int ioRatio) {
+    return transport.eventLoopGroup(type, threads, threadFactory, ioRatio);
+  }
+
+  @Override
+  public DatagramChannel datagramChannel() {
+    return transport.datagramChannel();
+  }
+
+  @Override
+  @SuppressWarnings("deprecation") // as the interface has it
+  public DatagramChannel datagramChannel(InternetProtocolFamily family) {
+    return transport.datagramChannel(family);
+  }
+
+  @Override
+  public ChannelFactory<? extends Channel> channelFactory(boolean domainSocket) {
+    return transport.channelFactory(domainSocket);
+  }
+
+  @Override
+  public ChannelFactory<? extends ServerChannel> serverChannelFactory(boolean domainSocket) {
+    return transport.serverChannelFactory(domainSocket);
+  }
+
+  @Override
+  public void configure(DatagramChannel channel, DatagramSocketOptions options) {
+    transport.configure(channel, options);
+  }
+
+  @Override
+  public void configure(
+      ClientOptionsBase options, int connectTimeout, boolean domainSocket, Bootstrap bootstrap) {
+    transport.configure(options, connectTimeout, domainSocket, bootstrap);
+  }
+}

@@ -1,0 +1,582 @@
+package dev.berth.ingress;
+
+import static dev.berth.ingress.IngressRig.await;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.berth.api.BerthException;
+import dev.berth.api.Headers;
+import dev.berth.config.Http2Limits;
+import dev.berth.ingress.FakeUpstream.Call;
+import dev.berth.ingress.RawHttp2.Frame;
+import io.vertx.core.Future;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.http.HttpClient;
+import io.vertx.core.http.HttpClientOptions;
+import io.vertx.core.http.HttpClientRequest;
+import io.vertx.core.http.HttpClientResponse;
+import io.vertx.core.http.HttpMethod;
+import io.vertx.core.http.HttpVersion;
+import io.vertx.core.http.PoolOptions;
+import io.vertx.core.http.StreamResetException;
+import io.vertx.core.net.HostAndPort;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** HTTP/2 without TLS: many requests on one connection, and none of them harms another. */
+class Http2IT {
+  private static final int NO_ERROR = 0;
+  private static final int INTERNAL_ERROR = 2;
+  private static final int REFUSED_STREAM = 7;
+  private static final int CANCEL = 8;
+  private static final int ENHANCE_YOUR_CALM = 11;
+
+  private static final int MAX_STREAMS = 8;
+  private static final int MAX_RESETS = 20;
+  private static final Http2Limits LIMITS =
+      new Http2Limits(MAX_STREAMS, MAX_RESETS, Duration.ofSeconds(30), 1 << 20);
+
+  private final IngressRig rig;
+  private final FakeUpstream upstream;
+  private final HttpClient client;
+
+  Http2IT() throws Exception {
+    rig = IngressRig.tight(100, LIMITS);
+    upstream = rig.upstream;
+    client = client(false);
+  }
+
+  private HttpClient client(boolean upgrade) {
+    return rig.vertx.createHttpClient(
+        new HttpClientOptions()
+            .setProtocolVersion(HttpVersion.HTTP_2)
+            .setHttp2ClearTextUpgrade(upgrade)
+            .setDefaultPort(rig.port())
+            .setDefaultHost("127.0.0.1"),
+        new PoolOptions().setHttp2MaxSize(1));
+  }
+
+  @AfterEach
+  void stop() throws Exception {
+    rig.close();
+  }
+
+  // --- requests and answers ---
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void bothWaysToHttp2AreServed(boolean upgrade) throws Exception {
+    upstream.behave(call -> call.respond(call.request().path()));
+    HttpClient eachWay = client(upgrade);
+    for (String path : List.of("/one", "/two")) {
+      HttpClientResponse response = send(eachWay, HttpMethod.GET, path);
+      assertThat(response.version()).isEqualTo(HttpVersion.HTTP_2);
+      assertThat(response.statusCode()).isEqualTo(200);
+      assertThat(await(response.body())).hasToString(path);
+    }
+    assertThat(rig.metric("berth_http_connections")).isEqualTo(1);
+    rig.assertAtRest();
+  }
+
+  @Test
+  void theHandlerSeesTheRequestAsInHttp1() throws Exception {
+    HttpClientRequest request =
+        await(client.request(HttpMethod.PUT, "/a%20b?x=1"))
+            .authority(HostAndPort.create("example.org", 8080));
+    request.headers().add("x-test", "one").add("x-test", "two");
+    request.headers().add("cookie", "a=1").add("cookie", "b=2");
+    Future<Buffer> body = request.send(Buffer.buffer("body")).compose(HttpClientResponse::body);
+    Call call = upstream.nextCall();
+    assertThat(call.request().method()).isEqualTo("PUT");
+    assertThat(call.request().path()).isEqualTo("/a%20b");
+    assertThat(call.request().query()).isEqualTo("x=1");
+    assertThat(call.request().bytes()).hasToString("body");
+    Headers headers = call.request().headers();
+    assertThat(headers.all("X-Test")).containsExactly("one", "two");
+    assertThat(headers.get("cookie")).isEqualTo("a=1; b=2");
+    assertThat(headers.all("host")).containsExactly("example.org:8080");
+    headers.forEach((name, value) -> assertThat(name).doesNotStartWith(":"));
+    call.respond("ok");
+    assertThat(await(body)).hasToString("ok");
+  }
+
+  @Test
+  void headersThatMeanTheConnectionAreNotSent() throws Exception {
+    upstream.behave(
+        call ->
+            call.respond(
+                200,
+                Headers.of(
+                    "connection", "x-private",
+                    "x-private", "1",
+                    "keep-alive", "timeout=1",
+                    "transfer-encoding", "chunked",
+                    "upgrade", "h2c",
+                    "X-Public", "1"),
+                Buffer.buffer("ok")));
+    HttpClientResponse response = send(client, HttpMethod.GET, "/");
+    assertThat(response.headers().names())
+        .containsExactlyInAnyOrder("content-length", "x-public", "x-request-id");
+  }
+
+  @Test
+  void requestsOfOneConnectionRunSideBySide() throws Exception {
+    List<Future<Buffer>> bodies = new ArrayList<>();
+    List<Call> calls = new ArrayList<>();
+    for (int i = 0; i < MAX_STREAMS; i++) {
+      bodies.add(bodyOf("/" + i));
+      calls.add(upstream.nextCall());
+    }
+    assertThat(rig.metric("berth_http_connections")).isEqualTo(1);
+    for (int i = MAX_STREAMS - 1; i >= 0; i--) {
+      calls.get(i).respond("answer " + i);
+      assertThat(await(bodies.get(i))).hasToString("answer " + i);
+    }
+    rig.assertAtRest();
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"/-/healthz", "/-/routes", "/-/nothing"})
+  void whatTheIngressAnswersItselfEndsTheStreamAndResetsNothing(String path) throws Exception {
+    try (RawHttp2 raw = new RawHttp2(rig.port())) {
+      raw.get(1, path).get(3, path).frame(RawHttp2.PING, 0, 0, new byte[8]);
+      Frame frame;
+      int ended = 0;
+      int pongs = 0;
+      while (pongs == 0) {
+        frame = raw.read();
+        assertThat(frame).isNotNull();
+        assertThat(frame.type()).isNotEqualTo(RawHttp2.RST_STREAM);
+        ended += frame.type() == RawHttp2.DATA && frame.flags() == RawHttp2.END_STREAM ? 1 : 0;
+        pongs += frame.type() == RawHttp2.PING ? 1 : 0;
+      }
+      assertThat(ended).isEqualTo(2);
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {204, 304})
+  void aStatusWithoutBodyHasNone(int status) throws Exception {
+    upstream.behave(call -> call.respond(status, Headers.empty(), Buffer.buffer("dropped")));
+    HttpClientResponse response = send(client, HttpMethod.GET, "/");
+    assertThat(response.statusCode()).isEqualTo(status);
+    assertThat(await(response.body()).length()).isZero();
+  }
+
+  @Test
+  void aHeadRequestGetsTheHeadAndNoBody() throws Exception {
+    upstream.behave(call -> call.respond("four"));
+    HttpClientResponse response = send(client, HttpMethod.HEAD, "/");
+    assertThat(response.getHeader("content-length")).isEqualTo("4");
+    assertThat(await(response.body()).length()).isZero();
+  }
+
+  @Test
+  void aConnectRequestFindsNoRoute() throws Exception {
+    try (RawHttp2 raw = new RawHttp2(rig.port())) {
+      raw.headers(1, true, ":method", "CONNECT", ":authority", "a:1");
+      assertThat(raw.next(RawHttp2.DATA, 1).text()).contains("not found");
+    }
+    rig.assertAtRest();
+  }
+
+  // --- bodies ---
+
+  @Test
+  void aBodyInPiecesReachesTheHandlerWhole() throws Exception {
+    upstream.behave(call -> call.respond(call.request().bytes().toString()));
+    HttpClientRequest request = await(client.request(HttpMethod.POST, "/"));
+    request.setChunked(true);
+    await(request.write("abc"));
+    await(request.write("de"));
+    Future<Buffer> body = request.response().compose(HttpClientResponse::body);
+    request.end("fghi");
+    assertThat(await(body)).hasToString("abcdefghi");
+  }
+
+  @Test
+  void aBodyOverTheLimitIs413AndTheRestIsNotWanted() throws Exception {
+    try (RawHttp2 raw = new RawHttp2(rig.port())) {
+      raw.post(1, "/");
+      byte[] piece = new byte[16 << 10];
+      for (int i = 0; i < 3; i++) {
+        raw.frame(RawHttp2.DATA, 0, 1, piece);
+      }
+      raw.next(RawHttp2.WINDOW_UPDATE, 1);
+      raw.frame(RawHttp2.DATA, 0, 1, piece).frame(RawHttp2.DATA, 0, 1, new byte[1]);
+      assertThat(raw.next(RawHttp2.DATA, 1).text()).contains("larger than 65536 bytes");
+      assertThat(raw.next(RawHttp2.RST_STREAM, 1).errorCode()).isEqualTo(NO_ERROR);
+      upstream.behave(call -> call.respond("ok"));
+      assertThat(raw.get(3, "/").next(RawHttp2.DATA, 3).text())
+          .as("the connection goes on")
+          .isEqualTo("ok");
+    }
+    assertErrors(413, "POST", 1);
+    rig.assertAtRest();
+  }
+
+  @Test
+  void anAnnouncedBodyOverTheLimitIs413AtOnce() throws Exception {
+    try (RawHttp2 raw = new RawHttp2(rig.port())) {
+      raw.headers(
+          1,
+          false,
+          ":method",
+          "POST",
+          ":scheme",
+          "http",
+          ":path",
+          "/",
+          "content-length",
+          "99999999",
+          "expect",
+          "100-continue");
+      assertThat(raw.next(RawHttp2.DATA, 1).text()).contains("larger than 65536 bytes");
+      assertThat(raw.next(RawHttp2.RST_STREAM, 1).errorCode()).isEqualTo(NO_ERROR);
+    }
+    rig.assertAtRest();
+  }
+
+  @Test
+  void aBodyThatStandsStillIs408AndOthersGoOn() throws Exception {
+    try (RawHttp2 raw = new RawHttp2(rig.port())) {
+      raw.post(1, "/").get(3, "/");
+      Call other = upstream.nextCall();
+      assertThat(raw.next(RawHttp2.DATA, 1).text()).isEqualTo("Request body stood still for 1s.");
+      assertThat(raw.next(RawHttp2.RST_STREAM, 1).errorCode()).isEqualTo(NO_ERROR);
+      other.respond("other");
+      assertThat(raw.next(RawHttp2.DATA, 3).text()).isEqualTo("other");
+    }
+    rig.assertAtRest();
+  }
+
+  // --- streams ---
+
+  @Test
+  void aStreamIsPassedOnPieceByPiece() throws Exception {
+    BlockingQueue<String> pieces = new LinkedBlockingQueue<>();
+    Future<HttpClientResponse> sent =
+        client.request(HttpMethod.GET, "/").compose(HttpClientRequest::send);
+    Call call = upstream.nextCall();
+    call.startStream(Headers.of("content-type", "text/event-stream"));
+    Future<String> ended =
+        sent.compose(
+            response ->
+                response
+                    .handler(piece -> pieces.add(piece.toString()))
+                    .end()
+                    .map(response.getHeader("content-type")));
+    await(sent);
+    call.frame(Buffer.buffer("data: 1\n\n"), false);
+    assertThat(pieces.poll(10, TimeUnit.SECONDS)).isEqualTo("data: 1\n\n");
+    call.frame(Buffer.buffer("data: 2\n\n"), true);
+    assertThat(await(ended)).isEqualTo("text/event-stream");
+    assertThat(pieces.poll()).isEqualTo("data: 2\n\n");
+    rig.assertAtRest();
+  }
+
+  @Test
+  void aStreamThatFailsIsResetAndItsNeighbourGoesOn() throws Exception {
+    Future<HttpClientResponse> failing =
+        client.request(HttpMethod.GET, "/").compose(HttpClientRequest::send);
+    Call call = upstream.nextCall();
+    Future<Buffer> other = bodyOf("/");
+    Call neighbour = upstream.nextCall();
+    call.startStream(Headers.empty());
+    Future<Void> end = failing.compose(HttpClientResponse::end);
+    call.frame(Buffer.buffer("half"), false);
+    call.reset(BerthException.Kind.HANDLER_FAILED);
+    StreamResetException reset = failureOf(end, StreamResetException.class);
+    assertThat(reset.getCode()).isEqualTo(INTERNAL_ERROR);
+    neighbour.respond("fine");
+    assertThat(await(other)).hasToString("fine");
+    assertErrors(500, "GET", 1);
+    rig.assertAtRest();
+  }
+
+  @Test
+  void aSlowReaderOfOneStreamHoldsThatOneBackAndNoOther() throws Exception {
+    try (RawHttp2 raw = new RawHttp2(rig.port())) {
+      // A large window for the connection; each stream has the 64 KiB that are the default.
+      raw.frame(RawHttp2.WINDOW_UPDATE, 0, 0, new byte[] {0x10, 0, 0, 0});
+      raw.get(1, "/");
+      Call slow = upstream.nextCall();
+      slow.startStream(Headers.empty());
+      Buffer frame = Buffer.buffer(new byte[64 << 10]);
+      long sent = 0;
+      long credited = slow.message.streamWindow();
+      while (true) {
+        while (sent + frame.length() <= credited) {
+          slow.frame(frame, false);
+          sent += frame.length();
+        }
+        Integer more = slow.credits.poll(300, TimeUnit.MILLISECONDS);
+        if (more == null) {
+          break; // its client reads no more, so no more is asked for
+        }
+        credited += more;
+      }
+      assertThat(sent).isLessThan(1 << 20);
+      raw.get(3, "/");
+      Call fast = upstream.nextCall();
+      fast.startStream(Headers.empty());
+      for (int i = 0; i < 4; i++) {
+        fast.frame(Buffer.buffer(new byte[8 << 10]), i == 3);
+      }
+      int received = 0;
+      while (received < 4 * (8 << 10)) {
+        received += raw.next(RawHttp2.DATA, 3).payload().length;
+      }
+      assertThat(slow.cancelledWithin(10)).as("ended when it stood still").isTrue();
+      assertThat(raw.next(RawHttp2.RST_STREAM, 1).errorCode()).isEqualTo(INTERNAL_ERROR);
+    }
+    assertErrors(408, "GET", 1);
+    rig.assertAtRest();
+  }
+
+  @Test
+  void anAnswerThatItsClientDoesNotReadIsNotKeptForEver() throws Exception {
+    try (RawHttp2 raw = new RawHttp2(rig.port())) {
+      raw.frame(RawHttp2.SETTINGS, 0, 0, new byte[] {0, 4, 0, 0, 0, 0}); // windows of 0 bytes
+      raw.get(1, "/");
+      upstream.nextCall().respond("never read");
+      assertThat(raw.next(RawHttp2.RST_STREAM, 1).errorCode()).isEqualTo(INTERNAL_ERROR);
+    }
+  }
+
+  // --- clients that leave ---
+
+  @Test
+  void aResetGivesUpItsRequestAndNoOther() throws Exception {
+    try (RawHttp2 raw = new RawHttp2(rig.port())) {
+      raw.get(1, "/").get(3, "/");
+      Call first = upstream.nextCall();
+      Call second = upstream.nextCall();
+      raw.reset(1, CANCEL);
+      assertThat(first.cancelledWithin(10)).isTrue();
+      second.respond("second");
+      assertThat(raw.next(RawHttp2.DATA, 3).text()).isEqualTo("second");
+      assertThat(second.cancels).isEmpty();
+    }
+    assertErrors(499, "GET", 1);
+    rig.assertAtRest();
+  }
+
+  @Test
+  void aResetMidStreamCancelsIt() throws Exception {
+    try (RawHttp2 raw = new RawHttp2(rig.port())) {
+      raw.get(1, "/");
+      Call call = upstream.nextCall();
+      call.startStream(Headers.empty());
+      call.frame(Buffer.buffer("half"), false);
+      assertThat(raw.next(RawHttp2.DATA, 1).text()).isEqualTo("half");
+      raw.reset(1, CANCEL);
+      assertThat(call.cancelledWithin(10)).isTrue();
+    }
+    assertErrors(499, "GET", 1);
+    rig.assertAtRest();
+  }
+
+  @Test
+  void aConnectionThatGoesCancelsAllItsRequests() throws Exception {
+    RawHttp2 raw = new RawHttp2(rig.port());
+    raw.get(1, "/").get(3, "/").post(5, "/");
+    Call first = upstream.nextCall();
+    Call second = upstream.nextCall();
+    rig.eventually("three under way", () -> rig.ongoing() == 3);
+    raw.close();
+    assertThat(first.cancelledWithin(10)).isTrue();
+    assertThat(second.cancelledWithin(10)).isTrue();
+    rig.assertAtRest();
+    rig.eventually("no connection", () -> rig.metric("berth_http_connections") == 0);
+  }
+
+  @ParameterizedTest
+  @ValueSource(longs = {1, 2, 3})
+  void clientsThatResetAtRandomMomentsLeaveNothing(long seed) throws Exception {
+    Random replica = new Random(seed);
+    upstream.behave(
+        call -> {
+          switch (replica.nextInt(5)) {
+            case 0 -> call.respond("ok");
+            case 1 -> call.fail(BerthException.Kind.HANDLER_FAILED, "no");
+            case 2 -> call.startStream(Headers.empty()); // and no more
+            case 3 -> {
+              call.startStream(Headers.empty());
+              call.frame(Buffer.buffer("one"), replica.nextBoolean());
+            }
+            default -> {} // never answers
+          }
+        });
+    Random random = new Random(-seed);
+    for (int connection = 0; connection < 20; connection++) {
+      try (RawHttp2 raw = new RawHttp2(rig.port())) {
+        for (int stream = 1; stream < 2 * MAX_STREAMS; stream += 2) {
+          if (random.nextBoolean()) {
+            raw.get(stream, "/");
+          } else {
+            raw.post(stream, "/");
+            if (random.nextBoolean()) {
+              raw.frame(RawHttp2.DATA, random.nextInt(2), stream, new byte[4]);
+            }
+          }
+          if (random.nextBoolean()) {
+            raw.reset(1 + 2 * random.nextInt((stream + 1) / 2), CANCEL);
+          }
+        }
+      }
+    }
+    String replayed = " (seed " + seed + ")";
+    rig.eventually("no connection" + replayed, () -> rig.metric("berth_http_connections") == 0);
+    rig.eventually("no request under way" + replayed, () -> rig.ongoing() == 0);
+    rig.eventually("no slot in use" + replayed, () -> upstream.router().counters().running() == 0);
+    rig.eventually("nothing pending" + replayed, () -> upstream.loop().pendingRequests() == 0);
+  }
+
+  // --- limits ---
+
+  @Test
+  void aStreamOverTheLimitIsRefusedAndMayBeSentAgain() throws Exception {
+    try (RawHttp2 raw = new RawHttp2(rig.port())) {
+      List<Call> calls = new ArrayList<>();
+      for (int i = 0; i < MAX_STREAMS; i++) {
+        raw.get(1 + 2 * i, "/");
+        calls.add(upstream.nextCall());
+      }
+      int over = 1 + 2 * MAX_STREAMS;
+      raw.get(over, "/");
+      assertThat(raw.next(RawHttp2.RST_STREAM, over).errorCode()).isEqualTo(REFUSED_STREAM);
+      calls.get(0).respond("room");
+      raw.next(RawHttp2.DATA, 1);
+      raw.get(over + 2, "/");
+      upstream.nextCall().respond("now");
+      assertThat(raw.next(RawHttp2.DATA, over + 2).text()).isEqualTo("now");
+    }
+    rig.assertAtRest();
+  }
+
+  @Test
+  void aFloodOfResetsClosesTheConnection() throws Exception {
+    try (RawHttp2 raw = new RawHttp2(rig.port())) {
+      for (int i = 0; i <= MAX_RESETS; i++) {
+        int stream = 1 + 2 * i;
+        raw.get(stream, "/").reset(stream, CANCEL);
+      }
+      assertThat(raw.next(RawHttp2.GOAWAY).errorCode()).isEqualTo(ENHANCE_YOUR_CALM);
+      raw.readToEnd();
+    }
+    rig.assertAtRest();
+    rig.eventually("no connection", () -> rig.metric("berth_http_connections") == 0);
+  }
+
+  @Test
+  void aHeadOverItsLimitsIs414Or431() throws Exception {
+    upstream.behave(call -> call.respond("ok"));
+    HttpClientResponse longUri = send(client, HttpMethod.GET, "/" + "x".repeat(5000));
+    assertThat(longUri.statusCode()).isEqualTo(414);
+    try (RawHttp2 raw = new RawHttp2(rig.port())) {
+      String long1 = "x".repeat(4500);
+      raw.headers(
+          1, true, ":method", "GET", ":scheme", "http", ":path", "/", "a", long1, "b", long1);
+      byte[] head = raw.next(RawHttp2.HEADERS, 1).payload();
+      assertThat(new String(head, StandardCharsets.ISO_8859_1)).contains("431");
+      assertThat(raw.get(3, "/").next(RawHttp2.DATA, 3).text()).isEqualTo("ok");
+    }
+    rig.assertAtRest();
+  }
+
+  @Test
+  void aHeadFarOverItsLimitsClosesTheConnection() throws Exception {
+    try (RawHttp2 raw = new RawHttp2(rig.port())) {
+      String piece = "x".repeat(4000);
+      raw.headers(
+          1, true, ":method", "GET", ":scheme", "http", ":path", "/", "a", piece, "b", piece, "c",
+          piece, "d", piece);
+      assertThat(raw.next(RawHttp2.GOAWAY).errorCode()).isNotEqualTo(NO_ERROR);
+      raw.readToEnd();
+    }
+  }
+
+  // --- connections ---
+
+  @Test
+  void aConnectionWithoutRequestsIsClosedAndABusyOneIsNot() throws Exception {
+    try (RawHttp2 idle = new RawHttp2(rig.port());
+        RawHttp2 busy = new RawHttp2(rig.port())) {
+      busy.get(1, "/");
+      Call call = upstream.nextCall();
+      assertThat(idle.next(RawHttp2.GOAWAY).errorCode()).isEqualTo(NO_ERROR);
+      idle.readToEnd();
+      call.respond("late");
+      assertThat(busy.next(RawHttp2.DATA, 1).text()).isEqualTo("late");
+      assertThat(busy.next(RawHttp2.GOAWAY).errorCode())
+          .as("after keep_alive_timeout_s")
+          .isEqualTo(NO_ERROR);
+    }
+  }
+
+  @Test
+  void drainingSaysGoAwayAndLetsTheRequestsUnderWayEnd() throws Exception {
+    try (RawHttp2 raw = new RawHttp2(rig.port())) {
+      raw.get(1, "/");
+      Call first = upstream.nextCall();
+      rig.ingress.drain();
+      Frame goAway = raw.next(RawHttp2.GOAWAY);
+      assertThat(goAway.errorCode()).isEqualTo(NO_ERROR);
+      raw.get(3, "/"); // was under way to us
+      Call second = upstream.nextCall();
+      Future<Void> undeployed = rig.undeploy();
+      first.respond("first");
+      assertThat(raw.next(RawHttp2.DATA, 1).text()).isEqualTo("first");
+      second.respond("second");
+      assertThat(raw.next(RawHttp2.DATA, 3).text()).isEqualTo("second");
+      raw.readToEnd();
+      await(undeployed);
+    }
+    rig.assertAtRest();
+  }
+
+  // --- helpers ---
+
+  private Future<Buffer> bodyOf(String path) {
+    return client
+        .request(HttpMethod.GET, path)
+        .compose(HttpClientRequest::send)
+        .compose(HttpClientResponse::body);
+  }
+
+  private static HttpClientResponse send(HttpClient client, HttpMethod method, String path)
+      throws Exception {
+    return await(
+        client
+            .request(method, path)
+            .compose(HttpClientRequest::send)
+            .compose(response -> response.body().map(response)));
+  }
+
+  private void assertErrors(int status, String method, int count) throws Exception {
+    String series =
+        "serve_num_http_error_requests_total{application=\"app\",error_code=\""
+            + status
+            + "\",method=\""
+            + method
+            + "\",route=\"/\"}";
+    rig.eventually(series, () -> rig.metric(series) == count);
+  }
+
+  private static <T extends Throwable> T failureOf(Future<?> future, Class<T> type)
+      throws Exception {
+    Throwable failure = await(future.transform(result -> Future.succeededFuture(result.cause())));
+    assertThat(failure).isInstanceOf(type);
+    return type.cast(failure);
+  }
+}
