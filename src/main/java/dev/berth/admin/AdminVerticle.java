@@ -41,7 +41,7 @@ public final class AdminVerticle extends VerticleBase {
   private final Meters meters;
   private final LedgerSource ledgers;
   private final Map<String, Future<String>> reading = new HashMap<>(); // by what is read
-  private int connections;
+  private volatile int connections; // written by its event loop
   private @Nullable HttpServer server;
 
   public AdminVerticle(AdminOptions options, Meters meters, LedgerSource ledgers) {
@@ -52,6 +52,9 @@ public final class AdminVerticle extends VerticleBase {
 
   @Override
   public Future<?> start() {
+    meters.addGauge("berth_admin_connections", "Open admin connections.", () -> connections);
+    meters.addGauge(
+        "berth_admin_connections_limit", "Most open admin connections.", () -> MAX_CONNECTIONS);
     return vertx
         .executeBlocking(() -> InetAddress.getByName(options.host()).isLoopbackAddress())
         .compose(loopback -> listen(new HostGuard(options.host(), loopback)));

@@ -154,6 +154,9 @@ public final class Defaults {
   /** Time between two metrics messages of the instance. */
   public static final Duration METRICS_PUSH_INTERVAL = Duration.ofMillis(1000);
 
+  /** Put before the names of metrics that Ray Serve has too. */
+  public static final String METRICS_PREFIX = "";
+
   private Defaults() {}
 
   /** Event loops of the instance: one for each core this JVM may use. */

@@ -7,8 +7,9 @@ import java.time.Duration;
  *
  * @param recordInterval between two samples of a gauge
  * @param pushInterval between two metrics messages of the instance; not below recordInterval
+ * @param prefix of the metrics that have Ray Serve's names
  */
-public record MetricsOptions(Duration recordInterval, Duration pushInterval) {
+public record MetricsOptions(Duration recordInterval, Duration pushInterval, String prefix) {
 
   static final Key<Duration> RECORD_INTERVAL_MS =
       Key.of(
@@ -23,13 +24,22 @@ public record MetricsOptions(Duration recordInterval, Duration pushInterval) {
           Defaults.METRICS_PUSH_INTERVAL,
           "Time between two metrics messages of the instance. Not below record_interval_ms.");
 
+  static final Key<String> PREFIX =
+      Key.of(
+          "prefix",
+          Types.metricPrefix(),
+          Defaults.METRICS_PREFIX,
+          "Put before the names of metrics that begin with serve_. Ray exports them with ray_, and"
+              + " so want them dashboards made for Ray Serve.");
+
   static final Section SECTION =
-      Section.of(RECORD_INTERVAL_MS, PUSH_INTERVAL_MS).check(MetricsOptions::check);
+      Section.of(RECORD_INTERVAL_MS, PUSH_INTERVAL_MS, PREFIX).check(MetricsOptions::check);
 
   /** Checks each value against its key. */
   public MetricsOptions {
     RECORD_INTERVAL_MS.require(recordInterval);
     PUSH_INTERVAL_MS.require(pushInterval);
+    PREFIX.require(prefix);
     if (pushInterval.compareTo(recordInterval) < 0) {
       throw new IllegalArgumentException(
           PUSH_INTERVAL_MS.name()
@@ -54,6 +64,7 @@ public record MetricsOptions(Duration recordInterval, Duration pushInterval) {
   }
 
   static MetricsOptions from(Values values) {
-    return new MetricsOptions(values.get(RECORD_INTERVAL_MS), values.get(PUSH_INTERVAL_MS));
+    return new MetricsOptions(
+        values.get(RECORD_INTERVAL_MS), values.get(PUSH_INTERVAL_MS), values.get(PREFIX));
   }
 }

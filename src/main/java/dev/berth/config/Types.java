@@ -176,6 +176,13 @@ final class Types {
                     && text.indexOf('#') < 0));
   }
 
+  /** What a metric's name may begin with; empty for nothing. */
+  static Type<String> metricPrefix() {
+    return string(
+        "empty, or letters, digits and _, no digit first",
+        text -> text.matches("([a-zA-Z_][a-zA-Z0-9_]*)?"));
+  }
+
   /** As Ray Serve's rules. */
   static Type<String> routePrefix() {
     return string(

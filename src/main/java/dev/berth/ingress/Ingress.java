@@ -54,11 +54,15 @@ public final class Ingress {
     this.port = new AtomicInteger(http.port());
     this.shown =
         List.of(
+            meters.addNodeGauge(
+                "serve_proxy_status",
+                "1 starting, 2 healthy, 4 draining; Ray's 3 and 5 do not occur.",
+                this::status),
             meters.addGauge(
                 "berth_http_connections", "Open HTTP connections.", () -> connections.get()),
             meters.addGauge(
                 "berth_http_connections_limit",
-                "The most there may be.",
+                "Most open HTTP connections.",
                 () -> limits.maxConnections()),
             meters.addCounter(
                 "berth_http_connections_refused",
@@ -146,6 +150,14 @@ public final class Ingress {
       return "This node is being drained.";
     }
     return populated ? null : "Route table is not populated yet.";
+  }
+
+  /** In the numbers of Ray Serve's {@code serve_proxy_status}. */
+  private int status() {
+    if (draining) {
+      return 4;
+    }
+    return populated ? 2 : 1;
   }
 
   boolean draining() {

@@ -7,9 +7,7 @@ import io.prometheus.metrics.model.snapshots.HistogramSnapshot;
 import io.prometheus.metrics.model.snapshots.Labels;
 import io.prometheus.metrics.model.snapshots.MetricSnapshot;
 import io.prometheus.metrics.model.snapshots.MetricSnapshots;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
 
 /**
@@ -17,7 +15,17 @@ import java.util.Map;
  * series given twice (two owners of the same labels) is shown as their sum.
  */
 final class Families {
+  private static final String RAYS = "serve_";
+
   private final Map<String, Family> byName = new LinkedHashMap<>();
+  private final String prefix;
+
+  /**
+   * @param prefix put before the names that Ray Serve has too; Ray itself exports with {@code ray_}
+   */
+  Families(String prefix) {
+    this.prefix = prefix;
+  }
 
   /** A counter; the exposition appends {@code _total} to its name. */
   void counter(String name, String help, Labels labels, double value) {
@@ -28,22 +36,20 @@ final class Families {
     family(Kind.GAUGE, name, help).add(labels, value);
   }
 
-  void histogram(String name, String help, Labels labels, long[] counts, double sumMs) {
-    Family family = family(Kind.HISTOGRAM, name, help);
-    family.histograms.add(
-        HistogramSnapshot.HistogramDataPointSnapshot.builder()
-            .labels(labels)
-            .classicHistogramBuckets(
-                ClassicHistogramBuckets.of(LatencyBuckets.upperBoundsMs(), counts))
-            .sum(sumMs)
-            .build());
+  /** Latencies in milliseconds. */
+  void histogram(String name, String help, Labels labels, LatencyBuckets latencies) {
+    family(Kind.HISTOGRAM, name, help)
+        .histograms
+        .computeIfAbsent(labels, each -> new Totals())
+        .add(latencies);
   }
 
   MetricSnapshots snapshots() {
     return new MetricSnapshots(byName.values().stream().map(Family::snapshot).toList());
   }
 
-  private Family family(Kind kind, String name, String help) {
+  private Family family(Kind kind, String ownName, String help) {
+    String name = ownName.startsWith(RAYS) ? prefix + ownName : ownName;
     Family family = byName.computeIfAbsent(name, each -> new Family(kind, name, help));
     if (family.kind != kind) {
       throw new IllegalArgumentException(name + ": " + kind + " (expected: " + family.kind + ")");
@@ -62,7 +68,7 @@ final class Families {
     final String name;
     final String help;
     final Map<Labels, Double> values = new LinkedHashMap<>();
-    final List<HistogramSnapshot.HistogramDataPointSnapshot> histograms = new ArrayList<>();
+    final Map<Labels, Totals> histograms = new LinkedHashMap<>();
 
     Family(Kind kind, String name, String help) {
       this.kind = kind;
@@ -100,10 +106,29 @@ final class Families {
         }
         case HISTOGRAM -> {
           HistogramSnapshot.Builder builder = HistogramSnapshot.builder().name(name).help(help);
-          histograms.forEach(builder::dataPoint);
+          histograms.forEach((labels, totals) -> builder.dataPoint(totals.dataPoint(labels)));
           yield builder.build();
         }
       };
+    }
+  }
+
+  /** The counts of one histogram over all threads that write it. */
+  private static final class Totals {
+    final long[] counts = new long[LatencyBuckets.COUNT];
+    long sumNanos;
+
+    void add(LatencyBuckets latencies) {
+      sumNanos += latencies.addTo(counts);
+    }
+
+    HistogramSnapshot.HistogramDataPointSnapshot dataPoint(Labels labels) {
+      return HistogramSnapshot.HistogramDataPointSnapshot.builder()
+          .labels(labels)
+          .classicHistogramBuckets(
+              ClassicHistogramBuckets.of(LatencyBuckets.upperBoundsMs(), counts))
+          .sum(sumNanos / 1e6)
+          .build();
     }
   }
 }

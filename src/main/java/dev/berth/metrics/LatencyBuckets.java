@@ -1,16 +1,19 @@
 package dev.berth.metrics;
 
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLongArray;
 
 /**
  * Counts of latencies in Ray Serve's buckets. One thread adds, any thread reads: an add is two
  * plain reads and two ordered writes, with no lock and no allocation. A reader may see a bucket
- * without its part of the sum for a moment.
+ * without its part of the sum for a moment. What several loops measure is one histogram all the
+ * same: the buckets of each are added up when they are read.
  *
  * <p>Source: the bucket bounds are Ray Serve's {@code DEFAULT_LATENCY_BUCKET_MS}.
  */
-final class LatencyBuckets {
+public final class LatencyBuckets {
   private static final long[] BOUNDS_MS = {
     1, 2, 5, 10, 20, 50, 100, 200, 300, 400, 500, 1_000, 2_000, 5_000, 10_000, 60_000, 120_000,
     300_000, 600_000
@@ -41,13 +44,31 @@ final class LatencyBuckets {
   }
 
   /** One latency; by the owning thread only. */
-  void add(long nanos) {
+  public void add(long nanos) {
     int bucket = 0; // most latencies are short, so a scan beats a search
     while (bucket < BOUNDS_NANOS.length && nanos > BOUNDS_NANOS[bucket]) {
       bucket++;
     }
     cells.setRelease(bucket, cells.getPlain(bucket) + 1);
     cells.setRelease(SUM, cells.getPlain(SUM) + nanos);
+  }
+
+  /** Buckets of the same histogram, one for each of so many threads. */
+  public static List<LatencyBuckets> forEach(int threads) {
+    List<LatencyBuckets> all = new ArrayList<>(threads);
+    for (int i = 0; i < threads; i++) {
+      all.add(new LatencyBuckets());
+    }
+    return List.copyOf(all);
+  }
+
+  /** How many there were. */
+  long count() {
+    long count = 0;
+    for (int i = 0; i < COUNT; i++) {
+      count += cells.getAcquire(i);
+    }
+    return count;
   }
 
   /** Adds these counts to {@code counts}, one per bucket, and returns the sum in nanoseconds. */

@@ -1,16 +1,12 @@
 package dev.berth.metrics;
 
-import dev.berth.api.DeploymentId;
-import dev.berth.protocol.port.LedgerView;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.prometheus.metrics.model.registry.MultiCollector;
 import io.prometheus.metrics.model.snapshots.Labels;
 import io.prometheus.metrics.model.snapshots.MetricSnapshots;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -36,16 +32,25 @@ public final class Meters {
 
   private final PrometheusMeterRegistry registry =
       new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+  private final String prefix;
   private final Labels nodeLabels;
   private final List<HttpMeters> http = new CopyOnWriteArrayList<>();
   private final Set<Consumer<Families>> sources = ConcurrentHashMap.newKeySet();
   private final Set<Consumer<Families>> reported = ConcurrentHashMap.newKeySet();
 
+  /** As the other, with Ray Serve's names as they are. */
+  public Meters(String nodeId, String nodeAddress) {
+    this(nodeId, nodeAddress, "");
+  }
+
   /**
    * @param nodeId the instance's name
    * @param nodeAddress the address it is reached at
+   * @param prefix put before Ray Serve's names, {@code serve_…}; dashboards made for Ray want
+   *     {@code ray_}
    */
-  public Meters(String nodeId, String nodeAddress) {
+  public Meters(String nodeId, String nodeAddress, String prefix) {
+    this.prefix = prefix;
     this.nodeLabels = Labels.of("node_id", nodeId, "node_ip_address", nodeAddress);
     MultiCollector collector = this::collect;
     registry.getPrometheusRegistry().register(collector);
@@ -73,18 +78,18 @@ public final class Meters {
   }
 
   /** Shows a deployment's router. */
-  public Registration addHandle(HandleMetricSource handle) {
-    return add(into -> collect(handle, into));
+  public Registration addHandle(HandleMeterSource handle) {
+    return add(into -> HandleSeries.collect(handle, into));
   }
 
   /** Shows a replica of this instance. */
   public Registration addReplica(ReplicaMetricSource replica) {
-    return add(into -> collect(replica, into));
+    return add(into -> ReplicaSeries.collect(replica, into));
   }
 
   /** Shows the tables of one event loop's router. */
   public Registration addLoop(LoopMetricSource loop) {
-    return add(into -> collect(loop, into));
+    return add(into -> InstanceSeries.collect(loop, into));
   }
 
   /** Shows how late an event loop runs its tasks. */
@@ -94,7 +99,7 @@ public final class Meters {
 
   /** Shows the pusher. */
   public Registration addPusher(MetricsPusher pusher) {
-    return add(into -> collect(pusher, into));
+    return add(into -> InstanceSeries.collect(pusher, into));
   }
 
   /** A counter of this instance's, read at each scrape; never falls. */
@@ -111,6 +116,18 @@ public final class Meters {
     return add(into -> into.gauge(name, help, labels, value.getAsDouble()));
   }
 
+  /** As {@link #addGauge}, labelled with this instance's name and address. */
+  public Registration addNodeGauge(String name, String help, DoubleSupplier value) {
+    return add(into -> into.gauge(name, help, nodeLabels, value.getAsDouble()));
+  }
+
+  /** A histogram of latencies; what several threads write, each in its own, is added up. */
+  public Registration addHistogram(
+      String name, String help, List<LatencyBuckets> latencies, String... labelNamesAndValues) {
+    Labels labels = Labels.of(labelNamesAndValues);
+    return add(into -> latencies.forEach(each -> into.histogram(name, help, labels, each)));
+  }
+
   private Registration add(Consumer<Families> source) {
     sources.add(source);
     return () -> {
@@ -120,8 +137,8 @@ public final class Meters {
   }
 
   private MetricSnapshots collect() {
-    Families families = new Families();
-    collectHttp(families);
+    Families families = new Families(prefix);
+    HttpSeries.collect(http, nodeLabels, families);
     for (Consumer<Families> source : sources) {
       try {
         source.accept(families);
@@ -133,199 +150,5 @@ public final class Meters {
       }
     }
     return families.snapshots();
-  }
-
-  private void collectHttp(Families into) {
-    long ongoing = 0;
-    Map<RouteKey, Totals> totals = new LinkedHashMap<>();
-    for (HttpMeters loop : http) {
-      ongoing += loop.ongoing();
-      for (RouteMeters route : loop.routes()) {
-        for (RouteMeters.Cell cell : route.cells()) {
-          totals
-              .computeIfAbsent(
-                  new RouteKey(
-                      route.route(),
-                      route.application(),
-                      route.deployment(),
-                      cell.method,
-                      cell.status),
-                  key -> new Totals())
-              .add(cell.latencies);
-        }
-      }
-    }
-    into.gauge("serve_num_ongoing_http_requests", "HTTP requests under way.", nodeLabels, ongoing);
-    totals.forEach((key, total) -> collect(key, total, into));
-  }
-
-  private static void collect(RouteKey key, Totals total, Families into) {
-    String status = Integer.toString(key.status);
-    Labels labels =
-        Labels.of(
-            "route", key.route,
-            "method", key.method,
-            "application", key.application,
-            "status_code", status);
-    double count = total.count();
-    into.counter("serve_num_http_requests", "HTTP requests answered.", labels, count);
-    into.histogram(
-        "serve_http_request_latency_ms",
-        "Time from a request's arrival to the end of its answer.",
-        labels,
-        total.counts,
-        total.sumNanos / 1e6);
-    if (key.status >= 400) {
-      into.counter(
-          "serve_num_http_error_requests",
-          "HTTP requests answered with 400 or above, or left by their client (499).",
-          Labels.of(
-              "route", key.route,
-              "method", key.method,
-              "application", key.application,
-              "error_code", status),
-          count);
-      if (!key.deployment.isEmpty()) {
-        into.counter(
-            "serve_num_deployment_http_error_requests",
-            "The same, by the deployment that answers the route.",
-            Labels.of(
-                "deployment", key.deployment,
-                "route", key.route,
-                "method", key.method,
-                "application", key.application,
-                "error_code", status),
-            count);
-      }
-    }
-  }
-
-  private static void collect(HandleMetricSource handle, Families into) {
-    Labels labels = labels(handle.deployment());
-    into.counter(
-        "serve_num_router_requests", "Requests a router accepted.", labels, handle.requests());
-    into.gauge(
-        "serve_deployment_queued_queries",
-        "Requests waiting for a slot.",
-        labels,
-        Math.max(0, handle.queued()));
-    into.gauge(
-        "serve_num_ongoing_requests_at_replicas",
-        "Requests sent to replicas and unanswered.",
-        labels,
-        Math.max(0, handle.running()));
-    into.gauge(
-        "serve_reserved_slots_active",
-        "Slots held by selections.",
-        labels,
-        Math.max(0, handle.reserved()));
-    if (handle.maxQueued() < Integer.MAX_VALUE) {
-      into.gauge(
-          "berth_queued_queries_limit",
-          "Requests that may wait for a slot.",
-          labels,
-          handle.maxQueued());
-    }
-  }
-
-  private static void collect(ReplicaMetricSource replica, Families into) {
-    LedgerView ledger = replica.ledger();
-    DeploymentId deployment = replica.deployment();
-    Labels labels =
-        Labels.of(
-            "deployment", deployment.name(),
-            "replica", ledger.replicaId(),
-            "application", deployment.application());
-    into.counter(
-        "serve_deployment_request_counter",
-        "Requests a replica's handler answered.",
-        labels,
-        replica.requests());
-    into.counter(
-        "serve_deployment_error_counter",
-        "Requests a replica's handler failed.",
-        labels,
-        replica.errors());
-    into.gauge(
-        "serve_replica_processing_queries",
-        "Requests a replica is running.",
-        labels,
-        ledger.running());
-    into.gauge(
-        "serve_zombie_requests",
-        "Cancelled requests whose handlers did not settle within their grace.",
-        labels,
-        ledger.zombies());
-    into.gauge("berth_replica_slots", "Slots of a replica.", labels, ledger.maxOngoing());
-    into.gauge("berth_replica_reserved_slots", "Slots held by leases.", labels, ledger.reserved());
-    into.counter("berth_slots_granted", "Slots granted.", labels, ledger.granted());
-    into.counter("berth_lease_expiries", "Leases that ran out.", labels, ledger.expired());
-    into.gauge(
-        "berth_audit_mismatches",
-        "1 when a ledger's counts contradict one another: a defect.",
-        labels,
-        ledger.audit() == LedgerView.Audit.MISMATCH ? 1 : 0);
-  }
-
-  private static void collect(LoopMetricSource loop, Families into) {
-    Labels labels = Labels.of("loop", Integer.toString(loop.loop()));
-    into.gauge(
-        "berth_pending_requests",
-        "Requests sent by an event loop and unanswered.",
-        labels,
-        loop.pending());
-    into.gauge("berth_pending_requests_limit", "The most there may be.", labels, loop.maxPending());
-    into.counter(
-        "berth_late_answers_dropped",
-        "Answers no one waited for any more.",
-        labels,
-        loop.lateAnswersDropped());
-    into.counter(
-        "berth_duplicates_dropped", "Messages seen before.", labels, loop.duplicatesDropped());
-  }
-
-  private static void collect(MetricsPusher pusher, Families into) {
-    into.counter("berth_metrics_batches", "Batches made.", Labels.EMPTY, pusher.batches());
-    into.counter(
-        "berth_metrics_pushes_skipped",
-        "Push intervals passed over with a batch in flight.",
-        Labels.EMPTY,
-        pusher.skipped());
-    into.counter(
-        "berth_metrics_pushes_failed",
-        "Batches the controller did not take, or did not answer.",
-        Labels.EMPTY,
-        (double) pusher.failed() + pusher.expired());
-    into.counter(
-        "berth_metrics_unreadable_samples",
-        "Samples lost because a source threw.",
-        Labels.EMPTY,
-        pusher.unreadable());
-    into.gauge("berth_metrics_handles", "Deployments reported.", Labels.EMPTY, pusher.handles());
-  }
-
-  private static Labels labels(DeploymentId deployment) {
-    return Labels.of("deployment", deployment.name(), "application", deployment.application());
-  }
-
-  private record RouteKey(
-      String route, String application, String deployment, String method, int status) {}
-
-  /** The counts of one series over all loops. */
-  private static final class Totals {
-    final long[] counts = new long[LatencyBuckets.COUNT];
-    long sumNanos;
-
-    void add(LatencyBuckets latencies) {
-      sumNanos += latencies.addTo(counts);
-    }
-
-    long count() {
-      long count = 0;
-      for (long each : counts) {
-        count += each;
-      }
-      return count;
-    }
   }
 }

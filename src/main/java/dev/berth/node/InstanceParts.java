@@ -91,7 +91,8 @@ final class InstanceParts {
     this.vertx = vertx;
     this.loops = loops;
     LimitOptions limits = config.berth().limits();
-    meters = new Meters(identity.node(), config.httpOptions().host());
+    meters =
+        new Meters(identity.node(), config.httpOptions().host(), config.berth().metrics().prefix());
     ingress =
         new Ingress(
             config.httpOptions(), limits, meters, identity.nanoClock(), identity.incarnation());
@@ -236,13 +237,12 @@ final class InstanceParts {
     meters.addCounter(
         "berth_audits_failed", "Audits in which a ledger contradicted itself.", upkeep::mismatches);
     meters.addPusher(pusher);
+    MetricSources.show(routers.bounds(), config.berth().limits(), meters);
     List<Future<?>> started = new ArrayList<>();
     started.add(start(loops.control(), controller));
     started.add(start(loops.control(), upkeep));
-    int pending = config.berth().limits().pendingRequestsPerLoop();
     for (int index = 0; index < loops.serving().size(); index++) {
       LoopVerticle loop = loops.serving().get(index);
-      meters.addLoop(MetricSources.of(routers.loop(index), index, pending));
       started.add(start(loop, new RouterVerticle(routers, identity.node(), index)));
       started.add(start(loop, replicaVerticles.get(index)));
     }
@@ -257,16 +257,29 @@ final class InstanceParts {
       meters.addLag(lag);
       lags.add(lag);
     }
+    LoopLag control = LoopLag.ofControl();
+    meters.addLag(control);
     return new LoopWatchVerticle(
         loops.serving(),
         lags,
+        control,
         config.berth().blockedLoopAfter(),
         identity.nanoClock(),
         routers::loopBlocked);
   }
 
+  private void showLoops() {
+    int pending = config.berth().limits().pendingRequestsPerLoop();
+    for (int index = 0; index < replicaVerticles.size(); index++) {
+      meters.addLoop(
+          MetricSources.of(
+              routers.loop(index), replicaVerticles.get(index).loop(), index, pending));
+    }
+  }
+
   /** Starts what listens, and the metrics. */
   Future<Void> startEdge(Duration stopTimeout) {
+    showLoops();
     MetricsPusherVerticle pushing =
         new MetricsPusherVerticle(
             pusher, new BusMetricSink(vertx.eventBus()), config.berth().metrics().recordInterval());

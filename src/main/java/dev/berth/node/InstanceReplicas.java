@@ -92,11 +92,12 @@ final class InstanceReplicas {
   /** Makes the routers of an application, so that snapshots of its deployments find them. */
   void add(LoadedApplication application) {
     applications.put(application.name(), application);
+    String route = application.route();
     application
         .settings()
         .forEach(
             (id, settings) -> {
-              var source = MetricSources.of(routers.router(id, routerSettings(settings)));
+              var source = MetricSources.of(routers.router(id, routerSettings(settings)), route);
               handles.add(meters.addHandle(source));
               handles.add(pusher.register(source));
             });
@@ -152,7 +153,8 @@ final class InstanceReplicas {
                 .withZombies(settings.cancelGrace().toNanos(), settings.maxZombieRequests()));
     host.start(spec, seats)
         .onComplete(
-            replica -> runs(replica, spread), thrown -> failed(command.replicaId(), id, thrown));
+            replica -> runs(replica, spread, application.route()),
+            thrown -> failed(command.replicaId(), id, thrown));
   }
 
   /** User code expects its own loader as the thread's, as libraries look services up there. */
@@ -183,7 +185,7 @@ final class InstanceReplicas {
     return routers.handle(id, routerSettings(settings(id)), loop);
   }
 
-  private void runs(Replica replica, boolean spread) {
+  private void runs(Replica replica, boolean spread, String route) {
     ReplicaInfo info =
         new ReplicaInfo(
             replica.replicaId(),
@@ -197,7 +199,8 @@ final class InstanceReplicas {
             null,
             Map.of());
     running.put( // on the replica's loop
-        replica.replicaId(), new Running(replica, meters.addReplica(MetricSources.of(replica))));
+        replica.replicaId(),
+        new Running(replica, meters.addReplica(MetricSources.of(replica, route))));
     controller.accept(new ControllerEvent.ReplicaRunning(info));
   }
 

@@ -38,6 +38,12 @@ record LoadedApplication(
     return id(application.ingress());
   }
 
+  /** Where it answers, for its metrics; empty when it has no HTTP. */
+  String route() {
+    String prefix = config.routePrefix();
+    return prefix == null ? "" : prefix;
+  }
+
   /** Code of a deployment. */
   Deployment code(DeploymentId id) {
     return application.deployments().stream()

@@ -31,23 +31,28 @@ final class LoopWatchVerticle extends VerticleBase {
   private final List<LoopVerticle> loops;
   private final List<LoopLag> lags;
   private final Duration blockedAfter;
+  private final LoopLag controlLag;
   private final LongSupplier nanoClock;
   private final Listener listener;
   private long timer;
+  private long tickDueNanos;
 
   /**
    * @param loops the serving ones, in the order of their index
    * @param lags where their lags are counted, in the same order
+   * @param controlLag where that of the loop this runs on is counted
    * @param blockedAfter how long a loop may leave a task before it counts as blocked
    */
   LoopWatchVerticle(
       List<LoopVerticle> loops,
       List<LoopLag> lags,
+      LoopLag controlLag,
       Duration blockedAfter,
       LongSupplier nanoClock,
       Listener listener) {
     this.loops = loops;
     this.lags = lags;
+    this.controlLag = controlLag;
     this.blockedAfter = blockedAfter;
     this.nanoClock = nanoClock;
     this.listener = listener;
@@ -59,8 +64,17 @@ final class LoopWatchVerticle extends VerticleBase {
     for (int index = 0; index < loops.size(); index++) {
       watched.add(new Watched(index, TimeUnit.MILLISECONDS.toNanos(interval)));
     }
-    timer = vertx.setPeriodic(interval, id -> watched.forEach(Watched::tick));
+    long intervalNanos = TimeUnit.MILLISECONDS.toNanos(interval);
+    tickDueNanos = nanoClock.getAsLong() + intervalNanos;
+    timer = vertx.setPeriodic(interval, id -> tick(intervalNanos));
     return Future.succeededFuture();
+  }
+
+  private void tick(long intervalNanos) {
+    long now = nanoClock.getAsLong();
+    controlLag.add(Math.max(0, now - tickDueNanos)); // its own beat is this timer
+    tickDueNanos = now + intervalNanos;
+    watched.forEach(Watched::tick);
   }
 
   /** A block is seen between once and one and a half times the time that makes it one. */

@@ -1,20 +1,102 @@
 package dev.berth.node;
 
 import dev.berth.api.DeploymentId;
-import dev.berth.metrics.HandleMetricSource;
+import dev.berth.config.LimitOptions;
+import dev.berth.metrics.HandleMeterSource;
+import dev.berth.metrics.LatencyBuckets;
 import dev.berth.metrics.LoopMetricSource;
+import dev.berth.metrics.Meters;
 import dev.berth.metrics.ReplicaMetricSource;
 import dev.berth.protocol.port.LedgerView;
 import dev.berth.replica.Replica;
+import dev.berth.replica.ReplicaLoop;
+import dev.berth.replica.ReplicaState;
 import dev.berth.routing.DeploymentRouter;
+import dev.berth.routing.InstanceBounds;
 import dev.berth.routing.RouterLoop;
+import java.util.List;
+import java.util.Map;
+import java.util.function.ObjIntConsumer;
 
 /** What the meters and the pusher read, of the parts that own it. */
 final class MetricSources {
   private MetricSources() {}
 
-  static HandleMetricSource of(DeploymentRouter router) {
-    return new HandleMetricSource() {
+  /** Shows what all routers of the instance hold together, and how much they may. */
+  static void show(InstanceBounds bounds, LimitOptions limits, Meters meters) {
+    meters.addGauge(
+        "berth_queued_requests", "Requests waiting for a slot, all deployments.", bounds::queued);
+    meters.addGauge(
+        "berth_queued_requests_limit", "Most waiting requests.", limits::maxQueuedTotal);
+    meters.addGauge(
+        "berth_queued_bytes", "Bytes of the bodies of waiting requests.", bounds::queuedBytes);
+    meters.addGauge(
+        "berth_queued_bytes_limit", "Most bytes of waiting requests.", limits::maxQueuedBytes);
+    meters.addGauge(
+        "berth_stream_bytes", "Bytes that streams may have under way now.", bounds::streamBytes);
+    meters.addGauge("berth_stream_bytes_limit", "Most bytes of streams.", limits::streamBytesTotal);
+  }
+
+  /**
+   * @param route of the deployment's application, or empty
+   */
+  static HandleMeterSource of(DeploymentRouter router, String route) {
+    return new HandleMeterSource() {
+      @Override
+      public String route() {
+        return route;
+      }
+
+      @Override
+      public long handleRequests() {
+        return router.counters().handleRequests();
+      }
+
+      @Override
+      public List<LatencyBuckets> fulfillmentTimes() {
+        return router.fulfillmentTimes();
+      }
+
+      @Override
+      public List<LatencyBuckets> dispatchGaps() {
+        return router.dispatchGaps();
+      }
+
+      @Override
+      public long releasedWithoutDispatch() {
+        return router.counters().releasedWithoutDispatch();
+      }
+
+      @Override
+      public long selectionsExpired() {
+        return router.counters().selectionsExpired();
+      }
+
+      @Override
+      public long backPressured() {
+        return router.counters().backPressured();
+      }
+
+      @Override
+      public long retries() {
+        return router.counters().retries();
+      }
+
+      @Override
+      public long handOffs() {
+        return router.handOffs();
+      }
+
+      @Override
+      public long rankerFailures() {
+        return router.rankerFailures();
+      }
+
+      @Override
+      public void forEachReplica(ObjIntConsumer<String> into) {
+        router.forEachReplica(into);
+      }
+
       @Override
       public DeploymentId deployment() {
         return router.deployment();
@@ -48,8 +130,16 @@ final class MetricSources {
     };
   }
 
-  static ReplicaMetricSource of(Replica replica) {
+  /**
+   * @param route of the deployment's application, or empty
+   */
+  static ReplicaMetricSource of(Replica replica, String route) {
     return new ReplicaMetricSource() {
+      @Override
+      public String route() {
+        return route;
+      }
+
       @Override
       public DeploymentId deployment() {
         return replica.deployment();
@@ -66,8 +156,58 @@ final class MetricSources {
       }
 
       @Override
-      public long errors() {
+      public Map<String, Long> errors() {
         return replica.errors();
+      }
+
+      @Override
+      public long timeouts() {
+        return replica.timeouts();
+      }
+
+      @Override
+      public List<LatencyBuckets> processingTimes() {
+        return replica.processingTimes();
+      }
+
+      @Override
+      public long maxProcessingNanos() {
+        return replica.maxProcessingNanos();
+      }
+
+      @Override
+      public double utilization() {
+        return replica.utilization();
+      }
+
+      @Override
+      public boolean healthy() {
+        return replica.state() == ReplicaState.RUNNING || replica.state() == ReplicaState.DRAINING;
+      }
+
+      @Override
+      public int maxZombies() {
+        return replica.limits().maxZombieRequests();
+      }
+
+      @Override
+      public int remembered() {
+        return replica.slots().remembered();
+      }
+
+      @Override
+      public int maxRemembered() {
+        return replica.maxRemembered();
+      }
+
+      @Override
+      public int notedRouters() {
+        return replica.notedRouters();
+      }
+
+      @Override
+      public int maxNotedRouters() {
+        return replica.limits().refusedRouters();
       }
     };
   }
@@ -79,7 +219,7 @@ final class MetricSources {
     }
   }
 
-  static LoopMetricSource of(RouterLoop loop, int index, int maxPending) {
+  static LoopMetricSource of(RouterLoop loop, ReplicaLoop replicas, int index, int maxPending) {
     return new LoopMetricSource() {
       @Override
       public int loop() {
@@ -94,6 +234,31 @@ final class MetricSources {
       @Override
       public int maxPending() {
         return maxPending;
+      }
+
+      @Override
+      public int deadlines() {
+        return loop.deadlines();
+      }
+
+      @Override
+      public int peers() {
+        return replicas.peers();
+      }
+
+      @Override
+      public int maxPeers() {
+        return ReplicaLoop.maxPeers();
+      }
+
+      @Override
+      public long replicaDuplicatesDropped() {
+        return replicas.duplicates();
+      }
+
+      @Override
+      public long falselyHeld() {
+        return replicas.falselyHeld();
       }
 
       @Override

@@ -1,9 +1,6 @@
 package dev.berth.replica;
 
 import java.util.Map;
-import java.util.TreeMap;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.atomic.LongAdder;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -17,9 +14,8 @@ final class FailureLog {
   /** Classes told apart; what comes beyond counts as "other". */
   static final int MAX_CLASSES = 32;
 
-  private final ConcurrentHashMap<String, LongAdder> counts = new ConcurrentHashMap<>();
+  private final FailureCounts counts;
   private final String replicaId;
-  private final int maxClasses;
 
   FailureLog(String replicaId) {
     this(replicaId, MAX_CLASSES);
@@ -27,26 +23,18 @@ final class FailureLog {
 
   FailureLog(String replicaId, int maxClasses) {
     this.replicaId = replicaId;
-    this.maxClasses = maxClasses;
+    this.counts = new FailureCounts(maxClasses);
   }
 
   void add(String what, Throwable cause) {
-    String name = cause.getClass().getName();
-    if (counts.size() >= maxClasses && !counts.containsKey(name)) {
-      name = "other";
-    }
-    LongAdder fresh = new LongAdder();
-    LongAdder known = counts.putIfAbsent(name, fresh);
-    (known == null ? fresh : known).increment();
-    if (known == null) {
+    if (counts.add(cause)) {
+      String name = cause.getClass().getName();
       LOG.warn("replica {}: {}; more {} are counted, not logged", replicaId, what, name, cause);
     }
   }
 
   /** How often each class of failure came, by name. */
   Map<String, Long> counts() {
-    Map<String, Long> sums = new TreeMap<>();
-    counts.forEach((name, count) -> sums.put(name, count.sum()));
-    return sums;
+    return counts.sums();
   }
 }

@@ -1,6 +1,7 @@
 package dev.berth.replica;
 
 import dev.berth.api.Request;
+import dev.berth.metrics.ProcessingMeters;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
@@ -8,6 +9,7 @@ import org.jspecify.annotations.Nullable;
 final class HostedReplica {
   final Replica replica;
   final ReplicaLoop loop;
+  final ProcessingMeters meters = new ProcessingMeters();
   private @Nullable HandlerInvoker invoker;
   boolean stopped; // takes nothing more
 

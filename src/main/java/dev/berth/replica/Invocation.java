@@ -43,6 +43,7 @@ final class Invocation implements RequestContext, Completable<Response> {
   final AttemptId attempt;
   private final String requestId;
   private final int streamWindow; // bytes
+  private final long startedAt; // on the loop's clock
   private final long deadline; // on the loop's clock, or NEVER
 
   // The loop's list of what runs, and when this one wants to be looked at.
@@ -61,7 +62,7 @@ final class Invocation implements RequestContext, Completable<Response> {
   private @Nullable BlockingCall call;
   private @Nullable List<Runnable> cancelActions;
 
-  Invocation(HostedReplica host, RouterPeer source, CallRequest message, long deadline) {
+  Invocation(HostedReplica host, RouterPeer source, CallRequest message, long now, long deadline) {
     this.host = host;
     this.loop = host.loop;
     this.source = source;
@@ -69,6 +70,7 @@ final class Invocation implements RequestContext, Completable<Response> {
     this.attempt = message.attempt();
     this.requestId = message.requestId();
     this.streamWindow = message.streamWindow();
+    this.startedAt = now;
     this.deadline = deadline;
     this.dueAt = deadline;
   }
@@ -350,6 +352,8 @@ final class Invocation implements RequestContext, Completable<Response> {
     if (zombie) {
       host.replica.zombieSettled();
     }
+    long now = loop.now();
+    host.meters.ended(now - startedAt, now);
     host.replica.processed();
     settleSlot();
   }

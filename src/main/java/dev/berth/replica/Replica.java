@@ -3,6 +3,8 @@ package dev.berth.replica;
 import dev.berth.api.BerthException;
 import dev.berth.api.DeploymentId;
 import dev.berth.api.ReplicaHandler;
+import dev.berth.metrics.LatencyBuckets;
+import dev.berth.metrics.Utilization;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.port.BusSender;
 import dev.berth.protocol.port.LedgerView;
@@ -62,7 +64,8 @@ public final class Replica {
   private volatile @Nullable Long graceEndsNanos;
 
   private final LongAdder processed = new LongAdder();
-  private final LongAdder errors = new LongAdder();
+  private final FailureCounts errors = new FailureCounts(FailureLog.MAX_CLASSES);
+  private final Utilization utilization = new Utilization();
   private final LongAdder timeouts = new LongAdder();
   private final AtomicInteger zombies = new AtomicInteger();
 
@@ -373,12 +376,12 @@ public final class Replica {
    * What a caller is told of a failure of user code: its kind if it is one of ours, no internals.
    */
   BerthException failureOf(Throwable failure) {
-    errors.increment();
     Throwable cause = failure;
     while ((cause instanceof CompletionException || cause instanceof ExecutionException)
         && cause.getCause() != null) {
       cause = cause.getCause(); // a blocking handler that waited for a call gets it wrapped
     }
+    errors.add(cause);
     if (cause instanceof BerthException expected) {
       return expected;
     }
@@ -406,9 +409,45 @@ public final class Replica {
     return processed.sum();
   }
 
-  /** Requests whose handler failed. */
-  public long errors() {
-    return errors.sum();
+  /** Requests whose handler failed, by the class of the failure. */
+  public Map<String, Long> errors() {
+    return errors.sums();
+  }
+
+  /** How long requests took from their start here to their end, by loop. */
+  public List<LatencyBuckets> processingTimes() {
+    return parts.stream().map(part -> part.meters.times()).toList();
+  }
+
+  /** The longest of these in the last minute, in nanoseconds; 0 when there was none. */
+  public long maxProcessingNanos() {
+    long max = 0;
+    for (HostedReplica part : parts) {
+      max = Math.max(max, part.meters.maxNanos(part.loop.now()));
+    }
+    return max;
+  }
+
+  /** Takes a sample of how many slots are in use; to be called at a steady rate. */
+  void sampleUtilization() {
+    if (state.get() != ReplicaState.STARTING) {
+      utilization.sample(slots.running(), slots.maxOngoing(), nanoClock.getAsLong());
+    }
+  }
+
+  /** The share of its slots in use over the last ten minutes, 0 to 1. */
+  public double utilization() {
+    return utilization.share(nanoClock.getAsLong());
+  }
+
+  /** What it is held to. */
+  public ReplicaLimits limits() {
+    return limits;
+  }
+
+  /** The most ended attempts and tokens its ledger remembers. */
+  public int maxRemembered() {
+    return ledgerLimits.rememberedMax();
   }
 
   /** Requests whose deadline passed while they ran. */

@@ -216,11 +216,15 @@ public final class ReplicaHost implements ReplicaDirectory {
     return all;
   }
 
-  /** Ends leases that ran out and forgets what is old; to be called about once a second. */
+  /**
+   * Ends leases that ran out, forgets what is old, and takes a sample of the slots in use; to be
+   * called about once a second or more often, at a steady rate.
+   */
   public void sweep() {
     for (Replica replica : replicas.get()) {
       if (replica != null) {
         replica.slots().sweep();
+        replica.sampleUtilization();
       }
     }
   }

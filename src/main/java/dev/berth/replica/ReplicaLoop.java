@@ -218,9 +218,10 @@ public final class ReplicaLoop {
   }
 
   private void run(HostedReplica host, RouterPeer peer, CallRequest message) {
+    long now = now();
     long deadline =
-        message.deadlineMs() < 0 ? NEVER : plus(now(), millisToNanos(message.deadlineMs()));
-    Invocation invocation = new Invocation(host, peer, message, deadline);
+        message.deadlineMs() < 0 ? NEVER : plus(now, millisToNanos(message.deadlineMs()));
+    Invocation invocation = new Invocation(host, peer, message, now, deadline);
     Invocation forgotten = peer.put(invocation);
     add(invocation);
     if (forgotten != null) {
@@ -581,6 +582,16 @@ public final class ReplicaLoop {
   /** Requests dropped because their attempt had been seen or released. */
   public long duplicates() {
     return duplicates.sum();
+  }
+
+  /** Router loops of other instances it keeps tables for; approximate off the loop. */
+  public int peers() {
+    return peers.size();
+  }
+
+  /** The most of them. */
+  public static int maxPeers() {
+    return MAX_PEERS;
   }
 
   /** Requests from elsewhere that claimed to hold a slot here. */

@@ -4,6 +4,7 @@ import dev.berth.api.BerthException;
 import dev.berth.api.DeploymentId;
 import dev.berth.api.Request;
 import dev.berth.api.spi.ReplicaRanker;
+import dev.berth.metrics.LatencyBuckets;
 import dev.berth.protocol.Refusal;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.RoutingSnapshot;
@@ -15,6 +16,7 @@ import java.util.Map;
 import java.util.OptionalInt;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.ObjIntConsumer;
 import java.util.function.Predicate;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
@@ -43,6 +45,8 @@ public final class DeploymentRouter {
   final InstanceBounds bounds;
   final RoutingHooks hooks;
   final BlockedLoops blocked;
+  private final List<LatencyBuckets> fulfillmentTimes; // by loop, written there
+  private final List<LatencyBuckets> dispatchGaps; // likewise
   final WaiterQueue queue;
   private final ReplicaRanker ranker;
   private final LongAdder rankerFailures = new LongAdder();
@@ -74,6 +78,8 @@ public final class DeploymentRouter {
     this.hooks = hooks;
     this.pumpRandom = pumpRandom;
     this.replicas = ReplicaSet.empty(blocked);
+    this.fulfillmentTimes = LatencyBuckets.forEach(routers.loops());
+    this.dispatchGaps = LatencyBuckets.forEach(routers.loops());
   }
 
   public DeploymentId deployment() {
@@ -126,7 +132,7 @@ public final class DeploymentRouter {
             deadlineNanos,
             observer,
             null);
-    counters.requests.increment();
+    counters.calls.increment();
     call.begin();
     return call;
   }
@@ -144,7 +150,7 @@ public final class DeploymentRouter {
       SelectionObserver observer) {
     long ttl = Math.min(ttlNanos, settings.maxReservationTtlNanos());
     RoutedChoice choice = new RoutedChoice(this, loop, deadlineNanos, ttl, requestId, observer);
-    counters.requests.increment();
+    counters.choices.increment();
     choice.begin();
     return choice;
   }
@@ -225,6 +231,19 @@ public final class DeploymentRouter {
     if (queue.hasTakers()) {
       queue.pump();
     }
+  }
+
+  // --- what is measured ---
+
+  /** A request has its replica, after so long. On the loop. */
+  void fulfilled(RouterLoop loop, long waitedNanos) {
+    fulfillmentTimes.get(loop.index()).add(waitedNanos);
+  }
+
+  /** A selection was dispatched, so long after it was made. On the loop. */
+  void dispatched(RouterLoop loop, long gapNanos) {
+    counters.dispatched.increment();
+    dispatchGaps.get(loop.index()).add(gapNanos);
   }
 
   // --- the replicas ---
@@ -409,6 +428,23 @@ public final class DeploymentRouter {
 
   public HandleCounters counters() {
     return counters;
+  }
+
+  /** Time requests waited until they had their replica, by loop; 0 when none waited. */
+  public List<LatencyBuckets> fulfillmentTimes() {
+    return fulfillmentTimes;
+  }
+
+  /** Time from a selection's making to its dispatch, by loop. */
+  public List<LatencyBuckets> dispatchGaps() {
+    return dispatchGaps;
+  }
+
+  /** Requests running or reserved at each replica, as seen here: id and number. */
+  public void forEachReplica(ObjIntConsumer<String> into) {
+    for (RoutedReplica replica : replicas.all) {
+      into.accept(replica.info.replicaId(), replica.ongoing());
+    }
   }
 
   /** Requests waiting for a slot on this instance ({@code serve_deployment_queued_queries}). */

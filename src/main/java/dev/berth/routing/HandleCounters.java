@@ -7,13 +7,15 @@ import java.util.concurrent.atomic.LongAdder;
  * that no path can leave one raised: the pair is counted where the state changes hands.
  */
 public final class HandleCounters {
-  final LongAdder requests = new LongAdder(); // calls begun, dispatches not included
+  final LongAdder calls = new LongAdder(); // begun
+  final LongAdder choices = new LongAdder(); // begun
   final LongAdder sent = new LongAdder(); // to a replica
   final LongAdder ended = new LongAdder(); // of the sent
   final LongAdder turnedAway = new LongAdder(); // of the sent: refused, so that they wait again
   final LongAdder selected = new LongAdder(); // selections made
   final LongAdder unselected = new LongAdder(); // selections over: dispatched, closed or expired
   final LongAdder dispatched = new LongAdder();
+  final LongAdder undispatched = new LongAdder(); // selections over, and not by a dispatch
   final LongAdder selectionsExpired = new LongAdder();
   final LongAdder backPressured = new LongAdder();
   final LongAdder retries = new LongAdder(); // waits again after a refusal
@@ -22,7 +24,12 @@ public final class HandleCounters {
 
   /** Requests accepted or refused since start ({@code serve_num_router_requests}). */
   public long requests() {
-    return requests.sum();
+    return calls.sum() + choices.sum();
+  }
+
+  /** Calls begun and selections dispatched ({@code serve_handle_request_counter}). */
+  public long handleRequests() {
+    return calls.sum() + dispatched.sum();
   }
 
   /** Requests at replicas now ({@code serve_num_ongoing_requests_at_replicas}). */
@@ -37,9 +44,9 @@ public final class HandleCounters {
     return (int) Math.max(0, selected.sum() - over);
   }
 
-  /** Selections that ended without a dispatch. */
+  /** Selections closed or expired ({@code serve_selections_released_without_dispatch}). */
   public long releasedWithoutDispatch() {
-    return Math.max(0, unselected.sum() - dispatched.sum());
+    return undispatched.sum();
   }
 
   public long dispatched() {

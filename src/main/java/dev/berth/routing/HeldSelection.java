@@ -49,6 +49,8 @@ final class HeldSelection extends RingEntry implements ReplicaSelection {
   private final String requestId;
   private final long callDeadlineNanos; // of the choose, and so of what it is for
   private final AtomicInteger state = new AtomicInteger(OPEN);
+  private final long madeNanos;
+  private long dispatchedNanos; // written by the dispatcher before its task, read by that task
   private volatile long untilNanos;
 
   /** On the loop, with the slot just held; counts it as reserved. */
@@ -71,7 +73,8 @@ final class HeldSelection extends RingEntry implements ReplicaSelection {
     this.ttlNanos = ttlNanos;
     this.requestId = requestId;
     this.callDeadlineNanos = callDeadlineNanos;
-    this.untilNanos = lease == null ? loop.now() + ttlNanos : lease.deadlineNanos();
+    this.madeNanos = loop.now();
+    this.untilNanos = lease == null ? madeNanos + ttlNanos : lease.deadlineNanos();
     router.counters.selected.increment();
     if (attempt != null) {
       loop.heldAttempts.add(attempt);
@@ -90,6 +93,7 @@ final class HeldSelection extends RingEntry implements ReplicaSelection {
   @Override
   void deadlinePassed(long now) {
     if (leave(EXPIRED)) {
+      router.counters.undispatched.increment();
       router.counters.selectionsExpired.increment();
       giveBackCount(); // the owner of the ledger expires the lease itself
       forget();
@@ -109,6 +113,7 @@ final class HeldSelection extends RingEntry implements ReplicaSelection {
                       + " (expected: one dispatch before close)"));
       return finished(response.future());
     }
+    dispatchedNanos = loop.now();
     RoutedCall call =
         new RoutedCall(
             router,
@@ -146,6 +151,7 @@ final class HeldSelection extends RingEntry implements ReplicaSelection {
     if (!leave(CLOSED)) {
       return Future.succeededFuture();
     }
+    router.counters.undispatched.increment();
     Promise<Void> closed = Promise.promise();
     loop.run(
         () -> {
@@ -158,6 +164,11 @@ final class HeldSelection extends RingEntry implements ReplicaSelection {
           }
         });
     return closed.future();
+  }
+
+  /** From its making to its dispatch; once it is dispatched, on the loop. */
+  long gapNanos() {
+    return dispatchedNanos - madeNanos;
   }
 
   /**

@@ -118,10 +118,11 @@ public final class RoutedCall extends SlotRequest {
   /** Starts on the slot of a selection; on the loop. */
   void dispatch(HeldSelection held) {
     if (done) {
+      router.counters.undispatched.increment(); // cancelled before it came here
       held.releaseSlot();
       return;
     }
-    router.counters.dispatched.increment();
+    router.dispatched(loop, held.gapNanos());
     if (callDeadlineNanos != NO_DEADLINE) {
       loop.ring.schedule(this, callDeadlineNanos);
     }
@@ -364,6 +365,9 @@ public final class RoutedCall extends SlotRequest {
     }
     routed = true;
     routedTo = to.info.replicaId();
+    if (selection == null) { // else its choice was counted
+      fulfilled();
+    }
     router.hooks.onRequestRouted(routedTo, requestId);
   }
 

@@ -104,6 +104,7 @@ public final class RoutedChoice extends SlotRequest {
     from.reported(load); // still counted as ours: the selection gives it back
     done = true;
     loop.ring.cancel(this);
+    fulfilled();
     observer.onSelection(
         new HeldSelection(
             router,
@@ -120,6 +121,7 @@ public final class RoutedChoice extends SlotRequest {
   private void select(LocalReplica from, SlotLease lease) {
     done = true;
     loop.ring.cancel(this);
+    fulfilled();
     observer.onSelection(
         new HeldSelection(
             router, loop, from, lease, null, null, ttlNanos, requestId, callDeadlineNanos));

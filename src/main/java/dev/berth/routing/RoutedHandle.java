@@ -51,7 +51,7 @@ final class RoutedHandle implements DeploymentHandle {
             deadline(),
             completing(loop, response),
             null);
-    router.counters.requests.increment();
+    router.counters.calls.increment();
     loop.run(call::begin);
     return RoutedCall.asCall(call, response.future());
   }

@@ -28,6 +28,7 @@ abstract class SlotRequest extends RingEntry implements Waiting, Runnable {
   final long callDeadlineNanos; // or NO_DEADLINE
   private long queueDeadlineNanos;
   long sequence; // place in the queue; 0 while it has none
+  private long sinceNanos; // it has that place; meaningful with one
   private boolean admitted; // to the queue, once: who waits again is not refused
   @Nullable Waiter waiter; // while QUEUED or GRANTED
   private @Nullable Grant grant; // written by the pump, read by the task it posts
@@ -145,7 +146,13 @@ abstract class SlotRequest extends RingEntry implements Waiting, Runnable {
   final void takePlace() {
     if (sequence == 0) {
       sequence = router.queue.nextSequence();
+      sinceNanos = loop.now();
     }
+  }
+
+  /** It has its replica: tells how long it waited. A slot that was free at once reads no clock. */
+  final void fulfilled() {
+    router.fulfilled(loop, sequence == 0 ? 0 : loop.now() - sinceNanos);
   }
 
   private void await() {

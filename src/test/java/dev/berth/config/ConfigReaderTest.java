@@ -50,7 +50,7 @@ class ConfigReaderTest {
               event_loops: 3
               blocked_loop_after_ms: 20
               shutdown_timeout_s: 7
-              metrics: {record_interval_ms: 100, push_interval_ms: 500}
+              metrics: {record_interval_ms: 100, push_interval_ms: 500, prefix: ray_}
               limits:
                 max_queued_total: 1
                 max_queued_bytes: 2
@@ -99,7 +99,7 @@ class ConfigReaderTest {
                     5_000_000_000L,
                     Duration.ofSeconds(9),
                     new Http2Limits(10, 11, Duration.ofSeconds(12), 65_537)),
-                new MetricsOptions(Duration.ofMillis(100), Duration.ofMillis(500)),
+                new MetricsOptions(Duration.ofMillis(100), Duration.ofMillis(500), "ray_"),
                 Duration.ofMillis(20),
                 Duration.ofSeconds(7)));
   }

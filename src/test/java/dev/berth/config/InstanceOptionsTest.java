@@ -9,11 +9,19 @@ import org.junit.jupiter.api.Test;
 class InstanceOptionsTest {
 
   @Test
+  void aPrefixOfMetricsIsTheStartOfAName() {
+    assertThat(Yaml.problems(Yaml.NO_APPLICATIONS + "berth: {metrics: {prefix: 1-}}"))
+        .containsExactly(
+            "berth.yaml:2:27: berth.metrics.prefix: \"1-\" (expected: empty, or letters, digits and _,"
+                + " no digit first)");
+  }
+
+  @Test
   void metricsAreNotPushedMoreOftenThanTheyAreRecorded() {
     String expected = "push_interval_ms: 100 (expected: at least record_interval_ms, 200)";
     assertThat(Yaml.problems(Yaml.NO_APPLICATIONS + "berth: {metrics: {push_interval_ms: 100}}"))
         .containsExactly("berth.yaml:2:37: berth.metrics." + expected);
-    assertThatThrownBy(() -> new MetricsOptions(Duration.ofMillis(200), Duration.ofMillis(100)))
+    assertThatThrownBy(() -> new MetricsOptions(Duration.ofMillis(200), Duration.ofMillis(100), ""))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessage(expected);
   }

@@ -17,14 +17,16 @@ class LoopLagTest {
   @Test
   void lagsAreAHistogramOfEachLoop() {
     meters.addLag(lag);
+    String labels = "component=\"instance\",loop=\"3\",loop_type=\"serving\"";
     lag.add(TimeUnit.MICROSECONDS.toNanos(500));
     lag.add(TimeUnit.SECONDS.toNanos(5));
     assertThat(lines())
         .contains(
-            "berth_event_loop_lag_ms_bucket{loop=\"3\",le=\"1.0\"} 1",
-            "berth_event_loop_lag_ms_bucket{loop=\"3\",le=\"2000.0\"} 1",
-            "berth_event_loop_lag_ms_bucket{loop=\"3\",le=\"5000.0\"} 2",
-            "berth_event_loop_lag_ms_sum{loop=\"3\"} 5000.5");
+            "serve_event_loop_scheduling_latency_ms_bucket{" + labels + ",le=\"1.0\"} 1",
+            "serve_event_loop_scheduling_latency_ms_bucket{" + labels + ",le=\"2000.0\"} 1",
+            "serve_event_loop_scheduling_latency_ms_bucket{" + labels + ",le=\"5000.0\"} 2",
+            "serve_event_loop_scheduling_latency_ms_sum{" + labels + "} 5000.5",
+            "serve_event_loop_monitoring_iterations_total{" + labels + "} 2.0");
   }
 
   @Test

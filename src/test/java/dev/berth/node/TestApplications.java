@@ -2,6 +2,7 @@ package dev.berth.node;
 
 import dev.berth.api.Application;
 import dev.berth.api.AsyncHandler;
+import dev.berth.api.BerthException;
 import dev.berth.api.Deployment;
 import dev.berth.api.Response;
 import io.vertx.core.Future;
@@ -28,6 +29,18 @@ public final class TestApplications {
   /** Answers with the name of its thread, on every loop. */
   public static Application spread() {
     return Application.of(Deployment.of("spread", replica -> THREAD).withSpreadOverLoops(true));
+  }
+
+  /** Fails every request. */
+  public static Application broken() {
+    return Application.of(
+        Deployment.of(
+            "broken",
+            replica ->
+                (AsyncHandler)
+                    (request, context) ->
+                        Future.failedFuture(
+                            new BerthException.HandlerFailed("for the test", null))));
   }
 
   /** A replica that cannot start. */

@@ -1,0 +1,40 @@
+package dev.berth.replica;
+
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.LongAdder;
+
+/**
+ * How often each class of failure came. Classes are told apart up to a number, since user code may
+ * make them as it goes; what comes beyond counts as "other". Any thread.
+ */
+final class FailureCounts {
+  private static final String OTHER = "other";
+
+  private final ConcurrentHashMap<String, LongAdder> counts = new ConcurrentHashMap<>();
+  private final int maxClasses;
+
+  FailureCounts(int maxClasses) {
+    this.maxClasses = maxClasses;
+  }
+
+  /** Counts one; true when it is the first of its class, or the first of the others. */
+  boolean add(Throwable failure) {
+    String name = failure.getClass().getName();
+    if (counts.size() >= maxClasses && !counts.containsKey(name)) {
+      name = OTHER;
+    }
+    LongAdder fresh = new LongAdder();
+    LongAdder known = counts.putIfAbsent(name, fresh);
+    (known == null ? fresh : known).increment();
+    return known == null;
+  }
+
+  /** The counts, by the class's name. */
+  Map<String, Long> sums() {
+    Map<String, Long> sums = new TreeMap<>();
+    counts.forEach((name, count) -> sums.put(name, count.sum()));
+    return sums;
+  }
+}

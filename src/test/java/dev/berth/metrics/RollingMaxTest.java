@@ -1,0 +1,69 @@
+package dev.berth.metrics;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.SplittableRandom;
+import java.util.TreeMap;
+import org.junit.jupiter.api.Test;
+
+class RollingMaxTest {
+  private static final long STEP = 10;
+  private static final int STEPS = 6;
+
+  private final RollingMax max = new RollingMax(STEP * STEPS, STEPS);
+
+  @Test
+  void beforeTheFirstValueItIsZero() {
+    assertThat(max.max(0)).isZero();
+    assertThat(max.max(Long.MIN_VALUE / 2)).isZero();
+  }
+
+  @Test
+  void theLargestValueIsRememberedForTheWindow() {
+    max.add(7, 100);
+    max.add(3, 105);
+    assertThat(max.max(105)).isEqualTo(7);
+    assertThat(max.max(159)).isEqualTo(7);
+    assertThat(max.max(160)).isZero();
+  }
+
+  @Test
+  void whatComesLaterReplacesWhatHasLeftTheWindow() {
+    max.add(7, 100);
+    max.add(3, 130);
+    assertThat(max.max(159)).isEqualTo(7);
+    assertThat(max.max(165)).isEqualTo(3);
+    max.add(1, 160); // the place of the 7
+    assertThat(max.max(165)).isEqualTo(3);
+    assertThat(max.max(195)).isEqualTo(1);
+  }
+
+  @Test
+  void aClockBelowZeroIsAClockToo() {
+    max.add(5, -3);
+    assertThat(max.max(-1)).isEqualTo(5);
+    assertThat(max.max(49)).isEqualTo(5);
+    assertThat(max.max(50)).isZero();
+  }
+
+  @Test
+  void itAgreesWithAListOfAllValues() {
+    long seed = 20;
+    SplittableRandom random = new SplittableRandom(seed);
+    TreeMap<Long, Long> largestOfStep = new TreeMap<>();
+    long now = -1000;
+    for (int i = 0; i < 5_000; i++) {
+      now += random.nextInt(12);
+      long value = random.nextInt(1000);
+      max.add(value, now);
+      long step = Math.floorDiv(now, STEP);
+      largestOfStep.merge(step, value, Math::max);
+      long expected =
+          largestOfStep.tailMap(step - STEPS, false).values().stream()
+              .mapToLong(v -> v)
+              .max()
+              .orElse(0);
+      assertThat(max.max(now)).as("seed %d, value %d", seed, i).isEqualTo(expected);
+    }
+  }
+}

@@ -1,0 +1,142 @@
+package dev.berth.node;
+
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** {@code docs/metrics.md}, made from what an instance exports. */
+final class MetricsReference {
+  /** What begins like one of Ray's and is ours. */
+  private static final Set<String> OURS = Set.of("serve_zombie_requests");
+
+  /** Labels that only some kinds of metrics have, and those of the format itself. */
+  private static final Set<String> FORMAT = Set.of("le");
+
+  private static final Pattern LABEL = Pattern.compile("([a-zA-Z_]+)=\"(?:[^\"\\\\]|\\\\.)*\"");
+
+  private static final String INTRODUCTION =
+      """
+      # Metrics
+
+      `GET /metrics` of the admin server answers in the Prometheus text format, or in OpenMetrics when
+      the client accepts it. Owners count for themselves and are read at a scrape: a request pushes
+      nothing and looks nothing up by its labels. A gauge of something under way is the difference of
+      two counters, so at rest it is 0.
+
+      - Names that begin with `serve_` are Ray Serve's and mean what Ray's do, with the differences
+        below. Ray exports them as `ray_serve_…`: with `berth.metrics.prefix: ray_` so does Berth, and
+        dashboards made for Ray Serve find them. Names that begin with `berth_` are Berth's own.
+      - Counters end in `_total` and never fall while their owner lives; a replica's series go with it.
+      - Histograms are in milliseconds, in Ray's buckets: 1, 2, 5, 10, 20, 50, 100, 200, 300, 400, 500,
+        1 000, 2 000, 5 000, 10 000, 60 000, 120 000, 300 000, 600 000.
+      - What has a limit has a second gauge, `…_limit`, beside it.
+      - Labels are bounded: routes come from the configuration, unknown methods are `OTHER`, a replica
+        tells 32 classes of failure apart and counts the rest as `other`.
+      - User code registers meters of its own beside these.
+
+      ## Differences from Ray Serve
+
+      - There are no actors, so `actor_id` is left out. All handles of an instance to a deployment share
+        one router, so `handle` and `handle_source` are left out: there is one series for each
+        deployment and instance.
+      - `route` of routers and replicas is the route prefix of the application, which has one at most.
+      - `exception_type` is the full name of the class.
+      - `serve_request_router_fulfillment_time_ms` reads no clock for a request that found a free slot:
+        it counts as 0.
+      - `serve_replica_utilization_percent` is the mean of samples of busy slots, ten a second, so a
+        request counts while it runs; Ray adds it when it has ended.
+      - `serve_deployment_replica_starts` is 1 for each replica that started: a replica is never
+        restarted, another one takes its place.
+      - Without a counterpart: `serve_router_args_resolution_latency_ms` (no arguments to resolve),
+        `serve_num_scheduling_tasks…` (no such tasks), `serve_event_loop_tasks`,
+        `serve_record_autoscaling_stats_failed`, `serve_long_poll_…`, `serve_haproxy_…`, gRPC. Those of
+        the controller, of health checks, batching and multiplexing come with these.
+
+      The tables below are made from what an instance exports; a test keeps them equal.
+      """;
+
+  /** One family of a scrape. */
+  private static final class Family {
+    String type = "";
+    String help = "";
+    final Set<String> labels = new LinkedHashSet<>();
+  }
+
+  private MetricsReference() {}
+
+  /**
+   * @param exposition in the Prometheus text format
+   */
+  static String render(String exposition) {
+    Map<String, Family> families = parse(exposition);
+    StringBuilder page = new StringBuilder(INTRODUCTION);
+    page.append("\n## Ray Serve's\n");
+    table(families, true, page);
+    page.append("\n## Berth's own\n");
+    table(families, false, page);
+    return page.toString();
+  }
+
+  private static void table(Map<String, Family> families, boolean rays, StringBuilder page) {
+    page.append("\n| name | type | labels | unit | meaning |\n|---|---|---|---|---|\n");
+    families.forEach(
+        (name, family) -> {
+          if (isRays(name) == rays) {
+            page.append("| `").append(name).append("` | ").append(family.type).append(" | ");
+            page.append(
+                family.labels.isEmpty() ? "" : "`" + String.join("`, `", family.labels) + "`");
+            page.append(" | ").append(unit(name));
+            page.append(" | ").append(family.help).append(" |\n");
+          }
+        });
+  }
+
+  private static boolean isRays(String name) {
+    return name.startsWith("serve_") && !OURS.contains(name);
+  }
+
+  private static String unit(String name) {
+    String bare = name.replaceAll("_total$|_limit$", "");
+    if (bare.endsWith("_ms")) {
+      return "ms";
+    }
+    if (bare.endsWith("_percent")) {
+      return "%";
+    }
+    return bare.endsWith("_bytes") ? "bytes" : "";
+  }
+
+  private static Map<String, Family> parse(String exposition) {
+    Map<String, Family> families = new TreeMap<>();
+    List<String> samples = new ArrayList<>();
+    for (String line : exposition.lines().toList()) {
+      String[] words = line.split(" ", 4);
+      if (line.startsWith("# TYPE ")) {
+        families.computeIfAbsent(words[2], name -> new Family()).type = words[3];
+      } else if (line.startsWith("# HELP ")) {
+        families.computeIfAbsent(words[2], name -> new Family()).help = words[3];
+      } else if (!line.isBlank()) {
+        samples.add(line);
+      }
+    }
+    for (String sample : samples) {
+      String name = sample.split("[{ ]", 2)[0];
+      Family family = families.get(name);
+      if (family == null) {
+        family = families.get(name.replaceAll("_(bucket|sum|count)$", ""));
+      }
+      Matcher label = LABEL.matcher(sample);
+      while (label.find()) {
+        if (!FORMAT.contains(label.group(1))) {
+          family.labels.add(label.group(1));
+        }
+      }
+    }
+    return families;
+  }
+}

@@ -1,0 +1,166 @@
+package dev.berth.routing;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.berth.api.ReplicaSelection;
+import dev.berth.api.Request;
+import dev.berth.fakes.RoutingWorld;
+import dev.berth.metrics.Meters;
+import io.vertx.core.Future;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** What a router measures, as Ray Serve's {@code test_decoupled_routing_metrics} wants it. */
+class RouterMetricsTest {
+  private static final String TEXT = "text/plain; version=0.0.4; charset=utf-8";
+  private static final Request REQUEST = Request.get("/");
+
+  private final RoutingWorld world = new RoutingWorld();
+  private final RoutingWorld.Replica near = world.local("near", 1);
+  private final Meters meters = new Meters("n", "a");
+
+  @BeforeEach
+  void publish() {
+    world.publish();
+    meters.addHistogram("gap_ms", "Gaps.", world.router.dispatchGaps());
+    meters.addHistogram("wait_ms", "Waits.", world.router.fulfillmentTimes());
+  }
+
+  private List<String> lines() {
+    return meters.scrape(TEXT).lines().toList();
+  }
+
+  private ReplicaSelection choose() {
+    Future<ReplicaSelection> chosen = world.handle().choose();
+    world.run();
+    assertThat(chosen.succeeded()).as("chosen: %s", chosen.cause()).isTrue();
+    return chosen.result();
+  }
+
+  private void dispatch(ReplicaSelection selection) {
+    selection.dispatch(REQUEST);
+    world.run();
+    near.respond();
+    world.run();
+  }
+
+  @Test
+  void theGapIsMeasuredWhenASelectionIsDispatched() {
+    dispatch(choose());
+    assertThat(lines()).contains("gap_ms_count 1", "gap_ms_sum 0.0");
+  }
+
+  @Test
+  void withoutADispatchThereIsNoGap() {
+    choose().close();
+    world.run();
+    choose(); // and one that runs out
+    world.pass(Duration.ofSeconds(11));
+    world.handle().call(REQUEST);
+    world.run();
+    assertThat(lines()).contains("gap_ms_count 0");
+  }
+
+  @Test
+  void theGapIsTheTimeBetweenSelectionAndDispatch() {
+    ReplicaSelection selection = choose();
+    world.pass(Duration.ofMillis(150));
+    dispatch(selection);
+    assertThat(lines())
+        .contains(
+            "gap_ms_sum 150.0", "gap_ms_bucket{le=\"100.0\"} 0", "gap_ms_bucket{le=\"200.0\"} 1");
+    dispatch(choose());
+    assertThat(lines()).contains("gap_ms_sum 150.0", "gap_ms_count 2");
+  }
+
+  @Test
+  void aSelectionsTimeBeginsWhenItIsMadeAndNotWhenItWasAskedFor() {
+    world.handle().call(REQUEST); // has the only slot
+    Future<ReplicaSelection> chosen = world.handle().choose();
+    world.pass(Duration.ofMillis(300));
+    near.respond();
+    world.run();
+    world.pass(Duration.ofMillis(50));
+    dispatch(chosen.result());
+    assertThat(lines()).contains("gap_ms_sum 50.0", "wait_ms_sum 300.0", "wait_ms_count 2");
+  }
+
+  @Test
+  void aDispatchThatFailsHasItsGapAllTheSame() {
+    ReplicaSelection selection = choose();
+    near.unreachable = true;
+    selection.dispatch(REQUEST);
+    world.run();
+    assertThat(lines()).contains("gap_ms_count 1");
+    assertThat(world.router.counters().releasedWithoutDispatch()).isZero();
+  }
+
+  @Test
+  void aSlotThatIsFreeAtOnceIsAWaitOfNothing() {
+    world.handle().call(REQUEST);
+    world.run();
+    assertThat(lines()).contains("wait_ms_count 1", "wait_ms_sum 0.0");
+  }
+
+  @Test
+  void eachWhoWaitedCountsItsOwnWaitOnce() {
+    for (int i = 0; i < 3; i++) {
+      world.handle().call(REQUEST);
+    }
+    for (int i = 0; i < 3; i++) {
+      world.pass(Duration.ofMillis(40));
+      near.respond();
+      world.run();
+    }
+    assertThat(lines()).contains("wait_ms_count 3", "wait_ms_sum 120.0");
+  }
+
+  @Test
+  void aRequestThatNeverGotAReplicaHasNoWait() {
+    world.handle().call(REQUEST);
+    var waiting = world.handle().start(REQUEST);
+    world.pass(Duration.ofMillis(40));
+    waiting.cancel();
+    world.run();
+    assertThat(lines()).contains("wait_ms_count 1");
+  }
+
+  @Test
+  void aReplicaElsewhereIsReachedWhenItAccepts() {
+    world.remove(near);
+    RoutingWorld.Replica far = world.remote("far", 1);
+    world.publish();
+    world.handle().call(REQUEST);
+    world.clock.advanceNanos(Duration.ofMillis(30).toNanos());
+    world.run();
+    assertThat(far.running).hasSize(1);
+    assertThat(lines()).contains("wait_ms_count 1", "wait_ms_sum 30.0");
+  }
+
+  @Test
+  void aHandleCountsCallsAndDispatchesARouterCallsAndChoices() {
+    world.handle().call(REQUEST);
+    world.run();
+    near.respond();
+    world.run();
+    dispatch(choose());
+    choose().close();
+    world.run();
+    assertThat(world.router.counters().handleRequests()).isEqualTo(2);
+    assertThat(world.router.counters().requests()).isEqualTo(3);
+  }
+
+  @Test
+  void theQueueOfEachReplicaIsSeen() {
+    world.remote("far", 4);
+    world.publish();
+    world.handle().call(REQUEST);
+    world.run();
+    StringBuilder seen = new StringBuilder();
+    world.router.forEachReplica(
+        (id, ongoing) -> seen.append(id).append(' ').append(ongoing).append(' '));
+    assertThat(seen.toString()).isIn("near 1 far 0 ", "near 0 far 1 ");
+  }
+}
