@@ -97,7 +97,7 @@ class InvocationTest {
     assertThat(failed.kind()).isEqualTo(BerthException.Kind.HANDLER_FAILED);
     assertThat(failed.message()).contains(replica.replicaId()).doesNotContain("secret", "java.");
     assertThat(Load.ongoing(failed.load())).isZero();
-    assertThat(replica.errors()).isEqualTo(1);
+    assertThat(replica.errors().values()).containsExactly(1L);
     assertThat(rig.loop().invocations()).isZero();
     assertAtRest(replica.slots());
   }

@@ -1,0 +1,105 @@
+package dev.berth.replica;
+
+import static dev.berth.replica.ReplicaRig.callId;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.berth.api.AsyncHandler;
+import dev.berth.api.BerthException;
+import dev.berth.metrics.Meters;
+import io.vertx.core.Future;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletionException;
+import org.junit.jupiter.api.Test;
+
+/** What a replica measures. */
+class ReplicaMetricsTest {
+  private static final String TEXT = "text/plain; version=0.0.4; charset=utf-8";
+
+  private final ReplicaRig rig = new ReplicaRig();
+
+  private static List<String> lines(Replica replica) {
+    Meters meters = new Meters("n", "a");
+    meters.addHistogram("time_ms", "Times.", replica.processingTimes());
+    return meters.scrape(TEXT).lines().toList();
+  }
+
+  private static AsyncHandler failing(Throwable failure) {
+    return (request, context) -> Future.failedFuture(failure);
+  }
+
+  @Test
+  void aRequestTakesAsLongAsItsHandler() {
+    ReplicaRig.Waiting handler = new ReplicaRig.Waiting();
+    Replica replica = rig.start(2, handler);
+    rig.sendHeld(replica, callId(1, 1));
+    rig.pass(Duration.ofMillis(50));
+    rig.sendHeld(replica, callId(2, 1));
+    rig.pass(Duration.ofMillis(100));
+    handler.answer();
+    handler.answer();
+    rig.runAll();
+    assertThat(lines(replica)).contains("time_ms_count 2", "time_ms_sum 250.0");
+    assertThat(replica.maxProcessingNanos()).isEqualTo(Duration.ofMillis(150).toNanos());
+    rig.pass(Duration.ofSeconds(61));
+    assertThat(replica.maxProcessingNanos()).isZero();
+  }
+
+  @Test
+  void aCancelledRequestTakesUntilItsHandlerSettles() {
+    ReplicaRig.Waiting handler = new ReplicaRig.Waiting();
+    Replica replica = rig.start(1, handler);
+    rig.sendHeld(replica, callId(1, 1));
+    rig.cancel(replica, callId(1, 1));
+    rig.pass(Duration.ofMillis(400));
+    assertThat(lines(replica)).contains("time_ms_count 0");
+    handler.answer();
+    rig.runAll();
+    assertThat(lines(replica)).contains("time_ms_count 1", "time_ms_sum 400.0");
+  }
+
+  @Test
+  void failuresAreCountedByTheClassOfTheirCause() {
+    Replica replica = rig.start(1, failing(new CompletionException(new ArithmeticException("x"))));
+    rig.sendHeld(replica, callId(1, 1));
+    rig.sendHeld(replica, callId(2, 1));
+    rig.runAll();
+    assertThat(replica.errors())
+        .containsOnlyKeys("java.lang.ArithmeticException")
+        .containsValue(2L);
+  }
+
+  @Test
+  void aFailureOfOursIsCountedToo() {
+    Replica replica = rig.start(1, failing(new BerthException.Timeout("child")));
+    rig.sendHeld(replica, callId(1, 1));
+    rig.runAll();
+    assertThat(replica.errors()).containsOnlyKeys(BerthException.Timeout.class.getName());
+    assertThat(replica.failures()).as("and is nothing to log").isEmpty();
+  }
+
+  @Test
+  void classesOfFailuresAreBounded() {
+    FailureCounts counts = new FailureCounts(1);
+    assertThat(counts.add(new ArithmeticException())).isTrue();
+    assertThat(counts.add(new IllegalStateException())).isTrue();
+    assertThat(counts.add(new IllegalArgumentException())).isFalse();
+    assertThat(counts.add(new ArithmeticException())).isFalse();
+    assertThat(counts.sums())
+        .containsEntry("java.lang.ArithmeticException", 2L)
+        .containsEntry("other", 2L)
+        .hasSize(2);
+  }
+
+  @Test
+  void utilizationIsTheMeanOfBusySlotsWhileRequestsRun() {
+    ReplicaRig.Waiting handler = new ReplicaRig.Waiting();
+    Replica replica = rig.start(4, handler);
+    assertThat(replica.utilization()).isZero();
+    rig.host.sweep();
+    rig.sendHeld(replica, callId(1, 1));
+    rig.sendHeld(replica, callId(2, 1));
+    rig.host.sweep();
+    assertThat(replica.utilization()).isEqualTo(0.25);
+  }
+}
