@@ -68,6 +68,10 @@ public final class Routers {
     }
   }
 
+  int loops() {
+    return loops.length;
+  }
+
   /** The routers' share of an event loop. */
   public RouterLoop loop(int index) {
     return loops[index];
