@@ -67,6 +67,48 @@ class BerthNodeTest {
   }
 
   @Test
+  void applicationsAnswerAtTheirRoutesAndAtNoOther() throws Exception {
+    String hidden =
+        "{name: hidden, route_prefix: null, import_path: 'dev.berth.node.TestApplications:plain'}";
+    BerthNode node =
+        await(
+            BerthNode.start(
+                config(0, application("a", "plain"), application("b", "spread"), hidden)));
+    HttpClient client = HttpClient.newHttpClient();
+    try {
+      assertThat(get(client, node.port(), "/-/routes")).isEqualTo("{\"/a\":\"a\",\"/b\":\"b\"}");
+      for (String path : List.of("/a", "/a/", "/a/x?y", "/b")) {
+        assertThat(get(client, node.port(), path)).as(path).startsWith("vert.x");
+      }
+      for (String path : List.of("/", "/hidden", "/ab", "/c")) {
+        assertThat(get(client, node.port(), path))
+            .as(path)
+            .isEqualTo(
+                "Path '" + path + "' not found. Ping http://.../-/routes for available routes.");
+      }
+    } finally {
+      await(node.close());
+    }
+  }
+
+  @Test
+  void withoutAnyRouteTheHealthIs503() throws Exception {
+    String hidden =
+        "{name: hidden, route_prefix: null, import_path: 'dev.berth.node.TestApplications:plain'}";
+    BerthNode node = await(BerthNode.start(config(0, hidden)));
+    HttpClient client = HttpClient.newHttpClient();
+    try {
+      assertThat(get(client, node.port(), "/-/healthz"))
+          .isEqualTo("Route table is not populated yet.");
+      assertThat(get(client, node.port(), "/-/routes"))
+          .isEqualTo("Route table is not populated yet.");
+      assertThat(get(client, node.port(), "/")).startsWith("Path '/' not found.");
+    } finally {
+      await(node.close());
+    }
+  }
+
+  @Test
   void aClosedNodeIsGoneAndClosingItAgainIsNothing() throws Exception {
     Set<Thread> before = threads();
     BerthNode node = await(BerthNode.start(config(0, application("plain", "plain"))));
