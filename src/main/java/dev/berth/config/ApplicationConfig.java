@@ -17,6 +17,7 @@ import org.jspecify.annotations.Nullable;
  * @param args handed to the builder; JSON values only
  * @param logging what is logged of it, and how: its own, else the file's
  * @param deployments overrides of what its code says, at most one for each name
+ * @param source where the entry stands in the file
  */
 public record ApplicationConfig(
     String name,
@@ -25,7 +26,8 @@ public record ApplicationConfig(
     List<Path> jars,
     Map<String, @Nullable Object> args,
     LoggingOptions logging,
-    List<DeploymentConfig> deployments) {
+    List<DeploymentConfig> deployments,
+    Source source) {
 
   static final Key<String> NAME =
       Key.of("name", Types.name(), Defaults.APPLICATION_NAME, "Name of the application; unique.");
@@ -93,7 +95,8 @@ public record ApplicationConfig(
         values.get(RUNTIME_ENV).get(JARS),
         values.get(ARGS),
         logging == null ? outerLogging : LoggingOptions.from(logging),
-        values.get(DEPLOYMENTS).stream().map(DeploymentConfig::from).toList());
+        values.get(DEPLOYMENTS).stream().map(DeploymentConfig::from).toList(),
+        values.source());
   }
 
   /** The overrides of one deployment, if the file has any. */

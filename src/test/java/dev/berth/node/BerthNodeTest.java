@@ -3,7 +3,9 @@ package dev.berth.node;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.berth.config.ConfigException;
 import dev.berth.config.ConfigReader;
+import dev.berth.config.Problem;
 import dev.berth.config.ServeConfig;
 import io.vertx.core.Future;
 import java.io.IOException;
@@ -144,6 +146,31 @@ class BerthNodeTest {
 
     assertThatThrownBy(() -> await(BerthNode.start(config)))
         .hasMessageContaining("application failing: import_path: ");
+    awaitNoThreadBut(before);
+  }
+
+  @Test
+  void theProblemsOfAllApplicationsAreToldAtOnceAndNothingListens() throws Exception {
+    Set<Thread> before = threads();
+    try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      ServeConfig config =
+          config(
+              taken.getLocalPort(), // would be the reason if it were listened on
+              application("plain", "plain"),
+              application("one", "absent"),
+              application("failing", "failing"),
+              application("two", "text"));
+
+      assertThatThrownBy(() -> await(BerthNode.start(config)))
+          .cause()
+          .isInstanceOfSatisfying(
+              ConfigException.class,
+              refused ->
+                  assertThat(refused.problems())
+                      .extracting(Problem::path)
+                      .containsExactly(
+                          "applications[1].import_path", "applications[3].import_path"));
+    }
     awaitNoThreadBut(before);
   }
 
