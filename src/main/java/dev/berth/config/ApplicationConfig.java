@@ -46,8 +46,9 @@ public record ApplicationConfig(
           "jars",
           Types.jars(),
           List.of(),
-          "Jars of the application's own class loader, or directories of jars, relative to the"
-              + " folder of the file.");
+          "Jars of the application's own class loader, or directories of jars, in the order of"
+              + " their names; relative to the folder of the file. A class in them wins over one of"
+              + " Berth's, except those of the JDK, dev.berth.api, Vert.x, Netty and SLF4J.");
 
   static final Section RUNTIME_ENV_SECTION = Section.of(JARS).and(RayOnly.RUNTIME_ENV);
 
