@@ -7,10 +7,12 @@ import dev.berth.api.Request;
 import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 
 /**
  * A deployment whose requests run until a test lets them go: each connects to the test's gate, says
@@ -36,18 +38,31 @@ public final class GatedApplication {
             }));
   }
 
+  /**
+   * Settles when let go, and not before: the one thing it does on its own thread, waiting, an
+   * interrupt does not end. A socket read there would end on a virtual thread (JDK 21 and later),
+   * whose interrupt closes the socket, and go on on another one.
+   */
   private static final class Gated implements BlockingHandler {
     @Override
-    public Response handle(Request request, RequestContext context) throws IOException {
+    public Response handle(Request request, RequestContext context) {
       String port = request.queryParameter("gate");
       String name = request.queryParameter("name");
       if (port == null || name == null) {
         return Response.text("no gate");
       }
-      try (Socket gate = new Socket(InetAddress.getLoopbackAddress(), Integer.parseInt(port))) {
+      CompletableFuture<Integer> released =
+          CompletableFuture.supplyAsync(
+              () -> standAt(Integer.parseInt(port), name), task -> new Thread(task).start());
+      return Response.text(released.join() < 0 ? "gate gone" : "done " + name);
+    }
+
+    private static int standAt(int port, String name) {
+      try (Socket gate = new Socket(InetAddress.getLoopbackAddress(), port)) {
         gate.getOutputStream().write((name + "\n").getBytes(StandardCharsets.UTF_8));
-        int released = gate.getInputStream().read(); // not interruptible: it settles when let go
-        return Response.text(released < 0 ? "gate gone" : "done " + name);
+        return gate.getInputStream().read();
+      } catch (IOException failed) {
+        throw new UncheckedIOException(failed);
       }
     }
   }
