@@ -13,9 +13,9 @@ package dev.berth.node;
  *
  * <p>Belongs to the watcher's loop, but for {@link #answered}.
  */
-final class LoopWatch {
+public final class LoopWatch {
   /** What an observation found. */
-  enum Change {
+  public enum Change {
     NONE,
     BLOCKED,
     RUNS_AGAIN
@@ -35,7 +35,7 @@ final class LoopWatch {
    * @param intervalNanos between two observations
    * @param now of the nano clock
    */
-  LoopWatch(long blockedAfterNanos, long intervalNanos, long now) {
+  public LoopWatch(long blockedAfterNanos, long intervalNanos, long now) {
     this.blockedAfterNanos = blockedAfterNanos;
     this.longestStepNanos = intervalNanos + intervalNanos / 2;
     this.observedNanos = now;
@@ -43,7 +43,7 @@ final class LoopWatch {
   }
 
   /** Looks at the loop: at each interval, and when it has answered while it counted as blocked. */
-  Change observe(long now) {
+  public Change observe(long now) {
     long step = Math.min(now - observedNanos, longestStepNanos);
     observedNanos = now;
     if (isAnswered()) {
@@ -67,7 +67,7 @@ final class LoopWatch {
   }
 
   /** Whether a beat is to be sent now, which then counts as sent. */
-  boolean beat(long now) {
+  public boolean beat(long now) {
     if (!isAnswered()) {
       return false;
     }
@@ -81,14 +81,14 @@ final class LoopWatch {
    *
    * @return how late it is, in nanoseconds
    */
-  long answered(long now) {
+  public long answered(long now) {
     long lag = now - beatNanos;
     answered = answered + 1; // no one else writes it
     return lag;
   }
 
   /** How long the loop has left the last beat unanswered, or would have if there were one. */
-  long unansweredNanos(long now) {
+  public long unansweredNanos(long now) {
     return now - beatNanos;
   }
 }

@@ -31,7 +31,7 @@ abstract class SlotRequest extends RingEntry implements Waiting, Runnable {
   private long sinceNanos; // it has that place; meaningful with one
   private boolean admitted; // to the queue, once: who waits again is not refused
   @Nullable Waiter waiter; // while QUEUED or GRANTED
-  private @Nullable Grant grant; // written by the pump, read by the task it posts
+  @Nullable Grant grant; // written by the pump, read by the task it posts
   boolean done;
 
   // While SENT.

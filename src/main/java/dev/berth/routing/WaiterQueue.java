@@ -65,6 +65,11 @@ final class WaiterQueue {
     return size.get();
   }
 
+  /** How many wait on this event loop. */
+  int sizeOn(int loop) {
+    return sizeByLoop.get(loop);
+  }
+
   /** Whether someone waits who could take a slot now. */
   boolean hasTakers() {
     return size.get() != 0 && (!blocked.any() || takerBeside(-1));

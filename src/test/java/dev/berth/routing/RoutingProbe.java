@@ -1,5 +1,10 @@
 package dev.berth.routing;
 
+import dev.berth.protocol.ReplicaInfo;
+import java.util.Arrays;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
 /** Looks into requests under way, for the simulation: what their router does not tell users. */
 public final class RoutingProbe {
   private RoutingProbe() {}
@@ -24,6 +29,30 @@ public final class RoutingProbe {
   public static boolean isWaiting(Object request) {
     Waiter waiter = ((SlotRequest) request).waiter;
     return waiter != null && waiter.waiting();
+  }
+
+  /** The replica whose slot a grant carries; null when it carries none. */
+  public static @Nullable ReplicaInfo granted(Runnable grant) {
+    Grant carried = ((SlotRequest) grant).grant;
+    return carried == null || carried.replica() == null ? null : carried.replica().info;
+  }
+
+  /** The event loop it came in on, an index. */
+  public static int loop(Object request) {
+    return ((SlotRequest) request).loopIndex();
+  }
+
+  /** Requests that wait on an event loop. */
+  public static int waitingOn(DeploymentRouter router, int loop) {
+    return router.queue.sizeOn(loop);
+  }
+
+  /** The replicas a router may use, whatever loop they are on. */
+  public static List<ReplicaInfo> routable(DeploymentRouter router) {
+    return Arrays.stream(router.replicas.all)
+        .filter(RoutedReplica::routable)
+        .map(replica -> replica.info)
+        .toList();
   }
 
   /** Its place in the order of the queue; 0 when it never waited. */

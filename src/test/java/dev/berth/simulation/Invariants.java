@@ -1,5 +1,6 @@
 package dev.berth.simulation;
 
+import dev.berth.protocol.ReplicaInfo;
 import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.protocol.port.LedgerView;
 import dev.berth.replica.SlotLedger;
@@ -18,6 +19,8 @@ final class Invariants {
 
   /** How long after a false alarm an instance may still cancel what the other asked for. */
   private static final long PARTED_NANOS = TimeUnit.SECONDS.toNanos(2);
+
+  private static final int NO_NEWCOMER = -1;
 
   private final World world;
   private final List<SimulatedInstance> instances;
@@ -110,9 +113,9 @@ final class Invariants {
     }
   }
 
-  /** No one who would take any replica waits beside a free slot of this instance. */
+  /** No one who could take any replica waits beside a free slot that need not be avoided. */
   private void checkWorkConserved(SimulatedInstance instance) {
-    if (instance.router.queued() == 0) {
+    if (instance.takers(NO_NEWCOMER) == 0) {
       return;
     }
     for (SimulatedController.Incarnation incarnation : controller.incarnations) {
@@ -120,6 +123,7 @@ final class Invariants {
       if (incarnation.seat.instance == instance
           && !slots.draining()
           && slots.ongoing() < slots.maxOngoing()
+          && !instance.avoids(SimulatedController.info(incarnation))
           && controller.isRoutableAt(instance, incarnation)) {
         throw world.fail(
             instance.node
@@ -149,6 +153,13 @@ final class Invariants {
     coverage.seen(Transition.GRANT_TO_WAITER);
     long place = RoutingProbe.place(granted);
     world.note("granted", instance.node + " " + place);
+    ReplicaInfo replica = RoutingProbe.granted(granted);
+    if (replica != null) { // else it is told that the deployment is not available
+      took(instance, replica);
+      if (instance.isBlocked(RoutingProbe.loop(granted))) {
+        throw world.fail("place " + place + " got a slot on a blocked loop");
+      }
+    }
     for (Op op : workload.ops) {
       Object request = op.call != null ? op.call : op.choice;
       if (op.at == instance
@@ -157,6 +168,10 @@ final class Invariants {
           && request != granted
           && RoutingProbe.isWaiting(request)
           && RoutingProbe.place(request) < place) {
+        if (instance.isBlocked(op.loopIndex)) {
+          coverage.seen(Transition.WAITER_PASSED_OVER);
+          continue;
+        }
         throw world.fail(
             "place "
                 + place
@@ -165,6 +180,20 @@ final class Invariants {
                 + " in place "
                 + RoutingProbe.place(request));
       }
+    }
+  }
+
+  /** A slot of a replica was taken, now: one that need not be avoided. */
+  void took(SimulatedInstance instance, ReplicaInfo replica) {
+    if (instance.avoids(replica)) {
+      throw world.fail(
+          instance.node
+              + ": took a slot of "
+              + replica.replicaId()
+              + ", on a blocked loop (expected: another's)");
+    }
+    if (RoutingProbe.routable(instance.router).stream().anyMatch(instance::avoids)) {
+      coverage.seen(Transition.REPLICA_AVOIDED);
     }
   }
 

@@ -368,7 +368,7 @@ final class SimulatedController {
     return false;
   }
 
-  private static ReplicaInfo info(Incarnation of) {
+  static ReplicaInfo info(Incarnation of) {
     return new ReplicaInfo(
         of.replica.replicaId(),
         of.replica.deployment(),

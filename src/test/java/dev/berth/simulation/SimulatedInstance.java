@@ -1,6 +1,8 @@
 package dev.berth.simulation;
 
+import dev.berth.node.LoopWatch;
 import dev.berth.protocol.Addresses;
+import dev.berth.protocol.ReplicaInfo;
 import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.replica.HandlerThreads;
 import dev.berth.replica.LedgerLimits;
@@ -15,6 +17,7 @@ import dev.berth.routing.LoopPorts;
 import dev.berth.routing.RouterLoop;
 import dev.berth.routing.Routers;
 import dev.berth.routing.RoutingHooks;
+import dev.berth.routing.RoutingProbe;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
@@ -34,6 +37,8 @@ final class SimulatedInstance {
   final DeploymentRouter router;
   RoutingSnapshot.Version lastVersion = RoutingSnapshot.Version.NONE; // as the checker saw it
   private final World world;
+  private final long blockedAfterNanos;
+  private final boolean[] blocked = new boolean[LOOPS]; // as its routers were told
   private boolean crashed;
 
   SimulatedInstance(
@@ -42,6 +47,7 @@ final class SimulatedInstance {
     this.node = node;
     SplittableRandom random = world.randomness();
     control = new SimulatedLoop(world, node, -1);
+    blockedAfterNanos = Settings.millis(30 + random.nextInt(70));
     host =
         new ReplicaHost(
             node,
@@ -99,12 +105,15 @@ final class SimulatedInstance {
     void ticking(SimulatedInstance instance, int loop);
 
     void ticked(SimulatedInstance instance, int loop);
+
+    void watched(SimulatedInstance instance, int loop, LoopWatch.Change change);
   }
 
   /** Starts the periodic timers. */
   void start(TickListener listener) {
     for (int index = 0; index < LOOPS; index++) {
       tick(index, listener);
+      watch(index, listener);
     }
     sweep();
   }
@@ -126,6 +135,71 @@ final class SimulatedInstance {
                   listener.ticked(this, index);
                   tick(index, listener);
                 }));
+  }
+
+  /** As the node's verticle does. */
+  private void watch(int index, TickListener listener) {
+    long interval = blockedAfterNanos / 4;
+    LoopWatch watch = new LoopWatch(blockedAfterNanos, interval, world.getAsLong());
+    watchNext(index, interval, watch, listener);
+  }
+
+  private void watchNext(int index, long interval, LoopWatch watch, TickListener listener) {
+    world.idle(
+        interval,
+        () -> {
+          if (crashed) {
+            return;
+          }
+          observe(index, watch, listener);
+          if (watch.beat(world.getAsLong())) {
+            loops.get(index).execute(() -> beat(index, watch, listener));
+          }
+          watchNext(index, interval, watch, listener);
+        });
+  }
+
+  private void beat(int index, LoopWatch watch, TickListener listener) {
+    world.discount();
+    watch.answered(world.getAsLong());
+    if (blocked[index]) {
+      control.execute(() -> observe(index, watch, listener));
+    }
+  }
+
+  private void observe(int index, LoopWatch watch, TickListener listener) {
+    LoopWatch.Change change = watch.observe(world.getAsLong());
+    if (change != LoopWatch.Change.NONE) {
+      blocked[index] = change == LoopWatch.Change.BLOCKED;
+      routers.loopBlocked(index, blocked[index]);
+      listener.watched(this, index, change);
+    }
+  }
+
+  /** Whether its routers take a loop for blocked. */
+  boolean isBlocked(int loop) {
+    return blocked[loop];
+  }
+
+  /** Whether a replica here is to be avoided: its loop is blocked, and another's is not. */
+  boolean avoids(ReplicaInfo replica) {
+    return isOnBlockedLoop(replica)
+        && RoutingProbe.routable(router).stream().anyMatch(other -> !isOnBlockedLoop(other));
+  }
+
+  private boolean isOnBlockedLoop(ReplicaInfo replica) {
+    return replica.address().node().equals(node) && blocked[replica.address().loop()];
+  }
+
+  /** Requests that wait here and could take a slot, as a newcomer on a loop sees them. */
+  int takers(int newcomersLoop) {
+    int takers = 0;
+    for (int index = 0; index < LOOPS; index++) {
+      if (!blocked[index] || index == newcomersLoop) {
+        takers += RoutingProbe.waitingOn(router, index);
+      }
+    }
+    return takers;
   }
 
   private void sweep() {

@@ -1,5 +1,6 @@
 package dev.berth.simulation;
 
+import dev.berth.node.LoopWatch;
 import dev.berth.routing.RoutingHooks;
 import dev.berth.routing.RoutingProbe;
 import java.util.ArrayList;
@@ -124,6 +125,13 @@ final class Simulation {
           @Override
           public void ticked(SimulatedInstance at, int loop) {
             invariants.ticked(at, loop);
+          }
+
+          @Override
+          public void watched(SimulatedInstance at, int loop, LoopWatch.Change change) {
+            boolean blocked = change == LoopWatch.Change.BLOCKED;
+            world.note("watched", at.loops.get(loop) + (blocked ? " is blocked" : " runs again"));
+            coverage.seen(blocked ? Transition.LOOP_BLOCKED : Transition.LOOP_RUNS_AGAIN);
           }
         });
   }

@@ -34,6 +34,12 @@ enum Transition {
   DUPLICATE_ANSWER_DROPPED,
   SNAPSHOT_TAKEN,
   SNAPSHOT_TOO_OLD,
+  LOOP_BLOCKED,
+  LOOP_RUNS_AGAIN,
+  /** A slot was taken while a replica on a blocked loop had to be avoided. */
+  REPLICA_AVOIDED,
+  /** A slot went past someone who waits on a blocked loop. */
+  WAITER_PASSED_OVER,
 
   // --- replicas ---
   DUPLICATE_REQUEST_DROPPED,

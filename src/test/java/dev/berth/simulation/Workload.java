@@ -6,6 +6,7 @@ import dev.berth.api.DeploymentHandle;
 import dev.berth.api.ReplicaSelection;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
+import dev.berth.protocol.ReplicaInfo;
 import dev.berth.routing.RoutingProbe;
 import dev.berth.routing.SelectionObserver;
 import io.vertx.core.Future;
@@ -144,7 +145,7 @@ final class Workload {
   // --- what they ask ---
 
   private void call(Op op) {
-    boolean othersWait = op.at.router.queued() > 0;
+    boolean othersWait = op.at.takers(op.loopIndex) > 0;
     op.call =
         op.at.router.call(
             op.at.routers.loop(op.loopIndex), request(op), op.requestId, op.deadlineNanos, op);
@@ -160,6 +161,17 @@ final class Workload {
       coverage.seen(Transition.QUEUED);
     } else if (othersWaited && RoutingProbe.isSent(request)) {
       throw world.fail(op + ": took a slot at once while others waited");
+    } else {
+      checkAvoids(op, RoutingProbe.target(request));
+    }
+  }
+
+  /** A slot taken at once is not that of a replica to be avoided. */
+  private void checkAvoids(Op op, String replicaId) {
+    for (ReplicaInfo replica : RoutingProbe.routable(op.at.router)) {
+      if (replica.replicaId().equals(replicaId) && op.at.avoids(replica)) {
+        throw world.fail(op + ": went to " + replicaId + ", on a blocked loop");
+      }
     }
   }
 
@@ -193,7 +205,7 @@ final class Workload {
   }
 
   private void choose(Op op) {
-    boolean othersWait = op.at.router.queued() > 0;
+    boolean othersWait = op.at.takers(op.loopIndex) > 0;
     op.choice =
         op.at.router.choose(
             op.at.routers.loop(op.loopIndex),
@@ -212,8 +224,11 @@ final class Workload {
                 op.onFailure(failure);
               }
             });
-    if (op.selection == null) {
+    ReplicaSelection chosen = op.selection;
+    if (chosen == null) {
       checkDoor(op, op.choice, othersWait);
+    } else {
+      checkAvoids(op, chosen.replicaId());
     }
   }
 
