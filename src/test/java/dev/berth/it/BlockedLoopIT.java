@@ -70,10 +70,25 @@ class BlockedLoopIT {
       clients.add(client);
       String loop = client.get("/where").answer().body();
       byLoop.computeIfAbsent(loop, name -> new ArrayList<>()).add(client);
-      client.get("/").answer(); // the first one loads classes
     }
+    answers(clients, 20); // loading classes blocks a loop too
+    server.await("calm", () -> server.sum("berth_event_loop_blocked") == 0);
     assertThat(byLoop).as("connections on both loops").hasSize(2);
     return byLoop;
+  }
+
+  /** So many rounds of a request on each connection, all at once: who answered how many. */
+  private static Map<String, Integer> answers(List<Client> clients, int rounds) throws IOException {
+    Map<String, Integer> answered = new HashMap<>();
+    for (int round = 0; round < rounds; round++) {
+      for (Client client : clients) {
+        client.get("/?do=answer&ms=20");
+      }
+      for (Client client : clients) {
+        answered.merge(client.answer().body(), 1, Integer::sum);
+      }
+    }
+    return answered;
   }
 
   private static void awaitBlocked(Server server) {
@@ -93,6 +108,8 @@ class BlockedLoopIT {
       others.get(0).get("/?do=hold&ms=1000").answer();
       assertThat(server.sum("serve_reserved_slots_active")).isOne();
 
+      double blocksBefore = server.sum("berth_event_loop_blocks_total");
+
       long began = System.nanoTime();
       blocker.get("/?do=block&ms=" + BLOCK.toMillis());
       awaitBlocked(server);
@@ -100,16 +117,9 @@ class BlockedLoopIT {
       assertThat(seenAfter(server)).isLessThan(AVOIDED_AFTER.plus(NOISE));
 
       // So many at once that the blocked replica, with its one request, is the less busy one.
-      Map<String, Integer> answered = new HashMap<>();
-      for (int round = 0; round < 20; round++) {
-        for (Client client : others) {
-          client.get("/?do=answer&ms=20");
-        }
-        for (Client client : others) {
-          answered.merge(client.answer().body(), 1, Integer::sum);
-        }
-      }
-      assertThat(answered).containsExactly(Map.entry(well, 20 * others.size()));
+      assertThat(answers(others, 20))
+          .as("by loop; blocks seen: %s", server.metric("berth_event_loop_blocks_total"))
+          .containsExactly(Map.entry(well, 20 * others.size()));
 
       while (since(began).compareTo(Duration.ofSeconds(3)) < 0) {
         assertAnswersInTime(server, "/-/healthz");
@@ -127,7 +137,7 @@ class BlockedLoopIT {
       server.await("it runs again", () -> server.sum("berth_event_loop_blocked") == 0);
       server.await("a log line", () -> server.prints(l -> l.contains("runs again after ")));
       assertThat(blocker.get("/").answer().body()).isEqualTo(blocked);
-      assertThat(server.sum("berth_event_loop_blocks_total")).isOne();
+      assertThat(server.sum("berth_event_loop_blocks_total")).isGreaterThan(blocksBefore);
       SlotsIT.assertAtRest(server);
     }
   }
