@@ -20,7 +20,8 @@ public abstract sealed class BerthException extends RuntimeException {
     OUTCOME_UNKNOWN,
     CANCELLED,
     TIMEOUT,
-    HANDLER_FAILED;
+    HANDLER_FAILED,
+    NO_SUCH_METHOD;
 
     /** The exception of this kind, as a router makes it from a wire answer. */
     public BerthException toException(String message) {
@@ -33,6 +34,7 @@ public abstract sealed class BerthException extends RuntimeException {
         case CANCELLED -> new Cancelled(message);
         case TIMEOUT -> new Timeout(message);
         case HANDLER_FAILED -> new HandlerFailed(message, null);
+        case NO_SUCH_METHOD -> new NoSuchMethod(message);
       };
     }
   }
@@ -148,6 +150,18 @@ public abstract sealed class BerthException extends RuntimeException {
 
     public HandlerFailed(String message, @Nullable Throwable cause) {
       super(Kind.HANDLER_FAILED, message, cause);
+    }
+  }
+
+  /**
+   * The call named a method that the handler does not have; the message names those it has. The
+   * request did not run. Requests from HTTP name none.
+   */
+  public static final class NoSuchMethod extends BerthException {
+    private static final long serialVersionUID = 1L;
+
+    public NoSuchMethod(String message) {
+      super(Kind.NO_SUCH_METHOD, message, null);
     }
   }
 }

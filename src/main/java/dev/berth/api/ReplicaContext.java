@@ -23,4 +23,7 @@ public interface ReplicaContext {
    * @throws IllegalArgumentException when the application has no such deployment
    */
   DeploymentHandle handle(String deployment);
+
+  /** Meters of user code, labelled with this replica. */
+  ReplicaMeters meters();
 }

@@ -2,16 +2,51 @@ package dev.berth.api;
 
 import io.vertx.core.Future;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.Optional;
+import org.slf4j.Logger;
 
-/** What the runtime knows of one request while a handler runs it. */
+/**
+ * What the runtime knows of one request while a handler runs it. Any thread may call it.
+ *
+ * <p>Source: Ray Serve's request context, and its request cancellation.
+ */
 public interface RequestContext {
 
   /** The request's id, from {@code X-Request-ID} or made by the ingress; passed to calls made. */
   String requestId();
 
+  /**
+   * Who the request is for: the {@code X-Session-ID} header at the ingress, or {@link
+   * CallOptions#sessionId} of the call. Empty when neither was given.
+   */
+  Optional<String> sessionId();
+
+  /** The deployment whose handler runs it. */
+  DeploymentId deployment();
+
+  /** The application of {@link #deployment()}. */
+  default String application() {
+    return deployment().application();
+  }
+
   /** The replica that runs it. */
   String replicaId();
+
+  /** Which of the handler's {@link ReplicaHandler#methods()} runs; {@code ""} is the handler. */
+  String methodName();
+
+  /** The headers of the request. */
+  Headers headers();
+
+  /**
+   * When the request reached the router of the instance that sent it here: with its head, when it
+   * came by HTTP. By the wall clock, less the time since measured by the monotonic one.
+   */
+  Instant arrivedAtRouter();
+
+  /** When this replica accepted it, with its slot. Not before {@link #arrivedAtRouter}. */
+  Instant arrivedAtReplica();
 
   /** Time left until the deadline; empty when the request has none. Zero when it has passed. */
   Optional<Duration> remaining();
@@ -21,13 +56,28 @@ public interface RequestContext {
 
   /**
    * Runs an action when the request is cancelled, at once if it is already; on the replica's
-   * context. The slot stays taken until the handler settles, so react by settling.
+   * context. The slot stays taken until the handler settles, so react by settling. Nothing runs
+   * once the request has ended.
+   *
+   * @return withdraws the action; without effect once it has run. A handler that waits for many
+   *     things in turn withdraws what is over, or its list grows.
    */
-  void onCancel(Runnable action);
+  Runnable onCancel(Runnable action);
 
   /**
    * Completes after a delay on the replica's context, without blocking; fails with {@link
    * BerthException.Cancelled} when the request is cancelled first.
    */
   Future<Void> after(Duration delay);
+
+  /**
+   * A logger named {@code <application>.<deployment>}, whose lines carry the key-value pairs {@code
+   * request_id} and {@code replica}, and {@code session_id} when there is one. The pairs are part
+   * of the line and not of the thread, so they are right in any callback of an asynchronous handler
+   * too, where an MDC would be another request's. Made when first asked for.
+   */
+  Logger logger();
+
+  /** The meters of this replica: those of {@link ReplicaContext#meters()}. */
+  ReplicaMeters meters();
 }

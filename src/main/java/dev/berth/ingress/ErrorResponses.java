@@ -35,7 +35,7 @@ final class ErrorResponses {
       case BACK_PRESSURE -> backpressure.statusCode();
       case DEPLOYMENT_UNAVAILABLE, REPLICA_UNAVAILABLE, RESERVATION_EXPIRED -> 503;
       case OUTCOME_UNKNOWN -> 502;
-      case HANDLER_FAILED -> 500;
+      case HANDLER_FAILED, NO_SUCH_METHOD -> 500;
     };
   }
 
@@ -87,7 +87,8 @@ final class ErrorResponses {
               code,
               "The replica was lost before it answered.",
               "The request may have run; send it again only if that does no harm.");
-      case HANDLER_FAILED ->
+      case HANDLER_FAILED,
+          NO_SUCH_METHOD -> // the callers here are ours: it is no fault of a client
           new ErrorAnswer(status, code, "Internal Server Error", "The request ran and failed.");
     };
   }
@@ -153,6 +154,7 @@ final class ErrorResponses {
       case RESERVATION_EXPIRED -> "reservation_expired";
       case OUTCOME_UNKNOWN -> "outcome_unknown";
       case HANDLER_FAILED -> "handler_failed";
+      case NO_SUCH_METHOD -> "no_such_method";
     };
   }
 

@@ -46,6 +46,7 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
   static final Buffer EMPTY = BufferInternal.buffer(Unpooled.EMPTY_BUFFER);
 
   private static final CharSequence REQUEST_ID = HttpHeaders.createOptimized("x-request-id");
+  private static final CharSequence SESSION_ID = HttpHeaders.createOptimized("x-session-id");
   private static final CharSequence REQUEST_TIMEOUT =
       HttpHeaders.createOptimized("x-request-timeout-seconds");
   private static final CharSequence DISCONNECT_DISABLED =
@@ -172,8 +173,18 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
             new ReceivedHeaders(http.headers()),
             body);
     long deadlineNanos = timeoutNanos < 0 ? NO_DEADLINE : startedNanos + timeoutNanos;
+    String sessionId = http.headers().get(SESSION_ID);
     try {
-      call = router.call(loop.router(), request, requestId, deadlineNanos, this);
+      call =
+          router.call(
+              loop.router(),
+              request,
+              requestId,
+              "", // named methods are for callers within the application
+              sessionId == null ? "" : sessionId,
+              startedNanos,
+              deadlineNanos,
+              this);
     } catch (RuntimeException broken) {
       LOG.error("request {} could not be routed", requestId, broken);
       onFailure(new BerthException.HandlerFailed("not routed", broken));

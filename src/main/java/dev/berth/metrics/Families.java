@@ -7,7 +7,9 @@ import io.prometheus.metrics.model.snapshots.HistogramSnapshot;
 import io.prometheus.metrics.model.snapshots.Labels;
 import io.prometheus.metrics.model.snapshots.MetricSnapshot;
 import io.prometheus.metrics.model.snapshots.MetricSnapshots;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 
 /**
@@ -44,6 +46,21 @@ final class Families {
         .add(latencies);
   }
 
+  /** A histogram of other buckets, of one owner; the last bound is infinite. */
+  void histogram(
+      String name, String help, Labels labels, double[] bounds, long[] counts, double sum) {
+    family(Kind.HISTOGRAM, name, help).points.add(dataPoint(labels, bounds, counts, sum));
+  }
+
+  private static HistogramSnapshot.HistogramDataPointSnapshot dataPoint(
+      Labels labels, double[] bounds, long[] counts, double sum) {
+    return HistogramSnapshot.HistogramDataPointSnapshot.builder()
+        .labels(labels)
+        .classicHistogramBuckets(ClassicHistogramBuckets.of(bounds, counts))
+        .sum(sum)
+        .build();
+  }
+
   MetricSnapshots snapshots() {
     return new MetricSnapshots(byName.values().stream().map(Family::snapshot).toList());
   }
@@ -69,6 +86,7 @@ final class Families {
     final String help;
     final Map<Labels, Double> values = new LinkedHashMap<>();
     final Map<Labels, Totals> histograms = new LinkedHashMap<>();
+    final List<HistogramSnapshot.HistogramDataPointSnapshot> points = new ArrayList<>();
 
     Family(Kind kind, String name, String help) {
       this.kind = kind;
@@ -107,6 +125,7 @@ final class Families {
         case HISTOGRAM -> {
           HistogramSnapshot.Builder builder = HistogramSnapshot.builder().name(name).help(help);
           histograms.forEach((labels, totals) -> builder.dataPoint(totals.dataPoint(labels)));
+          points.forEach(builder::dataPoint);
           yield builder.build();
         }
       };
@@ -123,12 +142,7 @@ final class Families {
     }
 
     HistogramSnapshot.HistogramDataPointSnapshot dataPoint(Labels labels) {
-      return HistogramSnapshot.HistogramDataPointSnapshot.builder()
-          .labels(labels)
-          .classicHistogramBuckets(
-              ClassicHistogramBuckets.of(LatencyBuckets.upperBoundsMs(), counts))
-          .sum(sumNanos / 1e6)
-          .build();
+      return Families.dataPoint(labels, LatencyBuckets.upperBoundsMs(), counts, sumNanos / 1e6);
     }
   }
 }

@@ -87,6 +87,11 @@ public final class Meters {
     return add(into -> ReplicaSeries.collect(replica, into));
   }
 
+  /** Shows what a replica's user code counts. */
+  public Registration addUserMeters(UserMeters meters) {
+    return add(meters::collect);
+  }
+
   /** Shows the tables of one event loop's router. */
   public Registration addLoop(LoopMetricSource loop) {
     return add(into -> InstanceSeries.collect(loop, into));

@@ -1,8 +1,6 @@
 package dev.berth.node;
 
 import dev.berth.config.ApplicationConfig;
-import dev.berth.config.ConfigException;
-import dev.berth.config.Problem;
 import dev.berth.config.ServeConfig;
 import dev.berth.controller.ControllerAction;
 import dev.berth.controller.ControllerEvent;
@@ -11,6 +9,7 @@ import dev.berth.ingress.IngressTransport;
 import dev.berth.ingress.RouteTable;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.BusMessageCodec;
+import dev.berth.replica.HandlerPorts;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
@@ -18,14 +17,15 @@ import io.vertx.core.VertxOptions;
 import io.vertx.core.file.FileSystemOptions;
 import java.io.IOException;
 import java.time.Duration;
+import java.time.InstantSource;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -58,6 +58,7 @@ public final class BerthNode {
   private final long beganNanos = identity.now();
   private final ThreadPoolExecutor offLoop = offLoopThreads();
   private final IngressTransport transport;
+  private final ThreadPoolExecutor healthThreads = healthThreads();
   private final Vertx vertx;
   private final Promise<BerthNode> started = Promise.promise();
   private final Promise<Void> closed = Promise.promise();
@@ -152,6 +153,22 @@ public final class BerthNode {
     return executor;
   }
 
+  /** As many as health checks run at a time: at most one for each replica. */
+  private static ThreadPoolExecutor healthThreads() {
+    AtomicInteger made = new AtomicInteger();
+    return new ThreadPoolExecutor(
+        0,
+        Integer.MAX_VALUE, // bounded by the replicas of the instance
+        10,
+        TimeUnit.SECONDS,
+        new SynchronousQueue<>(),
+        task -> {
+          Thread thread = new Thread(task, "berth-health-" + made.incrementAndGet());
+          thread.setDaemon(true);
+          return thread;
+        });
+  }
+
   // --- start ---
 
   private void begin() {
@@ -179,7 +196,15 @@ public final class BerthNode {
       EventLoops loops, Map<ApplicationConfig, Future<LoadedApplication>> loads) {
     control = loops.control();
     logTransport();
-    InstanceParts made = new InstanceParts(config, identity, vertx, loops, offLoop, this::apply);
+    InstanceParts made =
+        new InstanceParts(
+            config,
+            identity,
+            vertx,
+            loops,
+            offLoop,
+            new HandlerPorts(InstantSource.system(), healthThreads),
+            this::apply);
     parts = made;
     made.startCore()
         .onComplete(
@@ -191,25 +216,8 @@ public final class BerthNode {
   }
 
   private void serve(InstanceParts made, Map<ApplicationConfig, Future<LoadedApplication>> loads) {
-    // Nothing listens before every application's code is found fit for what the file says.
-    Future.join(List.copyOf(loads.values()))
-        .onComplete(all -> onControl(() -> serveLoaded(made, loads)));
-  }
-
-  private void serveLoaded(
-      InstanceParts made, Map<ApplicationConfig, Future<LoadedApplication>> loads) {
-    List<Problem> problems =
-        loads.values().stream()
-            .filter(load -> load.cause() instanceof ConfigException)
-            .flatMap(load -> ((ConfigException) load.cause()).problems().stream())
-            .toList();
-    if (!problems.isEmpty()) {
-      fail(new ConfigException(problems)); // of all applications; it wins over what follows
-    }
     loads.forEach(this::whenLoaded);
-    if (loads.values().stream().allMatch(Future::succeeded)) {
-      made.startEdge(drainLimit()).onComplete(edge -> onControl(this::listening), this::fail);
-    }
+    made.startEdge(drainLimit()).onComplete(edge -> onControl(this::listening), this::fail);
   }
 
   private void whenLoaded(ApplicationConfig application, Future<LoadedApplication> load) {
@@ -244,7 +252,7 @@ public final class BerthNode {
   private void loaded(LoadedApplication application) {
     loading--;
     applications.put(application.name(), application);
-    if (closeAsked.get()) {
+    if (closing) {
       completeIfGone();
       return;
     }
@@ -255,12 +263,11 @@ public final class BerthNode {
 
   private void loadFailed(ApplicationConfig application, Throwable failed) {
     loading--;
-    boolean expected = failed instanceof StartFailedException || failed instanceof ConfigException;
-    if (!expected) {
+    if (!(failed instanceof StartFailedException)) {
       LOG.error("application {} cannot be loaded", application.name(), failed);
     }
     fail(
-        expected
+        failed instanceof StartFailedException
             ? failed
             : new StartFailedException(
                 "application "
@@ -443,6 +450,7 @@ public final class BerthNode {
   /** Gives back what is left: threads, jars, event loops. */
   private Future<Void> end() {
     offLoop.shutdownNow();
+    healthThreads.shutdownNow();
     for (LoadedApplication application : applications.values()) {
       try {
         application.close();

@@ -16,6 +16,7 @@ import dev.berth.metrics.LoopLag;
 import dev.berth.metrics.Meters;
 import dev.berth.metrics.MetricsPusher;
 import dev.berth.metrics.MetricsPusherVerticle;
+import dev.berth.replica.HandlerPorts;
 import dev.berth.replica.HandlerThreads;
 import dev.berth.replica.LedgerLimits;
 import dev.berth.replica.Replica;
@@ -77,6 +78,7 @@ final class InstanceParts {
 
   /**
    * @param offLoop runs what may block: making and stopping handlers
+   * @param ports what handlers are given of the instance
    * @param apply does what the controller wants; on the control loop
    */
   InstanceParts(
@@ -85,6 +87,7 @@ final class InstanceParts {
       Vertx vertx,
       EventLoops loops,
       Executor offLoop,
+      HandlerPorts ports,
       Consumer<ControllerAction> apply) {
     this.config = config;
     this.identity = identity;
@@ -104,6 +107,7 @@ final class InstanceParts {
             identity.nanoClock(),
             new Secrets(identity.chance()),
             offLoop,
+            ports,
             HandlerThreads::create,
             replicaLimits(limits),
             ledgerLimits(limits),

@@ -148,7 +148,7 @@ final class InstanceReplicas {
             epochs.getAsLong(),
             settings.maxOngoingRequests(),
             settings.userConfig(),
-            underLoader(application.deployment(id).factory(), application.classLoader()),
+            underLoader(application.code(id).factory(), application.classLoader()),
             host.limits()
                 .withZombies(settings.cancelGrace().toNanos(), settings.maxZombieRequests()));
     host.start(spec, seats)
@@ -199,9 +199,17 @@ final class InstanceReplicas {
             null,
             Map.of());
     running.put( // on the replica's loop
-        replica.replicaId(),
-        new Running(replica, meters.addReplica(MetricSources.of(replica, route))));
+        replica.replicaId(), new Running(replica, show(replica, route)));
     controller.accept(new ControllerEvent.ReplicaRunning(info));
+  }
+
+  private Registration show(Replica replica, String route) {
+    Registration own = meters.addReplica(MetricSources.of(replica, route));
+    Registration users = meters.addUserMeters(replica.meters());
+    return () -> {
+      own.close();
+      users.close();
+    };
   }
 
   private void failed(String replicaId, DeploymentId id, Throwable thrown) {

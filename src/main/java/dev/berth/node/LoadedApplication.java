@@ -6,6 +6,7 @@ import dev.berth.api.DeploymentId;
 import dev.berth.config.ApplicationConfig;
 import dev.berth.config.DeploymentSettings;
 import java.io.IOException;
+import java.net.URLClassLoader;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -16,19 +17,14 @@ import org.jspecify.annotations.Nullable;
  * @param config as the file has it
  * @param application as its builder made it
  * @param settings of each deployment, the file's over the code's
- * @param code it was built by
+ * @param classLoader of its own jars; null when it has none
  */
 record LoadedApplication(
     ApplicationConfig config,
     Application application,
     Map<DeploymentId, DeploymentSettings> settings,
-    ApplicationCode code)
+    @Nullable URLClassLoader classLoader)
     implements AutoCloseable {
-
-  /** Of its own jars; null when it has none. */
-  @Nullable ClassLoader classLoader() {
-    return code.classLoader();
-  }
 
   String name() {
     return config.name();
@@ -49,7 +45,7 @@ record LoadedApplication(
   }
 
   /** Code of a deployment. */
-  Deployment deployment(DeploymentId id) {
+  Deployment code(DeploymentId id) {
     return application.deployments().stream()
         .filter(each -> each.name().equals(id.name()))
         .findFirst()
@@ -67,6 +63,8 @@ record LoadedApplication(
   /** Gives its jars back; classes of it that were not yet loaded cannot be from now on. */
   @Override
   public void close() throws IOException {
-    code.close();
+    if (classLoader != null) {
+      classLoader.close();
+    }
   }
 }

@@ -1,8 +1,11 @@
 package dev.berth.replica;
 
+import dev.berth.api.BerthException;
 import dev.berth.api.Request;
 import dev.berth.metrics.ProcessingMeters;
+import java.util.Map;
 import java.util.Objects;
+import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /** A replica's part on one event loop: how its handler there is called. Belongs to that loop. */
@@ -11,22 +14,50 @@ final class HostedReplica {
   final ReplicaLoop loop;
   final ProcessingMeters meters = new ProcessingMeters();
   private @Nullable HandlerInvoker invoker;
+  private Map<String, HandlerInvoker> methods;
   boolean stopped; // takes nothing more
 
-  HostedReplica(Replica replica, ReplicaLoop loop, HandlerInvoker invoker) {
+  HostedReplica(
+      Replica replica,
+      ReplicaLoop loop,
+      HandlerInvoker invoker,
+      Map<String, HandlerInvoker> methods) {
     this.replica = replica;
     this.loop = loop;
     this.invoker = invoker;
+    this.methods = methods;
   }
 
   void invoke(Request request, Invocation invocation) {
+    String method = invocation.methodName();
+    if (!method.isEmpty()) {
+      invoke(method, request, invocation);
+      return;
+    }
     Objects.requireNonNull(invoker, "invoker: null (expected: not retired)")
         .invoke(request, invocation);
+  }
+
+  private void invoke(String method, Request request, Invocation invocation) {
+    HandlerInvoker named = methods.get(method);
+    if (named == null) {
+      String known =
+          methods.isEmpty()
+              ? "none: it has no methods"
+              : "one of " + new TreeSet<>(methods.keySet());
+      invocation.settled(
+          null,
+          new BerthException.NoSuchMethod(
+              "method of " + replica.deployment() + ": " + method + " (expected: " + known + ")"));
+      return;
+    }
+    named.invoke(request, invocation);
   }
 
   /** Takes nothing more, and lets go of the handler, which may hold a model. */
   void retire() {
     stopped = true;
     invoker = null;
+    methods = Map.of();
   }
 }

@@ -1,6 +1,9 @@
 package dev.berth.replica;
 
 import dev.berth.api.BerthException;
+import dev.berth.api.DeploymentId;
+import dev.berth.api.Headers;
+import dev.berth.api.ReplicaMeters;
 import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
 import dev.berth.protocol.AttemptId;
@@ -14,11 +17,12 @@ import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.buffer.Buffer;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.Objects;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
 
 /**
  * One request running on a replica. It owns the release of its slot: once, when the handler has
@@ -42,6 +46,10 @@ final class Invocation implements RequestContext, Completable<Response> {
   final long callId;
   final AttemptId attempt;
   private final String requestId;
+  private final String methodName; // "" for the handler itself
+  private final String sessionId; // "" for none
+  private final Headers headers;
+  private final long waitedMicros; // from its arrival at the router until it was sent
   private final int streamWindow; // bytes
   private final long startedAt; // on the loop's clock
   private final long deadline; // on the loop's clock, or NEVER
@@ -60,7 +68,9 @@ final class Invocation implements RequestContext, Completable<Response> {
   private long graceAt;
   private @Nullable ResponseStream stream;
   private @Nullable BlockingCall call;
-  private @Nullable List<Runnable> cancelActions;
+  private @Nullable CancelAction cancelActions; // the newest; null when over
+  private volatile @Nullable RequestLogger logger; // once it was asked for
+  private volatile @Nullable Instant arrived; // likewise
 
   Invocation(HostedReplica host, RouterPeer source, CallRequest message, long now, long deadline) {
     this.host = host;
@@ -69,6 +79,10 @@ final class Invocation implements RequestContext, Completable<Response> {
     this.callId = message.callId();
     this.attempt = message.attempt();
     this.requestId = message.requestId();
+    this.methodName = message.methodName();
+    this.sessionId = message.sessionId();
+    this.headers = message.request().headers();
+    this.waitedMicros = message.waitedMicros();
     this.streamWindow = message.streamWindow();
     this.startedAt = now;
     this.deadline = deadline;
@@ -125,7 +139,7 @@ final class Invocation implements RequestContext, Completable<Response> {
     }
   }
 
-  private void respond(Response response, dev.berth.api.Headers headers) {
+  private void respond(Response response, Headers headers) {
     Response.Body body = Objects.requireNonNull(response.body(), "body: null (expected: a body)");
     if (body instanceof Response.Body.Whole whole) {
       if (whole.bytes().length() <= ResponseStream.MAX_FRAME_BYTES) {
@@ -259,11 +273,7 @@ final class Invocation implements RequestContext, Completable<Response> {
     graceAt = ReplicaLoop.plus(loop.now(), host.replica.cancelGraceNanos());
     dueAt = graceAt;
     loop.wakeAt(graceAt);
-    List<Runnable> actions = cancelActions;
-    cancelActions = null;
-    if (actions != null) {
-      actions.forEach(this::runGuarded);
-    }
+    runCancelActions();
     BlockingCall running = call;
     if (running != null && running.cancel()) {
       handlerSettled = true; // it never ran
@@ -366,6 +376,41 @@ final class Invocation implements RequestContext, Completable<Response> {
   }
 
   @Override
+  public Optional<String> sessionId() {
+    return sessionId.isEmpty() ? Optional.empty() : Optional.of(sessionId);
+  }
+
+  @Override
+  public DeploymentId deployment() {
+    return host.replica.deployment();
+  }
+
+  @Override
+  public String methodName() {
+    return methodName;
+  }
+
+  @Override
+  public Headers headers() {
+    return headers;
+  }
+
+  @Override
+  public Instant arrivedAtRouter() {
+    return arrivedAtReplica().minus(Math.max(0, waitedMicros), ChronoUnit.MICROS);
+  }
+
+  @Override
+  public Instant arrivedAtReplica() {
+    Instant known = arrived;
+    if (known == null) {
+      known = host.replica.wallClock().instant().minusNanos(loop.now() - startedAt);
+      arrived = known;
+    }
+    return known;
+  }
+
+  @Override
   public String replicaId() {
     return host.replica.replicaId();
   }
@@ -384,40 +429,104 @@ final class Invocation implements RequestContext, Completable<Response> {
   }
 
   @Override
-  public void onCancel(Runnable action) {
+  public Runnable onCancel(Runnable task) {
+    CancelAction action = new CancelAction(task);
+    onLoop(() -> add(action));
+    return () -> onLoop(() -> remove(action));
+  }
+
+  private void onLoop(Runnable task) {
     if (loop.isCurrent()) {
-      addCancelAction(action);
+      task.run();
     } else {
-      loop.execute(() -> addCancelAction(action));
+      loop.execute(task);
     }
   }
 
-  private void addCancelAction(Runnable action) {
+  /**
+   * What runs on cancel, in a list from which any may be taken: children come and go in any order.
+   */
+  private static final class CancelAction {
+    final Runnable task;
+    @Nullable CancelAction before;
+    @Nullable CancelAction after;
+    boolean linked;
+
+    CancelAction(Runnable task) {
+      this.task = task;
+    }
+  }
+
+  private void add(CancelAction action) {
     if (cancelled) {
-      runGuarded(action);
+      runGuarded(action.task);
     } else if (!ended) {
-      if (cancelActions == null) {
-        cancelActions = new ArrayList<>(2);
+      CancelAction second = cancelActions;
+      action.after = second;
+      if (second != null) {
+        second.before = action;
       }
-      cancelActions.add(action);
+      cancelActions = action;
+      action.linked = true;
+    }
+  }
+
+  private void runCancelActions() {
+    CancelAction action = cancelActions;
+    cancelActions = null;
+    while (action != null && action.after != null) {
+      action = action.after; // the oldest runs first
+    }
+    for (; action != null; action = action.before) {
+      action.linked = false;
+      runGuarded(action.task);
+    }
+  }
+
+  private void remove(CancelAction action) {
+    if (!action.linked || ended) {
+      return;
+    }
+    action.linked = false;
+    CancelAction before = action.before;
+    CancelAction after = action.after;
+    if (before == null) {
+      cancelActions = after;
+    } else {
+      before.after = after;
+    }
+    if (after != null) {
+      after.before = before;
     }
   }
 
   @Override
   public Future<Void> after(Duration delay) {
     Delay waiting = new Delay(delay);
-    if (loop.isCurrent()) {
-      waiting.start();
-    } else {
-      loop.execute(waiting::start);
-    }
+    onLoop(waiting::start);
     return waiting.done.future();
   }
 
+  @Override
+  public Logger logger() {
+    RequestLogger made = logger;
+    if (made == null) {
+      made = new RequestLogger(host.replica.userLog(), requestId, replicaId(), sessionId);
+      logger = made; // two threads may make one each: they are alike
+    }
+    return made;
+  }
+
+  @Override
+  public ReplicaMeters meters() {
+    return host.replica.meters();
+  }
+
   /** One {@link #after}; as a cancel action it fails. */
-  private final class Delay implements Runnable {
+  private final class Delay {
     final Promise<Void> done = Promise.promise();
     private final Duration length;
+    private final CancelAction onCancel = new CancelAction(this::requestCancelled);
     private @Nullable Runnable stopTimer;
 
     Delay(Duration length) {
@@ -428,18 +537,15 @@ final class Invocation implements RequestContext, Completable<Response> {
       if (!cancelled) {
         stopTimer = loop.startTimer(Math.max(0, length.toNanos()), this::elapsed);
       }
-      addCancelAction(this);
+      add(onCancel);
     }
 
     private void elapsed() {
-      if (cancelActions != null) {
-        cancelActions.remove(this);
-      }
+      remove(onCancel);
       done.tryComplete();
     }
 
-    @Override
-    public void run() {
+    private void requestCancelled() {
       if (stopTimer != null) {
         stopTimer.run();
       }

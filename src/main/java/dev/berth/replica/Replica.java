@@ -4,6 +4,7 @@ import dev.berth.api.BerthException;
 import dev.berth.api.DeploymentId;
 import dev.berth.api.ReplicaHandler;
 import dev.berth.metrics.LatencyBuckets;
+import dev.berth.metrics.UserMeters;
 import dev.berth.metrics.Utilization;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.port.BusSender;
@@ -13,6 +14,7 @@ import dev.berth.protocol.port.Slots;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.time.Duration;
+import java.time.InstantSource;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletionException;
@@ -43,6 +45,9 @@ public final class Replica {
   private final LedgerLimits ledgerLimits;
   private final LongSupplier nanoClock;
   private final Executor offLoop;
+  private final HandlerPorts ports;
+  private final UserMeters meters;
+  private final Logger userLog;
   private final ReplicaListener listener;
   private final Runnable gone; // frees its place at the host
   private final FailureLog failures;
@@ -78,6 +83,7 @@ public final class Replica {
       LedgerLimits ledgerLimits,
       LongSupplier nanoClock,
       Executor offLoop,
+      HandlerPorts ports,
       ReplicaListener listener,
       Runnable gone) {
     this.spec = spec;
@@ -88,6 +94,10 @@ public final class Replica {
     this.ledgerLimits = ledgerLimits;
     this.nanoClock = nanoClock;
     this.offLoop = offLoop;
+    this.ports = ports;
+    this.meters = new UserMeters(spec.deployment(), spec.replicaId());
+    this.userLog =
+        LoggerFactory.getLogger(spec.deployment().application() + "." + spec.deployment().name());
     this.listener = listener;
     this.gone = gone;
     this.failures = new FailureLog(spec.replicaId());
@@ -128,6 +138,20 @@ public final class Replica {
   /** Its slots, for the routers of this instance. */
   public SlotLedger slots() {
     return slots;
+  }
+
+  /** What its user code counts. */
+  public UserMeters meters() {
+    return meters;
+  }
+
+  /** Where its user code logs. */
+  Logger userLog() {
+    return userLog;
+  }
+
+  InstantSource wallClock() {
+    return ports.wallClock();
   }
 
   long epoch() {

@@ -5,6 +5,7 @@ import dev.berth.api.DeploymentHandle;
 import dev.berth.api.DeploymentId;
 import dev.berth.api.ReplicaContext;
 import dev.berth.api.ReplicaHandler;
+import dev.berth.api.ReplicaMeters;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.port.BusSender;
 import dev.berth.protocol.port.ReplicaDirectory;
@@ -14,6 +15,7 @@ import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -32,6 +34,7 @@ public final class ReplicaHost implements ReplicaDirectory {
   private final LongSupplier nanoClock;
   private final LongSupplier secrets;
   private final Executor offLoop;
+  private final HandlerPorts ports;
   private final HandlerThreads.Factory threads;
   private final ReplicaLimits limits;
   private final LedgerLimits ledgerLimits;
@@ -47,6 +50,7 @@ public final class ReplicaHost implements ReplicaDirectory {
    * @param nanoClock monotonic nanoseconds
    * @param secrets 64 unguessable bits a call; from any thread
    * @param offLoop runs what may block: making and stopping handlers
+   * @param ports what handlers are given of the instance
    * @param threads makes the threads of blocking handlers; {@link HandlerThreads#create}
    * @param listener told of each replica's states
    */
@@ -56,6 +60,7 @@ public final class ReplicaHost implements ReplicaDirectory {
       LongSupplier nanoClock,
       LongSupplier secrets,
       Executor offLoop,
+      HandlerPorts ports,
       HandlerThreads.Factory threads,
       ReplicaLimits limits,
       LedgerLimits ledgerLimits,
@@ -65,6 +70,7 @@ public final class ReplicaHost implements ReplicaDirectory {
     this.nanoClock = nanoClock;
     this.secrets = secrets;
     this.offLoop = offLoop;
+    this.ports = ports;
     this.threads = threads;
     this.limits = limits;
     this.ledgerLimits = ledgerLimits;
@@ -123,6 +129,7 @@ public final class ReplicaHost implements ReplicaDirectory {
         ledgerLimits,
         nanoClock,
         offLoop,
+        ports,
         listener,
         () -> remove(ordinal, spec.epoch()));
   }
@@ -136,15 +143,21 @@ public final class ReplicaHost implements ReplicaDirectory {
       for (ReplicaSeat seat : seats) {
         ReplicaHandler handler =
             Objects.requireNonNull(
-                spec.factory().create(new SeatContext(spec, seat)),
+                spec.factory().create(new SeatContext(spec, seat, replica.meters())),
                 "factory: null (expected: a handler)");
         handlers.add(handler);
-        if (handler instanceof BlockingHandler && running == null) {
+        Map<String, ReplicaHandler> methods =
+            Objects.requireNonNull(handler.methods(), "methods: null (expected: a map)");
+        if (running == null
+            && (handler instanceof BlockingHandler
+                || methods.values().stream().anyMatch(BlockingHandler.class::isInstance))) {
           running = threads.create(spec.replicaId(), spec.maxOngoing());
         }
         Executor executor = running == null ? Runnable::run : running; // unused by async handlers
+        Map<String, HandlerInvoker> named = new HashMap<>();
+        methods.forEach((name, method) -> named.put(name, HandlerInvoker.of(method, executor)));
         HandlerInvoker invoker = HandlerInvoker.of(handler, executor);
-        parts.add(new HostedReplica(replica, seat.loop(), invoker));
+        parts.add(new HostedReplica(replica, seat.loop(), invoker, named));
       }
     } catch (Throwable thrown) { // user code; what was made before it failed is stopped
       for (ReplicaHandler handler : handlers) {
@@ -230,7 +243,8 @@ public final class ReplicaHost implements ReplicaDirectory {
   }
 
   /** What a factory is told. */
-  private record SeatContext(ReplicaSpec spec, ReplicaSeat seat) implements ReplicaContext {
+  private record SeatContext(ReplicaSpec spec, ReplicaSeat seat, ReplicaMeters meters)
+      implements ReplicaContext {
     @Override
     public DeploymentId deployment() {
       return spec.deployment();

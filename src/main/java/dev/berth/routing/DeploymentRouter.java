@@ -3,6 +3,7 @@ package dev.berth.routing;
 import dev.berth.api.BerthException;
 import dev.berth.api.DeploymentId;
 import dev.berth.api.Request;
+import dev.berth.api.RequestContext;
 import dev.berth.api.spi.ReplicaRanker;
 import dev.berth.metrics.LatencyBuckets;
 import dev.berth.protocol.Refusal;
@@ -10,6 +11,7 @@ import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.protocol.port.SlotLease;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -148,10 +150,31 @@ public final class DeploymentRouter {
       long ttlNanos,
       String requestId,
       SelectionObserver observer) {
+    return choose(loop, deadlineNanos, ttlNanos, requestId, "", "", null, observer);
+  }
+
+  /**
+   * As above, for a method of the handler, a session, and a request that a handler runs.
+   *
+   * @param methodName what a dispatch of the selection calls, or "" for the handler itself
+   * @param sessionId who the dispatch is for, or ""
+   * @param parent what takes the choose, the selection and its dispatch with it when cancelled
+   */
+  public RoutedChoice choose(
+      RouterLoop loop,
+      long deadlineNanos,
+      long ttlNanos,
+      String requestId,
+      String methodName,
+      String sessionId,
+      @Nullable RequestContext parent,
+      SelectionObserver observer) {
     long ttl = Math.min(ttlNanos, settings.maxReservationTtlNanos());
-    RoutedChoice choice = new RoutedChoice(this, loop, deadlineNanos, ttl, requestId, observer);
+    RoutedChoice choice =
+        new RoutedChoice(
+            this, loop, deadlineNanos, ttl, requestId, methodName, sessionId, parent, observer);
     counters.choices.increment();
-    choice.begin();
+    choice.begin(parent);
     return choice;
   }
 
@@ -195,7 +218,7 @@ public final class DeploymentRouter {
   /** The pump's source of slots; one thread at a time. */
   private @Nullable Grant grantFor(Waiting owner) {
     ReplicaSet set = replicas;
-    if (!set.available) {
+    if (!set.available || owner.hopeless()) {
       return Grant.UNAVAILABLE;
     }
     rank(set, owner.loopIndex(), pumpRandom, pumpRanking);
@@ -250,6 +273,11 @@ public final class DeploymentRouter {
 
   boolean available() {
     return replicas.available;
+  }
+
+  /** The replicas that take requests, as of now. */
+  List<RoutedReplica> routable() {
+    return Arrays.stream(replicas.all).filter(RoutedReplica::routable).toList();
   }
 
   boolean anyUnreservable() {
@@ -418,10 +446,6 @@ public final class DeploymentRouter {
       return;
     }
     long ended = counters.ended.sum();
-    if (ended == endedAtTick && queue.isEmpty()) {
-      tickNanos = now; // nothing asked for, so nothing learned of how fast requests are served
-      return;
-    }
     double rate = (ended - endedAtTick) * 1e9 / elapsed;
     endedPerSecond = endedPerSecond == 0 ? rate : 0.5 * endedPerSecond + 0.5 * rate;
     endedAtTick = ended;

@@ -5,6 +5,7 @@ import dev.berth.api.DeploymentHandle;
 import dev.berth.api.DeploymentId;
 import dev.berth.api.ReplicaSelection;
 import dev.berth.api.Request;
+import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
 import dev.berth.protocol.AttemptId;
 import dev.berth.protocol.BusMessage;
@@ -47,6 +48,10 @@ final class HeldSelection extends RingEntry implements ReplicaSelection {
   private final @Nullable AttemptId attempt; // elsewhere: what its lease is named
   private final long ttlNanos;
   private final String requestId;
+  private final String methodName; // of the choose, and so of what it is for
+  private final String sessionId;
+  private final @Nullable RequestContext parent; // takes it with it when cancelled
+  private volatile @Nullable Runnable leaveParent;
   private final long callDeadlineNanos; // of the choose, and so of what it is for
   private final AtomicInteger state = new AtomicInteger(OPEN);
   private final long madeNanos;
@@ -63,6 +68,9 @@ final class HeldSelection extends RingEntry implements ReplicaSelection {
       @Nullable AttemptId attempt,
       long ttlNanos,
       String requestId,
+      String methodName,
+      String sessionId,
+      @Nullable RequestContext parent,
       long callDeadlineNanos) {
     this.router = router;
     this.loop = loop;
@@ -72,6 +80,9 @@ final class HeldSelection extends RingEntry implements ReplicaSelection {
     this.attempt = attempt;
     this.ttlNanos = ttlNanos;
     this.requestId = requestId;
+    this.methodName = methodName;
+    this.sessionId = sessionId;
+    this.parent = parent;
     this.callDeadlineNanos = callDeadlineNanos;
     this.madeNanos = loop.now();
     this.untilNanos = lease == null ? madeNanos + ttlNanos : lease.deadlineNanos();
@@ -87,7 +98,19 @@ final class HeldSelection extends RingEntry implements ReplicaSelection {
       return false;
     }
     router.counters.unselected.increment();
+    Runnable leave = leaveParent;
+    if (leave != null) {
+      leaveParent = null;
+      leave.run();
+    }
     return true;
+  }
+
+  /** Is closed with its parent from now on. On the loop, before anyone else sees it. */
+  void followParent() {
+    if (parent != null) {
+      leaveParent = parent.onCancel(this::close);
+    }
   }
 
   @Override
@@ -104,13 +127,7 @@ final class HeldSelection extends RingEntry implements ReplicaSelection {
   public DeploymentHandle.Call start(Request request) {
     Promise<Response> response = Promise.promise();
     if (!leave(DISPATCHED)) {
-      response.fail(
-          state.get() == EXPIRED
-              ? new BerthException.ReservationExpired("the lease of the selection has run out")
-              : new IllegalStateException(
-                  "selection: "
-                      + (state.get() == CLOSED ? "closed" : "already dispatched")
-                      + " (expected: one dispatch before close)"));
+      response.fail(notOpen());
       return finished(response.future());
     }
     dispatchedNanos = loop.now();
@@ -118,10 +135,10 @@ final class HeldSelection extends RingEntry implements ReplicaSelection {
         new RoutedCall(
             router,
             loop,
-            request,
+            RoutedHandle.traced(request, parent),
             requestId,
-            "",
-            "",
+            methodName,
+            sessionId,
             loop.now(),
             callDeadlineNanos,
             RoutedHandle.completing(loop, response),
@@ -130,8 +147,23 @@ final class HeldSelection extends RingEntry implements ReplicaSelection {
         () -> {
           loop.ring.cancel(this);
           call.dispatch(this);
+          call.follow(parent);
         });
     return RoutedCall.asCall(call, response.future());
+  }
+
+  private RuntimeException notOpen() {
+    int now = state.get();
+    if (now == EXPIRED) {
+      return new BerthException.ReservationExpired("the lease of the selection has run out");
+    }
+    if (now == CLOSED && parent != null && parent.cancelled()) {
+      return new BerthException.Cancelled("the request that chose the replica was cancelled");
+    }
+    return new IllegalStateException(
+        "selection: "
+            + (now == CLOSED ? "closed" : "already dispatched")
+            + " (expected: one dispatch before close)");
   }
 
   private static DeploymentHandle.Call finished(Future<Response> response) {

@@ -36,6 +36,16 @@ final class InboundStream implements ReadStream<Buffer> {
     this.credit = credit;
   }
 
+  /** A body that came whole, as a stream of one piece, or of none when it is empty. */
+  static InboundStream whole(RouterLoop loop, Buffer body) {
+    InboundStream stream = new InboundStream(loop, Integer.MAX_VALUE, bytes -> {});
+    if (body.length() > 0) {
+      stream.waiting.add(body);
+    }
+    stream.ended = true;
+    return stream;
+  }
+
   /** What a frame meant. */
   enum Arrival {
     TAKEN,

@@ -26,6 +26,7 @@ public final class RoutedCall extends SlotRequest {
   private final long arrivedNanos;
   private final CallObserver observer;
   private final @Nullable HeldSelection selection; // when dispatched
+  private @Nullable RoutedReplica only; // of a broadcast: no other replica would do
   private Admission admission = Admission.Held.HELD;
   private boolean counted; // as sent; ended then follows exactly once
   private boolean routed; // the hooks were told; completed then follows exactly once
@@ -57,6 +58,11 @@ public final class RoutedCall extends SlotRequest {
         router.bounds.hasStreamRoom(loop.limits.streamWindowBytes())
             ? loop.limits.streamWindowBytes()
             : LoopLimits.MAX_FRAME_BYTES;
+  }
+
+  /** Makes this replica the only one that would do; before it begins. */
+  void goOnlyTo(RoutedReplica replica) {
+    only = replica;
   }
 
   /** Ends the call at once with {@link BerthException.Cancelled}. Any thread. */
@@ -342,6 +348,7 @@ public final class RoutedCall extends SlotRequest {
   }
 
   private void releaseAccounts() {
+    leaveParent();
     if (selection != null) {
       selection.forget();
     }
@@ -391,12 +398,22 @@ public final class RoutedCall extends SlotRequest {
 
   @Override
   public boolean accepts(RoutedReplica candidate) {
-    return candidate.routable();
+    return candidate.routable() && (only == null || only == candidate);
   }
 
   @Override
   public boolean picky() {
-    return false;
+    return only != null;
+  }
+
+  @Override
+  public boolean hopeless() {
+    return only != null && !only.routable();
+  }
+
+  @Override
+  BerthException unavailable() {
+    return only == null ? super.unavailable() : gone(only);
   }
 
   @Override

@@ -1,6 +1,7 @@
 package dev.berth.routing;
 
 import dev.berth.api.BerthException;
+import dev.berth.api.RequestContext;
 import dev.berth.protocol.AttemptId;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.Refusal;
@@ -18,6 +19,9 @@ import org.jspecify.annotations.Nullable;
 public final class RoutedChoice extends SlotRequest {
   private final long ttlNanos;
   private final String requestId;
+  private final String methodName;
+  private final String sessionId;
+  private final @Nullable RequestContext parent;
   private final SelectionObserver observer;
   private RemoteReplica.@Nullable Offer offer; // being renewed to the full time to live
 
@@ -27,10 +31,16 @@ public final class RoutedChoice extends SlotRequest {
       long deadlineNanos,
       long ttlNanos,
       String requestId,
+      String methodName,
+      String sessionId,
+      @Nullable RequestContext parent,
       SelectionObserver observer) {
     super(router, loop, deadlineNanos);
     this.ttlNanos = ttlNanos;
     this.requestId = requestId;
+    this.methodName = methodName;
+    this.sessionId = sessionId;
+    this.parent = parent;
     this.observer = observer;
   }
 
@@ -46,7 +56,7 @@ public final class RoutedChoice extends SlotRequest {
       if (lease == null) {
         return false;
       }
-      select(local, lease);
+      select(local, lease, null, null, ttlNanos);
       return true;
     }
     if (!candidate.tryTake()) {
@@ -68,7 +78,7 @@ public final class RoutedChoice extends SlotRequest {
     if (!lease.renew(ttlNanos)) {
       return false; // this loop was blocked for longer than the lease
     }
-    select((LocalReplica) to, lease);
+    select(to, lease, null, null, ttlNanos);
     return true;
   }
 
@@ -102,29 +112,35 @@ public final class RoutedChoice extends SlotRequest {
     loop.pending.remove(pendingId);
     pendingId = PendingTable.FULL;
     from.reported(load); // still counted as ours: the selection gives it back
+    select(from, null, token, named, grantedTtlMs * 1_000_000);
+  }
+
+  private void select(
+      RoutedReplica from,
+      @Nullable SlotLease lease,
+      @Nullable SlotToken token,
+      @Nullable AttemptId named,
+      long ttl) {
     done = true;
     loop.ring.cancel(this);
     fulfilled();
-    observer.onSelection(
+    leaveParent();
+    HeldSelection selection =
         new HeldSelection(
             router,
             loop,
             from,
-            null,
+            lease,
             token,
             named,
-            grantedTtlMs * 1_000_000,
+            ttl,
             requestId,
-            callDeadlineNanos));
-  }
-
-  private void select(LocalReplica from, SlotLease lease) {
-    done = true;
-    loop.ring.cancel(this);
-    fulfilled();
-    observer.onSelection(
-        new HeldSelection(
-            router, loop, from, lease, null, null, ttlNanos, requestId, callDeadlineNanos));
+            methodName,
+            sessionId,
+            parent,
+            callDeadlineNanos);
+    selection.followParent();
+    observer.onSelection(selection);
   }
 
   @Override
@@ -150,6 +166,7 @@ public final class RoutedChoice extends SlotRequest {
 
   @Override
   void fail(BerthException failure) {
+    leaveParent();
     observer.onFailure(failure);
   }
 

@@ -1,29 +1,46 @@
 package dev.berth.routing;
 
 import dev.berth.api.BerthException;
+import dev.berth.api.BroadcastAnswer;
 import dev.berth.api.CallOptions;
 import dev.berth.api.DeploymentHandle;
 import dev.berth.api.DeploymentId;
+import dev.berth.api.Headers;
 import dev.berth.api.ReplicaSelection;
 import dev.berth.api.Request;
+import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
+import dev.berth.api.StreamedResponse;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
+import io.vertx.core.streams.ReadStream;
+import java.time.Duration;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** A handle of user code on one loop; calls from elsewhere hop there. */
 final class RoutedHandle implements DeploymentHandle {
+  private static final String TRACE_PARENT = "traceparent";
+  private static final String TRACE_STATE = "tracestate";
+
   private final DeploymentRouter router;
   private final RouterLoop loop;
   private final CallOptions options;
+  private final @Nullable RequestContext parent;
 
   RoutedHandle(DeploymentRouter router, RouterLoop loop) {
-    this(router, loop, CallOptions.defaults());
+    this(router, loop, CallOptions.defaults(), null);
   }
 
-  private RoutedHandle(DeploymentRouter router, RouterLoop loop, CallOptions options) {
+  private RoutedHandle(
+      DeploymentRouter router,
+      RouterLoop loop,
+      CallOptions options,
+      @Nullable RequestContext parent) {
     this.router = router;
     this.loop = loop;
     this.options = options;
+    this.parent = parent;
   }
 
   @Override
@@ -33,65 +50,81 @@ final class RoutedHandle implements DeploymentHandle {
 
   @Override
   public DeploymentHandle options(CallOptions newOptions) {
-    return new RoutedHandle(router, loop, newOptions);
+    return new RoutedHandle(router, loop, newOptions, parent);
   }
+
+  @Override
+  public DeploymentHandle within(RequestContext newParent) {
+    return new RoutedHandle(router, loop, options, newParent);
+  }
+
+  // --- calls ---
 
   @Override
   public Call start(Request request) {
     Promise<Response> response = Promise.promise();
-    RoutedCall call =
-        new RoutedCall(
-            router,
-            loop,
-            request,
-            requestId(),
-            options.methodName().orElse(""),
-            options.sessionId().orElse(""),
-            loop.now(),
-            deadline(),
-            completing(loop, response),
-            null);
-    router.counters.calls.increment();
-    loop.run(call::begin);
+    RoutedCall call = newCall(request, completing(loop, response));
+    loop.run(() -> call.begin(parent));
     return RoutedCall.asCall(call, response.future());
   }
 
   @Override
-  public Future<ReplicaSelection> choose() {
-    Promise<ReplicaSelection> chosen = Promise.promise();
+  public Future<StreamedResponse> stream(Request request) {
+    return start(request).response().map(this::streamed);
+  }
+
+  private StreamedResponse streamed(Response response) {
+    Response.Body body = response.body();
+    if (body instanceof Response.Body.Received received) {
+      return new StreamedResponse(
+          response.status(), response.headers(), received.stream(), received.cancel());
+    }
+    ReadStream<io.vertx.core.buffer.Buffer> whole =
+        InboundStream.whole(loop, ((Response.Body.Whole) body).bytes());
+    return new StreamedResponse(response.status(), response.headers(), whole, () -> {});
+  }
+
+  @Override
+  public Future<List<BroadcastAnswer>> broadcast(Request request) {
+    if (!(request.body() instanceof Request.Body.Whole)) {
+      return Future.failedFuture(
+          new IllegalArgumentException(
+              "body: streamed (expected: whole, as each replica gets it)"));
+    }
+    Promise<List<BroadcastAnswer>> all = Promise.promise();
     loop.run(
-        () ->
-            router.choose(
-                loop,
-                deadline(),
-                options
-                    .reservationTtl()
-                    .map(java.time.Duration::toNanos)
-                    .orElse(router.settings().reservationTtlNanos()),
-                requestId(),
-                new SelectionObserver() {
-                  @Override
-                  public void onSelection(ReplicaSelection selection) {
-                    chosen.complete(selection);
-                  }
-
-                  @Override
-                  public void onFailure(BerthException failure) {
-                    loop.ports.executor().execute(() -> chosen.fail(failure));
-                  }
-                }));
-    return chosen.future();
+        () -> {
+          List<RoutedReplica> replicas = router.available() ? router.routable() : List.of();
+          if (replicas.isEmpty()) {
+            BerthException none =
+                new BerthException.DeploymentUnavailable(
+                    "Deployment " + router.deployment() + " has no running replica.");
+            loop.ports.executor().execute(() -> all.fail(none));
+            return;
+          }
+          Broadcast broadcast = new Broadcast(loop, replicas, all);
+          for (int place = 0; place < replicas.size(); place++) {
+            RoutedCall call = newCall(request, broadcast.observer(place));
+            call.goOnlyTo(replicas.get(place));
+            call.begin(parent);
+          }
+        });
+    return all.future();
   }
 
-  private String requestId() {
-    return options.requestId().orElse("");
-  }
-
-  private long deadline() {
-    return options
-        .timeout()
-        .map(timeout -> loop.now() + timeout.toNanos())
-        .orElse(SlotRequest.NO_DEADLINE);
+  private RoutedCall newCall(Request request, CallObserver observer) {
+    router.counters.calls.increment();
+    return new RoutedCall(
+        router,
+        loop,
+        traced(request, parent),
+        requestId(),
+        options.methodName().orElse(""),
+        sessionId(),
+        loop.now(),
+        deadline(),
+        observer,
+        null);
   }
 
   /**
@@ -110,5 +143,117 @@ final class RoutedHandle implements DeploymentHandle {
         loop.ports.executor().execute(() -> response.fail(failure));
       }
     };
+  }
+
+  // --- choose ---
+
+  @Override
+  public Choice startChoose() {
+    StartedChoice started = new StartedChoice();
+    loop.run(started::begin);
+    return started;
+  }
+
+  /** A choose under way. The future's and the cancel's threads may differ. */
+  private final class StartedChoice implements Choice, SelectionObserver {
+    private final Promise<ReplicaSelection> chosen = Promise.promise();
+    private final long deadlineNanos = deadline();
+    private volatile boolean cancelled;
+    private @Nullable RoutedChoice choice; // the loop's
+
+    void begin() {
+      if (cancelled) {
+        onFailure(cancelledByCaller());
+        return;
+      }
+      choice =
+          router.choose(
+              loop,
+              deadlineNanos,
+              options
+                  .reservationTtl()
+                  .map(Duration::toNanos)
+                  .orElse(router.settings().reservationTtlNanos()),
+              requestId(),
+              options.methodName().orElse(""),
+              sessionId(),
+              parent,
+              this);
+    }
+
+    @Override
+    public Future<ReplicaSelection> selection() {
+      return chosen.future();
+    }
+
+    @Override
+    public void cancel() {
+      cancelled = true;
+      loop.run(
+          () -> {
+            if (choice != null) {
+              choice.cancel();
+            }
+          });
+    }
+
+    @Override
+    public void onSelection(ReplicaSelection selection) {
+      if (cancelled) { // by another thread, after the slot was held and before anyone saw it
+        selection.close();
+        onFailure(cancelledByCaller());
+      } else {
+        chosen.complete(selection);
+      }
+    }
+
+    @Override
+    public void onFailure(BerthException failure) {
+      loop.ports.executor().execute(() -> chosen.fail(failure));
+    }
+  }
+
+  private static BerthException cancelledByCaller() {
+    return new BerthException.Cancelled("the caller cancelled");
+  }
+
+  // --- what is carried ---
+
+  private String requestId() {
+    return options.requestId().orElse(parent == null ? "" : parent.requestId());
+  }
+
+  private String sessionId() {
+    if (parent == null || options.sessionId().isPresent()) {
+      return options.sessionId().orElse("");
+    }
+    return parent.sessionId().orElse("");
+  }
+
+  /** The earlier of our own and the parent's, on the loop's clock. */
+  private long deadline() {
+    long now = loop.now();
+    long left = options.timeout().map(Duration::toNanos).orElse(Long.MAX_VALUE);
+    if (parent != null) {
+      left = Math.min(left, parent.remaining().map(Duration::toNanos).orElse(Long.MAX_VALUE));
+    }
+    return left == Long.MAX_VALUE ? SlotRequest.NO_DEADLINE : now + left;
+  }
+
+  /** The request in its parent's trace, unless it has one of its own. */
+  static Request traced(Request request, @Nullable RequestContext parent) {
+    if (parent == null || request.headers().get(TRACE_PARENT) != null) {
+      return request;
+    }
+    String traceParent = parent.headers().get(TRACE_PARENT);
+    if (traceParent == null) {
+      return request;
+    }
+    Headers headers = request.headers().with(TRACE_PARENT, traceParent);
+    String state = parent.headers().get(TRACE_STATE);
+    if (state != null && headers.get(TRACE_STATE) == null) {
+      headers = headers.with(TRACE_STATE, state);
+    }
+    return new Request(request.method(), request.path(), request.query(), headers, request.body());
   }
 }

@@ -1,6 +1,7 @@
 package dev.berth.routing;
 
 import dev.berth.api.BerthException;
+import dev.berth.api.RequestContext;
 import dev.berth.protocol.AttemptId;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.Load;
@@ -33,6 +34,7 @@ abstract class SlotRequest extends RingEntry implements Waiting, Runnable {
   @Nullable Waiter waiter; // while QUEUED or GRANTED
   @Nullable Grant grant; // written by the pump, read by the task it posts
   boolean done;
+  private @Nullable Runnable leaveParent; // withdraws our cancel from the request we are within
 
   // While SENT.
   long pendingId = PendingTable.FULL;
@@ -69,6 +71,45 @@ abstract class SlotRequest extends RingEntry implements Waiting, Runnable {
   abstract int queuedBytes();
 
   // --- getting a slot ---
+
+  /**
+   * Starts on behalf of a request that a handler runs, which takes this one with it when it is
+   * cancelled; on the loop.
+   */
+  final void begin(@Nullable RequestContext parent) {
+    if (parent == null) {
+      begin();
+    } else if (parent.cancelled() && !isPastDeadline()) {
+      cancelNow();
+    } else {
+      begin();
+      follow(parent);
+    }
+  }
+
+  /** Is cancelled with its parent from now on, until {@link #leaveParent}. */
+  final void follow(@Nullable RequestContext parent) {
+    if (parent != null && !done) {
+      leaveParent = parent.onCancel(() -> loop.run(this::parentCancelled));
+    }
+  }
+
+  /** Over: its parent need not know it any more. */
+  final void leaveParent() {
+    Runnable leave = leaveParent;
+    if (leave != null) {
+      leaveParent = null;
+      leave.run();
+    }
+  }
+
+  private void parentCancelled() {
+    if (!done && isPastDeadline()) {
+      deadlinePassed(loop.now()); // the parent ran out of time, and so did we
+    } else {
+      cancelNow();
+    }
+  }
 
   /** Starts; on the loop. */
   final void begin() {
@@ -201,10 +242,7 @@ abstract class SlotRequest extends RingEntry implements Waiting, Runnable {
       return;
     }
     if (given.replica() == null) {
-      end(
-          new BerthException.DeploymentUnavailable(
-              "Deployment " + router.deployment() + " is unavailable."),
-          false);
+      end(unavailable(), false);
       return;
     }
     if (callDeadlineNanos == NO_DEADLINE) {
@@ -215,6 +253,12 @@ abstract class SlotRequest extends RingEntry implements Waiting, Runnable {
     if (!use(given)) {
       enqueueAgain();
     }
+  }
+
+  /** What waits for a slot is told that there will be none. */
+  BerthException unavailable() {
+    return new BerthException.DeploymentUnavailable(
+        "Deployment " + router.deployment() + " is unavailable.");
   }
 
   // --- sending ---

@@ -18,6 +18,11 @@ interface Waiting {
    */
   boolean paused();
 
+  /** Whether no replica it accepts will ever have one: it is told, and waits no more. */
+  default boolean hopeless() {
+    return false;
+  }
+
   /** How long a slot granted to it is held until it takes it. */
   long holdNanos();
 

@@ -1,11 +1,15 @@
 package dev.berth.examples;
 
+import dev.berth.api.BerthException;
+import dev.berth.api.BroadcastAnswer;
 import dev.berth.api.CallOptions;
 import dev.berth.api.DeploymentHandle;
 import dev.berth.api.DeploymentId;
 import dev.berth.api.ReplicaSelection;
 import dev.berth.api.Request;
+import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
+import dev.berth.api.StreamedResponse;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.time.Duration;
@@ -55,12 +59,37 @@ final class FakeDigits implements DeploymentHandle {
   }
 
   @Override
-  public Future<ReplicaSelection> choose() {
+  public DeploymentHandle within(RequestContext parent) {
+    return this;
+  }
+
+  @Override
+  public Future<StreamedResponse> stream(Request request) {
+    throw new AssertionError("stream: called (expected: a choice, then a dispatch)");
+  }
+
+  @Override
+  public Future<List<BroadcastAnswer>> broadcast(Request request) {
+    throw new AssertionError("broadcast: called (expected: a choice, then a dispatch)");
+  }
+
+  @Override
+  public Choice startChoose() {
     chosen++;
     if (!full) {
       grant();
     }
-    return choice.future();
+    return new Choice() {
+      @Override
+      public Future<ReplicaSelection> selection() {
+        return choice.future();
+      }
+
+      @Override
+      public void cancel() {
+        choice.tryFail(new BerthException.Cancelled("cancelled by the test"));
+      }
+    };
   }
 
   private final class Selection implements ReplicaSelection {

@@ -1,14 +1,21 @@
 package dev.berth.examples;
 
 import dev.berth.api.BerthException;
+import dev.berth.api.DeploymentId;
+import dev.berth.api.Headers;
+import dev.berth.api.ReplicaMeters;
 import dev.berth.api.RequestContext;
+import dev.berth.metrics.UserMeters;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** A request's context whose time passes when a test says so. */
 final class FakeRequestContext implements RequestContext {
@@ -63,12 +70,53 @@ final class FakeRequestContext implements RequestContext {
   }
 
   @Override
-  public void onCancel(Runnable action) {
+  public Optional<String> sessionId() {
+    return Optional.empty();
+  }
+
+  @Override
+  public DeploymentId deployment() {
+    return new DeploymentId("app", "deployment");
+  }
+
+  @Override
+  public String methodName() {
+    return "";
+  }
+
+  @Override
+  public Headers headers() {
+    return Headers.empty();
+  }
+
+  @Override
+  public Instant arrivedAtRouter() {
+    return Instant.EPOCH;
+  }
+
+  @Override
+  public Instant arrivedAtReplica() {
+    return Instant.EPOCH;
+  }
+
+  @Override
+  public Logger logger() {
+    return LoggerFactory.getLogger("app.deployment");
+  }
+
+  @Override
+  public ReplicaMeters meters() {
+    return new UserMeters(deployment(), replicaId());
+  }
+
+  @Override
+  public Runnable onCancel(Runnable action) {
     if (cancelled) {
       action.run();
     } else {
       cancelActions.add(action);
     }
+    return () -> cancelActions.remove(action);
   }
 
   @Override

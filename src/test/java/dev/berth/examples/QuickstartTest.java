@@ -7,6 +7,8 @@ import dev.berth.api.Deployment;
 import dev.berth.api.DeploymentHandle;
 import dev.berth.api.DeploymentId;
 import dev.berth.api.ReplicaContext;
+import dev.berth.api.ReplicaMeters;
+import dev.berth.metrics.UserMeters;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -67,6 +69,11 @@ class QuickstartTest {
     @Override
     public int maxOngoingRequests() {
       return 1;
+    }
+
+    @Override
+    public ReplicaMeters meters() {
+      return new UserMeters(deployment(), replicaId());
     }
 
     @Override

@@ -13,6 +13,7 @@ import dev.berth.protocol.Load;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -103,7 +104,8 @@ class BlockingHandlerTest {
     Replica replica = rig.start(1, handler);
     HandlerThreads pool = new HandlerThreads.Pool("r", 1);
     pool.stop();
-    HostedReplica part = new HostedReplica(replica, rig.loop(), HandlerInvoker.of(handler, pool));
+    HostedReplica part =
+        new HostedReplica(replica, rig.loop(), HandlerInvoker.of(handler, pool), Map.of());
     rig.loop().host(part);
 
     rig.sendHeld(replica, ID);
@@ -189,7 +191,8 @@ class BlockingHandlerTest {
           return Response.text("ok");
         };
     Replica replica = busy.start(1, handler);
-    busy.loop().host(new HostedReplica(replica, busy.loop(), HandlerInvoker.of(handler, pool)));
+    busy.loop()
+        .host(new HostedReplica(replica, busy.loop(), HandlerInvoker.of(handler, pool), Map.of()));
     for (int i = 0; i < 2_000; i++) {
       while (replica.slots().ongoing() > 0) {
         busy.tasks.runAll();

@@ -27,6 +27,7 @@ import dev.berth.protocol.SlotToken;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
@@ -46,11 +47,15 @@ final class ReplicaRig {
   static final RouterAddress AWAY = new RouterAddress("n2", 0);
   static final RouterAddress AWAY_TOO = new RouterAddress("n3", 1);
 
+  /** What the wall clock says when the manual one says 0. */
+  static final Instant WALL_START = Instant.parse("2026-01-01T00:00:00Z");
+
   static final int WINDOW = 256 * 1024; // bytes a stream may send before the first credit
 
   final ManualClock clock = new ManualClock();
   final QueueExecutor tasks = new QueueExecutor(); // of every loop
   final QueueExecutor offLoop = new QueueExecutor();
+  final QueueExecutor health = new QueueExecutor(); // of health checks
   final QueueExecutor workers = new QueueExecutor(); // of blocking handlers
   final RecordingBus bus = new RecordingBus();
   final List<ReplicaState> states = new ArrayList<>();
@@ -89,6 +94,7 @@ final class ReplicaRig {
             clock,
             counters::incrementAndGet,
             offLoop,
+            new HandlerPorts(() -> WALL_START.plusNanos(clock.getAsLong()), health),
             (replicaId, maxOngoing) -> threads(),
             limits,
             LedgerLimits.DEFAULTS,

@@ -21,6 +21,7 @@ import dev.berth.protocol.RouterAddress;
 import dev.berth.protocol.port.BusSender;
 import io.vertx.core.Promise;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -99,6 +100,7 @@ class ReplicaStressTest {
             System::nanoTime,
             secrets::incrementAndGet,
             executor(),
+            new HandlerPorts(() -> Instant.EPOCH, Runnable::run),
             HandlerThreads::create,
             limits,
             LedgerLimits.DEFAULTS,

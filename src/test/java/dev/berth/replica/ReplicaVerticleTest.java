@@ -19,6 +19,7 @@ import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.eventbus.DeliveryOptions;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.BlockingQueue;
@@ -69,6 +70,7 @@ class ReplicaVerticleTest {
                       task.run();
                       return null;
                     }),
+            new HandlerPorts(() -> Instant.EPOCH, Runnable::run),
             HandlerThreads::create,
             ReplicaLimits.DEFAULTS,
             LedgerLimits.DEFAULTS,

@@ -18,6 +18,7 @@ import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.ReplicaInfo;
 import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.protocol.port.LedgerView;
+import dev.berth.replica.HandlerPorts;
 import dev.berth.replica.HandlerThreads;
 import dev.berth.replica.LedgerLimits;
 import dev.berth.replica.Replica;
@@ -30,6 +31,7 @@ import dev.berth.replica.ReplicaSpec;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -79,6 +81,7 @@ class FourEventLoopsTest {
           clock,
           secrets::incrementAndGet,
           Runnable::run,
+          new HandlerPorts(() -> Instant.EPOCH, Runnable::run),
           HandlerThreads::create,
           ReplicaLimits.DEFAULTS,
           LedgerLimits.DEFAULTS,

@@ -317,7 +317,11 @@ final class Op implements CallObserver {
     }
     boolean saidNotRun =
         switch (told.kind()) {
-          case DEPLOYMENT_UNAVAILABLE, BACK_PRESSURE, REPLICA_UNAVAILABLE, RESERVATION_EXPIRED ->
+          case DEPLOYMENT_UNAVAILABLE,
+              BACK_PRESSURE,
+              REPLICA_UNAVAILABLE,
+              RESERVATION_EXPIRED,
+              NO_SUCH_METHOD ->
               true;
           case OUTCOME_UNKNOWN, CANCELLED, TIMEOUT, HANDLER_FAILED -> false;
         };

@@ -4,6 +4,7 @@ import dev.berth.node.LoopWatch;
 import dev.berth.protocol.Addresses;
 import dev.berth.protocol.ReplicaInfo;
 import dev.berth.protocol.RoutingSnapshot;
+import dev.berth.replica.HandlerPorts;
 import dev.berth.replica.HandlerThreads;
 import dev.berth.replica.LedgerLimits;
 import dev.berth.replica.ReplicaHost;
@@ -18,6 +19,7 @@ import dev.berth.routing.RouterLoop;
 import dev.berth.routing.Routers;
 import dev.berth.routing.RoutingHooks;
 import dev.berth.routing.RoutingProbe;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
@@ -55,6 +57,7 @@ final class SimulatedInstance {
             world,
             random.split()::nextLong,
             control,
+            new HandlerPorts(() -> Instant.EPOCH, control),
             HandlerThreads::create,
             settings.replica(),
             settings.ledger(),

@@ -103,7 +103,7 @@ enum Transition {
       case OUTCOME_UNKNOWN -> OUTCOME_UNKNOWN;
       case CANCELLED -> CANCELLED;
       case TIMEOUT -> TIMEOUT;
-      case HANDLER_FAILED -> HANDLER_FAILED;
+      case HANDLER_FAILED, NO_SUCH_METHOD -> HANDLER_FAILED;
     };
   }
 }

@@ -1,0 +1,46 @@
+package dev.berth.routing;
+
+import dev.berth.api.BerthException;
+import dev.berth.api.BroadcastAnswer;
+import dev.berth.api.Response;
+import io.vertx.core.Promise;
+import java.util.List;
+
+/** The answers of a broadcast, one for each replica asked. Belongs to the loop. */
+final class Broadcast {
+  private final RouterLoop loop;
+  private final List<RoutedReplica> replicas;
+  private final Promise<List<BroadcastAnswer>> all;
+  private final BroadcastAnswer[] answers; // in the order of the replicas
+  private int missing;
+
+  Broadcast(RouterLoop loop, List<RoutedReplica> replicas, Promise<List<BroadcastAnswer>> all) {
+    this.loop = loop;
+    this.replicas = replicas;
+    this.all = all;
+    this.answers = new BroadcastAnswer[replicas.size()];
+    this.missing = replicas.size();
+  }
+
+  /** Takes what the replica at a place came to. */
+  CallObserver observer(int place) {
+    return new CallObserver() {
+      @Override
+      public void onResponse(Response response, String replicaId) {
+        took(place, new BroadcastAnswer.Answered(replicaId, response));
+      }
+
+      @Override
+      public void onFailure(BerthException failure) {
+        took(place, new BroadcastAnswer.Failed(replicas.get(place).info.replicaId(), failure));
+      }
+    };
+  }
+
+  private void took(int place, BroadcastAnswer answer) {
+    answers[place] = answer;
+    if (--missing == 0) {
+      loop.ports.executor().execute(() -> all.complete(List.of(answers)));
+    }
+  }
+}
