@@ -4,10 +4,12 @@ import dev.berth.config.ConfigException;
 import dev.berth.config.ConfigReader;
 import dev.berth.config.Problem;
 import dev.berth.config.ServeConfig;
+import dev.berth.node.ApplicationCheck;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.PrintWriter;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.Callable;
@@ -23,7 +25,9 @@ import picocli.CommandLine.Spec;
     name = "validate",
     header = "Checks a configuration and reports every problem in it.",
     description = {
-      "The jars it names must exist; the code in them is not loaded.",
+      "The jars it names are opened and the methods of import_path looked for, but no code of"
+          + " them is run: whether an application has the deployments that the file names is seen"
+          + " by berth run only.",
       "A warning names what is accepted and has no effect; it does not make the file invalid."
     },
     exitCodeListHeading = "%nExit codes:%n",
@@ -58,6 +62,7 @@ final class ValidateCommand implements Callable<Integer> {
     PrintWriter out = spec.commandLine().getOut();
     try {
       ServeConfig valid = ConfigReader.read(config);
+      requireBuilders(valid);
       if (json) {
         out.println(encode(valid.warnings()));
       } else {
@@ -72,6 +77,15 @@ final class ValidateCommand implements Callable<Integer> {
         print(refused, spec.commandLine().getErr());
       }
       return ExitCode.USAGE;
+    }
+  }
+
+  private static void requireBuilders(ServeConfig config) {
+    List<Problem> problems = ApplicationCheck.problems(config);
+    if (!problems.isEmpty()) {
+      List<Problem> all = new ArrayList<>(config.warnings());
+      all.addAll(problems);
+      throw new ConfigException(all);
     }
   }
 

@@ -17,6 +17,7 @@ import org.jspecify.annotations.Nullable;
  * @param args handed to the builder; JSON values only
  * @param logging what is logged of it, and how: its own, else the file's
  * @param deployments overrides of what its code says, at most one for each name
+ * @param source where the entry stands in the file
  */
 public record ApplicationConfig(
     String name,
@@ -25,7 +26,8 @@ public record ApplicationConfig(
     List<Path> jars,
     Map<String, @Nullable Object> args,
     LoggingOptions logging,
-    List<DeploymentConfig> deployments) {
+    List<DeploymentConfig> deployments,
+    Source source) {
 
   static final Key<String> NAME =
       Key.of("name", Types.name(), Defaults.APPLICATION_NAME, "Name of the application; unique.");
@@ -44,8 +46,9 @@ public record ApplicationConfig(
           "jars",
           Types.jars(),
           List.of(),
-          "Jars of the application's own class loader, or directories of jars, relative to the"
-              + " folder of the file.");
+          "Jars of the application's own class loader, or directories of jars, in the order of"
+              + " their names; relative to the folder of the file. A class in them wins over one of"
+              + " Berth's, except those of the JDK, dev.berth.api, Vert.x, Netty and SLF4J.");
 
   static final Section RUNTIME_ENV_SECTION = Section.of(JARS).and(RayOnly.RUNTIME_ENV);
 
@@ -93,7 +96,8 @@ public record ApplicationConfig(
         values.get(RUNTIME_ENV).get(JARS),
         values.get(ARGS),
         logging == null ? outerLogging : LoggingOptions.from(logging),
-        values.get(DEPLOYMENTS).stream().map(DeploymentConfig::from).toList());
+        values.get(DEPLOYMENTS).stream().map(DeploymentConfig::from).toList(),
+        values.source());
   }
 
   /** The overrides of one deployment, if the file has any. */

@@ -3,7 +3,9 @@ package dev.berth.config;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import org.snakeyaml.engine.v2.exceptions.Mark;
 import org.snakeyaml.engine.v2.nodes.Node;
@@ -26,7 +28,7 @@ final class Place {
    * @param folder that relative paths in the file start from
    */
   static Place top(String file, Path folder) {
-    return new Place(new Reading(file, folder, new ArrayList<>()), "");
+    return new Place(new Reading(file, folder, new ArrayList<>(), new HashMap<>()), "");
   }
 
   Place key(String name) {
@@ -60,11 +62,25 @@ final class Place {
 
   private void report(
       Problem.Severity severity, Optional<Mark> mark, String value, String expected) {
-    int line = mark.map(start -> start.getLine() + 1).orElse(0);
-    int column = mark.map(start -> start.getColumn() + 1).orElse(0);
+    Spot spot = spot(mark);
     reading
         .problems()
-        .add(new Problem(severity, reading.file(), line, column, path, value, expected));
+        .add(new Problem(severity, spot.file(), spot.line(), spot.column(), path, value, expected));
+  }
+
+  /** Notes where this place stands, for problems that are found when the reading is over. */
+  void remember(Node node) {
+    reading.spots().put(path, spot(node.getStartMark()));
+  }
+
+  /** What is remembered of this place and below. */
+  Source source() {
+    return new Source(reading.file(), path, reading.spots());
+  }
+
+  private Spot spot(Optional<Mark> mark) {
+    return mark.map(start -> new Spot(reading.file(), start.getLine() + 1, start.getColumn() + 1))
+        .orElse(new Spot(reading.file(), 0, 0));
   }
 
   /** Problems and warnings so far, in the order of the file. */
@@ -74,5 +90,12 @@ final class Place {
         .toList();
   }
 
-  private record Reading(String file, Path folder, List<Problem> problems) {}
+  /**
+   * @param line from 1; 0 for none
+   * @param column from 1; 0 for none
+   */
+  record Spot(String file, int line, int column) {}
+
+  private record Reading(
+      String file, Path folder, List<Problem> problems, Map<String, Spot> spots) {}
 }

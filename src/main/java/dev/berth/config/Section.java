@@ -119,6 +119,7 @@ final class Section implements Type<Values> {
       place.problem(node, Scalars.describe(node), expected());
       return null;
     }
+    place.remember(node);
     Map<String, Values.Given> given = new LinkedHashMap<>();
     Map<String, Integer> lines = new HashMap<>();
     for (NodeTuple entry : mapping.getValue()) {
@@ -128,6 +129,7 @@ final class Section implements Type<Values> {
         if (key == null) {
           reject(name, entry, place.key(name));
         } else {
+          place.key(name).remember(entry.getValueNode());
           given.put(name, readValue(key, entry.getValueNode(), place.key(name)));
           warnIfNoEffect(key, entry, place.key(name));
         }

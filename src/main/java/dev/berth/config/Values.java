@@ -56,6 +56,11 @@ final class Values {
     return entry == null ? key.fallback() : (T) entry.value();
   }
 
+  /** Where this mapping stands. */
+  Source source() {
+    return place == null ? new Source("", "", Map.of()) : place.source();
+  }
+
   /** Whether the file gives {@code key} something, right or wrong; {@code null} is nothing. */
   boolean gives(Key<?> key) {
     Given entry = given.get(key.name());

@@ -1,6 +1,8 @@
 package dev.berth.node;
 
 import dev.berth.config.ApplicationConfig;
+import dev.berth.config.ConfigException;
+import dev.berth.config.Problem;
 import dev.berth.config.ServeConfig;
 import dev.berth.controller.ControllerAction;
 import dev.berth.controller.ControllerEvent;
@@ -21,6 +23,7 @@ import java.time.InstantSource;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
@@ -216,8 +219,25 @@ public final class BerthNode {
   }
 
   private void serve(InstanceParts made, Map<ApplicationConfig, Future<LoadedApplication>> loads) {
+    // Nothing listens before every application's code is found fit for what the file says.
+    Future.join(List.copyOf(loads.values()))
+        .onComplete(all -> onControl(() -> serveLoaded(made, loads)));
+  }
+
+  private void serveLoaded(
+      InstanceParts made, Map<ApplicationConfig, Future<LoadedApplication>> loads) {
+    List<Problem> problems =
+        loads.values().stream()
+            .filter(load -> load.cause() instanceof ConfigException)
+            .flatMap(load -> ((ConfigException) load.cause()).problems().stream())
+            .toList();
+    if (!problems.isEmpty()) {
+      fail(new ConfigException(problems)); // of all applications; it wins over what follows
+    }
     loads.forEach(this::whenLoaded);
-    made.startEdge(drainLimit()).onComplete(edge -> onControl(this::listening), this::fail);
+    if (loads.values().stream().allMatch(Future::succeeded)) {
+      made.startEdge(drainLimit()).onComplete(edge -> onControl(this::listening), this::fail);
+    }
   }
 
   private void whenLoaded(ApplicationConfig application, Future<LoadedApplication> load) {
@@ -252,7 +272,7 @@ public final class BerthNode {
   private void loaded(LoadedApplication application) {
     loading--;
     applications.put(application.name(), application);
-    if (closing) {
+    if (closeAsked.get()) {
       completeIfGone();
       return;
     }
@@ -263,11 +283,12 @@ public final class BerthNode {
 
   private void loadFailed(ApplicationConfig application, Throwable failed) {
     loading--;
-    if (!(failed instanceof StartFailedException)) {
+    boolean expected = failed instanceof StartFailedException || failed instanceof ConfigException;
+    if (!expected) {
       LOG.error("application {} cannot be loaded", application.name(), failed);
     }
     fail(
-        failed instanceof StartFailedException
+        expected
             ? failed
             : new StartFailedException(
                 "application "

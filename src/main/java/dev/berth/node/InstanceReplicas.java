@@ -148,7 +148,7 @@ final class InstanceReplicas {
             epochs.getAsLong(),
             settings.maxOngoingRequests(),
             settings.userConfig(),
-            underLoader(application.code(id).factory(), application.classLoader()),
+            underLoader(application.deployment(id).factory(), application.classLoader()),
             host.limits()
                 .withZombies(settings.cancelGrace().toNanos(), settings.maxZombieRequests()));
     host.start(spec, seats)

@@ -6,7 +6,6 @@ import dev.berth.api.DeploymentId;
 import dev.berth.config.ApplicationConfig;
 import dev.berth.config.DeploymentSettings;
 import java.io.IOException;
-import java.net.URLClassLoader;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -17,14 +16,19 @@ import org.jspecify.annotations.Nullable;
  * @param config as the file has it
  * @param application as its builder made it
  * @param settings of each deployment, the file's over the code's
- * @param classLoader of its own jars; null when it has none
+ * @param code it was built by
  */
 record LoadedApplication(
     ApplicationConfig config,
     Application application,
     Map<DeploymentId, DeploymentSettings> settings,
-    @Nullable URLClassLoader classLoader)
+    ApplicationCode code)
     implements AutoCloseable {
+
+  /** Of its own jars; null when it has none. */
+  @Nullable ClassLoader classLoader() {
+    return code.classLoader();
+  }
 
   String name() {
     return config.name();
@@ -45,7 +49,7 @@ record LoadedApplication(
   }
 
   /** Code of a deployment. */
-  Deployment code(DeploymentId id) {
+  Deployment deployment(DeploymentId id) {
     return application.deployments().stream()
         .filter(each -> each.name().equals(id.name()))
         .findFirst()
@@ -63,8 +67,6 @@ record LoadedApplication(
   /** Gives its jars back; classes of it that were not yet loaded cannot be from now on. */
   @Override
   public void close() throws IOException {
-    if (classLoader != null) {
-      classLoader.close();
-    }
+    code.close();
   }
 }

@@ -446,6 +446,10 @@ public final class DeploymentRouter {
       return;
     }
     long ended = counters.ended.sum();
+    if (ended == endedAtTick && queue.isEmpty()) {
+      tickNanos = now; // nothing asked for, so nothing learned of how fast requests are served
+      return;
+    }
     double rate = (ended - endedAtTick) * 1e9 / elapsed;
     endedPerSecond = endedPerSecond == 0 ? rate : 0.5 * endedPerSecond + 0.5 * rate;
     endedAtTick = ended;

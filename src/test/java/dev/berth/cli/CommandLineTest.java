@@ -87,6 +87,29 @@ class CommandLineTest {
   }
 
   @Test
+  void validateLooksForTheBuildersOfAllApplications() throws IOException {
+    String file =
+        file(
+            "shops.yaml",
+            """
+            applications:
+              - {name: a, route_prefix: /a, import_path: com.acme.Shop}
+              - {name: b, route_prefix: /b, import_path: com.acme.Cart:make, args: {}}
+            """);
+
+    assertThat(execute("validate", file)).isEqualTo(2);
+    assertThat(err.toString().lines())
+        .containsExactly(
+            file
+                + ":2:46: applications[0].import_path: com.acme.Shop:build: no such class"
+                + " (expected: a class of Berth's own; runtime_env.jars is empty)",
+            file
+                + ":3:46: applications[1].import_path: com.acme.Cart:make: no such class"
+                + " (expected: a class of Berth's own; runtime_env.jars is empty)",
+            "2 problems");
+  }
+
+  @Test
   void validateGivesAnEmptyJsonArrayForAValidFile() {
     assertThat(execute("validate", "--json", valid)).isZero();
     assertThat(new JsonArray(out.toString())).isEmpty();

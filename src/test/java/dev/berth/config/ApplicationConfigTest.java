@@ -20,6 +20,14 @@ class ApplicationConfigTest {
   @TempDir Path folder;
 
   @Test
+  void anApplicationHasRaysDefaults() {
+    ApplicationConfig application =
+        Yaml.read("applications: [{import_path: a.B}]").applications().get(0);
+    assertThat(application.name()).isEqualTo("default");
+    assertThat(application.routePrefix()).isEqualTo("/");
+  }
+
+  @Test
   void applicationNamesAreUniqueTheDefaultOneToo() {
     assertThat(
             Yaml.problems(

@@ -144,21 +144,46 @@ class LifecycleIT {
         "args: {fail: builder}",
         "application a: import_path: dev.berth.it.app.GatedApplication:build:"
             + " IllegalStateException: the builder was told to fail");
-    assertCannotStart(
-        "deployments: [{name: gatde}]", "application a: deployments: gatde (expected: of gated)");
   }
 
   @Test
-  void aMissingBuilderExitsWith1AndNamesTheImportPath() throws Exception {
-    Path config = write("applications: [{name: a, import_path: 'com.acme.Nothing:build'}]");
+  void whatTheCodeDoesNotHaveExitsWith2AndIsToldOfAllApplicationsAtOnce() throws Exception {
+    TestJar.in(folder);
+    Files.writeString(folder.resolve("broken.jar"), "no jar");
+    Path config =
+        write(
+            """
+            applications:
+              - {name: a, route_prefix: /a, import_path: 'com.acme.Nothing:build'}
+              - name: b
+                route_prefix: /b
+                import_path: dev.berth.it.app.GatedApplication:build
+                runtime_env: {jars: [app.jar]}
+                deployments: [{name: gatde}]
+              - name: c
+                route_prefix: /c
+                import_path: dev.berth.it.app.GatedApplication:biuld
+                runtime_env: {jars: [app.jar]}
+              - name: d
+                route_prefix: /d
+                import_path: dev.berth.it.app.GatedApplication:build
+                runtime_env: {jars: [broken.jar]}
+            """);
     try (Server server = Server.launch(config)) {
-      assertThat(server.exitCode()).isEqualTo(1);
+      assertThat(server.exitCode()).isEqualTo(2);
       assertThat(server.output())
+          .anyMatch(line -> line.startsWith(config + ":2:46: applications[0].import_path: "))
+          .contains(
+              config
+                  + ":7:26: applications[1].deployments[0].name: \"gatde\", unknown to"
+                  + " dev.berth.it.app.GatedApplication:build (expected: one of gated)")
+          .anyMatch(line -> line.startsWith(config + ":10:18: applications[2].import_path: "))
           .anyMatch(
               line ->
-                  line.startsWith(
-                      "berth: cannot start: application a: import_path: com.acme.Nothing:build:"
-                          + " no such class"));
+                  line.startsWith(config + ":15:25: applications[3].runtime_env.jars: ")
+                      && line.contains("broken.jar: ZipException"))
+          .contains("4 problems")
+          .noneMatch(line -> line.contains(" listens on "));
     }
   }
 

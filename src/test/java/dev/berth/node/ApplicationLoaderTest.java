@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.berth.api.DeploymentId;
+import dev.berth.config.ConfigException;
 import dev.berth.config.ConfigReader;
 import dev.berth.config.ServeConfig;
 import java.nio.file.Path;
@@ -52,39 +53,43 @@ class ApplicationLoaderTest {
   @Test
   void aDeploymentThatTheCodeDoesNotHaveIsNamedBesideThoseItHas() {
     assertThatThrownBy(() -> load(APPS + ":plain", "deployments: [{name: bakc}]"))
-        .isInstanceOf(StartFailedException.class)
-        .hasMessage("application a: deployments: bakc (expected: of front, back)");
+        .isInstanceOf(ConfigException.class)
+        .hasMessage(
+            "test.yaml:1:101: applications[0].deployments[0].name: \"bakc\", unknown to "
+                + APPS
+                + ":plain (expected: one of front, back)");
   }
 
   @Test
   void aMissingClassNamesTheImportPath() {
     assertThatThrownBy(() -> load("com.acme.Nothing:build"))
-        .isInstanceOf(StartFailedException.class)
-        .hasMessageStartingWith(
-            "application a: import_path: com.acme.Nothing:build: no such class (expected: ");
+        .isInstanceOf(ConfigException.class)
+        .hasMessage(
+            "test.yaml:1:39: applications[0].import_path: com.acme.Nothing:build: no such class"
+                + " (expected: a class of Berth's own; runtime_env.jars is empty)");
   }
 
   @Test
   void aMissingOrUnfitMethodNamesWhatFits() {
     for (String method : new String[] {"absent", "withNumber", "ofInstance"}) {
       assertThatThrownBy(() -> load(APPS + ":" + method))
-          .isInstanceOf(StartFailedException.class)
-          .hasMessageContaining("no such method (expected: public static");
+          .isInstanceOf(ConfigException.class)
+          .hasMessageContaining(method + ": no such method (expected: a public static method");
     }
   }
 
   @Test
   void argsForABuilderThatTakesNoneAreRefused() {
     assertThatThrownBy(() -> load(APPS + ":plain", "args: {a: 1}"))
-        .isInstanceOf(StartFailedException.class)
-        .hasMessageContaining("takes no arguments");
+        .isInstanceOf(ConfigException.class)
+        .hasMessageContaining("applications[0].args: given, and " + APPS + ":plain takes none");
   }
 
   @Test
   void aBuilderThatReturnsSomethingElseIsRefused() {
     assertThatThrownBy(() -> load(APPS + ":text"))
-        .hasMessageContaining(
-            "returned a java.lang.String (expected: a dev.berth.api.Application)");
+        .hasMessageContaining("returned a java.lang.String (expected: a public static method")
+        .isInstanceOf(ConfigException.class);
     assertThatThrownBy(() -> load(APPS + ":nothing")).hasMessageContaining("returned null");
   }
 
@@ -103,5 +108,20 @@ class ApplicationLoaderTest {
     assertThatThrownBy(() -> load("dev.berth.node.TestApplications$Broken:build"))
         .isInstanceOf(StartFailedException.class)
         .hasMessageContaining("ExceptionInInitializerError");
+  }
+
+  @Test
+  void targetCapacityLeavesAShareOfTheReplicas() {
+    ServeConfig file =
+        ConfigReader.read(
+            "test.yaml",
+            Path.of("."),
+            "target_capacity: 50\napplications: [{import_path: '" + APPS + ":plain'}]");
+
+    LoadedApplication loaded = ApplicationLoader.load(file.applications().get(0), file);
+
+    assertThat(loaded.replicas())
+        .containsEntry(loaded.id("front"), 1)
+        .containsEntry(loaded.id("back"), 2);
   }
 }

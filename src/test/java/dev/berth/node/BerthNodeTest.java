@@ -3,7 +3,9 @@ package dev.berth.node;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.berth.config.ConfigException;
 import dev.berth.config.ConfigReader;
+import dev.berth.config.Problem;
 import dev.berth.config.ServeConfig;
 import io.vertx.core.Future;
 import java.io.IOException;
@@ -67,6 +69,48 @@ class BerthNodeTest {
   }
 
   @Test
+  void applicationsAnswerAtTheirRoutesAndAtNoOther() throws Exception {
+    String hidden =
+        "{name: hidden, route_prefix: null, import_path: 'dev.berth.node.TestApplications:plain'}";
+    BerthNode node =
+        await(
+            BerthNode.start(
+                config(0, application("a", "plain"), application("b", "spread"), hidden)));
+    HttpClient client = HttpClient.newHttpClient();
+    try {
+      assertThat(get(client, node.port(), "/-/routes")).isEqualTo("{\"/a\":\"a\",\"/b\":\"b\"}");
+      for (String path : List.of("/a", "/a/", "/a/x?y", "/b")) {
+        assertThat(get(client, node.port(), path)).as(path).startsWith("vert.x");
+      }
+      for (String path : List.of("/", "/hidden", "/ab", "/c")) {
+        assertThat(get(client, node.port(), path))
+            .as(path)
+            .isEqualTo(
+                "Path '" + path + "' not found. Ping http://.../-/routes for available routes.");
+      }
+    } finally {
+      await(node.close());
+    }
+  }
+
+  @Test
+  void withoutAnyRouteTheHealthIs503() throws Exception {
+    String hidden =
+        "{name: hidden, route_prefix: null, import_path: 'dev.berth.node.TestApplications:plain'}";
+    BerthNode node = await(BerthNode.start(config(0, hidden)));
+    HttpClient client = HttpClient.newHttpClient();
+    try {
+      assertThat(get(client, node.port(), "/-/healthz"))
+          .isEqualTo("Route table is not populated yet.");
+      assertThat(get(client, node.port(), "/-/routes"))
+          .isEqualTo("Route table is not populated yet.");
+      assertThat(get(client, node.port(), "/")).startsWith("Path '/' not found.");
+    } finally {
+      await(node.close());
+    }
+  }
+
+  @Test
   void aClosedNodeIsGoneAndClosingItAgainIsNothing() throws Exception {
     Set<Thread> before = threads();
     BerthNode node = await(BerthNode.start(config(0, application("plain", "plain"))));
@@ -102,6 +146,31 @@ class BerthNodeTest {
 
     assertThatThrownBy(() -> await(BerthNode.start(config)))
         .hasMessageContaining("application failing: import_path: ");
+    awaitNoThreadBut(before);
+  }
+
+  @Test
+  void theProblemsOfAllApplicationsAreToldAtOnceAndNothingListens() throws Exception {
+    Set<Thread> before = threads();
+    try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      ServeConfig config =
+          config(
+              taken.getLocalPort(), // would be the reason if it were listened on
+              application("plain", "plain"),
+              application("one", "absent"),
+              application("failing", "failing"),
+              application("two", "text"));
+
+      assertThatThrownBy(() -> await(BerthNode.start(config)))
+          .cause()
+          .isInstanceOfSatisfying(
+              ConfigException.class,
+              refused ->
+                  assertThat(refused.problems())
+                      .extracting(Problem::path)
+                      .containsExactly(
+                          "applications[1].import_path", "applications[3].import_path"));
+    }
     awaitNoThreadBut(before);
   }
 

@@ -464,6 +464,40 @@ class DeploymentRouterTest {
   }
 
   @Test
+  void aQuietTimeSaysNothingOfHowFastRequestsAreServed() {
+    RoutingWorld.Replica replica = serving(10);
+    world.pass(Duration.ofMinutes(1));
+    calls(41);
+    assertThat(refusal().retryAfterSeconds().orElseThrow()).isBetween(3, 5); // 40 at ten a second
+    finish(world, replica);
+    world.pass(Duration.ofSeconds(10)); // forty wait and none ends: it is slower than it was
+    calls(1);
+    assertThat(refusal().retryAfterSeconds()).as("at most").hasValue(60);
+  }
+
+  @Test
+  void whoeverIsServedFastIsTold1Second() {
+    serving(1000);
+    calls(41);
+    assertThat(refusal().retryAfterSeconds()).hasValue(1);
+  }
+
+  /** One slot that served a number of requests in each of the last seconds; room for 40 more. */
+  private RoutingWorld.Replica serving(int perSecond) {
+    world.router.configure(world.router.settings().withMaxQueued(40));
+    RoutingWorld.Replica replica = world.local("r1", 1);
+    world.publish();
+    for (int second = 0; second < 10; second++) {
+      for (int i = 0; i < perSecond; i++) {
+        calls(1);
+        finish(world, replica);
+        world.pass(Duration.ofNanos(1_000_000_000L / perSecond));
+      }
+    }
+    return replica;
+  }
+
+  @Test
   void aRefusalCarriesTheStatusAndTheRetryAfterOfItsDeployment() {
     world.router.configure(world.router.settings().withMaxQueued(1));
     world.local("r1", 1);
