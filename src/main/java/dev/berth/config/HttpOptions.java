@@ -55,7 +55,10 @@ public record HttpOptions(
 
   static final Key<Path> SSL_KEYFILE =
       Key.optional(
-          "ssl_keyfile", Types.file(), "Private key in PEM. With ssl_certfile it turns TLS on.");
+          "ssl_keyfile",
+          Types.file(),
+          "Private key in PEM, RSA or EC. With ssl_certfile it turns TLS on. Read again when it"
+              + " changes, as the other ssl_ files are.");
   static final Key<Path> SSL_CERTFILE =
       Key.optional(
           "ssl_certfile",

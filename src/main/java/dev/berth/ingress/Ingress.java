@@ -8,10 +8,10 @@ import io.netty.channel.EventLoop;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
-import java.util.function.IntPredicate;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -30,7 +30,8 @@ public final class Ingress {
   private final LongAdder refusedConnections = new LongAdder();
   private final LongAdder lateHeads = new LongAdder();
   private final Map<EventLoop, IngressLoop> loops = new ConcurrentHashMap<>();
-  private volatile IntPredicate blocked = index -> false;
+  private final Set<Integer> blocked = ConcurrentHashMap.newKeySet();
+  private final @Nullable Tls tls;
   private final AtomicInteger port;
   private volatile RouteTable<IngressRoute> routes = RouteTable.empty();
   private volatile boolean populated;
@@ -52,6 +53,7 @@ public final class Ingress {
     this.nanoClock = nanoClock;
     this.incarnation = incarnation;
     this.port = new AtomicInteger(http.port());
+    this.tls = http.tls() == null ? null : new Tls(http.tls());
     this.shown =
         List.of(
             meters.addNodeGauge(
@@ -96,13 +98,15 @@ public final class Ingress {
   }
 
   /**
-   * Tells which loops do not come to run their tasks: they get no new connections while others can
-   * take them.
-   *
-   * @param isBlocked by the index of the loop; asked on any thread
+   * A loop does not come to run its tasks, or does again. While it does not it gets no new
+   * connections, unless none can take them.
    */
-  public void avoid(IntPredicate isBlocked) {
-    blocked = isBlocked;
+  public void loopBlocked(int index, boolean isBlocked) {
+    if (isBlocked) {
+      blocked.add(index);
+    } else {
+      blocked.remove(index);
+    }
   }
 
   /** A loop serves from now on. */
@@ -133,7 +137,7 @@ public final class Ingress {
 
   boolean isBlocked(EventLoop eventLoop) {
     IngressLoop loop = loops.get(eventLoop);
-    return loop != null && blocked.test(loop.index());
+    return loop != null && blocked.contains(loop.index());
   }
 
   void countLateHead() {
@@ -192,6 +196,11 @@ public final class Ingress {
 
   HttpOptions http() {
     return http;
+  }
+
+  /** Null for plain HTTP. */
+  @Nullable Tls tls() {
+    return tls;
   }
 
   LimitOptions limits() {

@@ -38,6 +38,7 @@ public final class IngressVerticle extends VerticleBase {
   private @Nullable EventLoop eventLoop;
   private @Nullable IngressLoop joined;
   private long timer = -1;
+  private long tlsTimer = -1;
 
   /**
    * @param router the router loop of the event loop this is deployed on
@@ -59,16 +60,38 @@ public final class IngressVerticle extends VerticleBase {
     joined = loop;
     ingress.join(eventLoop, loop);
     IngressTransport.of(vertx).guard(ingress);
+    timer = vertx.setPeriodic(SWEEP_INTERVAL.toMillis(), id -> loop.sweep());
+    Tls tls = ingress.tls();
+    if (tls == null) {
+      return listen(loop, options());
+    }
+    return vertx
+        .executeBlocking(() -> tls.material(vertx))
+        .compose(
+            material -> {
+              HttpServerOptions options = options();
+              Tls.apply(material, ingress.limits().headerReadTimeout(), options);
+              return listen(loop, options);
+            })
+        .onSuccess(
+            listening -> {
+              if (index == 0) { // what it changes is the port's, and so that of all loops
+                long looks = Tls.LOOK_INTERVAL.toMillis();
+                tlsTimer = vertx.setPeriodic(looks, id -> tls.reload(vertx, listening));
+              }
+            });
+  }
+
+  private Future<HttpServer> listen(IngressLoop loop, HttpServerOptions options) {
     HttpServer made =
         vertx
-            .createHttpServer(options())
+            .createHttpServer(options)
             .connectionHandler(loop::opened)
             .requestHandler(loop::handle)
             .invalidRequestHandler(loop::invalid)
             // A client that resets its connection is no news.
             .exceptionHandler(failure -> LOG.debug("a connection failed: {}", failure.toString()));
     server = made;
-    timer = vertx.setPeriodic(SWEEP_INTERVAL.toMillis(), id -> loop.sweep());
     return made.listen()
         .recover(
             failed ->
@@ -94,6 +117,7 @@ public final class IngressVerticle extends VerticleBase {
     if (listening == null) {
       return Future.succeededFuture();
     }
+    vertx.cancelTimer(tlsTimer);
     return listening
         .shutdown(stopTimeout.toMillis(), TimeUnit.MILLISECONDS)
         .eventually(

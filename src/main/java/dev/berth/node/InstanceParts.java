@@ -269,7 +269,10 @@ final class InstanceParts {
         control,
         config.berth().blockedLoopAfter(),
         identity.nanoClock(),
-        routers::loopBlocked);
+        (loop, blocked) -> {
+          routers.loopBlocked(loop, blocked);
+          ingress.loopBlocked(loop, blocked);
+        });
   }
 
   private void showLoops() {

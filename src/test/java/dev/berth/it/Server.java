@@ -22,6 +22,7 @@ import java.util.function.BooleanSupplier;
 import java.util.function.Predicate;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /** {@code java -jar berth.jar run FILE} on free ports. Ended when it is closed, in any case. */
 final class Server implements AutoCloseable {
@@ -46,7 +47,8 @@ final class Server implements AutoCloseable {
   /**
    * Starts one and waits until its applications run.
    *
-   * @param options of the command; without any, it takes free ports of this machine
+   * @param options of the command; without any, it takes free ports of this machine. Those that
+   *     begin with {@code -D} are the JVM's
    */
   static Server start(Path config, String... options) throws IOException {
     Server server = launch(config, options);
@@ -70,14 +72,17 @@ final class Server implements AutoCloseable {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.add("-Xmx512m");
+    Stream.of(options).filter(Server::isOfTheJvm).forEach(command::add);
     command.add("-jar");
     command.add(requireNonNull(System.getProperty("berth.jar"), "berth.jar: null"));
     command.addAll(List.of("run", config.toString()));
-    command.addAll(
-        options.length > 0
-            ? List.of(options)
-            : List.of("--host=127.0.0.1", "--port=0", "--admin-port=0"));
+    List<String> own = Stream.of(options).filter(option -> !isOfTheJvm(option)).toList();
+    command.addAll(own.isEmpty() ? List.of("--host=127.0.0.1", "--port=0", "--admin-port=0") : own);
     return new Server(new ProcessBuilder(command).redirectErrorStream(true).start());
+  }
+
+  private static boolean isOfTheJvm(String option) {
+    return option.startsWith("-D");
   }
 
   private void read() {

@@ -1,0 +1,101 @@
+package dev.berth.ingress;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.berth.config.HttpOptions;
+import dev.berth.config.LimitOptions;
+import dev.berth.metrics.Meters;
+import io.vertx.core.Deployable;
+import io.vertx.core.Vertx;
+import io.vertx.core.VertxOptions;
+import java.time.Duration;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Which event loop gets a new connection. */
+class AcceptorIT {
+  private static final int LOOPS = 3;
+
+  private Vertx vertx = Vertx.vertx(); // until a test says which
+  private Ingress ingress;
+
+  @AfterEach
+  void stop() throws Exception {
+    IngressRig.await(vertx.close());
+  }
+
+  private void start(IngressTransport transport) throws Exception {
+    IngressRig.await(vertx.close());
+    vertx = transport.builder().with(new VertxOptions().setEventLoopPoolSize(LOOPS + 1)).build();
+    FakeUpstream upstream = new FakeUpstream(vertx.getOrCreateContext());
+    HttpOptions http = new HttpOptions("127.0.0.1", 0, null, Duration.ofSeconds(10));
+    ingress =
+        new Ingress(http, LimitOptions.defaults(), new Meters("n", "a"), System::nanoTime, 0xa0);
+    for (int index = 0; index < LOOPS; index++) {
+      Deployable loop = new IngressVerticle(ingress, upstream.loop(), index, Duration.ofSeconds(1));
+      IngressRig.await(vertx.deployVerticle(loop));
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void connectionsGoToTheLoopsInTurn(boolean preferred) throws Exception {
+    start(preferred ? IngressTransport.preferred() : IngressTransport.nio(null));
+    assertThat(loopsOf(3 * LOOPS)).containsExactlyInAnyOrder("a0", "a1", "a2");
+  }
+
+  @Test
+  void aBlockedLoopGetsNoNewConnectionUntilItRunsAgain() throws Exception {
+    start(IngressTransport.preferred());
+    ingress.loopBlocked(0, true);
+    ingress.loopBlocked(1, true);
+    assertThat(loopsOf(3 * LOOPS)).containsExactly("a2");
+    ingress.loopBlocked(0, false);
+    assertThat(loopsOf(3 * LOOPS)).containsExactlyInAnyOrder("a0", "a2");
+  }
+
+  @Test
+  void whenAllAreBlockedConnectionsAreTakenStill() throws Exception {
+    start(IngressTransport.preferred());
+    for (int index = 0; index < LOOPS; index++) {
+      ingress.loopBlocked(index, true);
+    }
+    assertThat(loopsOf(LOOPS)).hasSize(LOOPS);
+  }
+
+  @Test
+  void anIngressIsNotStartedWithoutItsTransport() {
+    HttpOptions http = new HttpOptions("127.0.0.1", 0, null, Duration.ofSeconds(10));
+    Ingress alone =
+        new Ingress(http, LimitOptions.defaults(), new Meters("n", "a"), System::nanoTime, 1);
+    FakeUpstream upstream = new FakeUpstream(vertx.getOrCreateContext());
+    assertThatThrownBy(
+            () ->
+                IngressRig.await(
+                    vertx.deployVerticle(
+                        new IngressVerticle(alone, upstream.loop(), 0, Duration.ofSeconds(1)))))
+        .hasMessageContaining("IngressTransport");
+  }
+
+  /** By the ids that the loops give: each begins with the loop's own number. */
+  private Set<String> loopsOf(int connections) throws Exception {
+    Set<String> loops = new HashSet<>();
+    for (int i = 0; i < connections; i++) {
+      try (RawClient raw = new RawClient(ingress.port())) {
+        String id =
+            List.of(raw.get("/-/nothing").readHead().split("\r\n")).stream()
+                .filter(line -> line.startsWith("x-request-id: "))
+                .findFirst()
+                .orElseThrow();
+        loops.add(id.substring("x-request-id: ".length(), id.indexOf('-', 14)));
+      }
+    }
+    return loops;
+  }
+}

@@ -1,0 +1,363 @@
+package dev.berth.ingress;
+
+import static dev.berth.ingress.IngressRig.await;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
+import dev.berth.config.HttpOptions;
+import dev.berth.config.LimitOptions;
+import dev.berth.config.TlsFiles;
+import io.netty.handler.ssl.OpenSsl;
+import io.netty.pkitesting.CertificateBuilder;
+import io.netty.pkitesting.X509Bundle;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.http.HttpClient;
+import io.vertx.core.http.HttpClientOptions;
+import io.vertx.core.http.HttpClientRequest;
+import io.vertx.core.http.HttpClientResponse;
+import io.vertx.core.http.HttpMethod;
+import io.vertx.core.http.HttpVersion;
+import io.vertx.core.http.PoolOptions;
+import io.vertx.core.net.NetClientOptions;
+import io.vertx.core.net.PemKeyCertOptions;
+import io.vertx.core.net.PemTrustOptions;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.cert.X509Certificate;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.slf4j.LoggerFactory;
+
+/** TLS over real sockets, by the engine that this machine has. */
+class TlsIT {
+  private static final Duration KEEP_ALIVE = Duration.ofSeconds(10);
+
+  @TempDir private Path folder;
+  private X509Bundle authority;
+  private Path certificate;
+  private Path key;
+  private @Nullable IngressRig rig;
+
+  @BeforeEach
+  void writeFiles() throws Exception {
+    authority = Certificates.authority();
+    certificate = folder.resolve("server.pem");
+    key = folder.resolve("server.key");
+    install(Certificates.server(authority, "first"));
+  }
+
+  @AfterEach
+  void stop() throws Exception {
+    if (rig != null) {
+      rig.close();
+    }
+  }
+
+  private void install(X509Bundle server) throws IOException {
+    Certificates.write(certificate, server.getCertificatePathPEM());
+    Certificates.write(key, server.getPrivateKeyPEM());
+  }
+
+  private IngressRig start(@Nullable String password, @Nullable Path authorities) throws Exception {
+    TlsFiles files = new TlsFiles(certificate, key, password, authorities);
+    HttpOptions http = new HttpOptions("127.0.0.1", 0, "", null, KEEP_ALIVE, files);
+    IngressRig made = new IngressRig(http, LimitOptions.defaults()).route("/");
+    made.upstream.behave(call -> call.respond(call.request().bytes().toString()));
+    rig = made;
+    return made;
+  }
+
+  private HttpClientOptions client(IngressRig made) {
+    return new HttpClientOptions()
+        .setSsl(true)
+        .setUseAlpn(true)
+        .setProtocolVersion(HttpVersion.HTTP_2)
+        .setDefaultHost("127.0.0.1")
+        .setDefaultPort(made.port())
+        .setVerifyHost(true)
+        .setTrustOptions(
+            new PemTrustOptions().addCertValue(Buffer.buffer(authority.getCertificatePEM())));
+  }
+
+  @Test
+  void theNativeEngineIsUsedHere() {
+    assertThat(OpenSsl.isAvailable()).as("%s", OpenSsl.unavailabilityCause()).isTrue();
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "TLSv1.3, HTTP_2",
+    "TLSv1.3, HTTP_1_1",
+    "TLSv1.2, HTTP_2",
+    "TLSv1.2, HTTP_1_1",
+  })
+  void bothVersionsOfTlsCarryBothOfHttp(String tls, HttpVersion version) throws Exception {
+    IngressRig made = start(null, null);
+    HttpClient client =
+        made.vertx.createHttpClient(
+            client(made)
+                .setEnabledSecureTransportProtocols(Set.of(tls))
+                .setProtocolVersion(version)
+                .setAlpnVersions(List.of(version)));
+    byte[] body = new byte[50_000];
+    Arrays.fill(body, (byte) 'x');
+    HttpClientRequest request = await(client.request(HttpMethod.POST, "/"));
+    assertThat(request.connection().sslSession().getProtocol()).isEqualTo(tls);
+    Future<Buffer> answer = request.send(Buffer.buffer(body)).compose(HttpClientResponse::body);
+    assertThat(await(answer).length()).isEqualTo(body.length);
+    assertThat(await(request.response()).version()).isEqualTo(version);
+    made.assertAtRest();
+  }
+
+  @Test
+  void olderVersionsOfTlsAreRefused() throws Exception {
+    IngressRig made = start(null, null);
+    HttpClient client =
+        made.vertx.createHttpClient(
+            client(made).setEnabledSecureTransportProtocols(Set.of("TLSv1.1")));
+    assertThatThrownBy(() -> await(client.request(HttpMethod.GET, "/")))
+        .hasMessageContaining("SSLHandshakeException");
+  }
+
+  @Test
+  void plainHttpIsNotAnsweredAndASilentClientIsClosed() throws Exception {
+    TlsFiles files = new TlsFiles(certificate, key, null, null);
+    HttpOptions http = new HttpOptions("127.0.0.1", 0, "", null, KEEP_ALIVE, files);
+    LimitOptions tight = IngressRig.tightLimits(2, LimitOptions.defaults().http2());
+    IngressRig made = new IngressRig(http, tight).route("/");
+    rig = made;
+    try (RawClient plain = new RawClient(made.port());
+        RawClient silent = new RawClient(made.port())) {
+      made.eventually("counted before the handshake", () -> made.connections() == 2);
+      try (RawClient third = new RawClient(made.port())) {
+        assertThat(third.readToEnd()).as("too many").isEmpty();
+      } catch (IOException reset) {
+        // an end too
+      }
+      plain.get("/");
+      assertThat(plain.readToEnd()).doesNotContain("HTTP");
+      assertThat(silent.readToEnd()).isEmpty();
+    }
+    made.eventually("no connection", () -> made.connections() == 0);
+  }
+
+  @Test
+  void aHeadThatIsNotWholeInTimeIs408OverTlsToo() throws Exception {
+    TlsFiles files = new TlsFiles(certificate, key, null, null);
+    HttpOptions http = new HttpOptions("127.0.0.1", 0, "", null, KEEP_ALIVE, files);
+    LimitOptions tight = IngressRig.tightLimits(4, LimitOptions.defaults().http2());
+    IngressRig made = new IngressRig(http, tight).route("/");
+    rig = made;
+    StringBuilder read = new StringBuilder();
+    await(
+        made.vertx
+            .createNetClient(
+                new NetClientOptions()
+                    .setSsl(true)
+                    .setHostnameVerificationAlgorithm("")
+                    .setTrustAll(true))
+            .connect(made.port(), "127.0.0.1")
+            .compose(
+                socket -> {
+                  Promise<Void> closed = Promise.promise();
+                  socket.handler(piece -> read.append(piece));
+                  socket.closeHandler(end -> closed.complete());
+                  socket.write("GET / HTTP/1.1\r\n");
+                  // What comes with the end of the handshake may be all of that.
+                  made.vertx.setTimer(50, id -> socket.write("Ho"));
+                  return closed.future();
+                }));
+    assertThat(read.toString()).startsWith("HTTP/1.1 408");
+  }
+
+  @ParameterizedTest
+  @CsvSource({"rsa2048", "ecp384"})
+  void keysOfEachKindServe(String kind) throws Exception {
+    install(Certificates.server(authority, kind, CertificateBuilder.Algorithm.valueOf(kind)));
+    assertThat(subject(start(null, null))).isEqualTo("CN=" + kind);
+  }
+
+  @Test
+  void anEncryptedKeyIsOpenedWithItsPassword() throws Exception {
+    X509Bundle server = Certificates.server(authority, "encrypted");
+    Certificates.write(certificate, server.getCertificatePathPEM());
+    Certificates.write(
+        key, Certificates.encrypted(server.getKeyPair().getPrivate(), "open sesame"));
+    assertThat(subject(start("open sesame", null))).isEqualTo("CN=encrypted");
+  }
+
+  @Test
+  void aClientNeedsACertificateWhenAuthoritiesAreGiven() throws Exception {
+    Path authorities = Certificates.write(folder.resolve("ca.pem"), authority.getCertificatePEM());
+    IngressRig made = start(null, authorities);
+    HttpClient without =
+        made.vertx.createHttpClient(client(made).setProtocolVersion(HttpVersion.HTTP_1_1));
+    assertThatThrownBy(
+            () -> await(without.request(HttpMethod.GET, "/").compose(HttpClientRequest::send)))
+        .isNotNull();
+    X509Bundle stranger = Certificates.client(Certificates.authority());
+    assertThatThrownBy(() -> await(get(made, certified(made, stranger)))).isNotNull();
+    assertThat(await(get(made, certified(made, Certificates.client(authority))))).isEqualTo(200);
+    made.assertAtRest();
+  }
+
+  private HttpClientOptions certified(IngressRig made, X509Bundle own) {
+    return client(made)
+        .setKeyCertOptions(
+            new PemKeyCertOptions()
+                .addCertValue(Buffer.buffer(own.getCertificatePathPEM()))
+                .addKeyValue(Buffer.buffer(own.getPrivateKeyPEM())));
+  }
+
+  private static Future<Integer> get(IngressRig made, HttpClientOptions options) {
+    return made.vertx
+        .createHttpClient(options)
+        .request(HttpMethod.GET, "/")
+        .compose(HttpClientRequest::send)
+        .map(HttpClientResponse::statusCode);
+  }
+
+  // --- reload ---
+
+  @Test
+  void newFilesServeNewConnectionsAndNoRequestFails() throws Exception {
+    IngressRig made = start(null, null);
+    assertThat(subject(made)).isEqualTo("CN=first");
+    HttpClient kept = made.vertx.createHttpClient(client(made), new PoolOptions());
+    assertThat(await(get(kept))).isEqualTo(200);
+
+    AtomicInteger served = new AtomicInteger();
+    AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
+    long load =
+        made.vertx.setPeriodic(
+            5,
+            id -> {
+              // One request on the connection that is kept, one on a new one.
+              for (HttpClient each : List.of(kept, made.vertx.createHttpClient(client(made)))) {
+                get(each)
+                    .onSuccess(status -> served.incrementAndGet())
+                    .onFailure(failed -> failure.compareAndSet(null, failed))
+                    .onComplete(done -> closeUnless(each, kept));
+              }
+            });
+    install(Certificates.server(authority, "second"));
+    awaitSubject(made, "CN=second");
+    int before = served.get();
+    made.eventually("more requests", () -> served.get() > before + 20);
+    made.vertx.cancelTimer(load);
+    assertThat(failure.get()).isNull();
+    made.assertAtRest();
+  }
+
+  private static void closeUnless(HttpClient client, HttpClient kept) {
+    if (client != kept) {
+      client.close();
+    }
+  }
+
+  private static Future<Integer> get(HttpClient client) {
+    return client
+        .request(HttpMethod.GET, "/")
+        .compose(HttpClientRequest::send)
+        .compose(response -> response.body().map(response.statusCode()));
+  }
+
+  @Test
+  void aBrokenNewPairIsNotTakenAndTheOldOneServes() throws Exception {
+    IngressRig made = start(null, null);
+    ListAppender<ILoggingEvent> said = new ListAppender<>();
+    Logger logger = (Logger) LoggerFactory.getLogger(Tls.class);
+    said.start();
+    logger.addAppender(said);
+    try {
+      Certificates.write(key, Certificates.server(authority, "x").getPrivateKeyPEM());
+      made.eventually("a warning", () -> warnings(said) > 0);
+      assertThat(subject(made)).isEqualTo("CN=first");
+      install(Certificates.server(authority, "repaired"));
+      awaitSubject(made, "CN=repaired");
+    } finally {
+      logger.detachAppender(said);
+    }
+    assertThat(warnings(said)).as("said once").isOne();
+  }
+
+  private static long warnings(ListAppender<ILoggingEvent> said) {
+    return List.copyOf(said.list).stream()
+        .filter(event -> event.getFormattedMessage().contains("not taken"))
+        .count();
+  }
+
+  // --- files that cannot be used ---
+
+  @Test
+  void filesOfNoUseAreNamedByTheirKey() throws Exception {
+    X509Bundle other = Certificates.server(authority, "other");
+    String goodKey = Files.readString(key);
+    String goodCertificate = Files.readString(certificate);
+
+    Files.writeString(key, other.getPrivateKeyPEM());
+    assertRefused(null, null, "http_options.ssl_keyfile: ", "the key of ssl_certfile");
+    Files.writeString(key, "nothing");
+    assertRefused(null, null, "http_options.ssl_keyfile: ", "a private key in PEM");
+    Files.writeString(key, Certificates.encrypted(other.getKeyPair().getPrivate(), "right"));
+    assertRefused(null, null, "http_options.ssl_keyfile_password: missing", "encrypted");
+    assertRefused("wrong", null, "http_options.ssl_keyfile_password: does not open", "password");
+    Files.writeString(key, goodKey);
+    Files.writeString(certificate, "nothing");
+    assertRefused(null, null, "http_options.ssl_certfile: ", "X.509");
+    Files.writeString(certificate, goodCertificate);
+    Path authorities = Files.writeString(folder.resolve("ca.pem"), "nothing");
+    assertRefused(null, authorities, "http_options.ssl_ca_certs: ", "X.509");
+    Files.delete(key);
+    assertRefused(null, null, "http_options.ssl_keyfile: ", "a readable file");
+  }
+
+  private void assertRefused(
+      @Nullable String password, @Nullable Path authorities, String... parts) {
+    assertThatThrownBy(() -> start(password, authorities))
+        .satisfies(refusal -> assertThat(refusal.getMessage()).contains(parts));
+  }
+
+  // --- helpers ---
+
+  /** Of the certificate that a new connection is shown. */
+  private String subject(IngressRig made) throws Exception {
+    HttpClient client = made.vertx.createHttpClient(client(made));
+    try {
+      HttpClientRequest request = await(client.request(HttpMethod.GET, "/"));
+      X509Certificate shown =
+          (X509Certificate) request.connection().sslSession().getPeerCertificates()[0];
+      await(request.send());
+      return shown.getSubjectX500Principal().getName();
+    } finally {
+      await(client.close());
+    }
+  }
+
+  /** Connects again and again until the certificate is another one. */
+  private void awaitSubject(IngressRig made, String wanted) throws Exception {
+    long began = System.nanoTime();
+    String shown = subject(made);
+    while (!shown.equals(wanted)) {
+      assertThat(System.nanoTime() - began).as("after %s", shown).isLessThan(10_000_000_000L);
+      shown = subject(made);
+    }
+  }
+}
