@@ -1,16 +1,14 @@
 package dev.berth.cli;
 
-import dev.berth.config.AdminOptions;
 import dev.berth.config.ConfigException;
-import dev.berth.config.ConfigReader;
-import dev.berth.config.HttpOptions;
-import dev.berth.config.InstanceOptions;
 import dev.berth.config.ServeConfig;
+import dev.berth.config.Setting;
 import dev.berth.node.StartFailedException;
 import io.vertx.core.Future;
 import java.io.IOException;
 import java.io.PrintWriter;
-import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
@@ -19,10 +17,9 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ExitCode;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
 /** {@code berth run}: starts a node and stays until it is told to stop, then drains it. */
@@ -32,7 +29,7 @@ import picocli.CommandLine.Spec;
     description = {
       "SIGTERM and SIGINT drain: no new connections, requests under way finish, at most"
           + " berth.shutdown_timeout_s. A second signal ends at once.",
-      "The options win over the file."
+      "The options win over --set, and --set over the file."
     },
     exitCodeListHeading = "%nExit codes:%n",
     exitCodeList = {
@@ -43,7 +40,9 @@ import picocli.CommandLine.Spec;
     footerHeading = "%nExamples:%n",
     footer = {
       "  berth run conf/quickstart.yaml",
-      "  berth run conf/quickstart.yaml --host 127.0.0.1 --port 0 --admin-port 0"
+      "  berth run conf/quickstart.yaml --host 127.0.0.1 --port 0 --admin-port 0",
+      "  berth run conf/quickstart.yaml --set applications.echo.deployments.echo.num_replicas=4",
+      "  berth run conf/quickstart.yaml --set berth.limits.max_body_bytes=1048576"
     })
 final class RunCommand implements Callable<Integer> {
 
@@ -52,8 +51,7 @@ final class RunCommand implements Callable<Integer> {
 
   @Spec private CommandSpec spec;
 
-  @Parameters(paramLabel = "CONFIG", description = "A YAML or JSON file.")
-  private Path config;
+  @Mixin private ConfigSource source;
 
   @Option(names = "--host", paramLabel = "HOST", description = "Address of the HTTP server.")
   private @Nullable String host;
@@ -94,7 +92,7 @@ final class RunCommand implements Callable<Integer> {
   public Integer call() throws InterruptedException {
     ServeConfig effective;
     try {
-      effective = override(ConfigReader.read(config));
+      effective = source.read(options());
     } catch (ConfigException refused) {
       return refuse(refused);
     }
@@ -109,19 +107,22 @@ final class RunCommand implements Callable<Integer> {
     }
   }
 
-  private ServeConfig override(ServeConfig file) {
-    HttpOptions http = file.httpOptions();
-    InstanceOptions berth = file.berth();
-    AdminOptions admin = berth.admin();
-    try {
-      return file.withHttpOptions(http.withAddress(or(host, http.host()), or(port, http.port())))
-          .withBerth(
-              berth.withAdmin(
-                  new AdminOptions(or(adminHost, admin.host()), or(adminPort, admin.port()))));
-    } catch (IllegalArgumentException outOfRange) {
-      throw new ParameterException(
-          spec.commandLine(), "Invalid value of an option: " + outOfRange.getMessage(), outOfRange);
+  /** The short options, as settings of the keys they stand for. */
+  private List<Setting> options() {
+    List<Setting> settings = new ArrayList<>();
+    if (host != null) {
+      settings.add(Setting.text("--host", "http_options.host", host));
     }
+    if (port != null) {
+      settings.add(Setting.yaml("--port", "http_options.port", port.toString()));
+    }
+    if (adminHost != null) {
+      settings.add(Setting.text("--admin-host", "berth.admin.host", adminHost));
+    }
+    if (adminPort != null) {
+      settings.add(Setting.yaml("--admin-port", "berth.admin.port", adminPort.toString()));
+    }
+    return settings;
   }
 
   private int refuse(ConfigException refused) {
@@ -155,9 +156,5 @@ final class RunCommand implements Callable<Integer> {
           .append(message == null ? each.getClass().getSimpleName() : message);
     }
     return text.toString();
-  }
-
-  private static <T> T or(@Nullable T option, T file) {
-    return option != null ? option : file;
   }
 }

@@ -1,23 +1,21 @@
 package dev.berth.cli;
 
 import dev.berth.config.ConfigException;
-import dev.berth.config.ConfigReader;
 import dev.berth.config.Problem;
 import dev.berth.config.ServeConfig;
 import dev.berth.node.ApplicationCheck;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.PrintWriter;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ExitCode;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
 /** {@code berth validate}: says everything that is wrong with a file, and starts nothing. */
@@ -35,14 +33,14 @@ import picocli.CommandLine.Spec;
     footerHeading = "%nExamples:%n",
     footer = {
       "  berth validate conf/quickstart.yaml",
+      "  berth validate conf/quickstart.yaml --set http_options.port=8001",
       "  berth validate conf/quickstart.yaml --json | jq -r '.[].path'"
     })
 final class ValidateCommand implements Callable<Integer> {
 
   @Spec private CommandSpec spec;
 
-  @Parameters(paramLabel = "CONFIG", description = "A YAML or JSON file.")
-  private Path config;
+  @Mixin private ConfigSource source;
 
   @Option(
       names = "--json",
@@ -61,13 +59,14 @@ final class ValidateCommand implements Callable<Integer> {
   public Integer call() {
     PrintWriter out = spec.commandLine().getOut();
     try {
-      ServeConfig valid = ConfigReader.read(config);
+      ServeConfig valid = source.read(List.of());
       requireBuilders(valid);
       if (json) {
         out.println(encode(valid.warnings()));
       } else {
         valid.warnings().forEach(spec.commandLine().getErr()::println);
-        out.println(config + ": valid, " + count(valid.applications().size(), "application"));
+        out.println(
+            source.file() + ": valid, " + count(valid.applications().size(), "application"));
       }
       return ExitCode.OK;
     } catch (ConfigException refused) {

@@ -32,15 +32,26 @@ public final class ConfigReader {
 
   private ConfigReader() {}
 
-  /** Reads a file in UTF-8. Relative paths in it start from its folder. Blocks on the disk. */
+  /** Reads a file as it stands. */
   public static ServeConfig read(Path file) {
+    return read(file, List.of());
+  }
+
+  /**
+   * Reads a file in UTF-8. Relative paths in it start from its folder, those of settings from the
+   * current one. Blocks on the disk.
+   *
+   * @param settings that win over the file, later ones over earlier ones
+   */
+  public static ServeConfig read(Path file, List<Setting> settings) {
     String name = file.toString();
     try {
       if (Files.size(file) > MOST_BYTES) {
         throw unreadable(name, Files.size(file) + " bytes", "at most " + MOST_BYTES + " bytes");
       }
       Path folder = file.toAbsolutePath().normalize().getParent();
-      return read(name, folder == null ? file.toAbsolutePath() : folder, Files.readString(file));
+      return read(
+          name, folder == null ? file.toAbsolutePath() : folder, Files.readString(file), settings);
     } catch (NoSuchFileException missing) {
       throw unreadable(name, "no such file", "a YAML or JSON file");
     } catch (CharacterCodingException notText) {
@@ -50,19 +61,26 @@ public final class ConfigReader {
     }
   }
 
+  /** Reads a text without settings. */
+  public static ServeConfig read(String name, Path folder, String text) {
+    return read(name, folder, text, List.of());
+  }
+
   /**
    * Reads a text.
    *
    * @param name of the text, for its problems
    * @param folder that relative paths in it start from
+   * @param settings that win over it
    */
-  public static ServeConfig read(String name, Path folder, String text) {
+  public static ServeConfig read(String name, Path folder, String text, List<Setting> settings) {
     Place top = Place.top(name, folder);
     Optional<Node> root = compose(name, text);
     if (root.isEmpty()) {
       throw unreadable(name, "empty", "a mapping with the key applications");
     }
-    Values values = ServeConfig.SECTION.read(root.get(), top);
+    Node whole = new Overlay(top).apply(root.get(), settings);
+    Values values = ServeConfig.SECTION.read(whole, top);
     List<Problem> problems = top.problems();
     if (values == null || !problems.stream().allMatch(Problem::isWarning)) {
       throw new ConfigException(problems);
@@ -70,7 +88,7 @@ public final class ConfigReader {
     return ServeConfig.from(values, problems);
   }
 
-  private static Optional<Node> compose(String name, String text) {
+  static Optional<Node> compose(String name, String text) {
     LoadSettings settings =
         LoadSettings.builder()
             .setLabel(name)

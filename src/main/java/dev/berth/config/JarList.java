@@ -49,7 +49,7 @@ final class JarList implements Type<List<Path>> {
     }
     Path path;
     try {
-      path = place.resolve(text);
+      path = place.resolve(node, text);
     } catch (InvalidPathException notAPath) {
       place.problem(node, Scalars.show(node), EXPECTED_ITEM);
       return List.of();

@@ -43,9 +43,25 @@ final class Place {
     return path;
   }
 
-  /** {@code path} as seen from the file's folder. Paths are of the default file system. */
-  Path resolve(String path) {
-    return reading.folder().resolve(path).toAbsolutePath().normalize();
+  /**
+   * {@code path} as seen from the file's folder, or from the current one when {@code node} comes
+   * from the command line. Paths are of the default file system.
+   */
+  Path resolve(Node node, String path) {
+    boolean given = node.getStartMark().map(this::isOfOption).orElse(false);
+    Path whole = given ? Path.of(path) : reading.folder().resolve(path);
+    return whole.toAbsolutePath().normalize();
+  }
+
+  private boolean isOfOption(Mark mark) {
+    return !mark.getName().equals(reading.file());
+  }
+
+  /** A problem with a setting that cannot be applied. */
+  void problem(Setting setting, String value, String expected) {
+    reading
+        .problems()
+        .add(new Problem(setting.option(), 0, 0, Scalars.shorten(setting.key()), value, expected));
   }
 
   void problem(Node node, String value, String expected) {
@@ -78,9 +94,14 @@ final class Place {
     return new Source(reading.file(), path, reading.spots());
   }
 
-  private Spot spot(Optional<Mark> mark) {
-    return mark.map(start -> new Spot(reading.file(), start.getLine() + 1, start.getColumn() + 1))
-        .orElse(new Spot(reading.file(), 0, 0));
+  Spot spot(Optional<Mark> mark) {
+    if (mark.isEmpty()) {
+      return new Spot(reading.file(), 0, 0);
+    }
+    Mark start = mark.get();
+    return isOfOption(start)
+        ? new Spot(start.getName(), 0, 0)
+        : new Spot(reading.file(), start.getLine() + 1, start.getColumn() + 1);
   }
 
   /** Problems and warnings so far, in the order of the file. */
@@ -91,6 +112,7 @@ final class Place {
   }
 
   /**
+   * @param file or the option of the command line
    * @param line from 1; 0 for none
    * @param column from 1; 0 for none
    */

@@ -4,9 +4,9 @@ package dev.berth.config;
  * One thing to say about a configuration.
  *
  * @param severity whether it keeps the configuration from being used
- * @param file as the user named it
- * @param line from 1; 0 when the problem is the file itself
- * @param column from 1; 0 when the problem is the file itself
+ * @param file as the user named it, or the option of the command line that gives the value
+ * @param line from 1; 0 when the problem is the file itself, or an option
+ * @param column from 1; 0 when the problem is the file itself, or an option
  * @param path of the key, as in {@code applications[0].deployments[1].num_replicas}; empty for the
  *     file itself
  * @param value what stands there, as text of bounded length, or what is the matter with it

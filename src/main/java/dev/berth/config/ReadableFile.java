@@ -27,7 +27,7 @@ final class ReadableFile implements Type<Path> {
       return null;
     }
     try {
-      Path path = place.resolve(text);
+      Path path = place.resolve(node, text);
       if (Files.isRegularFile(path) && Files.isReadable(path)) {
         return path;
       }

@@ -163,7 +163,8 @@ final class Section implements Type<Values> {
     return scalar.getValue();
   }
 
-  private @Nullable Key<?> find(String name) {
+  /** The key of that name, or null. */
+  @Nullable Key<?> find(String name) {
     for (Key<?> key : keys) {
       if (key.name().equals(name)) {
         return key;

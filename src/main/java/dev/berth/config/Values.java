@@ -85,14 +85,15 @@ final class Values {
         mapping.problem(
             key,
             '"' + Scalars.shorten(key.type().write(value)) + '"' + given + " twice",
-            "unique; line " + first.line(key) + " has it already");
+            "unique; " + first.where(key) + " has it already");
       }
     }
   }
 
-  /** Line of the value of {@code key}, or else of the mapping; from 1, 0 when neither is there. */
-  private int line(Key<?> key) {
-    return mark(key).map(start -> start.getLine() + 1).orElse(0);
+  /** Where the value of {@code key} stands, or else the mapping. */
+  private String where(Key<?> key) {
+    Place.Spot spot = place == null ? new Place.Spot("", 0, 0) : place.spot(mark(key));
+    return spot.line() == 0 ? spot.file() : "line " + spot.line();
   }
 
   private Optional<Mark> mark(Key<?> key) {

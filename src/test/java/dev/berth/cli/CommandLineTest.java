@@ -24,6 +24,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import picocli.CommandLine;
 
@@ -180,20 +181,53 @@ class CommandLineTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"--port=65536", "--admin-port=-1", "--port=http", "--host=", "--prot=1"})
+  @ValueSource(strings = {"--port=http", "--admin-port=", "--prot=1", "--set"})
   void aWrongOptionIsWrongUsage(String option) {
     assertThat(execute("run", valid, option)).isEqualTo(2);
     assertThat(err.toString()).contains("Usage: berth run");
     assertThat(started).hasNullValue();
   }
 
-  @Test
-  void anOptionOutOfRangeSaysItsRange() {
-    execute("run", valid, "--admin-port", "65536");
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "--port=65536 | --port: http_options.port: 65536 (expected: an integer from 0 to 65535)",
+        "--admin-port=-1 | --admin-port: berth.admin.port: -1 (expected: an integer from 0 to"
+            + " 65535)",
+        "--host= | --host: http_options.host: \"\" (expected: a non-empty string on one line)",
+        "--set=http_options.prot=1 | --set: http_options.prot: unknown key, did you mean port?",
+        "--set=http_options | --set: http_options: no value (expected: key=value, with a key as in"
+            + " applications.shop.name)"
+      })
+  void aProblemWithAnOptionNamesIt(String option, String problem) {
+    assertThat(execute("run", valid, option)).isEqualTo(2);
+    assertThat(err.toString()).startsWith(problem);
+    assertThat(started).hasNullValue();
+  }
 
-    assertThat(err.toString())
-        .startsWith(
-            "Invalid value of an option: port: 65536 (expected: an integer from 0 to 65535)");
+  @Test
+  void setWinsOverTheFileAndTheOptionsOverSet() {
+    assertThat(
+            execute(
+                "run",
+                valid,
+                "--set=http_options.port=2",
+                "--set",
+                "http_options.host=s",
+                "--set",
+                "berth.limits.max_body_bytes=3",
+                "--port=4"))
+        .isZero();
+    assertThat(started.get().httpOptions().port()).isEqualTo(4);
+    assertThat(started.get().httpOptions().host()).isEqualTo("s");
+    assertThat(started.get().berth().limits().maxBodyBytes()).isEqualTo(3);
+  }
+
+  @Test
+  void validateTakesSettingsToo() {
+    assertThat(execute("validate", valid, "--set", "http_options.port=-1")).isEqualTo(2);
+    assertThat(err.toString()).startsWith("--set: http_options.port: -1 (expected: ");
   }
 
   @Test
