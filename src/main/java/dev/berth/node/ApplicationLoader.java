@@ -36,7 +36,7 @@ final class ApplicationLoader {
   }
 
   /** The file's values over the code's, for each deployment of the code. */
-  private static Map<DeploymentId, DeploymentSettings> settings(
+  static Map<DeploymentId, DeploymentSettings> settings(
       ApplicationConfig config, Application application, ServeConfig file) {
     List<Problem> unknown = unknown(config, application);
     if (!unknown.isEmpty()) {

@@ -18,15 +18,12 @@ import dev.berth.metrics.MetricsPusher;
 import dev.berth.metrics.MetricsPusherVerticle;
 import dev.berth.replica.HandlerPorts;
 import dev.berth.replica.HandlerThreads;
-import dev.berth.replica.LedgerLimits;
 import dev.berth.replica.Replica;
 import dev.berth.replica.ReplicaHost;
 import dev.berth.replica.ReplicaLimits;
 import dev.berth.replica.ReplicaLoop;
 import dev.berth.replica.ReplicaState;
 import dev.berth.replica.ReplicaVerticle;
-import dev.berth.routing.InstanceBounds;
-import dev.berth.routing.LoopLimits;
 import dev.berth.routing.LoopPorts;
 import dev.berth.routing.RouterVerticle;
 import dev.berth.routing.Routers;
@@ -96,6 +93,7 @@ final class InstanceParts {
     LimitOptions limits = config.berth().limits();
     meters =
         new Meters(identity.node(), config.httpOptions().host(), config.berth().metrics().prefix());
+    InstanceLimits bounds = InstanceLimits.of(limits);
     ingress =
         new Ingress(
             config.httpOptions(), limits, meters, identity.nanoClock(), identity.incarnation());
@@ -109,10 +107,10 @@ final class InstanceParts {
             offLoop,
             ports,
             HandlerThreads::create,
-            replicaLimits(limits),
-            ledgerLimits(limits),
+            bounds.replica(),
+            bounds.ledger(),
             this::replicaChanged);
-    routers = routers(limits, sender);
+    routers = routers(bounds, sender);
     pusher =
         new MetricsPusher(
             identity.node(),
@@ -129,7 +127,7 @@ final class InstanceParts {
             apply);
     admin = new AdminVerticle(config.berth().admin(), meters, this::ledgers);
     for (int index = 0; index < loops.serving().size(); index++) {
-      replicaVerticles.add(replicaVerticle(index, sender, replicaLimits(limits)));
+      replicaVerticles.add(replicaVerticle(index, sender, bounds.replica()));
     }
     replicas =
         new InstanceReplicas(
@@ -145,7 +143,7 @@ final class InstanceParts {
             this::tell);
   }
 
-  private Routers routers(LimitOptions limits, EventBusSender sender) {
+  private Routers routers(InstanceLimits bounds, EventBusSender sender) {
     List<LoopPorts> ports = new ArrayList<>();
     for (LoopVerticle loop : loops.serving()) {
       ports.add(
@@ -157,9 +155,8 @@ final class InstanceParts {
         identity.incarnation(),
         null,
         host,
-        new InstanceBounds(
-            limits.maxQueuedTotal(), limits.maxQueuedBytes(), limits.streamBytesTotal()),
-        new LoopLimits(limits.pendingRequestsPerLoop(), limits.streamWindowBytes()),
+        bounds.instance(),
+        bounds.loop(),
         RoutingHooks.NONE,
         identity.seeded(),
         ports);
@@ -170,26 +167,6 @@ final class InstanceParts {
         (executor, timer) ->
             new ReplicaLoop(
                 identity.node(), index, executor, sender, identity.nanoClock(), timer, limits));
-  }
-
-  private static ReplicaLimits replicaLimits(LimitOptions limits) {
-    ReplicaLimits defaults = ReplicaLimits.DEFAULTS;
-    return new ReplicaLimits(
-        defaults.cancelGraceNanos(),
-        defaults.maxZombieRequests(),
-        defaults.streamBufferBytes(),
-        limits.streamIdleTimeout().toNanos(),
-        defaults.refusedRouters(),
-        defaults.offerTtlNanos());
-  }
-
-  /** Ended tokens are remembered for max(TTL, 60 s), so that refusals say which. */
-  private static LedgerLimits ledgerLimits(LimitOptions limits) {
-    LedgerLimits defaults = LedgerLimits.DEFAULTS;
-    return new LedgerLimits(
-        limits.maxReservationTtl().toNanos(),
-        Math.max(limits.maxReservationTtl().toNanos(), defaults.rememberNanos()),
-        defaults.rememberedMax());
   }
 
   /** {@code application#deployment#suffix}, as Ray Serve names replicas. */

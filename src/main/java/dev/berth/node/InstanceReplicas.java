@@ -38,7 +38,7 @@ import org.slf4j.LoggerFactory;
  * Starts and stops replicas on this instance as the controller commands, and tells it what came of
  * it. Belongs to the control loop, unless a method says otherwise.
  */
-final class InstanceReplicas {
+public final class InstanceReplicas {
   private static final Logger LOG = LoggerFactory.getLogger(InstanceReplicas.class);
 
   private record Running(Replica replica, Registration shown) {}
@@ -66,7 +66,7 @@ final class InstanceReplicas {
    * @param maxReservationTtlNanos what callers may ask for at most
    * @param controller told of what happens; any thread
    */
-  InstanceReplicas(
+  public InstanceReplicas(
       ReplicaHost host,
       Routers routers,
       IntFunction<ReplicaLoop> loops,
@@ -90,7 +90,7 @@ final class InstanceReplicas {
   }
 
   /** Makes the routers of an application, so that snapshots of its deployments find them. */
-  void add(LoadedApplication application) {
+  public void add(LoadedApplication application) {
     applications.put(application.name(), application);
     String route = application.route();
     application
@@ -104,11 +104,11 @@ final class InstanceReplicas {
   }
 
   /** The router of a deployment that was added. */
-  DeploymentRouter router(DeploymentId id) {
+  public DeploymentRouter router(DeploymentId id) {
     return routers.router(id, routerSettings(settings(id)));
   }
 
-  DeploymentSettings settings(DeploymentId id) {
+  public DeploymentSettings settings(DeploymentId id) {
     LoadedApplication application = applications.get(id.application());
     DeploymentSettings settings = application == null ? null : application.settings().get(id);
     if (settings == null) {
@@ -131,7 +131,7 @@ final class InstanceReplicas {
 
   // --- commands ---
 
-  void start(StartReplica command) {
+  public void start(StartReplica command) {
     DeploymentId id = command.deployment();
     LoadedApplication application = applications.get(id.application());
     DeploymentSettings settings = settings(id);
@@ -219,7 +219,7 @@ final class InstanceReplicas {
             replicaId, "deployment " + id.name() + ": " + StartFailedException.describe(thrown)));
   }
 
-  void stop(StopReplica command) {
+  public void stop(StopReplica command) {
     Running replica = running.remove(command.replicaId());
     if (replica == null) {
       return; // commanded twice

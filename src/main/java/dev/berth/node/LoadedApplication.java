@@ -5,6 +5,7 @@ import dev.berth.api.Deployment;
 import dev.berth.api.DeploymentId;
 import dev.berth.config.ApplicationConfig;
 import dev.berth.config.DeploymentSettings;
+import dev.berth.config.ServeConfig;
 import java.io.IOException;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -16,29 +17,40 @@ import org.jspecify.annotations.Nullable;
  * @param config as the file has it
  * @param application as its builder made it
  * @param settings of each deployment, the file's over the code's
- * @param code it was built by
+ * @param code it was built by; null when someone else built it
  */
-record LoadedApplication(
+public record LoadedApplication(
     ApplicationConfig config,
     Application application,
     Map<DeploymentId, DeploymentSettings> settings,
-    ApplicationCode code)
+    @Nullable ApplicationCode code)
     implements AutoCloseable {
 
   /** Of its own jars; null when it has none. */
   @Nullable ClassLoader classLoader() {
-    return code.classLoader();
+    return code == null ? null : code.classLoader();
   }
 
-  String name() {
+  /**
+   * An application whose builder was called elsewhere, with no jars of its own.
+   *
+   * @throws StartFailedException when the file names a deployment that the code has not
+   */
+  public static LoadedApplication of(
+      ApplicationConfig config, Application application, ServeConfig file) {
+    return new LoadedApplication(
+        config, application, ApplicationLoader.settings(config, application, file), null);
+  }
+
+  public String name() {
     return config.name();
   }
 
-  DeploymentId id(String deployment) {
+  public DeploymentId id(String deployment) {
     return new DeploymentId(name(), deployment);
   }
 
-  DeploymentId ingress() {
+  public DeploymentId ingress() {
     return id(application.ingress());
   }
 
@@ -58,7 +70,7 @@ record LoadedApplication(
   }
 
   /** Replicas that each deployment is to have. */
-  Map<DeploymentId, Integer> replicas() {
+  public Map<DeploymentId, Integer> replicas() {
     Map<DeploymentId, Integer> replicas = new LinkedHashMap<>();
     settings.forEach((id, value) -> replicas.put(id, value.numReplicas()));
     return replicas;
@@ -67,6 +79,8 @@ record LoadedApplication(
   /** Gives its jars back; classes of it that were not yet loaded cannot be from now on. */
   @Override
   public void close() throws IOException {
-    code.close();
+    if (code != null) {
+      code.close();
+    }
   }
 }

@@ -410,6 +410,7 @@ public final class Replica {
       return expected;
     }
     failures.add("handler failed", cause);
+    listener.handlerFailed(this, cause);
     return new BerthException.HandlerFailed("replica " + replicaId() + ": handler failed", cause);
   }
 

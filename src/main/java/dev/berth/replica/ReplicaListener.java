@@ -8,4 +8,9 @@ public interface ReplicaListener {
 
   /** The replica is in a new state: settled before this call. */
   void changed(Replica replica, ReplicaState state);
+
+  /**
+   * User code failed a request, not with a kind of ours; what the caller is told hides the rest.
+   */
+  default void handlerFailed(Replica replica, Throwable cause) {}
 }

@@ -74,6 +74,15 @@ final class DeadlineRing {
     }
   }
 
+  /**
+   * As {@link #advance}, and fires what is due before the next tick too: for a clock that stands
+   * still in between.
+   */
+  void advanceExactly(long now) {
+    advance(now);
+    fire((int) ((tick + 1) & (BUCKETS - 1)), now);
+  }
+
   private void fire(int bucket, long now) {
     RingEntry entry = buckets[bucket];
     while (entry != null) {

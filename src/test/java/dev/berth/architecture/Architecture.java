@@ -57,6 +57,18 @@ final class Architecture {
                       "controller",
                       "cluster",
                       "admin")),
+              Map.entry(
+                  "testkit",
+                  Set.of(
+                      "api",
+                      "protocol",
+                      "config",
+                      "metrics",
+                      "routing",
+                      "replica",
+                      "controller",
+                      "cluster",
+                      "node")),
               Map.entry("cli", Set.of("node", "config", "protocol"))));
 
   private static final Pattern VAGUE_NAME =

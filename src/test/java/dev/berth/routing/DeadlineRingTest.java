@@ -48,6 +48,20 @@ class DeadlineRingTest {
   }
 
   @Test
+  void advancedExactlyItFiresWhatIsDueBetweenTwoTicks() {
+    ring.schedule(new Entry("a"), at(60));
+    ring.schedule(new Entry("b"), at(61));
+    ring.schedule(new Entry("a turn later"), at(60 + 25_600));
+    ring.advanceExactly(at(59));
+    assertThat(fired).isEmpty();
+    ring.advanceExactly(at(60));
+    assertThat(fired).containsExactly("a");
+    ring.advance(at(75));
+    assertThat(fired).containsExactly("a", "b");
+    assertThat(ring.size()).isEqualTo(1);
+  }
+
+  @Test
   void aDeadlineMoreThanATurnAwayWaitsForItsRound() {
     ring.schedule(new Entry("far"), at(60_000));
     for (long now = 0; now < 60_000; now += 25) {

@@ -1,0 +1,48 @@
+package dev.berth.node;
+
+import dev.berth.config.LimitOptions;
+import dev.berth.replica.LedgerLimits;
+import dev.berth.replica.ReplicaLimits;
+import dev.berth.routing.InstanceBounds;
+import dev.berth.routing.LoopLimits;
+
+/**
+ * What {@code berth.limits} means to each part of an instance.
+ *
+ * @param replica bounds of its replicas
+ * @param ledger bounds of their ledgers
+ * @param instance what its routers may hold together; counts, so one for each instance
+ * @param loop bounds of each router loop
+ */
+public record InstanceLimits(
+    ReplicaLimits replica, LedgerLimits ledger, InstanceBounds instance, LoopLimits loop) {
+
+  public static InstanceLimits of(LimitOptions limits) {
+    return new InstanceLimits(
+        replica(limits),
+        ledger(limits),
+        new InstanceBounds(
+            limits.maxQueuedTotal(), limits.maxQueuedBytes(), limits.streamBytesTotal()),
+        new LoopLimits(limits.pendingRequestsPerLoop(), limits.streamWindowBytes()));
+  }
+
+  private static ReplicaLimits replica(LimitOptions limits) {
+    ReplicaLimits defaults = ReplicaLimits.DEFAULTS;
+    return new ReplicaLimits(
+        defaults.cancelGraceNanos(),
+        defaults.maxZombieRequests(),
+        defaults.streamBufferBytes(),
+        limits.streamIdleTimeout().toNanos(),
+        defaults.refusedRouters(),
+        defaults.offerTtlNanos());
+  }
+
+  /** Ended tokens are remembered for max(TTL, 60 s), so that refusals say which. */
+  private static LedgerLimits ledger(LimitOptions limits) {
+    LedgerLimits defaults = LedgerLimits.DEFAULTS;
+    return new LedgerLimits(
+        limits.maxReservationTtl().toNanos(),
+        Math.max(limits.maxReservationTtl().toNanos(), defaults.rememberNanos()),
+        defaults.rememberedMax());
+  }
+}

@@ -1,0 +1,483 @@
+package dev.berth.testkit;
+
+import dev.berth.api.Application;
+import dev.berth.api.Deployment;
+import dev.berth.api.DeploymentHandle;
+import dev.berth.api.DeploymentId;
+import dev.berth.api.HandlerFactory;
+import dev.berth.api.Request;
+import dev.berth.api.Response;
+import dev.berth.config.ServeConfig;
+import dev.berth.controller.ApplicationStatus;
+import dev.berth.node.LoadedApplication;
+import dev.berth.protocol.port.LedgerView;
+import dev.berth.replica.Replica;
+import io.vertx.core.Future;
+import io.vertx.core.buffer.Buffer;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * An application under test: its deployments with the server's own router, queue, slots and
+ * replicas, in this JVM, without HTTP, and with a clock that moves by {@link #advance} alone.
+ *
+ * <pre>{@code
+ * try (TestBerth berth = TestBerth.start(Shop.build())) {
+ *   Response answer = berth.call(Request.get("/"));
+ *   Future<Response> other = berth.handle("prices").call(Request.get("/7"));
+ *   berth.run();
+ *   berth.advance(Duration.ofSeconds(11));
+ * }
+ * }</pre>
+ *
+ * <p>Nothing of the application runs but within a method of this class, on the caller's thread: the
+ * futures of handles complete there, and a callback that throws makes that method throw. Blocking
+ * handlers and hooks are the exception: they run on threads of their own, and {@link #await},
+ * {@link #call} and {@link #close} wait for them, in real time, up to the {@linkplain
+ * TestBerthBuilder#patience patience}. One thread at a time, and never a handler, may use it.
+ *
+ * <p>A deployment is named by its name, or as {@code application#deployment} where two applications
+ * have one of that name.
+ */
+public final class TestBerth implements AutoCloseable {
+  private static final int MOST_BODY_BYTES = 64 << 20; // of a body that is read whole
+
+  private final TestInstance instance;
+  private final Map<String, Application> applications;
+  private final boolean unsettledAllowed;
+  private boolean closed;
+
+  private TestBerth(
+      TestInstance instance, Map<String, Application> applications, boolean unsettledAllowed) {
+    this.instance = instance;
+    this.applications = new LinkedHashMap<>(applications);
+    this.unsettledAllowed = unsettledAllowed;
+  }
+
+  /** Starts an application with the settings of its code. */
+  public static TestBerth start(Application application) {
+    return of(application).start();
+  }
+
+  /** An application to be started with other settings. */
+  public static TestBerthBuilder of(Application application) {
+    return new TestBerthBuilder().with(TestBerthBuilder.DEFAULT_APPLICATION, application);
+  }
+
+  static TestBerth start(
+      ServeConfig config,
+      Map<String, Application> applications,
+      long seed,
+      Duration patience,
+      boolean unsettledAllowed) {
+    TestInstance instance =
+        new TestInstance(config.berth().eventLoops(), seed, patience, config.berth());
+    TestBerth berth = new TestBerth(instance, applications, unsettledAllowed);
+    try {
+      applications.forEach((name, application) -> berth.deploy(config, name, application));
+    } catch (Throwable failed) {
+      try {
+        berth.end();
+      } catch (Throwable second) {
+        failed.addSuppressed(second);
+      }
+      throw failed;
+    }
+    return berth;
+  }
+
+  private void deploy(ServeConfig config, String name, Application application) {
+    AtomicReference<@Nullable Throwable> thrown = new AtomicReference<>();
+    List<Deployment> watched =
+        application.deployments().stream().map(each -> watched(each, thrown)).toList();
+    instance.declare(
+        LoadedApplication.of(
+            config.applications().stream()
+                .filter(each -> each.name().equals(name))
+                .findFirst()
+                .orElseThrow(),
+            new Application(application.ingress(), watched),
+            config));
+    boolean decided =
+        instance.runUntil(
+            () ->
+                instance.is(name, ApplicationStatus.RUNNING)
+                    || instance.is(name, ApplicationStatus.DEPLOY_FAILED),
+            () -> false);
+    if (!decided) {
+      throw new IllegalStateException("application " + name + " did not start" + waits());
+    }
+    if (instance.is(name, ApplicationStatus.DEPLOY_FAILED)) {
+      throw new IllegalStateException(
+          "application " + name + ": " + instance.failure(name), thrown.get());
+    }
+  }
+
+  /** Keeps what a factory threw: the controller passes on its words only. */
+  private static Deployment watched(
+      Deployment deployment, AtomicReference<@Nullable Throwable> thrown) {
+    HandlerFactory factory =
+        replica -> {
+          try {
+            return deployment.factory().create(replica);
+          } catch (Throwable failed) {
+            thrown.compareAndSet(null, failed);
+            throw failed;
+          }
+        };
+    return new Deployment(
+        deployment.name(),
+        deployment.numReplicas(),
+        deployment.maxOngoingRequests(),
+        deployment.spreadOverLoops(),
+        deployment.userConfig(),
+        factory);
+  }
+
+  // --- calling ---
+
+  /** A handle of a deployment, for a caller on event loop 0. */
+  public DeploymentHandle handle(String deployment) {
+    return handleOn(0, deployment);
+  }
+
+  /**
+   * A handle of a deployment, for a caller on another event loop.
+   *
+   * @param loop from 0
+   */
+  public DeploymentHandle handleOn(int loop, String deployment) {
+    DeploymentId id = find(deployment);
+    if (loop < 0 || loop >= instance.replicaLoops.size()) {
+      throw new IllegalArgumentException(
+          "loop: " + loop + " (expected: 0 to " + (instance.replicaLoops.size() - 1) + ")");
+    }
+    return instance.routers.handle(id, instance.router(id).settings(), loop);
+  }
+
+  /** Calls the ingress of the first application, as {@link #call(String, Request)} does. */
+  public Response call(Request request) {
+    Map.Entry<String, Application> first = applications.entrySet().iterator().next();
+    return call(first.getKey() + "#" + first.getValue().ingress(), request);
+  }
+
+  /**
+   * Calls a deployment and runs what there is to run until it has answered.
+   *
+   * @throws dev.berth.api.BerthException what the call failed with
+   * @throws AssertionError when it is not answered; says what it waits for
+   */
+  public Response call(String deployment, Request request) {
+    Future<Response> response = handle(deployment).call(request);
+    return resultOf(response, instance::nothingRuns);
+  }
+
+  /**
+   * Runs what there is to run until a future is done: one of a handle, or any other that completes
+   * by what the application does.
+   *
+   * @return its result
+   * @throws RuntimeException what it failed with, as it is, and for a {@link
+   *     dev.berth.api.BerthException.HandlerFailed} with what the handler threw as suppressed; a
+   *     checked exception comes in a {@link CompletionException}
+   * @throws AssertionError when it is not done in time; says what runs and waits
+   */
+  public <T> T await(Future<T> future) {
+    return resultOf(future, () -> false);
+  }
+
+  /**
+   * As {@link #await}, for a future that is to fail.
+   *
+   * @return what it failed with
+   * @throws AssertionError when it succeeds, or is not done in time
+   */
+  public Throwable awaitFailure(Future<?> future) {
+    waitFor(future, () -> false);
+    if (future.succeeded()) {
+      throw new AssertionError("future: succeeded with " + future.result() + " (expected: failed)");
+    }
+    return future.cause();
+  }
+
+  private <T> T resultOf(Future<T> future, BooleanSupplier hopeless) {
+    waitFor(future, hopeless);
+    if (future.succeeded()) {
+      return future.result();
+    }
+    Throwable cause = future.cause();
+    if (cause instanceof Error error) {
+      throw error;
+    }
+    if (!(cause instanceof RuntimeException unchecked)) {
+      throw new CompletionException(cause);
+    }
+    if (unchecked.getStackTrace().length == 0) { // expected kinds have none: show the test's line
+      unchecked.addSuppressed(new IllegalStateException("awaited here"));
+    }
+    throw unchecked;
+  }
+
+  private void waitFor(Future<?> future, BooleanSupplier hopeless) {
+    requireOpen();
+    future.onComplete(done -> instance.loops.wake()); // it may be another thread's
+    if (!instance.runUntil(future::isComplete, hopeless)) {
+      throw new AssertionError("future: not done" + waits());
+    }
+    if (future.failed()) {
+      instance.thrown.explain(future.cause());
+    }
+  }
+
+  /** The body of a response, read to its end. */
+  public Buffer bytes(Response response) {
+    return await(response.bytes(MOST_BODY_BYTES));
+  }
+
+  /** The body of a response as a UTF-8 text. */
+  public String text(Response response) {
+    return bytes(response).toString();
+  }
+
+  // --- running ---
+
+  /**
+   * Runs everything that is ready, and what becomes ready by it. Does not wait for blocking
+   * handlers; {@link #await} does.
+   */
+  public void run() {
+    requireOpen();
+    instance.run();
+  }
+
+  /**
+   * Lets time pass, and runs what is ready before, on the way, and at its end: delays of handlers
+   * at their moment, deadlines, leases and waits in the queue as soon as they are over.
+   *
+   * @param by 0 or more
+   */
+  public void advance(Duration by) {
+    requireOpen();
+    if (by.isNegative()) {
+      throw new IllegalArgumentException("by: " + by + " (expected: >= 0)");
+    }
+    instance.advance(by);
+  }
+
+  /** How much time has passed since the start. */
+  public Duration elapsed() {
+    return instance.time.elapsed();
+  }
+
+  /** What handlers see as the time of day: it begins at 2000-01-01T00:00:00Z. */
+  public Instant now() {
+    return instance.time.instant();
+  }
+
+  // --- looking ---
+
+  /** The slots of a deployment, all its replicas together. */
+  public SlotCounts ledger(String deployment) {
+    return replicas(deployment).stream()
+        .map(TestReplica::ledger)
+        .reduce(SlotCounts.NONE, SlotCounts::plus);
+  }
+
+  /** Requests that wait for a slot of a deployment. */
+  public int queued(String deployment) {
+    return instance.router(find(deployment)).queued();
+  }
+
+  /** The replicas of a deployment that have not stopped. */
+  public List<TestReplica> replicas(String deployment) {
+    DeploymentId id = find(deployment);
+    List<TestReplica> found = new ArrayList<>();
+    for (Replica replica : instance.host.replicas()) {
+      if (replica.deployment().equals(id)) {
+        LedgerView view = Unsettled.view(replica);
+        found.add(
+            new TestReplica(
+                replica.replicaId(),
+                id,
+                replica.state().toString(),
+                new SlotCounts(
+                    view.maxOngoing(),
+                    view.running(),
+                    view.reserved(),
+                    view.granted(),
+                    view.completed(),
+                    view.released(),
+                    view.expired()),
+                view.zombies()));
+      }
+    }
+    return found;
+  }
+
+  /**
+   * What handlers failed with, oldest first, the last 1 000. Callers are told only that a handler
+   * failed, as in the server.
+   */
+  public List<Throwable> handlerFailures() {
+    return instance.thrown.all();
+  }
+
+  /** What is not at rest, a line each: requests, selections, waiters, threads of user code. */
+  public List<String> unsettled() {
+    return Unsettled.of(instance);
+  }
+
+  /**
+   * Runs what is ready, waits for blocking handlers, and checks that nothing is left: no slot is
+   * taken, no one waits, and all gauges are 0.
+   *
+   * @throws AssertionError naming what is left
+   */
+  public void assertAtRest() {
+    requireOpen();
+    instance.runUntil(() -> unsettled().isEmpty(), instance::nothingRuns);
+    if (!unsettled().isEmpty()) {
+      throw new AssertionError("not at rest" + waits());
+    }
+  }
+
+  private String waits() {
+    return Unsettled.describe(instance, unsettled());
+  }
+
+  // --- replicas that go ---
+
+  /**
+   * Drains a replica, then stops it: it finishes what it accepted and the leases it granted within
+   * {@code graceful_shutdown_timeout_s}, and takes nothing more. Nothing replaces it.
+   *
+   * @param replicaId of {@link #replicas} or {@link dev.berth.api.ReplicaSelection#replicaId}
+   */
+  public void stopReplica(String replicaId) {
+    requireOpen();
+    instance.stop(running(replicaId).replicaId());
+    instance.run();
+  }
+
+  /**
+   * Ends a replica at once: what it runs fails with {@link
+   * dev.berth.api.BerthException.OutcomeUnknown}, selections of it with {@link
+   * dev.berth.api.BerthException.ReplicaUnavailable} when they are dispatched. Nothing replaces it.
+   */
+  public void killReplica(String replicaId) {
+    requireOpen();
+    instance.kill(running(replicaId));
+    instance.run();
+  }
+
+  private Replica running(String replicaId) {
+    return instance.host.replicas().stream()
+        .filter(each -> each.replicaId().equals(replicaId))
+        .findFirst()
+        .orElseThrow(
+            () ->
+                new IllegalArgumentException(
+                    "replicaId: "
+                        + replicaId
+                        + " (expected: one of "
+                        + instance.host.replicas().stream().map(Replica::replicaId).toList()
+                        + ")"));
+  }
+
+  private DeploymentId find(String name) {
+    List<DeploymentId> all = new ArrayList<>();
+    applications.forEach(
+        (application, code) ->
+            code.deployments()
+                .forEach(each -> all.add(new DeploymentId(application, each.name()))));
+    List<DeploymentId> found =
+        all.stream().filter(id -> id.name().equals(name) || id.toString().equals(name)).toList();
+    if (found.size() != 1) {
+      throw new IllegalArgumentException("deployment: " + name + " (expected: one of " + all + ")");
+    }
+    return found.get(0);
+  }
+
+  // --- end ---
+
+  private void requireOpen() {
+    if (closed) {
+      throw new IllegalStateException("TestBerth: closed (expected: open)");
+    }
+  }
+
+  /**
+   * Stops the application: runs what is ready, stops the replicas with their hooks, and complains
+   * of what the test left: handlers that had not settled, selections that were neither dispatched
+   * nor closed, requests that wait. What has not settled is cancelled. A second call does nothing.
+   *
+   * @throws AssertionError naming what was left, unless {@link TestBerthBuilder#allowUnsettled}
+   */
+  @Override
+  public void close() {
+    if (closed) {
+      return;
+    }
+    instance.loops.requireOutside();
+    Throwable failure = null;
+    try {
+      if (!unsettledAllowed) {
+        assertAtRest();
+      }
+    } catch (Throwable thrown) {
+      failure = thrown;
+    }
+    try {
+      end();
+    } catch (Throwable thrown) {
+      if (failure == null) {
+        failure = thrown;
+      } else {
+        failure.addSuppressed(thrown);
+      }
+    }
+    if (failure instanceof Error error) {
+      throw error;
+    }
+    if (failure != null) {
+      throw (RuntimeException) failure;
+    }
+  }
+
+  /** Ends what runs, and stops what is left. */
+  private void end() {
+    closed = true;
+    try {
+      for (Replica replica : instance.host.replicas()) {
+        if (!Unsettled.of(instance).isEmpty()) {
+          instance.kill(replica);
+        }
+      }
+      applications.keySet().forEach(instance::withdraw);
+      boolean ended =
+          instance.runUntil(
+              () ->
+                  applications.keySet().stream()
+                          .allMatch(
+                              name ->
+                                  !instance.declared(name)
+                                      || instance.is(name, ApplicationStatus.NOT_STARTED))
+                      && instance.threads.isIdle(),
+              () -> false);
+      if (!ended && !unsettledAllowed) {
+        throw new AssertionError("the application did not stop" + waits());
+      }
+    } finally {
+      instance.loops.close();
+      instance.threads.interrupt();
+    }
+  }
+}

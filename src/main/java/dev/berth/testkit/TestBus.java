@@ -1,0 +1,100 @@
+package dev.berth.testkit;
+
+import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.port.BusSender;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Executor;
+import java.util.function.Consumer;
+
+/**
+ * The event bus of a test: a message is a task of the loop that its address names. Remembers which
+ * requests have no answer yet, to name them when a test is stuck. Any thread may send.
+ */
+final class TestBus implements BusSender {
+  private record Consumption(Executor loop, Consumer<BusMessage> consumer) {}
+
+  /** Who asked: a router's address, and its name for the request. */
+  private record Asker(String router, long callId) {}
+
+  private record Asked(String replica, String request) {}
+
+  private final String node;
+  private final Map<String, Consumption> consumers = new HashMap<>(); // fixed once it runs
+  private final Map<Asker, Asked> underWay = new LinkedHashMap<>(); // guarded by itself
+
+  TestBus(String node) {
+    this.node = node;
+  }
+
+  /** Takes the messages of an address on a loop. Before anything is sent. */
+  void consume(String address, Executor loop, Consumer<BusMessage> consumer) {
+    consumers.put(address, new Consumption(loop, consumer));
+  }
+
+  @Override
+  public boolean send(String to, String address, BusMessage message) {
+    Consumption target = node.equals(to) ? consumers.get(address) : null;
+    if (target == null) {
+      return false;
+    }
+    follow(address, message);
+    target.loop.execute(() -> target.consumer.accept(message));
+    return true;
+  }
+
+  private void follow(String address, BusMessage message) {
+    if (message instanceof BusMessage.CallRequest call) {
+      put(call);
+    } else if (message instanceof BusMessage.CancelCall cancel) {
+      over(cancel.source().busAddress(), cancel.callId());
+    } else if (message instanceof BusMessage.CallResponse response) {
+      if (!response.streamed()) {
+        over(address, response.callId());
+      }
+    } else if (message instanceof BusMessage.StreamFrame frame) {
+      if (frame.last()) {
+        over(address, frame.callId());
+      }
+    } else if (message instanceof BusMessage.CallRefused refused) {
+      over(address, refused.callId());
+    } else if (message instanceof BusMessage.CallFailed failed) {
+      over(address, failed.callId());
+    } else if (message instanceof BusMessage.StreamReset reset) {
+      over(address, reset.callId());
+    }
+  }
+
+  private void put(BusMessage.CallRequest call) {
+    String request = call.request().method() + " " + call.request().path();
+    if (!call.methodName().isEmpty()) {
+      request += " by " + call.methodName();
+    }
+    String replica = call.target().ordinal() + "/" + call.target().epoch();
+    synchronized (underWay) {
+      underWay.put(
+          new Asker(call.source().busAddress(), call.callId()), new Asked(replica, request));
+    }
+  }
+
+  private void over(String router, long callId) {
+    synchronized (underWay) {
+      underWay.remove(new Asker(router, callId));
+    }
+  }
+
+  /** Requests sent to a replica incarnation that were neither answered nor cancelled. */
+  List<String> unanswered(int ordinal, long epoch) {
+    String replica = ordinal + "/" + epoch;
+    List<String> requests = new ArrayList<>();
+    synchronized (underWay) {
+      underWay.values().stream()
+          .filter(asked -> asked.replica.equals(replica))
+          .forEach(asked -> requests.add(asked.request));
+    }
+    return requests;
+  }
+}

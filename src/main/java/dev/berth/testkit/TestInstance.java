@@ -1,0 +1,305 @@
+package dev.berth.testkit;
+
+import dev.berth.api.DeploymentId;
+import dev.berth.config.InstanceOptions;
+import dev.berth.config.LimitOptions;
+import dev.berth.config.MetricsOptions;
+import dev.berth.controller.ApplicationStatus;
+import dev.berth.controller.Controller;
+import dev.berth.controller.ControllerAction;
+import dev.berth.controller.ControllerEvent;
+import dev.berth.controller.Epoch;
+import dev.berth.metrics.Meters;
+import dev.berth.metrics.MetricsPusher;
+import dev.berth.node.InstanceLimits;
+import dev.berth.node.InstanceReplicas;
+import dev.berth.node.LoadedApplication;
+import dev.berth.protocol.Addresses;
+import dev.berth.replica.HandlerPorts;
+import dev.berth.replica.Replica;
+import dev.berth.replica.ReplicaHost;
+import dev.berth.replica.ReplicaListener;
+import dev.berth.replica.ReplicaLoop;
+import dev.berth.replica.ReplicaState;
+import dev.berth.routing.DeploymentRouter;
+import dev.berth.routing.LoopPorts;
+import dev.berth.routing.Routers;
+import dev.berth.routing.RoutingHooks;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.SplittableRandom;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BooleanSupplier;
+
+/**
+ * One instance, wired as the node wires it, but for what it is given from outside: its loops, its
+ * clock, its bus and its chance are the test's. Belongs to the thread of the test.
+ */
+final class TestInstance {
+  private static final String NODE = "test";
+  private static final long SWEEP_NANOS = 100_000_000; // as often as the server sweeps
+
+  /** How long, of real time, before a hook that called something is taken to wait for it. */
+  private static final long HOOK_WAITS_NANOS = 50_000_000;
+
+  final TestTime time = new TestTime();
+  final TestLoops loops;
+  final TestThreads threads;
+  final TestBus bus = new TestBus(NODE);
+  final ThrownByHandlers thrown = new ThrownByHandlers();
+  final ReplicaHost host;
+  final Routers routers;
+  final InstanceReplicas replicas;
+  final List<ReplicaLoop> replicaLoops = new ArrayList<>();
+  private final List<TestLoops.Loop> serving = new ArrayList<>();
+  private final TestLoops.Loop control;
+  private final Epoch epoch = new Epoch(1, NODE);
+  private final Controller controller;
+  private final Map<String, ApplicationStatus> statuses = new HashMap<>();
+  private final Map<String, String> failures = new HashMap<>(); // by application
+  private final long patienceNanos; // of real time
+  private long nextTick = ReplicaLoop.TICK_NANOS;
+  private long nextSweep = SWEEP_NANOS;
+
+  TestInstance(int eventLoops, long seed, Duration patience, InstanceOptions options) {
+    LimitOptions limits = options.limits();
+    patienceNanos = patience.toNanos();
+    SplittableRandom random = new SplittableRandom(seed);
+    loops = new TestLoops(random.split());
+    threads = new TestThreads(loops);
+    control = loops.add();
+    InstanceLimits bounds = InstanceLimits.of(limits);
+    AtomicLong replicaNumbers = new AtomicLong();
+    controller =
+        new Controller(epoch, deployment -> deployment + "#" + replicaNumbers.incrementAndGet());
+    SplittableRandom secrets = random.split();
+    host =
+        new ReplicaHost(
+            NODE,
+            bus,
+            time,
+            () -> {
+              synchronized (secrets) {
+                return secrets.nextLong();
+              }
+            },
+            hook -> threads.hook("hook", hook),
+            new HandlerPorts(time, check -> threads.hook("health check", check)),
+            threads::handlerThreads,
+            bounds.replica(),
+            bounds.ledger(),
+            new Listener());
+    List<LoopPorts> ports = new ArrayList<>();
+    for (int index = 0; index < eventLoops; index++) {
+      TestLoops.Loop loop = loops.add();
+      serving.add(loop);
+      ports.add(new LoopPorts(loop, loop::isHere, bus, time, random.split()));
+      replicaLoops.add(
+          new ReplicaLoop(
+              NODE,
+              index,
+              loop,
+              bus,
+              time,
+              (delay, task) -> time.start(loop, delay, task),
+              bounds.replica()));
+    }
+    long incarnation = random.nextLong();
+    routers =
+        new Routers(
+            NODE,
+            incarnation,
+            null,
+            host,
+            bounds.instance(),
+            bounds.loop(),
+            RoutingHooks.NONE,
+            random.split(),
+            ports);
+    for (int index = 0; index < eventLoops; index++) {
+      TestLoops.Loop loop = serving.get(index);
+      bus.consume(Addresses.router(NODE, index), loop, routers.loop(index)::onMessage);
+      bus.consume(Addresses.replica(NODE, index), loop, replicaLoops.get(index)::onMessage);
+    }
+    MetricsOptions metrics = options.metrics();
+    replicas =
+        new InstanceReplicas(
+            host,
+            routers,
+            replicaLoops::get,
+            eventLoops,
+            new Meters(NODE, NODE),
+            new MetricsPusher(
+                NODE,
+                incarnation,
+                new MetricsPusher.Settings(
+                    metrics.recordInterval(),
+                    metrics.pushInterval(),
+                    MetricsPusher.Settings.DEFAULT_MAX_REPORT_BYTES),
+                time),
+            time,
+            new AtomicLong(random.nextLong(1L << 32))::incrementAndGet,
+            limits.maxReservationTtl().toNanos(),
+            this::tell);
+  }
+
+  // --- the control plane ---
+
+  private void tell(ControllerEvent event) {
+    control.execute(() -> controller.on(event).forEach(this::apply));
+  }
+
+  private void apply(ControllerAction action) {
+    if (action instanceof ControllerAction.StartReplica start) {
+      replicas.start(start);
+    } else if (action instanceof ControllerAction.StopReplica stop) {
+      replicas.stop(stop);
+    } else if (action instanceof ControllerAction.Publish publish) {
+      routers.update(publish.snapshot());
+    } else if (action instanceof ControllerAction.Announce announce) {
+      statuses.put(announce.application(), announce.status());
+      failures.put(announce.application(), announce.reason());
+    }
+  }
+
+  private final class Listener implements ReplicaListener {
+    @Override
+    public void changed(Replica replica, ReplicaState state) {
+      if (state == ReplicaState.DRAINING) {
+        tell(new ControllerEvent.ReplicaDraining(replica.replicaId()));
+      }
+    }
+
+    @Override
+    public void handlerFailed(Replica replica, Throwable cause) {
+      thrown.add(replica.replicaId(), cause);
+    }
+  }
+
+  /** Starts an application's replicas; tasks say what came of it. */
+  void declare(LoadedApplication application) {
+    replicas.add(application);
+    tell(new ControllerEvent.Declared(application.name(), application.replicas()));
+  }
+
+  /** Drains an application's replicas and stops them. */
+  void withdraw(String application) {
+    tell(new ControllerEvent.Withdrawn(application));
+  }
+
+  boolean declared(String application) {
+    return statuses.containsKey(application);
+  }
+
+  boolean is(String application, ApplicationStatus status) {
+    return statuses.get(application) == status;
+  }
+
+  /** Why an application failed to deploy. */
+  String failure(String application) {
+    return failures.getOrDefault(application, "");
+  }
+
+  void stop(String replicaId) {
+    control.execute(() -> replicas.stop(new ControllerAction.StopReplica(epoch, replicaId)));
+  }
+
+  /** The replica takes nothing more and answers nothing: routers learn it as they run. */
+  void kill(Replica replica) {
+    replica.kill();
+    tell(new ControllerEvent.ReplicaDraining(replica.replicaId()));
+    stop(replica.replicaId());
+  }
+
+  DeploymentRouter router(DeploymentId id) {
+    return replicas.router(id);
+  }
+
+  // --- running ---
+
+  /** Runs what is ready, and waits for hooks. */
+  void run() {
+    if (!runUntil(() -> !threads.hooksRun(), () -> false)) {
+      threads.abandonHooks(); // one that never ends is waited for once
+      loops.run();
+    }
+  }
+
+  /**
+   * Runs what is ready, and waits for what runs on real threads, until it is done.
+   *
+   * @param hopeless whether nothing that runs could ever make it done
+   * @return false when it is hopeless, or out of patience
+   */
+  boolean runUntil(BooleanSupplier done, BooleanSupplier hopeless) {
+    long left = patienceNanos;
+    boolean hookWaits = false;
+    for (; ; ) {
+      loops.run();
+      threads.beginHook();
+      if (done.getAsBoolean()) {
+        return true;
+      }
+      if (left <= 0 || hopeless.getAsBoolean()) {
+        return false;
+      }
+      long slice = Math.min(left, HOOK_WAITS_NANOS);
+      long rest = loops.awaitChange(slice);
+      left -= slice - rest;
+      if (rest > 0) {
+        continue;
+      }
+      if (hookWaits) {
+        threads.overtake(); // maybe it waits for what the next one brings
+      }
+      hookWaits |= loops.deliverHeld();
+    }
+  }
+
+  /** Whether no user code runs: then only the clock or the test can make anything happen. */
+  boolean nothingRuns() {
+    // A thread hands over its last task before it ends, so the threads are looked at first.
+    return threads.isIdle()
+        && loops.isIdle()
+        && replicaLoops.stream().allMatch(loop -> loop.invocations() == 0);
+  }
+
+  /** Lets time pass: timers at their moment, the loops' ticks and the sweeps of leases between. */
+  void advance(Duration by) {
+    run();
+    long end = Math.addExact(time.getAsLong(), by.toNanos());
+    for (long now = time.getAsLong(); now < end; ) {
+      now = Math.min(Math.min(nextTick, time.next()), end);
+      time.moveTo(now);
+      time.fireDue();
+      if (now >= nextTick || now == end) {
+        tick();
+      }
+      if (now >= nextSweep || now == end) {
+        control.execute(host::sweep);
+        nextSweep = (now / SWEEP_NANOS + 1) * SWEEP_NANOS;
+      }
+      run();
+    }
+  }
+
+  private void tick() {
+    nextTick = (time.getAsLong() / ReplicaLoop.TICK_NANOS + 1) * ReplicaLoop.TICK_NANOS;
+    for (int index = 0; index < serving.size(); index++) {
+      int each = index;
+      serving
+          .get(index)
+          .execute(
+              () -> {
+                routers.loop(each).tickExactly();
+                if (each == 0) {
+                  routers.tick();
+                }
+                replicaLoops.get(each).tick();
+              });
+    }
+  }
+}

@@ -1,0 +1,203 @@
+package dev.berth.testkit;
+
+import dev.berth.replica.HandlerThreads;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What runs beside the event loops of a test, on real threads: blocking handlers, as they may wait
+ * for one another and for the loops, and hooks. Knows what has not ended, and says so. Any thread.
+ */
+final class TestThreads {
+  private static final List<String> NOT_USER_CODE =
+      List.of("java.", "javax.", "jdk.", "sun.", "io.vertx.", "io.netty.");
+
+  private final TestLoops loops; // woken whenever something here has ended
+
+  // Guarded by this.
+  private final Set<Work> handlers = new LinkedHashSet<>();
+  private final ArrayDeque<Work> waitingHooks = new ArrayDeque<>();
+  private final Set<Work> hooks = new LinkedHashSet<>(); // running, and waited for
+  private final Set<Work> abandoned = new LinkedHashSet<>(); // running, and no longer waited for
+  private int hooksStarted;
+
+  TestThreads(TestLoops loops) {
+    this.loops = loops;
+  }
+
+  /** One task of user code. */
+  private final class Work implements Runnable {
+    final String what;
+    private final Runnable task;
+    private volatile @Nullable Thread thread; // once it runs
+
+    Work(String what, Runnable task) {
+      this.what = what;
+      this.task = task;
+    }
+
+    @Override
+    public void run() {
+      thread = Thread.currentThread();
+      try {
+        task.run();
+      } finally {
+        thread = null;
+        over(this);
+      }
+    }
+
+    void interrupt() {
+      Thread running = thread;
+      if (running != null) {
+        running.interrupt();
+      }
+    }
+
+    /** What it is, and the line of user code it stands at. */
+    String describe() {
+      Thread running = thread;
+      if (running == null) {
+        return what + ", about to begin";
+      }
+      for (StackTraceElement frame : running.getStackTrace()) {
+        if (NOT_USER_CODE.stream().noneMatch(frame.getClassName()::startsWith)) {
+          return what
+              + " at "
+              + frame.getClassName()
+              + "."
+              + frame.getMethodName()
+              + "("
+              + frame.getFileName()
+              + ":"
+              + frame.getLineNumber()
+              + ")";
+        }
+      }
+      return what;
+    }
+  }
+
+  private void over(Work work) {
+    synchronized (this) {
+      handlers.remove(work);
+      abandoned.remove(work);
+      hooks.remove(work);
+    }
+    loops.wake();
+  }
+
+  // --- blocking handlers ---
+
+  /** The threads of one replica's blocking handler: as in the server, and watched. */
+  HandlerThreads handlerThreads(String replicaId, int maxOngoing) {
+    HandlerThreads threads = HandlerThreads.create(replicaId, maxOngoing);
+    return new HandlerThreads() {
+      @Override
+      public void execute(Runnable task) {
+        Work work = new Work("handler of " + replicaId, task);
+        synchronized (TestThreads.this) {
+          handlers.add(work);
+        }
+        try {
+          threads.execute(work);
+        } catch (RuntimeException refused) {
+          over(work);
+          throw refused;
+        }
+      }
+
+      @Override
+      public void resize(int max) {
+        threads.resize(max);
+      }
+
+      @Override
+      public void stop() {
+        threads.stop();
+        synchronized (TestThreads.this) { // those that had not begun never will
+          handlers.removeIf(work -> work.thread == null && work.what.endsWith(" " + replicaId));
+        }
+        loops.wake();
+      }
+    };
+  }
+
+  // --- hooks ---
+
+  /** A hook to be run. */
+  void hook(String what, Runnable task) {
+    synchronized (this) {
+      waitingHooks.add(new Work(what, () -> loops.addTogether(task)));
+    }
+    loops.wake();
+  }
+
+  /** Begins the next hook, if none runs: one at a time, so that the order is the same each time. */
+  void beginHook() {
+    synchronized (this) {
+      if (!hooks.isEmpty()) {
+        return;
+      }
+    }
+    overtake();
+  }
+
+  /** Begins the next hook beside those that run: one of them may wait for what it brings. */
+  void overtake() {
+    Work next;
+    int number;
+    synchronized (this) {
+      next = waitingHooks.poll();
+      if (next == null) {
+        return;
+      }
+      hooks.add(next);
+      number = ++hooksStarted;
+    }
+    Thread thread = new Thread(next, "berth-test-hook-" + number);
+    thread.setDaemon(true);
+    thread.start();
+  }
+
+  /** Waits no more for the hooks that run now. */
+  void abandonHooks() {
+    synchronized (this) {
+      abandoned.addAll(hooks);
+      hooks.clear();
+    }
+    beginHook();
+  }
+
+  /** Interrupts what still runs. */
+  synchronized void interrupt() {
+    waitingHooks.clear();
+    Stream.of(handlers, hooks, abandoned).flatMap(Set::stream).forEach(Work::interrupt);
+  }
+
+  // --- what is seen ---
+
+  synchronized boolean hooksRun() {
+    return !hooks.isEmpty() || !waitingHooks.isEmpty();
+  }
+
+  /** Whether nothing runs here. */
+  synchronized boolean isIdle() {
+    return handlers.isEmpty() && abandoned.isEmpty() && !hooksRun();
+  }
+
+  /** What has not ended, one line each. */
+  synchronized List<String> unfinished() {
+    List<String> lines = new ArrayList<>();
+    handlers.forEach(work -> lines.add(work.describe()));
+    hooks.forEach(work -> lines.add(work.describe()));
+    abandoned.forEach(work -> lines.add(work.describe()));
+    waitingHooks.forEach(work -> lines.add(work.describe()));
+    return lines;
+  }
+}

@@ -1,0 +1,100 @@
+package dev.berth.testkit;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.Comparator;
+import java.util.PriorityQueue;
+import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.LongSupplier;
+
+/**
+ * A clock that moves when it is told to, and the timers that wait for it. The clock may be read by
+ * any thread; the timers belong to the thread that runs the loops.
+ */
+final class TestTime implements LongSupplier, InstantSource {
+  private static final Instant START = Instant.parse("2000-01-01T00:00:00Z");
+
+  private static final class Timer {
+    final long atNanos;
+    final long number; // timers of one moment fire in the order they were started
+    final Executor loop;
+    final Runnable task;
+    boolean cancelled;
+
+    Timer(long atNanos, long number, Executor loop, Runnable task) {
+      this.atNanos = atNanos;
+      this.number = number;
+      this.loop = loop;
+      this.task = task;
+    }
+
+    void fire() {
+      if (!cancelled) {
+        cancelled = true; // once
+        task.run();
+      }
+    }
+  }
+
+  private final AtomicLong now = new AtomicLong(); // nanoseconds since the start
+  private final PriorityQueue<Timer> timers =
+      new PriorityQueue<>(
+          Comparator.<Timer>comparingLong(timer -> timer.atNanos)
+              .thenComparingLong(timer -> timer.number));
+  private long started;
+
+  @Override
+  public long getAsLong() {
+    return now.get();
+  }
+
+  /** The wall clock. */
+  @Override
+  public Instant instant() {
+    return START.plus(elapsed());
+  }
+
+  Duration elapsed() {
+    return Duration.ofNanos(now.get());
+  }
+
+  void moveTo(long nanos) {
+    now.set(nanos);
+  }
+
+  /**
+   * Starts a timer of a loop.
+   *
+   * @return takes it back
+   */
+  Runnable start(Executor loop, long delayNanos, Runnable task) {
+    long at = now.get() + delayNanos;
+    Timer timer = new Timer(at < 0 ? Long.MAX_VALUE : at, started++, loop, task);
+    timers.add(timer);
+    return () -> {
+      timer.cancelled = true;
+      timers.remove(timer);
+    };
+  }
+
+  /** When the next timer fires; {@link Long#MAX_VALUE} when there is none. */
+  long next() {
+    Timer next = timers.peek();
+    return next == null ? Long.MAX_VALUE : next.atNanos;
+  }
+
+  /** How many wait. */
+  int waiting() {
+    return timers.size();
+  }
+
+  /** Hands the timers that are due to their loops. */
+  void fireDue() {
+    while (next() <= now.get()) {
+      Timer due = timers.remove();
+      due.loop.execute(due::fire);
+    }
+  }
+}

@@ -1,0 +1,145 @@
+package dev.berth.testkit;
+
+import dev.berth.protocol.port.LedgerView;
+import dev.berth.replica.Replica;
+import dev.berth.routing.DeploymentRouter;
+import dev.berth.routing.InstanceBounds;
+import dev.berth.routing.RouterLoop;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+
+/** What of an instance is not at rest, in words. On the thread of the test. */
+final class Unsettled {
+  private final TestInstance instance;
+  private final List<String> lines = new ArrayList<>();
+
+  private Unsettled(TestInstance instance) {
+    this.instance = instance;
+  }
+
+  /** One line for each thing that is not at rest; empty when everything is. */
+  static List<String> of(TestInstance instance) {
+    Unsettled found = new Unsettled(instance);
+    instance.host.replicas().forEach(found::look);
+    instance.routers.all().forEach(found::lookAtQueue);
+    found.lines.addAll(instance.threads.unfinished());
+    if (found.lines.isEmpty()) { // else these say the same in other words
+      instance.routers.all().forEach(found::lookAtCounters);
+      found.lookAtLoops();
+      found.look(instance.routers.bounds());
+    }
+    return List.copyOf(found.lines);
+  }
+
+  /** What a test should know that waits for something which does not come. */
+  static String describe(TestInstance instance, List<String> unsettled) {
+    StringBuilder text = new StringBuilder();
+    unsettled.forEach(line -> text.append("\n  - ").append(line));
+    if (unsettled.isEmpty()) {
+      text.append("\n  - nothing of the application runs or waits");
+    }
+    text.append("\n  - the clock stands at ").append(instance.time.elapsed());
+    int timers = instance.time.waiting();
+    if (timers > 0) {
+      Duration next = Duration.ofNanos(instance.time.next() - instance.time.getAsLong());
+      text.append("; ")
+          .append(count(timers, "timer"))
+          .append(timers == 1 ? " waits for " : " wait, the first for ")
+          .append(next)
+          .append(": advance it");
+    }
+    return text.toString();
+  }
+
+  static LedgerView view(Replica replica) {
+    synchronized (replica) { // an audit compares with the one before it
+      return replica.view();
+    }
+  }
+
+  private void look(Replica replica) {
+    LedgerView ledger = view(replica);
+    String name = "replica " + replica.replicaId() + ": ";
+    if (ledger.running() > 0) {
+      List<String> asked =
+          instance.bus.unanswered(replica.address().ordinal(), replica.address().epoch());
+      int cancelled = ledger.running() - asked.size();
+      lines.add(
+          name
+              + count(ledger.running(), "request")
+              + (ledger.running() == 1 ? " runs" : " run")
+              + (asked.isEmpty() ? "" : ": " + String.join(", ", asked))
+              + (cancelled > 0 ? " (" + cancelled + " cancelled, not settled)" : ""));
+    }
+    if (ledger.reserved() > 0) {
+      lines.add(
+          name
+              + count(ledger.reserved(), "slot")
+              + (ledger.reserved() == 1 ? " is" : " are")
+              + " held by selections that were neither dispatched nor closed");
+    }
+    if (ledger.audit() == LedgerView.Audit.MISMATCH) {
+      lines.add(name + "its slots do not add up: " + ledger);
+    }
+  }
+
+  private void lookAtQueue(DeploymentRouter router) {
+    String name = "deployment " + router.deployment() + ": ";
+    if (router.queued() > 0) {
+      lines.add(
+          name
+              + count(router.queued(), "request")
+              + (router.queued() == 1 ? " waits" : " wait")
+              + " for a slot");
+    }
+  }
+
+  private void lookAtCounters(DeploymentRouter router) {
+    String name = "deployment " + router.deployment() + ": ";
+    if (router.counters().reserved() > 0) {
+      lines.add(name + count(router.counters().reserved(), "selection") + " open");
+    }
+    if (router.counters().running() > 0) {
+      lines.add(name + count(router.counters().running(), "request") + " without an answer");
+    }
+  }
+
+  private void lookAtLoops() {
+    for (int index = 0; index < instance.replicaLoops.size(); index++) {
+      RouterLoop loop = instance.routers.loop(index);
+      if (loop.pendingRequests() > 0 || loop.deadlines() > 0) {
+        lines.add(
+            "event loop "
+                + index
+                + ": "
+                + count(loop.pendingRequests(), "answer")
+                + " and "
+                + count(loop.deadlines(), "deadline")
+                + " awaited");
+      }
+      int invocations = instance.replicaLoops.get(index).invocations();
+      if (invocations > 0) {
+        lines.add("event loop " + index + ": " + count(invocations, "handler") + " not settled");
+      }
+    }
+  }
+
+  private void look(InstanceBounds bounds) {
+    if (bounds.queued() > 0 || bounds.queuedBytes() > 0) {
+      lines.add(
+          "instance: "
+              + count(bounds.queued(), "request")
+              + " of "
+              + count(bounds.queuedBytes(), "byte")
+              + " counted as waiting");
+    }
+    if (bounds.streamBytes() > 0) {
+      lines.add("instance: " + count(bounds.streamBytes(), "byte") + " of streams under way");
+    }
+  }
+
+  private static String count(long number, String what) {
+    return number + " " + what + (number == 1 ? "" : "s");
+  }
+}

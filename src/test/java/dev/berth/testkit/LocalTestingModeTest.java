@@ -1,0 +1,109 @@
+package dev.berth.testkit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.berth.api.Application;
+import dev.berth.api.AsyncHandler;
+import dev.berth.api.Deployment;
+import dev.berth.api.DeploymentHandle;
+import dev.berth.api.ReplicaSelection;
+import dev.berth.api.Request;
+import dev.berth.api.Response;
+import io.vertx.core.Future;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * What Ray Serve's local testing mode does, and the choose and dispatch that it lacks.
+ *
+ * <p>Source: the cases of Ray's test_local_testing_mode.py. References to objects have no
+ * counterpart here; a second deploy of an application comes with Lifecycle.
+ */
+class LocalTestingModeTest {
+
+  private static Application greeting(String theirs, String ours) {
+    return Application.of(
+        Deployment.of(
+            "outer",
+            replica -> {
+              if (theirs.isEmpty()) {
+                throw new IllegalStateException("Exception in outer constructor.");
+              }
+              DeploymentHandle inner = replica.handle("inner");
+              return (AsyncHandler)
+                  (request, context) ->
+                      inner
+                          .call(Request.get("/"))
+                          .compose(answer -> answer.bytes(1_000))
+                          .map(
+                              name ->
+                                  Response.text(
+                                      "Hello "
+                                          + request.path().substring(1)
+                                          + " from "
+                                          + theirs
+                                          + " and "
+                                          + name
+                                          + "!"));
+            }),
+        Deployment.of(
+            "inner",
+            replica -> {
+              if (ours.isEmpty()) {
+                throw new IllegalStateException("Exception in inner constructor.");
+              }
+              return (AsyncHandler)
+                  (request, context) -> Future.succeededFuture(Response.text(ours));
+            }));
+  }
+
+  @Test
+  void deploymentsAreComposed() {
+    try (TestBerth berth = TestBerth.start(greeting("Theodore", "Kevin"))) {
+      assertThat(berth.text(berth.call(Request.get("/Edith"))))
+          .isEqualTo("Hello Edith from Theodore and Kevin!");
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"inner", "outer"})
+  void anExceptionOfAConstructorIsRaisedAtTheStart(String deployment) {
+    Application application =
+        greeting(deployment.equals("outer") ? "" : "A", deployment.equals("inner") ? "" : "B");
+    assertThatThrownBy(() -> TestBerth.start(application))
+        .isInstanceOf(IllegalStateException.class)
+        .hasMessageContaining("Exception in " + deployment + " constructor.")
+        .hasRootCauseMessage("Exception in " + deployment + " constructor.");
+  }
+
+  @Test
+  void loggingCanBeConfiguredWithoutHarm() {
+    try (TestBerth berth =
+        TestBerth.of(Apps.echo()).set("one", "logging_config.log_level", "WARNING").start()) {
+      assertThat(berth.text(berth.call(Request.get("/x")))).isEqualTo("/x");
+    }
+  }
+
+  @Test
+  void severalApplicationsAreDeployedTogether() {
+    try (TestBerth berth =
+        TestBerth.of(Apps.echo()).with("b", greeting("Theodore", "Kevin")).start()) {
+      assertThat(berth.text(berth.call("one", Request.get("/x")))).isEqualTo("/x");
+      assertThat(berth.text(berth.call("outer", Request.get("/Y"))))
+          .isEqualTo("Hello Y from Theodore and Kevin!");
+    }
+  }
+
+  @Test
+  void chooseAndDispatchWork() {
+    try (TestBerth berth = TestBerth.start(greeting("Theodore", "Kevin"))) {
+      ReplicaSelection inner = berth.await(berth.handle("inner").choose());
+      assertThat(inner.deployment().name()).isEqualTo("inner");
+      assertThat(berth.ledger("inner").reserved()).isEqualTo(1);
+      assertThat(berth.text(berth.await(inner.dispatch(Request.get("/"))))).isEqualTo("Kevin");
+      assertThat(berth.ledger("inner").atRest()).isTrue();
+    }
+  }
+}

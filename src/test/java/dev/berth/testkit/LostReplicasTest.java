@@ -1,0 +1,124 @@
+package dev.berth.testkit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.berth.api.Application;
+import dev.berth.api.AsyncHandler;
+import dev.berth.api.BerthException;
+import dev.berth.api.Deployment;
+import dev.berth.api.Request;
+import dev.berth.api.RequestContext;
+import dev.berth.api.Response;
+import io.vertx.core.Future;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.junit.jupiter.api.Test;
+
+/** Replicas that stop or die while a test looks. */
+class LostReplicasTest {
+
+  @Test
+  void whatAKilledReplicaRanHasAnUnknownOutcome() {
+    Apps.Gate gate = new Apps.Gate();
+    try (TestBerth berth = TestBerth.start(Apps.of(gate))) {
+      Future<Response> response = berth.handle("one").call(Request.get("/"));
+      berth.run();
+      berth.killReplica("default#one#1");
+      assertThat(berth.awaitFailure(response)).isInstanceOf(BerthException.OutcomeUnknown.class);
+      assertThat(berth.replicas("one"))
+          .singleElement()
+          .satisfies(replica -> assertThat(replica.state()).isEqualTo("STOPPED"));
+      gate.open();
+      berth.run();
+      assertThat(berth.replicas("one")).isEmpty();
+    }
+  }
+
+  @Test
+  void aDeploymentThatLostItsLastReplicaIsUnavailable() {
+    try (TestBerth berth = TestBerth.start(Apps.echo())) {
+      berth.killReplica("default#one#1");
+      assertThatThrownBy(() -> berth.call(Request.get("/")))
+          .isInstanceOf(BerthException.DeploymentUnavailable.class);
+      assertThatThrownBy(() -> berth.killReplica("default#one#1"))
+          .hasMessage("replicaId: default#one#1 (expected: one of [])");
+    }
+  }
+
+  @Test
+  void aStoppedReplicaFinishesWhatItAcceptedAndThenStopsItsHandler() {
+    List<String> stopped = new CopyOnWriteArrayList<>();
+    Apps.Gate gate = new Apps.Gate();
+    Application application =
+        Application.of(
+            Deployment.of(
+                "one",
+                replica ->
+                    new AsyncHandler() {
+                      @Override
+                      public Future<Response> handle(Request request, RequestContext context) {
+                        return gate.handle(request, context);
+                      }
+
+                      @Override
+                      public void stop() {
+                        stopped.add(replica.replicaId());
+                      }
+                    }));
+    try (TestBerth berth = TestBerth.start(application)) {
+      Future<Response> response = berth.handle("one").call(Request.get("/"));
+      berth.run();
+      berth.stopReplica("default#one#1");
+      assertThat(berth.replicas("one").get(0).state()).isEqualTo("DRAINING");
+      assertThat(stopped).isEmpty();
+      gate.open();
+      berth.await(response);
+      berth.run();
+      assertThat(stopped).containsExactly("default#one#1");
+      assertThat(berth.replicas("one")).isEmpty();
+    }
+    assertThat(stopped).hasSize(1);
+  }
+
+  @Test
+  void aReplicaThatOutlastsItsGraceIsKilled() {
+    Apps.Gate gate = new Apps.Gate();
+    try (TestBerth berth =
+        TestBerth.of(Apps.of(gate)).set("one", "graceful_shutdown_timeout_s", 20).start()) {
+      Future<Response> response = berth.handle("one").call(Request.get("/"));
+      berth.run();
+      berth.stopReplica("default#one#1");
+      berth.advance(Duration.ofSeconds(19));
+      assertThat(response.isComplete()).isFalse();
+      berth.advance(Duration.ofSeconds(1));
+      assertThat(berth.awaitFailure(response)).isInstanceOf(BerthException.OutcomeUnknown.class);
+      gate.open();
+    }
+  }
+
+  @Test
+  void closingStopsEveryHandler() {
+    List<String> stopped = new CopyOnWriteArrayList<>();
+    Application application =
+        Application.of(
+            Deployment.of(
+                    "one",
+                    replica ->
+                        new AsyncHandler() {
+                          @Override
+                          public Future<Response> handle(Request request, RequestContext context) {
+                            return Future.succeededFuture(Response.text(""));
+                          }
+
+                          @Override
+                          public void stop() {
+                            stopped.add(replica.replicaId());
+                          }
+                        })
+                .withNumReplicas(2));
+    TestBerth.start(application).close();
+    assertThat(stopped).containsExactlyInAnyOrder("default#one#1", "default#one#2");
+  }
+}
