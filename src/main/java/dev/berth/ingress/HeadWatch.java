@@ -12,6 +12,7 @@ import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http.HttpVersion;
 import io.netty.util.ReferenceCountUtil;
 import io.vertx.core.internal.buffer.BufferInternal;
+import java.io.IOException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -75,6 +76,18 @@ final class HeadWatch extends ChannelInboundHandlerAdapter {
       heard = true;
     }
     from.fireChannelRead(message);
+  }
+
+  /**
+   * A client that resets its connection is no news: the transport closes it next, and that is acted
+   * on. Vert.x 5.0 stumbles over it where a pipelined request waits for its turn, and then Netty
+   * warns of both.
+   */
+  @Override
+  public void exceptionCaught(ChannelHandlerContext from, Throwable cause) {
+    if (!(cause instanceof IOException)) {
+      from.fireExceptionCaught(cause);
+    }
   }
 
   @Override

@@ -60,7 +60,9 @@ final class Http1Connection extends Connection {
 
   @Override
   void ended(Exchange over, long now) {
-    exchange = null;
+    if (exchange == over) { // else a pipelined one has begun as this one's answer was written
+      exchange = null;
+    }
     served = true;
     idleSinceNanos = now;
   }

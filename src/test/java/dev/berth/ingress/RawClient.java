@@ -59,6 +59,12 @@ final class RawClient implements AutoCloseable {
     return new String(socket.getInputStream().readNBytes(bytes), StandardCharsets.ISO_8859_1);
   }
 
+  /** Leaves with a reset instead of an end. */
+  void reset() throws IOException {
+    socket.setSoLinger(true, 0);
+    socket.close();
+  }
+
   @Override
   public void close() throws IOException {
     socket.close();
