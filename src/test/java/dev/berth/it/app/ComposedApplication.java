@@ -32,7 +32,9 @@ public final class ComposedApplication {
               DeploymentHandle child = replica.handle("child");
               return (BlockingHandler)
                   (request, context) ->
-                      within(context, child, request)
+                      child
+                          .within(context)
+                          .call(request)
                           .toCompletionStage()
                           .toCompletableFuture()
                           .get();
@@ -42,13 +44,6 @@ public final class ComposedApplication {
             replica ->
                 (AsyncHandler)
                     (request, context) -> AtGate.stream(request, context, nameOf(request))));
-  }
-
-  private static Future<Response> within(
-      RequestContext context, DeploymentHandle handle, Request request) {
-    DeploymentHandle.Call call = handle.start(request);
-    context.onCancel(call::cancel);
-    return call.response();
   }
 
   private static String nameOf(Request request) {
@@ -71,19 +66,19 @@ public final class ComposedApplication {
     public Future<Response> handle(Request request, RequestContext context) {
       String how = request.path().substring(request.path().lastIndexOf('/') + 1);
       return switch (how) {
-        case "child" -> within(context, child, request);
-        case "blocking" -> within(context, blocking, request);
+        case "child" -> child.within(context).call(request);
+        case "blocking" -> blocking.within(context).call(request);
         case "hurried" ->
             child.options(CallOptions.defaults().withTimeout(Duration.ofMillis(100))).call(request);
         case "both" -> { // the call is made and not awaited
-          within(context, child, request);
+          child.within(context).call(request);
           yield AtGate.answer(request, context, "parent");
         }
         case "adopt" -> { // the call is made, and not on behalf of this request
           child.start(request);
           yield AtGate.answer(request, context, "parent");
         }
-        case "stream" -> within(context, stream, request);
+        case "stream" -> stream.within(context).call(request);
         case "own-stream" -> AtGate.stream(request, context, nameOf(request));
         case "broken" ->
             Future.succeededFuture(
