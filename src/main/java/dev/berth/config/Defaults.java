@@ -133,7 +133,7 @@ public final class Defaults {
   /** Bytes all streams of the instance may have under way. */
   public static final long STREAM_BYTES_TOTAL = 64L << 20;
 
-  /** How long a stream may stand still, whichever side is slow. */
+  /** How long the reader of a stream may leave what it was sent unread. */
   public static final Duration STREAM_IDLE_TIMEOUT = Duration.ofSeconds(60);
 
   /** Requests under way on one HTTP/2 connection. */

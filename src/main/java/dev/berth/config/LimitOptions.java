@@ -18,7 +18,7 @@ import java.time.Duration;
  * @param maxReservationTtl bound of every deployment's reservation_ttl_s and of every renewal
  * @param streamWindowBytes bytes one stream may have under way before its writer waits
  * @param streamBytesTotal bytes all streams of the instance may have under way
- * @param streamIdleTimeout how long a stream may stand still before it is ended
+ * @param streamIdleTimeout how long a stream's reader may stand still before it is ended
  * @param http2 bounds of one HTTP/2 connection
  */
 public record LimitOptions(
@@ -126,7 +126,8 @@ public record LimitOptions(
           "stream_idle_timeout_s",
           Types.seconds(),
           Defaults.STREAM_IDLE_TIMEOUT,
-          "How long a stream may stand still, whichever side is slow; then it is ended.");
+          "How long the reader of a stream may leave what it was sent unread; then the stream is"
+              + " ended. A writer may be silent for as long as request_timeout_s lets it.");
 
   static final Section SECTION =
       Section.of(

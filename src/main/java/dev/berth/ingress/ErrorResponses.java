@@ -126,6 +126,14 @@ final class ErrorResponses {
         "The request did not run.");
   }
 
+  static ErrorAnswer expectationFailed() {
+    return new ErrorAnswer(
+        417,
+        "expectation_failed",
+        "Expectation Failed",
+        "The request did not run; only 100-continue may be expected.");
+  }
+
   /** A request whose head could not be read. */
   static ErrorAnswer badHead(int status) {
     return switch (status) {

@@ -106,6 +106,10 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
       bodyRead(EMPTY);
       return;
     }
+    if (expectsAnythingElse()) {
+      answerAndClose(ErrorResponses.expectationFailed());
+      return;
+    }
     long length = declared == null ? -1 : lengthOf(declared);
     if (length == 0) {
       bodyRead(EMPTY);
@@ -346,6 +350,11 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
     return http.headers().contains(EXPECT, "100-continue", true);
   }
 
+  private boolean expectsAnythingElse() {
+    String expect = http.headers().get(EXPECT);
+    return expect != null && !expect.trim().equalsIgnoreCase("100-continue");
+  }
+
   /** A client that was not told to go on may send its body or not: the next bytes mean nothing. */
   private boolean mustClose() {
     return !continued && !connection.multiplexed() && expectsContinue();
@@ -412,6 +421,7 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
       }
     } else if (passing != null
         && !detached
+        && passing.awaitsClient()
         && now - passing.progressNanos() >= loop.limits().streamIdleNanos()) {
       cut(408);
     }

@@ -164,6 +164,20 @@ public final class Ingress {
     return populated ? 2 : 1;
   }
 
+  /** Why a request would not be served now; null when all applications that are routed serve. */
+  @Nullable String unreadyReason() {
+    String reason = unhealthyReason();
+    if (reason != null) {
+      return reason;
+    }
+    for (IngressRoute route : routes.routes().values()) {
+      if (!route.router().hasRoutableReplica()) {
+        return "No replicas are available yet.";
+      }
+    }
+    return null;
+  }
+
   boolean draining() {
     return draining;
   }

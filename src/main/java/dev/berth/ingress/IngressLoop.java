@@ -11,6 +11,7 @@ import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpConnection;
 import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.http.HttpServerRequest;
+import io.vertx.core.http.HttpVersion;
 import io.vertx.core.http.impl.HttpServerConnection;
 import io.vertx.core.json.JsonObject;
 import io.vertx.core.net.HostAndPort;
@@ -31,6 +32,7 @@ import org.jspecify.annotations.Nullable;
 final class IngressLoop {
   private static final String BUILT_IN = "/-/";
   private static final String HEALTH = "/-/healthz";
+  private static final String READY = "/-/readyz";
   private static final String ROUTES = "/-/routes";
   private static final String NO_ROUTE = "";
 
@@ -42,8 +44,10 @@ final class IngressLoop {
   private final HttpMeters meters;
   private final RequestIds requestIds;
   private final Limits limits;
+  private final String rootPath;
   private final BoundRoute unrouted;
   private final BoundRoute health;
+  private final BoundRoute ready;
   private final BoundRoute routeList;
   private final Map<HttpConnection, Connection> connections = new IdentityHashMap<>();
   private final Set<HeadWatch> unopened = new HashSet<>();
@@ -82,6 +86,8 @@ final class IngressLoop {
             ingress.limits().headerReadTimeout().toNanos());
     this.unrouted = builtIn(NO_ROUTE);
     this.health = builtIn(HEALTH);
+    this.ready = builtIn(READY);
+    this.rootPath = ingress.http().rootPath();
     this.routeList = builtIn(ROUTES);
     this.coarseNanos = nanoClock.getAsLong();
   }
@@ -161,9 +167,19 @@ final class IngressLoop {
         begin(request, connection, unrouted).answer(ErrorResponses.badHead(414));
         return;
       }
+    } else if (request.version() == HttpVersion.HTTP_1_1
+        && !request.headers().contains(HttpHeaders.HOST)) {
+      begin(request, connection, unrouted).answerAndClose(ErrorResponses.badHead(400));
+      return;
     }
     if (path.startsWith(BUILT_IN)) {
       builtIn(request, connection, path);
+      return;
+    }
+    if (!rootPath.isEmpty()
+        && path.startsWith(rootPath)
+        && path.startsWith(BUILT_IN, rootPath.length())) {
+      builtIn(request, connection, path.substring(rootPath.length()));
       return;
     }
     BoundRoute route = routeOf(path);
@@ -200,13 +216,9 @@ final class IngressLoop {
 
   private void builtIn(HttpServerRequest request, Connection connection, String path) {
     if (path.equals(HEALTH)) {
-      Exchange exchange = begin(request, connection, health);
-      String reason = ingress.unhealthyReason();
-      if (reason == null) {
-        exchange.answer(200, ErrorAnswer.TEXT, Buffer.buffer("success"));
-      } else {
-        exchange.answer(ErrorResponses.unhealthy(reason));
-      }
+      answerProbe(begin(request, connection, health), ingress.unhealthyReason());
+    } else if (path.equals(READY)) {
+      answerProbe(begin(request, connection, ready), ingress.unreadyReason());
     } else if (path.equals(ROUTES)) {
       Exchange exchange = begin(request, connection, routeList);
       String reason = ingress.unhealthyReason();
@@ -222,6 +234,14 @@ final class IngressLoop {
       }
     } else {
       begin(request, connection, unrouted).answer(ErrorResponses.notFound(path));
+    }
+  }
+
+  private static void answerProbe(Exchange probe, @Nullable String reason) {
+    if (reason == null) {
+      probe.answer(200, ErrorAnswer.TEXT, Buffer.buffer("success"));
+    } else {
+      probe.answer(ErrorResponses.unhealthy(reason));
     }
   }
 

@@ -4,6 +4,7 @@ import io.netty.bootstrap.Bootstrap;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFactory;
+import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.IoHandlerFactory;
 import io.netty.channel.ServerChannel;
@@ -29,6 +30,10 @@ import org.jspecify.annotations.Nullable;
  * hold before that stands here. Any thread.
  */
 public final class IngressTransport implements Transport, io.vertx.core.transport.Transport {
+  private static final int KEEPALIVE_IDLE_S = 60;
+  private static final int KEEPALIVE_INTERVAL_S = 10;
+  private static final int KEEPALIVE_PROBES = 6;
+
   private record Address(String host, int port) {}
 
   private final String name;
@@ -85,8 +90,28 @@ public final class IngressTransport implements Transport, io.vertx.core.transpor
     transport.configure(options, domainSocket, bootstrap);
     Ingress ingress = ingresses.get(new Address(options.getHost(), options.getPort()));
     if (ingress != null) {
+      keepAlive(bootstrap);
       bootstrap.handler(new Acceptor(ingress, bootstrap.config()));
     }
+  }
+
+  /**
+   * A client whose machine is gone says no more, and no request of its own would tell: a silent
+   * stream would hold its slot for it. The kernel asks after a minute, and is answered within the
+   * next or not at all.
+   */
+  private void keepAlive(ServerBootstrap bootstrap) {
+    bootstrap.childOption(ChannelOption.SO_KEEPALIVE, true);
+    if (name.equals("epoll")) {
+      bootstrap.childOption(epoll("TCP_KEEPIDLE"), KEEPALIVE_IDLE_S);
+      bootstrap.childOption(epoll("TCP_KEEPINTVL"), KEEPALIVE_INTERVAL_S);
+      bootstrap.childOption(epoll("TCP_KEEPCNT"), KEEPALIVE_PROBES);
+    }
+  }
+
+  /** By name, as the class that has them is there only where epoll is. */
+  private static ChannelOption<Integer> epoll(String option) {
+    return ChannelOption.valueOf("io.netty.channel.epoll.EpollChannelOption#" + option);
   }
 
   // --- as the transport does it ---

@@ -99,6 +99,11 @@ final class StreamRelay implements Handler<Buffer> {
     over = true;
   }
 
+  /** Whether the client has not read what it was sent; a silent handler is not waited for. */
+  boolean awaitsClient() {
+    return waitingForClient;
+  }
+
   /** When something last moved, as coarsely as the sweep looks. */
   long progressNanos() {
     return progressNanos;

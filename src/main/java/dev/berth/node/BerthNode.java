@@ -372,7 +372,7 @@ public final class BerthNode {
               application.name(),
               running().replicas().router(application.ingress()),
               running().replicas().settings(application.ingress()).backpressure()));
-      running().ingress().update(RouteTable.of("", routes));
+      running().ingress().update(RouteTable.of(config.httpOptions().rootPath(), routes));
     }
     LOG.info(
         "application {} runs{}, after {} ms",

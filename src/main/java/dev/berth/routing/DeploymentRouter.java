@@ -280,6 +280,16 @@ public final class DeploymentRouter {
     return Arrays.stream(replicas.all).filter(RoutedReplica::routable).toList();
   }
 
+  /** Whether any replica takes requests, as of now; it may be full. */
+  public boolean hasRoutableReplica() {
+    for (RoutedReplica replica : replicas.all) {
+      if (replica.routable()) {
+        return true;
+      }
+    }
+    return false;
+  }
+
   boolean anyUnreservable() {
     return replicas.anyUnreservable;
   }

@@ -105,6 +105,14 @@ final class FakeUpstream implements ReplicaDirectory {
     return router;
   }
 
+  /** The router of a deployment that has no replica yet. */
+  DeploymentRouter emptyRouter(DeploymentId deployment) {
+    DeploymentRouter router = routers.router(deployment, RouterSettings.DEFAULTS);
+    router.update(
+        new RoutingSnapshot(deployment, new RoutingSnapshot.Version(1, 1), true, List.of()));
+    return router;
+  }
+
   /** The router of a deployment that failed to deploy. */
   DeploymentRouter failedRouter(DeploymentId deployment) {
     DeploymentRouter router = routers.router(deployment, RouterSettings.DEFAULTS);

@@ -145,6 +145,48 @@ class IngressIT {
   }
 
   @Test
+  void itIsReadyWhenEachRoutedDeploymentHasAReplica() throws Exception {
+    assertThat(get("/-/readyz").body()).isEqualTo("success");
+    Map<String, IngressRoute> routes = new LinkedHashMap<>();
+    routes.put("/", new IngressRoute("app", upstream.router(), Backpressure.defaults()));
+    routes.put(
+        "/starting",
+        new IngressRoute(
+            "starting",
+            upstream.emptyRouter(new DeploymentId("starting", "model")),
+            Backpressure.defaults()));
+    ingress.update(RouteTable.of("", routes));
+    HttpResponse<String> unready = get("/-/readyz");
+    assertThat(unready.statusCode()).isEqualTo(503);
+    assertThat(unready.body()).isEqualTo("No replicas are available yet.");
+    assertThat(get("/-/healthz").statusCode()).as("it lives").isEqualTo(200);
+    ingress.drain();
+    assertThat(get("/-/readyz").body()).isEqualTo("This node is being drained.");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"/mounted", ""})
+  void belowARootPathTheRoutesAreFoundWithItAndWithout(String prefix) throws Exception {
+    await(vertx.undeploy(deployment));
+    ingress.close();
+    HttpOptions http = new HttpOptions("127.0.0.1", 0, "/mounted", null, SHORT, null);
+    ingress = new Ingress(http, limits(16), meters, System::nanoTime, 0xbe29);
+    ingress.update(
+        RouteTable.of(
+            http.rootPath(),
+            Map.of(
+                "/classify", new IngressRoute("app", upstream.router(), Backpressure.defaults()))));
+    deployment =
+        await(vertx.deployVerticle(new IngressVerticle(ingress, upstream.loop(), 0, SHORT)));
+    upstream.behave(call -> call.respond(call.request().path()));
+    assertThat(get(prefix + "/classify/x").body()).isEqualTo(prefix + "/classify/x");
+    assertThat(get(prefix + "/-/healthz").body()).isEqualTo("success");
+    assertThat(get(prefix + "/-/readyz").body()).isEqualTo("success");
+    assertThat(get(prefix + "/other").statusCode()).isEqualTo(404);
+    assertThat(get("/mountedclassify").statusCode()).isEqualTo(404);
+  }
+
+  @Test
   void theRoutesAreListedWithTheirApplications() throws Exception {
     IngressRoute route = new IngressRoute("app", upstream.router(), Backpressure.defaults());
     Map<String, IngressRoute> routes = new LinkedHashMap<>();
@@ -359,6 +401,25 @@ class IngressIT {
     assertThat(response.headers().firstValue("x-request-id")).hasValue(response.body());
   }
 
+  @ParameterizedTest
+  @ValueSource(strings = {"two words", "\u00e9", ""})
+  void anIdThatCouldNotBePassedOnAsItIsIsReplaced(String id) throws Exception {
+    upstream.behave(call -> call.respond(call.message.requestId()));
+    try (RawClient raw = new RawClient(ingress.port())) {
+      raw.send("GET / HTTP/1.1\r\nHost: t\r\nX-Request-ID: " + id + "\r\n\r\n");
+      assertThat(raw.readHead()).containsPattern("x-request-id: be27-[0-9a-f]+\r\n");
+    }
+  }
+
+  @Test
+  void theTraceContextReachesTheHandlerUnchanged() throws Exception {
+    String parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    send(request("/").header("traceparent", parent).header("tracestate", "a=1,b=2"));
+    Headers headers = upstream.nextCall().request().headers();
+    assertThat(headers.all("traceparent")).containsExactly(parent);
+    assertThat(headers.all("tracestate")).containsExactly("a=1,b=2");
+  }
+
   @Test
   void aRequestOverItsTimeoutIs408AndIsCancelled() throws Exception {
     CompletableFuture<HttpResponse<String>> response =
@@ -480,6 +541,15 @@ class IngressIT {
   }
 
   @Test
+  void whatElseAClientMayExpectIs417() throws Exception {
+    try (RawClient raw = new RawClient(ingress.port())) {
+      raw.send("POST / HTTP/1.1\r\nHost: t\r\nContent-Length: 2\r\nExpect: 200-ok\r\n\r\n");
+      assertThat(raw.readToEnd()).startsWith("HTTP/1.1 417").contains("connection: close");
+    }
+    assertOngoingReturnsToZero();
+  }
+
+  @Test
   void aBodyThatStandsStillIs408() throws Exception {
     try (RawClient raw = new RawClient(ingress.port())) {
       raw.send("POST / HTTP/1.1\r\nHost: t\r\nContent-Length: 10\r\n\r\nhalf");
@@ -512,6 +582,20 @@ class IngressIT {
       raw.send("GET / HTTP/1.1\r\nHost: t\r\nContent-Length: two\r\n\r\n");
       assertThat(raw.readToEnd()).startsWith("HTTP/1.1 400");
     }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"/", "/-/healthz", "/nothing"})
+  void aRequestThatNamesNoHostIs400(String path) throws Exception {
+    try (RawClient raw = new RawClient(ingress.port())) {
+      raw.send("GET " + path + " HTTP/1.1\r\n\r\n");
+      assertThat(raw.readToEnd()).startsWith("HTTP/1.1 400");
+    }
+    try (RawClient raw = new RawClient(ingress.port())) {
+      raw.send("GET /-/healthz HTTP/1.0\r\n\r\n");
+      assertThat(raw.readToEnd()).as("HTTP/1.0 needs none").contains("success");
+    }
+    assertOngoingReturnsToZero();
   }
 
   @ParameterizedTest
@@ -637,6 +721,24 @@ class IngressIT {
                 "serve_num_http_error_requests_total{application=\"app\",error_code=\"408\","
                     + "method=\"GET\",route=\"/\"}"))
         .isEqualTo(1);
+    assertOngoingReturnsToZero();
+  }
+
+  @Test
+  void aHandlerMayBeSilentForLongerThanItsReaderMay() throws Exception {
+    try (RawClient raw = new RawClient(ingress.port())) {
+      raw.get("/");
+      Call call = upstream.nextCall();
+      call.startStream(Headers.empty());
+      call.frame(Buffer.buffer("one"), false);
+      raw.readUntil("one\r\n");
+      CompletableFuture<Void> twice = new CompletableFuture<>();
+      vertx.setTimer(2 * SHORT.toMillis() + 500, id -> twice.complete(null));
+      twice.get(10, TimeUnit.SECONDS);
+      call.frame(Buffer.buffer("two"), true);
+      assertThat(raw.readUntil("0\r\n\r\n")).contains("two");
+      assertThat(call.cancels).isEmpty();
+    }
     assertOngoingReturnsToZero();
   }
 
