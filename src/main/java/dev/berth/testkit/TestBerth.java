@@ -1,29 +1,21 @@
 package dev.berth.testkit;
 
 import dev.berth.api.Application;
-import dev.berth.api.Deployment;
 import dev.berth.api.DeploymentHandle;
 import dev.berth.api.DeploymentId;
-import dev.berth.api.HandlerFactory;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
 import dev.berth.config.ServeConfig;
-import dev.berth.controller.ApplicationStatus;
-import dev.berth.node.LoadedApplication;
-import dev.berth.protocol.port.LedgerView;
 import dev.berth.replica.Replica;
 import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletionException;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BooleanSupplier;
-import org.jspecify.annotations.Nullable;
 
 /**
  * An application under test: its deployments with the server's own router, queue, slots and
@@ -51,14 +43,14 @@ public final class TestBerth implements AutoCloseable {
   private static final int MOST_BODY_BYTES = 64 << 20; // of a body that is read whole
 
   private final TestInstance instance;
-  private final Map<String, Application> applications;
+  private final TestApplications applications;
   private final boolean unsettledAllowed;
   private boolean closed;
 
   private TestBerth(
-      TestInstance instance, Map<String, Application> applications, boolean unsettledAllowed) {
+      TestInstance instance, TestApplications applications, boolean unsettledAllowed) {
     this.instance = instance;
-    this.applications = new LinkedHashMap<>(applications);
+    this.applications = applications;
     this.unsettledAllowed = unsettledAllowed;
   }
 
@@ -74,15 +66,16 @@ public final class TestBerth implements AutoCloseable {
 
   static TestBerth start(
       ServeConfig config,
-      Map<String, Application> applications,
+      Map<String, Application> code,
       long seed,
       Duration patience,
       boolean unsettledAllowed) {
     TestInstance instance =
         new TestInstance(config.berth().eventLoops(), seed, patience, config.berth());
+    TestApplications applications = new TestApplications(instance, config, code);
     TestBerth berth = new TestBerth(instance, applications, unsettledAllowed);
     try {
-      applications.forEach((name, application) -> berth.deploy(config, name, application));
+      applications.deploy();
     } catch (Throwable failed) {
       try {
         berth.end();
@@ -92,54 +85,6 @@ public final class TestBerth implements AutoCloseable {
       throw failed;
     }
     return berth;
-  }
-
-  private void deploy(ServeConfig config, String name, Application application) {
-    AtomicReference<@Nullable Throwable> thrown = new AtomicReference<>();
-    List<Deployment> watched =
-        application.deployments().stream().map(each -> watched(each, thrown)).toList();
-    instance.declare(
-        LoadedApplication.of(
-            config.applications().stream()
-                .filter(each -> each.name().equals(name))
-                .findFirst()
-                .orElseThrow(),
-            new Application(application.ingress(), watched),
-            config));
-    boolean decided =
-        instance.runUntil(
-            () ->
-                instance.is(name, ApplicationStatus.RUNNING)
-                    || instance.is(name, ApplicationStatus.DEPLOY_FAILED),
-            () -> false);
-    if (!decided) {
-      throw new IllegalStateException("application " + name + " did not start" + waits());
-    }
-    if (instance.is(name, ApplicationStatus.DEPLOY_FAILED)) {
-      throw new IllegalStateException(
-          "application " + name + ": " + instance.failure(name), thrown.get());
-    }
-  }
-
-  /** Keeps what a factory threw: the controller passes on its words only. */
-  private static Deployment watched(
-      Deployment deployment, AtomicReference<@Nullable Throwable> thrown) {
-    HandlerFactory factory =
-        replica -> {
-          try {
-            return deployment.factory().create(replica);
-          } catch (Throwable failed) {
-            thrown.compareAndSet(null, failed);
-            throw failed;
-          }
-        };
-    return new Deployment(
-        deployment.name(),
-        deployment.numReplicas(),
-        deployment.maxOngoingRequests(),
-        deployment.spreadOverLoops(),
-        deployment.userConfig(),
-        factory);
   }
 
   // --- calling ---
@@ -155,7 +100,7 @@ public final class TestBerth implements AutoCloseable {
    * @param loop from 0
    */
   public DeploymentHandle handleOn(int loop, String deployment) {
-    DeploymentId id = find(deployment);
+    DeploymentId id = applications.find(deployment);
     if (loop < 0 || loop >= instance.replicaLoops.size()) {
       throw new IllegalArgumentException(
           "loop: " + loop + " (expected: 0 to " + (instance.replicaLoops.size() - 1) + ")");
@@ -165,8 +110,7 @@ public final class TestBerth implements AutoCloseable {
 
   /** Calls the ingress of the first application, as {@link #call(String, Request)} does. */
   public Response call(Request request) {
-    Map.Entry<String, Application> first = applications.entrySet().iterator().next();
-    return call(first.getKey() + "#" + first.getValue().ingress(), request);
+    return call(applications.ingress().toString(), request);
   }
 
   /**
@@ -293,30 +237,16 @@ public final class TestBerth implements AutoCloseable {
 
   /** Requests that wait for a slot of a deployment. */
   public int queued(String deployment) {
-    return instance.router(find(deployment)).queued();
+    return instance.router(applications.find(deployment)).queued();
   }
 
   /** The replicas of a deployment that have not stopped. */
   public List<TestReplica> replicas(String deployment) {
-    DeploymentId id = find(deployment);
+    DeploymentId id = applications.find(deployment);
     List<TestReplica> found = new ArrayList<>();
     for (Replica replica : instance.host.replicas()) {
       if (replica.deployment().equals(id)) {
-        LedgerView view = Unsettled.view(replica);
-        found.add(
-            new TestReplica(
-                replica.replicaId(),
-                id,
-                replica.state().toString(),
-                new SlotCounts(
-                    view.maxOngoing(),
-                    view.running(),
-                    view.reserved(),
-                    view.granted(),
-                    view.completed(),
-                    view.released(),
-                    view.expired()),
-                view.zombies()));
+        found.add(TestReplica.of(replica));
       }
     }
     return found;
@@ -350,7 +280,7 @@ public final class TestBerth implements AutoCloseable {
   }
 
   private String waits() {
-    return Unsettled.describe(instance, unsettled());
+    return Unsettled.describe(instance);
   }
 
   // --- replicas that go ---
@@ -390,20 +320,6 @@ public final class TestBerth implements AutoCloseable {
                         + " (expected: one of "
                         + instance.host.replicas().stream().map(Replica::replicaId).toList()
                         + ")"));
-  }
-
-  private DeploymentId find(String name) {
-    List<DeploymentId> all = new ArrayList<>();
-    applications.forEach(
-        (application, code) ->
-            code.deployments()
-                .forEach(each -> all.add(new DeploymentId(application, each.name()))));
-    List<DeploymentId> found =
-        all.stream().filter(id -> id.name().equals(name) || id.toString().equals(name)).toList();
-    if (found.size() != 1) {
-      throw new IllegalArgumentException("deployment: " + name + " (expected: one of " + all + ")");
-    }
-    return found.get(0);
   }
 
   // --- end ---
@@ -457,22 +373,11 @@ public final class TestBerth implements AutoCloseable {
     closed = true;
     try {
       for (Replica replica : instance.host.replicas()) {
-        if (!Unsettled.of(instance).isEmpty()) {
+        if (!unsettled().isEmpty()) {
           instance.kill(replica);
         }
       }
-      applications.keySet().forEach(instance::withdraw);
-      boolean ended =
-          instance.runUntil(
-              () ->
-                  applications.keySet().stream()
-                          .allMatch(
-                              name ->
-                                  !instance.declared(name)
-                                      || instance.is(name, ApplicationStatus.NOT_STARTED))
-                      && instance.threads.isIdle(),
-              () -> false);
-      if (!ended && !unsettledAllowed) {
+      if (!applications.withdraw() && !unsettledAllowed) {
         throw new AssertionError("the application did not stop" + waits());
       }
     } finally {

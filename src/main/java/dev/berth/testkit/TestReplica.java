@@ -1,6 +1,8 @@
 package dev.berth.testkit;
 
 import dev.berth.api.DeploymentId;
+import dev.berth.protocol.port.LedgerView;
+import dev.berth.replica.Replica;
 
 /**
  * A replica as a test sees it at one moment.
@@ -13,4 +15,30 @@ import dev.berth.api.DeploymentId;
  * @param zombies cancelled requests that have not settled within {@code cancel_grace_s}
  */
 public record TestReplica(
-    String id, DeploymentId deployment, String state, SlotCounts ledger, int zombies) {}
+    String id, DeploymentId deployment, String state, SlotCounts ledger, int zombies) {
+
+  static TestReplica of(Replica replica) {
+    LedgerView view = view(replica);
+    SlotCounts ledger =
+        new SlotCounts(
+            view.maxOngoing(),
+            view.running(),
+            view.reserved(),
+            view.granted(),
+            view.completed(),
+            view.released(),
+            view.expired());
+    return new TestReplica(
+        replica.replicaId(),
+        replica.deployment(),
+        replica.state().toString(),
+        ledger,
+        view.zombies());
+  }
+
+  static LedgerView view(Replica replica) {
+    synchronized (replica) { // an audit compares with the one before it
+      return replica.view();
+    }
+  }
+}

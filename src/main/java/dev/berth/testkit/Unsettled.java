@@ -33,7 +33,8 @@ final class Unsettled {
   }
 
   /** What a test should know that waits for something which does not come. */
-  static String describe(TestInstance instance, List<String> unsettled) {
+  static String describe(TestInstance instance) {
+    List<String> unsettled = of(instance);
     StringBuilder text = new StringBuilder();
     unsettled.forEach(line -> text.append("\n  - ").append(line));
     if (unsettled.isEmpty()) {
@@ -52,14 +53,8 @@ final class Unsettled {
     return text.toString();
   }
 
-  static LedgerView view(Replica replica) {
-    synchronized (replica) { // an audit compares with the one before it
-      return replica.view();
-    }
-  }
-
   private void look(Replica replica) {
-    LedgerView ledger = view(replica);
+    LedgerView ledger = TestReplica.view(replica);
     String name = "replica " + replica.replicaId() + ": ";
     if (ledger.running() > 0) {
       List<String> asked =

@@ -1,0 +1,125 @@
+package dev.berth.testkit;
+
+import dev.berth.api.Application;
+import dev.berth.api.Deployment;
+import dev.berth.api.DeploymentId;
+import dev.berth.api.HandlerFactory;
+import dev.berth.config.ApplicationConfig;
+import dev.berth.config.ServeConfig;
+import dev.berth.controller.ApplicationStatus;
+import dev.berth.node.LoadedApplication;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+
+/** The applications of a test: their start, their names, and their end. */
+final class TestApplications {
+  private final TestInstance instance;
+  private final ServeConfig config;
+  private final Map<String, Application> code; // in the order given
+
+  TestApplications(TestInstance instance, ServeConfig config, Map<String, Application> code) {
+    this.instance = instance;
+    this.config = config;
+    this.code = new LinkedHashMap<>(code);
+  }
+
+  /**
+   * Starts their replicas.
+   *
+   * @throws IllegalStateException when one does not start, with what it threw
+   */
+  void deploy() {
+    for (ApplicationConfig application : config.applications()) {
+      deploy(application);
+    }
+  }
+
+  private void deploy(ApplicationConfig application) {
+    String name = application.name();
+    AtomicReference<@Nullable Throwable> thrown = new AtomicReference<>();
+    Application watched = watched(code.get(name), thrown);
+    instance.declare(LoadedApplication.of(application, watched, config));
+    boolean decided =
+        instance.runUntil(
+            () ->
+                instance.is(name, ApplicationStatus.RUNNING)
+                    || instance.is(name, ApplicationStatus.DEPLOY_FAILED),
+            () -> false);
+    if (!decided) {
+      throw new IllegalStateException(
+          "application " + name + " did not start" + Unsettled.describe(instance));
+    }
+    if (instance.is(name, ApplicationStatus.DEPLOY_FAILED)) {
+      throw new IllegalStateException(
+          "application " + name + ": " + instance.failure(name), thrown.get());
+    }
+  }
+
+  /** Keeps what a factory threw: the controller passes on its words only. */
+  private static Application watched(
+      Application application, AtomicReference<@Nullable Throwable> thrown) {
+    List<Deployment> deployments = new ArrayList<>();
+    for (Deployment each : application.deployments()) {
+      HandlerFactory factory =
+          replica -> {
+            try {
+              return each.factory().create(replica);
+            } catch (Throwable failed) {
+              thrown.compareAndSet(null, failed);
+              throw failed;
+            }
+          };
+      deployments.add(
+          new Deployment(
+              each.name(),
+              each.numReplicas(),
+              each.maxOngoingRequests(),
+              each.spreadOverLoops(),
+              each.userConfig(),
+              factory));
+    }
+    return new Application(application.ingress(), deployments);
+  }
+
+  /** The deployment that answers for the first application. */
+  DeploymentId ingress() {
+    Map.Entry<String, Application> first = code.entrySet().iterator().next();
+    return new DeploymentId(first.getKey(), first.getValue().ingress());
+  }
+
+  /** The one deployment of a name, or of a name with its application's before it. */
+  DeploymentId find(String name) {
+    List<DeploymentId> all = new ArrayList<>();
+    code.forEach(
+        (application, built) ->
+            built
+                .deployments()
+                .forEach(each -> all.add(new DeploymentId(application, each.name()))));
+    List<DeploymentId> found =
+        all.stream().filter(id -> id.name().equals(name) || id.toString().equals(name)).toList();
+    if (found.size() != 1) {
+      throw new IllegalArgumentException("deployment: " + name + " (expected: one of " + all + ")");
+    }
+    return found.get(0);
+  }
+
+  /**
+   * Stops their replicas, with their hooks.
+   *
+   * @return false when something does not stop in time
+   */
+  boolean withdraw() {
+    code.keySet().forEach(instance::withdraw);
+    return instance.runUntil(
+        () -> code.keySet().stream().allMatch(this::isGone) && instance.threads.isIdle(),
+        () -> false);
+  }
+
+  private boolean isGone(String name) {
+    return !instance.declared(name) || instance.is(name, ApplicationStatus.NOT_STARTED);
+  }
+}
