@@ -58,11 +58,16 @@ public final class Controller {
     final Fleet fleet;
     final String replicaId;
     ReplicaPhase phase = ReplicaPhase.STARTING;
+    boolean healthy = true;
     @Nullable ReplicaInfo info; // once it runs
 
     Member(Fleet fleet, String replicaId) {
       this.fleet = fleet;
       this.replicaId = replicaId;
+    }
+
+    boolean isHealthy() {
+      return phase == ReplicaPhase.RUNNING && healthy;
     }
   }
 
@@ -93,6 +98,8 @@ public final class Controller {
       running(running.replica(), actions);
     } else if (event instanceof ControllerEvent.ReplicaDraining draining) {
       draining(draining.replicaId(), actions);
+    } else if (event instanceof ControllerEvent.ReplicaHealth health) {
+      health(health, actions);
     } else if (event instanceof ControllerEvent.ReplicaFailed failed) {
       failed(failed, actions);
     } else if (event instanceof ControllerEvent.ReplicaStopped stopped) {
@@ -175,6 +182,17 @@ public final class Controller {
     }
   }
 
+  private void health(ControllerEvent.ReplicaHealth health, List<ControllerAction> actions) {
+    Member member = members.get(health.replicaId());
+    if (member == null || member.healthy == health.healthy()) {
+      return;
+    }
+    member.healthy = health.healthy();
+    if (member.phase == ReplicaPhase.RUNNING) {
+      actions.add(publish(member.fleet));
+    }
+  }
+
   private void failed(ControllerEvent.ReplicaFailed failed, List<ControllerAction> actions) {
     Member member = members.get(failed.replicaId());
     if (member == null) {
@@ -214,10 +232,13 @@ public final class Controller {
   }
 
   private Publish publish(Fleet fleet) {
+    // Where every replica looks unhealthy the checks may be what is wrong: then all serve on.
+    boolean anyHealthy = fleet.members.values().stream().anyMatch(Member::isHealthy);
     List<RoutingSnapshot.Route> routes = new ArrayList<>();
     for (Member member : fleet.members.values()) {
       if (member.info != null) {
-        routes.add(new RoutingSnapshot.Route(member.info, member.phase == ReplicaPhase.RUNNING));
+        boolean routable = member.phase == ReplicaPhase.RUNNING && (member.healthy || !anyHealthy);
+        routes.add(new RoutingSnapshot.Route(member.info, routable));
       }
     }
     // A deployment with something that may yet run keeps its callers waiting; else they are told.

@@ -29,6 +29,9 @@ public sealed interface ControllerEvent {
   /** A replica grants nothing more; its ledger says so already. */
   record ReplicaDraining(String replicaId) implements ControllerEvent {}
 
+  /** A replica became unhealthy, or healthy again; it is healthy at first. */
+  record ReplicaHealth(String replicaId, boolean healthy) implements ControllerEvent {}
+
   /**
    * A replica could not start.
    *

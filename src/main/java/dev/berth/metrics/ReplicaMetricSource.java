@@ -38,6 +38,12 @@ public interface ReplicaMetricSource {
   /** Whether it counts as healthy. */
   boolean healthy();
 
+  /** Health checks that failed since its start. */
+  long healthCheckFailures();
+
+  /** How long its health checks took. */
+  LatencyBuckets healthCheckTimes();
+
   /** The most zombies it may have before it counts as unhealthy. */
   int maxZombies();
 

@@ -66,6 +66,16 @@ final class ReplicaSeries {
         "1 when a replica is healthy, else 0.",
         labels,
         replica.healthy() ? 1 : 0);
+    into.counter(
+        "serve_health_check_failures",
+        "Health checks of a replica that failed or took too long.",
+        labels,
+        replica.healthCheckFailures());
+    into.histogram(
+        "serve_health_check_latency_ms",
+        "Time of a health check of a replica.",
+        labels,
+        replica.healthCheckTimes());
     into.gauge(
         "serve_replica_processing_queries",
         "Requests a replica is running.",

@@ -182,8 +182,11 @@ final class InstanceParts {
   }
 
   private void replicaChanged(Replica replica, ReplicaState state) {
-    if (state == ReplicaState.DRAINING) {
-      tell(new ControllerEvent.ReplicaDraining(replica.replicaId()));
+    switch (state) {
+      case DRAINING -> tell(new ControllerEvent.ReplicaDraining(replica.replicaId()));
+      case UNHEALTHY -> tell(new ControllerEvent.ReplicaHealth(replica.replicaId(), false));
+      case RUNNING -> tell(new ControllerEvent.ReplicaHealth(replica.replicaId(), true));
+      case STARTING, STOPPED -> {} // what starts and stops them tells
     }
   }
 

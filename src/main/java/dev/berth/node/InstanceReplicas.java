@@ -13,6 +13,7 @@ import dev.berth.metrics.Meters;
 import dev.berth.metrics.MetricsPusher;
 import dev.berth.metrics.Registration;
 import dev.berth.protocol.ReplicaInfo;
+import dev.berth.replica.HealthCheckSettings;
 import dev.berth.replica.Replica;
 import dev.berth.replica.ReplicaHost;
 import dev.berth.replica.ReplicaLoop;
@@ -150,7 +151,11 @@ public final class InstanceReplicas {
             settings.userConfig(),
             underLoader(application.deployment(id).factory(), application.classLoader()),
             host.limits()
-                .withZombies(settings.cancelGrace().toNanos(), settings.maxZombieRequests()));
+                .withZombies(settings.cancelGrace().toNanos(), settings.maxZombieRequests()),
+            new HealthCheckSettings(
+                settings.healthCheckPeriod().toNanos(),
+                settings.healthCheckTimeout().toNanos(),
+                HealthCheckSettings.FAILURES));
     host.start(spec, seats)
         .onComplete(
             replica -> runs(replica, spread, application.route()),

@@ -186,6 +186,16 @@ final class MetricSources {
       }
 
       @Override
+      public long healthCheckFailures() {
+        return replica.healthCheckFailures();
+      }
+
+      @Override
+      public LatencyBuckets healthCheckTimes() {
+        return replica.healthCheckTimes();
+      }
+
+      @Override
       public int maxZombies() {
         return replica.limits().maxZombieRequests();
       }

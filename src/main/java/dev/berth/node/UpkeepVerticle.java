@@ -37,6 +37,7 @@ final class UpkeepVerticle extends VerticleBase {
 
   private void tick() {
     replicas.sweep();
+    replicas.tick();
     if (++sweeps % SWEEPS_PER_AUDIT == 0) {
       replicas.replicas().forEach(this::audit);
     }

@@ -2,7 +2,6 @@ package dev.berth.replica;
 
 import dev.berth.api.BerthException;
 import dev.berth.api.DeploymentId;
-import dev.berth.api.ReplicaHandler;
 import dev.berth.metrics.LatencyBuckets;
 import dev.berth.metrics.UserMeters;
 import dev.berth.metrics.Utilization;
@@ -15,8 +14,11 @@ import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.time.Duration;
 import java.time.InstantSource;
+import java.util.Collections;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.SplittableRandom;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
@@ -54,7 +56,11 @@ public final class Replica {
 
   private final AtomicReference<ReplicaState> state = new AtomicReference<>(ReplicaState.STARTING);
   private volatile List<HostedReplica> parts = List.of();
-  private volatile List<ReplicaHandler> handlers = List.of(); // until they are stopped
+  private final ReplicaHooks hooks = new ReplicaHooks();
+  private final ReplicaHealth health;
+  private final Object judging = new Object();
+  private volatile @Nullable ReplicaStart start; // until it runs
+  private Future<Void> reconfigured = Future.succeededFuture(); // the last; under the lock
   private volatile @Nullable HandlerThreads threads; // of a blocking handler
   private final AtomicBoolean leaving = new AtomicBoolean(); // the home loop looks after it
   private final AtomicBoolean drainedSeen = new AtomicBoolean();
@@ -101,6 +107,15 @@ public final class Replica {
     this.listener = listener;
     this.gone = gone;
     this.failures = new FailureLog(spec.replicaId());
+    this.health =
+        new ReplicaHealth(
+            new HealthWatch(
+                spec.healthChecks(), new SplittableRandom(spec.epoch()), nanoClock.getAsLong()),
+            hooks,
+            ports.healthThreads(),
+            nanoClock,
+            failures,
+            this::judge);
     slots.observe(
         new SlotObserver() {
           @Override
@@ -172,15 +187,24 @@ public final class Replica {
 
   // --- its life ---
 
+  ReplicaHooks hooks() {
+    return hooks;
+  }
+
+  ReplicaHealth health() {
+    return health;
+  }
+
+  /** Its handlers are made from now on. */
+  void starts(ReplicaStart starting) {
+    start = starting;
+  }
+
   /** Takes requests on every loop, then is RUNNING. */
-  void begin(
-      List<HostedReplica> seated,
-      List<ReplicaHandler> handlers,
-      @Nullable HandlerThreads threads,
-      Promise<Replica> begun) {
-    this.handlers = List.copyOf(handlers);
-    this.threads = threads;
-    parts = List.copyOf(seated);
+  void begin(ReplicaStart.Started started, Promise<Replica> begun) {
+    start = null;
+    threads = started.threads();
+    parts = List.copyOf(started.parts());
     onEachLoop(
         part -> part.loop.host(part),
         () -> {
@@ -302,16 +326,12 @@ public final class Replica {
     if (running != null) {
       running.stop();
     }
-    List<ReplicaHandler> stopping = handlers;
-    handlers = List.of();
     offLoop.execute(
         () -> {
-          for (ReplicaHandler handler : stopping) {
-            try {
-              handler.stop();
-            } catch (Throwable thrown) { // user code; the replica is stopped all the same
-              failures.add("stop failed", thrown);
-            }
+          try {
+            hooks.stop();
+          } catch (Throwable thrown) { // user code; the replica is stopped all the same
+            failures.add("stop failed", thrown);
           }
           onHomeLoop(stopped::tryComplete);
         });
@@ -382,18 +402,72 @@ public final class Replica {
   }
 
   void zombieFound() {
-    if (zombies.incrementAndGet() > limits.maxZombieRequests()
-        && move(ReplicaState.UNHEALTHY, ReplicaState.RUNNING)) {
-      LOG.warn(
-          "replica {}: unhealthy: zombies: {} (expected: at most {})",
-          replicaId(),
-          zombies.get(),
-          limits.maxZombieRequests());
+    if (zombies.incrementAndGet() > limits.maxZombieRequests()) {
+      judge();
     }
   }
 
   void zombieSettled() {
     zombies.decrementAndGet();
+    if (state.get() == ReplicaState.UNHEALTHY) {
+      judge();
+    }
+  }
+
+  // --- its health ---
+
+  /** Whether it takes requests. */
+  boolean isServing() {
+    ReplicaState now = state.get();
+    return now == ReplicaState.RUNNING || now == ReplicaState.UNHEALTHY;
+  }
+
+  /** Looks at the clock for its health checks and its start. */
+  void tick() {
+    ReplicaStart starting = start;
+    if (starting != null) {
+      starting.logProgress(nanoClock.getAsLong());
+    }
+    health.tick(isServing());
+  }
+
+  /** Unhealthy while too many checks in a row failed, or too many cancelled requests linger. */
+  private void judge() {
+    synchronized (judging) { // so that the listener hears of the states in their order
+      boolean lingering = zombies.get() > limits.maxZombieRequests();
+      if (!lingering && !health.failing()) {
+        move(ReplicaState.RUNNING, ReplicaState.UNHEALTHY);
+      } else if (move(ReplicaState.UNHEALTHY, ReplicaState.RUNNING)) {
+        LOG.warn(
+            "replica {}: unhealthy: zombies: {} (expected: at most {}), health checks: {}",
+            replicaId(),
+            zombies.get(),
+            limits.maxZombieRequests(),
+            health.failing() ? "failing" : "well");
+      }
+    }
+  }
+
+  /** Passes a new configuration to the handlers, after those passed before. */
+  synchronized Future<Void> reconfigure(Map<String, Object> userConfig) {
+    Map<String, Object> given = Collections.unmodifiableMap(new LinkedHashMap<>(userConfig));
+    Promise<Void> done = Promise.promise();
+    Future<Void> before = reconfigured;
+    reconfigured = done.future();
+    before.onComplete(
+        over ->
+            offLoop.execute(
+                () -> {
+                  try {
+                    hooks.reconfigure(given);
+                  } catch (Throwable thrown) { // user code
+                    failures.add("reconfigure failed", thrown);
+                    done.fail(thrown);
+                    return;
+                  }
+                  done.complete();
+                }));
+    return done.future();
   }
 
   /**
@@ -473,6 +547,21 @@ public final class Replica {
   /** The most ended attempts and tokens its ledger remembers. */
   public int maxRemembered() {
     return ledgerLimits.rememberedMax();
+  }
+
+  /** Whether neither its health checks nor lingering requests speak against it. */
+  public boolean healthy() {
+    return state.get() != ReplicaState.UNHEALTHY;
+  }
+
+  /** Health checks that failed, the ones that took too long included. */
+  public long healthCheckFailures() {
+    return health.failures();
+  }
+
+  /** How long health checks took, the first one included. */
+  public LatencyBuckets healthCheckTimes() {
+    return health.latencies();
   }
 
   /** Requests whose deadline passed while they ran. */

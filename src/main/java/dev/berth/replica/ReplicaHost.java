@@ -1,11 +1,5 @@
 package dev.berth.replica;
 
-import dev.berth.api.BlockingHandler;
-import dev.berth.api.DeploymentHandle;
-import dev.berth.api.DeploymentId;
-import dev.berth.api.ReplicaContext;
-import dev.berth.api.ReplicaHandler;
-import dev.berth.api.ReplicaMeters;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.port.BusSender;
 import dev.berth.protocol.port.ReplicaDirectory;
@@ -15,10 +9,8 @@ import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.LongSupplier;
@@ -83,10 +75,10 @@ public final class ReplicaHost implements ReplicaDirectory {
   }
 
   /**
-   * Makes the handlers off the loop, then takes requests.
+   * Makes the handlers and runs their hooks off the loop, then takes requests.
    *
    * @param seats one, or one per loop when the replica is spread; its address is on the first
-   * @return the running replica; fails with what the factory threw
+   * @return the running replica; fails with what the factory or a hook threw
    */
   public Future<Replica> start(ReplicaSpec spec, List<ReplicaSeat> seats) {
     if (seats.isEmpty()) {
@@ -95,7 +87,9 @@ public final class ReplicaHost implements ReplicaDirectory {
     List<ReplicaSeat> seated = List.copyOf(seats);
     Replica replica = place(spec, seated);
     Promise<Replica> begun = Promise.promise();
-    offLoop.execute(() -> makeHandlers(spec, seated, replica, begun));
+    ReplicaStart start = new ReplicaStart(spec, seated, replica, threads, nanoClock.getAsLong());
+    replica.starts(start);
+    offLoop.execute(() -> run(start, seated.get(0), replica, begun));
     return begun.future();
   }
 
@@ -134,47 +128,16 @@ public final class ReplicaHost implements ReplicaDirectory {
         () -> remove(ordinal, spec.epoch()));
   }
 
-  private void makeHandlers(
-      ReplicaSpec spec, List<ReplicaSeat> seats, Replica replica, Promise<Replica> begun) {
-    List<HostedReplica> parts = new ArrayList<>(seats.size());
-    List<ReplicaHandler> handlers = new ArrayList<>(seats.size());
-    HandlerThreads running = null;
+  private void run(ReplicaStart start, ReplicaSeat home, Replica replica, Promise<Replica> begun) {
+    ReplicaStart.Started started;
     try {
-      for (ReplicaSeat seat : seats) {
-        ReplicaHandler handler =
-            Objects.requireNonNull(
-                spec.factory().create(new SeatContext(spec, seat, replica.meters())),
-                "factory: null (expected: a handler)");
-        handlers.add(handler);
-        Map<String, ReplicaHandler> methods =
-            Objects.requireNonNull(handler.methods(), "methods: null (expected: a map)");
-        if (running == null
-            && (handler instanceof BlockingHandler
-                || methods.values().stream().anyMatch(BlockingHandler.class::isInstance))) {
-          running = threads.create(spec.replicaId(), spec.maxOngoing());
-        }
-        Executor executor = running == null ? Runnable::run : running; // unused by async handlers
-        Map<String, HandlerInvoker> named = new HashMap<>();
-        methods.forEach((name, method) -> named.put(name, HandlerInvoker.of(method, executor)));
-        HandlerInvoker invoker = HandlerInvoker.of(handler, executor);
-        parts.add(new HostedReplica(replica, seat.loop(), invoker, named));
-      }
-    } catch (Throwable thrown) { // user code; what was made before it failed is stopped
-      for (ReplicaHandler handler : handlers) {
-        try {
-          handler.stop();
-        } catch (Throwable second) {
-          thrown.addSuppressed(second);
-        }
-      }
-      if (running != null) {
-        running.stop();
-      }
+      started = start.run();
+    } catch (Throwable thrown) { // user code
       remove(replica.ordinal(), replica.epoch());
-      seats.get(0).loop().execute(() -> begun.fail(thrown));
+      home.loop().execute(() -> begun.fail(thrown));
       return;
     }
-    replica.begin(parts, handlers, running, begun);
+    replica.begin(started, begun);
   }
 
   private void remove(int ordinal, long epoch) {
@@ -218,6 +181,36 @@ public final class ReplicaHost implements ReplicaDirectory {
         : null;
   }
 
+  /**
+   * Passes a new {@code user_config} to the handlers of a replica, off the loop, beside its
+   * requests; calls for one replica run one after the other.
+   *
+   * @return completes when all handlers took it; fails with what the first of them threw, which
+   *     leaves the replica as that handler left it, and with {@link IllegalArgumentException} when
+   *     no such replica runs
+   */
+  public Future<Void> reconfigure(String replicaId, Map<String, Object> userConfig) {
+    for (Replica replica : replicas.get()) {
+      if (replica != null && replica.replicaId().equals(replicaId) && replica.isServing()) {
+        return replica.reconfigure(userConfig);
+      }
+    }
+    return Future.failedFuture(
+        new IllegalArgumentException("replica: " + replicaId + " (expected: one that runs)"));
+  }
+
+  /**
+   * Starts the health checks that are due, ends those that take too long, and says which starts
+   * take long; to be called several times a second, by one thread at a time.
+   */
+  public void tick() {
+    for (Replica replica : replicas.get()) {
+      if (replica != null) {
+        replica.tick();
+      }
+    }
+  }
+
   /** Those that started and have not stopped, and stopped ones whose slots are not all back. */
   public List<Replica> replicas() {
     List<Replica> all = new ArrayList<>();
@@ -239,35 +232,6 @@ public final class ReplicaHost implements ReplicaDirectory {
         replica.slots().sweep();
         replica.sampleUtilization();
       }
-    }
-  }
-
-  /** What a factory is told. */
-  private record SeatContext(ReplicaSpec spec, ReplicaSeat seat, ReplicaMeters meters)
-      implements ReplicaContext {
-    @Override
-    public DeploymentId deployment() {
-      return spec.deployment();
-    }
-
-    @Override
-    public String replicaId() {
-      return spec.replicaId();
-    }
-
-    @Override
-    public Map<String, Object> userConfig() {
-      return spec.userConfig();
-    }
-
-    @Override
-    public int maxOngoingRequests() {
-      return spec.maxOngoing();
-    }
-
-    @Override
-    public DeploymentHandle handle(String deployment) {
-      return seat.handles().apply(deployment);
     }
   }
 }

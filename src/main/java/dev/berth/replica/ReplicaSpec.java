@@ -17,6 +17,7 @@ import org.jspecify.annotations.Nullable;
  * @param userConfig passed to the factory
  * @param factory makes the handler, once per seat
  * @param limits its own bounds, or null for those of its instance
+ * @param healthChecks how its health is watched
  */
 public record ReplicaSpec(
     String replicaId,
@@ -25,12 +26,13 @@ public record ReplicaSpec(
     int maxOngoing,
     Map<String, Object> userConfig,
     HandlerFactory factory,
-    @Nullable ReplicaLimits limits) {
+    @Nullable ReplicaLimits limits,
+    HealthCheckSettings healthChecks) {
   public ReplicaSpec {
     userConfig = Collections.unmodifiableMap(new LinkedHashMap<>(userConfig)); // nulls are values
   }
 
-  /** A replica with the bounds of its instance. */
+  /** A replica with the bounds of its instance and Ray Serve's health checks. */
   public ReplicaSpec(
       String replicaId,
       DeploymentId deployment,
@@ -38,6 +40,14 @@ public record ReplicaSpec(
       int maxOngoing,
       Map<String, Object> userConfig,
       HandlerFactory factory) {
-    this(replicaId, deployment, epoch, maxOngoing, userConfig, factory, null);
+    this(
+        replicaId,
+        deployment,
+        epoch,
+        maxOngoing,
+        userConfig,
+        factory,
+        null,
+        HealthCheckSettings.DEFAULTS);
   }
 }

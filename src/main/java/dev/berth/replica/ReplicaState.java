@@ -5,8 +5,9 @@ package dev.berth.replica;
  *
  * <pre>
  *   STARTING -> RUNNING -> DRAINING -> STOPPED
- *                  |           ^          ^
- *                  +-> UNHEALTHY ---------+   too many zombies: serves on until told otherwise
+ *                 | ^          ^          ^
+ *                 v |          |          |
+ *              UNHEALTHY ------+----------+   gets no new requests while others are well
  * </pre>
  */
 public enum ReplicaState {
@@ -14,7 +15,7 @@ public enum ReplicaState {
   STARTING,
   /** Takes requests. */
   RUNNING,
-  /** Takes requests, but too many cancelled ones have not settled. */
+  /** Takes requests, but its health checks fail, or too many cancelled requests linger. */
   UNHEALTHY,
   /** Finishes what it accepted and the leases it granted. */
   DRAINING,

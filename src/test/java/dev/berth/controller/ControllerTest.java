@@ -95,6 +95,33 @@ class ControllerTest {
         .containsExactly(Map.entry("app", ApplicationStatus.RUNNING));
   }
 
+  private List<ControllerAction> health(String replicaId, boolean healthy) {
+    return controller.on(new ControllerEvent.ReplicaHealth(replicaId, healthy));
+  }
+
+  @Test
+  void anUnhealthyReplicaIsNotRoutedToWhileAnotherIsWell() {
+    declare(Map.of(MODEL, 2));
+    running(MODEL, "model-1");
+    running(MODEL, "model-2");
+    assertThat(health("model-1", true)).as("nothing new").isEmpty();
+    assertThat(routes(health("model-1", false))).containsExactly("model-1 draining", "model-2");
+    assertThat(routes(health("model-1", true))).containsExactly("model-1", "model-2");
+  }
+
+  @Test
+  void whereAllLookUnhealthyNoneIsTakenOut() {
+    declare(Map.of(MODEL, 2));
+    running(MODEL, "model-1");
+    running(MODEL, "model-2");
+    health("model-1", false);
+    assertThat(routes(health("model-2", false))).containsExactly("model-1", "model-2");
+    assertThat(routes(health("model-1", true))).containsExactly("model-1", "model-2 draining");
+    assertThat(routes(controller.on(new ControllerEvent.ReplicaDraining("model-1"))))
+        .as("the one that is well leaves")
+        .containsExactly("model-1 draining", "model-2");
+  }
+
   @Test
   void toldTwiceThatAReplicaRunsItActsOnce() {
     declare(Map.of(MODEL, 1));

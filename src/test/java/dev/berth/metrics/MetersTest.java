@@ -302,6 +302,18 @@ class MetersTest {
     }
 
     @Override
+    public long healthCheckFailures() {
+      return 4;
+    }
+
+    @Override
+    public LatencyBuckets healthCheckTimes() {
+      LatencyBuckets times = new LatencyBuckets();
+      times.add(3_000_000);
+      return times;
+    }
+
+    @Override
     public int maxZombies() {
       return 16;
     }

@@ -403,7 +403,8 @@ class InvocationTest {
             5,
             java.util.Map.of(),
             context -> handler,
-            rig.host.limits().withZombies(Duration.ofSeconds(1).toNanos(), 0));
+            rig.host.limits().withZombies(Duration.ofSeconds(1).toNanos(), 0),
+            HealthCheckSettings.DEFAULTS);
     var begun = rig.host.start(hasty, java.util.List.of(rig.seat(0)));
     rig.runAll();
     Replica replica = begun.result();

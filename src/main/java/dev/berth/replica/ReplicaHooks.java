@@ -1,0 +1,82 @@
+package dev.berth.replica;
+
+import dev.berth.api.ReplicaHandler;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CopyOnWriteArrayList;
+
+/**
+ * The handlers of one replica, one for each of its seats, as the hooks reach them: in the order of
+ * the seats, in a context that may block, with the class loader of the user's code.
+ */
+final class ReplicaHooks {
+  private interface Hook {
+    void call(ReplicaHandler handler) throws Exception;
+  }
+
+  private final List<ReplicaHandler> handlers = new CopyOnWriteArrayList<>();
+
+  /** A handler was made; what follows concerns it too. */
+  void add(ReplicaHandler handler) {
+    handlers.add(handler);
+  }
+
+  void start() throws Exception {
+    each(ReplicaHandler::start, false);
+  }
+
+  void reconfigure(Map<String, Object> userConfig) throws Exception {
+    each(handler -> handler.reconfigure(userConfig), false);
+  }
+
+  void checkHealth() throws Exception {
+    each(ReplicaHandler::checkHealth, false);
+  }
+
+  /** Stops every handler, whatever one of them throws, and lets go of them. */
+  void stop() throws Exception {
+    try {
+      each(ReplicaHandler::stop, true);
+    } finally {
+      handlers.clear();
+    }
+  }
+
+  /**
+   * Calls one after the other, and throws what the first of them threw.
+   *
+   * @param all whether the others are called all the same; what they throw is added
+   */
+  private void each(Hook hook, boolean all) throws Exception {
+    Throwable first = null;
+    for (ReplicaHandler handler : handlers) {
+      try {
+        if (first == null || all) {
+          underItsLoader(handler, hook);
+        }
+      } catch (Throwable thrown) { // user code
+        if (first == null) {
+          first = thrown;
+        } else if (first != thrown) {
+          first.addSuppressed(thrown);
+        }
+      }
+    }
+    if (first instanceof Exception failed) {
+      throw failed;
+    } else if (first instanceof Error failed) {
+      throw failed;
+    }
+  }
+
+  private static void underItsLoader(ReplicaHandler handler, Hook hook) throws Exception {
+    Thread thread = Thread.currentThread();
+    ClassLoader before = thread.getContextClassLoader();
+    thread.setContextClassLoader(handler.getClass().getClassLoader());
+    try {
+      hook.call(handler);
+    } finally {
+      thread.setContextClassLoader(before);
+    }
+  }
+}

@@ -1,0 +1,115 @@
+package dev.berth.fakes;
+
+import dev.berth.api.BerthException;
+import dev.berth.api.DeploymentId;
+import dev.berth.api.Headers;
+import dev.berth.api.ReplicaMeters;
+import dev.berth.api.RequestContext;
+import dev.berth.metrics.UserMeters;
+import io.vertx.core.Future;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** A request that a handler runs, which a test cancels. */
+public final class FakeParent implements RequestContext {
+  private final List<Runnable> cancelActions = new ArrayList<>();
+  private boolean cancelled;
+  public String sessionId = "";
+  public Headers headers = Headers.empty();
+
+  /** Time left; null for no deadline. It does not pass. */
+  public @Nullable Duration remaining;
+
+  public void cancel() {
+    cancelled = true;
+    List<Runnable> actions = List.copyOf(cancelActions);
+    cancelActions.clear();
+    actions.forEach(Runnable::run);
+  }
+
+  /** Actions it would run on cancel. */
+  public int children() {
+    return cancelActions.size();
+  }
+
+  @Override
+  public String requestId() {
+    return "parent-1";
+  }
+
+  @Override
+  public Optional<String> sessionId() {
+    return sessionId.isEmpty() ? Optional.empty() : Optional.of(sessionId);
+  }
+
+  @Override
+  public DeploymentId deployment() {
+    return new DeploymentId("app", "parent");
+  }
+
+  @Override
+  public String replicaId() {
+    return "app#parent#1";
+  }
+
+  @Override
+  public String methodName() {
+    return "";
+  }
+
+  @Override
+  public Headers headers() {
+    return headers;
+  }
+
+  @Override
+  public Instant arrivedAtRouter() {
+    return Instant.EPOCH;
+  }
+
+  @Override
+  public Instant arrivedAtReplica() {
+    return Instant.EPOCH;
+  }
+
+  @Override
+  public Optional<Duration> remaining() {
+    return Optional.ofNullable(remaining);
+  }
+
+  @Override
+  public boolean cancelled() {
+    return cancelled;
+  }
+
+  @Override
+  public Runnable onCancel(Runnable action) {
+    if (cancelled) {
+      action.run();
+      return () -> {};
+    }
+    cancelActions.add(action);
+    return () -> cancelActions.remove(action);
+  }
+
+  @Override
+  public Future<Void> after(Duration delay) {
+    return Future.failedFuture(new BerthException.Cancelled("no time passes here"));
+  }
+
+  @Override
+  public Logger logger() {
+    return LoggerFactory.getLogger("app.parent");
+  }
+
+  @Override
+  public ReplicaMeters meters() {
+    return new UserMeters(deployment(), replicaId());
+  }
+}

@@ -1,0 +1,260 @@
+package dev.berth.replica;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.berth.api.AsyncHandler;
+import dev.berth.api.HandlerFactory;
+import dev.berth.api.Request;
+import dev.berth.api.RequestContext;
+import dev.berth.api.Response;
+import io.vertx.core.Future;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+
+/** A replica's hooks: their order, their failures, its health. */
+class ReplicaHooksTest {
+  private static final Duration PERIOD = Duration.ofSeconds(11); // the default, and a tenth more
+
+  private final ReplicaRig rig = new ReplicaRig();
+  private final List<String> calls = new ArrayList<>();
+
+  /** Writes down what it is told; fails in the hooks that it is told to. */
+  private final class Hooked implements AsyncHandler {
+    private final String name;
+    private String failing = "";
+
+    Hooked(String name) {
+      this.name = name;
+    }
+
+    private void called(String hook) {
+      calls.add(name + hook);
+      if (failing.equals(hook)) {
+        throw new IllegalStateException(hook + " fails");
+      }
+    }
+
+    @Override
+    public Future<Response> handle(Request request, RequestContext context) {
+      return Future.succeededFuture(Response.text("ok"));
+    }
+
+    @Override
+    public void start() {
+      called("start");
+    }
+
+    @Override
+    public void reconfigure(Map<String, Object> userConfig) {
+      called("reconfigure" + userConfig);
+    }
+
+    @Override
+    public void checkHealth() {
+      called("check");
+    }
+
+    @Override
+    public void stop() {
+      called("stop");
+    }
+  }
+
+  private static HandlerFactory factory(AsyncHandler handler) {
+    return context -> handler;
+  }
+
+  @Test
+  void theHooksRunInTheirOrderBeforeTheReplicaRuns() {
+    Future<Replica> begun = rig.begin(1, factory(new Hooked("")), 1);
+    assertThat(calls).isEmpty();
+    rig.offLoop.runAll();
+    assertThat(calls).containsExactly("start", "reconfigure{k=v}", "check");
+    assertThat(rig.states).isEmpty();
+    rig.runAll();
+    assertThat(rig.states).containsExactly(ReplicaState.RUNNING);
+    assertThat(begun.succeeded()).isTrue();
+  }
+
+  @Test
+  void aReplicaWithoutAUserConfigIsNotReconfigured() {
+    rig.host.start(
+        new ReplicaSpec(
+            "app#echo#1", ReplicaRig.DEPLOYMENT, 1, 1, Map.of(), factory(new Hooked(""))),
+        List.of(rig.seat(0)));
+    rig.runAll();
+    assertThat(calls).containsExactly("start", "check");
+  }
+
+  @Test
+  void aHookThatFailsFailsTheStartAndStopsWhatWasMade() {
+    for (String hook : List.of("start", "reconfigure{k=v}", "check")) {
+      calls.clear();
+      Hooked handler = new Hooked("");
+      handler.failing = hook;
+      Future<Replica> begun = rig.begin(1, factory(handler), 1);
+      rig.runAll();
+      assertThat(begun.cause()).hasMessage(hook + " fails");
+      assertThat(calls).endsWith("stop");
+      assertThat(rig.states).isEmpty();
+      assertThat(rig.host.replicas()).isEmpty();
+    }
+  }
+
+  @Test
+  void eachHandlerOfASpreadReplicaIsToldAndNoneStartsAfterOneThatFailed() {
+    ReplicaRig spread = new ReplicaRig(ReplicaLimits.DEFAULTS, 2);
+    List<Hooked> made = new ArrayList<>();
+    HandlerFactory factory =
+        context -> {
+          Hooked handler = new Hooked("h" + made.size() + " ");
+          handler.failing = made.isEmpty() ? "start" : "stop";
+          made.add(handler);
+          return handler;
+        };
+    Future<Replica> begun = spread.begin(1, factory, 2);
+    spread.runAll();
+    assertThat(calls).containsExactly("h0 start", "h0 stop", "h1 stop");
+    assertThat(begun.cause()).hasMessage("start fails");
+    assertThat(begun.cause().getSuppressed()).hasSize(1);
+  }
+
+  @Test
+  void aCheckComesOncePerPeriodAndOneAtATime() {
+    rig.start(1, new Hooked(""));
+    calls.clear();
+    pass(PERIOD);
+    assertThat(rig.health.size()).isEqualTo(1);
+    pass(PERIOD);
+    assertThat(rig.health.size()).as("while one waits, no other joins it").isEqualTo(1);
+    rig.health.runAll();
+    pass(PERIOD);
+    rig.health.runAll();
+    assertThat(calls).containsExactly("check", "check");
+  }
+
+  @Test
+  void threeFailedChecksMakeItUnhealthyAndASuccessHealthyAgain() {
+    Hooked handler = new Hooked("");
+    Replica replica = rig.start(1, handler);
+    rig.sendHeld(replica, ReplicaRig.callId(1, 1));
+    handler.failing = "check";
+    checks(2);
+    assertThat(replica.state()).isEqualTo(ReplicaState.RUNNING);
+    checks(1);
+    assertThat(replica.state()).isEqualTo(ReplicaState.UNHEALTHY);
+    assertThat(replica.healthy()).isFalse();
+    assertThat(replica.healthCheckFailures()).isEqualTo(3);
+
+    handler.failing = "";
+    checks(1);
+
+    assertThat(replica.state()).isEqualTo(ReplicaState.RUNNING);
+    assertThat(rig.states)
+        .containsExactly(ReplicaState.RUNNING, ReplicaState.UNHEALTHY, ReplicaState.RUNNING);
+  }
+
+  @Test
+  void aReplicaThatDrainsIsCheckedNoMore() {
+    Replica replica = rig.start(1, new Hooked(""));
+    assertThat(replica.slots().tryAcquire()).isTrue();
+    calls.clear();
+    replica.shutDown(Duration.ofMinutes(5));
+    checks(3);
+    assertThat(calls).isEmpty();
+  }
+
+  @Test
+  void aCheckThatHangsIsInterruptedAndMakesItUnhealthyIfItHeedsNothing() throws Exception {
+    CountDownLatch hangs = new CountDownLatch(1);
+    CountDownLatch interrupted = new CountDownLatch(1);
+    CountDownLatch mayEnd = new CountDownLatch(1);
+    boolean[] hang = {false};
+    AsyncHandler handler =
+        new AsyncHandler() {
+          @Override
+          public Future<Response> handle(Request request, RequestContext context) {
+            return Future.succeededFuture(Response.text("ok"));
+          }
+
+          @Override
+          public void checkHealth() {
+            if (!hang[0]) {
+              return;
+            }
+            hangs.countDown();
+            while (mayEnd.getCount() > 0) {
+              try {
+                mayEnd.await();
+              } catch (InterruptedException ignoredOnPurpose) {
+                interrupted.countDown();
+              }
+            }
+          }
+        };
+    Replica replica = rig.start(1, handler);
+    hang[0] = true;
+    pass(PERIOD);
+    Thread checking = new Thread(rig.health::runAll);
+    checking.start();
+    assertThat(hangs.await(10, TimeUnit.SECONDS)).isTrue();
+
+    pass(Duration.ofSeconds(31));
+    assertThat(interrupted.await(10, TimeUnit.SECONDS)).isTrue();
+    assertThat(replica.state()).isEqualTo(ReplicaState.RUNNING);
+    pass(Duration.ofSeconds(20));
+    assertThat(replica.state()).isEqualTo(ReplicaState.UNHEALTHY);
+    assertThat(rig.health.size()).as("no other was piled on it").isZero();
+
+    hang[0] = false;
+    mayEnd.countDown();
+    checking.join();
+    checks(1);
+    assertThat(replica.state()).isEqualTo(ReplicaState.RUNNING);
+  }
+
+  @Test
+  void aNewConfigReachesTheHandlersWhileTheReplicaRuns() {
+    Replica replica = rig.start(1, new Hooked(""));
+    calls.clear();
+    Future<Void> first = rig.host.reconfigure(replica.replicaId(), Map.of("k", "w"));
+    Future<Void> second = rig.host.reconfigure(replica.replicaId(), Map.of());
+    assertThat(first.isComplete()).isFalse();
+    rig.runAll();
+    assertThat(calls).containsExactly("reconfigure{k=w}", "reconfigure{}");
+    assertThat(first.succeeded() && second.succeeded()).isTrue();
+  }
+
+  @Test
+  void aConfigThatIsRefusedIsToldToWhoeverGaveIt() {
+    Hooked handler = new Hooked("");
+    Replica replica = rig.start(1, handler);
+    handler.failing = "reconfigure{k=w}";
+    Future<Void> refused = rig.host.reconfigure(replica.replicaId(), Map.of("k", "w"));
+    rig.runAll();
+    assertThat(refused.cause()).hasMessage("reconfigure{k=w} fails");
+    assertThat(replica.state()).isEqualTo(ReplicaState.RUNNING);
+    assertThat(rig.host.reconfigure("app#echo#none", Map.of()).cause())
+        .hasMessage("replica: app#echo#none (expected: one that runs)");
+  }
+
+  private void checks(int times) {
+    for (int i = 0; i < times; i++) {
+      pass(PERIOD);
+      rig.health.runAll();
+      rig.runAll();
+    }
+  }
+
+  private void pass(Duration span) {
+    for (long left = span.toMillis(); left > 0; left -= 100) {
+      rig.pass(Duration.ofMillis(100));
+      rig.host.tick();
+    }
+  }
+}

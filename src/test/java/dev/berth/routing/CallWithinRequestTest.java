@@ -1,0 +1,267 @@
+package dev.berth.routing;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.berth.api.BerthException;
+import dev.berth.api.CallOptions;
+import dev.berth.api.DeploymentHandle;
+import dev.berth.api.Headers;
+import dev.berth.api.ReplicaSelection;
+import dev.berth.api.Request;
+import dev.berth.api.Response;
+import dev.berth.api.StreamedResponse;
+import dev.berth.fakes.FakeParent;
+import dev.berth.fakes.RoutingWorld;
+import dev.berth.protocol.BusMessage;
+import io.vertx.core.Future;
+import io.vertx.core.buffer.Buffer;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** Calls on behalf of a request that a handler runs. */
+class CallWithinRequestTest {
+  private final RoutingWorld world = new RoutingWorld();
+  private final RoutingWorld.Replica replica = world.local("a", 1);
+  private final FakeParent parent = new FakeParent();
+  private final DeploymentHandle handle = world.handle().within(parent);
+
+  CallWithinRequestTest() {
+    world.publish();
+  }
+
+  private BusMessage.CallRequest sent() {
+    List<BusMessage.CallRequest> all = world.sent(BusMessage.CallRequest.class);
+    return all.get(all.size() - 1);
+  }
+
+  @Test
+  void aChildCarriesItsParentsRequestIdSessionAndTrace() {
+    parent.sessionId = "s-1";
+    parent.headers = Headers.of("traceparent", "00-1-2-01", "tracestate", "v=1", "cookie", "no");
+    handle.call(Request.get("/child"));
+    BusMessage.CallRequest child = sent();
+    assertThat(child.requestId()).isEqualTo("parent-1");
+    assertThat(child.sessionId()).isEqualTo("s-1");
+    assertThat(child.request().headers().get("traceparent")).isEqualTo("00-1-2-01");
+    assertThat(child.request().headers().get("tracestate")).isEqualTo("v=1");
+    assertThat(child.request().headers().size()).isEqualTo(2);
+  }
+
+  @Test
+  void whatTheOptionsAndTheRequestNameGoesFirst() {
+    parent.sessionId = "s-1";
+    parent.headers = Headers.of("traceparent", "00-1-2-01", "tracestate", "v=1");
+    CallOptions own =
+        CallOptions.defaults().withRequestId("own").withSessionId("s-2").withMethodName("count");
+    Request traced =
+        new Request("GET", "/", null, Headers.of("traceparent", "00-9-9-01"), Buffer.buffer(0));
+    handle.options(own).call(traced);
+    assertThat(sent().requestId()).isEqualTo("own");
+    assertThat(sent().sessionId()).isEqualTo("s-2");
+    assertThat(sent().methodName()).isEqualTo("count");
+    assertThat(sent().request().headers().get("traceparent")).isEqualTo("00-9-9-01");
+    assertThat(sent().request().headers().get("tracestate")).isNull();
+  }
+
+  @Test
+  void theEarlierOfTheTwoDeadlinesHolds() {
+    parent.remaining = Duration.ofSeconds(2);
+    handle.call(Request.get("/"));
+    world.run();
+    assertThat(sent().deadlineMs()).isEqualTo(2_000);
+    replica.respond();
+    world.run();
+    DeploymentHandle shorter =
+        handle.options(CallOptions.defaults().withTimeout(Duration.ofSeconds(1)));
+    shorter.call(Request.get("/"));
+    assertThat(sent().deadlineMs()).isEqualTo(1_000);
+  }
+
+  @Test
+  void aChildEndsByItsParentsDeadline() {
+    parent.remaining = Duration.ofSeconds(1);
+    Future<Response> response = handle.call(Request.get("/"));
+    world.run();
+    world.pass(Duration.ofMillis(1_050));
+    assertThat(response.cause()).isInstanceOf(BerthException.Timeout.class);
+    assertThat(replica.ledger.ongoing()).isZero();
+  }
+
+  @Test
+  void aParentWithoutTimeLeftMakesNoCall() {
+    parent.remaining = Duration.ZERO;
+    parent.cancel(); // as the runtime cancels who is out of time
+    Future<Response> response = handle.call(Request.get("/"));
+    world.run();
+    assertThat(response.cause()).isInstanceOf(BerthException.Timeout.class);
+    assertThat(world.sent).isEmpty();
+  }
+
+  @Test
+  void cancellingTheParentCancelsWhatRunsAndWhatWaits() {
+    Future<Response> running = handle.call(Request.get("/1"));
+    Future<Response> waiting = handle.call(Request.get("/2"));
+    Future<ReplicaSelection> choosing = handle.choose();
+    world.run();
+    assertThat(world.router.queued()).isEqualTo(2);
+
+    parent.cancel();
+    world.run();
+
+    assertThat(running.cause()).isInstanceOf(BerthException.Cancelled.class);
+    assertThat(waiting.cause()).isInstanceOf(BerthException.Cancelled.class);
+    assertThat(choosing.cause()).isInstanceOf(BerthException.Cancelled.class);
+    assertThat(replica.cancelled).hasSize(1);
+    assertThat(replica.ledger.ongoing()).isZero();
+    assertThat(world.router.queued()).isZero();
+    assertThat(world.router.counters().running()).isZero();
+  }
+
+  @Test
+  void cancellingTheParentClosesItsSelection() {
+    Future<ReplicaSelection> chosen = handle.choose();
+    world.run();
+    assertThat(replica.ledger.ongoing()).isEqualTo(1);
+
+    parent.cancel();
+    world.run();
+
+    assertThat(replica.ledger.ongoing()).isZero();
+    assertThat(world.router.counters().reserved()).isZero();
+    Future<Response> dispatched = chosen.result().dispatch(Request.get("/"));
+    assertThat(dispatched.cause()).isInstanceOf(BerthException.Cancelled.class);
+  }
+
+  @Test
+  void cancellingTheParentCancelsADispatch() {
+    Future<ReplicaSelection> chosen = handle.choose();
+    world.run();
+    Future<Response> dispatched = chosen.result().dispatch(Request.get("/"));
+    world.run();
+    parent.cancel();
+    world.run();
+    assertThat(dispatched.cause()).isInstanceOf(BerthException.Cancelled.class);
+    assertThat(replica.ledger.ongoing()).isZero();
+  }
+
+  @Test
+  void aCancelledParentMakesNoMoreCalls() {
+    parent.cancel();
+    Future<Response> response = handle.call(Request.get("/"));
+    Future<ReplicaSelection> chosen = handle.choose();
+    world.run();
+    assertThat(response.cause()).isInstanceOf(BerthException.Cancelled.class);
+    assertThat(chosen.cause()).isInstanceOf(BerthException.Cancelled.class);
+    assertThat(world.sent).isEmpty();
+    assertThat(replica.ledger.ongoing()).isZero();
+  }
+
+  @Test
+  void aParentKnowsNoChildThatHasEnded() {
+    for (int i = 0; i < 10; i++) {
+      handle.call(Request.get("/"));
+      world.run();
+      assertThat(parent.children()).isEqualTo(1);
+      replica.respond();
+      world.run();
+      assertThat(parent.children()).isZero();
+    }
+    Future<ReplicaSelection> closed = handle.choose();
+    world.run();
+    assertThat(parent.children()).isEqualTo(1);
+    closed.result().close();
+    assertThat(parent.children()).isZero();
+
+    handle.choose(); // its lease runs out
+    world.run();
+    world.pass(Duration.ofSeconds(11));
+    assertThat(parent.children()).isZero();
+
+    Future<ReplicaSelection> used = handle.choose();
+    world.run();
+    used.result().dispatch(Request.get("/"));
+    world.run();
+    assertThat(parent.children()).as("the dispatch, in place of the selection").isEqualTo(1);
+    replica.fail("no");
+    world.run();
+    assertThat(parent.children()).isZero();
+  }
+
+  @Test
+  void aCallThatIsRefusedAtOnceLeavesNothingWithItsParent() {
+    world.publish(false);
+    Future<Response> response = handle.call(Request.get("/"));
+    world.run();
+    assertThat(response.cause()).isInstanceOf(BerthException.DeploymentUnavailable.class);
+    assertThat(parent.children()).isZero();
+  }
+
+  @Test
+  void whatASelectionIsForIsFixedWhenItIsChosen() {
+    CallOptions count = CallOptions.defaults().withMethodName("count").withSessionId("s-3");
+    Future<ReplicaSelection> chosen = world.handle().options(count).choose();
+    world.run();
+    chosen.result().dispatch(Request.get("/"));
+    world.run();
+    assertThat(sent().methodName()).isEqualTo("count");
+    assertThat(sent().sessionId()).isEqualTo("s-3");
+  }
+
+  @Test
+  void aChooseThatWaitsCanBeCancelled() {
+    world.handle().call(Request.get("/"));
+    DeploymentHandle.Choice choice = world.handle().startChoose();
+    world.run();
+    assertThat(world.router.queued()).isEqualTo(1);
+
+    choice.cancel();
+    world.run();
+
+    assertThat(choice.selection().cause()).isInstanceOf(BerthException.Cancelled.class);
+    assertThat(world.router.queued()).isZero();
+    replica.respond();
+    world.run();
+    assertThat(replica.ledger.ongoing()).isZero();
+  }
+
+  @Test
+  void aSlotOnItsWayToACancelledChooseIsGivenBack() {
+    world.handle().call(Request.get("/"));
+    DeploymentHandle.Choice choice = world.handle().startChoose();
+    world.run();
+    replica.respond(); // hands the slot over; the task that takes it has not run
+    choice.cancel();
+    world.run();
+    assertThat(choice.selection().cause()).isInstanceOf(BerthException.Cancelled.class);
+    assertThat(replica.ledger.ongoing()).isZero();
+  }
+
+  @Test
+  void cancellingAChooseThatHasItsSelectionDoesNothing() {
+    DeploymentHandle.Choice choice = world.handle().startChoose();
+    world.run();
+    choice.cancel();
+    world.run();
+    assertThat(choice.selection().result().leaseRemaining()).isPositive();
+    assertThat(replica.ledger.ongoing()).isEqualTo(1);
+  }
+
+  @Test
+  void aWholeResponseIsAStreamOfOnePiece() {
+    Future<StreamedResponse> streamed = world.handle().stream(Request.get("/"));
+    world.run();
+    replica.respond();
+    world.run();
+    List<String> pieces = new ArrayList<>();
+    List<String> ends = new ArrayList<>();
+    streamed.result().body().endHandler(end -> ends.add("end"));
+    streamed.result().body().handler(piece -> pieces.add(piece.toString()));
+    assertThat(pieces).as("paused until it is resumed").isEmpty();
+    streamed.result().body().resume();
+    assertThat(streamed.result().status()).isEqualTo(200);
+    assertThat(pieces).containsExactly("a");
+    assertThat(ends).containsExactly("end");
+  }
+}
