@@ -21,7 +21,8 @@ public abstract sealed class BerthException extends RuntimeException {
     CANCELLED,
     TIMEOUT,
     HANDLER_FAILED,
-    NO_SUCH_METHOD;
+    NO_SUCH_METHOD,
+    PAYLOAD_TOO_LARGE;
 
     /** The exception of this kind, as a router makes it from a wire answer. */
     public BerthException toException(String message) {
@@ -35,6 +36,7 @@ public abstract sealed class BerthException extends RuntimeException {
         case TIMEOUT -> new Timeout(message);
         case HANDLER_FAILED -> new HandlerFailed(message, null);
         case NO_SUCH_METHOD -> new NoSuchMethod(message);
+        case PAYLOAD_TOO_LARGE -> new PayloadTooLarge(message);
       };
     }
   }
@@ -162,6 +164,18 @@ public abstract sealed class BerthException extends RuntimeException {
 
     public NoSuchMethod(String message) {
       super(Kind.NO_SUCH_METHOD, message, null);
+    }
+  }
+
+  /**
+   * The body of the request is larger than its deployment gathers for a handler that takes bodies
+   * whole, or than the instance takes at all. A handler that takes them whole did not run.
+   */
+  public static final class PayloadTooLarge extends BerthException {
+    private static final long serialVersionUID = 1L;
+
+    public PayloadTooLarge(String message) {
+      super(Kind.PAYLOAD_TOO_LARGE, message, null);
     }
   }
 }

@@ -12,7 +12,9 @@ public sealed interface ReplicaHandler permits AsyncHandler, BlockingHandler {
   /**
    * Whether the handler wants bodies as they arrive ({@link Request.Body.Streamed}). By default it
    * is called when a body is whole, and bodies above the deployment's {@code
-   * berth.max_buffered_body_bytes} are refused with 413.
+   * berth.max_buffered_body_bytes} are refused with 413; the request holds its slot while its body
+   * is gathered. An {@link AsyncHandler} that streams is called at once with {@link
+   * Request#stream()}, a {@link BlockingHandler} with {@link Request#input()}.
    */
   default boolean streamsRequests() {
     return false;

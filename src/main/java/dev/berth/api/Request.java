@@ -2,6 +2,8 @@ package dev.berth.api;
 
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.streams.ReadStream;
+import java.io.ByteArrayInputStream;
+import java.io.InputStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,9 +26,17 @@ public record Request(
 
     /**
      * Arriving, in order. Belongs to the context of whoever receives it, and is paused until a
-     * handler is set; a stream that is not resumed holds its sender back. Read at most once.
+     * handler is set; a stream that is not resumed holds its sender back. Read at most once. It
+     * fails with {@link BerthException.Cancelled} when its client leaves. An {@link AsyncHandler}
+     * that streams gets every body so, small ones too; and it may send one on to a deployment.
      */
     record Streamed(ReadStream<Buffer> stream) implements Body {}
+
+    /**
+     * Arriving, to be read on the thread of a {@link BlockingHandler}, which waits in {@code read}
+     * for bytes that have not come. Cancelling the request ends the wait. Cannot be sent on.
+     */
+    record Input(InputStream in) implements Body {}
   }
 
   /** A request whose body is whole. */
@@ -54,6 +64,54 @@ public record Request(
       return whole.bytes();
     }
     throw new IllegalStateException("body: streamed (expected: whole; read its stream)");
+  }
+
+  /**
+   * The body as it arrives, for an {@link AsyncHandler} that streams. Set its handlers and resume
+   * it; paused, it holds its sender back:
+   *
+   * <pre>{@code
+   * public Future<Response> handle(Request request, RequestContext context) {
+   *   Promise<Response> answer = Promise.promise();
+   *   AtomicLong bytes = new AtomicLong();
+   *   request.stream()
+   *       .exceptionHandler(answer::fail)
+   *       .endHandler(end -> answer.complete(Response.text("got " + bytes)))
+   *       .handler(piece -> bytes.addAndGet(piece.length()))
+   *       .resume();
+   *   return answer.future();
+   * }
+   * }</pre>
+   *
+   * @throws IllegalStateException when the body does not stream, or is an {@link #input()}
+   */
+  public ReadStream<Buffer> stream() {
+    if (body instanceof Body.Streamed streamed) {
+      return streamed.stream();
+    }
+    throw new IllegalStateException(
+        "body: not streamed (expected: a handler whose streamsRequests() is true)");
+  }
+
+  /**
+   * The body for a {@link BlockingHandler}: as it arrives when the handler streams, else all of it.
+   *
+   * <pre>{@code
+   * try (InputStream in = request.input()) {
+   *   in.transferTo(file);
+   * }
+   * }</pre>
+   *
+   * @throws IllegalStateException when the body is one for an event loop
+   */
+  public InputStream input() {
+    if (body instanceof Body.Input input) {
+      return input.in();
+    }
+    if (body instanceof Body.Whole whole) {
+      return new ByteArrayInputStream(whole.bytes().getBytes());
+    }
+    throw new IllegalStateException("body: streamed (expected: one of a blocking handler)");
   }
 
   /**

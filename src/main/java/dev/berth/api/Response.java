@@ -3,6 +3,7 @@ package dev.berth.api;
 import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.streams.ReadStream;
+import java.io.OutputStream;
 
 /**
  * One response: a status, headers, and a body that is whole, produced piece by piece, or received
@@ -27,6 +28,9 @@ public record Response(int status, Headers headers, Body body) {
     /** Written by user code, with back-pressure; the request holds its slot until it is done. */
     record Produced(Producer producer) implements Body {}
 
+    /** Written by a {@link BlockingHandler}, on its thread, which waits while no one reads. */
+    record Output(BlockingProducer producer) implements Body {}
+
     /**
      * Arriving from a replica, on the receiver's context, paused until a handler is set. Whoever
      * receives it reads it to its end or cancels it.
@@ -44,6 +48,19 @@ public record Response(int status, Headers headers, Body body) {
      *     client sees a cut response and never a short one that looks whole
      */
     Future<Void> writeTo(ResponseWriter writer);
+  }
+
+  /** Writes a streamed body by blocking. */
+  @FunctionalInterface
+  public interface BlockingProducer {
+    /**
+     * Called once, after the handler has returned, on the handler's thread.
+     *
+     * @param out holds back its writer while the receiver has no room: it keeps at most 64 KiB. Its
+     *     {@code flush} sends what it keeps. Closing it is not needed.
+     * @throws Exception resets the stream, so that the client sees a cut response
+     */
+    void writeTo(OutputStream out) throws Exception;
   }
 
   /** 200 with a text body. */
@@ -64,6 +81,21 @@ public record Response(int status, Headers headers, Body body) {
   /** 200 with a body that is written piece by piece. */
   public static Response stream(String contentType, Producer producer) {
     return new Response(200, Headers.of("content-type", contentType), new Body.Produced(producer));
+  }
+
+  /**
+   * 200 with a body that a {@link BlockingHandler} writes after it has returned:
+   *
+   * <pre>{@code
+   * return Response.output("text/csv", out -> {
+   *   for (Row row : rows) {
+   *     out.write(row.toCsv().getBytes(UTF_8));
+   *   }
+   * });
+   * }</pre>
+   */
+  public static Response output(String contentType, BlockingProducer producer) {
+    return new Response(200, Headers.of("content-type", contentType), new Body.Output(producer));
   }
 
   /** The same response with one more header. */

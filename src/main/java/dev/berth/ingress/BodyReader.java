@@ -1,64 +1,252 @@
 package dev.berth.ingress;
 
+import dev.berth.routing.BegunBody;
 import io.vertx.core.Handler;
 import io.vertx.core.buffer.Buffer;
+import io.vertx.core.http.HttpServerRequest;
+import io.vertx.core.streams.ReadStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Gathers a request's body, up to a bound. One piece, which most bodies are, is passed on as it
- * came; more are copied into one.
+ * A request's body as it comes in.
+ *
+ * <pre>
+ *   BEGINNING --end, of at most 64 KiB--> the exchange has it whole
+ *             --more than that, or of unknown length and not there at once--> FLOWING
+ *   FLOWING --end--> the router has it
+ *   any --over max_body_bytes, or the answer is out--> DROPPING --end--> nothing is kept
+ * </pre>
+ *
+ * A body that flows is not read on before a replica has accepted its request, and then no faster
+ * than the router takes it. One piece, which most bodies are, is passed on as it came. Confined to
+ * its loop.
  */
-final class BodyReader implements Handler<Buffer> {
-  private final Exchange exchange;
-  private final long maxBytes;
-  private @Nullable Buffer body;
-  private boolean copied;
-  private boolean discarding;
-  private long progressNanos;
+final class BodyReader implements Handler<Buffer>, BegunBody {
+  /** What travels inside a request; also the most that is read of one without a slot. */
+  static final int MAX_INLINE_BYTES = 64 << 10;
 
-  BodyReader(Exchange exchange, long maxBytes, long now) {
-    this.exchange = exchange;
-    this.maxBytes = maxBytes;
-    this.progressNanos = now;
+  /** How long the rest of a body of unknown length is awaited before the request goes without. */
+  private static final long PATIENCE_MS = 5;
+
+  private enum State {
+    BEGINNING,
+    FLOWING,
+    DROPPING,
+    ENDED
   }
+
+  private final Exchange exchange;
+  private final HttpServerRequest http;
+  private final long declaredBytes; // or -1
+  private final long maxBytes;
+  private State state = State.BEGINNING;
+  private Buffer first = Exchange.EMPTY;
+  private boolean copied;
+  private @Nullable Buffer held; // came with the first piece, and is not of it
+  private long received; // bytes
+  private boolean paused;
+  private boolean timed;
+  private long progressNanos;
+  private @Nullable Handler<Buffer> handler;
+  private @Nullable Handler<Void> endHandler;
+
+  /**
+   * @param declaredBytes as the client announced, or -1
+   */
+  BodyReader(Exchange exchange, HttpServerRequest http, long declaredBytes, long maxBytes) {
+    this.exchange = exchange;
+    this.http = http;
+    this.declaredBytes = declaredBytes;
+    this.maxBytes = maxBytes;
+    this.progressNanos = exchange.coarseNow();
+  }
+
+  /** Reads the beginning. */
+  void start() {
+    http.handler(this).endHandler(this::ended);
+  }
+
+  /** Reads nothing before the request is accepted: the client waits to be told to go on. */
+  void startWithNothing() {
+    start();
+    flow();
+  }
+
+  // --- what comes ---
 
   @Override
   public void handle(Buffer piece) {
-    if (discarding) {
+    if (state == State.DROPPING) {
       return;
     }
     progressNanos = exchange.coarseNow();
-    Buffer before = body;
-    if (piece.length() + (before == null ? 0L : before.length()) > maxBytes) {
-      discarding = true;
-      body = null;
+    received += piece.length();
+    if (received > maxBytes) {
+      state = State.DROPPING;
+      first = Exchange.EMPTY;
       exchange.bodyTooLarge();
-    } else if (before == null) {
-      body = piece;
+    } else if (state == State.BEGINNING) {
+      begin(piece);
+    } else if (paused || handler == null) {
+      held = held == null ? piece : Buffer.buffer().appendBuffer(held).appendBuffer(piece);
+    } else {
+      handler.handle(piece);
+    }
+  }
+
+  private void begin(Buffer piece) {
+    if (received > MAX_INLINE_BYTES) {
+      held = piece;
+      flow();
+    } else if (first == Exchange.EMPTY) {
+      first = piece;
     } else if (copied) {
-      before.appendBuffer(piece);
+      first.appendBuffer(piece);
     } else {
       copied = true;
-      body =
-          Buffer.buffer(2 * (before.length() + piece.length()))
-              .appendBuffer(before)
+      first =
+          Buffer.buffer(Math.min(MAX_INLINE_BYTES, 2 * (first.length() + piece.length())))
+              .appendBuffer(first)
               .appendBuffer(piece);
     }
+    if (state == State.BEGINNING && declaredBytes < 0 && !timed) {
+      timed = true;
+      exchange.later(this::waitALittle); // most short ones have come whole by then
+    }
+  }
+
+  private void waitALittle() {
+    if (state == State.BEGINNING) {
+      exchange.after(
+          PATIENCE_MS,
+          () -> {
+            if (state == State.BEGINNING) {
+              flow();
+            }
+          });
+    }
+  }
+
+  private void flow() {
+    state = State.FLOWING;
+    paused = true;
+    http.pause();
+    exchange.bodyBegun(this);
   }
 
   /** No more will come. */
-  void ended(Void end) {
-    if (discarding) {
-      exchange.discardedAll();
-    } else {
-      Buffer whole = body;
-      body = null;
-      exchange.bodyRead(whole == null ? Exchange.EMPTY : whole);
+  private void ended(Void end) {
+    State before = state;
+    state = State.ENDED;
+    switch (before) {
+      case BEGINNING -> {
+        Buffer whole = first;
+        first = Exchange.EMPTY;
+        exchange.bodyRead(whole);
+      }
+      case FLOWING -> {
+        exchange.bodyEnded();
+        tellEnd();
+      }
+      default -> exchange.droppedAll();
     }
   }
 
-  /** When a piece last came, as coarsely as the sweep looks. */
+  private void tellEnd() {
+    if (!paused && held == null && endHandler != null) {
+      Handler<Void> told = endHandler;
+      endHandler = null;
+      told.handle(null);
+    }
+  }
+
+  // --- what the exchange asks ---
+
+  /** When a piece last came, or was asked for, as coarsely as the sweep looks. */
   long progressNanos() {
     return progressNanos;
+  }
+
+  /** Whether it is for the client to send; else it is held back by whoever handles the request. */
+  boolean awaitsClient() {
+    return state == State.BEGINNING || (state == State.FLOWING && !paused);
+  }
+
+  /** Bytes that have not come, or {@link Long#MAX_VALUE} when the client did not say. */
+  long bytesLeft() {
+    return declaredBytes < 0 ? Long.MAX_VALUE : Math.max(0, declaredBytes - received);
+  }
+
+  /** The answer is out: what still comes means nothing. */
+  void drop() {
+    if (state == State.BEGINNING || state == State.FLOWING) {
+      state = State.DROPPING;
+      held = null;
+      http.resume();
+    }
+  }
+
+  // --- what the router asks ---
+
+  @Override
+  public Buffer first() {
+    return first;
+  }
+
+  @Override
+  public ReadStream<Buffer> handler(@Nullable Handler<Buffer> newHandler) {
+    handler = newHandler;
+    return this;
+  }
+
+  @Override
+  public ReadStream<Buffer> endHandler(@Nullable Handler<Void> newHandler) {
+    endHandler = newHandler;
+    return this;
+  }
+
+  /** Never told: a client that leaves ends its exchange, and with it the call. */
+  @Override
+  public ReadStream<Buffer> exceptionHandler(@Nullable Handler<Throwable> newHandler) {
+    return this;
+  }
+
+  @Override
+  public ReadStream<Buffer> pause() {
+    paused = true;
+    if (state == State.FLOWING) {
+      http.pause();
+    }
+    return this;
+  }
+
+  @Override
+  public ReadStream<Buffer> resume() {
+    if (state == State.DROPPING) {
+      return this;
+    }
+    paused = false;
+    progressNanos = exchange.coarseNow();
+    exchange.bodyWanted();
+    Buffer piece = held;
+    if (piece != null && handler != null) {
+      held = null;
+      handler.handle(piece);
+    }
+    if (paused) {
+      return this; // by whoever took the piece
+    }
+    if (state == State.FLOWING) {
+      http.resume();
+    } else {
+      tellEnd();
+    }
+    return this;
+  }
+
+  /** The router takes what it asked for as it comes. */
+  @Override
+  public ReadStream<Buffer> fetch(long amount) {
+    return resume();
   }
 }

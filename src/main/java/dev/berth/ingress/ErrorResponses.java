@@ -36,6 +36,7 @@ final class ErrorResponses {
       case DEPLOYMENT_UNAVAILABLE, REPLICA_UNAVAILABLE, RESERVATION_EXPIRED -> 503;
       case OUTCOME_UNKNOWN -> 502;
       case HANDLER_FAILED, NO_SUCH_METHOD -> 500;
+      case PAYLOAD_TOO_LARGE -> 413;
     };
   }
 
@@ -90,6 +91,12 @@ final class ErrorResponses {
       case HANDLER_FAILED,
           NO_SUCH_METHOD -> // the callers here are ours: it is no fault of a client
           new ErrorAnswer(status, code, "Internal Server Error", "The request ran and failed.");
+      case PAYLOAD_TOO_LARGE ->
+          new ErrorAnswer(
+              status,
+              code,
+              "Request body is too large.",
+              "It is over what is gathered for this deployment.");
     };
   }
 
@@ -163,6 +170,7 @@ final class ErrorResponses {
       case OUTCOME_UNKNOWN -> "outcome_unknown";
       case HANDLER_FAILED -> "handler_failed";
       case NO_SUCH_METHOD -> "no_such_method";
+      case PAYLOAD_TOO_LARGE -> "payload_too_large";
     };
   }
 

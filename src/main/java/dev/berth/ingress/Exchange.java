@@ -27,8 +27,8 @@ import org.slf4j.LoggerFactory;
  * One request and its one answer.
  *
  * <pre>
- *   READING --body whole--> CALLING --response--> answered
- *                                   --streamed response--> RELAYING --end--> answered
+ *   READING --body whole, or begun--> CALLING --response--> answered
+ *                                             --streamed response--> RELAYING --end--> answered
  *   any --failure--> answered with its status, or cut short once the head is out
  *   any --client gone--> given up: the call is cancelled, 499 is counted
  * </pre>
@@ -53,10 +53,10 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
       HttpHeaders.createOptimized("x-request-disconnect-disabled");
   private static final CharSequence EXPECT = HttpHeaders.createOptimized("expect");
 
-  /** A body that is too large by no more than this is read to its end, to keep the connection. */
+  /** No more than this is read of a body that nobody wants, to keep the connection. */
   private static final long MAX_DISCARDED_BYTES = 1 << 20;
 
-  /** How long a client that is still sending may take to read that its body is too large. */
+  /** How long a client that is still sending may take to read its answer. */
   private static final long LINGER_NANOS = TimeUnit.SECONDS.toNanos(2);
 
   private static final long NO_DEADLINE = Long.MAX_VALUE;
@@ -68,11 +68,12 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
   private final long startedNanos;
   private final String requestId;
   private final long timeoutNanos;
-  private @Nullable BodyReader reader;
+  private @Nullable BodyReader reader; // until the body has ended
   private @Nullable RoutedCall call;
   private @Nullable StreamRelay relay;
   private @Nullable String namedByConnection; // while the headers of a response are written
   private boolean continued; // the client was told to go on with its body
+  private boolean lingering; // closed soon, whatever still comes
   private boolean detached; // the client has gone and wanted the request to go on
   private boolean ended;
   private long endedNanos;
@@ -116,13 +117,24 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
     } else if (length > loop.limits().maxBodyBytes()) {
       declaredTooLarge(length);
     } else {
-      if (expectsContinue()) {
-        continued = true;
-        http.response().writeContinue();
+      BodyReader body = new BodyReader(this, http, length, loop.limits().maxBodyBytes());
+      reader = body;
+      if (!expectsContinue()) {
+        body.start();
+      } else if (length >= 0 && length <= BodyReader.MAX_INLINE_BYTES) {
+        bodyWanted();
+        body.start();
+      } else {
+        body.startWithNothing();
       }
-      BodyReader gathering = new BodyReader(this, loop.limits().maxBodyBytes(), loop.coarseNow());
-      reader = gathering;
-      http.handler(gathering).endHandler(gathering::ended);
+    }
+  }
+
+  /** A client that waits to be told to go on is told so, unless its answer is out. */
+  void bodyWanted() {
+    if (!continued && expectsContinue() && !ended && !http.response().headWritten()) {
+      continued = true;
+      http.response().writeContinue();
     }
   }
 
@@ -151,20 +163,44 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
     if (ended) {
       return;
     }
+    if (http.response().headWritten()) {
+      cut(413);
+      return;
+    }
+    RoutedCall underWay = call;
     connection.announceClose(http.response());
+    lingering = true;
     connection.linger(loop.now() + LINGER_NANOS);
     write(ErrorResponses.bodyTooLarge(loop.limits().maxBodyBytes()));
+    if (underWay != null) {
+      underWay.cancel();
+    }
   }
 
-  /** The end of a body that was too large. */
-  void discardedAll() {
-    if (!connection.multiplexed()) {
+  /** The end of a body that nobody wanted. */
+  void droppedAll() {
+    if (lingering && !connection.multiplexed()) {
       connection.close();
     }
   }
 
+  /** The whole body is here. */
   void bodyRead(Buffer body) {
     reader = null;
+    call(new Request.Body.Whole(body));
+  }
+
+  /** The body has begun, and goes on when a replica has accepted the request. */
+  void bodyBegun(BodyReader body) {
+    call(new Request.Body.Streamed(body));
+  }
+
+  /** The last of a body that went on has come. */
+  void bodyEnded() {
+    reader = null;
+  }
+
+  private void call(Request.Body body) {
     DeploymentRouter router = route.router();
     if (ended || router == null) {
       return;
@@ -241,12 +277,14 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
     headers.forEach(this);
     finishHead(out);
     if (response.body() instanceof Response.Body.Whole whole) {
+      announceUnread(out);
       end(out, status, whole.bytes());
       finish(status);
     } else if (response.body() instanceof Response.Body.Received received) {
       if (isBodyless(status)) {
         received.cancel().run();
-        connection.answered(http, out.end());
+        announceUnread(out);
+        answered(out.end());
         finish(status);
       } else {
         StreamRelay passing = new StreamRelay(this, out, received.stream(), http.version());
@@ -315,6 +353,7 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
       headers.set(HttpHeaders.RETRY_AFTER, Integer.toString(error.retryAfterSeconds().getAsInt()));
     }
     finishHead(out);
+    announceUnread(out);
     end(out, error.status(), json ? error.json(requestId) : error.text());
     finish(error.status());
   }
@@ -328,13 +367,39 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
 
   private void end(HttpServerResponse out, int status, Buffer body) {
     if (!isBodyless(status)) {
-      connection.answered(http, out.end(body));
+      answered(out.end(body));
       return;
     }
     if (http.method() == HttpMethod.HEAD && status != 204) {
       out.headers().set(HttpHeaders.CONTENT_LENGTH, Integer.toString(body.length()));
     }
-    connection.answered(http, out.end());
+    answered(out.end());
+  }
+
+  /** The answer is written, perhaps before the request was read. */
+  private void answered(Future<Void> written) {
+    BodyReader rest = reader;
+    connection.answered(http, written);
+    if (rest == null) {
+      return;
+    }
+    if (!lingering && !connection.multiplexed()) {
+      if (rest.bytesLeft() <= MAX_DISCARDED_BYTES) {
+        connection.unread(http);
+      } else {
+        lingering = true;
+        connection.linger(loop.now() + LINGER_NANOS);
+      }
+    }
+    rest.drop();
+  }
+
+  /** A head that goes out before a body that nobody will read to its end says what comes of it. */
+  private void announceUnread(HttpServerResponse out) {
+    BodyReader rest = reader;
+    if (rest != null && rest.bytesLeft() > MAX_DISCARDED_BYTES) {
+      connection.announceClose(out);
+    }
   }
 
   private boolean isBodyless(int status) {
@@ -364,7 +429,7 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
 
   void streamEnded(Future<Void> written, boolean endOfConnectionIsEndOfBody) {
     if (!detached) {
-      connection.answered(http, written);
+      answered(written);
     }
     finish(http.response().getStatusCode());
     if (endOfConnectionIsEndOfBody && !detached) {
@@ -383,7 +448,10 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
    * that asked for it goes on without its client, once it is whole.
    */
   void clientGone() {
-    if (!ended && call != null && "?1".equals(http.headers().get(DISCONNECT_DISABLED))) {
+    if (!ended
+        && call != null
+        && reader == null
+        && "?1".equals(http.headers().get(DISCONNECT_DISABLED))) {
       detached = true;
       StreamRelay passing = relay;
       if (passing != null) {
@@ -415,15 +483,29 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
       if (now - endedNanos >= loop.limits().streamIdleNanos()) {
         connection.cut(http); // what the client has not read by now is not kept for it
       }
-    } else if (reading != null) {
-      if (now - reading.progressNanos() >= loop.limits().bodyIdleNanos()) {
-        answerAndClose(ErrorResponses.bodyTooSlow(Duration.ofNanos(loop.limits().bodyIdleNanos())));
-      }
+    } else if (reading != null
+        && reading.awaitsClient()
+        && now - reading.progressNanos() >= loop.limits().bodyIdleNanos()
+        && (passing == null || now - passing.progressNanos() >= loop.limits().bodyIdleNanos())) {
+      bodyTooSlow();
     } else if (passing != null
         && !detached
         && passing.awaitsClient()
-        && now - passing.progressNanos() >= loop.limits().streamIdleNanos()) {
+        && now - passing.progressNanos() >= loop.limits().streamIdleNanos()
+        && (reading == null || now - reading.progressNanos() >= loop.limits().streamIdleNanos())) {
       cut(408);
+    }
+  }
+
+  private void bodyTooSlow() {
+    if (http.response().headWritten()) {
+      cut(408);
+      return;
+    }
+    RoutedCall underWay = call;
+    answerAndClose(ErrorResponses.bodyTooSlow(Duration.ofNanos(loop.limits().bodyIdleNanos())));
+    if (underWay != null) {
+      underWay.cancel();
     }
   }
 
@@ -434,6 +516,14 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
 
   HttpServerRequest request() {
     return http;
+  }
+
+  void later(Runnable task) {
+    loop.later(task);
+  }
+
+  void after(long millis, Runnable task) {
+    loop.after(millis, task);
   }
 
   long coarseNow() {

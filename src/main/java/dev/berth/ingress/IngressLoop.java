@@ -40,6 +40,7 @@ final class IngressLoop {
   private final int index;
   private final Ingress ingress;
   private final RouterLoop router;
+  private final Timer timer;
   private final LongSupplier nanoClock;
   private final HttpMeters meters;
   private final RequestIds requestIds;
@@ -67,7 +68,13 @@ final class IngressLoop {
   /**
    * @param executor runs a task on the loop, after what runs now
    */
-  IngressLoop(Ingress ingress, RouterLoop router, int index, Executor executor) {
+  /** Does something on the loop after some time. */
+  interface Timer {
+    void after(long millis, Runnable task);
+  }
+
+  IngressLoop(Ingress ingress, RouterLoop router, int index, Executor executor, Timer timer) {
+    this.timer = timer;
     this.executor = executor;
     this.index = index;
     this.ingress = ingress;
@@ -289,6 +296,10 @@ final class IngressLoop {
   /** Does something on this loop when what runs now is over. */
   void later(Runnable task) {
     executor.execute(task);
+  }
+
+  void after(long millis, Runnable task) {
+    timer.after(millis, task);
   }
 
   RouterLoop router() {

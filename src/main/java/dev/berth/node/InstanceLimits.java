@@ -1,6 +1,7 @@
 package dev.berth.node;
 
 import dev.berth.config.LimitOptions;
+import dev.berth.replica.BodyBounds;
 import dev.berth.replica.LedgerLimits;
 import dev.berth.replica.ReplicaLimits;
 import dev.berth.routing.InstanceBounds;
@@ -11,16 +12,24 @@ import dev.berth.routing.LoopLimits;
  *
  * @param replica bounds of its replicas
  * @param ledger bounds of their ledgers
+ * @param bodies what the bodies that arrive at them may hold together; counts, so one for each
+ *     instance
  * @param instance what its routers may hold together; counts, so one for each instance
  * @param loop bounds of each router loop
  */
 public record InstanceLimits(
-    ReplicaLimits replica, LedgerLimits ledger, InstanceBounds instance, LoopLimits loop) {
+    ReplicaLimits replica,
+    LedgerLimits ledger,
+    BodyBounds bodies,
+    InstanceBounds instance,
+    LoopLimits loop) {
 
   public static InstanceLimits of(LimitOptions limits) {
     return new InstanceLimits(
         replica(limits),
         ledger(limits),
+        new BodyBounds(
+            limits.streamWindowBytes(), limits.streamBytesTotal(), limits.bufferedBodyBytesTotal()),
         new InstanceBounds(
             limits.maxQueuedTotal(), limits.maxQueuedBytes(), limits.streamBytesTotal()),
         new LoopLimits(limits.pendingRequestsPerLoop(), limits.streamWindowBytes()));
@@ -34,7 +43,8 @@ public record InstanceLimits(
         defaults.streamBufferBytes(),
         limits.streamIdleTimeout().toNanos(),
         defaults.refusedRouters(),
-        defaults.offerTtlNanos());
+        defaults.offerTtlNanos(),
+        defaults.maxBufferedBodyBytes());
   }
 
   /** Ended tokens are remembered for max(TTL, 60 s), so that refusals say which. */

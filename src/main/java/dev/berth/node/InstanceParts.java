@@ -16,6 +16,7 @@ import dev.berth.metrics.LoopLag;
 import dev.berth.metrics.Meters;
 import dev.berth.metrics.MetricsPusher;
 import dev.berth.metrics.MetricsPusherVerticle;
+import dev.berth.replica.BodyBounds;
 import dev.berth.replica.HandlerPorts;
 import dev.berth.replica.HandlerThreads;
 import dev.berth.replica.Replica;
@@ -65,6 +66,7 @@ final class InstanceParts {
   private final Ingress ingress;
   private final ReplicaHost host;
   private final Routers routers;
+  private final BodyBounds bodyBounds;
   private final MetricsPusher pusher;
   private final ControllerVerticle controller;
   private final AdminVerticle admin;
@@ -111,6 +113,7 @@ final class InstanceParts {
             bounds.ledger(),
             this::replicaChanged);
     routers = routers(bounds, sender);
+    bodyBounds = bounds.bodies();
     pusher =
         new MetricsPusher(
             identity.node(),
@@ -166,7 +169,14 @@ final class InstanceParts {
     return new ReplicaVerticle(
         (executor, timer) ->
             new ReplicaLoop(
-                identity.node(), index, executor, sender, identity.nanoClock(), timer, limits));
+                identity.node(),
+                index,
+                executor,
+                sender,
+                identity.nanoClock(),
+                timer,
+                limits,
+                bodyBounds));
   }
 
   /** {@code application#deployment#suffix}, as Ray Serve names replicas. */

@@ -151,7 +151,8 @@ public final class InstanceReplicas {
             settings.userConfig(),
             underLoader(application.deployment(id).factory(), application.classLoader()),
             host.limits()
-                .withZombies(settings.cancelGrace().toNanos(), settings.maxZombieRequests()),
+                .withZombies(settings.cancelGrace().toNanos(), settings.maxZombieRequests())
+                .withMaxBufferedBody(settings.maxBufferedBodyBytes()),
             new HealthCheckSettings(
                 settings.healthCheckPeriod().toNanos(),
                 settings.healthCheckTimeout().toNanos(),

@@ -99,10 +99,13 @@ public sealed interface BusMessage {
   record CallAccepted(long callId, long load) implements BusMessage {}
 
   /**
-   * So many more bytes of the request's body may be sent. The first one is sent when the request
-   * was accepted; none comes once the replica wants no more of it.
+   * How far the request's body may be sent. The first one says that the request was accepted; none
+   * comes once the replica wants no more of the body.
+   *
+   * @param limit bytes in all of the frames sent, those sent before included: so a credit that
+   *     comes twice grants nothing twice, and a later one makes up for a lost one
    */
-  record RequestCredit(long callId, int bytes) implements BusMessage {}
+  record RequestCredit(long callId, long limit) implements BusMessage {}
 
   /** It did not run, or the lease was not granted. */
   record CallRefused(long callId, Refusal reason, long load) implements BusMessage {}

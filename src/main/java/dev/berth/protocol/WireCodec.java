@@ -191,7 +191,7 @@ public final class WireCodec {
     }
     if (message instanceof RequestCredit m) {
       out.varint(m.callId());
-      out.int32(m.bytes());
+      out.varint(m.limit());
       return REQUEST_CREDIT;
     }
     if (message instanceof StreamCredit m) {
@@ -310,7 +310,7 @@ public final class WireCodec {
               in.int32("sequence"),
               in.bytes("data"),
               in.bool("last"));
-      case REQUEST_CREDIT -> new RequestCredit(in.varint("callId"), in.int32("bytes"));
+      case REQUEST_CREDIT -> new RequestCredit(in.varint("callId"), in.varint("limit"));
       case CANCEL_CALL ->
           new CancelCall(
               in.varint("callId"), in.router(), in.attempt(), in.replica(), in.bool("timedOut"));

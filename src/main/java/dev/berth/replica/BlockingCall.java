@@ -28,6 +28,7 @@ final class BlockingCall implements Runnable {
   private final Request request;
   private final Invocation invocation;
   private final AtomicReference<Phase> phase = new AtomicReference<>(Phase.QUEUED);
+  private volatile @Nullable ResponseOutput writing;
   private @Nullable Thread thread; // written before RUNNING, read after it
 
   BlockingCall(BlockingHandler handler, Request request, Invocation invocation) {
@@ -50,13 +51,43 @@ final class BlockingCall implements Runnable {
     } catch (Throwable thrown) { // user code: whatever it throws, its slot must come back
       failure = thrown;
     }
+    if (response != null
+        && response.body() instanceof Response.Body.Output output
+        && phase.get() == Phase.RUNNING) {
+      write(response, output.producer());
+      response = null;
+    }
     if (!phase.compareAndSet(Phase.RUNNING, Phase.DONE)) {
       while (phase.get() == Phase.INTERRUPTING) {
         Thread.onSpinWait(); // the canceller is between two instructions
       }
     }
     Thread.interrupted(); // whatever interrupted this call is over with it
-    invocation.complete(response, failure);
+    ResponseOutput written = writing;
+    if (written == null) {
+      invocation.complete(response, failure);
+    } else {
+      written.finish();
+    }
+  }
+
+  /** Answers with a body that this thread then writes, still to be interrupted. */
+  private void write(Response response, Response.BlockingProducer producer) {
+    ResponseOutput output = new ResponseOutput();
+    writing = output;
+    Response answer =
+        new Response(response.status(), response.headers(), new Response.Body.Produced(output));
+    invocation.loop.execute(
+        () -> {
+          invocation.settled(answer, null);
+          output.settled();
+        });
+    output.produce(producer);
+  }
+
+  /** Whether the answer is out, and its body is being written by this call. */
+  boolean writes() {
+    return writing != null;
   }
 
   /**

@@ -14,6 +14,12 @@ abstract sealed class HandlerInvoker {
   /** Called on the replica's loop. */
   abstract void invoke(Request request, Invocation invocation);
 
+  /** Whether the handler wants bodies as they arrive; asked once. */
+  abstract boolean streamsRequests();
+
+  /** Whether the handler runs on a thread of its own. */
+  abstract boolean runsOnThread();
+
   /**
    * @param threads where a blocking handler runs
    */
@@ -28,6 +34,16 @@ abstract sealed class HandlerInvoker {
 
     OnLoop(AsyncHandler handler) {
       this.handler = handler;
+    }
+
+    @Override
+    boolean streamsRequests() {
+      return handler.streamsRequests();
+    }
+
+    @Override
+    boolean runsOnThread() {
+      return false;
     }
 
     @Override
@@ -56,6 +72,16 @@ abstract sealed class HandlerInvoker {
     OnThread(BlockingHandler handler, Executor threads) {
       this.handler = handler;
       this.threads = threads;
+    }
+
+    @Override
+    boolean streamsRequests() {
+      return handler.streamsRequests();
+    }
+
+    @Override
+    boolean runsOnThread() {
+      return true;
     }
 
     @Override

@@ -15,6 +15,8 @@ final class HostedReplica {
   final ProcessingMeters meters = new ProcessingMeters();
   private @Nullable HandlerInvoker invoker;
   private Map<String, HandlerInvoker> methods;
+  private final boolean streamsRequests;
+  private final boolean runsOnThread;
   boolean stopped; // takes nothing more
 
   HostedReplica(
@@ -26,6 +28,8 @@ final class HostedReplica {
     this.loop = loop;
     this.invoker = invoker;
     this.methods = methods;
+    this.streamsRequests = invoker.streamsRequests();
+    this.runsOnThread = invoker.runsOnThread();
   }
 
   void invoke(Request request, Invocation invocation) {
@@ -52,6 +56,24 @@ final class HostedReplica {
       return;
     }
     named.invoke(request, invocation);
+  }
+
+  /** Whether the handler of a method wants bodies as they arrive. */
+  boolean streamsRequests(String method) {
+    if (method.isEmpty()) {
+      return streamsRequests;
+    }
+    HandlerInvoker named = methods.get(method);
+    return named != null && named.streamsRequests();
+  }
+
+  /** Whether the handler of a method may block. */
+  boolean runsOnThread(String method) {
+    if (method.isEmpty()) {
+      return runsOnThread;
+    }
+    HandlerInvoker named = methods.get(method);
+    return named != null && named.runsOnThread();
   }
 
   /** Takes nothing more, and lets go of the handler, which may hold a model. */

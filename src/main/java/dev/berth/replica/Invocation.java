@@ -4,6 +4,7 @@ import dev.berth.api.BerthException;
 import dev.berth.api.DeploymentId;
 import dev.berth.api.Headers;
 import dev.berth.api.ReplicaMeters;
+import dev.berth.api.Request;
 import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
 import dev.berth.protocol.AttemptId;
@@ -11,6 +12,7 @@ import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.BusMessage.CallFailed;
 import dev.berth.protocol.BusMessage.CallRequest;
 import dev.berth.protocol.BusMessage.CallResponse;
+import dev.berth.protocol.BusMessage.RequestFrame;
 import dev.berth.protocol.BusMessage.StreamReset;
 import io.vertx.core.Completable;
 import io.vertx.core.Future;
@@ -60,12 +62,14 @@ final class Invocation implements RequestContext, Completable<Response> {
   long dueAt;
 
   private boolean slotHeld = true;
+  private boolean handlerCalled;
   private boolean handlerSettled;
   private boolean bodyDone; // of a streamed response: its producer has settled
   private boolean ended;
   private boolean zombie;
   private volatile boolean cancelled; // written on the loop, read by handlers anywhere
   private long graceAt;
+  private @Nullable IncomingBody body; // of a request that streams, or whose handler does
   private @Nullable ResponseStream stream;
   private @Nullable BlockingCall call;
   private @Nullable CancelAction cancelActions; // the newest; null when over
@@ -93,6 +97,57 @@ final class Invocation implements RequestContext, Completable<Response> {
     this.call = call;
   }
 
+  // --- the request's body ---
+
+  /** Takes in a body that goes on after the request, or calls a handler that wants it streamed. */
+  void receive(CallRequest message) {
+    IncomingBody incoming =
+        IncomingBody.of(this, message, host.streamsRequests(message.methodName()));
+    if (incoming == null) {
+      breakOff(
+          BerthException.Kind.BACK_PRESSURE,
+          "stream_bytes_total: no room for a request's body (expected: at most "
+              + loop.bodyBounds().maxStreamBytes()
+              + " bytes under way)");
+      return;
+    }
+    body = incoming;
+    incoming.start();
+  }
+
+  /** Calls the handler. */
+  void invoke(Request request) {
+    handlerCalled = true;
+    host.invoke(request, this);
+  }
+
+  void requestFrame(RequestFrame frame) {
+    if (body != null) {
+      body.frame(frame);
+    } else {
+      loop.duplicateDropped(); // its body was whole
+    }
+  }
+
+  boolean runsOnThread() {
+    return host.runsOnThread(methodName());
+  }
+
+  int maxBufferedBytes() {
+    return host.replica.maxBufferedBodyBytes();
+  }
+
+  /** The handler of a stream threw in a callback: it will not settle by itself. */
+  void readerThrew(RuntimeException thrown) {
+    if (!handlerSettled) {
+      settled(null, thrown);
+    } else if (stream != null && !ended) {
+      bodyDone(thrown);
+    } else {
+      host.replica.logFailure("a reader of the request failed", thrown);
+    }
+  }
+
   // --- the handler settles ---
 
   /** From wherever the handler's future completes. */
@@ -111,7 +166,9 @@ final class Invocation implements RequestContext, Completable<Response> {
       return;
     }
     handlerSettled = true;
-    call = null;
+    if (call != null && !call.writes()) {
+      call = null;
+    }
     if (cancelled) {
       if (response != null && response.body() instanceof Response.Body.Received received) {
         loop.execute(received.cancel()); // no one else would read it to its end
@@ -153,6 +210,8 @@ final class Invocation implements RequestContext, Completable<Response> {
     } else if (body instanceof Response.Body.Received received) {
       stream = new ResponseStream(this, response, streamWindow, loop.limits());
       stream.relay(received);
+    } else if (body instanceof Response.Body.Output) {
+      throw new IllegalArgumentException("body: an output (expected: of a blocking handler)");
     } else {
       stream = new ResponseStream(this, response, streamWindow, loop.limits());
       produce(((Response.Body.Produced) body).producer(), stream);
@@ -278,6 +337,12 @@ final class Invocation implements RequestContext, Completable<Response> {
     if (running != null && running.cancel()) {
       handlerSettled = true; // it never ran
     }
+    if (body != null) {
+      handlerSettled |= !handlerCalled; // it was being gathered
+      body.close("request: cancelled (expected: still wanted)");
+    } else if (!handlerCalled) {
+      handlerSettled = true;
+    }
     if (stream != null) {
       stream.abandon();
       bodyDone |= stream.isRelay();
@@ -300,16 +365,22 @@ final class Invocation implements RequestContext, Completable<Response> {
 
   /** The replica is killed: the caller cannot know what became of its request. */
   void kill() {
+    breakOff(
+        BerthException.Kind.OUTCOME_UNKNOWN,
+        "replica " + replicaId() + ": killed while it ran the request");
+  }
+
+  /** Ends the request from here: the caller is told why, and the handler is cancelled. */
+  void breakOff(BerthException.Kind kind, String message) {
     if (cancelled || ended) {
       return;
     }
     boolean headSent = stream != null && stream.headSent();
     cancel();
-    String message = "replica " + replicaId() + ": killed while it ran the request";
     send(
         headSent
-            ? new StreamReset(callId, BerthException.Kind.OUTCOME_UNKNOWN, message, load())
-            : new CallFailed(callId, BerthException.Kind.OUTCOME_UNKNOWN, message, load()));
+            ? new StreamReset(callId, kind, message, load())
+            : new CallFailed(callId, kind, message, load()));
   }
 
   /** A moment that was asked for has come. */
@@ -331,10 +402,16 @@ final class Invocation implements RequestContext, Completable<Response> {
       return;
     }
     dueAt = deadline;
-    if (stream != null) {
+    if (body != null) {
+      body.due(now);
+      if (!ended && !cancelled) {
+        dueAt = Math.min(deadline, body.dueNanos(now));
+      }
+    }
+    if (stream != null && !ended && !cancelled) {
       stream.due(now);
       if (!ended && !cancelled) {
-        dueAt = Math.min(deadline, stream.dueNanos());
+        dueAt = Math.min(dueAt, stream.dueNanos());
       }
     }
   }
@@ -364,6 +441,9 @@ final class Invocation implements RequestContext, Completable<Response> {
     }
     long now = loop.now();
     host.meters.ended(now - startedAt, now);
+    if (body != null) {
+      body.close("request: answered (expected: read before the answer)");
+    }
     host.replica.processed();
     settleSlot();
   }

@@ -396,6 +396,11 @@ public final class Replica {
     timeouts.increment();
   }
 
+  /** What is gathered of a body for a handler that takes it whole. */
+  int maxBufferedBodyBytes() {
+    return limits.maxBufferedBodyBytes();
+  }
+
   /** How long a cancelled request may take to settle, in nanoseconds. */
   long cancelGraceNanos() {
     return limits.cancelGraceNanos();

@@ -15,6 +15,8 @@ import java.time.Duration;
  *     stream_idle_timeout_s}); default 60 s
  * @param refusedRouters remote routers a replica remembers having refused; default 256 routers
  * @param offerTtlNanos how long a slot is held for a router it was offered to; default 250 ms
+ * @param maxBufferedBodyBytes what is gathered of a body for a handler that takes it whole ({@code
+ *     max_buffered_body_bytes}); default 4 MiB
  */
 public record ReplicaLimits(
     long cancelGraceNanos,
@@ -22,7 +24,8 @@ public record ReplicaLimits(
     int streamBufferBytes,
     long streamIdleTimeoutNanos,
     int refusedRouters,
-    long offerTtlNanos) {
+    long offerTtlNanos,
+    int maxBufferedBodyBytes) {
   /** The defaults above. */
   public static final ReplicaLimits DEFAULTS =
       new ReplicaLimits(
@@ -31,7 +34,8 @@ public record ReplicaLimits(
           1 << 20,
           Duration.ofSeconds(60).toNanos(),
           256,
-          Duration.ofMillis(250).toNanos());
+          Duration.ofMillis(250).toNanos(),
+          4 << 20);
 
   public ReplicaLimits {
     require("cancelGraceNanos", cancelGraceNanos, 0);
@@ -40,6 +44,7 @@ public record ReplicaLimits(
     require("streamIdleTimeoutNanos", streamIdleTimeoutNanos, 1);
     require("refusedRouters", refusedRouters, 0);
     require("offerTtlNanos", offerTtlNanos, 1);
+    require("maxBufferedBodyBytes", maxBufferedBodyBytes, 0);
   }
 
   /** These, with a deployment's own {@code cancel_grace_s} and {@code max_zombie_requests}. */
@@ -50,7 +55,20 @@ public record ReplicaLimits(
         streamBufferBytes,
         streamIdleTimeoutNanos,
         refusedRouters,
-        offerTtlNanos);
+        offerTtlNanos,
+        maxBufferedBodyBytes);
+  }
+
+  /** These, with a deployment's own {@code max_buffered_body_bytes}. */
+  public ReplicaLimits withMaxBufferedBody(int bytes) {
+    return new ReplicaLimits(
+        cancelGraceNanos,
+        maxZombieRequests,
+        streamBufferBytes,
+        streamIdleTimeoutNanos,
+        refusedRouters,
+        offerTtlNanos,
+        bytes);
   }
 
   private static void require(String name, long value, long least) {

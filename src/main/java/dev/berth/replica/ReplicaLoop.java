@@ -10,6 +10,7 @@ import dev.berth.protocol.BusMessage.CancelCall;
 import dev.berth.protocol.BusMessage.ReleaseSlot;
 import dev.berth.protocol.BusMessage.RenewLease;
 import dev.berth.protocol.BusMessage.ReplicaLoad;
+import dev.berth.protocol.BusMessage.RequestFrame;
 import dev.berth.protocol.BusMessage.ReserveSlot;
 import dev.berth.protocol.BusMessage.SlotReserved;
 import dev.berth.protocol.BusMessage.StreamCredit;
@@ -65,6 +66,7 @@ public final class ReplicaLoop {
   private final long originNanos; // moments count from here, so that they compare by <
   private final LoopTimer timer;
   private final ReplicaLimits limits;
+  private final BodyBounds bodyBounds;
 
   private @Nullable HostedReplica[] hosted = new HostedReplica[8]; // by ordinal
   private @Nullable RouterPeer[] ownPeers = new RouterPeer[4]; // by loop of this instance
@@ -88,6 +90,7 @@ public final class ReplicaLoop {
    * @param sender sends answers
    * @param nanoClock monotonic nanoseconds
    * @param timer for {@link dev.berth.api.RequestContext#after}
+   * @param bodyBounds shared by the loops of an instance
    */
   public ReplicaLoop(
       String node,
@@ -96,7 +99,8 @@ public final class ReplicaLoop {
       BusSender sender,
       LongSupplier nanoClock,
       LoopTimer timer,
-      ReplicaLimits limits) {
+      ReplicaLimits limits,
+      BodyBounds bodyBounds) {
     this.node = node;
     this.index = index;
     this.executor = executor;
@@ -105,6 +109,7 @@ public final class ReplicaLoop {
     this.originNanos = nanoClock.getAsLong();
     this.timer = timer;
     this.limits = limits;
+    this.bodyBounds = bodyBounds;
   }
 
   /** Where its messages are to be sent. Any thread. */
@@ -126,6 +131,8 @@ public final class ReplicaLoop {
       onCall(call);
     } else if (message instanceof StreamCredit credit) {
       onCredit(credit);
+    } else if (message instanceof RequestFrame frame) {
+      onFrame(frame);
     } else if (message instanceof CancelCall cancel) {
       onCancel(cancel);
     } else if (message instanceof ReserveSlot reserve) {
@@ -230,7 +237,11 @@ public final class ReplicaLoop {
     if (message.admission() instanceof Admission.IfFree) {
       send(peer, new CallAccepted(message.callId(), host.replica.load()));
     }
-    host.invoke(message.request(), invocation);
+    if (message.bodyFollows() || host.streamsRequests(message.methodName())) {
+      invocation.receive(message);
+    } else {
+      invocation.invoke(message.request());
+    }
   }
 
   private void onCredit(StreamCredit message) {
@@ -238,6 +249,14 @@ public final class ReplicaLoop {
     Invocation invocation = peer == null ? null : peer.find(message.callId());
     if (invocation != null) {
       invocation.credit(message.bytes());
+    }
+  }
+
+  private void onFrame(RequestFrame message) {
+    RouterPeer peer = knownPeer(message.source());
+    Invocation invocation = peer == null ? null : peer.find(message.callId());
+    if (invocation != null) { // else it is over, and its sender will learn it
+      invocation.requestFrame(message);
     }
   }
 
@@ -558,6 +577,14 @@ public final class ReplicaLoop {
 
   ReplicaLimits limits() {
     return limits;
+  }
+
+  BodyBounds bodyBounds() {
+    return bodyBounds;
+  }
+
+  void duplicateDropped() {
+    duplicates.increment();
   }
 
   private void refuse(RouterAddress source, long callId, Refusal reason, long load) {

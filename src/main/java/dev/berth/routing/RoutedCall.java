@@ -6,9 +6,11 @@ import dev.berth.api.Request;
 import dev.berth.api.Response;
 import dev.berth.protocol.Admission;
 import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.InboundStream;
 import dev.berth.protocol.Load;
 import dev.berth.protocol.Refusal;
 import dev.berth.protocol.port.SlotLease;
+import io.vertx.core.buffer.Buffer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -31,6 +33,7 @@ public final class RoutedCall extends SlotRequest {
   private boolean counted; // as sent; ended then follows exactly once
   private boolean routed; // the hooks were told; completed then follows exactly once
   private String routedTo = ""; // whom they were told of
+  private final @Nullable OutgoingBody outgoing; // what of the body does not travel inside
   private @Nullable InboundStream stream;
   private int streamBytes; // of the instance's bound, while streaming
   private final int window;
@@ -58,6 +61,7 @@ public final class RoutedCall extends SlotRequest {
         router.bounds.hasStreamRoom(loop.limits.streamWindowBytes())
             ? loop.limits.streamWindowBytes()
             : LoopLimits.MAX_FRAME_BYTES;
+    this.outgoing = OutgoingBody.of(this, loop, request);
   }
 
   /** Makes this replica the only one that would do; before it begins. */
@@ -185,8 +189,8 @@ public final class RoutedCall extends SlotRequest {
         requestId,
         methodName,
         sessionId,
-        request,
-        false);
+        outgoing == null ? request : outgoing.opening(request),
+        outgoing != null);
   }
 
   private long remainingMs() {
@@ -235,6 +239,11 @@ public final class RoutedCall extends SlotRequest {
 
   @Override
   void refused(Refusal reason, long load) {
+    if (outgoing != null && outgoing.accepted()) {
+      settle(load);
+      end(new BerthException.OutcomeUnknown("refused after it was accepted: " + reason), false);
+      return;
+    }
     if (selection == null) {
       turnedAway();
       super.refused(reason, load);
@@ -274,11 +283,24 @@ public final class RoutedCall extends SlotRequest {
     if (from instanceof RemoteReplica remote) {
       remote.reported(head.load());
     }
-    InboundStream body = new InboundStream(loop, window, this::sendCredit);
+    InboundStream body = new InboundStream(window, new Reader());
     stream = body;
     observer.onResponse(
         new Response(head.status(), head.headers(), new Response.Body.Received(body, this::cancel)),
         from.info.replicaId());
+  }
+
+  /** The reader of the response. */
+  private final class Reader implements InboundStream.Owner {
+    @Override
+    public void run(Runnable action) {
+      loop.run(action);
+    }
+
+    @Override
+    public void credit(int bytes) {
+      sendCredit(bytes);
+    }
   }
 
   private void sendCredit(int bytes) {
@@ -297,7 +319,7 @@ public final class RoutedCall extends SlotRequest {
       end(new BerthException.OutcomeUnknown("the head of the response was lost"), true);
       return;
     }
-    switch (body.frame(frame)) {
+    switch (body.frame(frame.sequence(), frame.data(), frame.last())) {
       case TAKEN -> body.deliver();
       case LAST -> {
         settle(frame.load());
@@ -340,6 +362,29 @@ public final class RoutedCall extends SlotRequest {
     }
   }
 
+  /** The replica takes the request's body up to this byte. */
+  void requestCredit(long limit) {
+    if (outgoing != null) {
+      outgoing.credit(limit);
+    }
+  }
+
+  /** Sends a piece of the body; false when the transport takes none now. */
+  boolean sendFrame(int sequence, Buffer data, boolean last) {
+    RoutedReplica to = java.util.Objects.requireNonNull(replica);
+    return loop.send(
+        to,
+        new BusMessage.RequestFrame(
+            pendingId, loop.address, to.addressFor(loop.index()), sequence, data, last));
+  }
+
+  /** The body cannot be completed, so that neither can the call. */
+  void bodyFailed(BerthException failure) {
+    if (!done) {
+      end(failure, true);
+    }
+  }
+
   /** Everything that a finished call owes, once. */
   private void finish() {
     done = true;
@@ -349,6 +394,9 @@ public final class RoutedCall extends SlotRequest {
 
   private void releaseAccounts() {
     leaveParent();
+    if (outgoing != null) {
+      outgoing.stop();
+    }
     if (selection != null) {
       selection.forget();
     }
@@ -423,6 +471,6 @@ public final class RoutedCall extends SlotRequest {
 
   @Override
   int queuedBytes() {
-    return request.bytes().length();
+    return outgoing == null ? request.bytes().length() : outgoing.heldBytes();
   }
 }

@@ -11,6 +11,7 @@ import dev.berth.api.Request;
 import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
 import dev.berth.api.StreamedResponse;
+import dev.berth.protocol.InboundStream;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.streams.ReadStream;
@@ -80,7 +81,7 @@ final class RoutedHandle implements DeploymentHandle {
           response.status(), response.headers(), received.stream(), received.cancel());
     }
     ReadStream<io.vertx.core.buffer.Buffer> whole =
-        InboundStream.whole(loop, ((Response.Body.Whole) body).bytes());
+        InboundStream.whole(((Response.Body.Whole) body).bytes(), loop::run);
     return new StreamedResponse(response.status(), response.headers(), whole, () -> {});
   }
 

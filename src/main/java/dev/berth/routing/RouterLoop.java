@@ -6,7 +6,9 @@ import dev.berth.protocol.AttemptId;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.RouterAddress;
+import java.util.ArrayList;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Predicate;
@@ -27,6 +29,7 @@ public final class RouterLoop {
   /** Named by messages whose slot is held already: never looked up, so one serves all. */
   final AttemptId heldAttempt;
 
+  private final List<OutgoingBody> blocked = new ArrayList<>();
   private final Routers routers;
   private final long incarnation;
   private final String requestIdPrefix;
@@ -86,6 +89,16 @@ public final class RouterLoop {
   /** Called every {@link DeadlineRing#TICK_NANOS}. */
   public void tick() {
     ring.advance(now());
+    if (!blocked.isEmpty()) {
+      List<OutgoingBody> again = List.copyOf(blocked);
+      blocked.clear();
+      again.forEach(OutgoingBody::retry);
+    }
+  }
+
+  /** A body whose frame the transport did not take. */
+  void retryWithNextTick(OutgoingBody body) {
+    blocked.add(body);
   }
 
   /** A tick that misses no deadline up to now: for a clock that stands still until the next. */
@@ -106,6 +119,12 @@ public final class RouterLoop {
     } else if (message instanceof BusMessage.StreamFrame frame) {
       if (pending.get(frame.callId()) instanceof RoutedCall call) {
         call.frame(frame);
+      } else {
+        lateAnswers.increment();
+      }
+    } else if (message instanceof BusMessage.RequestCredit credit) {
+      if (pending.get(credit.callId()) instanceof RoutedCall call) {
+        call.requestCredit(credit.limit());
       } else {
         lateAnswers.increment();
       }

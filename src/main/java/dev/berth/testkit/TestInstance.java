@@ -105,7 +105,8 @@ final class TestInstance {
               bus,
               time,
               (delay, task) -> time.start(loop, delay, task),
-              bounds.replica()));
+              bounds.replica(),
+              bounds.bodies()));
     }
     long incarnation = random.nextLong();
     routers =

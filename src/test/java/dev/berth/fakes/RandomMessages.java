@@ -59,7 +59,7 @@ public final class RandomMessages {
       case "RequestFrame" ->
           new BusMessage.RequestFrame(
               number(), router(), replica(), (int) number(), body(), random.nextBoolean());
-      case "RequestCredit" -> new BusMessage.RequestCredit(number(), (int) number());
+      case "RequestCredit" -> new BusMessage.RequestCredit(number(), number());
       case "CancelCall" ->
           new BusMessage.CancelCall(number(), router(), attempt(), replica(), random.nextBoolean());
       case "StreamCredit" ->

@@ -216,6 +216,8 @@ public final class RoutingWorld implements ReplicaDirectory {
       return cancel.target();
     } else if (message instanceof BusMessage.StreamCredit credit) {
       return credit.target();
+    } else if (message instanceof BusMessage.RequestFrame frame) {
+      return frame.target();
     } else if (message instanceof BusMessage.ReserveSlot reserve) {
       return reserve.target();
     } else if (message instanceof BusMessage.ReleaseSlot release) {

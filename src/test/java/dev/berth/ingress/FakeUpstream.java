@@ -47,6 +47,7 @@ final class FakeUpstream implements ReplicaDirectory {
   private final Map<Long, Call> calls = new ConcurrentHashMap<>();
   private final BlockingQueue<Call> arrived = new LinkedBlockingQueue<>();
   private volatile @Nullable Consumer<Call> behaviour;
+  private volatile boolean streaming;
 
   FakeUpstream(Context context) {
     this.context = context;
@@ -139,17 +140,36 @@ final class FakeUpstream implements ReplicaDirectory {
     if (message instanceof BusMessage.CallRequest request) {
       Call call = new Call(request);
       calls.put(request.callId(), call);
-      arrived.add(call);
-      Consumer<Call> now = behaviour;
-      if (now != null) {
-        context.runOnContext(run -> now.accept(call));
+      if (!request.bodyFollows()) {
+        call.whole = request.request().bytes();
+        arrived(call);
+      } else if (streaming) {
+        arrived(call);
+      } else {
+        call.whole = Buffer.buffer().appendBuffer(request.request().bytes());
+        call.credit(1L << 40);
       }
+    } else if (message instanceof BusMessage.RequestFrame frame) {
+      calls.get(frame.callId()).received(frame);
     } else if (message instanceof BusMessage.CancelCall cancel) {
       calls.get(cancel.callId()).cancels.add(cancel);
     } else if (message instanceof BusMessage.StreamCredit credit) {
       calls.get(credit.callId()).credits.add(credit.bytes());
     }
     return true;
+  }
+
+  private void arrived(Call call) {
+    arrived.add(call);
+    Consumer<Call> now = behaviour;
+    if (now != null) {
+      context.runOnContext(run -> now.accept(call));
+    }
+  }
+
+  /** From now on calls arrive before their bodies, for which the test gives credit. */
+  void streamRequests() {
+    streaming = true;
   }
 
   private void answer(BusMessage message) {
@@ -169,14 +189,47 @@ final class FakeUpstream implements ReplicaDirectory {
     final BusMessage.CallRequest message;
     final BlockingQueue<BusMessage.CancelCall> cancels = new LinkedBlockingQueue<>();
     final BlockingQueue<Integer> credits = new LinkedBlockingQueue<>();
+    final BlockingQueue<BusMessage.RequestFrame> frames = new LinkedBlockingQueue<>();
+    private volatile @Nullable Buffer whole; // gathered, unless the test reads the frames
     private int sequence;
 
     Call(BusMessage.CallRequest message) {
       this.message = message;
     }
 
+    /** With its whole body, unless the test reads the frames. */
     Request request() {
-      return message.request();
+      Request opening = message.request();
+      Buffer all = whole;
+      return all == null
+          ? opening
+          : new Request(opening.method(), opening.path(), opening.query(), opening.headers(), all);
+    }
+
+    /** Accepts the body up to this byte after the first piece. */
+    void credit(long limit) {
+      answer(new BusMessage.RequestCredit(message.callId(), limit));
+    }
+
+    private void received(BusMessage.RequestFrame frame) {
+      Buffer gathering = whole;
+      if (gathering == null) {
+        frames.add(frame);
+        return;
+      }
+      gathering.appendBuffer(frame.data());
+      if (frame.last()) {
+        arrived(this);
+      }
+    }
+
+    /** The next piece of the body. */
+    BusMessage.RequestFrame nextFrame() throws InterruptedException {
+      BusMessage.RequestFrame frame = frames.poll(10, TimeUnit.SECONDS);
+      if (frame == null) {
+        throw new AssertionError("no piece of the body came within 10 s");
+      }
+      return frame;
     }
 
     Admission admission() {

@@ -429,7 +429,8 @@ class InvocationTest {
             d.streamBufferBytes(),
             d.streamIdleTimeoutNanos(),
             d.refusedRouters(),
-            d.offerTtlNanos());
+            d.offerTtlNanos(),
+            d.maxBufferedBodyBytes());
     ReplicaRig strict = new ReplicaRig(two, 1);
     Replica replica = strict.start(5, handler);
     for (int i = 0; i < 2; i++) {

@@ -18,6 +18,7 @@ import dev.berth.protocol.AttemptId;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.BusMessage.CallRequest;
 import dev.berth.protocol.BusMessage.CancelCall;
+import dev.berth.protocol.BusMessage.RequestFrame;
 import dev.berth.protocol.BusMessage.ReserveSlot;
 import dev.berth.protocol.BusMessage.SlotReserved;
 import dev.berth.protocol.BusMessage.StreamCredit;
@@ -26,6 +27,7 @@ import dev.berth.protocol.RouterAddress;
 import dev.berth.protocol.SlotToken;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
+import io.vertx.core.buffer.Buffer;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayDeque;
@@ -53,6 +55,7 @@ final class ReplicaRig {
   static final int WINDOW = 256 * 1024; // bytes a stream may send before the first credit
 
   final ManualClock clock = new ManualClock();
+  final BodyBounds bodyBounds;
   final QueueExecutor tasks = new QueueExecutor(); // of every loop
   final QueueExecutor offLoop = new QueueExecutor();
   final QueueExecutor health = new QueueExecutor(); // of health checks
@@ -84,8 +87,13 @@ final class ReplicaRig {
   }
 
   ReplicaRig(ReplicaLimits limits, int loopCount) {
+    this(limits, loopCount, BodyBounds.defaults());
+  }
+
+  ReplicaRig(ReplicaLimits limits, int loopCount, BodyBounds bodyBounds) {
+    this.bodyBounds = bodyBounds;
     for (int i = 0; i < loopCount; i++) {
-      loops.add(new ReplicaLoop("n1", i, tasks, bus, clock, this::startTimer, limits));
+      loops.add(new ReplicaLoop("n1", i, tasks, bus, clock, this::startTimer, limits, bodyBounds));
     }
     host =
         new ReplicaHost(
@@ -205,6 +213,7 @@ final class ReplicaRig {
     long deadlineMs = -1;
     int window = WINDOW;
     Request request = Request.get("/");
+    boolean bodyFollows;
 
     Call(ReplicaAddress target) {
       this.target = target;
@@ -240,6 +249,20 @@ final class ReplicaRig {
       return this;
     }
 
+    /** A body of which this is the first piece. */
+    Call following(Buffer first) {
+      request = new Request("POST", "/", null, request.headers(), first);
+      bodyFollows = true;
+      return this;
+    }
+
+    Call header(String name, String value) {
+      request =
+          new Request(
+              request.method(), "/", null, request.headers().with(name, value), request.bytes());
+      return this;
+    }
+
     Call ifFree() {
       admission = new Admission.IfFree(1_000);
       return this;
@@ -264,7 +287,7 @@ final class ReplicaRig {
           "",
           "",
           request,
-          false);
+          bodyFollows);
     }
   }
 
@@ -288,6 +311,10 @@ final class ReplicaRig {
 
   void credit(Replica replica, long callId, int bytes) {
     loop().onMessage(new StreamCredit(callId, OWN, replica.address(), bytes));
+  }
+
+  void frame(Replica replica, long callId, int sequence, Buffer data, boolean last) {
+    loop().onMessage(new RequestFrame(callId, OWN, replica.address(), sequence, data, last));
   }
 
   /** A lease taken over the wire by a router elsewhere. */

@@ -91,7 +91,14 @@ class ReplicaStressTest {
     for (int i = 0; i < 2; i++) {
       loops.add(
           new ReplicaLoop(
-              "n1", i, executor(), bus, System::nanoTime, (delay, task) -> () -> {}, limits));
+              "n1",
+              i,
+              executor(),
+              bus,
+              System::nanoTime,
+              (delay, task) -> () -> {},
+              limits,
+              BodyBounds.defaults()));
     }
     ReplicaHost host =
         new ReplicaHost(

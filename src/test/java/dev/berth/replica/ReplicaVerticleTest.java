@@ -43,7 +43,14 @@ class ReplicaVerticleTest {
       new ReplicaVerticle(
           (executor, timer) ->
               new ReplicaLoop(
-                  "n1", 0, executor, bus, System::nanoTime, timer, ReplicaLimits.DEFAULTS));
+                  "n1",
+                  0,
+                  executor,
+                  bus,
+                  System::nanoTime,
+                  timer,
+                  ReplicaLimits.DEFAULTS,
+                  BodyBounds.defaults()));
 
   @AfterEach
   void close() throws Exception {

@@ -18,6 +18,7 @@ import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.ReplicaInfo;
 import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.protocol.port.LedgerView;
+import dev.berth.replica.BodyBounds;
 import dev.berth.replica.HandlerPorts;
 import dev.berth.replica.HandlerThreads;
 import dev.berth.replica.LedgerLimits;
@@ -117,7 +118,8 @@ class FourEventLoopsTest {
               (delay, task) -> {
                 throw new AssertionError("timer: asked for (expected: no handler delays)");
               },
-              ReplicaLimits.DEFAULTS);
+              ReplicaLimits.DEFAULTS,
+              BodyBounds.defaults());
       ports.add(
           new LoopPorts(loop, loop::isCurrent, this::send, clock, new SplittableRandom(SEED + i)));
     }

@@ -17,6 +17,8 @@ final class Executions {
     final String replicaId;
     boolean settled;
     long bytesWritten;
+    long bytesRead;
+    boolean readsStream;
 
     final RequestContext context;
 

@@ -212,6 +212,7 @@ final class Invariants {
         && !op.vanished
         && !op.cancelAsked
         && op.phase() == Phase.RESPOND
+        && (orderly || op.source == null) // a lost piece of its body is a reason
         && op.deadlineNanos - world.getAsLong() > 0
         && world.elapsedNanos() - controller.partedNanos() > PARTED_NANOS) {
       throw world.fail(op + ": cancelled at its replica, though it is wanted");
@@ -258,6 +259,9 @@ final class Invariants {
         throw world.fail(op + ": no answer at the end, in phase " + op.phase());
       }
       op.checkAtEnd();
+      if (op.over() && op.source != null && op.source.isFlowing()) {
+        throw world.fail(op + ": over, and its source still flows");
+      }
     }
     instances.forEach(this::checkEmpty);
   }
@@ -270,6 +274,8 @@ final class Invariants {
     zero(instance, "bound of queued requests", instance.routers.bounds().queued());
     zero(instance, "bound of queued bytes", instance.routers.bounds().queuedBytes());
     zero(instance, "bound of stream bytes", instance.routers.bounds().streamBytes());
+    zero(instance, "bound of bytes of bodies", instance.bodies.streamBytes());
+    zero(instance, "bound of gathered bytes", instance.bodies.bufferedBytes());
     for (int index = 0; index < SimulatedInstance.LOOPS; index++) {
       RouterLoop loop = instance.routers.loop(index);
       zero(instance, "pending requests", loop.pendingRequests());

@@ -32,6 +32,7 @@ final class Op implements CallObserver {
   private final Executions executions;
   private final Reading reading;
 
+  @Nullable SimulatedSource source; // of a body that streams
   @Nullable RoutedCall call;
   @Nullable RoutedChoice choice;
   @Nullable ReplicaSelection selection;
@@ -321,7 +322,8 @@ final class Op implements CallObserver {
               BACK_PRESSURE,
               REPLICA_UNAVAILABLE,
               RESERVATION_EXPIRED,
-              NO_SUCH_METHOD ->
+              NO_SUCH_METHOD,
+              PAYLOAD_TOO_LARGE ->
               true;
           case OUTCOME_UNKNOWN, CANCELLED, TIMEOUT, HANDLER_FAILED -> false;
         };
@@ -334,7 +336,10 @@ final class Op implements CallObserver {
               + told.getMessage()
               + "), which says it did not run, but it ran");
     }
-    if (told.kind() == BerthException.Kind.HANDLER_FAILED && executions.of(requestId) == null) {
+    boolean ownFault = source != null && source.failed(); // its body, and not its handler
+    if (told.kind() == BerthException.Kind.HANDLER_FAILED
+        && executions.of(requestId) == null
+        && !ownFault) {
       throw world.fail(requestId + ": its handler failed, but it never ran");
     }
   }

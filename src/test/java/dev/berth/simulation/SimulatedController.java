@@ -133,7 +133,8 @@ final class SimulatedController {
             1 + random.nextInt(4),
             Map.of(),
             context ->
-                new SimulatedHandler(id, loop, executions, coverage, world.randomness(), orderly));
+                new SimulatedHandler(
+                    world, id, loop, executions, coverage, world.randomness(), orderly));
     seat.instance
         .host
         .start(

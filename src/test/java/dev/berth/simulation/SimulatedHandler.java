@@ -9,6 +9,7 @@ import dev.berth.simulation.Executions.Execution;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.buffer.Buffer;
+import io.vertx.core.streams.ReadStream;
 import java.time.Duration;
 import java.util.SplittableRandom;
 
@@ -20,14 +21,17 @@ final class SimulatedHandler implements AsyncHandler {
   /** A body over one message: its replica streams it. */
   private static final int LARGE_BYTES = 150_000;
 
+  private final World world;
   private final String replicaId;
   private final SimulatedLoop loop;
   private final Executions executions;
   private final Coverage coverage;
   private final SplittableRandom random;
   private final boolean orderly;
+  private final boolean streams;
 
   SimulatedHandler(
+      World world,
       String replicaId,
       SimulatedLoop loop,
       Executions executions,
@@ -35,11 +39,18 @@ final class SimulatedHandler implements AsyncHandler {
       SplittableRandom random,
       boolean orderly) {
     this.orderly = orderly;
+    this.world = world;
     this.replicaId = replicaId;
     this.loop = loop;
     this.executions = executions;
     this.coverage = coverage;
     this.random = random;
+    this.streams = random.nextBoolean();
+  }
+
+  @Override
+  public boolean streamsRequests() {
+    return streams;
   }
 
   @Override
@@ -47,13 +58,90 @@ final class SimulatedHandler implements AsyncHandler {
     Execution execution = executions.begin(context, replicaId);
     Future<Response> response;
     try {
-      response = respond(execution, context);
+      response =
+          request.body() instanceof Request.Body.Streamed streamed
+              ? read(request, streamed.stream(), execution, context)
+              : readWhole(request, execution, context);
     } catch (IllegalStateException thrown) {
       executions.settle(execution);
       throw thrown;
     }
     return response.onComplete((answer, failure) -> executions.settle(execution));
   }
+
+  // --- the request's body ---
+
+  private Future<Response> readWhole(Request request, Execution execution, RequestContext context) {
+    String total = request.headers().get(SimulatedSource.TOTAL);
+    if (total != null) {
+      checkWhole(execution, request.bytes().length(), total);
+      checkContent(execution, 0, request.bytes());
+      coverage.seen(Transition.BODY_GATHERED_WHOLE);
+    }
+    return respond(execution, context);
+  }
+
+  private void checkWhole(Execution execution, long bytes, String total) {
+    if (bytes != Long.parseLong(total)) {
+      throw world.fail(
+          execution.requestId + ": a whole body of " + bytes + " bytes (expected: " + total + ")");
+    }
+  }
+
+  private void checkContent(Execution execution, long from, Buffer piece) {
+    if (!SimulatedSource.isContent((int) from, piece)) {
+      throw world.fail(execution.requestId + ": other bytes than were sent, from " + from);
+    }
+  }
+
+  /** Reads all of it and answers, or answers while it reads, or before. */
+  private Future<Response> read(
+      Request request, ReadStream<Buffer> stream, Execution execution, RequestContext context) {
+    String total = request.headers().get(SimulatedSource.TOTAL);
+    execution.readsStream = true;
+    Promise<Void> read = Promise.promise();
+    boolean pieceByPiece = random.nextInt(5) == 0;
+    stream.exceptionHandler(
+        failure -> {
+          coverage.seen(Transition.BODY_CUT);
+          read.tryFail(failure);
+        });
+    stream.endHandler(
+        end -> {
+          if (total != null) {
+            checkWhole(execution, execution.bytesRead, total);
+            coverage.seen(Transition.BODY_STREAMED_WHOLE);
+          }
+          read.tryComplete();
+        });
+    stream.handler(
+        piece -> {
+          if (total != null) {
+            checkContent(execution, execution.bytesRead, piece);
+          }
+          execution.bytesRead += piece.length();
+          if (pieceByPiece) {
+            loop.start(micros(3_000).toNanos(), () -> stream.fetch(1));
+          }
+        });
+    int drawn = random.nextInt(20);
+    if (drawn == 0) {
+      coverage.seen(Transition.ANSWERED_BEFORE_ITS_BODY);
+      return respond(execution, context); // reads nothing
+    }
+    Runnable start = pieceByPiece ? () -> stream.fetch(1) : stream::resume;
+    if (drawn < 3) {
+      coverage.seen(Transition.BODY_READ_LATER);
+      loop.start(micros(200_000).toNanos(), start);
+    } else {
+      start.run();
+    }
+    return drawn < 7
+        ? respond(execution, context) // while it reads
+        : read.future().compose(none -> respond(execution, context));
+  }
+
+  // --- the answer ---
 
   private Future<Response> respond(Execution execution, RequestContext context) {
     int temper = random.nextInt(100);

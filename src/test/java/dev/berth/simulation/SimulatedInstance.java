@@ -4,6 +4,7 @@ import dev.berth.node.LoopWatch;
 import dev.berth.protocol.Addresses;
 import dev.berth.protocol.ReplicaInfo;
 import dev.berth.protocol.RoutingSnapshot;
+import dev.berth.replica.BodyBounds;
 import dev.berth.replica.HandlerPorts;
 import dev.berth.replica.HandlerThreads;
 import dev.berth.replica.LedgerLimits;
@@ -27,6 +28,10 @@ import java.util.SplittableRandom;
 /** One instance, wired as the node wires it: real routers and replicas on simulated event loops. */
 final class SimulatedInstance {
   static final int LOOPS = 2;
+
+  /** What is gathered of a body for a handler that does not stream. */
+  static final int MAX_BUFFERED = 300_000;
+
   private static final long TICK_NANOS = ReplicaLoop.TICK_NANOS;
   private static final long SWEEP_NANOS = 200_000_000;
 
@@ -36,6 +41,7 @@ final class SimulatedInstance {
   final ReplicaHost host;
   final List<ReplicaLoop> replicaLoops = new ArrayList<>();
   final Routers routers;
+  final BodyBounds bodies;
   final DeploymentRouter router;
   RoutingSnapshot.Version lastVersion = RoutingSnapshot.Version.NONE; // as the checker saw it
   private final World world;
@@ -48,6 +54,7 @@ final class SimulatedInstance {
     this.world = world;
     this.node = node;
     SplittableRandom random = world.randomness();
+    bodies = settings.bodies();
     control = new SimulatedLoop(world, node, -1);
     blockedAfterNanos = Settings.millis(30 + random.nextInt(70));
     host =
@@ -69,7 +76,14 @@ final class SimulatedInstance {
       ports.add(new LoopPorts(loop, loop::isCurrent, bus.from(loop), world, random.split()));
       replicaLoops.add(
           new ReplicaLoop(
-              node, index, loop, bus.from(loop), world, loop::start, settings.replica()));
+              node,
+              index,
+              loop,
+              bus.from(loop),
+              world,
+              loop::start,
+              settings.replica(),
+              settings.bodies()));
     }
     routers =
         new Routers(
@@ -222,6 +236,7 @@ final class SimulatedInstance {
       LoopLimits loop,
       InstanceBounds bounds,
       ReplicaLimits replica,
+      BodyBounds bodies,
       LedgerLimits ledger) {
     static final dev.berth.api.DeploymentId DEPLOYMENT =
         new dev.berth.api.DeploymentId("app", "model");
@@ -236,7 +251,14 @@ final class SimulatedInstance {
           new LoopLimits(random.nextInt(4) == 0 ? 12 : 64, 65_536),
           new InstanceBounds(40, 1 << 20, 65_536L * (2 + random.nextInt(8))),
           new ReplicaLimits(
-              millis(200), 4, 200_000, millis(1_000), 8, millis(orderly ? 2_000 : 100)),
+              millis(200),
+              4,
+              200_000,
+              millis(1_000),
+              8,
+              millis(orderly ? 2_000 : 100),
+              MAX_BUFFERED),
+          new BodyBounds(65_536, 65_536L * (2 + random.nextInt(8)), 1_000_000),
           new LedgerLimits(millis(4_000), SimulatedBus.LATEST_NANOS + millis(5_000), 16_384));
     }
 

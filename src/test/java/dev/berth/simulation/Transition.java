@@ -53,6 +53,14 @@ enum Transition {
   MAX_LOWERED,
   OVER_A_LOWERED_MAX,
 
+  // --- the bodies of requests ---
+  BODY_STREAMED_WHOLE,
+  BODY_GATHERED_WHOLE,
+  BODY_CUT,
+  BODY_READ_LATER,
+  ANSWERED_BEFORE_ITS_BODY,
+  SOURCE_FAILED,
+
   // --- what callers got ---
   RESPONSE,
   STREAM_COMPLETE,
@@ -71,6 +79,7 @@ enum Transition {
   CANCELLED,
   TIMEOUT,
   HANDLER_FAILED,
+  PAYLOAD_TOO_LARGE,
   DEPLOYMENT_UNAVAILABLE;
 
   static Optional<Transition> ofMessage(BusMessage message) {
@@ -104,6 +113,7 @@ enum Transition {
       case CANCELLED -> CANCELLED;
       case TIMEOUT -> TIMEOUT;
       case HANDLER_FAILED, NO_SUCH_METHOD -> HANDLER_FAILED;
+      case PAYLOAD_TOO_LARGE -> PAYLOAD_TOO_LARGE;
     };
   }
 }

@@ -3,6 +3,7 @@ package dev.berth.simulation;
 import dev.berth.api.BerthException;
 import dev.berth.api.CallOptions;
 import dev.berth.api.DeploymentHandle;
+import dev.berth.api.Headers;
 import dev.berth.api.ReplicaSelection;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
@@ -138,8 +139,25 @@ final class Workload {
             : drawn < 19 || orderly ? Op.Reading.CANCEL_HALFWAY : Op.Reading.NEVER;
   }
 
-  private static Request request(Op op) {
-    return Request.post("/" + op.requestId, Buffer.buffer("body of " + op.requestId));
+  private Request request(Op op) {
+    String path = "/" + op.requestId;
+    int drawn = random.nextInt(20);
+    if (drawn < 14) {
+      return Request.post(path, Buffer.buffer("body of " + op.requestId));
+    }
+    if (drawn == 14) {
+      int total = SimulatedSource.drawTotal(random);
+      return new Request(
+          "POST",
+          path,
+          null,
+          Headers.of(SimulatedSource.TOTAL, Integer.toString(total)),
+          SimulatedSource.content(0, total));
+    }
+    SimulatedSource source =
+        new SimulatedSource(world, op, executions, coverage, random.split(), orderly);
+    op.source = source;
+    return source.request(path);
   }
 
   // --- what they ask ---
@@ -307,7 +325,7 @@ final class Workload {
     if (random.nextInt(4) == 0) {
       selection.close(); // after a dispatch it is nothing
       selection
-          .dispatch(request(op))
+          .dispatch(Request.get("/again"))
           .onComplete(
               (response, failure) -> {
                 if (failure == null) {

@@ -1,0 +1,260 @@
+package dev.berth.replica;
+
+import dev.berth.api.BerthException;
+import dev.berth.api.BerthException.Kind;
+import dev.berth.api.Request;
+import dev.berth.protocol.BusMessage.CallRequest;
+import dev.berth.protocol.BusMessage.RequestCredit;
+import dev.berth.protocol.BusMessage.RequestFrame;
+import dev.berth.protocol.InboundStream;
+import io.vertx.core.buffer.Buffer;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The receiving half of a request's body, of one invocation that has its slot.
+ *
+ * <pre>
+ *   handler streams:  CALLED at once --last frame--> whole
+ *   else:             GATHERING --last frame--> CALLED with the whole body
+ *                        +--over a bound--> refused; the handler is not called
+ * </pre>
+ *
+ * Gives credit as the handler takes the bytes, or as they are gathered. Ends the request when
+ * frames are lost, or stay away for longer than {@code stream_idle_timeout_s} while they are
+ * awaited. Belongs to the replica's loop.
+ */
+final class IncomingBody implements InboundStream.Owner {
+  private final Invocation invocation;
+  private final ReplicaLoop loop;
+  private final Request request; // with the first piece
+  private final int window; // of the instance's bound; 0 when all came with the request
+  private final InboundStream stream;
+  private final boolean handlerStreams;
+  private @Nullable RequestInput input;
+  private @Nullable List<Buffer> gathered;
+  private int gatheredBytes; // of the instance's bound
+  private boolean called; // the handler was
+  private boolean closed;
+  private long quietSince;
+  private long granted; // bytes that may be sent in all
+
+  private IncomingBody(
+      Invocation invocation, CallRequest message, int window, boolean handlerStreams) {
+    this.invocation = invocation;
+    this.loop = invocation.loop;
+    this.request = message.request();
+    this.window = window;
+    this.handlerStreams = handlerStreams;
+    this.stream = new InboundStream(Math.max(window, ResponseStream.MAX_FRAME_BYTES), this);
+    stream.first(message.request().bytes(), !message.bodyFollows());
+    this.quietSince = loop.now();
+  }
+
+  /**
+   * The body of a request that streams, or whose handler does; null when there is no room for it.
+   */
+  static @Nullable IncomingBody of(
+      Invocation invocation, CallRequest message, boolean handlerStreams) {
+    int window = message.bodyFollows() ? invocation.loop.bodyBounds().tryWindow() : 0;
+    return window == 0 && message.bodyFollows()
+        ? null
+        : new IncomingBody(invocation, message, window, handlerStreams);
+  }
+
+  /** Calls the handler, or begins to gather. */
+  void start() {
+    if (handlerStreams) {
+      accept();
+      call(receiving());
+      return;
+    }
+    int max = invocation.maxBufferedBytes();
+    if (declaredBytes() > max) {
+      refuse(max); // before any more of it is read
+      return;
+    }
+    accept();
+    gathered = new ArrayList<>();
+    stream.endHandler(end -> whole()).handler(this::gather);
+    stream.resume();
+  }
+
+  private Request receiving() {
+    if (!invocation.runsOnThread()) {
+      return with(new Request.Body.Streamed(stream));
+    }
+    RequestInput made = new RequestInput(stream, this);
+    input = made;
+    return with(new Request.Body.Input(made));
+  }
+
+  private Request with(Request.Body body) {
+    return new Request(request.method(), request.path(), request.query(), request.headers(), body);
+  }
+
+  private void call(Request received) {
+    called = true;
+    invocation.invoke(received);
+  }
+
+  private long declaredBytes() {
+    String declared = request.headers().get("content-length");
+    if (declared == null) {
+      return 0;
+    }
+    try {
+      return Long.parseLong(declared.trim());
+    } catch (NumberFormatException meaningless) {
+      return 0; // of a handler's own making: what comes is counted
+    }
+  }
+
+  /** The first credit says that the request was accepted. The first piece is in the window too. */
+  private void accept() {
+    if (!stream.hasEnded()) {
+      grant(Math.max(0, window - request.bytes().length()));
+      invocation.wakeAt(ReplicaLoop.plus(quietSince, idleNanos()));
+    }
+  }
+
+  // --- frames ---
+
+  void frame(RequestFrame frame) {
+    quietSince = loop.now();
+    switch (stream.frame(frame.sequence(), frame.data(), frame.last())) {
+      case TAKEN, LAST -> stream.deliver();
+      case GAP ->
+          invocation.breakOff(Kind.OUTCOME_UNKNOWN, "a piece of the request's body was lost");
+      case DUPLICATE -> loop.duplicateDropped();
+    }
+  }
+
+  private void gather(Buffer piece) {
+    int max = invocation.maxBufferedBytes();
+    if (closed) {
+      return;
+    }
+    if (gatheredBytes + (long) piece.length() > max) {
+      refuse(max);
+    } else if (!loop.bodyBounds().tryBuffer(piece.length())) {
+      invocation.breakOff(
+          Kind.BACK_PRESSURE,
+          "buffered_body_bytes_total: no room for "
+              + piece.length()
+              + " bytes more (expected: at most "
+              + loop.bodyBounds().maxBufferedBytes()
+              + ")");
+    } else {
+      gatheredBytes += piece.length();
+      java.util.Objects.requireNonNull(gathered).add(piece);
+    }
+  }
+
+  private void refuse(int max) {
+    invocation.breakOff(
+        Kind.PAYLOAD_TOO_LARGE,
+        "Request body is larger than "
+            + max
+            + " bytes, the most that is"
+            + " gathered for this deployment.");
+  }
+
+  private void whole() {
+    List<Buffer> pieces = gathered;
+    if (pieces == null) {
+      return; // it was refused
+    }
+    gathered = null;
+    Buffer all;
+    if (pieces.size() == 1) {
+      all = pieces.get(0);
+    } else {
+      all = Buffer.buffer(gatheredBytes);
+      pieces.forEach(all::appendBuffer);
+    }
+    call(with(new Request.Body.Whole(all)));
+  }
+
+  // --- what the stream asks for ---
+
+  @Override
+  public void run(Runnable action) {
+    if (loop.isCurrent()) {
+      action.run();
+    } else {
+      loop.execute(action);
+    }
+  }
+
+  @Override
+  public void credit(int bytes) {
+    if (!closed) {
+      grant(bytes);
+    }
+  }
+
+  private void grant(int bytes) {
+    granted += bytes;
+    invocation.send(new RequestCredit(invocation.callId, granted));
+  }
+
+  @Override
+  public void threw(RuntimeException thrown) {
+    invocation.readerThrew(thrown);
+  }
+
+  // --- time and ends ---
+
+  private long idleNanos() {
+    return loop.limits().streamIdleTimeoutNanos();
+  }
+
+  /** A moment asked for may have come; how long the body has been awaited is known to a quarter. */
+  void due(long now) {
+    if (closed || stream.hasEnded()) {
+      return;
+    }
+    RequestInput reader = input;
+    if (!stream.isStarving() || (reader != null && !reader.isStarving())) {
+      quietSince = now; // who holds the body back is the handler
+    }
+    long idleAt = ReplicaLoop.plus(quietSince, idleNanos());
+    if (idleAt <= now) {
+      invocation.breakOff(
+          Kind.TIMEOUT,
+          "stream_idle_timeout_s: no piece of the request's body in "
+              + idleNanos() / 1_000_000
+              + " ms (expected: a sender that sends)");
+    }
+  }
+
+  /** When to look again. */
+  long dueNanos(long now) {
+    return closed || stream.hasEnded()
+        ? ReplicaLoop.NEVER
+        : Math.min(
+            ReplicaLoop.plus(quietSince, idleNanos()), ReplicaLoop.plus(now, idleNanos() / 4));
+  }
+
+  /** Whether user code has seen the request. */
+  boolean handlerCalled() {
+    return called;
+  }
+
+  /** The request is over, or cancelled: no more is taken, and whoever still reads learns it. */
+  void close(String why) {
+    if (closed) {
+      return;
+    }
+    closed = true;
+    gathered = null;
+    BodyBounds bounds = loop.bodyBounds();
+    bounds.windowEnded(window);
+    bounds.bufferEnded(gatheredBytes);
+    if (called && handlerStreams && !stream.isOver()) {
+      loop.execute(() -> stream.fail(new BerthException.Cancelled(why)));
+    }
+  }
+}

@@ -1,0 +1,165 @@
+package dev.berth.replica;
+
+import dev.berth.api.BerthException;
+import dev.berth.protocol.InboundStream;
+import io.vertx.core.buffer.Buffer;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.InterruptedIOException;
+import java.util.ArrayDeque;
+import java.util.Objects;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A request's body as a blocking handler reads it. The loop puts in what comes, which its window
+ * bounds; the handler's thread takes it out, waits when there is nothing, and tells the loop what
+ * it took, for which the sender gets credit.
+ */
+final class RequestInput extends InputStream {
+  private final InboundStream stream;
+  private final InboundStream.Owner owner;
+  private final ReentrantLock lock = new ReentrantLock(); // parks a virtual thread
+  private final Condition changed = lock.newCondition();
+  private final ArrayDeque<Buffer> pieces = new ArrayDeque<>();
+  private @Nullable Throwable failure;
+  private boolean ended;
+  private boolean closed;
+  private boolean waiting; // the reader is
+  private int position; // within the first piece
+
+  /** On the loop. */
+  RequestInput(InboundStream stream, InboundStream.Owner owner) {
+    this.stream = stream;
+    this.owner = owner;
+    stream.creditByReader();
+    stream.exceptionHandler(this::failed).endHandler(this::ended).handler(this::came);
+    stream.resume();
+  }
+
+  // --- on the loop ---
+
+  private void came(Buffer piece) {
+    change(() -> pieces.add(piece));
+  }
+
+  private void ended(Void end) {
+    change(() -> ended = true);
+  }
+
+  private void failed(Throwable why) {
+    change(() -> failure = why);
+  }
+
+  private void change(Runnable how) {
+    lock.lock();
+    try {
+      how.run();
+      changed.signal();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Whether the handler waits for bytes. */
+  boolean isStarving() {
+    lock.lock();
+    try {
+      return waiting && pieces.isEmpty();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  // --- on the handler's thread ---
+
+  @Override
+  public int read() throws IOException {
+    byte[] one = new byte[1];
+    return read(one, 0, 1) < 0 ? -1 : one[0] & 0xFF;
+  }
+
+  @Override
+  public int read(byte[] into, int offset, int length) throws IOException {
+    Objects.checkFromIndexSize(offset, length, into.length);
+    if (length == 0) {
+      return 0;
+    }
+    int taken = 0;
+    int size;
+    lock.lock();
+    try {
+      Buffer piece = await();
+      if (piece == null) {
+        return -1;
+      }
+      size = Math.min(length, piece.length() - position);
+      piece.getBytes(position, position + size, into, offset);
+      position += size;
+      if (position == piece.length()) {
+        pieces.remove();
+        position = 0;
+        taken = piece.length();
+      }
+    } finally {
+      lock.unlock();
+    }
+    if (taken > 0) {
+      int all = taken;
+      owner.run(() -> stream.taken(all));
+    }
+    return size;
+  }
+
+  private @Nullable Buffer await() throws IOException {
+    while (true) {
+      if (closed) {
+        throw new IOException("input: closed (expected: open)");
+      }
+      if (failure != null) {
+        if (failure instanceof BerthException known) {
+          throw known;
+        }
+        throw new IOException("the body was cut short", failure);
+      }
+      if (!pieces.isEmpty()) {
+        return pieces.element();
+      }
+      if (ended) {
+        return null;
+      }
+      waiting = true;
+      try {
+        changed.await();
+      } catch (InterruptedException interrupted) {
+        Thread.currentThread().interrupt();
+        throw new InterruptedIOException("interrupted while waiting for the request's body");
+      } finally {
+        waiting = false;
+      }
+    }
+  }
+
+  @Override
+  public int available() {
+    lock.lock();
+    try {
+      return pieces.isEmpty() ? 0 : pieces.element().length() - position;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** What was not read stays unread: no more of it is asked for. */
+  @Override
+  public void close() {
+    lock.lock();
+    try {
+      closed = true;
+      pieces.clear();
+    } finally {
+      lock.unlock();
+    }
+  }
+}

@@ -1,0 +1,151 @@
+package dev.berth.replica;
+
+import dev.berth.api.BerthException;
+import dev.berth.api.Response;
+import dev.berth.api.ResponseWriter;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import io.vertx.core.buffer.Buffer;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A response's body as a blocking handler writes it: for the loop a producer, for the handler's
+ * thread an output that waits until what it wrote has left.
+ */
+final class ResponseOutput extends OutputStream implements Response.Producer {
+  private static final int BUFFER_BYTES = 32 * 1024;
+
+  private final Promise<Void> done = Promise.promise();
+  private final CompletableFuture<ResponseWriter> opened = new CompletableFuture<>();
+  private final AtomicBoolean finished = new AtomicBoolean();
+  private byte[] buffer = new byte[0]; // made with the first small write
+  private int buffered;
+  private @Nullable Throwable failure;
+
+  // --- on the loop ---
+
+  @Override
+  public Future<Void> writeTo(ResponseWriter writer) {
+    opened.complete(writer);
+    return done.future();
+  }
+
+  /** The response was taken up or never will be: whoever waits for it must not wait for ever. */
+  void settled() {
+    if (!opened.isDone()) {
+      opened.completeExceptionally(cancelled());
+    }
+  }
+
+  private static BerthException cancelled() {
+    return new BerthException.Cancelled("output: ended (expected: an open stream)");
+  }
+
+  // --- on the handler's thread ---
+
+  /**
+   * Writes the body, once the response is under way. Does not throw; {@link #finish} then settles
+   * the body.
+   */
+  void produce(Response.BlockingProducer producer) {
+    try {
+      await(opened);
+    } catch (Throwable ended) {
+      return; // the request is over, and the producer is not called
+    }
+    try {
+      producer.writeTo(this);
+      flush();
+    } catch (Throwable thrown) { // user code: whatever it throws, its slot must come back
+      failure = thrown;
+    }
+  }
+
+  /** The thread is done with it. */
+  void finish() {
+    finished.set(true);
+    Throwable thrown = failure;
+    if (thrown == null) {
+      done.tryComplete();
+    } else {
+      done.tryFail(thrown);
+    }
+  }
+
+  @Override
+  public void write(int one) throws IOException {
+    write(new byte[] {(byte) one}, 0, 1);
+  }
+
+  @Override
+  public void write(byte[] from, int offset, int length) throws IOException {
+    Objects.checkFromIndexSize(offset, length, from.length);
+    int at = offset;
+    int left = length;
+    while (left > 0) {
+      if (buffered == 0 && left >= BUFFER_BYTES) {
+        int size = Math.min(left, ResponseStream.MAX_FRAME_BYTES);
+        send(Buffer.buffer(size).appendBytes(from, at, size));
+        at += size;
+        left -= size;
+        continue;
+      }
+      if (buffer.length == 0) {
+        buffer = new byte[BUFFER_BYTES];
+      }
+      int part = Math.min(left, BUFFER_BYTES - buffered);
+      System.arraycopy(from, at, buffer, buffered, part);
+      buffered += part;
+      at += part;
+      left -= part;
+      if (buffered == BUFFER_BYTES) {
+        flush();
+      }
+    }
+  }
+
+  @Override
+  public void flush() throws IOException {
+    if (buffered > 0) {
+      int size = buffered;
+      buffered = 0;
+      send(Buffer.buffer(size).appendBytes(buffer, 0, size));
+    }
+  }
+
+  private void send(Buffer piece) throws IOException {
+    if (finished.get()) {
+      throw new IOException("output: ended (expected: writes before the producer returns)");
+    }
+    CompletableFuture<Void> left = new CompletableFuture<>();
+    opened
+        .join()
+        .write(piece)
+        .onComplete(
+            (none, failure) -> {
+              if (failure == null) {
+                left.complete(null);
+              } else {
+                left.completeExceptionally(failure);
+              }
+            });
+    await(left);
+  }
+
+  private static void await(CompletableFuture<?> what) {
+    try {
+      what.get();
+    } catch (InterruptedException interrupted) {
+      Thread.currentThread().interrupt();
+      throw cancelled();
+    } catch (ExecutionException failed) {
+      throw failed.getCause() instanceof BerthException known ? known : cancelled();
+    }
+  }
+}

@@ -1,0 +1,108 @@
+package dev.berth.fakes;
+
+import dev.berth.routing.BegunBody;
+import io.vertx.core.Handler;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.streams.ReadStream;
+import org.jspecify.annotations.Nullable;
+
+/** A source of pieces under a test's hand: it gives what it is told to, when it may. */
+public final class ManualSource implements BegunBody {
+  private Buffer first = Buffer.buffer();
+  private long demand;
+  private @Nullable Handler<Buffer> handler;
+  private @Nullable Handler<Void> endHandler;
+  private @Nullable Handler<Throwable> exceptionHandler;
+  private Runnable onDemand = () -> {};
+
+  /** The same, of which the beginning is known. */
+  public ManualSource beginning(String text) {
+    first = Buffer.buffer(text);
+    return this;
+  }
+
+  @Override
+  public Buffer first() {
+    return first;
+  }
+
+  public boolean isFlowing() {
+    return demand > 0;
+  }
+
+  /** Told when someone wants more. */
+  public void onDemand(Runnable told) {
+    onDemand = told;
+  }
+
+  public void give(String piece) {
+    give(Buffer.buffer(piece));
+  }
+
+  public void give(Buffer piece) {
+    if (demand <= 0) {
+      throw new AssertionError("source: paused (expected: flowing)");
+    }
+    demand -= demand == Long.MAX_VALUE ? 0 : 1;
+    force(piece);
+  }
+
+  /** Gives a piece to whoever does not want it. */
+  public void force(String piece) {
+    force(Buffer.buffer(piece));
+  }
+
+  private void force(Buffer piece) {
+    if (handler != null) {
+      handler.handle(piece);
+    }
+  }
+
+  public void end() {
+    if (endHandler != null) {
+      endHandler.handle(null);
+    }
+  }
+
+  public void fail(Throwable failure) {
+    if (exceptionHandler != null) {
+      exceptionHandler.handle(failure);
+    }
+  }
+
+  @Override
+  public ReadStream<Buffer> handler(@Nullable Handler<Buffer> newHandler) {
+    handler = newHandler;
+    return this;
+  }
+
+  @Override
+  public ReadStream<Buffer> pause() {
+    demand = 0;
+    return this;
+  }
+
+  @Override
+  public ReadStream<Buffer> fetch(long amount) {
+    demand = demand + amount < 0 ? Long.MAX_VALUE : demand + amount;
+    onDemand.run();
+    return this;
+  }
+
+  @Override
+  public ReadStream<Buffer> resume() {
+    return fetch(Long.MAX_VALUE);
+  }
+
+  @Override
+  public ReadStream<Buffer> endHandler(@Nullable Handler<Void> newHandler) {
+    endHandler = newHandler;
+    return this;
+  }
+
+  @Override
+  public ReadStream<Buffer> exceptionHandler(@Nullable Handler<Throwable> newHandler) {
+    exceptionHandler = newHandler;
+    return this;
+  }
+}

@@ -1,0 +1,386 @@
+package dev.berth.routing;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.berth.api.BerthException;
+import dev.berth.api.CallOptions;
+import dev.berth.api.DeploymentHandle;
+import dev.berth.api.Headers;
+import dev.berth.api.Request;
+import dev.berth.api.Response;
+import dev.berth.fakes.ManualSource;
+import dev.berth.fakes.RoutingWorld;
+import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.Refusal;
+import dev.berth.protocol.WireCodec;
+import io.vertx.core.Future;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.streams.ReadStream;
+import java.io.ByteArrayInputStream;
+import java.time.Duration;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The sending half of a request's body: nothing before acceptance, then what credit allows. */
+class OutgoingBodyTest {
+  private static final int FRAME = LoopLimits.MAX_FRAME_BYTES;
+
+  private final RoutingWorld world = new RoutingWorld();
+  private final ManualSource source = new ManualSource();
+  private RoutingWorld.Replica replica = world.local("r1", 1);
+  private BusMessage.CallRequest request;
+  private Future<Response> response;
+  private DeploymentHandle.Call call;
+  private long limit;
+
+  private void start() {
+    start(streamed(source));
+  }
+
+  private static Request streamed(ReadStream<Buffer> stream) {
+    return new Request("POST", "/", null, Headers.empty(), new Request.Body.Streamed(stream));
+  }
+
+  private void start(Request what) {
+    world.publish();
+    call = world.handle().start(what);
+    response = call.response();
+    world.run();
+    request = replica.running.get(0);
+  }
+
+  private void credit(int bytes) {
+    limit += bytes;
+    replica.answer(request.source(), new BusMessage.RequestCredit(request.callId(), limit));
+    world.run();
+  }
+
+  private List<BusMessage.RequestFrame> frames() {
+    return world.sent(BusMessage.RequestFrame.class);
+  }
+
+  private String sentText() {
+    StringBuilder text = new StringBuilder();
+    frames().forEach(frame -> text.append(frame.data()));
+    return text.toString();
+  }
+
+  private void assertOver() {
+    assertThat(world.routers.loop(0).pendingRequests()).isZero();
+    assertThat(world.routers.bounds().streamBytes()).isZero();
+    assertThat(world.routers.bounds().queuedBytes()).isZero();
+    assertThat(world.router.counters().running()).isZero();
+    assertThat(source.isFlowing()).isFalse();
+  }
+
+  @Test
+  void nothingIsReadOrSentBeforeTheReplicaHasAccepted() {
+    start();
+    assertThat(request.bodyFollows()).isTrue();
+    assertThat(request.request().bytes().length()).isZero();
+    assertThat(source.isFlowing()).isFalse();
+    assertThat(frames()).isEmpty();
+
+    credit(1_000);
+    assertThat(source.isFlowing()).isTrue();
+  }
+
+  @Test
+  void aSmallWholeBodyTravelsInsideItsRequest() {
+    start(Request.post("/", Buffer.buffer("x".repeat(FRAME))));
+    assertThat(request.bodyFollows()).isFalse();
+    assertThat(request.request().bytes().length()).isEqualTo(FRAME);
+    replica.respond();
+    world.run();
+    assertThat(response.succeeded()).isTrue();
+    assertOver();
+  }
+
+  @Test
+  void aLargeWholeBodyGoesInFrames() {
+    String text = "x".repeat(FRAME) + "y".repeat(FRAME) + "z";
+    start(Request.post("/", Buffer.buffer(text)));
+    assertThat(request.request().bytes()).hasToString("x".repeat(FRAME));
+    assertThat(request.bodyFollows()).isTrue();
+    assertThat(frames()).isEmpty();
+    credit(10 * FRAME);
+    assertThat(sentText()).isEqualTo("y".repeat(FRAME) + "z");
+    assertThat(frames()).extracting(BusMessage.RequestFrame::last).containsExactly(false, true);
+    replica.respond();
+    world.run();
+    assertOver();
+  }
+
+  @Test
+  void piecesOfOneTickLeaveAsOneFrame() {
+    start();
+    credit(10 * FRAME);
+    source.give("a");
+    source.give("b");
+    assertThat(frames()).isEmpty();
+    world.run();
+    source.give("c");
+    source.end();
+    world.run();
+    assertThat(frames()).extracting(frame -> frame.data().toString()).containsExactly("ab", "c");
+    assertThat(frames()).extracting(BusMessage.RequestFrame::sequence).containsExactly(0, 1);
+    assertThat(frames()).extracting(BusMessage.RequestFrame::last).containsExactly(false, true);
+    replica.respond();
+    world.run();
+    assertOver();
+  }
+
+  @Test
+  void theSourceIsPausedWhenItsBytesHaveUsedUpTheCredit() {
+    start();
+    credit(10);
+    source.give("12345678");
+    assertThat(source.isFlowing()).isTrue();
+    source.give("90ab");
+    assertThat(source.isFlowing()).isFalse();
+    world.run();
+    assertThat(sentText()).isEqualTo("1234567890");
+    credit(1);
+    assertThat(sentText()).isEqualTo("1234567890a");
+    assertThat(source.isFlowing()).as("one byte waits, and there is no credit").isFalse();
+    credit(5);
+    assertThat(source.isFlowing()).isTrue();
+    source.end();
+    world.run();
+    assertThat(sentText()).isEqualTo("1234567890ab");
+    assertThat(frames().get(frames().size() - 1).last()).isTrue();
+    replica.respond();
+    world.run();
+    assertOver();
+  }
+
+  @Test
+  void aCreditThatComesTwiceOrLateGrantsNothing() {
+    start();
+    credit(3);
+    replica.answer(request.source(), new BusMessage.RequestCredit(request.callId(), 3));
+    replica.answer(request.source(), new BusMessage.RequestCredit(request.callId(), 1));
+    world.run();
+    source.give("abcdef");
+    world.run();
+    assertThat(sentText()).isEqualTo("abc");
+    call.cancel();
+    world.run();
+    assertOver();
+  }
+
+  @Test
+  void theEndNeedsNoCredit() {
+    start();
+    credit(3);
+    source.give("abc");
+    world.run();
+    source.end();
+    world.run();
+    assertThat(frames())
+        .last()
+        .satisfies(
+            end -> {
+              assertThat(end.last()).isTrue();
+              assertThat(end.data().length()).isZero();
+            });
+    replica.respond();
+    world.run();
+    assertOver();
+  }
+
+  @Test
+  void aRefusedRequestIsSentAgainWithItsFirstPiece() {
+    RoutingWorld.Replica away = world.remote("r2", 1);
+    world.remove(replica);
+    replica = away;
+    replica.ledger.tryAcquire(); // full, and the router does not know
+    world.publish();
+    call = world.handle().start(streamed(source.beginning("first")));
+    response = call.response();
+    world.run();
+    assertThat(world.sent(BusMessage.CallRequest.class)).hasSize(1);
+    assertThat(replica.running).isEmpty();
+    assertThat(world.routers.bounds().queuedBytes()).isEqualTo("first".length());
+
+    replica.ledger.complete();
+    replica.offer(0, 1, Duration.ofSeconds(1));
+    world.run();
+    request = replica.running.get(0);
+    assertThat(request.request().bytes()).hasToString("first");
+    credit(100);
+    source.give("rest");
+    source.end();
+    world.run();
+    assertThat(sentText()).isEqualTo("rest");
+    replica.respond();
+    world.run();
+    assertThat(response.succeeded()).isTrue();
+    assertOver();
+  }
+
+  @Test
+  void aRefusalAfterAcceptanceIsNotTriedAgain() {
+    start();
+    credit(100);
+    replica.answer(request.source(), new BusMessage.CallRefused(request.callId(), Refusal.FULL, 0));
+    world.run();
+    assertThat(response.cause()).isInstanceOf(BerthException.OutcomeUnknown.class);
+    assertThat(world.sent(BusMessage.CallRequest.class)).hasSize(1);
+    assertOver();
+  }
+
+  @Test
+  void anAnswerBeforeTheEndStopsTheReading() {
+    start();
+    credit(100);
+    source.give("abc");
+    replica.respond();
+    world.run();
+    assertThat(response.result().status()).isEqualTo(200);
+    assertOver();
+    int sent = frames().size();
+    source.force("more");
+    credit(100);
+    assertThat(frames()).hasSize(sent);
+  }
+
+  @Test
+  void aSourceThatFailsCancelsTheCall() {
+    start();
+    credit(100);
+    source.fail(new BerthException.Cancelled("its client left"));
+    world.run();
+    assertThat(response.cause()).isInstanceOf(BerthException.Cancelled.class);
+    assertThat(replica.cancelled).hasSize(1);
+    assertOver();
+  }
+
+  @Test
+  void aForeignFailureOfTheSourceIsTheCallersOwn() {
+    start();
+    source.fail(new IllegalStateException("disk"));
+    world.run();
+    assertThat(response.cause())
+        .isInstanceOf(BerthException.HandlerFailed.class)
+        .hasRootCauseMessage("disk");
+    assertThat(replica.cancelled).hasSize(1);
+    assertOver();
+  }
+
+  @Test
+  void cancellingStopsTheSource() {
+    start();
+    credit(100);
+    assertThat(source.isFlowing()).isTrue();
+    call.cancel();
+    world.run();
+    assertThat(response.cause()).isInstanceOf(BerthException.Cancelled.class);
+    assertOver();
+  }
+
+  @Test
+  void aDeadlineEndsItHoweverTheSourceStands() {
+    world.publish();
+    response =
+        world
+            .handle()
+            .options(CallOptions.defaults().withTimeout(Duration.ofMillis(100)))
+            .call(streamed(source));
+    world.run();
+    world.pass(Duration.ofMillis(200));
+    assertThat(response.cause()).isInstanceOf(BerthException.Timeout.class);
+    assertThat(replica.cancelled).hasSize(1);
+    assertOver();
+  }
+
+  @Test
+  void aSourceThatIgnoresPauseIsEndedBeforeItFillsTheMemory() {
+    start();
+    credit(10);
+    for (int i = 0; i < 40 && !response.isComplete(); i++) {
+      source.force("x".repeat(FRAME));
+      world.run();
+    }
+    assertThat(response.cause()).hasMessageContaining("a source that pauses");
+    assertOver();
+  }
+
+  @Test
+  void anInputOfABlockingHandlerCannotBeSentOn() {
+    world.publish();
+    response =
+        world
+            .handle()
+            .call(
+                new Request(
+                    "POST",
+                    "/",
+                    null,
+                    Headers.empty(),
+                    new Request.Body.Input(new ByteArrayInputStream(new byte[0]))));
+    world.run();
+    assertThat(response.cause())
+        .isInstanceOf(BerthException.HandlerFailed.class)
+        .hasMessageContaining("an input");
+    assertThat(replica.ledger.ongoing()).isZero();
+    assertOver();
+  }
+
+  /** A replica that gives credit in moods, a source of random pieces, through the wire codec. */
+  @ParameterizedTest
+  @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12})
+  void sentIsNeverMoreThanCreditedAndAllIsSentOnceAndInOrder(long seed) {
+    Random random = new Random(seed);
+    byte[] content = new byte[random.nextInt(3 << 20)];
+    random.nextBytes(content);
+    Buffer body = Buffer.buffer(content);
+    start();
+    long credited = 0;
+    int given = 0;
+    for (int steps = 0; given < content.length || steps == 0; steps++) {
+      assertThat(steps).as("steps, seed %s", seed).isLessThan(100_000);
+      if (random.nextInt(3) == 0) {
+        int bytes = random.nextInt(2 * FRAME);
+        credited += bytes;
+        credit(bytes);
+      }
+      while (source.isFlowing() && given < content.length && random.nextInt(4) > 0) {
+        int size =
+            Math.min(
+                content.length - given,
+                1 + random.nextInt(random.nextInt(100) == 0 ? 4 * FRAME : 9_000));
+        source.give(body.slice(given, given + size));
+        given += size;
+      }
+      if (random.nextBoolean()) {
+        world.run();
+      }
+      assertThat(sentBytes()).as("seed %s", seed).isLessThanOrEqualTo(credited);
+      assertThat(given - sentBytes()).as("waits, seed %s", seed).isLessThanOrEqualTo(6L * FRAME);
+    }
+    source.end();
+    credit(4 << 20);
+    Buffer sent = Buffer.buffer();
+    int expected = 0;
+    for (BusMessage.RequestFrame frame : frames()) {
+      Buffer wire = Buffer.buffer();
+      WireCodec.encode(frame, wire);
+      BusMessage.RequestFrame read = (BusMessage.RequestFrame) WireCodec.decode(0, wire);
+      assertThat(read.sequence()).isEqualTo(expected++);
+      assertThat(read.last()).isEqualTo(expected == frames().size());
+      sent.appendBuffer(read.data());
+    }
+    assertThat(sent).as("seed %s", seed).isEqualTo(body);
+    replica.respond();
+    world.run();
+    assertOver();
+  }
+
+  private long sentBytes() {
+    return frames().stream().mapToLong(frame -> frame.data().length()).sum();
+  }
+}
