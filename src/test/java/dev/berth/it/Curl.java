@@ -28,6 +28,7 @@ final class Curl {
       Map.of(
           200, "OK",
           201, "Created",
+          400, "Bad Request",
           404, "Not Found",
           408, "Request Timeout",
           413, "Request Entity Too Large",

@@ -9,13 +9,16 @@ import java.util.regex.Pattern;
 
 /** The commands of a document, each with the answer that the document shows below it. */
 final class Tour {
+  private static final String RUN = "java -jar target/berth.jar run ";
+
   /**
    * A command and its answer.
    *
+   * @param config the file of the server that it is for, as the last {@code run} command names it
    * @param heading the section it stands in
    * @param line of the document, for messages
    */
-  record Step(String heading, int line, String command, List<String> answer) {
+  record Step(String config, String heading, int line, String command, List<String> answer) {
     /**
      * What is wrong with an answer; empty when nothing is. {@code …} stands for anything within a
      * line, and alone in a line for any lines. Header lines may come in any order, among others.
@@ -78,10 +81,14 @@ final class Tour {
     List<String> lines = Files.readAllLines(document);
     List<Step> steps = new ArrayList<>();
     String heading = "";
+    String config = "";
     for (int i = 0; i < lines.size(); i++) {
       String line = lines.get(i);
       if (line.startsWith("#")) {
         heading = line.replaceFirst("#+ ", "");
+      } else if (line.equals("```sh") && lines.get(i + 1).startsWith(RUN)) {
+        config = lines.get(i + 1).substring(RUN.length()).strip();
+        i = endOf(lines, i);
       } else if (line.equals("```sh") && lines.get(i + 1).startsWith("curl ")) {
         int end = endOf(lines, i);
         int answer = end + 1;
@@ -95,6 +102,7 @@ final class Tour {
         int answerEnd = endOf(lines, answer);
         steps.add(
             new Step(
+                config,
                 heading,
                 i + 2,
                 lines.get(i + 1),

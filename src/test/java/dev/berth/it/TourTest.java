@@ -20,6 +20,9 @@ class TourTest {
         Tour.of(
             document(
                 "# Tour",
+                "```sh",
+                "java -jar target/berth.jar run conf/a.yaml",
+                "```",
                 "## Echo",
                 "```java",
                 "curl is not run here",
@@ -33,7 +36,8 @@ class TourTest {
 
     assertThat(steps).hasSize(1);
     assertThat(steps.get(0).heading()).isEqualTo("Echo");
-    assertThat(steps.get(0).line()).isEqualTo(7);
+    assertThat(steps.get(0).config()).isEqualTo("conf/a.yaml");
+    assertThat(steps.get(0).line()).isEqualTo(10);
     assertThat(steps.get(0).mismatch("a b")).isEmpty();
     assertThat(steps.get(0).mismatch("a c")).isNotEmpty();
     assertThat(steps.get(0).mismatch("")).isNotEmpty();
@@ -77,7 +81,7 @@ class TourTest {
   }
 
   private Tour.Step step(String... answer) {
-    return new Tour.Step("", 1, "curl localhost", List.of(answer));
+    return new Tour.Step("", "", 1, "curl localhost", List.of(answer));
   }
 
   private Path document(String... lines) throws IOException {
