@@ -1,0 +1,57 @@
+package dev.berth.examples;
+
+import dev.berth.api.Application;
+import dev.berth.api.AsyncHandler;
+import dev.berth.api.Deployment;
+import dev.berth.api.Response;
+import io.vertx.core.Future;
+import java.util.Map;
+
+/** The applications of {@code conf/examples.yaml}, by their {@code import_path}. */
+public final class Examples {
+  private Examples() {}
+
+  /**
+   * {@code dev.berth.examples.Examples:words}: one deployment that asks another twice at once, by
+   * named methods, and answers with both answers.
+   */
+  public static Application words() {
+    return Application.of(
+        Deployment.of("words", replica -> new WordsHandler(replica.handle("letters")))
+            .withMaxOngoingRequests(100),
+        Deployment.of("letters", LettersHandler::new)
+            .withNumReplicas(2)
+            .withMaxOngoingRequests(10)
+            .withUserConfig(Map.of("suffix", "!")));
+  }
+
+  /**
+   * {@code dev.berth.examples.Examples:choose}: which replica takes it is known before it is sent.
+   */
+  public static Application choose() {
+    return Application.of(
+        Deployment.of("choose", replica -> new ChoosingHandler(replica.handle("named")))
+            .withMaxOngoingRequests(100),
+        named());
+  }
+
+  /** {@code dev.berth.examples.Examples:rollCall}: every replica is asked, and each answer told. */
+  public static Application rollCall() {
+    return Application.of(
+        Deployment.of("roll-call", replica -> new RollCallHandler(replica.handle("named")))
+            .withMaxOngoingRequests(100),
+        named());
+  }
+
+  /** Three replicas that answer with their names. */
+  private static Deployment named() {
+    return Deployment.of(
+            "named",
+            replica ->
+                (AsyncHandler)
+                    (request, context) ->
+                        Future.succeededFuture(Response.text(context.replicaId() + "\n")))
+        .withNumReplicas(3)
+        .withMaxOngoingRequests(2);
+  }
+}

@@ -1,0 +1,44 @@
+package dev.berth.examples;
+
+import dev.berth.api.AsyncHandler;
+import dev.berth.api.BroadcastAnswer;
+import dev.berth.api.CallOptions;
+import dev.berth.api.DeploymentHandle;
+import dev.berth.api.Request;
+import dev.berth.api.RequestContext;
+import dev.berth.api.Response;
+import io.vertx.core.Future;
+import java.time.Duration;
+import java.util.stream.Collectors;
+
+/**
+ * Broadcast: asks every replica, waits a second for those that are busy, and tells who answered.
+ */
+final class RollCallHandler implements AsyncHandler {
+  private final DeploymentHandle named;
+
+  RollCallHandler(DeploymentHandle named) {
+    this.named = named.options(CallOptions.defaults().withTimeout(Duration.ofSeconds(1)));
+  }
+
+  @Override
+  public Future<Response> handle(Request request, RequestContext context) {
+    return named
+        .within(context)
+        .broadcast(Request.get("/"))
+        .map(
+            answers ->
+                Response.text(
+                    answers.stream()
+                        .map(RollCallHandler::line)
+                        .sorted()
+                        .collect(Collectors.joining("\n", "", "\n"))));
+  }
+
+  private static String line(BroadcastAnswer answer) {
+    if (answer instanceof BroadcastAnswer.Failed failed) {
+      return failed.replicaId() + ": " + failed.failure().kind();
+    }
+    return answer.replicaId() + ": here";
+  }
+}

@@ -1,0 +1,87 @@
+package dev.berth.examples;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.berth.api.BerthException;
+import dev.berth.api.CallOptions;
+import dev.berth.api.ReplicaSelection;
+import dev.berth.api.Request;
+import dev.berth.api.Response;
+import dev.berth.testkit.TestBerth;
+import io.vertx.core.Future;
+import io.vertx.core.buffer.Buffer;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+class ExamplesTest {
+  private static final Buffer NONE = Buffer.buffer(0);
+
+  @Test
+  void wordsAsksTwoMethodsAtOnceAndAnswersWithBoth() {
+    try (TestBerth berth = TestBerth.start(Examples.words())) {
+      Request hello = new Request("GET", "/", "text=hello%20you", Request.get("/").headers(), NONE);
+      assertThat(berth.text(berth.call(hello))).isEqualTo("HELLO YOU! has 8 letters\n");
+      assertThat(berth.call(Request.get("/")).status()).isEqualTo(400);
+      berth.assertAtRest();
+    }
+  }
+
+  @Test
+  void aMethodThatLettersDoesNotHaveIsNamedWithThoseItHas() {
+    try (TestBerth berth = TestBerth.start(Examples.words())) {
+      Throwable failure =
+          berth.awaitFailure(
+              berth
+                  .handle("letters")
+                  .options(CallOptions.defaults().withMethodName("lower"))
+                  .call(Request.get("/")));
+      assertThat(failure)
+          .isInstanceOf(BerthException.NoSuchMethod.class)
+          .hasMessage("method of default#letters: lower (expected: one of [count, upper])");
+      berth.assertAtRest();
+    }
+  }
+
+  @Test
+  void aSuffixThatIsTooLongDoesNotStart() {
+    assertThatThrownBy(
+            () ->
+                TestBerth.of(Examples.words())
+                    .set("letters", "user_config", Map.of("suffix", "much too long"))
+                    .start())
+        .hasStackTraceContaining("suffix: much too long (expected: at most 10 letters)");
+  }
+
+  @Test
+  void chooseNamesTheReplicaThatAnswers() {
+    try (TestBerth berth = TestBerth.start(Examples.choose())) {
+      Response response = berth.call(Request.get("/"));
+      assertThat(berth.text(response).strip()).isEqualTo(response.headers().get("x-chosen"));
+      berth.assertAtRest();
+    }
+  }
+
+  @Test
+  void rollCallTellsWhoIsBusyAndWhoIsHere() {
+    try (TestBerth berth = TestBerth.start(Examples.rollCall())) {
+      assertThat(berth.text(berth.call(Request.get("/"))).lines())
+          .containsExactly(
+              "default#named#1: here", "default#named#2: here", "default#named#3: here");
+      List<Future<ReplicaSelection>> held = new ArrayList<>();
+      for (int i = 0; i < 4; i++) { // three replicas of two slots: one of them is full
+        held.add(berth.handle("named").choose());
+      }
+      Future<Response> busy = berth.handle("roll-call").call(Request.get("/"));
+      berth.run();
+      berth.advance(Duration.ofMillis(1_100));
+      assertThat(berth.text(berth.await(busy)).lines().map(line -> line.replaceAll(".*: ", "")))
+          .containsExactlyInAnyOrder("TIMEOUT", "here", "here");
+      held.forEach(selection -> selection.result().close());
+      berth.assertAtRest();
+    }
+  }
+}

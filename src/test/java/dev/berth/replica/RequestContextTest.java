@@ -1,0 +1,185 @@
+package dev.berth.replica;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
+import dev.berth.api.AsyncHandler;
+import dev.berth.api.BlockingHandler;
+import dev.berth.api.Headers;
+import dev.berth.api.ReplicaHandler;
+import dev.berth.api.Request;
+import dev.berth.api.RequestContext;
+import dev.berth.api.Response;
+import dev.berth.protocol.Admission;
+import dev.berth.protocol.AttemptId;
+import dev.berth.protocol.BusMessage.CallFailed;
+import dev.berth.protocol.BusMessage.CallRequest;
+import dev.berth.protocol.BusMessage.CallResponse;
+import io.vertx.core.Future;
+import io.vertx.core.buffer.Buffer;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.slf4j.LoggerFactory;
+
+/** What a handler is told of its request, and its named methods. */
+class RequestContextTest {
+  private final ReplicaRig rig = new ReplicaRig();
+  private final ReplicaRig.Waiting handler = new ReplicaRig.Waiting();
+
+  private CallRequest request(Replica replica, String method, long waitedMicros) {
+    assertThat(replica.slots().tryAcquire()).isTrue();
+    return new CallRequest(
+        ReplicaRig.callId(1, 1),
+        ReplicaRig.OWN,
+        new AttemptId(1, 0, 0),
+        replica.address(),
+        Admission.Held.HELD,
+        -1,
+        ReplicaRig.WINDOW,
+        waitedMicros,
+        "req-9",
+        method,
+        "session-3",
+        new Request("GET", "/", null, Headers.of("traceparent", "00-1"), Buffer.buffer(0)),
+        false);
+  }
+
+  private RequestContext context() {
+    Replica replica = rig.start(2, handler);
+    rig.clock.advanceNanos(Duration.ofSeconds(5).toNanos());
+    rig.loop().onMessage(request(replica, "", 1_500));
+    return handler.contexts.element();
+  }
+
+  @Test
+  void itNamesTheRequestAndWhereItRuns() {
+    RequestContext context = context();
+    assertThat(context.requestId()).isEqualTo("req-9");
+    assertThat(context.sessionId()).contains("session-3");
+    assertThat(context.application()).isEqualTo("app");
+    assertThat(context.deployment()).isEqualTo(ReplicaRig.DEPLOYMENT);
+    assertThat(context.methodName()).isEmpty();
+    assertThat(context.headers().get("traceparent")).isEqualTo("00-1");
+  }
+
+  @Test
+  void itTellsWhenTheRequestCameByTheWallClock() {
+    RequestContext context = context();
+    rig.clock.advanceNanos(Duration.ofSeconds(7).toNanos());
+    assertThat(context.arrivedAtReplica()).isEqualTo(ReplicaRig.WALL_START.plusSeconds(5));
+    assertThat(context.arrivedAtRouter())
+        .isEqualTo(ReplicaRig.WALL_START.plusSeconds(5).minusNanos(1_500_000));
+  }
+
+  @Test
+  void itsLoggersLinesCarryTheRequest() {
+    Logger log = (Logger) LoggerFactory.getLogger("app.echo");
+    ListAppender<ILoggingEvent> lines = new ListAppender<>();
+    lines.start();
+    log.addAppender(lines);
+    try {
+      RequestContext context = context();
+      context.logger().info("seen {} of {}", 1, 2);
+      context.logger().atWarn().addKeyValue("own", "x").log("fluent");
+      context.logger().error("failed", new IllegalStateException("why"));
+      context.logger().trace("not shown");
+    } finally {
+      log.detachAppender(lines);
+    }
+    assertThat(lines.list)
+        .extracting(ILoggingEvent::getFormattedMessage)
+        .containsExactly("seen 1 of 2", "fluent", "failed");
+    for (ILoggingEvent line : lines.list) {
+      assertThat(line.getKeyValuePairs())
+          .extracting(pair -> pair.key + "=" + pair.value)
+          .contains("request_id=req-9", "replica=app#echo#7", "session_id=session-3");
+      assertThat(line.getLoggerName()).isEqualTo("app.echo");
+    }
+    assertThat(lines.list.get(2).getThrowableProxy().getMessage()).isEqualTo("why");
+    assertThat(lines.list.get(0).getCallerData()[0].getClassName())
+        .isEqualTo(RequestContextTest.class.getName());
+  }
+
+  @Test
+  void actionsRunOnCancelInTheirOrderButForThoseWithdrawn() {
+    Replica replica = rig.start(1, handler);
+    rig.sendHeld(replica, ReplicaRig.callId(1, 1));
+    RequestContext context = handler.contexts.element();
+    List<String> ran = new ArrayList<>();
+    context.onCancel(() -> ran.add("first"));
+    Runnable second = context.onCancel(() -> ran.add("second"));
+    context.onCancel(() -> ran.add("third"));
+    Runnable fourth = context.onCancel(() -> ran.add("fourth"));
+    second.run();
+    fourth.run();
+    fourth.run(); // again: nothing
+
+    rig.cancel(replica, ReplicaRig.callId(1, 1));
+    rig.runAll();
+
+    assertThat(ran).containsExactly("first", "third");
+    context.onCancel(() -> ran.add("late"));
+    rig.runAll();
+    assertThat(ran).endsWith("late");
+  }
+
+  /** Has a method that answers on the loop and one that may block. */
+  private static final class Methods implements AsyncHandler {
+    int asked;
+
+    @Override
+    public Future<Response> handle(Request request, RequestContext context) {
+      return Future.succeededFuture(Response.text("own"));
+    }
+
+    @Override
+    public Map<String, ReplicaHandler> methods() {
+      asked++;
+      AsyncHandler quick =
+          (request, context) -> Future.succeededFuture(Response.text(context.methodName()));
+      BlockingHandler slow = (request, context) -> Response.text("slow");
+      return Map.of("quick", quick, "slow", slow);
+    }
+  }
+
+  private String answer(Replica replica, String method) {
+    rig.loop().onMessage(request(replica, method, 0));
+    rig.runAll();
+    return rig.answer(CallResponse.class).body().toString();
+  }
+
+  @Test
+  void aMethodIsCalledByItsNameWhetherItBlocksOrNot() {
+    Methods methods = new Methods();
+    Replica replica = rig.start(1, methods);
+    assertThat(answer(replica, "")).isEqualTo("own");
+    assertThat(answer(replica, "quick")).isEqualTo("quick");
+    assertThat(answer(replica, "slow")).isEqualTo("slow");
+    assertThat(methods.asked).isEqualTo(1);
+    assertThat(replica.slots().ongoing()).isZero();
+  }
+
+  @Test
+  void aMethodThatIsNotThereFailsWithTheNamesOfThoseThatAre() {
+    Replica replica = rig.start(1, new Methods());
+    rig.loop().onMessage(request(replica, "other", 0));
+    CallFailed failed = rig.answer(CallFailed.class);
+    assertThat(failed.toString())
+        .contains("NO_SUCH_METHOD")
+        .contains("method of app#echo: other (expected: one of [quick, slow])");
+    assertThat(replica.slots().ongoing()).isZero();
+  }
+
+  @Test
+  void aHandlerWithoutMethodsSaysSo() {
+    Replica replica = rig.start(1, handler);
+    rig.loop().onMessage(request(replica, "other", 0));
+    assertThat(rig.answer(CallFailed.class).toString())
+        .contains("method of app#echo: other (expected: none: it has no methods)");
+  }
+}
