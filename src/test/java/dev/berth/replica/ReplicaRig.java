@@ -49,12 +49,13 @@ final class ReplicaRig {
   static final RouterAddress AWAY = new RouterAddress("n2", 0);
   static final RouterAddress AWAY_TOO = new RouterAddress("n3", 1);
 
-  /** What the wall clock says when the manual one says 0. */
+  /** What the wall clock says at the start. */
   static final Instant WALL_START = Instant.parse("2026-01-01T00:00:00Z");
 
   static final int WINDOW = 256 * 1024; // bytes a stream may send before the first credit
 
   final ManualClock clock = new ManualClock();
+  private final long beganNanos = clock.getAsLong();
   final BodyBounds bodyBounds;
   final QueueExecutor tasks = new QueueExecutor(); // of every loop
   final QueueExecutor offLoop = new QueueExecutor();
@@ -102,7 +103,7 @@ final class ReplicaRig {
             clock,
             counters::incrementAndGet,
             offLoop,
-            new HandlerPorts(() -> WALL_START.plusNanos(clock.getAsLong()), health),
+            new HandlerPorts(() -> WALL_START.plusNanos(clock.getAsLong() - beganNanos), health),
             (replicaId, maxOngoing) -> threads(),
             limits,
             LedgerLimits.DEFAULTS,

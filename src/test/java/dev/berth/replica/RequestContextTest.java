@@ -2,6 +2,7 @@ package dev.berth.replica;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
@@ -79,9 +80,17 @@ class RequestContextTest {
   @Test
   void itsLoggersLinesCarryTheRequest() {
     Logger log = (Logger) LoggerFactory.getLogger("app.echo");
-    ListAppender<ILoggingEvent> lines = new ListAppender<>();
+    ListAppender<ILoggingEvent> lines =
+        new ListAppender<>() {
+          @Override
+          protected void append(ILoggingEvent line) {
+            line.getCallerData(); // known only while the line is written
+            super.append(line);
+          }
+        };
     lines.start();
     log.addAppender(lines);
+    log.setLevel(Level.INFO);
     try {
       RequestContext context = context();
       context.logger().info("seen {} of {}", 1, 2);
@@ -89,6 +98,7 @@ class RequestContextTest {
       context.logger().error("failed", new IllegalStateException("why"));
       context.logger().trace("not shown");
     } finally {
+      log.setLevel(null); // its parent's
       log.detachAppender(lines);
     }
     assertThat(lines.list)
