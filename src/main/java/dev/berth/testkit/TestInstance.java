@@ -223,9 +223,8 @@ final class TestInstance {
 
   /** Runs what is ready, and waits for hooks. */
   void run() {
-    if (!runUntil(() -> !threads.hooksRun(), () -> false)) {
+    while (!runUntil(() -> !threads.hooksRun(), () -> false)) {
       threads.abandonHooks(); // one that never ends is waited for once
-      loops.run();
     }
   }
 

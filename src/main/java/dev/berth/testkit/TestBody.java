@@ -1,0 +1,135 @@
+package dev.berth.testkit;
+
+import dev.berth.api.Headers;
+import dev.berth.api.Request;
+import io.vertx.core.Handler;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.streams.ReadStream;
+import java.util.ArrayDeque;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A request's body that a test sends piece by piece. Belongs to the thread of the test; what is
+ * written goes on its way when the test runs the application.
+ *
+ * <pre>{@code
+ * TestBody upload = new TestBody();
+ * Future<Response> answer = berth.handle("store").call(upload.post("/fish.png"));
+ * upload.write("some");
+ * berth.run();
+ * upload.write(" more").end();
+ * berth.await(answer);
+ * }</pre>
+ */
+public final class TestBody implements ReadStream<Buffer> {
+  private final ArrayDeque<Buffer> pieces = new ArrayDeque<>();
+  private long demand; // pieces that may be delivered; Long.MAX_VALUE flows
+  private boolean delivering;
+  private boolean ended; // by the test
+  private boolean over; // the end or the failure was delivered
+  private @Nullable Throwable failure;
+  private @Nullable Handler<Buffer> handler;
+  private @Nullable Handler<Void> endHandler;
+  private @Nullable Handler<Throwable> exceptionHandler;
+
+  /** A POST of this body. */
+  public Request post(String path) {
+    return new Request("POST", path, null, Headers.empty(), new Request.Body.Streamed(this));
+  }
+
+  /** Sends a piece once the receiver has room for it. */
+  public TestBody write(Buffer piece) {
+    if (ended || failure != null) {
+      throw new IllegalStateException("body: over (expected: one that goes on)");
+    }
+    pieces.add(piece);
+    deliver();
+    return this;
+  }
+
+  /** {@link #write(Buffer)} of a UTF-8 text. */
+  public TestBody write(String piece) {
+    return write(Buffer.buffer(piece));
+  }
+
+  /** No more pieces. */
+  public TestBody end() {
+    ended = true;
+    deliver();
+    return this;
+  }
+
+  /** The client is gone: what waits is lost. */
+  public TestBody fail(Throwable cause) {
+    failure = cause;
+    pieces.clear();
+    deliver();
+    return this;
+  }
+
+  /** Bytes written that the receiver has not taken: it holds its sender back. */
+  public int waiting() {
+    return pieces.stream().mapToInt(Buffer::length).sum();
+  }
+
+  private void deliver() {
+    if (delivering || over) {
+      return; // the handler resumed us from within
+    }
+    delivering = true;
+    try {
+      while (demand > 0 && handler != null && !pieces.isEmpty()) {
+        demand -= demand == Long.MAX_VALUE ? 0 : 1;
+        handler.handle(pieces.remove());
+      }
+    } finally {
+      delivering = false;
+    }
+    if (failure != null && exceptionHandler != null) {
+      over = true;
+      exceptionHandler.handle(failure);
+    } else if (ended && pieces.isEmpty() && demand > 0 && endHandler != null) {
+      over = true;
+      endHandler.handle(null);
+    }
+  }
+
+  @Override
+  public TestBody handler(@Nullable Handler<Buffer> newHandler) {
+    handler = newHandler;
+    deliver();
+    return this;
+  }
+
+  @Override
+  public TestBody pause() {
+    demand = 0;
+    return this;
+  }
+
+  @Override
+  public TestBody resume() {
+    return fetch(Long.MAX_VALUE);
+  }
+
+  @Override
+  public TestBody fetch(long amount) {
+    demand = demand + amount < 0 ? Long.MAX_VALUE : demand + amount;
+    deliver();
+    return this;
+  }
+
+  @Override
+  public TestBody endHandler(@Nullable Handler<Void> newHandler) {
+    endHandler = newHandler;
+    deliver();
+    return this;
+  }
+
+  @Override
+  public TestBody exceptionHandler(@Nullable Handler<Throwable> newHandler) {
+    exceptionHandler = newHandler;
+    deliver();
+    return this;
+  }
+}
