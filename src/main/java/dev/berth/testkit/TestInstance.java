@@ -169,8 +169,11 @@ final class TestInstance {
   private final class Listener implements ReplicaListener {
     @Override
     public void changed(Replica replica, ReplicaState state) {
-      if (state == ReplicaState.DRAINING) {
-        tell(new ControllerEvent.ReplicaDraining(replica.replicaId()));
+      switch (state) {
+        case DRAINING -> tell(new ControllerEvent.ReplicaDraining(replica.replicaId()));
+        case UNHEALTHY -> tell(new ControllerEvent.ReplicaHealth(replica.replicaId(), false));
+        case RUNNING -> tell(new ControllerEvent.ReplicaHealth(replica.replicaId(), true));
+        case STARTING, STOPPED -> {} // what starts and stops them tells
       }
     }
 
@@ -279,11 +282,16 @@ final class TestInstance {
         tick();
       }
       if (now >= nextSweep || now == end) {
-        control.execute(host::sweep);
+        control.execute(this::upkeep);
         nextSweep = (now / SWEEP_NANOS + 1) * SWEEP_NANOS;
       }
       run();
     }
+  }
+
+  private void upkeep() {
+    host.sweep();
+    host.tick();
   }
 
   private void tick() {
