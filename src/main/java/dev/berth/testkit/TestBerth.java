@@ -283,7 +283,20 @@ public final class TestBerth implements AutoCloseable {
     return Unsettled.describe(instance);
   }
 
-  // --- replicas that go ---
+  // --- replicas that change or go ---
+
+  /**
+   * Gives every replica of a deployment another {@code user_config}, and waits for their hooks.
+   *
+   * @throws RuntimeException what a hook threw, as {@link #await} does
+   */
+  public void reconfigure(String deployment, Map<String, Object> userConfig) {
+    List<Future<?>> done = new ArrayList<>();
+    for (TestReplica replica : replicas(deployment)) {
+      done.add(instance.host.reconfigure(replica.id(), userConfig));
+    }
+    await(Future.join(done));
+  }
 
   /**
    * Drains a replica, then stops it: it finishes what it accepted and the leases it granted within

@@ -49,6 +49,9 @@ class HooksInATestTest {
     @Override
     public void reconfigure(Map<String, Object> userConfig) {
       calls.add("reconfigure " + userConfig);
+      if (userConfig.containsKey("bird")) {
+        throw new IllegalArgumentException("bird: no fish");
+      }
     }
 
     @Override
@@ -90,6 +93,17 @@ class HooksInATestTest {
     assertThatThrownBy(() -> TestBerth.start(application(1)))
         .isInstanceOf(IllegalStateException.class)
         .hasMessageContaining("no model");
+  }
+
+  @Test
+  void everyReplicaIsGivenAnotherConfiguration() {
+    try (TestBerth berth = TestBerth.start(application(2))) {
+      calls.clear();
+      berth.reconfigure("one", Map.of("fish", 2));
+      assertThat(calls).containsExactly("reconfigure {fish=2}", "reconfigure {fish=2}");
+      assertThatThrownBy(() -> berth.reconfigure("one", Map.of("bird", 1)))
+          .hasMessage("bird: no fish");
+    }
   }
 
   @Test

@@ -12,6 +12,7 @@ import dev.berth.api.Deployment;
 import dev.berth.api.DeploymentHandle;
 import dev.berth.api.ReplicaSelection;
 import dev.berth.api.Request;
+import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
@@ -22,6 +23,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
 /** The code of docs/testing.md, which stands there word for word. */
@@ -135,6 +137,40 @@ class TestingGuideTest {
       assertThat(berth.awaitFailure(answer)).isInstanceOf(BerthException.OutcomeUnknown.class);
       assertThat(berth.awaitFailure(berth.handle("prices").call(Request.get("/bread"))))
           .isInstanceOf(BerthException.DeploymentUnavailable.class);
+    }
+  }
+
+  @Test
+  void anUploadArrivesPieceByPiece() {
+    Application store = Application.of(Deployment.of("store", replica -> new CountsItsBody()));
+    try (TestBerth berth = TestBerth.start(store)) {
+      TestBody upload = new TestBody();
+      Future<Response> answer = berth.handle("store").call(upload.post("/fish.png"));
+      upload.write("a piece, ");
+      berth.run();
+      assertThat(upload.waiting()).isZero();
+      upload.write("and another").end();
+      assertThat(berth.text(berth.await(answer))).isEqualTo("20 bytes");
+    }
+  }
+
+  /** Counts the bytes of its body as they come. */
+  private static final class CountsItsBody implements AsyncHandler {
+    @Override
+    public boolean streamsRequests() {
+      return true;
+    }
+
+    @Override
+    public Future<Response> handle(Request request, RequestContext context) {
+      Promise<Response> answer = Promise.promise();
+      AtomicLong bytes = new AtomicLong();
+      request.stream()
+          .exceptionHandler(answer::fail)
+          .endHandler(end -> answer.complete(Response.text(bytes + " bytes")))
+          .handler(piece -> bytes.addAndGet(piece.length()))
+          .resume();
+      return answer.future();
     }
   }
 
