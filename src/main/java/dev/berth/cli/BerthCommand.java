@@ -24,6 +24,7 @@ import picocli.CommandLine.Spec;
       "  berth run conf/quickstart.yaml",
       "  berth run conf/quickstart.yaml --port 9000 --admin-port 0",
       "  berth validate conf/quickstart.yaml --json",
+      "  berth schema > berth.schema.json",
       "  berth run --help"
     })
 final class BerthCommand implements Runnable {
@@ -44,7 +45,7 @@ final class BerthCommand implements Runnable {
 
   @Override
   public void run() {
-    throw new ParameterException(spec.commandLine(), "Missing command: run or validate");
+    throw new ParameterException(spec.commandLine(), "Missing command: run, validate or schema");
   }
 
   /** The version from the jar's manifest. */

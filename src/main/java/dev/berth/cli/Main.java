@@ -35,6 +35,7 @@ public final class Main {
     return new CommandLine(new BerthCommand())
         .addSubcommand(new RunCommand(start, stopSignal))
         .addSubcommand(new ValidateCommand())
+        .addSubcommand(new SchemaCommand())
         .setErr(new PrintWriter(System.err, true))
         .setOut(new PrintWriter(System.out, true));
   }

@@ -31,6 +31,11 @@ final class FreeMap implements Type<Map<String, @Nullable Object>> {
   }
 
   @Override
+  public Map<String, Object> schema() {
+    return Schema.of("object");
+  }
+
+  @Override
   public boolean allows(Map<String, @Nullable Object> value) {
     return true;
   }

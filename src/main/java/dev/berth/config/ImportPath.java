@@ -15,6 +15,13 @@ public record ImportPath(String className, String method) {
       "a Java builder method, as in com.acme.Shop:build, or com.acme.Shop for its method "
           + Defaults.BUILDER_METHOD;
 
+  private static final String IDENTIFIER =
+      "[\\p{L}\\p{Nl}\\p{Sc}\\p{Pc}][\\p{L}\\p{Nl}\\p{Sc}\\p{Pc}\\p{Nd}\\p{Mn}\\p{Mc}]*";
+
+  /** For a schema: as {@link #parse}, but for control characters, which Java allows. */
+  static final String PATTERN =
+      "^" + IDENTIFIER + "(\\." + IDENTIFIER + ")*(:" + IDENTIFIER + ")?$";
+
   /** Null when {@code text} is no import path. */
   static @Nullable ImportPath parse(String text) {
     int colon = text.indexOf(':');

@@ -6,6 +6,7 @@ import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.snakeyaml.engine.v2.nodes.Node;
@@ -19,6 +20,11 @@ final class JarList implements Type<List<Path>> {
   @Override
   public String expected() {
     return "a list of paths of existing .jar files, or of directories of them";
+  }
+
+  @Override
+  public Map<String, Object> schema() {
+    return Schema.of("array").with("items", Schema.text("\\S"));
   }
 
   @Override

@@ -1,5 +1,6 @@
 package dev.berth.config;
 
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -66,6 +67,11 @@ record Key<T>(
   /** This key, with its default told in these words. */
   Key<T> fallbackText(String text) {
     return new Key<>(name, type, required, nullable, fallback, text, meaning, noEffect);
+  }
+
+  /** As an editor needs it. */
+  Map<String, Object> schema() {
+    return Schema.ofKey(this);
   }
 
   /** Throws unless {@code value} is allowed: the check of the record that holds it. */

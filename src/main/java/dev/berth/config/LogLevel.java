@@ -1,6 +1,6 @@
 package dev.berth.config;
 
-import java.util.Locale;
+import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -14,6 +14,9 @@ public enum LogLevel {
   WARN,
   /** What failed. */
   ERROR;
+
+  static final List<Object> WORDS =
+      List.of("DEBUG", "INFO", "WARN", "ERROR", "WARNING", "CRITICAL", "FATAL", 10, 20, 30, 40, 50);
 
   static final String EXPECTED = "DEBUG, INFO, WARN or ERROR, or Python's number for one";
 
@@ -39,12 +42,11 @@ public enum LogLevel {
 
   /** Null when {@code text} names no level. */
   static @Nullable LogLevel parse(String text) {
-    String name = text.toUpperCase(Locale.ROOT);
     for (LogLevel level : values()) {
-      if (level.name().equals(name)) {
+      if (level.name().equals(text)) {
         return level;
       }
     }
-    return PYTHON.get(name);
+    return PYTHON.get(text);
   }
 }

@@ -91,7 +91,12 @@ final class RayOnly {
       Section.of(
               Key.optional(
                   "external_scaler_enabled",
-                  only(Types.bool(), on -> !on, "false", "there is nothing to scale it through"),
+                  only(
+                      Types.bool(),
+                      on -> !on,
+                      "false",
+                      "there is nothing to scale it through",
+                      Schema.oneOf(List.of(false))),
                   "Only false, Ray Serve's default."))
           .refuse("autoscaling_policy", "the number of replicas would stay as it is");
 
@@ -114,22 +119,30 @@ final class RayOnly {
           Key.noEffect("label_selector", Types.textMap(), ONE_MACHINE),
           Key.noEffect("fallback_strategy", Types.list(Types.freeMap()), ONE_MACHINE));
 
+  private static final List<String> DEFAULT_ROUTERS =
+      List.of(
+          "ray.serve._private.request_router:PowerOfTwoChoicesRequestRouter",
+          "ray.serve._private.request_router.PowerOfTwoChoicesRequestRouter");
+
   private static final Section REQUEST_ROUTER_CONFIG =
       Section.of(
           Key.optional(
               "request_router_class",
               only(
                   Types.text(),
-                  name ->
-                      name.matches(
-                          "ray\\.serve\\._private\\.request_router[:.]"
-                              + "PowerOfTwoChoicesRequestRouter"),
-                  "ray.serve._private.request_router:PowerOfTwoChoicesRequestRouter",
-                  "requests would be routed by power of two choices"),
+                  DEFAULT_ROUTERS::contains,
+                  DEFAULT_ROUTERS.get(0),
+                  "requests would be routed by power of two choices",
+                  Schema.oneOf(DEFAULT_ROUTERS)),
               "Only Ray Serve's default, which is what Berth does."),
           Key.optional(
               "request_router_kwargs",
-              only(Types.freeMap(), Map::isEmpty, "{}", "power of two choices takes no arguments"),
+              only(
+                  Types.freeMap(),
+                  Map::isEmpty,
+                  "{}",
+                  "power of two choices takes no arguments",
+                  Schema.of("object").with("maxProperties", 0)),
               "Only {}, Ray Serve's default."),
           Key.noEffect(
               "request_routing_stats_period_s",
@@ -178,11 +191,12 @@ final class RayOnly {
           .misplaced("max_concurrent_queries", "max_ongoing_requests");
 
   private static <T> Type<List<T>> none(Type<List<T>> list, String why) {
-    return only(list, List::isEmpty, "[]", why);
+    return only(list, List::isEmpty, "[]", why, Schema.of("array").with("maxItems", 0));
   }
 
   /** Values that ask for nothing that is not there; the others would mislead if ignored. */
-  private static <T> Type<T> only(Type<T> all, Predicate<T> fine, String expected, String why) {
-    return new Type.Only<>(all, fine, expected, Section.NOT_SUPPORTED + why);
+  private static <T> Type<T> only(
+      Type<T> all, Predicate<T> fine, String expected, String why, Map<String, Object> schema) {
+    return new Type.Only<>(all, fine, expected, Section.NOT_SUPPORTED + why, schema);
   }
 }

@@ -3,6 +3,7 @@ package dev.berth.config;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.snakeyaml.engine.v2.nodes.Node;
 
@@ -12,6 +13,11 @@ final class ReadableFile implements Type<Path> {
   @Override
   public String expected() {
     return "the path of a readable file";
+  }
+
+  @Override
+  public Map<String, Object> schema() {
+    return Schema.text("\\S");
   }
 
   @Override

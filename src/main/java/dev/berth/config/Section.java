@@ -114,6 +114,21 @@ final class Section implements Type<Values> {
   }
 
   @Override
+  public Map<String, Object> schema() {
+    Map<String, Object> properties = new LinkedHashMap<>();
+    keys.forEach(key -> properties.put(key.name(), key.schema()));
+    refused.forEach(
+        (name, why) ->
+            properties.put(name, Schema.of("null").with("description", "Refused: " + why + ".")));
+    Schema schema = Schema.of("object").with("properties", properties);
+    List<String> required = keys.stream().filter(Key::required).map(Key::name).toList();
+    if (!required.isEmpty()) {
+      schema.with("required", required);
+    }
+    return schema.with("additionalProperties", false);
+  }
+
+  @Override
   public @Nullable Values read(Node node, Place place) {
     if (!(node instanceof MappingNode mapping)) {
       place.problem(node, Scalars.describe(node), expected());

@@ -1,5 +1,6 @@
 package dev.berth.config;
 
+import java.util.Map;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import org.snakeyaml.engine.v2.nodes.Node;
@@ -25,6 +26,9 @@ interface Type<T> {
 
   /** Whether a value that comes from code is one the file could have given. */
   boolean allows(T value);
+
+  /** What it takes, as far as one value shows it, as a JSON Schema of draft 2020-12. */
+  Map<String, Object> schema();
 
   /**
    * This type; one word Ray Serve allows too is refused in these words.
@@ -63,6 +67,11 @@ interface Type<T> {
     }
 
     @Override
+    public Map<String, Object> schema() {
+      return inner.schema();
+    }
+
+    @Override
     public boolean allows(T value) {
       return inner.allows(value);
     }
@@ -79,8 +88,11 @@ interface Type<T> {
    * @param fine whether a value is one of them
    * @param expected they, in words
    * @param why what is the matter with the others
+   * @param schema of the fine ones
    */
-  record Only<T>(Type<T> inner, Predicate<T> fine, String expected, String why) implements Type<T> {
+  record Only<T>(
+      Type<T> inner, Predicate<T> fine, String expected, String why, Map<String, Object> schema)
+      implements Type<T> {
 
     @Override
     public @Nullable T read(Node node, Place place) {

@@ -17,6 +17,11 @@ import org.snakeyaml.engine.v2.nodes.SequenceNode;
 /** The kinds of values a key may have. */
 final class Types {
 
+  /** Of an integer: what {@link #wholeNumber} takes. */
+  private static final long LARGEST = (1L << 62) - 1;
+
+  private static final String LINE = "(?=.*\\S)[^\\x00-\\x1f\\x7f-\\x9f]+";
+
   private static final BigDecimal NANOS_PER_SECOND = BigDecimal.valueOf(1_000_000_000);
 
   /** Longest time the file may give: a year. Longer is a slip of the pen, and would overflow. */
@@ -31,7 +36,7 @@ final class Types {
 
   /** A count from {@code least} to {@code most}, both included. */
   static Type<Integer> integer(int least, int most, String unit) {
-    return ranged(least, most, unit, BigInteger::intValue, Integer::longValue);
+    return ranged(least, most, unit, Types::toInt, Integer::longValue);
   }
 
   /** As {@link #integer}, or -1 for none. */
@@ -40,9 +45,10 @@ final class Types {
     return new Scalar<>(
         "-1 or " + counts.expected(),
         unit,
-        node -> wholeNumber(node, BigInteger::intValue),
+        node -> wholeNumber(node, Types::toInt),
         value -> value == -1 || counts.allows(value),
-        Object::toString);
+        Object::toString,
+        Schema.any().with("anyOf", List.of(Schema.oneOf(List.of(-1)), counts.schema())));
   }
 
   /** Bytes, as a plain integer. */
@@ -89,7 +95,8 @@ final class Types {
         words.size() == 1
             ? last
             : String.join(", ", words.subList(0, words.size() - 1)) + " or " + last;
-    return new Scalar<>(expected, "", read, all::contains, Object::toString);
+    List<?> shown = numbers ? all : words;
+    return new Scalar<>(expected, "", read, all::contains, Object::toString, Schema.oneOf(shown));
   }
 
   /** A number from {@code least} to {@code most}, both included. */
@@ -118,7 +125,10 @@ final class Types {
         "",
         read,
         value -> (leastToo ? value >= least : value > least) && value <= most,
-        Types::write);
+        Types::write,
+        Schema.of("number")
+            .with(leastToo ? "minimum" : "exclusiveMinimum", least)
+            .with("maximum", most));
   }
 
   private static String write(double number) {
@@ -127,7 +137,8 @@ final class Types {
 
   /** {@code true} or {@code false}. */
   static Type<Boolean> bool() {
-    return new Scalar<>("true or false", "", Scalars::bool, value -> true, Object::toString);
+    return new Scalar<>(
+        "true or false", "", Scalars::bool, value -> true, Object::toString, Schema.of("boolean"));
   }
 
   /** A level of the log, by name or by Python's number. */
@@ -139,7 +150,8 @@ final class Types {
           String level = number == null ? text : number.toString();
           return level == null ? null : LogLevel.parse(level);
         };
-    return new Scalar<>(LogLevel.EXPECTED, "", read, level -> true, LogLevel::name);
+    return new Scalar<>(
+        LogLevel.EXPECTED, "", read, level -> true, LogLevel::name, Schema.oneOf(LogLevel.WORDS));
   }
 
   /** A string that nothing prints, not even when it is wrong. */
@@ -154,13 +166,15 @@ final class Types {
 
   /** A string that says something, on one line. */
   static Type<String> text() {
-    return string("a non-empty string on one line", Types::isText);
+    return string("a non-empty string on one line", Types::isText, "^" + LINE + "$");
   }
 
   /** Name of an application or a deployment. Ids join the two with {@code #}. */
   static Type<String> name() {
     return string(
-        "a non-empty string on one line, without #", text -> isText(text) && text.indexOf('#') < 0);
+        "a non-empty string on one line, without #",
+        text -> isText(text) && text.indexOf('#') < 0,
+        "^(?!.*#)" + LINE + "$");
   }
 
   /** Empty, or a path in front of every route. */
@@ -173,14 +187,16 @@ final class Types {
                     && text.startsWith("/")
                     && !text.endsWith("/")
                     && text.indexOf('?') < 0
-                    && text.indexOf('#') < 0));
+                    && text.indexOf('#') < 0),
+        "^((?=/)(?!.*[?#])(?!.*/$)" + LINE + ")?$");
   }
 
   /** What a metric's name may begin with; empty for nothing. */
   static Type<String> metricPrefix() {
     return string(
         "empty, or letters, digits and _, no digit first",
-        text -> text.matches("([a-zA-Z_][a-zA-Z0-9_]*)?"));
+        text -> text.matches("([a-zA-Z_][a-zA-Z0-9_]*)?"),
+        "^([a-zA-Z_][a-zA-Z0-9_]*)?$");
   }
 
   /** As Ray Serve's rules. */
@@ -192,7 +208,8 @@ final class Types {
                 && text.startsWith("/")
                 && (text.length() == 1 || !text.endsWith("/"))
                 && text.indexOf('{') < 0
-                && text.indexOf('}') < 0);
+                && text.indexOf('}') < 0,
+        "^(/|(?=/)(?!.*[{}])(?!.*/$)" + LINE + ")$");
   }
 
   /** A Java class and its builder method. */
@@ -202,7 +219,13 @@ final class Types {
           String text = Scalars.string(node);
           return text == null ? null : ImportPath.parse(text);
         };
-    return new Scalar<>(ImportPath.EXPECTED, "", read, path -> true, Object::toString);
+    return new Scalar<>(
+        ImportPath.EXPECTED,
+        "",
+        read,
+        path -> true,
+        Object::toString,
+        Schema.text(ImportPath.PATTERN));
   }
 
   /** Existing jars and directories of jars; the value is the jars. */
@@ -217,7 +240,8 @@ final class Types {
 
   /** Anything; what nobody reads. */
   static Type<Object> any() {
-    return new Scalar<>("any value", "", node -> node, value -> true, Object::toString);
+    return new Scalar<>(
+        "any value", "", node -> node, value -> true, Object::toString, Schema.any());
   }
 
   /** A mapping of names to strings. */
@@ -226,7 +250,8 @@ final class Types {
         freeMap(),
         map -> map.values().stream().allMatch(String.class::isInstance),
         "a mapping of names to strings",
-        "with a value that is no string");
+        "with a value that is no string",
+        Schema.of("object").with("additionalProperties", Schema.of("string")));
   }
 
   /** A list whose items all have one type. */
@@ -235,7 +260,11 @@ final class Types {
   }
 
   private static <T> Type<T> ranged(
-      long least, long most, String unit, Function<BigInteger, T> make, Function<T, Long> size) {
+      long least,
+      long most,
+      String unit,
+      Function<BigInteger, @Nullable T> make,
+      Function<T, Long> size) {
     boolean open = most == Integer.MAX_VALUE || most == Long.MAX_VALUE;
     String what = unit.equals("s") ? "a whole number of seconds" : "an integer";
     String expected = open ? what + " >= " + least : what + " from " + least + " to " + most;
@@ -244,10 +273,16 @@ final class Types {
         unit,
         node -> wholeNumber(node, make),
         value -> size.apply(value) >= least && size.apply(value) <= most,
-        value -> size.apply(value).toString());
+        value -> size.apply(value).toString(),
+        Schema.of("integer").with("minimum", least).with("maximum", Math.min(most, LARGEST)));
   }
 
-  private static <T> @Nullable T wholeNumber(Node node, Function<BigInteger, T> make) {
+  /** Null when it has more bits: it must not wrap around into the range. */
+  private static @Nullable Integer toInt(BigInteger number) {
+    return number.bitLength() < Integer.SIZE ? Integer.valueOf(number.intValue()) : null;
+  }
+
+  private static <T> @Nullable T wholeNumber(Node node, Function<BigInteger, @Nullable T> make) {
     BigInteger number = Scalars.integer(node);
     return number == null || number.bitLength() > 62 ? null : make.apply(number);
   }
@@ -256,7 +291,15 @@ final class Types {
     Predicate<Duration> inRange =
         time -> !time.isNegative() && time.compareTo(LONGEST) <= 0 && allowed.test(time);
     return new Scalar<>(
-        expected + LONGEST.toSeconds(), "s", Types::time, inRange, Types::writeSeconds);
+        expected + LONGEST.toSeconds(),
+        "s",
+        Types::time,
+        inRange,
+        Types::writeSeconds,
+        Schema.of("number")
+            // A nanosecond is the least that is not 0.
+            .with("minimum", allowed.test(Duration.ZERO) ? 0 : BigDecimal.valueOf(1, 9))
+            .with("maximum", LONGEST.toSeconds()));
   }
 
   private static @Nullable Duration time(Node node) {
@@ -274,8 +317,9 @@ final class Types {
         .toPlainString();
   }
 
-  private static Type<String> string(String expected, Predicate<String> allowed) {
-    return new Scalar<>(expected, "", Scalars::string, allowed, Function.identity());
+  private static Type<String> string(String expected, Predicate<String> allowed, String pattern) {
+    return new Scalar<>(
+        expected, "", Scalars::string, allowed, Function.identity(), Schema.text(pattern));
   }
 
   private static boolean isText(String text) {
@@ -288,7 +332,8 @@ final class Types {
       String unit,
       Function<Node, @Nullable T> reader,
       Predicate<T> allowed,
-      Function<T, String> writer)
+      Function<T, String> writer,
+      Map<String, Object> schema)
       implements Type<T> {
 
     @Override
@@ -331,6 +376,11 @@ final class Types {
     }
 
     @Override
+    public Map<String, Object> schema() {
+      return Schema.of("string").with("minLength", 1);
+    }
+
+    @Override
     public boolean allows(String value) {
       return !value.isEmpty();
     }
@@ -364,6 +414,11 @@ final class Types {
         }
       }
       return List.copyOf(items);
+    }
+
+    @Override
+    public Map<String, Object> schema() {
+      return Schema.of("array").with("items", item.schema());
     }
 
     @Override

@@ -43,7 +43,8 @@ import org.slf4j.LoggerFactory;
  * and drains. Its state belongs to the control loop.
  *
  * <pre>
- *   start: event loops, core -> listening; beside it each application: loaded -> replicas -> routed
+ *   start: event loops, core; beside them each application's code: found -> built
+ *          -> listening; beside it each application: replicas -> routed
  *   close: notice -> no new connections -> requests under way end -> replicas drain -> the rest
  * </pre>
  */

@@ -233,7 +233,7 @@ class CommandLineTest {
   @Test
   void noCommandOrAnUnknownOneIsWrongUsage() {
     assertThat(execute()).isEqualTo(2);
-    assertThat(err.toString()).startsWith("Missing command: run or validate");
+    assertThat(err.toString()).startsWith("Missing command: run, validate or schema");
     assertThat(execute("serve")).isEqualTo(2);
     assertThat(execute("validate")).isEqualTo(2);
     assertThat(execute("validate", valid, valid)).isEqualTo(2);
@@ -326,13 +326,27 @@ class CommandLineTest {
 
   @Test
   void helpShowsExamplesAndExitCodes() {
-    for (String[] command : new String[][] {{"--help"}, {"run", "-h"}, {"validate", "--help"}}) {
+    for (String[] command :
+        new String[][] {{"--help"}, {"run", "-h"}, {"validate", "--help"}, {"schema", "-h"}}) {
       out.getBuffer().setLength(0);
       assertThat(execute(command)).isZero();
       assertThat(out.toString())
           .contains("Exit codes:", "  2   wrong usage", "Examples:", "  berth ");
     }
     assertThat(err).hasToString("");
+  }
+
+  /** Run with {@code -Dberth.docs.write=true} to write the copy anew. */
+  @Test
+  void theSchemaInTheDocsIsTheOneThatIsPrinted() throws IOException {
+    Path copy = Path.of("docs/berth.schema.json");
+    assertThat(execute("schema")).isZero();
+    if (Boolean.getBoolean("berth.docs.write")) {
+      Files.writeString(copy, out.toString());
+    }
+    assertThat(out)
+        .as("write it anew with -Dberth.docs.write=true")
+        .hasToString(Files.readString(copy));
   }
 
   @Test

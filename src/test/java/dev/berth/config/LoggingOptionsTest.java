@@ -37,7 +37,7 @@ class LoggingOptionsTest {
   @ParameterizedTest
   @CsvSource({
     "DEBUG, DEBUG",
-    "info, INFO",
+    "INFO, INFO",
     "WARN, WARN",
     "WARNING, WARN",
     "ERROR, ERROR",
@@ -56,7 +56,7 @@ class LoggingOptionsTest {
   @ValueSource(
       strings = {
         "log_level: 25",
-        "log_level: loud",
+        "log_level: info",
         "log_level: 1.5",
         "log_level: null",
         "encoding: json",

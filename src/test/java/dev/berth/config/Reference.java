@@ -25,7 +25,14 @@ final class Reference {
         `_ms` is whole. Sizes are plain integers of bytes.
       - `null` means unset, and is allowed where the table says so.
       - Relative paths start from the folder of the file.
+      - `--set KEY=VALUE`, of both commands, sets one key over the file, as often as it is given:
+        `--set http_options.port=8001`, `--set applications.echo.deployments.echo.num_replicas=4`. An
+        entry of a list goes by its name or its index, `applications[0]`; a deployment that the file does
+        not name gets an entry. The value is YAML. Its problems name `--set` in place of the line.
       - What the file says of a deployment wins over what its code says, which wins over the default.
+
+      `docs/berth.schema.json`, which `berth schema` prints, says the same to editors. In YAML, a first
+      line `# yaml-language-server: $schema=berth.schema.json` names it.
 
       The tables below are made from the definitions in `dev.berth.config`; a test keeps them equal.
       """;

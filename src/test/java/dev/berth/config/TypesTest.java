@@ -25,6 +25,8 @@ class TypesTest {
         "-1      | -1",
         "65536   | 65536",
         "99999999999999999999 | 99999999999999999999, an integer",
+        "4294967376 | 4294967376, an integer",
+        "-4294967216 | -4294967216, an integer",
         "!!int x | x, an integer",
         "!port 1 | 1, tagged !port"
       },

@@ -1,0 +1,243 @@
+package dev.berth.config;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import io.vertx.json.schema.Draft;
+import io.vertx.json.schema.JsonSchema;
+import io.vertx.json.schema.JsonSchemaOptions;
+import io.vertx.json.schema.OutputFormat;
+import io.vertx.json.schema.Validator;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.snakeyaml.engine.v2.api.Load;
+import org.snakeyaml.engine.v2.api.LoadSettings;
+
+/** The schema and the reading are made from the same keys; here they must say the same. */
+class SchemaTest {
+
+  private static final Validator SCHEMA =
+      Validator.create(
+          JsonSchema.of(new JsonObject(new JsonObject(Schema.document()).encode())), // as text
+          new JsonSchemaOptions()
+              .setBaseUri("https://berth.invalid/")
+              .setDraft(Draft.DRAFT202012)
+              .setOutputFormat(OutputFormat.Flag));
+
+  /** Each is tried behind each key: most keys find good ones and bad ones among them. */
+  private static final List<Object> VALUES =
+      Arrays.asList(
+          null,
+          true,
+          false,
+          -2,
+          -1,
+          0,
+          1,
+          2,
+          10,
+          50,
+          99,
+          100,
+          101,
+          256,
+          503,
+          504,
+          1024,
+          65_535,
+          65_536,
+          70_000,
+          1 << 20,
+          31_536_000,
+          31_536_001,
+          Integer.MAX_VALUE,
+          1L << 31,
+          1L << 53,
+          (1L << 53) + 2,
+          -0.5,
+          1e-10,
+          0.5,
+          1.5,
+          100.5,
+          "",
+          " ",
+          "x",
+          "x y",
+          "a#b",
+          "a\nb",
+          "5",
+          "true",
+          "INFO",
+          "info",
+          "WARNING",
+          "TEXT",
+          "JSON",
+          "json",
+          "single",
+          "event_loops",
+          "auto",
+          "PACK",
+          "pack",
+          "EveryNode",
+          "Disabled",
+          "/",
+          "/a",
+          "/a/",
+          "//",
+          "/a/b",
+          "/{x}",
+          "/a?b",
+          "/a#b",
+          "a.B",
+          "a.B:m",
+          "a.B:",
+          "a..B",
+          "1a",
+          "a-b",
+          "ray.serve._private.request_router:PowerOfTwoChoicesRequestRouter",
+          List.of(),
+          List.of("x"),
+          List.of(1),
+          List.of(Map.of()),
+          List.of(Map.of("a", "b")),
+          List.of(Map.of("a", 1)),
+          Map.of(),
+          Map.of("a", "b"),
+          Map.of("a", 1));
+
+  /** What no schema of one value can tell: another key's value, or a file. */
+  private static final Pattern BEYOND =
+      Pattern.compile(
+          "set without TLS|\\(expected: .*(stream_bytes_total|record_interval_ms|since ssl_"
+              + "|max_reservation_ttl_s|max_replicas_per_node|readable file|\\.jar)");
+
+  @Test
+  void everyKeyTakesTheSameValuesInTheSchemaAndInTheFile() {
+    List<Reference.Row> rows = new ArrayList<>();
+    Reference.collect(ServeConfig.SECTION, "", rows);
+    List<String> differences = new ArrayList<>();
+    Map<String, Integer> verdicts = new TreeMap<>();
+    for (Reference.Row row : rows) {
+      String path = (row.path().isEmpty() ? "" : row.path() + ".") + row.key().name();
+      for (Object value : VALUES) {
+        JsonObject document = with(path, value);
+        List<String> problems = problems(document);
+        if (problems.stream().anyMatch(problem -> BEYOND.matcher(problem).find())) {
+          continue;
+        }
+        boolean fits = SCHEMA.validate(document).getValid();
+        verdicts.merge(path, fits ? 1 : 2, (some, more) -> some | more);
+        if (fits != problems.isEmpty()) {
+          differences.add(path + ": " + value + ": schema " + fits + ", reading " + problems);
+        }
+      }
+    }
+    assertThat(rows).hasSizeGreaterThan(90);
+    assertThat(differences).isEmpty();
+    assertThat(verdicts)
+        .as("keys that met a good value and a bad one")
+        .allSatisfy(
+            (path, met) -> {
+              if (!path.matches(".*(\\.(py_\\w+|pip|uv|conda|excludes|config)|ssl_\\w+|jars)")) {
+                assertThat(met).as(path).isEqualTo(3);
+              }
+            });
+  }
+
+  @Test
+  void whatIsRefusedIsRefusedByTheSchemaToo() {
+    for (String path :
+        List.of(
+            "http_options.middlewares",
+            "applications[].autoscaling_policy",
+            "applications[].runtime_env.working_dir",
+            "applications[].deployments[].autoscaling_config",
+            "applications[].deployments[].max_concurrent_queries",
+            "applications[].port",
+            "colour")) {
+      JsonObject document = with(path, 1);
+      assertThat(problems(document)).as(path).hasSize(1);
+      assertThat(SCHEMA.validate(document).getValid()).as(path).isFalse();
+    }
+    JsonObject nothing = with("applications[].deployments[].autoscaling_config", null);
+    assertThat(problems(nothing)).isEmpty();
+    assertThat(SCHEMA.validate(nothing).getValid()).isTrue();
+  }
+
+  @Test
+  void theQuickstartFitsTheSchema() throws IOException {
+    assertThat(SCHEMA.validate(json(Files.readString(Path.of("conf/quickstart.yaml")))).getValid())
+        .isTrue();
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "{}",
+        "applications: {}",
+        "applications: [{}]",
+        "applications: [{import_path: a.B, deployments: [{}]}]",
+        "applications: [{import_path: a.B, deployments: [{name: d, berth: {spread: x}}]}]",
+        "{applications: [], http_options: {port: '1'}}",
+        "{applications: [], berth: {limits: {max_body_bytes: 1MB}}}"
+      })
+  void aBadFileDoesNotFitTheSchema(String text) {
+    assertThat(Yaml.problems(text)).isNotEmpty();
+    assertThat(SCHEMA.validate(json(text)).getValid()).isFalse();
+  }
+
+  /** The least file that has {@code value} at {@code path}. */
+  private static JsonObject with(String path, Object value) {
+    JsonObject file = new JsonObject().put("applications", new JsonArray());
+    JsonObject at = file;
+    String[] names = path.split("\\.");
+    for (int i = 0; i < names.length - 1; i++) {
+      String name = names[i].replace("[]", "");
+      JsonObject below = new JsonObject();
+      if (name.equals("applications")) {
+        below.put("import_path", "a.B");
+      } else if (name.equals("deployments")) {
+        below.put("name", "d");
+      }
+      at.put(name, names[i].endsWith("[]") ? new JsonArray().add(below) : below);
+      at = below;
+    }
+    at.put(names[names.length - 1], json(value));
+    return file;
+  }
+
+  private static Object json(Object value) {
+    if (value instanceof List<?> list) {
+      JsonArray array = new JsonArray();
+      list.forEach(item -> array.add(json(item)));
+      return array;
+    }
+    if (value instanceof Map<?, ?> map) {
+      JsonObject object = new JsonObject();
+      map.forEach((name, each) -> object.put((String) name, json(each)));
+      return object;
+    }
+    return value;
+  }
+
+  private static JsonObject json(String yaml) {
+    return (JsonObject) json(new Load(LoadSettings.builder().build()).loadFromString(yaml));
+  }
+
+  private static List<String> problems(JsonObject file) {
+    return Yaml.problems(file.encode()).stream()
+        .filter(problem -> !problem.contains(" warning: "))
+        .toList();
+  }
+}
