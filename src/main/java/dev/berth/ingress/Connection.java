@@ -55,6 +55,9 @@ abstract sealed class Connection implements Handler<Void> permits Http1Connectio
   /** The answer that is being written is the last one here. */
   abstract void announceClose(HttpServerResponse answer);
 
+  /** The instance drains from now on. */
+  abstract void drain();
+
   /** An answer is being written while the instance drains: the client may not come back here. */
   abstract void announceDrain(HttpServerResponse answer);
 

@@ -117,6 +117,10 @@ final class Http1Connection extends Connection {
     answer.headers().set(HttpHeaders.CONNECTION, CLOSE);
   }
 
+  /** Its next answer says so. */
+  @Override
+  void drain() {}
+
   @Override
   void announceDrain(HttpServerResponse answer) {
     announceClose(answer);

@@ -88,9 +88,6 @@ final class Http2Connection extends Connection {
 
   @Override
   void sweep(long now) {
-    if (loop().draining()) {
-      goAway();
-    }
     if (!streams.isEmpty()) {
       // A copy, since ending a stream removes it.
       List.copyOf(streams).forEach(exchange -> exchange.sweep(now));
@@ -103,6 +100,12 @@ final class Http2Connection extends Connection {
   @Override
   void announceClose(HttpServerResponse answer) {}
 
+  @Override
+  void drain() {
+    goAway();
+  }
+
+  /** It came too late to be told when the others were. */
   @Override
   void announceDrain(HttpServerResponse answer) {
     goAway();

@@ -85,6 +85,7 @@ public final class Ingress {
   /** From now on the health check fails and connections close after their answers. */
   public void drain() {
     draining = true;
+    loops.values().forEach(loop -> loop.later(loop::drain));
   }
 
   /** The port the loops listen on; 0 as long as any free one is wanted and none listens. */

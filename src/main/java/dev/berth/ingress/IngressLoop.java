@@ -135,6 +135,11 @@ final class IngressLoop {
     connections.remove(connection.http());
   }
 
+  /** Tells the clients that no request may follow, where that needs no answer. */
+  void drain() {
+    connections.values().forEach(Connection::drain);
+  }
+
   /** Ends what stands still: connections without a request, bodies, streams. */
   void sweep() {
     long now = now();

@@ -3,16 +3,11 @@ package dev.berth.ingress;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
-import java.security.AlgorithmParameters;
 import java.security.GeneralSecurityException;
-import java.security.Key;
+import java.security.NoSuchAlgorithmException;
 import java.util.Base64;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import javax.crypto.Cipher;
-import javax.crypto.EncryptedPrivateKeyInfo;
-import javax.crypto.SecretKeyFactory;
-import javax.crypto.spec.PBEKeySpec;
 import org.jspecify.annotations.Nullable;
 
 /** Private keys in PEM, and the encrypted ones among them (PKCS#8, RFC 5958 and 8018). */
@@ -52,33 +47,17 @@ final class PemKey {
           "ssl_keyfile_password", "missing", "the password of " + path + ", which is encrypted");
     }
     try {
-      return pem(decrypted(encrypted.group(1), password));
-    } catch (GeneralSecurityException | IOException | IllegalArgumentException unopened) {
+      byte[] der = Base64.getMimeDecoder().decode(encrypted.group(1));
+      return pem(EncryptedKey.open(der, password));
+    } catch (NoSuchAlgorithmException unknown) {
+      throw new TlsFileException(
+          "ssl_keyfile",
+          path + ", encrypted by what is not known here: " + unknown.getMessage(),
+          "PBKDF2 with AES, as openssl pkcs8 -topk8 writes it");
+    } catch (GeneralSecurityException | IOException | RuntimeException unopened) {
       throw new TlsFileException(
           "ssl_keyfile_password", "does not open " + path, "the password of ssl_keyfile");
     }
-  }
-
-  private static byte[] decrypted(String base64, String password)
-      throws GeneralSecurityException, IOException {
-    EncryptedPrivateKeyInfo key =
-        new EncryptedPrivateKeyInfo(Base64.getMimeDecoder().decode(base64));
-    AlgorithmParameters parameters = key.getAlgParameters();
-    // Of PBES2 it is the parameters that name the algorithm.
-    String algorithm =
-        parameters != null && parameters.toString() != null && isPbes2(key.getAlgName())
-            ? parameters.toString()
-            : key.getAlgName();
-    Key secret =
-        SecretKeyFactory.getInstance(algorithm)
-            .generateSecret(new PBEKeySpec(password.toCharArray()));
-    Cipher cipher = Cipher.getInstance(algorithm);
-    cipher.init(Cipher.DECRYPT_MODE, secret, parameters);
-    return key.getKeySpec(cipher).getEncoded();
-  }
-
-  private static boolean isPbes2(String algorithm) {
-    return algorithm.equals("PBES2") || algorithm.equals("1.2.840.113549.1.5.13");
   }
 
   private static String pem(byte[] pkcs8) {

@@ -525,6 +525,25 @@ class Http2IT {
   }
 
   @Test
+  void aConnectionThatSendsNoMoreThanItsPrefaceIsClosed() throws Exception {
+    try (RawClient raw = new RawClient(rig.port())) {
+      raw.send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+      raw.readToEnd();
+    }
+    rig.eventually("no connection", () -> rig.connections() == 0);
+  }
+
+  @Test
+  void aHeadThatIsBegunAndNotEndedClosesAConnectionWithoutOthers() throws Exception {
+    try (RawHttp2 raw = new RawHttp2(rig.port())) {
+      raw.frame(RawHttp2.HEADERS, 0, 1, RawHttp2.block(":method", "GET")); // no END_HEADERS
+      assertThat(raw.next(RawHttp2.GOAWAY).errorCode()).isEqualTo(NO_ERROR);
+      raw.readToEnd();
+    }
+    rig.eventually("no connection", () -> rig.connections() == 0);
+  }
+
+  @Test
   void drainingSaysGoAwayAndLetsTheRequestsUnderWayEnd() throws Exception {
     try (RawHttp2 raw = new RawHttp2(rig.port())) {
       raw.get(1, "/");
