@@ -199,7 +199,7 @@ abstract class SlotRequest extends RingEntry implements Waiting, Runnable {
   private void await() {
     loop.ring.schedule(this, queueDeadlineNanos);
     waiter = router.queue.join(this, sequence);
-    router.queue.pump();
+    router.queue.arrange();
   }
 
   @Override
@@ -232,13 +232,12 @@ abstract class SlotRequest extends RingEntry implements Waiting, Runnable {
     if (given == null) {
       throw new IllegalStateException("grant: none (expected: one for each task)");
     }
-    if (done) {
-      given.giveBack(); // cancelled or timed out while the grant was on its way
-      return;
-    }
-    if (isPastDeadline()) {
+    if (done || isPastDeadline()) {
       given.giveBack();
-      end(timeout(), false);
+      router.pumpIfWaiting();
+      if (!done) { // else cancelled or timed out while the grant was on its way
+        end(timeout(), false);
+      }
       return;
     }
     if (given.replica() == null) {
@@ -271,6 +270,7 @@ abstract class SlotRequest extends RingEntry implements Waiting, Runnable {
     long id = loop.pending.add(this);
     if (id == PendingTable.FULL) {
       unsend(to);
+      router.pumpIfWaiting();
       end(
           router.backPressure("pending requests of this event loop: " + loop.pending.size()),
           false);
@@ -303,6 +303,7 @@ abstract class SlotRequest extends RingEntry implements Waiting, Runnable {
             "the request could not be sent: " + broken.getMessage(), broken);
     try {
       unsend(to);
+      router.pumpIfWaiting();
     } catch (RuntimeException alsoFailed) {
       failure.addSuppressed(alsoFailed);
     }

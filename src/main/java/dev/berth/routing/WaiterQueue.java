@@ -23,6 +23,11 @@ import org.jspecify.annotations.Nullable;
  * whoever waits raises the size, joins, and then pumps, which looks at the ledger. One of the two
  * sees the other.
  *
+ * <p>Where everything is full, the slots of all replicas are looked at once and not again for each
+ * request that comes, leaves, or is served by a hand-off: what a round found, that nothing is free,
+ * stands until someone says that a slot may be ({@link #pump}). Whoever frees one says so if
+ * someone waits; so it stands only for those who came while someone else waited.
+ *
  * <p>Who waits on a blocked event loop is passed over until the loop runs again, and then has its
  * place: a slot granted to it would be held for nothing, while others wait for one.
  */
@@ -47,6 +52,9 @@ final class WaiterQueue {
   // The runner's own.
   private @Nullable Waiter oldest;
   private @Nullable Waiter youngest;
+  private boolean nothingFree; // for whoever is linked, unless a slot is unseen
+
+  private volatile boolean unseen; // a slot may be free that no round has looked for
 
   /**
    * @param blocked loops whose waiters are passed over; whoever heals one pumps
@@ -123,7 +131,7 @@ final class WaiterQueue {
     return sequences.incrementAndGet();
   }
 
-  /** Joins, in a place that was admitted. The caller pumps afterwards, never before. */
+  /** Joins, in a place that was admitted. The caller arranges afterwards, never before. */
   Waiter join(Waiting owner, long sequence) {
     Waiter waiter = new Waiter(owner, sequence);
     sizeByLoop.incrementAndGet(owner.loopIndex());
@@ -131,12 +139,12 @@ final class WaiterQueue {
     return waiter;
   }
 
-  /** Ends a wait at the caller's wish; false when it had ended. Pumps. */
+  /** Ends a wait at the caller's wish; false when it had ended. */
   boolean cancel(Waiter waiter) {
     return waiter.cancel() && leave(waiter);
   }
 
-  /** Ends a wait because its time is over; false when it had ended. Pumps. */
+  /** Ends a wait because its time is over; false when it had ended. */
   boolean expire(Waiter waiter) {
     return waiter.expire() && leave(waiter);
   }
@@ -144,7 +152,7 @@ final class WaiterQueue {
   private boolean leave(Waiter waiter) {
     gone(waiter);
     departures.add(waiter);
-    pump();
+    arrange();
     return true;
   }
 
@@ -154,8 +162,17 @@ final class WaiterQueue {
     waiter.owner.left();
   }
 
-  /** Grants free slots to the oldest waiters they suit, until one or the other is exhausted. */
+  /**
+   * A slot may be free: grants free slots to the oldest waiters they suit, until one or the other
+   * is exhausted.
+   */
   void pump() {
+    unseen = true; // before the round that it causes
+    arrange();
+  }
+
+  /** Someone came or left: as {@link #pump}, if it is not known that nothing is free. */
+  void arrange() {
     if (workInProgress.getAndIncrement() == 0) {
       run();
     }
@@ -164,8 +181,14 @@ final class WaiterQueue {
   private void run() {
     int seen = 1;
     do {
+      if (unseen) {
+        unseen = false; // what is freed from now on causes another round
+        nothingFree = false;
+      }
       absorb();
-      grantAll();
+      if (!nothingFree) {
+        grantAll();
+      }
       seen = workInProgress.addAndGet(-seen);
     } while (seen != 0);
   }
@@ -188,6 +211,7 @@ final class WaiterQueue {
       }
       waiter = next;
     }
+    nothingFree = exhausted;
   }
 
   /** A grant that loses to a cancel or a deadline goes back, and from there to the next. */
@@ -245,16 +269,27 @@ final class WaiterQueue {
     return waiter.waiting() && !waiter.owner.paused() && waiter.owner.accepts(replica);
   }
 
-  /** Takes in who arrived, in order, and lets go of who left. */
+  /** Lets go of who left, and takes in who arrived, in order. */
   private void absorb() {
-    for (Waiter waiter = arrivals.poll(); waiter != null; waiter = arrivals.poll()) {
-      if (waiter.waiting()) {
-        link(waiter);
-      }
-    }
     for (Waiter waiter = departures.poll(); waiter != null; waiter = departures.poll()) {
       unlink(waiter);
     }
+    for (Waiter waiter = arrivals.poll(); waiter != null; waiter = arrivals.poll()) {
+      if (waiter.waiting()) {
+        // Before it came a slot may have been freed without a word, unless someone waited then.
+        nothingFree &= someoneElseWaits();
+        link(waiter);
+      }
+    }
+  }
+
+  /** Whether one of those who are linked has been among the takers up to now. */
+  private boolean someoneElseWaits() {
+    Waiter waiter = oldest;
+    while (waiter != null && (!waiter.waiting() || waiter.owner.paused())) {
+      waiter = waiter.after;
+    }
+    return waiter != null;
   }
 
   /** Nearly always at the end; one that waits again goes back to its place. */

@@ -26,6 +26,7 @@ import dev.berth.routing.RouterSettings;
 import dev.berth.routing.Routers;
 import dev.berth.routing.RoutingHooks;
 import io.vertx.core.buffer.Buffer;
+import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -58,6 +59,7 @@ public final class RoutingWorld implements ReplicaDirectory {
   private final int loops;
   private long version;
   private long secrets = 1;
+  private long looks;
 
   public RoutingWorld() {
     this(1, RouterSettings.DEFAULTS);
@@ -160,8 +162,24 @@ public final class RoutingWorld implements ReplicaDirectory {
   public @Nullable Slots slotsOf(ReplicaAddress address) {
     Replica replica = byOrdinal.get(address.ordinal());
     return replica != null && replica.info.address().epoch() == address.epoch()
-        ? replica.ledger
+        ? counted(replica.ledger)
         : null;
+  }
+
+  private Slots counted(SlotLedger ledger) {
+    return (Slots)
+        Proxy.newProxyInstance(
+            Slots.class.getClassLoader(),
+            new Class<?>[] {Slots.class},
+            (proxy, method, arguments) -> {
+              looks++;
+              return method.invoke(ledger, arguments);
+            });
+  }
+
+  /** How often routers asked ledgers for anything. */
+  public long looks() {
+    return looks;
   }
 
   @Override

@@ -2,6 +2,7 @@ package dev.berth.routing;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.berth.api.DeploymentHandle;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
 import dev.berth.fakes.RoutingWorld;
@@ -66,6 +67,52 @@ class RoutingCostTest {
     assertThat(world.router.queued()).isEqualTo(1000);
     assertThat(world.sent).hasSize(sent);
     assertThat(replica.ledger.ongoing()).isOne();
+  }
+
+  /** Each look at a ledger is a cache miss where there are thousands. */
+  @Test
+  void whereAllReplicasAreFullARequestThatComesOrLeavesLooksAtNone() {
+    int replicas = 1000;
+    for (int i = 0; i < replicas; i++) {
+      world.local("r" + i, 1);
+    }
+    world.publish();
+    for (int i = 0; i <= replicas; i++) {
+      call(i);
+    }
+    world.run();
+    assertThat(world.router.queued()).as("the first one has looked at all of them").isOne();
+    long looked = world.looks();
+    List<DeploymentHandle.Call> calls = new ArrayList<>();
+    for (int i = 0; i < 100; i++) {
+      calls.add(world.handle().start(Request.get("/" + i)));
+    }
+    calls.subList(0, 50).forEach(DeploymentHandle.Call::cancel);
+    world.run();
+    assertThat(world.router.queued()).isEqualTo(51);
+    assertThat(world.looks() - looked).isZero();
+  }
+
+  @Test
+  void whereAllReplicasAreFullACompletionLooksAtItsOwnAlone() {
+    int replicas = 1000;
+    List<RoutingWorld.Replica> all = new ArrayList<>();
+    for (int i = 0; i < replicas; i++) {
+      all.add(world.local("r" + i, 1));
+    }
+    world.publish();
+    for (int i = 0; i < replicas + 100; i++) {
+      call(i);
+    }
+    world.run();
+    long looked = world.looks();
+    for (int i = 0; i < 99; i++) {
+      all.get(i).respond();
+      world.run();
+    }
+    assertThat(world.router.handOffs()).isEqualTo(99);
+    assertThat(world.router.queued()).isOne();
+    assertThat(world.looks() - looked).isZero();
   }
 
   @Test

@@ -74,6 +74,42 @@ class WaiterQueueLincheckTest {
         .check(QueueOperations.class);
   }
 
+  /**
+   * A round that found nothing free says so for who came meanwhile, and for no longer than true.
+   */
+  @Test
+  void whatARoundFoundIsNotTakenForTrueWhenASecondSlotIsFreed() {
+    options()
+        .iterations(0)
+        .invocationsPerIteration(Effort.times(400))
+        .addCustomScenario(
+            scenario(
+                List.of("ask 0", "ask 1", "ask 2"),
+                List.of(List.of("goOn 0"), List.of("goOn 1"), List.of("ask 3"))))
+        .addCustomScenario(
+            scenario(
+                List.of("ask 0", "ask 1", "ask 2"),
+                List.of(List.of("goOn 0"), List.of("cancel 2"), List.of("ask 3"))))
+        .check(TwoSlots.class);
+  }
+
+  /** Those on odd loops are passed over while these are blocked, and not for longer. */
+  @Test
+  void noWakeUpIsLostWhereALoopBlocksOrRunsAgain() {
+    options()
+        .iterations(0)
+        .invocationsPerIteration(Effort.times(400))
+        .addCustomScenario(
+            scenario(
+                List.of("ask 0", "ask 1", "block 0"),
+                List.of(List.of("goOn 0"), List.of("heal 1"), List.of("ask 2"))))
+        .addCustomScenario(
+            scenario(
+                List.of("ask 0", "ask 1"),
+                List.of(List.of("goOn 0"), List.of("block 1"), List.of("ask 2"))))
+        .check(QueueOperations.class);
+  }
+
   /** The atom of it all: whoever leaves WAITING wins, and no one else. */
   @Test
   void ofGrantCancelAndExpiryExactlyOneEndsAWait() {
@@ -119,16 +155,24 @@ class WaiterQueueLincheckTest {
   public static class QueueOperations {
     private static final int THREADS_MAX = 8;
 
-    private final SlotLedger ledger =
-        new SlotLedger(1, 1, LedgerLimits.DEFAULTS, new ManualClock(), () -> 1);
-    private final WaiterQueue queue = new WaiterQueue(this::hold, new BlockedLoops(1));
-    private final LocalReplica replica = QueueFixture.replica(ledger, queue);
+    private final int slots;
+    private final SlotLedger ledger;
+    private final BlockedLoops blocked = new BlockedLoops(2);
+    private final WaiterQueue queue = new WaiterQueue(this::hold, blocked);
+    private final LocalReplica replica;
     private final Asker[] askers = new Asker[THREADS_MAX];
 
     public QueueOperations() {
+      this(1);
+    }
+
+    QueueOperations(int slots) {
+      this.slots = slots;
+      ledger = new SlotLedger(1, slots, LedgerLimits.DEFAULTS, new ManualClock(), () -> 1);
+      replica = QueueFixture.replica(ledger, queue);
       ledger.observe(replica);
       for (int i = 0; i < THREADS_MAX; i++) {
-        askers[i] = new Asker();
+        askers[i] = new Asker(i % 2, blocked);
       }
     }
 
@@ -144,14 +188,14 @@ class WaiterQueueLincheckTest {
       if (asker.waiter != null || asker.running) {
         return;
       }
-      if (queue.isEmpty() && ledger.tryAcquire()) {
+      if (!queue.hasTakersOr(asker.loop) && ledger.tryAcquire()) {
         asker.running = true;
         return;
       }
       if (queue.tryAdmit(-1)) {
         asker.admitted++;
         asker.waiter = queue.join(asker, queue.nextSequence());
-        queue.pump();
+        queue.arrange();
       }
     }
 
@@ -184,6 +228,23 @@ class WaiterQueueLincheckTest {
       changeMind(askers[thread], false);
     }
 
+    /** As the routers do, but for the set of replicas. */
+    @Operation
+    public void block(@Param(name = "thread") int thread) {
+      told(true);
+    }
+
+    @Operation
+    public void heal(@Param(name = "thread") int thread) {
+      told(false);
+    }
+
+    private void told(boolean isBlocked) {
+      if (blocked.set(1, isBlocked)) {
+        queue.pump();
+      }
+    }
+
     private void changeMind(Asker asker, boolean cancel) {
       Waiter waiter = asker.waiter;
       if (waiter == null) {
@@ -213,7 +274,9 @@ class WaiterQueueLincheckTest {
       require(queue.size() == waiting, "size: " + queue.size() + " waiting: " + waiting);
       require(ledger.ongoing() == owned, "ongoing: " + ledger.ongoing() + " owned: " + owned);
       require(ledger.audit() == LedgerView.Audit.CLEAN, "audit: " + ledger.view("r", 0));
-      require(waiting == 0 || ledger.ongoing() == 1, "waiting beside a free slot: " + waiting);
+      require(
+          !queue.hasTakers() || ledger.ongoing() == slots,
+          "waiting beside a free slot: " + waiting);
     }
 
     private static void require(boolean held, String otherwise) {
@@ -223,17 +286,31 @@ class WaiterQueueLincheckTest {
     }
   }
 
+  /** The same, of two slots. */
+  public static class TwoSlots extends QueueOperations {
+    public TwoSlots() {
+      super(2);
+    }
+  }
+
   /** A thread's request. */
   private static final class Asker implements Waiting {
+    final int loop;
+    private final BlockedLoops blocked;
     @Nullable Waiter waiter;
     volatile @Nullable Grant grant;
     volatile int left;
     int admitted;
     boolean running;
 
+    Asker(int loop, BlockedLoops blocked) {
+      this.loop = loop;
+      this.blocked = blocked;
+    }
+
     @Override
     public int loopIndex() {
-      return 0;
+      return loop;
     }
 
     @Override
@@ -248,7 +325,7 @@ class WaiterQueueLincheckTest {
 
     @Override
     public boolean paused() {
-      return false;
+      return blocked.contains(loop);
     }
 
     @Override
@@ -281,11 +358,15 @@ class WaiterQueueLincheckTest {
     public void cancel(int thread) {}
 
     public void expire(int thread) {}
+
+    public void block(int thread) {}
+
+    public void heal(int thread) {}
   }
 
   /** One waiter, and everyone who may end its wait. */
   public static class WaiterOperations {
-    private final Waiter waiter = new Waiter(new Asker(), 1);
+    private final Waiter waiter = new Waiter(new Asker(0, new BlockedLoops(1)), 1);
 
     @Operation(runOnce = true)
     public boolean grant() {

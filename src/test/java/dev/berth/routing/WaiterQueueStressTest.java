@@ -116,7 +116,7 @@ class WaiterQueueStressTest {
     }
 
     private void ask() {
-      if (queue.isEmpty() && ledger.tryAcquire()) {
+      if (!queue.hasTakers() && ledger.tryAcquire()) {
         running++;
         return;
       }
@@ -128,7 +128,7 @@ class WaiterQueueStressTest {
       place.before = time.incrementAndGet();
       place.waiter = queue.join(place, queue.nextSequence());
       place.after = time.incrementAndGet();
-      queue.pump();
+      queue.arrange();
     }
 
     private void end(boolean cancel) {
