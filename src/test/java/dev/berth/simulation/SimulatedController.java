@@ -280,6 +280,9 @@ final class SimulatedController {
         1 + random.nextLong(DETECT_NANOS),
         "noticed",
         () -> {
+          if (instances.stream().noneMatch(instance -> instance == dying)) {
+            return; // it is back
+          }
           bus.noticed(dying.node);
           partedNanos = world.elapsedNanos();
           if (noticed) {
@@ -291,6 +294,7 @@ final class SimulatedController {
   /** The instance is back, with empty memory. */
   void returned(SimulatedInstance fresh) {
     world.note("returned", fresh.node);
+    bus.noticed(fresh.node);
     for (Seat seat : seats) {
       if (seat.instance.node.equals(fresh.node)) {
         seat.instance = fresh;

@@ -185,7 +185,7 @@ final class Simulation {
       }
     } else if (drawn < 72) {
       workload.someoneVanishes();
-    } else if (drawn < 94) {
+    } else if (drawn < 92) {
       stall();
     } else if (drawn < 95) {
       crash();
@@ -226,7 +226,8 @@ final class Simulation {
     }
     controller.crash(dying, survivor, random.nextInt(4) > 0);
     world.after(
-        TimeUnit.MILLISECONDS.toNanos(120 + random.nextInt(400)),
+        // Half of them are back while others still mean what was there before.
+        TimeUnit.MILLISECONDS.toNanos(random.nextBoolean() ? 5 : 120 + random.nextInt(400)),
         "return",
         () -> {
           SimulatedInstance fresh = instance(dying.node);
