@@ -81,7 +81,7 @@ class WaiterQueueLincheckTest {
   void whatARoundFoundIsNotTakenForTrueWhenASecondSlotIsFreed() {
     options()
         .iterations(0)
-        .invocationsPerIteration(Effort.times(400))
+        .invocationsPerIteration(Effort.times(150))
         .addCustomScenario(
             scenario(
                 List.of("ask 0", "ask 1", "ask 2"),
@@ -98,7 +98,7 @@ class WaiterQueueLincheckTest {
   void noWakeUpIsLostWhereALoopBlocksOrRunsAgain() {
     options()
         .iterations(0)
-        .invocationsPerIteration(Effort.times(400))
+        .invocationsPerIteration(Effort.times(150))
         .addCustomScenario(
             scenario(
                 List.of("ask 0", "ask 1", "block 0"),
@@ -228,14 +228,12 @@ class WaiterQueueLincheckTest {
       changeMind(askers[thread], false);
     }
 
-    /** As the routers do, but for the set of replicas. */
-    @Operation
-    public void block(@Param(name = "thread") int thread) {
+    /** As the routers do, but for the set of replicas. Only where a scenario names it. */
+    public void block(int thread) {
       told(true);
     }
 
-    @Operation
-    public void heal(@Param(name = "thread") int thread) {
+    public void heal(int thread) {
       told(false);
     }
 
