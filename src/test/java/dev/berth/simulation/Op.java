@@ -4,6 +4,7 @@ import dev.berth.api.BerthException;
 import dev.berth.api.DeploymentHandle;
 import dev.berth.api.ReplicaSelection;
 import dev.berth.api.Response;
+import dev.berth.fakes.FakeParent;
 import dev.berth.routing.CallObserver;
 import dev.berth.routing.RoutedCall;
 import dev.berth.routing.RoutedChoice;
@@ -37,6 +38,7 @@ final class Op implements CallObserver {
   @Nullable RoutedChoice choice;
   @Nullable ReplicaSelection selection;
   DeploymentHandle.@Nullable Call handleCall;
+  final @Nullable FakeParent parent; // of half of them: what their handles call within
   boolean dispatched;
   boolean vanished; // its caller does nothing more
   boolean cancelAsked;
@@ -79,6 +81,7 @@ final class Op implements CallObserver {
     this.loop = at.loops.get(loopIndex);
     this.deadlineNanos = deadlineNanos;
     this.reading = reading;
+    this.parent = requestId.hashCode() % 2 == 0 ? new FakeParent() : null;
   }
 
   // --- where it is ---
@@ -312,6 +315,9 @@ final class Op implements CallObserver {
   /** When all is over: a request that was said not to have run has not, late messages included. */
   void checkAtEnd() {
     checkChoice();
+    if (parent != null && over && !lost && parent.children() > 0) {
+      throw world.fail(requestId + ": over, but its parent would still cancel it");
+    }
     BerthException told = failure;
     if (told == null) {
       return;

@@ -200,10 +200,12 @@ final class Workload {
             .withTimeout(left)
             .withRequestId(op.requestId)
             .withReservationTtl(Duration.ofNanos(ttlNanos()));
-    return op.at
-        .routers
-        .handle(SimulatedInstance.Settings.DEPLOYMENT, op.at.router.settings(), op.loopIndex)
-        .options(options);
+    DeploymentHandle handle =
+        op.at
+            .routers
+            .handle(SimulatedInstance.Settings.DEPLOYMENT, op.at.router.settings(), op.loopIndex)
+            .options(options);
+    return op.parent == null ? handle : handle.within(op.parent);
   }
 
   private void callByHandle(Op op) {
@@ -366,7 +368,9 @@ final class Workload {
     if (phase == Phase.HELD) {
       return; // it is closed, not cancelled
     }
-    if (op.handleCall != null) {
+    if (op.parent != null && op.call == null && op.choice == null) {
+      op.parent.cancel(); // takes with it what a handle does for it
+    } else if (op.handleCall != null) {
       op.handleCall.cancel();
     } else if (op.call != null) {
       op.call.cancel();

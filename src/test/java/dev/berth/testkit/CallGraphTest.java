@@ -1,0 +1,159 @@
+package dev.berth.testkit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.berth.api.Application;
+import dev.berth.api.AsyncHandler;
+import dev.berth.api.BerthException;
+import dev.berth.api.CallOptions;
+import dev.berth.api.Deployment;
+import dev.berth.api.DeploymentHandle;
+import dev.berth.api.ReplicaSelection;
+import dev.berth.api.Request;
+import dev.berth.api.Response;
+import io.vertx.core.Future;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** Requests whose handlers call others, two levels down: what ends above ends below. */
+class CallGraphTest {
+  private final List<String> seen = new ArrayList<>();
+
+  /** {@code top} calls {@code middle}, which calls {@code leaf}, which takes an hour. */
+  private Application application() {
+    return Application.of(
+        Deployment.of("top", replica -> passing(replica.handle("middle"))),
+        Deployment.of("middle", replica -> passing(replica.handle("leaf"))),
+        Deployment.of(
+                "leaf",
+                replica ->
+                    (AsyncHandler)
+                        (request, context) -> {
+                          seen.add(
+                              context.requestId()
+                                  + " "
+                                  + context.sessionId().orElse("")
+                                  + " "
+                                  + context.remaining().map(Duration::toMillis).orElse(-1L));
+                          return context
+                              .after(Duration.ofHours(1))
+                              .map(none -> Response.text("late"));
+                        })
+            .withMaxOngoingRequests(1));
+  }
+
+  private static AsyncHandler passing(DeploymentHandle next) {
+    return (request, context) -> next.within(context).call(request);
+  }
+
+  private static DeploymentHandle top(TestBerth berth, Duration timeout) {
+    return berth
+        .handle("top")
+        .options(
+            CallOptions.defaults().withTimeout(timeout).withRequestId("r-1").withSessionId("s-1"));
+  }
+
+  @Test
+  void aLeafKnowsTheRequestTheSessionAndTheTimeLeftOfItsRoot() {
+    try (TestBerth berth = TestBerth.start(application())) {
+      DeploymentHandle.Call call = top(berth, Duration.ofSeconds(3)).start(Request.get("/"));
+      berth.run();
+      assertThat(seen).containsExactly("r-1 s-1 3000");
+      call.cancel();
+      berth.run();
+      berth.assertAtRest();
+    }
+  }
+
+  @Test
+  void cancellingTheRootFreesTheSlotOfTheLeaf() {
+    try (TestBerth berth = TestBerth.start(application())) {
+      DeploymentHandle.Call call = top(berth, Duration.ofSeconds(60)).start(Request.get("/"));
+      Future<Response> waits = berth.handle("top").call(Request.get("/second"));
+      berth.run();
+      assertThat(berth.ledger("leaf").running()).isEqualTo(1);
+      assertThat(berth.queued("leaf")).isEqualTo(1);
+
+      call.cancel();
+      berth.run();
+
+      assertThat(call.response().cause()).isInstanceOf(BerthException.Cancelled.class);
+      assertThat(berth.queued("leaf")).as("the second has the leaf's slot").isZero();
+      assertThat(seen).hasSize(2);
+      berth.advance(Duration.ofHours(1));
+      assertThat(berth.text(berth.await(waits))).isEqualTo("late");
+      berth.assertAtRest();
+    }
+  }
+
+  @Test
+  void whatWaitsForALeafLeavesItsQueueWithItsRoot() {
+    try (TestBerth berth = TestBerth.start(application())) {
+      ReplicaSelection held = berth.await(berth.handle("leaf").choose());
+      DeploymentHandle.Call call = top(berth, Duration.ofSeconds(60)).start(Request.get("/"));
+      berth.run();
+      assertThat(berth.queued("leaf")).isEqualTo(1);
+      call.cancel();
+      berth.run();
+      assertThat(berth.queued("leaf")).isZero();
+      held.close();
+      assertThat(seen).isEmpty();
+      berth.assertAtRest();
+    }
+  }
+
+  @Test
+  void theDeadlineOfTheRootEndsTheLeaf() {
+    try (TestBerth berth = TestBerth.start(application())) {
+      Future<Response> response = top(berth, Duration.ofSeconds(3)).call(Request.get("/"));
+      berth.run();
+      berth.advance(Duration.ofMillis(3_100));
+      assertThat(response.cause()).isInstanceOf(BerthException.Timeout.class);
+      assertThat(berth.ledger("leaf").running()).isZero();
+      berth.assertAtRest();
+    }
+  }
+
+  @Test
+  void aFullLeafIsTheRootsBackPressure() {
+    try (TestBerth berth =
+        TestBerth.of(application()).set("leaf", "max_queued_requests", 1).start()) {
+      ReplicaSelection held = berth.await(berth.handle("leaf").choose());
+      DeploymentHandle.Call waits = top(berth, Duration.ofSeconds(3)).start(Request.get("/"));
+      berth.run();
+      Throwable failure =
+          berth.awaitFailure(top(berth, Duration.ofSeconds(3)).call(Request.get("/")));
+      assertThat(failure).isInstanceOf(BerthException.BackPressure.class);
+      waits.cancel();
+      berth.run();
+      held.close();
+      berth.assertAtRest();
+    }
+  }
+
+  @Test
+  void aChildThatItsParentDoesNotAwaitRunsOnWhenTheParentEnds() {
+    Application fireAndForget =
+        Application.of(
+            Deployment.of(
+                "top",
+                replica -> {
+                  DeploymentHandle leaf = replica.handle("leaf");
+                  return (AsyncHandler)
+                      (request, context) -> {
+                        leaf.within(context).call(request);
+                        return Future.succeededFuture(Response.text("started"));
+                      };
+                }),
+            application().deployments().get(2));
+    try (TestBerth berth = TestBerth.start(fireAndForget)) {
+      assertThat(berth.text(berth.call(Request.get("/")))).isEqualTo("started");
+      berth.run();
+      assertThat(berth.ledger("leaf").running()).isEqualTo(1);
+      berth.advance(Duration.ofHours(1));
+      berth.assertAtRest();
+    }
+  }
+}
