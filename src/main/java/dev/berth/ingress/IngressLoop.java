@@ -3,7 +3,6 @@ package dev.berth.ingress;
 import dev.berth.config.Backpressure;
 import dev.berth.metrics.HttpMeters;
 import dev.berth.metrics.RouteMeters;
-import dev.berth.protocol.WireCodec;
 import dev.berth.routing.RouterLoop;
 import io.netty.handler.codec.http.TooLongHttpHeaderException;
 import io.netty.handler.codec.http.TooLongHttpLineException;
@@ -86,7 +85,7 @@ final class IngressLoop {
         new Limits(
             ingress.requestTimeoutNanos(),
             // A body travels inside one message until it is streamed.
-            Math.min(ingress.limits().maxBodyBytes(), WireCodec.MAX_BODY_BYTES),
+            ingress.limits().maxBodyBytes(),
             ingress.limits().idleTimeout().toNanos(),
             ingress.limits().streamIdleTimeout().toNanos(),
             ingress.http().keepAliveTimeout().toNanos(),
