@@ -21,7 +21,7 @@ import org.slf4j.Logger;
 public final class DefaultLogging extends ContextAwareBase implements Configurator {
 
   private static final String LINE =
-      "%d{\"yyyy-MM-dd'T'HH:mm:ss.SSSXXX\"} %-5level %logger{0} - %msg%n";
+      "%d{\"yyyy-MM-dd'T'HH:mm:ss.SSSXXX\"} %-5level %logger{0} - %msg%replace( %kvp){'^ $', ''}%n";
 
   @Override
   public ExecutionStatus configure(LoggerContext context) {

@@ -13,6 +13,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ServiceLoader;
 import org.junit.jupiter.api.Test;
 import org.slf4j.Logger;
+import org.slf4j.event.KeyValuePair;
 
 class DefaultLoggingTest {
 
@@ -47,6 +48,10 @@ class DefaultLoggingTest {
     assertThat(appender.getTarget()).isEqualTo("System.err");
     assertThat(line)
         .matches("\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}\\S+ WARN  Shop - open 1\\n");
+
+    event.addKeyValuePair(new KeyValuePair("request_id", "r-1"));
+    assertThat(new String(encoder.encode(event), StandardCharsets.UTF_8))
+        .endsWith("Shop - open 1 request_id=\"r-1\"\n");
   }
 
   @Test
