@@ -26,6 +26,7 @@ import org.junit.jupiter.api.Test;
 /** What runs on real threads, and how the test waits for it. */
 class BlockingHandlersInATestTest {
   private static final Duration SHORT = Duration.ofMillis(50); // for what never comes
+  private static final Duration LONG_ENOUGH = Duration.ofMillis(500); // for a thread to begin
 
   @Test
   void aBlockingHandlerRunsOnAThreadOfItsOwn() {
@@ -207,7 +208,7 @@ class BlockingHandlersInATestTest {
                   never.await();
                   return Apps.echo().deployments().get(0).factory().create(replica);
                 }));
-    assertThatThrownBy(() -> TestBerth.of(application).patience(SHORT).start())
+    assertThatThrownBy(() -> TestBerth.of(application).patience(LONG_ENOUGH).start())
         .isInstanceOf(IllegalStateException.class)
         .hasMessageContaining("application default did not start")
         .hasMessageContaining("hook at " + getClass().getName());

@@ -146,7 +146,7 @@ class HooksInATestTest {
         TestBerth.of(application(1))
             .set("one", "health_check_period_s", 10)
             .set("one", "health_check_timeout_s", 5)
-            .patience(Duration.ofMillis(100))
+            .patience(Duration.ofMillis(300))
             .start()) {
       hanging = true;
       berth.advance(Duration.ofSeconds(12));
@@ -160,6 +160,7 @@ class HooksInATestTest {
       hang.countDown();
       berth.assertAtRest(); // waits for the check that hung
       berth.advance(Duration.ofSeconds(12));
+      berth.assertAtRest();
       assertThat(berth.replicas("one").get(0).state()).isEqualTo("RUNNING");
     }
   }
