@@ -15,6 +15,7 @@ import dev.berth.node.InstanceLimits;
 import dev.berth.node.InstanceReplicas;
 import dev.berth.node.LoadedApplication;
 import dev.berth.protocol.Addresses;
+import dev.berth.replica.BodyBounds;
 import dev.berth.replica.HandlerPorts;
 import dev.berth.replica.Replica;
 import dev.berth.replica.ReplicaHost;
@@ -52,6 +53,7 @@ final class TestInstance {
   final ThrownByHandlers thrown = new ThrownByHandlers();
   final ReplicaHost host;
   final Routers routers;
+  final BodyBounds bodies;
   final InstanceReplicas replicas;
   final List<ReplicaLoop> replicaLoops = new ArrayList<>();
   private final List<TestLoops.Loop> serving = new ArrayList<>();
@@ -72,6 +74,7 @@ final class TestInstance {
     threads = new TestThreads(loops);
     control = loops.add();
     InstanceLimits bounds = InstanceLimits.of(limits);
+    bodies = bounds.bodies();
     AtomicLong replicaNumbers = new AtomicLong();
     controller =
         new Controller(epoch, deployment -> deployment + "#" + replicaNumbers.incrementAndGet());
@@ -106,7 +109,7 @@ final class TestInstance {
               time,
               (delay, task) -> time.start(loop, delay, task),
               bounds.replica(),
-              bounds.bodies()));
+              bodies));
     }
     long incarnation = random.nextLong();
     routers =

@@ -130,7 +130,11 @@ final class Unsettled {
               + " counted as waiting");
     }
     if (bounds.streamBytes() > 0) {
-      lines.add("instance: " + count(bounds.streamBytes(), "byte") + " of streams under way");
+      lines.add("instance: " + count(bounds.streamBytes(), "byte") + " of responses under way");
+    }
+    long bodies = instance.bodies.streamBytes() + instance.bodies.bufferedBytes();
+    if (bodies > 0) {
+      lines.add("instance: " + count(bodies, "byte") + " of bodies of requests held");
     }
   }
 
