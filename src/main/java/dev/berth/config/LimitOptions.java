@@ -120,7 +120,8 @@ public record LimitOptions(
           "stream_bytes_total",
           Types.bytes(64 << 10, Long.MAX_VALUE),
           Defaults.STREAM_BYTES_TOTAL,
-          "Bytes all streams of the instance may have under way.");
+          "Bytes all streams of the instance may have under way, and as many again of answers that"
+              + " HTTP/2 clients have yet to read.");
   static final Key<Duration> STREAM_IDLE_TIMEOUT_S =
       Key.of(
           "stream_idle_timeout_s",

@@ -64,9 +64,10 @@ abstract sealed class Connection implements Handler<Void> permits Http1Connectio
   /**
    * An answer was written whole, perhaps before the request was read whole.
    *
+   * @param bytes the most of its body that may still be here
    * @param written completes when it is on its way
    */
-  abstract void answered(HttpServerRequest request, Future<Void> written);
+  abstract void answered(HttpServerRequest request, long bytes, Future<Void> written);
 
   /** Ends a request whose answer cannot be ended, so that it does not look whole. */
   abstract void cut(HttpServerRequest request);

@@ -284,7 +284,7 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
       if (isBodyless(status)) {
         received.cancel().run();
         announceUnread(out);
-        answered(out.end());
+        answered(0, out.end());
         finish(status);
       } else {
         StreamRelay passing = new StreamRelay(this, out, received.stream(), http.version());
@@ -367,19 +367,19 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
 
   private void end(HttpServerResponse out, int status, Buffer body) {
     if (!isBodyless(status)) {
-      answered(out.end(body));
+      answered(body.length(), out.end(body));
       return;
     }
     if (http.method() == HttpMethod.HEAD && status != 204) {
       out.headers().set(HttpHeaders.CONTENT_LENGTH, Integer.toString(body.length()));
     }
-    answered(out.end());
+    answered(0, out.end());
   }
 
   /** The answer is written, perhaps before the request was read. */
-  private void answered(Future<Void> written) {
+  private void answered(long bytes, Future<Void> written) {
     BodyReader rest = reader;
-    connection.answered(http, written);
+    connection.answered(http, bytes, written);
     if (rest == null) {
       return;
     }
@@ -429,7 +429,7 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
 
   void streamEnded(Future<Void> written, boolean endOfConnectionIsEndOfBody) {
     if (!detached) {
-      answered(written);
+      answered(relay == null ? 0 : relay.unsentBytes(), written);
     }
     finish(http.response().getStatusCode());
     if (endOfConnectionIsEndOfBody && !detached) {

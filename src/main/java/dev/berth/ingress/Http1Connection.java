@@ -128,7 +128,7 @@ final class Http1Connection extends Connection {
 
   /** What is left of the request's body is dropped as it comes; the next request stands behind. */
   @Override
-  void answered(HttpServerRequest request, Future<Void> written) {}
+  void answered(HttpServerRequest request, long bytes, Future<Void> written) {}
 
   @Override
   void unread(HttpServerRequest request) {

@@ -4,8 +4,10 @@ import io.vertx.core.Future;
 import io.vertx.core.http.HttpConnection;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.HttpServerResponse;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 
 /**
@@ -27,12 +29,20 @@ final class Http2Connection extends Connection {
   private static final long NO_ERROR = 0;
   private static final long INTERNAL_ERROR = 2;
   private static final long REFUSED_STREAM = 7;
+  private static final long ENHANCE_YOUR_CALM = 11;
+
+  /** The most that is kept of one answer: a full write queue, or a whole body. */
+  private static final int MAX_KEPT_BYTES = 128 << 10;
+
+  /** What an answer costs beside its body. */
+  private static final int KEPT_STREAM_BYTES = 1 << 10;
 
   /** A GOAWAY that excludes no stream: those that come before the client has read it are served. */
   private static final int LAST_STREAM_OPEN = Integer.MAX_VALUE;
 
   private final int maxStreams;
   private final Set<Exchange> streams = new HashSet<>();
+  private final Map<HttpServerRequest, Integer> unread = new HashMap<>(); // bytes charged for each
   private long idleSinceNanos;
   private boolean served;
   private boolean saidGoAway;
@@ -68,6 +78,7 @@ final class Http2Connection extends Connection {
 
   private void streamClosed(Exchange exchange) {
     streams.remove(exchange);
+    read(exchange.request());
     if (!exchange.request().response().ended()) { // else this is how its answer ended
       exchange.clientGone();
     }
@@ -84,6 +95,8 @@ final class Http2Connection extends Connection {
   void clientGone() {
     List.copyOf(streams).forEach(Exchange::clientGone);
     streams.clear();
+    unread.values().forEach(loop()::answerRead);
+    unread.clear();
   }
 
   @Override
@@ -118,13 +131,31 @@ final class Http2Connection extends Connection {
     }
   }
 
-  /** A client that is still sending its body is told that the rest is not wanted. */
+  /**
+   * A client that is still sending its body is told that the rest is not wanted. What a client does
+   * not read is kept for it, by its connection, up to what all clients together may leave unread.
+   */
   @Override
-  void answered(HttpServerRequest request, Future<Void> written) {
+  void answered(HttpServerRequest request, long bytes, Future<Void> written) {
+    if (!written.isComplete()) {
+      int kept = KEPT_STREAM_BYTES + (int) Math.min(MAX_KEPT_BYTES, bytes);
+      if (!loop().tryKeepUnread(kept)) {
+        request.response().reset(ENHANCE_YOUR_CALM);
+        return;
+      }
+      unread.put(request, kept);
+    }
     if (!request.isEnded()) {
       written.onComplete(
           // Later, since a request without a body is not seen to have ended in its first moment.
           sent -> loop().later(() -> request.response().reset(NO_ERROR)));
+    }
+  }
+
+  private void read(HttpServerRequest request) {
+    Integer bytes = unread.remove(request);
+    if (bytes != null) {
+      loop().answerRead(bytes);
     }
   }
 

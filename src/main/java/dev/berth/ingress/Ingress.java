@@ -11,6 +11,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -27,6 +28,7 @@ public final class Ingress {
   private final long incarnation;
   private final List<Registration> shown;
   private final AtomicInteger connections = new AtomicInteger();
+  private final AtomicLong unreadBytes = new AtomicLong();
   private final LongAdder refusedConnections = new LongAdder();
   private final LongAdder lateHeads = new LongAdder();
   private final Map<EventLoop, IngressLoop> loops = new ConcurrentHashMap<>();
@@ -66,6 +68,10 @@ public final class Ingress {
                 "berth_http_connections_limit",
                 "Most open HTTP connections.",
                 () -> limits.maxConnections()),
+            meters.addGauge(
+                "berth_http_unread_answer_bytes",
+                "Bytes of answers over HTTP/2 that their clients have yet to read.",
+                () -> unreadBytes.get()),
             meters.addCounter(
                 "berth_http_connections_refused",
                 "Connections closed at once because there were too many.",
@@ -195,6 +201,19 @@ public final class Ingress {
 
   void closed() {
     connections.decrementAndGet();
+  }
+
+  /** Whether so much more of answers may wait for HTTP/2 clients to read it; if so, it counts. */
+  boolean tryKeepUnread(int bytes) {
+    if (unreadBytes.addAndGet(bytes) <= limits.streamBytesTotal()) {
+      return true;
+    }
+    unreadBytes.addAndGet(-bytes);
+    return false;
+  }
+
+  void answerRead(int bytes) {
+    unreadBytes.addAndGet(-bytes);
   }
 
   /**

@@ -280,6 +280,14 @@ final class IngressLoop {
 
   // --- what an exchange and a connection need ---
 
+  boolean tryKeepUnread(int bytes) {
+    return ingress.tryKeepUnread(bytes);
+  }
+
+  void answerRead(int bytes) {
+    ingress.answerRead(bytes);
+  }
+
   int index() {
     return index;
   }

@@ -109,6 +109,11 @@ final class StreamRelay implements Handler<Buffer> {
     return progressNanos;
   }
 
+  /** Over HTTP/2: bytes given to the connection that it has yet to send. */
+  long unsentBytes() {
+    return unsentBytes;
+  }
+
   private void drained(@Nullable Void queueDrained) {
     if (!over && waitingForClient) {
       waitingForClient = false;

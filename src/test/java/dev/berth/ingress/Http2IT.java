@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.berth.api.BerthException;
 import dev.berth.api.Headers;
 import dev.berth.config.Http2Limits;
+import dev.berth.config.HttpOptions;
 import dev.berth.ingress.FakeUpstream.Call;
 import dev.berth.ingress.RawHttp2.Frame;
 import io.vertx.core.Future;
@@ -351,6 +352,35 @@ class Http2IT {
       upstream.nextCall().respond("never read");
       assertThat(raw.next(RawHttp2.RST_STREAM, 1).errorCode()).isEqualTo(INTERNAL_ERROR);
     }
+  }
+
+  @Test
+  void answersThatClientsDoNotReadAreKeptUpToABoundOfAllConnections() throws Exception {
+    HttpOptions http = new HttpOptions("127.0.0.1", 0, null, Duration.ofSeconds(10));
+    Duration patient = Duration.ofSeconds(10);
+    IngressRig small =
+        new IngressRig(http, IngressRig.tightLimits(100, LIMITS, 256 << 10, patient)).route("/");
+    small.upstream.behave(call -> call.respond("x".repeat(60_000)));
+    int kept = 60_000 + 1024;
+    byte[] noWindow = {0, 4, 0, 0, 0, 0};
+    try (RawHttp2 one = new RawHttp2(small.port())) {
+      one.frame(RawHttp2.SETTINGS, 0, 0, noWindow).get(1, "/").get(3, "/");
+      small.eventually("two are kept", () -> small.unreadBytes() == 2 * kept);
+      try (RawHttp2 other = new RawHttp2(small.port())) {
+        other.frame(RawHttp2.SETTINGS, 0, 0, noWindow).get(1, "/").get(3, "/");
+        small.eventually("four are kept", () -> small.unreadBytes() == 4 * kept);
+        other.get(5, "/");
+        assertThat(other.next(RawHttp2.RST_STREAM, 5).errorCode()).isEqualTo(ENHANCE_YOUR_CALM);
+        one.reset(1, CANCEL);
+        small.eventually("three are kept", () -> small.unreadBytes() == 3 * kept);
+        other.get(7, "/");
+        small.eventually("four are kept", () -> small.unreadBytes() == 4 * kept);
+      }
+      small.eventually("one is kept", () -> small.unreadBytes() == kept);
+    }
+    small.eventually("none is kept", () -> small.unreadBytes() == 0);
+    small.assertAtRest();
+    small.close();
   }
 
   // --- clients that leave ---

@@ -62,6 +62,11 @@ final class IngressRig {
   }
 
   static LimitOptions tightLimits(int maxConnections, Http2Limits http2) {
+    return tightLimits(maxConnections, http2, LimitOptions.defaults().streamBytesTotal(), SHORT);
+  }
+
+  static LimitOptions tightLimits(
+      int maxConnections, Http2Limits http2, long streamBytesTotal, Duration streamIdle) {
     LimitOptions defaults = LimitOptions.defaults();
     return new LimitOptions(
         defaults.maxQueuedTotal(),
@@ -76,8 +81,8 @@ final class IngressRig {
         defaults.pendingRequestsPerLoop(),
         defaults.maxReservationTtl(),
         defaults.streamWindowBytes(),
-        defaults.streamBytesTotal(),
-        SHORT,
+        streamBytesTotal,
+        streamIdle,
         http2);
   }
 
@@ -118,6 +123,10 @@ final class IngressRig {
             + "status_code=\""
             + status
             + "\"}");
+  }
+
+  double unreadBytes() {
+    return metric("berth_http_unread_answer_bytes");
   }
 
   double connections() {
