@@ -43,6 +43,17 @@ public final class Examples {
         named());
   }
 
+  /** {@code dev.berth.examples.Examples:checksum}: bodies of any size, read as they come. */
+  public static Application checksum() {
+    return Application.of(
+        Deployment.of("checksum", replica -> new ChecksumHandler()).withMaxOngoingRequests(16));
+  }
+
+  /** {@code dev.berth.examples.Examples:sleep}: slots, queue and deadlines to look at. */
+  public static Application sleep() {
+    return Application.of(Deployment.of("sleep", replica -> new SleepHandler()));
+  }
+
   /** Three replicas that answer with their names. */
   private static Deployment named() {
     return Deployment.of(

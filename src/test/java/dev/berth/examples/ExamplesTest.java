@@ -57,6 +57,30 @@ class ExamplesTest {
   }
 
   @Test
+  void checksumReadsABodyAsItComes() {
+    try (TestBerth berth = TestBerth.start(Examples.checksum())) {
+      Request check = Request.post("/", Buffer.buffer("123456789")); // its CRC-32 is well known
+      assertThat(berth.text(berth.call(check))).isEqualTo("9 bytes, crc32 cbf43926\n");
+      berth.assertAtRest();
+    }
+  }
+
+  @Test
+  void sleepWaitsAsLongAsItIsTold() {
+    try (TestBerth berth = TestBerth.start(Examples.sleep())) {
+      Request sleep = new Request("GET", "/", "ms=500", Request.get("/").headers(), NONE);
+      Future<Response> answer = berth.handle("sleep").call(sleep);
+      berth.advance(Duration.ofMillis(499));
+      assertThat(answer.isComplete()).isFalse();
+      berth.advance(Duration.ofMillis(1));
+      assertThat(berth.text(berth.await(answer))).isEqualTo("slept 500 ms\n");
+      Request wrong = new Request("GET", "/", "ms=-1", Request.get("/").headers(), NONE);
+      assertThat(berth.call(wrong).status()).isEqualTo(400);
+      berth.assertAtRest();
+    }
+  }
+
+  @Test
   void chooseNamesTheReplicaThatAnswers() {
     try (TestBerth berth = TestBerth.start(Examples.choose())) {
       Response response = berth.call(Request.get("/"));
