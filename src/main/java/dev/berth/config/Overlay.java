@@ -110,9 +110,7 @@ final class Overlay {
       }
       if (node == null || Scalars.isNull(node)) {
         return set(
-            type instanceof Types.ListOf<?> ? sequence(List.of()) : mapping(List.of()),
-            type,
-            depth);
+            type instanceof ListOf<?> ? sequence(List.of()) : mapping(List.of()), type, depth);
       }
       if (node instanceof MappingNode mapping) {
         return setIn(mapping, type, depth);
@@ -161,9 +159,7 @@ final class Overlay {
     private @Nullable Node setIn(SequenceNode sequence, @Nullable Type<?> type, int depth) {
       String segment = segments.get(depth);
       Section item =
-          type instanceof Types.ListOf<?> list && list.item() instanceof Section section
-              ? section
-              : null;
+          type instanceof ListOf<?> list && list.item() instanceof Section section ? section : null;
       List<Node> items = new ArrayList<>(sequence.getValue());
       int at = indexOf(items, segment, item);
       if (at < 0) {

@@ -38,8 +38,7 @@ final class Suggestion {
       String below = null;
       if (key.type() instanceof Section inner) {
         below = elsewhere(name, inner, prefix + key.name() + ".");
-      } else if (key.type() instanceof Types.ListOf<?> list
-          && list.item() instanceof Section item) {
+      } else if (key.type() instanceof ListOf<?> list && list.item() instanceof Section item) {
         below = elsewhere(name, item, prefix + key.name() + "[].");
       }
       if (below != null) {

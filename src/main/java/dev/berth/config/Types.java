@@ -4,15 +4,12 @@ import java.math.BigDecimal;
 import java.math.BigInteger;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import org.snakeyaml.engine.v2.nodes.Node;
-import org.snakeyaml.engine.v2.nodes.SequenceNode;
 
 /** The kinds of values a key may have. */
 final class Types {
@@ -324,111 +321,5 @@ final class Types {
 
   private static boolean isText(String text) {
     return !text.isBlank() && text.chars().noneMatch(Character::isISOControl);
-  }
-
-  /** A single value: {@code read} gives null when the node is of another kind. */
-  private record Scalar<T>(
-      String expected,
-      String unit,
-      Function<Node, @Nullable T> reader,
-      Predicate<T> allowed,
-      Function<T, String> writer,
-      Map<String, Object> schema)
-      implements Type<T> {
-
-    @Override
-    public @Nullable T read(Node node, Place place) {
-      T value = reader.apply(node);
-      if (value != null && allowed.test(value)) {
-        return value;
-      }
-      place.problem(node, value == null ? Scalars.describe(node) : Scalars.show(node), expected);
-      return null;
-    }
-
-    @Override
-    public boolean allows(T value) {
-      return allowed.test(value);
-    }
-
-    @Override
-    public String write(T value) {
-      return writer.apply(value);
-    }
-  }
-
-  /** See {@link #secret}. */
-  private static final class Secret implements Type<String> {
-
-    @Override
-    public String expected() {
-      return "a non-empty string";
-    }
-
-    @Override
-    public @Nullable String read(Node node, Place place) {
-      String text = Scalars.string(node);
-      if (text != null && !text.isEmpty()) {
-        return text;
-      }
-      place.problem(node, text == null ? "no string; its value is not shown" : "empty", expected());
-      return null;
-    }
-
-    @Override
-    public Map<String, Object> schema() {
-      return Schema.of("string").with("minLength", 1);
-    }
-
-    @Override
-    public boolean allows(String value) {
-      return !value.isEmpty();
-    }
-
-    @Override
-    public String write(String value) {
-      return "(not shown)";
-    }
-  }
-
-  /** Items of one type; a wrong item is reported and left out. */
-  record ListOf<T>(Type<T> item) implements Type<List<T>> {
-
-    @Override
-    public String expected() {
-      return item instanceof Section ? "a list of mappings" : "a list";
-    }
-
-    @Override
-    public @Nullable List<T> read(Node node, Place place) {
-      if (!(node instanceof SequenceNode sequence)) {
-        place.problem(node, Scalars.describe(node), expected());
-        return null;
-      }
-      List<T> items = new ArrayList<>();
-      int index = 0;
-      for (Node itemNode : sequence.getValue()) {
-        T value = item.read(itemNode, place.item(index++));
-        if (value != null) {
-          items.add(value);
-        }
-      }
-      return List.copyOf(items);
-    }
-
-    @Override
-    public Map<String, Object> schema() {
-      return Schema.of("array").with("items", item.schema());
-    }
-
-    @Override
-    public boolean allows(List<T> value) {
-      return value.stream().allMatch(item::allows);
-    }
-
-    @Override
-    public String write(List<T> value) {
-      return Arrays.toString(value.stream().map(item::write).toArray());
-    }
   }
 }

@@ -105,7 +105,7 @@ final class Reference {
     if (key.type() instanceof Section section) {
       return section;
     }
-    return key.type() instanceof Types.ListOf<?> list && list.item() instanceof Section section
+    return key.type() instanceof ListOf<?> list && list.item() instanceof Section section
         ? section
         : null;
   }

@@ -1,0 +1,38 @@
+package dev.berth.config;
+
+import java.util.Map;
+import java.util.function.Function;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+import org.snakeyaml.engine.v2.nodes.Node;
+
+/** A single value: {@code read} gives null when the node is of another kind. */
+record Scalar<T>(
+    String expected,
+    String unit,
+    Function<Node, @Nullable T> reader,
+    Predicate<T> allowed,
+    Function<T, String> writer,
+    Map<String, Object> schema)
+    implements Type<T> {
+
+  @Override
+  public @Nullable T read(Node node, Place place) {
+    T value = reader.apply(node);
+    if (value != null && allowed.test(value)) {
+      return value;
+    }
+    place.problem(node, value == null ? Scalars.describe(node) : Scalars.show(node), expected);
+    return null;
+  }
+
+  @Override
+  public boolean allows(T value) {
+    return allowed.test(value);
+  }
+
+  @Override
+  public String write(T value) {
+    return writer.apply(value);
+  }
+}

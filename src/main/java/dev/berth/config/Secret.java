@@ -1,0 +1,39 @@
+package dev.berth.config;
+
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import org.snakeyaml.engine.v2.nodes.Node;
+
+/** A string that nothing prints, not even when it is wrong. */
+final class Secret implements Type<String> {
+
+  @Override
+  public String expected() {
+    return "a non-empty string";
+  }
+
+  @Override
+  public @Nullable String read(Node node, Place place) {
+    String text = Scalars.string(node);
+    if (text != null && !text.isEmpty()) {
+      return text;
+    }
+    place.problem(node, text == null ? "no string; its value is not shown" : "empty", expected());
+    return null;
+  }
+
+  @Override
+  public Map<String, Object> schema() {
+    return Schema.of("string").with("minLength", 1);
+  }
+
+  @Override
+  public boolean allows(String value) {
+    return !value.isEmpty();
+  }
+
+  @Override
+  public String write(String value) {
+    return "(not shown)";
+  }
+}
