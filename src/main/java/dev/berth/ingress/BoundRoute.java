@@ -10,6 +10,10 @@ import org.jspecify.annotations.Nullable;
  *
  * @param meters the loop's own
  * @param router null for requests that no deployment answers
+ * @param access how its requests are logged; null when they are not
  */
 record BoundRoute(
-    RouteMeters meters, @Nullable DeploymentRouter router, Backpressure backpressure) {}
+    RouteMeters meters,
+    @Nullable DeploymentRouter router,
+    Backpressure backpressure,
+    @Nullable AccessRoute access) {}

@@ -68,6 +68,7 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
   private final long startedNanos;
   private final String requestId;
   private final long timeoutNanos;
+  private final @Nullable AccessEntry access; // when its route is logged
   private @Nullable BodyReader reader; // until the body has ended
   private @Nullable RoutedCall call;
   private @Nullable StreamRelay relay;
@@ -93,6 +94,11 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
     this.requestId = loop.requestIds().idFor(headers.get(REQUEST_ID));
     this.timeoutNanos =
         RequestTimeout.nanos(headers.get(REQUEST_TIMEOUT), loop.limits().requestTimeoutNanos());
+    AccessRoute logged = route.access();
+    this.access =
+        logged == null
+            ? null
+            : new AccessEntry(logged, logged.log().nowMillis(), http, requestId, startedNanos);
   }
 
   // --- the request ---
@@ -212,6 +218,9 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
             http.query(),
             new ReceivedHeaders(http.headers()),
             body);
+    if (access != null) {
+      access.called(loop.now());
+    }
     long deadlineNanos = timeoutNanos < 0 ? NO_DEADLINE : startedNanos + timeoutNanos;
     String sessionId = http.headers().get(SESSION_ID);
     try {
@@ -232,6 +241,13 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
   }
 
   // --- its answer ---
+
+  @Override
+  public void onRouted(String replicaId) {
+    if (access != null) {
+      access.routed(replicaId, loop.now());
+    }
+  }
 
   @Override
   public void onResponse(Response response, String replicaId) {
@@ -256,6 +272,7 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
   @Override
   public void onFailure(BerthException failure) {
     if (!ended) {
+      outcome(Outcome.of(failure.kind()));
       if (detached) {
         finish(ErrorResponses.status(failure, route.backpressure()));
       } else if (http.response().headWritten()) {
@@ -344,6 +361,7 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
   }
 
   private void write(ErrorAnswer error) {
+    outcome(Outcome.ofCode(error.code()));
     HttpServerResponse out = http.response();
     out.setStatusCode(error.status());
     boolean json = acceptsJson();
@@ -458,6 +476,7 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
         passing.discard();
       }
     } else {
+      outcome(Outcome.CLIENT_GONE);
       giveUp(499);
     }
   }
@@ -493,6 +512,7 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
         && passing.awaitsClient()
         && now - passing.progressNanos() >= loop.limits().streamIdleNanos()
         && (reading == null || now - reading.progressNanos() >= loop.limits().streamIdleNanos())) {
+      outcome(Outcome.STOOD_STILL);
       cut(408);
     }
   }
@@ -553,6 +573,13 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
     }
   }
 
+  /** Why there is no ordinary answer, if that is logged. */
+  private void outcome(Outcome reason) {
+    if (access != null && !ended) {
+      access.outcome(reason);
+    }
+  }
+
   /** The one end of every exchange. */
   private void finish(int status) {
     ended = true;
@@ -564,6 +591,9 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
     long now = loop.now();
     route.meters().answered(http.method(), status, now - startedNanos);
     loop.meters().ended();
+    if (access != null) {
+      access.ended(status, http, now);
+    }
     connection.ended(this, now);
   }
 }

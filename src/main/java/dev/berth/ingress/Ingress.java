@@ -2,6 +2,7 @@ package dev.berth.ingress;
 
 import dev.berth.config.HttpOptions;
 import dev.berth.config.LimitOptions;
+import dev.berth.config.LogEncoding;
 import dev.berth.metrics.Meters;
 import dev.berth.metrics.Registration;
 import io.netty.channel.EventLoop;
@@ -38,6 +39,8 @@ public final class Ingress {
   private volatile RouteTable<IngressRoute> routes = RouteTable.empty();
   private volatile boolean populated;
   private volatile boolean draining;
+  private @Nullable AccessLog accessLog; // before the loops start
+  private @Nullable LogEncoding unroutedAccess; // likewise
 
   /**
    * @param nanoClock the router loops' own, since deadlines are told on it
@@ -80,6 +83,30 @@ public final class Ingress {
                 "berth_http_heads_timed_out",
                 "Requests whose head was not whole in time; they got 408.",
                 lateHeads::sum));
+  }
+
+  /**
+   * Logs the requests of the routes that ask for it; to be called before the loops start.
+   *
+   * @param unrouted how requests that no route takes are logged; null when they are not
+   */
+  public void logAccess(AccessLog log, @Nullable LogEncoding unrouted) {
+    accessLog = log;
+    unroutedAccess = unrouted;
+  }
+
+  /** How requests are logged; null when they are not, for which a route asks with null. */
+  @Nullable AccessRoute access(
+      @Nullable LogEncoding encoding, String route, String application, String deployment) {
+    AccessLog log = accessLog;
+    return log == null || encoding == null
+        ? null
+        : new AccessRoute(log, encoding, route, application, deployment);
+  }
+
+  /** As {@link #access}, for requests that no route takes. */
+  @Nullable AccessRoute unroutedAccess() {
+    return access(unroutedAccess, "", "", "");
   }
 
   /** Replaces the routes whole: requests that come in from now on see the new ones. */

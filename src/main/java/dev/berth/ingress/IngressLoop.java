@@ -2,7 +2,6 @@ package dev.berth.ingress;
 
 import dev.berth.config.Backpressure;
 import dev.berth.metrics.HttpMeters;
-import dev.berth.metrics.RouteMeters;
 import dev.berth.routing.RouterLoop;
 import io.netty.handler.codec.http.TooLongHttpHeaderException;
 import io.netty.handler.codec.http.TooLongHttpLineException;
@@ -90,16 +89,16 @@ final class IngressLoop {
             ingress.limits().streamIdleTimeout().toNanos(),
             ingress.http().keepAliveTimeout().toNanos(),
             ingress.limits().headerReadTimeout().toNanos());
-    this.unrouted = builtIn(NO_ROUTE);
-    this.health = builtIn(HEALTH);
-    this.ready = builtIn(READY);
+    this.unrouted = builtIn(NO_ROUTE, ingress.unroutedAccess());
+    this.health = builtIn(HEALTH, null); // who asks for health asks often, and is no client
+    this.ready = builtIn(READY, null);
     this.rootPath = ingress.http().rootPath();
-    this.routeList = builtIn(ROUTES);
+    this.routeList = builtIn(ROUTES, null);
     this.coarseNanos = nanoClock.getAsLong();
   }
 
-  private BoundRoute builtIn(String route) {
-    return new BoundRoute(meters.route(route, "", ""), null, Backpressure.defaults());
+  private BoundRoute builtIn(String route, @Nullable AccessRoute access) {
+    return new BoundRoute(meters.route(route, "", ""), null, Backpressure.defaults(), access);
   }
 
   // --- connections ---
@@ -273,9 +272,12 @@ final class IngressLoop {
   }
 
   private BoundRoute bind(String prefix, IngressRoute route) {
-    RouteMeters routeMeters =
-        meters.route(prefix, route.application(), route.router().deployment().name());
-    return new BoundRoute(routeMeters, route.router(), route.backpressure());
+    String deployment = route.router().deployment().name();
+    return new BoundRoute(
+        meters.route(prefix, route.application(), deployment),
+        route.router(),
+        route.backpressure(),
+        ingress.access(route.accessLog(), prefix, route.application(), deployment));
   }
 
   // --- what an exchange and a connection need ---

@@ -1,7 +1,9 @@
 package dev.berth.ingress;
 
 import dev.berth.config.Backpressure;
+import dev.berth.config.LogEncoding;
 import dev.berth.routing.DeploymentRouter;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Where a route leads.
@@ -9,6 +11,16 @@ import dev.berth.routing.DeploymentRouter;
  * @param application whose route it is
  * @param router of the deployment that answers it
  * @param backpressure what a client refused by that deployment is told
+ * @param accessLog how its requests are logged; null when they are not
  */
 public record IngressRoute(
-    String application, DeploymentRouter router, Backpressure backpressure) {}
+    String application,
+    DeploymentRouter router,
+    Backpressure backpressure,
+    @Nullable LogEncoding accessLog) {
+
+  /** A route whose requests are not logged. */
+  public IngressRoute(String application, DeploymentRouter router, Backpressure backpressure) {
+    this(application, router, backpressure, null);
+  }
+}

@@ -4,10 +4,16 @@ import dev.berth.api.BerthException;
 import dev.berth.api.Response;
 
 /**
- * Who gets the one answer of a call. Called once, on the call's loop; an interface and not a future
+ * Who gets the one answer of a call. Called once with it, on the call's loop; an interface and not a future
  * because the ingress makes one object per request and no more.
  */
 public interface CallObserver {
+
+  /**
+   * A replica has the request, or surely gets it: its wait is over. Not called when it never got
+   * one. Then one of the others follows.
+   */
+  default void onRouted(String replicaId) {}
 
   /**
    * The response, or its head when the body is {@link Response.Body.Received}: that stream then

@@ -423,6 +423,7 @@ public final class RoutedCall extends SlotRequest {
     if (selection == null) { // else its choice was counted
       fulfilled();
     }
+    observer.onRouted(routedTo);
     router.hooks.onRequestRouted(routedTo, requestId);
   }
 
