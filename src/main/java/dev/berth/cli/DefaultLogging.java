@@ -20,8 +20,17 @@ import org.slf4j.Logger;
  */
 public final class DefaultLogging extends ContextAwareBase implements Configurator {
 
+  /** The appender of everything but the access log. */
+  static final String APPENDER = "standard-error";
+
+  /** Its lines are whole and in the encoding they are asked for. */
+  static final String ACCESS_LOGGER = "berth.access";
+
+  /** Key-value pairs, of which most events have none, stand after the message. */
   private static final String LINE =
       "%d{\"yyyy-MM-dd'T'HH:mm:ss.SSSXXX\"} %-5level %logger{0} - %msg%replace( %kvp){'^ $', ''}%n";
+
+  private static final String BARE_LINE = "%msg%n";
 
   @Override
   public ExecutionStatus configure(LoggerContext context) {
@@ -33,22 +42,35 @@ public final class DefaultLogging extends ContextAwareBase implements Configurat
   }
 
   static void configureDefaults(LoggerContext context) {
+    context.getLogger(Logger.ROOT_LOGGER_NAME).addAppender(standardError(context, APPENDER, LINE));
+    setLevel(context, Level.INFO);
+    ch.qos.logback.classic.Logger access = context.getLogger(ACCESS_LOGGER);
+    access.setLevel(Level.INFO); // who asks for these lines gets them
+    access.setAdditive(false);
+    access.addAppender(standardError(context, "access", BARE_LINE));
+  }
+
+  /** The least severe event that is logged; of the server underneath, nothing below WARN. */
+  static void setLevel(LoggerContext context, Level level) {
+    context.getLogger(Logger.ROOT_LOGGER_NAME).setLevel(level);
+    Level underneath = level.isGreaterOrEqual(Level.WARN) ? level : Level.WARN;
+    context.getLogger("io.netty").setLevel(underneath);
+    context.getLogger("io.vertx").setLevel(underneath);
+  }
+
+  private static ConsoleAppender<ILoggingEvent> standardError(
+      LoggerContext context, String name, String line) {
     PatternLayoutEncoder encoder = new PatternLayoutEncoder();
     encoder.setContext(context);
-    encoder.setPattern(LINE);
+    encoder.setPattern(line);
     encoder.start();
-
-    ConsoleAppender<ILoggingEvent> standardError = new ConsoleAppender<>();
-    standardError.setContext(context);
-    standardError.setTarget("System.err");
-    standardError.setEncoder(encoder);
-    standardError.start();
-
-    ch.qos.logback.classic.Logger root = context.getLogger(Logger.ROOT_LOGGER_NAME);
-    root.setLevel(Level.INFO);
-    root.addAppender(standardError);
-    context.getLogger("io.netty").setLevel(Level.WARN);
-    context.getLogger("io.vertx").setLevel(Level.WARN);
+    ConsoleAppender<ILoggingEvent> appender = new ConsoleAppender<>();
+    appender.setContext(context);
+    appender.setName(name);
+    appender.setTarget("System.err");
+    appender.setEncoder(encoder);
+    appender.start();
+    return appender;
   }
 
   private static boolean isFileGiven() {

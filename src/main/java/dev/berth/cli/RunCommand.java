@@ -96,6 +96,7 @@ final class RunCommand implements Callable<Integer> {
     } catch (ConfigException refused) {
       return refuse(refused);
     }
+    ProcessLog.apply(effective);
     effective.warnings().forEach(spec.commandLine().getErr()::println);
     try {
       boolean drained = NodeRun.untilStopped(effective, start, stopSignal.get());

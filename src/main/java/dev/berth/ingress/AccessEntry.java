@@ -33,16 +33,38 @@ final class AccessEntry {
   long totalNanos;
 
   AccessEntry(
-      AccessRoute route, long nowMillis, HttpServerRequest http, String requestId, long now) {
+      AccessRoute route,
+      String method,
+      String path,
+      String protocol,
+      String peer,
+      String requestId,
+      long now) {
     this.route = route;
-    this.arrivedMillis = nowMillis;
-    this.method = http.method().name();
-    String given = http.path();
-    this.path = given == null ? "" : given;
-    this.protocol = protocol(http);
-    this.peer = peer(http.remoteAddress());
+    this.arrivedMillis = route.log().nowMillis();
+    this.method = method;
+    this.path = path;
+    this.protocol = protocol;
+    this.peer = peer;
     this.requestId = requestId;
     this.arrivedNanos = now;
+  }
+
+  /** A request that has come, if its route is logged. */
+  static @Nullable AccessEntry of(
+      @Nullable AccessRoute route, HttpServerRequest http, String requestId, long now) {
+    if (route == null) {
+      return null;
+    }
+    String path = http.path();
+    return new AccessEntry(
+        route,
+        http.method().name(),
+        path == null ? "" : path,
+        protocol(http),
+        peer(http.remoteAddress()),
+        requestId,
+        now);
   }
 
   private static String protocol(HttpServerRequest http) {
@@ -81,10 +103,10 @@ final class AccessEntry {
   }
 
   /** It is over: nothing of it changes after this. */
-  void ended(int finalStatus, HttpServerRequest http, long now) {
+  void ended(int finalStatus, long bodyBytesIn, long bodyBytesOut, long now) {
     status = finalStatus;
-    bytesIn = http.bytesRead();
-    bytesOut = http.response().bytesWritten();
+    bytesIn = bodyBytesIn;
+    bytesOut = bodyBytesOut;
     totalNanos = now - arrivedNanos;
     boolean routed = !replica.isEmpty();
     if (called) {

@@ -41,8 +41,7 @@ final class AccessText {
     field("application", entry.route.application(), line);
     field("deployment", entry.route.deployment(), line);
     field("replica", entry.replica, line);
-    field("flag", entry.outcome.flag(), line);
-    line.append(" queue_ms=");
+    line.append(" flag=").append(entry.outcome.flag()).append(" queue_ms=");
     millisOrNone(entry.queueNanos, "-", line);
     line.append(" handler_ms=");
     millisOrNone(entry.handlerNanos, "-", line);

@@ -94,11 +94,7 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
     this.requestId = loop.requestIds().idFor(headers.get(REQUEST_ID));
     this.timeoutNanos =
         RequestTimeout.nanos(headers.get(REQUEST_TIMEOUT), loop.limits().requestTimeoutNanos());
-    AccessRoute logged = route.access();
-    this.access =
-        logged == null
-            ? null
-            : new AccessEntry(logged, logged.log().nowMillis(), http, requestId, startedNanos);
+    this.access = AccessEntry.of(route.access(), http, requestId, startedNanos);
   }
 
   // --- the request ---
@@ -518,6 +514,7 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
   }
 
   private void bodyTooSlow() {
+    outcome(Outcome.STOOD_STILL);
     if (http.response().headWritten()) {
       cut(408);
       return;
@@ -592,7 +589,7 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
     route.meters().answered(http.method(), status, now - startedNanos);
     loop.meters().ended();
     if (access != null) {
-      access.ended(status, http, now);
+      access.ended(status, http.bytesRead(), http.response().bytesWritten(), now);
     }
     connection.ended(this, now);
   }

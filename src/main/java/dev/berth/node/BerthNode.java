@@ -2,6 +2,7 @@ package dev.berth.node;
 
 import dev.berth.config.ApplicationConfig;
 import dev.berth.config.ConfigException;
+import dev.berth.config.DeploymentSettings;
 import dev.berth.config.Problem;
 import dev.berth.config.ServeConfig;
 import dev.berth.controller.ControllerAction;
@@ -367,12 +368,14 @@ public final class BerthNode {
   private void route(LoadedApplication application) {
     String prefix = application.config().routePrefix();
     if (prefix != null) {
+      DeploymentSettings settings = running().replicas().settings(application.ingress());
       routes.put(
           prefix,
           new IngressRoute(
               application.name(),
               running().replicas().router(application.ingress()),
-              running().replicas().settings(application.ingress()).backpressure()));
+              settings.backpressure(),
+              running().accessEncoding(settings.logging())));
       running().ingress().update(RouteTable.of(config.httpOptions().rootPath(), routes));
     }
     LOG.info(

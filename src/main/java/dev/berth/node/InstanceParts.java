@@ -4,6 +4,8 @@ import dev.berth.admin.AdminVerticle;
 import dev.berth.admin.LedgerSource.ReplicaLedger;
 import dev.berth.api.DeploymentId;
 import dev.berth.config.LimitOptions;
+import dev.berth.config.LogEncoding;
+import dev.berth.config.LoggingOptions;
 import dev.berth.config.ServeConfig;
 import dev.berth.controller.Controller;
 import dev.berth.controller.ControllerAction;
@@ -41,6 +43,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The parts of an instance, made and wired to one another: which exist, on which event loop, in
@@ -67,6 +70,7 @@ final class InstanceParts {
   private final ReplicaHost host;
   private final Routers routers;
   private final BodyBounds bodyBounds;
+  private final AccessLogWriter accessLog;
   private final MetricsPusher pusher;
   private final ControllerVerticle controller;
   private final AdminVerticle admin;
@@ -99,6 +103,8 @@ final class InstanceParts {
     ingress =
         new Ingress(
             config.httpOptions(), limits, meters, identity.nanoClock(), identity.incarnation());
+    accessLog = new AccessLogWriter(meters);
+    ingress.logAccess(accessLog.log(), accessEncoding(config.logging()));
     EventBusSender sender = new EventBusSender(identity.node(), vertx.eventBus());
     host =
         new ReplicaHost(
@@ -144,6 +150,15 @@ final class InstanceParts {
             new AtomicLong(identity.chance().nextLong())::incrementAndGet,
             limits.maxReservationTtl().toNanos(),
             this::tell);
+  }
+
+  /** How requests are logged; null when they are not. Starts the writer if it is needed. */
+  @Nullable LogEncoding accessEncoding(LoggingOptions logging) {
+    if (!logging.accessLog()) {
+      return null;
+    }
+    accessLog.start();
+    return logging.encoding();
   }
 
   private Routers routers(InstanceLimits bounds, EventBusSender sender) {
@@ -329,6 +344,6 @@ final class InstanceParts {
     for (Part part : others) {
       stopped = stopped.eventually(part::undeploy);
     }
-    return stopped;
+    return stopped.eventually(accessLog::stop);
   }
 }

@@ -4,8 +4,8 @@ import dev.berth.api.BerthException;
 import dev.berth.api.Response;
 
 /**
- * Who gets the one answer of a call. Called once with it, on the call's loop; an interface and not a future
- * because the ingress makes one object per request and no more.
+ * Who gets the one answer of a call. Called once with it, on the call's loop; an interface and not
+ * a future because the ingress makes one object per request and no more.
  */
 public interface CallObserver {
 

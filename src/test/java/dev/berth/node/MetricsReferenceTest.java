@@ -17,10 +17,11 @@ import org.junit.jupiter.api.Test;
 class MetricsReferenceTest {
   private static final Path REFERENCE = Path.of("docs/metrics.md");
 
-  /** All that can be shown: a limited queue, a request that succeeds and one that fails. */
+  /** All that can be shown: a limited queue, a log, a request that succeeds and one that fails. */
   private static final String CONFIG =
       """
       http_options: {host: 127.0.0.1, port: 0}
+      logging_config: {enable_access_log: true}
       applications:
         - name: plain
           route_prefix: /plain

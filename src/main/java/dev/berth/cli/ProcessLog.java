@@ -1,0 +1,72 @@
+package dev.berth.cli;
+
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.LoggerContext;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.Appender;
+import ch.qos.logback.core.ConsoleAppender;
+import dev.berth.config.ApplicationConfig;
+import dev.berth.config.DeploymentConfig;
+import dev.berth.config.LogEncoding;
+import dev.berth.config.LogLevel;
+import dev.berth.config.LoggingOptions;
+import dev.berth.config.ServeConfig;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What {@code logging_config} says, applied to the log of this process. The file's own level and
+ * encoding are those of everything; the level of an application or a deployment is that of its
+ * loggers, {@code application} and {@code application.deployment}. All of it is left alone when
+ * logback has a configuration of its own: whoever wrote that one had the last word.
+ */
+final class ProcessLog {
+  private ProcessLog() {}
+
+  /** Applies it to the log of this process. */
+  static void apply(ServeConfig config) {
+    if (LoggerFactory.getILoggerFactory() instanceof LoggerContext context) {
+      apply(config, context);
+    }
+  }
+
+  static void apply(ServeConfig config, LoggerContext context) {
+    Appender<ILoggingEvent> appender =
+        context.getLogger(org.slf4j.Logger.ROOT_LOGGER_NAME).getAppender(DefaultLogging.APPENDER);
+    if (!(appender instanceof ConsoleAppender<ILoggingEvent> standardError)) {
+      if (!config.logging().equals(LoggingOptions.defaults())) {
+        LoggerFactory.getLogger(ProcessLog.class)
+            .warn("logging_config: level and encoding are those of logback's own configuration");
+      }
+      return;
+    }
+    if (config.logging().encoding() == LogEncoding.JSON) {
+      JsonLines encoder = new JsonLines();
+      encoder.setContext(context);
+      encoder.start();
+      standardError.setEncoder(encoder);
+    }
+    DefaultLogging.setLevel(context, level(config.logging().level()));
+    for (ApplicationConfig application : config.applications()) {
+      if (application.logging().level() != config.logging().level()) {
+        context.getLogger(application.name()).setLevel(level(application.logging().level()));
+      }
+      for (DeploymentConfig deployment : application.deployments()) {
+        LoggingOptions own = deployment.logging();
+        if (own != null && own.level() != application.logging().level()) {
+          context
+              .getLogger(application.name() + "." + deployment.name())
+              .setLevel(level(own.level()));
+        }
+      }
+    }
+  }
+
+  private static Level level(LogLevel level) {
+    return switch (level) {
+      case DEBUG -> Level.DEBUG;
+      case INFO -> Level.INFO;
+      case WARN -> Level.WARN;
+      case ERROR -> Level.ERROR;
+    };
+  }
+}

@@ -1,0 +1,230 @@
+package dev.berth.ingress;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.berth.api.BerthException;
+import dev.berth.api.Headers;
+import dev.berth.config.Backpressure;
+import dev.berth.config.HttpOptions;
+import dev.berth.config.LimitOptions;
+import dev.berth.config.LogEncoding;
+import dev.berth.metrics.Meters;
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import io.vertx.core.VertxOptions;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.json.JsonObject;
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** What the access log says of requests over real sockets. */
+class AccessLogIT {
+  private static final Duration SHORT = Duration.ofSeconds(1);
+
+  private final Vertx vertx =
+      IngressTransport.preferred()
+          .builder()
+          .with(new VertxOptions().setEventLoopPoolSize(1))
+          .build();
+  private final BlockingQueue<String> lines = new LinkedBlockingQueue<>();
+  private final AccessLog log = new AccessLog(100, System::currentTimeMillis, lines::add);
+  private final Thread writer = new Thread(log, "writer");
+  private FakeUpstream upstream;
+  private Ingress ingress;
+
+  @BeforeEach
+  void start() throws Exception {
+    upstream = new FakeUpstream(vertx.getOrCreateContext());
+    ingress =
+        new Ingress(
+            new HttpOptions("127.0.0.1", 0, null, SHORT),
+            LimitOptions.defaults(),
+            new Meters("node-1", "127.0.0.1"),
+            System::nanoTime,
+            0xbe27);
+    ingress.logAccess(log, LogEncoding.JSON);
+    ingress.update(
+        RouteTable.of(
+            "",
+            Map.of(
+                "/logged",
+                new IngressRoute(
+                    "app", upstream.router(), Backpressure.defaults(), LogEncoding.JSON),
+                "/silent",
+                new IngressRoute("app", upstream.router(), Backpressure.defaults()))));
+    await(vertx.deployVerticle(new IngressVerticle(ingress, upstream.loop(), 0, SHORT)));
+    writer.start();
+  }
+
+  @AfterEach
+  void stop() throws Exception {
+    log.close();
+    writer.join(10_000);
+    await(vertx.close());
+  }
+
+  private static <T> T await(Future<T> future) throws Exception {
+    return future.toCompletionStage().toCompletableFuture().get(20, TimeUnit.SECONDS);
+  }
+
+  private RawClient client() throws Exception {
+    return new RawClient(ingress.port());
+  }
+
+  private JsonObject line() throws Exception {
+    String line = lines.poll(10, TimeUnit.SECONDS);
+    assertThat(line).as("a line within 10 s").isNotNull();
+    return new JsonObject(line);
+  }
+
+  @Test
+  void aLineSaysWhoAskedWhatWhereAndHowLongItTook() throws Exception {
+    upstream.behave(call -> call.respond("hello"));
+    try (RawClient client = client()) {
+      client.send(
+          "POST /logged/a?token=secret HTTP/1.1\r\nHost: test\r\nX-Request-ID: r-1\r\n"
+              + "Authorization: secret\r\nContent-Length: 3\r\n\r\nabc");
+      client.readUntil("hello");
+    }
+    String text = lines.poll(10, TimeUnit.SECONDS);
+    assertThat(text).isNotNull().doesNotContain("secret");
+    JsonObject line = new JsonObject(text);
+    assertThat(line.getString("method")).isEqualTo("POST");
+    assertThat(line.getString("route")).isEqualTo("/logged");
+    assertThat(line.getString("path")).isEqualTo("/logged/a");
+    assertThat(line.getString("application")).isEqualTo("app");
+    assertThat(line.getString("deployment")).isEqualTo("model");
+    assertThat(line.getString("replica")).isEqualTo("app#model#1");
+    assertThat(line.getInteger("status")).isEqualTo(200);
+    assertThat(line.getString("flag")).isEqualTo("-");
+    assertThat(line.getInteger("bytes_in")).isEqualTo(3);
+    assertThat(line.getInteger("bytes_out")).isEqualTo(5);
+    assertThat(line.getString("request_id")).isEqualTo("r-1");
+    assertThat(line.getString("protocol")).isEqualTo("HTTP/1.1");
+    assertThat(line.getString("peer")).startsWith("127.0.0.1:");
+    assertThat(line.getDouble("queue_ms")).isNotNegative();
+    assertThat(line.getDouble("handler_ms")).isPositive();
+    assertThat(line.getDouble("total_ms"))
+        .isGreaterThanOrEqualTo(line.getDouble("queue_ms") + line.getDouble("handler_ms") - 0.002);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "TIMEOUT, 408, UT",
+    "BACK_PRESSURE, 503, UO",
+    "DEPLOYMENT_UNAVAILABLE, 503, UH",
+    "REPLICA_UNAVAILABLE, 503, UF",
+    "OUTCOME_UNKNOWN, 502, UC",
+    "HANDLER_FAILED, 500, UR"
+  })
+  void aFailureHasEnvoysFlag(BerthException.Kind kind, int status, String flag) throws Exception {
+    upstream.behave(call -> call.fail(kind, "for the test"));
+    try (RawClient client = client().get("/logged")) {
+      client.readHead();
+    }
+    JsonObject line = line();
+    assertThat(line.getInteger("status")).isEqualTo(status);
+    assertThat(line.getString("flag")).isEqualTo(flag);
+  }
+
+  @Test
+  void aDeadlineThatPassesWhileTheHandlerRunsIsUt() throws Exception {
+    try (RawClient client = client()) {
+      client.send("GET /logged HTTP/1.1\r\nHost: test\r\nX-Request-Timeout-Seconds: 0.1\r\n\r\n");
+      upstream.nextCall();
+      client.readHead();
+    }
+    JsonObject line = line();
+    assertThat(line.getInteger("status")).isEqualTo(408);
+    assertThat(line.getString("flag")).isEqualTo("UT");
+    assertThat(line.getDouble("total_ms")).isGreaterThan(90);
+  }
+
+  @Test
+  void aClientThatLeavesIsDc() throws Exception {
+    RawClient client = client().get("/logged");
+    upstream.nextCall();
+    client.close();
+    JsonObject line = line();
+    assertThat(line.getInteger("status")).isEqualTo(499);
+    assertThat(line.getString("flag")).isEqualTo("DC");
+    assertThat(line.getInteger("bytes_out")).isZero();
+  }
+
+  @Test
+  void aStreamThatIsResetIsUrWithTheBytesThatWereSent() throws Exception {
+    upstream.behave(
+        call -> {
+          call.startStream(Headers.empty());
+          call.frame(Buffer.buffer("12345"), false);
+          call.reset(BerthException.Kind.HANDLER_FAILED);
+        });
+    try (RawClient client = client().get("/logged")) {
+      client.readToEnd();
+    }
+    JsonObject line = line();
+    assertThat(line.getString("flag")).isEqualTo("UR");
+    assertThat(line.getInteger("bytes_out")).isGreaterThanOrEqualTo(5);
+  }
+
+  @Test
+  void aStreamIsOneLineAtItsEnd() throws Exception {
+    try (RawClient client = client().get("/logged")) {
+      FakeUpstream.Call call = upstream.nextCall();
+      call.startStream(Headers.empty());
+      call.frame(Buffer.buffer("12345"), false);
+      client.readUntil("12345");
+      assertThat(lines).isEmpty();
+      call.frame(Buffer.buffer("67"), true);
+      client.readUntil("67");
+    }
+    JsonObject line = line();
+    assertThat(line.getInteger("status")).isEqualTo(200);
+    assertThat(line.getString("flag")).isEqualTo("-");
+    assertThat(lines).isEmpty();
+  }
+
+  @Test
+  void aPathWithoutARouteIsNr() throws Exception {
+    try (RawClient client = client().get("/nowhere")) {
+      client.readHead();
+    }
+    JsonObject line = line();
+    assertThat(line.getInteger("status")).isEqualTo(404);
+    assertThat(line.getString("flag")).isEqualTo("NR");
+    assertThat(line.getString("route")).isEmpty();
+    assertThat(line.getValue("queue_ms")).isNull();
+  }
+
+  @Test
+  void aHeadThatIsNotHttpIsDpe() throws Exception {
+    try (RawClient client = client()) {
+      client.send("GET /logged HTTP/9.9.9\r\n\r\n");
+      client.readHead();
+    }
+    JsonObject line = line();
+    assertThat(line.getInteger("status")).isEqualTo(400);
+    assertThat(line.getString("flag")).isEqualTo("DPE");
+  }
+
+  @Test
+  void routesThatDoNotAskAndHealthChecksHaveNoLine() throws Exception {
+    upstream.behave(call -> call.respond("hello"));
+    try (RawClient client = client()) {
+      client.get("/silent").readUntil("hello");
+      client.get("/-/healthz").readUntil("success");
+      client.get("/-/routes").readUntil("}");
+      client.get("/logged").readUntil("hello");
+    }
+    assertThat(line().getString("route")).isEqualTo("/logged");
+    assertThat(lines).isEmpty();
+  }
+}
