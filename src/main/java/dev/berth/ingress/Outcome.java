@@ -53,6 +53,7 @@ enum Outcome {
       case REPLICA_UNAVAILABLE, RESERVATION_EXPIRED -> REPLICA_GONE;
       case OUTCOME_UNKNOWN -> REPLICA_LOST;
       case HANDLER_FAILED, NO_SUCH_METHOD -> HANDLER_FAILED;
+      case PAYLOAD_TOO_LARGE -> ANSWERED; // Envoy has no flag for it, its status says it
     };
   }
 

@@ -247,6 +247,7 @@ final class InstanceParts {
         "berth_audits_failed", "Audits in which a ledger contradicted itself.", upkeep::mismatches);
     meters.addPusher(pusher);
     MetricSources.show(routers.bounds(), config.berth().limits(), meters);
+    MetricSources.show(bodyBounds, meters);
     List<Future<?>> started = new ArrayList<>();
     started.add(start(loops.control(), controller));
     started.add(start(loops.control(), upkeep));

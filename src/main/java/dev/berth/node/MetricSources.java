@@ -8,6 +8,7 @@ import dev.berth.metrics.LoopMetricSource;
 import dev.berth.metrics.Meters;
 import dev.berth.metrics.ReplicaMetricSource;
 import dev.berth.protocol.port.LedgerView;
+import dev.berth.replica.BodyBounds;
 import dev.berth.replica.Replica;
 import dev.berth.replica.ReplicaLoop;
 import dev.berth.replica.ReplicaState;
@@ -21,6 +22,26 @@ import java.util.function.ObjIntConsumer;
 /** What the meters and the pusher read, of the parts that own it. */
 final class MetricSources {
   private MetricSources() {}
+
+  /** Shows what the request bodies of the instance hold together, and how much they may. */
+  static void show(BodyBounds bodies, Meters meters) {
+    meters.addGauge(
+        "berth_body_stream_bytes",
+        "Bytes that request bodies may have under way now.",
+        bodies::streamBytes);
+    meters.addGauge(
+        "berth_body_stream_bytes_limit",
+        "Most bytes of request bodies under way.",
+        bodies::maxStreamBytes);
+    meters.addGauge(
+        "berth_body_buffered_bytes",
+        "Bytes of bodies gathered for handlers that take them whole.",
+        bodies::bufferedBytes);
+    meters.addGauge(
+        "berth_body_buffered_bytes_limit",
+        "Most bytes of gathered bodies.",
+        bodies::maxBufferedBytes);
+  }
 
   /** Shows what all routers of the instance hold together, and how much they may. */
   static void show(InstanceBounds bounds, LimitOptions limits, Meters meters) {

@@ -55,7 +55,7 @@ final class MetricsReference {
       - Without a counterpart: `serve_router_args_resolution_latency_ms` (no arguments to resolve),
         `serve_num_scheduling_tasks…` (no such tasks), `serve_event_loop_tasks`,
         `serve_record_autoscaling_stats_failed`, `serve_long_poll_…`, `serve_haproxy_…`, gRPC. Those of
-        the controller, of health checks, batching and multiplexing come with these.
+        the controller, batching and multiplexing come with these.
 
       The tables below are made from what an instance exports; a test keeps them equal.
       """;
