@@ -3,6 +3,7 @@ package dev.berth.config;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.fail;
 
+import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -14,6 +15,7 @@ import org.junit.jupiter.api.Test;
 class KeyTableTest {
 
   private static final Path REFERENCE = Path.of("docs/configuration.md");
+  private static final Path SCHEMA = Path.of("docs/berth.schema.json");
 
   @Test
   void everyKeyHasANameAMeaningAndWhatItExpects() {
@@ -57,6 +59,20 @@ class KeyTableTest {
     } else if (!Files.readString(REFERENCE).equals(reference)) {
       fail(
           REFERENCE
+              + " is not what the keys say; write it anew with:"
+              + " mvn test -Dtest=KeyTableTest -Dberth.docs.write=true");
+    }
+  }
+
+  /** Written anew together with the reference. */
+  @Test
+  void theSchemaInTheDocsSaysWhatTheKeysSay() throws IOException {
+    String schema = new JsonObject(Schema.document()).encodePrettily() + "\n";
+    if (Boolean.getBoolean("berth.docs.write")) {
+      Files.writeString(SCHEMA, schema);
+    } else if (!Files.readString(SCHEMA).equals(schema)) {
+      fail(
+          SCHEMA
               + " is not what the keys say; write it anew with:"
               + " mvn test -Dtest=KeyTableTest -Dberth.docs.write=true");
     }
