@@ -64,11 +64,11 @@ final class StreamRelay implements Handler<Buffer> {
     if (over || discarding) {
       return;
     }
-    progressNanos = exchange.coarseNow();
     if (version == HttpVersion.HTTP_2) {
       writeCounted(piece);
       return;
     }
+    progressNanos = exchange.coarseNow();
     response.write(piece);
     if (response.writeQueueFull()) {
       waitingForClient = true;
@@ -79,6 +79,9 @@ final class StreamRelay implements Handler<Buffer> {
   /** On HTTP/2 Vert.x's queue is full by the number of pieces and not by their bytes. */
   private void writeCounted(Buffer piece) {
     int bytes = piece.length();
+    if (unsentBytes == 0) {
+      progressNanos = exchange.coarseNow(); // else the client's time runs, whatever is added
+    }
     unsentBytes += bytes;
     response.write(piece).onComplete(sent -> sent(bytes));
     if (unsentBytes >= MAX_UNSENT_BYTES) {
@@ -89,6 +92,7 @@ final class StreamRelay implements Handler<Buffer> {
 
   private void sent(int bytes) {
     unsentBytes -= bytes;
+    progressNanos = exchange.coarseNow();
     if (unsentBytes < MAX_UNSENT_BYTES) {
       drained(null);
     }
@@ -101,7 +105,7 @@ final class StreamRelay implements Handler<Buffer> {
 
   /** Whether the client has not read what it was sent; a silent handler is not waited for. */
   boolean awaitsClient() {
-    return waitingForClient;
+    return waitingForClient || unsentBytes > 0;
   }
 
   /** When something last moved, as coarsely as the sweep looks. */

@@ -345,6 +345,24 @@ class Http2IT {
   }
 
   @Test
+  void aStreamThatItsClientDoesNotReadIsEndedHoweverSlowlyItGrows() throws Exception {
+    try (RawHttp2 raw = new RawHttp2(rig.port())) {
+      raw.frame(RawHttp2.SETTINGS, 0, 0, new byte[] {0, 4, 0, 0, 0, 0}); // windows of 0 bytes
+      raw.get(1, "/");
+      Call call = upstream.nextCall();
+      call.startStream(Headers.empty());
+      int pieces = 0;
+      do {
+        assertThat(++pieces).as("pieces in 10 s").isLessThan(500);
+        call.frame(Buffer.buffer("x"), false);
+      } while (call.cancels.poll(20, TimeUnit.MILLISECONDS) == null);
+      assertThat(raw.next(RawHttp2.RST_STREAM, 1).errorCode()).isEqualTo(INTERNAL_ERROR);
+    }
+    assertErrors(408, "GET", 1);
+    rig.assertAtRest();
+  }
+
+  @Test
   void anAnswerThatItsClientDoesNotReadIsNotKeptForEver() throws Exception {
     try (RawHttp2 raw = new RawHttp2(rig.port())) {
       raw.frame(RawHttp2.SETTINGS, 0, 0, new byte[] {0, 4, 0, 0, 0, 0}); // windows of 0 bytes
