@@ -402,7 +402,7 @@ final class Invocation implements RequestContext, Completable<Response> {
       return;
     }
     dueAt = deadline;
-    if (body != null) {
+    if (body != null && stream == null) { // who is answered already may be silent
       body.due(now);
       if (!ended && !cancelled) {
         dueAt = Math.min(deadline, body.dueNanos(now));
