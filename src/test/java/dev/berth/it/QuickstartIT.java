@@ -59,8 +59,8 @@ class QuickstartIT {
   }
 
   @Test
-  void echoTakesABodyOf64KibAndRefusesALargerOne() throws Exception {
-    byte[] largest = new byte[64 << 10];
+  void echoTakesABodyUpToWhatIsGatheredForAHandlerAndRefusesALargerOne() throws Exception {
+    byte[] largest = new byte[4 << 20]; // berth.max_buffered_body_bytes
 
     byte[] larger = new byte[largest.length + 1];
     String type = "application/octet-stream";
