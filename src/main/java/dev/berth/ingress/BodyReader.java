@@ -186,6 +186,15 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
     }
   }
 
+  /** The exchange is over without an answer: its request is not asked for anything any more. */
+  void stop() {
+    if (state == State.BEGINNING || state == State.FLOWING) {
+      state = State.DROPPING;
+      first = Exchange.EMPTY;
+      held = null;
+    }
+  }
+
   // --- what the router asks ---
 
   @Override

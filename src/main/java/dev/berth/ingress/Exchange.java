@@ -580,7 +580,11 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
   /** The one end of every exchange. */
   private void finish(int status) {
     ended = true;
-    reader = null;
+    BodyReader rest = reader;
+    if (rest != null) {
+      rest.stop();
+      reader = null;
+    }
     StreamRelay passing = relay;
     if (passing != null) {
       passing.stop();

@@ -1,6 +1,7 @@
 package dev.berth.ingress;
 
 import static dev.berth.ingress.IngressRig.await;
+import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.BerthException;
@@ -79,10 +80,10 @@ class Http2IT {
     upstream.behave(call -> call.respond(call.request().path()));
     HttpClient eachWay = client(upgrade);
     for (String path : List.of("/one", "/two")) {
-      HttpClientResponse response = send(eachWay, HttpMethod.GET, path);
-      assertThat(response.version()).isEqualTo(HttpVersion.HTTP_2);
-      assertThat(response.statusCode()).isEqualTo(200);
-      assertThat(await(response.body())).hasToString(path);
+      Answer answer = send(eachWay, HttpMethod.GET, path);
+      assertThat(answer.head().version()).isEqualTo(HttpVersion.HTTP_2);
+      assertThat(answer.head().statusCode()).isEqualTo(200);
+      assertThat(answer.body()).hasToString(path);
     }
     assertThat(rig.metric("berth_http_connections")).isEqualTo(1);
     rig.assertAtRest();
@@ -124,8 +125,8 @@ class Http2IT {
                     "upgrade", "h2c",
                     "X-Public", "1"),
                 Buffer.buffer("ok")));
-    HttpClientResponse response = send(client, HttpMethod.GET, "/");
-    assertThat(response.headers().names())
+    Answer answer = send(client, HttpMethod.GET, "/");
+    assertThat(answer.head().headers().names())
         .containsExactlyInAnyOrder("content-length", "x-public", "x-request-id");
   }
 
@@ -168,17 +169,17 @@ class Http2IT {
   @ValueSource(ints = {204, 304})
   void aStatusWithoutBodyHasNone(int status) throws Exception {
     upstream.behave(call -> call.respond(status, Headers.empty(), Buffer.buffer("dropped")));
-    HttpClientResponse response = send(client, HttpMethod.GET, "/");
-    assertThat(response.statusCode()).isEqualTo(status);
-    assertThat(await(response.body()).length()).isZero();
+    Answer answer = send(client, HttpMethod.GET, "/");
+    assertThat(answer.head().statusCode()).isEqualTo(status);
+    assertThat(answer.body().length()).isZero();
   }
 
   @Test
   void aHeadRequestGetsTheHeadAndNoBody() throws Exception {
     upstream.behave(call -> call.respond("four"));
-    HttpClientResponse response = send(client, HttpMethod.HEAD, "/");
-    assertThat(response.getHeader("content-length")).isEqualTo("4");
-    assertThat(await(response.body()).length()).isZero();
+    Answer answer = send(client, HttpMethod.HEAD, "/");
+    assertThat(answer.head().getHeader("content-length")).isEqualTo("4");
+    assertThat(answer.body().length()).isZero();
   }
 
   @Test
@@ -258,6 +259,51 @@ class Http2IT {
       assertThat(raw.next(RawHttp2.DATA, 3).text()).isEqualTo("other");
     }
     rig.assertAtRest();
+  }
+
+  @Test
+  void bodiesThatNobodyTakesAreHeldBackAndStopNoOther() throws Exception {
+    IngressRig wide = new IngressRig((Duration) null).route("/");
+    wide.upstream.streamRequests();
+    try (RawHttp2 raw = new RawHttp2(wide.port())) {
+      int held = 8;
+      List<Call> calls = new ArrayList<>();
+      for (int i = 0; i < held; i++) {
+        raw.post(1 + 2 * i, "/").frame(RawHttp2.DATA, 0, 1 + 2 * i, new byte[10]);
+        calls.add(wide.upstream.nextCall());
+        for (int piece = 0; piece < 3; piece++) { // most of its window
+          raw.frame(RawHttp2.DATA, 0, 1 + 2 * i, new byte[16 << 10]);
+        }
+      }
+      int free = 1 + 2 * held;
+      raw.post(free, "/");
+      raw.frame(RawHttp2.DATA, RawHttp2.END_STREAM, free, "free".getBytes(US_ASCII));
+      Call other = wide.upstream.nextCall();
+      assertThat(other.request().bytes()).hasToString("free");
+      other.respond("free too");
+      assertThat(raw.next(RawHttp2.DATA, free).text()).isEqualTo("free too");
+
+      Call first = calls.get(0);
+      assertThat(first.frames).as("no credit was given").isEmpty();
+      first.credit(1 << 20);
+      int size = 0;
+      while (size < 3 * (16 << 10)) {
+        size += first.nextFrame().data().length();
+      }
+      raw.next(RawHttp2.WINDOW_UPDATE, 1); // taken, and so its client may go on
+      raw.frame(RawHttp2.DATA, RawHttp2.END_STREAM, 1, "end".getBytes(US_ASCII));
+      assertThat(first.nextFrame().data()).hasToString("end");
+      first.respond("taken");
+      assertThat(raw.next(RawHttp2.DATA, 1).text()).isEqualTo("taken");
+
+      calls.get(1).respond("not needed");
+      assertThat(raw.next(RawHttp2.DATA, 3).text()).isEqualTo("not needed");
+      assertThat(raw.next(RawHttp2.RST_STREAM, 3).errorCode()).isEqualTo(NO_ERROR);
+      raw.reset(5, CANCEL);
+      assertThat(calls.get(2).cancelledWithin(10)).isTrue();
+    }
+    wide.assertAtRest(); // the others went with the connection
+    wide.close();
   }
 
   // --- streams ---
@@ -529,8 +575,8 @@ class Http2IT {
   @Test
   void aHeadOverItsLimitsIs414Or431() throws Exception {
     upstream.behave(call -> call.respond("ok"));
-    HttpClientResponse longUri = send(client, HttpMethod.GET, "/" + "x".repeat(5000));
-    assertThat(longUri.statusCode()).isEqualTo(414);
+    Answer longUri = send(client, HttpMethod.GET, "/" + "x".repeat(5000));
+    assertThat(longUri.head().statusCode()).isEqualTo(414);
     try (RawHttp2 raw = new RawHttp2(rig.port())) {
       String long1 = "x".repeat(4500);
       raw.headers(
@@ -621,13 +667,14 @@ class Http2IT {
         .compose(HttpClientResponse::body);
   }
 
-  private static HttpClientResponse send(HttpClient client, HttpMethod method, String path)
-      throws Exception {
+  private record Answer(HttpClientResponse head, Buffer body) {}
+
+  private static Answer send(HttpClient client, HttpMethod method, String path) throws Exception {
     return await(
         client
             .request(method, path)
             .compose(HttpClientRequest::send)
-            .compose(response -> response.body().map(response)));
+            .compose(head -> head.body().map(body -> new Answer(head, body))));
   }
 
   private void assertErrors(int status, String method, int count) throws Exception {
