@@ -97,14 +97,8 @@ public final class Defaults {
   /** Requests waiting for a slot, over all deployments of the instance. */
   public static final int MAX_QUEUED_TOTAL = 10_000;
 
-  /** Bytes of the bodies of the waiting requests, over all deployments of the instance. */
-  public static final long MAX_QUEUED_BYTES = 64L << 20;
-
   /** Largest request body, in bytes. */
   public static final long MAX_BODY_BYTES = 1L << 30;
-
-  /** Bytes of the request bodies that are gathered whole, over all requests of the instance. */
-  public static final long BUFFERED_BODY_BYTES_TOTAL = 256L << 20;
 
   /** Largest sum of a request's header names and values, in bytes. */
   public static final int MAX_HEADER_BYTES = 8 << 10;
@@ -129,9 +123,6 @@ public final class Defaults {
 
   /** Bytes one stream may have under way before its writer must wait. */
   public static final int STREAM_WINDOW_BYTES = 256 << 10;
-
-  /** Bytes all streams of the instance may have under way. */
-  public static final long STREAM_BYTES_TOTAL = 64L << 20;
 
   /** How long the reader of a stream may leave what it was sent unread. */
   public static final Duration STREAM_IDLE_TIMEOUT = Duration.ofSeconds(60);
@@ -162,5 +153,31 @@ public final class Defaults {
   /** Event loops of the instance: one for each core this JVM may use. */
   public static int eventLoops() {
     return Runtime.getRuntime().availableProcessors();
+  }
+
+  /** Bytes of the bodies of the waiting requests, over all deployments of the instance. */
+  public static long maxQueuedBytes() {
+    return heapShare(Runtime.getRuntime().maxMemory(), 8, 64L << 20);
+  }
+
+  /** Bytes of the request bodies that are gathered whole, over all requests of the instance. */
+  public static long bufferedBodyBytesTotal() {
+    return heapShare(Runtime.getRuntime().maxMemory(), 4, 256L << 20);
+  }
+
+  /** Bytes all streams of the instance may have under way. */
+  public static long streamBytesTotal() {
+    return heapShare(Runtime.getRuntime().maxMemory(), 8, 64L << 20);
+  }
+
+  /**
+   * A part of the heap, so that a small one is not filled by what a large one has room for.
+   *
+   * @param heapBytes the most the heap may grow to
+   * @param part 4 for a quarter
+   * @param atMost however large the heap
+   */
+  static long heapShare(long heapBytes, int part, long atMost) {
+    return Math.max(1 << 20, Math.min(atMost, heapBytes / part));
   }
 }

@@ -47,11 +47,12 @@ public record LimitOptions(
               + " 503. It bounds the deployments whose max_queued_requests is -1.");
   static final Key<Long> MAX_QUEUED_BYTES =
       Key.of(
-          "max_queued_bytes",
-          Types.bytes(0, Long.MAX_VALUE),
-          Defaults.MAX_QUEUED_BYTES,
-          "Bytes of the bodies of the waiting requests, over all deployments of the instance. A"
-              + " request that would go past it gets 503.");
+              "max_queued_bytes",
+              Types.bytes(0, Long.MAX_VALUE),
+              Defaults.maxQueuedBytes(),
+              "Bytes of the bodies of the waiting requests, over all deployments of the instance. A"
+                  + " request that would go past it gets 503.")
+          .fallbackText("an eighth of the heap, at most 67108864");
   static final Key<Long> MAX_BODY_BYTES =
       Key.of(
           "max_body_bytes",
@@ -61,11 +62,12 @@ public record LimitOptions(
               + " body whole has its deployment's max_buffered_body_bytes besides.");
   static final Key<Long> BUFFERED_BODY_BYTES_TOTAL =
       Key.of(
-          "buffered_body_bytes_total",
-          Types.bytes(0, Long.MAX_VALUE),
-          Defaults.BUFFERED_BODY_BYTES_TOTAL,
-          "Bytes of the request bodies that are gathered whole, over all requests of the instance."
-              + " A request that would go past it gets 503.");
+              "buffered_body_bytes_total",
+              Types.bytes(0, Long.MAX_VALUE),
+              Defaults.bufferedBodyBytesTotal(),
+              "Bytes of the request bodies that are gathered whole, over all requests of the instance."
+                  + " A request that would go past it gets 503.")
+          .fallbackText("a quarter of the heap, at most 268435456");
   static final Key<Integer> MAX_HEADER_BYTES =
       Key.of(
           "max_header_bytes",
@@ -117,11 +119,12 @@ public record LimitOptions(
               + " stream_bytes_total.");
   static final Key<Long> STREAM_BYTES_TOTAL =
       Key.of(
-          "stream_bytes_total",
-          Types.bytes(64 << 10, Long.MAX_VALUE),
-          Defaults.STREAM_BYTES_TOTAL,
-          "Bytes all streams of the instance may have under way, and as many again of answers that"
-              + " HTTP/2 clients have yet to read.");
+              "stream_bytes_total",
+              Types.bytes(64 << 10, Long.MAX_VALUE),
+              Defaults.streamBytesTotal(),
+              "Bytes all streams of the instance may have under way, and as many again of answers that"
+                  + " HTTP/2 clients have yet to read.")
+          .fallbackText("an eighth of the heap, at most 67108864");
   static final Key<Duration> STREAM_IDLE_TIMEOUT_S =
       Key.of(
           "stream_idle_timeout_s",

@@ -76,8 +76,10 @@ final class TestLoops {
   /**
    * Runs work of another thread on the caller's, whose tasks are added together when it is done:
    * one by one, they would meet those who run them at any moment, and each run would be another.
+   *
+   * @param over told with the last of them: whoever sees what the work did sees that it is over
    */
-  void addTogether(Runnable work) {
+  void addTogether(Runnable work, Runnable over) {
     Batch batch = new Batch();
     lock.lock();
     held.add(batch);
@@ -90,6 +92,7 @@ final class TestLoops {
       lock.lock();
       try {
         deliver(batch);
+        over.run();
       } finally {
         lock.unlock();
       }

@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -33,10 +34,10 @@ final class TestThreads {
   /** One task of user code. */
   private final class Work implements Runnable {
     final String what;
-    private final Runnable task;
+    private final Consumer<Work> task;
     private volatile @Nullable Thread thread; // once it runs
 
-    Work(String what, Runnable task) {
+    Work(String what, Consumer<Work> task) {
       this.what = what;
       this.task = task;
     }
@@ -45,10 +46,10 @@ final class TestThreads {
     public void run() {
       thread = Thread.currentThread();
       try {
-        task.run();
+        task.accept(this);
       } finally {
         thread = null;
-        over(this);
+        over(this); // again, of a hook: it changes nothing
       }
     }
 
@@ -100,7 +101,7 @@ final class TestThreads {
     return new HandlerThreads() {
       @Override
       public void execute(Runnable task) {
-        Work work = new Work("handler of " + replicaId, task);
+        Work work = new Work("handler of " + replicaId, self -> task.run());
         synchronized (TestThreads.this) {
           handlers.add(work);
         }
@@ -133,7 +134,7 @@ final class TestThreads {
   /** A hook to be run. */
   void hook(String what, Runnable task) {
     synchronized (this) {
-      waitingHooks.add(new Work(what, () -> loops.addTogether(task)));
+      waitingHooks.add(new Work(what, work -> loops.addTogether(task, () -> over(work))));
     }
     loops.wake();
   }

@@ -27,6 +27,13 @@ class InstanceOptionsTest {
   }
 
   @Test
+  void boundsOnBytesFollowASmallHeap() {
+    assertThat(Defaults.heapShare(128L << 20, 4, 256L << 20)).isEqualTo(32L << 20);
+    assertThat(Defaults.heapShare(8L << 30, 4, 256L << 20)).isEqualTo(256L << 20);
+    assertThat(Defaults.heapShare(2L << 20, 4, 256L << 20)).isEqualTo(1L << 20);
+  }
+
+  @Test
   void oneStreamsWindowFitsIntoTheWhole() {
     assertThat(
             Yaml.problems(
@@ -58,7 +65,7 @@ class InstanceOptionsTest {
   void aBodyHasASizeThatEveryJsonReaderHoldsExactly() {
     LimitOptions limits = LimitOptions.defaults();
     assertThat(limits.maxBodyBytes()).isEqualTo(1_073_741_824);
-    assertThat(limits.bufferedBodyBytesTotal()).isEqualTo(268_435_456);
+    assertThat(limits.bufferedBodyBytesTotal()).isEqualTo(Defaults.bufferedBodyBytesTotal());
     assertThat(
             Yaml.problems(
                 Yaml.NO_APPLICATIONS + "berth: {limits: {max_body_bytes: 9007199254740993}}"))
