@@ -212,7 +212,8 @@ final class Invariants {
         && !op.vanished
         && !op.cancelAsked
         && op.phase() == Phase.RESPOND
-        && (orderly || op.source == null) // a lost piece of its body is a reason
+        // A lost piece of its body is a reason; a handle tells its caller of one a task later.
+        && (orderly || (op.source == null && op.handleCall == null))
         && op.deadlineNanos - world.getAsLong() > 0
         && world.elapsedNanos() - controller.partedNanos() > PARTED_NANOS) {
       throw world.fail(op + ": cancelled at its replica, though it is wanted");
