@@ -38,9 +38,16 @@ public final class InboundStream implements ReadStream<Buffer> {
     GAP
   }
 
+  /** Smaller pieces are joined while they wait. */
+  private static final int SMALL_BYTES = 1 << 10;
+
+  /** The most that is joined, in bytes: a frame's worth. */
+  private static final int JOINED_BYTES = 64 << 10;
+
   private final Owner owner;
   private final int windowBytes;
   private final ArrayDeque<Buffer> waiting = new ArrayDeque<>();
+  private @Nullable Buffer joined; // the last that is waiting, if it was made here
   private int expected; // the sequence of the next frame
   private int uncredited; // bytes taken by the reader and not yet credited
   private long demand; // pieces the reader wants; Long.MAX_VALUE flows
@@ -103,10 +110,26 @@ public final class InboundStream implements ReadStream<Buffer> {
     }
     expected++;
     if (data.length() > 0 && failure == null) {
-      waiting.add(data);
+      keep(data);
     }
     ended = last;
     return ended ? Arrival.LAST : Arrival.TAKEN;
+  }
+
+  /**
+   * Behind a reader that lags, small pieces are joined: credit counts bytes, and a buffer for each
+   * single byte of a window would take a hundred times the window.
+   */
+  private void keep(Buffer data) {
+    Buffer last = waiting.peekLast();
+    if (last != null && last == joined && last.length() + data.length() <= JOINED_BYTES) {
+      last.appendBuffer(data);
+    } else if (last != null && data.length() < SMALL_BYTES) {
+      joined = Buffer.buffer(SMALL_BYTES).appendBuffer(data); // the data is not ours to change
+      waiting.add(joined);
+    } else {
+      waiting.add(data);
+    }
   }
 
   /** Ends the stream with a failure; nothing when all of it has been delivered. */

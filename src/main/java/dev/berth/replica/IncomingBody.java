@@ -8,8 +8,6 @@ import dev.berth.protocol.BusMessage.RequestCredit;
 import dev.berth.protocol.BusMessage.RequestFrame;
 import dev.berth.protocol.InboundStream;
 import io.vertx.core.buffer.Buffer;
-import java.util.ArrayList;
-import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -33,7 +31,7 @@ final class IncomingBody implements InboundStream.Owner {
   private final InboundStream stream;
   private final boolean handlerStreams;
   private @Nullable RequestInput input;
-  private @Nullable List<Buffer> gathered;
+  private @Nullable Buffer gathered; // one: a list of single bytes would dwarf them
   private int gatheredBytes; // of the instance's bound
   private boolean called; // the handler was
   private boolean closed;
@@ -76,7 +74,7 @@ final class IncomingBody implements InboundStream.Owner {
       return;
     }
     accept();
-    gathered = new ArrayList<>();
+    gathered = Buffer.buffer();
     stream.endHandler(end -> whole()).handler(this::gather);
     stream.resume();
   }
@@ -148,7 +146,7 @@ final class IncomingBody implements InboundStream.Owner {
               + ")");
     } else {
       gatheredBytes += piece.length();
-      java.util.Objects.requireNonNull(gathered).add(piece);
+      java.util.Objects.requireNonNull(gathered).appendBuffer(piece);
     }
   }
 
@@ -162,18 +160,11 @@ final class IncomingBody implements InboundStream.Owner {
   }
 
   private void whole() {
-    List<Buffer> pieces = gathered;
-    if (pieces == null) {
+    Buffer all = gathered;
+    if (all == null) {
       return; // it was refused
     }
     gathered = null;
-    Buffer all;
-    if (pieces.size() == 1) {
-      all = pieces.get(0);
-    } else {
-      all = Buffer.buffer(gatheredBytes);
-      pieces.forEach(all::appendBuffer);
-    }
     call(with(new Request.Body.Whole(all)));
   }
 

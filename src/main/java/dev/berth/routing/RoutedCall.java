@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class RoutedCall extends SlotRequest {
   private final Request request;
-  private String requestId; // empty until sent, when the caller named none
+  String requestId; // empty until sent, when the caller named none
   private final String methodName; // "" for the handler itself
   private final String sessionId; // "" for none
   private final long arrivedNanos;

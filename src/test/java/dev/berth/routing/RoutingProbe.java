@@ -74,6 +74,18 @@ public final class RoutingProbe {
     return ((SlotRequest) request).done;
   }
 
+  /** Whether a loop waits for the answer of a request, by its id. */
+  public static boolean waitsFor(RouterLoop loop, String requestId) {
+    boolean[] found = {false};
+    loop.pending.forEach(
+        request ->
+            found[0] |=
+                request instanceof RoutedCall call
+                    && !call.done
+                    && call.requestId.equals(requestId));
+    return found[0];
+  }
+
   /** Attempts a loop remembers as held. */
   public static int heldAttempts(RouterLoop loop) {
     return loop.heldAttempts.size();

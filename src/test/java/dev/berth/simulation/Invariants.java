@@ -212,8 +212,10 @@ final class Invariants {
         && !op.vanished
         && !op.cancelAsked
         && op.phase() == Phase.RESPOND
-        // A lost piece of its body is a reason; a handle tells its caller of one a task later.
-        && (orderly || (op.source == null && op.handleCall == null))
+        && (orderly || op.source == null) // a lost piece of its body is a reason
+        // A handle tells its caller a task later: its router knows whether it is over.
+        && (op.handleCall == null
+            || RoutingProbe.waitsFor(op.at.routers.loop(op.loopIndex), op.requestId))
         && op.deadlineNanos - world.getAsLong() > 0
         && world.elapsedNanos() - controller.partedNanos() > PARTED_NANOS) {
       throw world.fail(op + ": cancelled at its replica, though it is wanted");
