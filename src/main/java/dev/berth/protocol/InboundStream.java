@@ -4,7 +4,6 @@ import dev.berth.api.BerthException;
 import io.vertx.core.Handler;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.streams.ReadStream;
-import java.util.ArrayDeque;
 import java.util.concurrent.Executor;
 import org.jspecify.annotations.Nullable;
 
@@ -38,16 +37,9 @@ public final class InboundStream implements ReadStream<Buffer> {
     GAP
   }
 
-  /** Smaller pieces are joined while they wait. */
-  private static final int SMALL_BYTES = 1 << 10;
-
-  /** The most that is joined, in bytes: a frame's worth. */
-  private static final int JOINED_BYTES = 64 << 10;
-
   private final Owner owner;
   private final int windowBytes;
-  private final ArrayDeque<Buffer> waiting = new ArrayDeque<>();
-  private @Nullable Buffer joined; // the last that is waiting, if it was made here
+  private final WaitingPieces waiting = new WaitingPieces();
   private int expected; // the sequence of the next frame
   private int uncredited; // bytes taken by the reader and not yet credited
   private long demand; // pieces the reader wants; Long.MAX_VALUE flows
@@ -110,26 +102,10 @@ public final class InboundStream implements ReadStream<Buffer> {
     }
     expected++;
     if (data.length() > 0 && failure == null) {
-      keep(data);
+      waiting.add(data);
     }
     ended = last;
     return ended ? Arrival.LAST : Arrival.TAKEN;
-  }
-
-  /**
-   * Behind a reader that lags, small pieces are joined: credit counts bytes, and a buffer for each
-   * single byte of a window would take a hundred times the window.
-   */
-  private void keep(Buffer data) {
-    Buffer last = waiting.peekLast();
-    if (last != null && last == joined && last.length() + data.length() <= JOINED_BYTES) {
-      last.appendBuffer(data);
-    } else if (last != null && data.length() < SMALL_BYTES) {
-      joined = Buffer.buffer(SMALL_BYTES).appendBuffer(data); // the data is not ours to change
-      waiting.add(joined);
-    } else {
-      waiting.add(data);
-    }
   }
 
   /** Ends the stream with a failure; nothing when all of it has been delivered. */
@@ -169,7 +145,7 @@ public final class InboundStream implements ReadStream<Buffer> {
     delivering = true;
     try {
       while (demand > 0 && !waiting.isEmpty() && handler != null) {
-        Buffer piece = waiting.poll();
+        Buffer piece = waiting.remove();
         demand -= demand == Long.MAX_VALUE ? 0 : 1;
         if (!readerCredits) {
           taken(piece.length());

@@ -2,11 +2,11 @@ package dev.berth.replica;
 
 import dev.berth.api.BerthException;
 import dev.berth.protocol.InboundStream;
+import dev.berth.protocol.WaitingPieces;
 import io.vertx.core.buffer.Buffer;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.InterruptedIOException;
-import java.util.ArrayDeque;
 import java.util.Objects;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
@@ -22,7 +22,7 @@ final class RequestInput extends InputStream {
   private final InboundStream.Owner owner;
   private final ReentrantLock lock = new ReentrantLock(); // parks a virtual thread
   private final Condition changed = lock.newCondition();
-  private final ArrayDeque<Buffer> pieces = new ArrayDeque<>();
+  private final WaitingPieces pieces = new WaitingPieces();
   private @Nullable Throwable failure;
   private boolean ended;
   private boolean closed;
@@ -124,7 +124,7 @@ final class RequestInput extends InputStream {
         throw new IOException("the body was cut short", failure);
       }
       if (!pieces.isEmpty()) {
-        return pieces.element();
+        return pieces.first();
       }
       if (ended) {
         return null;
@@ -145,7 +145,7 @@ final class RequestInput extends InputStream {
   public int available() {
     lock.lock();
     try {
-      return pieces.isEmpty() ? 0 : pieces.element().length() - position;
+      return pieces.isEmpty() ? 0 : pieces.first().length() - position;
     } finally {
       lock.unlock();
     }
