@@ -1,0 +1,13 @@
+package dev.berth.protocol.port;
+
+import dev.berth.protocol.RequestExplanation;
+
+/** Takes the record of a request that asked to be explained. Any thread; must not block. */
+@FunctionalInterface
+public interface Explanations {
+  /** Keeps nothing. */
+  Explanations NONE = explanation -> {};
+
+  /** The request is over. */
+  void explained(RequestExplanation explanation);
+}

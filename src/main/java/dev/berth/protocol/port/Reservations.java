@@ -1,0 +1,123 @@
+package dev.berth.protocol.port;
+
+import dev.berth.api.DeploymentId;
+import io.vertx.core.Future;
+import java.util.List;
+import java.util.OptionalInt;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Slots held for callers outside the instance, by a token. Any thread. Every future fails with a
+ * {@link ReservationException}, and with nothing else that a caller could have caused.
+ */
+public interface Reservations {
+
+  /** Chooses a replica and holds a slot of it. A key that was used gets what it got. */
+  Future<Reservation> reserve(Wish wish, Caller caller);
+
+  /**
+   * Each of them, or none.
+   *
+   * @param waitNanos for all of them together
+   * @return in the order of the wishes
+   */
+  Future<List<Reservation>> reserveAll(List<Wish> wishes, long waitNanos, Caller caller);
+
+  /** Makes it last its full time to live from now on. */
+  Future<Reservation> renew(String token);
+
+  /** Gives it back; nothing when it has ended in whatever way. Fails when it was never there. */
+  Future<Void> release(String token);
+
+  /**
+   * What is wanted.
+   *
+   * @param ttlNanos how long the lease lasts; 0 for the deployment's own, cut to the maximum
+   * @param waitNanos how long to wait in the deployment's queue; 0 for not at all
+   * @param sessionId who it is for, or {@code ""}
+   */
+  record Wish(DeploymentId deployment, long ttlNanos, long waitNanos, String sessionId) {}
+
+  /**
+   * Who asks.
+   *
+   * @param name whom the bound on held leases is counted for
+   * @param idempotencyKey under which a repeat gets the first answer; null for none
+   */
+  record Caller(String name, @Nullable String idempotencyKey) {}
+
+  /**
+   * A slot held.
+   *
+   * @param token whoever has it has the slot: never logged, shown or measured
+   * @param host where the replica can be reached by itself; null when it cannot
+   * @param ttlNanos of its lease, from the last grant or renewal
+   * @param expiresInNanos what is left of that
+   */
+  record Reservation(
+      String token,
+      DeploymentId deployment,
+      String replicaId,
+      String nodeId,
+      @Nullable String host,
+      OptionalInt port,
+      long ttlNanos,
+      long expiresInNanos) {
+    @Override
+    public String toString() {
+      return "Reservation[" + deployment + ", " + replicaId + "]";
+    }
+  }
+
+  /** Why there is no reservation. */
+  enum Problem {
+    UNKNOWN_DEPLOYMENT,
+    UNKNOWN_TOKEN,
+    EXPIRED,
+    ALREADY_USED,
+    RELEASED,
+    OTHER_DEPLOYMENT,
+    /** No slot was free in time. */
+    FULL,
+    /** The caller holds as many as it may. */
+    CALLER_LIMIT,
+    /** The instance holds as many as it may. */
+    INSTANCE_LIMIT,
+    /** The key was used for another wish. */
+    KEY_REUSED,
+    UNAVAILABLE
+  }
+
+  /** Stackless, since it is expected. */
+  final class ReservationException extends RuntimeException {
+    private static final long serialVersionUID = 1L;
+
+    private final Problem problem;
+    private final int retryAfterSeconds;
+    private final int statusCode;
+
+    /**
+     * @param retryAfterSeconds when to ask again; -1 for no hint
+     * @param statusCode that the deployment asks back-pressure to be told by; -1 for the usual
+     */
+    public ReservationException(
+        Problem problem, String message, int retryAfterSeconds, int statusCode) {
+      super(message, null, false, false);
+      this.problem = problem;
+      this.retryAfterSeconds = retryAfterSeconds;
+      this.statusCode = statusCode;
+    }
+
+    public Problem problem() {
+      return problem;
+    }
+
+    public int retryAfterSeconds() {
+      return retryAfterSeconds;
+    }
+
+    public int statusCode() {
+      return statusCode;
+    }
+  }
+}
