@@ -1,6 +1,8 @@
 package dev.berth.node;
 
 import dev.berth.admin.AdminVerticle;
+import dev.berth.admin.HealthRoutes;
+import dev.berth.admin.LedgerRoutes;
 import dev.berth.admin.LedgerSource.ReplicaLedger;
 import dev.berth.api.DeploymentId;
 import dev.berth.config.LimitOptions;
@@ -134,7 +136,11 @@ final class InstanceParts {
             new Controller(new Epoch(1, identity.node()), replicaIds(identity.seeded())),
             identity.nanoClock(),
             apply);
-    admin = new AdminVerticle(config.berth().admin(), meters, this::ledgers);
+    admin =
+        new AdminVerticle(
+            config.berth().admin(),
+            meters,
+            List.of(new HealthRoutes(meters), new LedgerRoutes(this::ledgers)));
     for (int index = 0; index < loops.serving().size(); index++) {
       replicaVerticles.add(replicaVerticle(index, sender, bounds.replica()));
     }

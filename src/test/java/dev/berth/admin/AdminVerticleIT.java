@@ -40,7 +40,10 @@ class AdminVerticleIT {
         new AdminVerticle(
             new AdminOptions("127.0.0.1", 0),
             meters,
-            () -> List.of(new ReplicaLedger(new DeploymentId("app", "digits"), LEDGER)));
+            List.of(
+                new HealthRoutes(meters),
+                new LedgerRoutes(
+                    () -> List.of(new ReplicaLedger(new DeploymentId("app", "digits"), LEDGER)))));
     await(vertx.deployVerticle(admin));
     port = admin.port();
   }

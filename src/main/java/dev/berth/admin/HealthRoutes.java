@@ -1,0 +1,46 @@
+package dev.berth.admin;
+
+import dev.berth.metrics.Meters;
+import io.vertx.core.http.HttpHeaders;
+import io.vertx.ext.web.Router;
+import io.vertx.ext.web.RoutingContext;
+
+/** Whether the instance lives, and its metrics: what monitors ask for. */
+public final class HealthRoutes implements AdminRoutes {
+  private static final String PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8";
+  private static final String OPEN_METRICS =
+      "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+  private final Meters meters;
+  private final SharedReads<String> scrapes = new SharedReads<>();
+
+  public HealthRoutes(Meters meters) {
+    this.meters = meters;
+  }
+
+  @Override
+  public void mount(Router router) {
+    router
+        .get("/-/healthz")
+        .handler(
+            context ->
+                context
+                    .response()
+                    .putHeader(HttpHeaders.CONTENT_TYPE, "text/plain; charset=utf-8")
+                    .end("success"));
+    router.get("/metrics").handler(this::metrics);
+  }
+
+  private void metrics(RoutingContext context) {
+    String accept = context.request().getHeader(HttpHeaders.ACCEPT);
+    String type =
+        accept != null && accept.contains("application/openmetrics-text")
+            ? OPEN_METRICS
+            : PROMETHEUS;
+    scrapes
+        .read(context.vertx(), type, () -> meters.scrape(type))
+        .onComplete(
+            text -> context.response().putHeader(HttpHeaders.CONTENT_TYPE, type).end(text),
+            context::fail);
+  }
+}
