@@ -105,13 +105,18 @@ public record RequestExplanation(
    */
   public record Step(
       long atNanos, Kind kind, String replicaId, String node, int loop, String detail) {
-    /** What may befall it. */
+    /**
+     * What may befall it. RETRIED: it waits again, in the place it had. LOST: its replica is not
+     * there any more. ANSWERED: a response, or its head, or a failure arrived. ENDED: the last byte
+     * was handed on; the detail is the outcome.
+     */
     public enum Kind {
       ARRIVED,
       QUEUED,
       GRANTED,
       REFUSED,
       RETRIED,
+      LOST,
       LEASE_GRANTED,
       LEASE_RENEWED,
       LEASE_CONSUMED,
@@ -128,20 +133,39 @@ public record RequestExplanation(
   }
 
   /**
-   * Where the time went, in nanoseconds; a phase that did not happen is 0. They add up to the
-   * total, but for what the handler did while a body streamed.
+   * Where the time went, in nanoseconds; a phase that did not happen is 0. At each moment a request
+   * is in exactly one of them, so they add up to the total. What a handler is still doing when its
+   * caller is answered otherwise, by a deadline say, is not counted.
    *
+   * @param receive its body was awaited from the client: before it was routed, or gathered at the
+   *     replica; 0 for one that came with its head
    * @param queue waiting for a slot
-   * @param route deciding: all of the router's time that is no waiting
-   * @param bus between the router and the handler, there and back
-   * @param handler from the handler's call to its settling
-   * @param respond from the answer's arrival to its last byte handed to the socket
+   * @param route deciding: all of this instance's time before the request was sent that is no
+   *     waiting
+   * @param held a selection was open: its owner had the slot, and had not dispatched
+   * @param bus between the router and the handler, there and back; refused attempts included. A
+   *     round trip less the time at the replica: clocks of two nodes are never compared
+   * @param handler from the handler's call to its settling with a response, or its head; for one
+   *     that did not answer in time, until that was known
+   * @param stream from the arrival of the head of a streamed response to the end of its body: the
+   *     handler, the bus and the client share it
+   * @param respond from the arrival of a whole answer, or of a failure, to its last byte handed to
+   *     the socket
    * @param total from arrival to end
    */
-  public record Phases(long queue, long route, long bus, long handler, long respond, long total) {
-    /** All that is not the handler's. */
+  public record Phases(
+      long receive,
+      long queue,
+      long route,
+      long held,
+      long bus,
+      long handler,
+      long stream,
+      long respond,
+      long total) {
+    /** All but what handlers, owners of selections, and clients that send or read took. */
     public long overhead() {
-      return Math.max(0, total - handler);
+      return Math.max(0, total - handler - receive - held - stream);
     }
   }
 }
