@@ -12,8 +12,11 @@ import org.jspecify.annotations.Nullable;
  */
 public interface Reservations {
 
-  /** Chooses a replica and holds a slot of it. A key that was used gets what it got. */
-  Future<Reservation> reserve(Wish wish, Caller caller);
+  /**
+   * Chooses a replica and holds a slot of it. A key that was used gets what it got: the same
+   * reservation, or the way in which that has ended.
+   */
+  Asked<Reservation> reserve(Wish wish, Caller caller);
 
   /**
    * Each of them, or none.
@@ -21,13 +24,26 @@ public interface Reservations {
    * @param waitNanos for all of them together
    * @return in the order of the wishes
    */
-  Future<List<Reservation>> reserveAll(List<Wish> wishes, long waitNanos, Caller caller);
+  Asked<List<Reservation>> reserveAll(List<Wish> wishes, long waitNanos, Caller caller);
 
   /** Makes it last its full time to live from now on. */
   Future<Reservation> renew(String token);
 
   /** Gives it back; nothing when it has ended in whatever way. Fails when it was never there. */
   Future<Void> release(String token);
+
+  /** What was asked for and is waited for. */
+  interface Asked<T> {
+
+    Future<T> answer();
+
+    /**
+     * The caller is not there any more: whether it still waits or did not receive its answer. What
+     * is held for it is given back, but for what was asked for with an idempotency key and is held:
+     * its next attempt may ask for that, and the lease is for the dead. Once, again is nothing.
+     */
+    void abandon();
+  }
 
   /**
    * What is wanted.
@@ -85,7 +101,10 @@ public interface Reservations {
     INSTANCE_LIMIT,
     /** The key was used for another wish. */
     KEY_REUSED,
-    UNAVAILABLE
+    /** The replica is gone, or the deployment has none, or the instance is being stopped. */
+    UNAVAILABLE,
+    /** The caller went while it waited. */
+    ABANDONED
   }
 
   /** Stackless, since it is expected. */

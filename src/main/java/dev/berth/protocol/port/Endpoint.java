@@ -1,0 +1,62 @@
+package dev.berth.protocol.port;
+
+import dev.berth.api.Headers;
+import io.vertx.core.Future;
+import io.vertx.core.buffer.Buffer;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Answers API requests of any port of the instance: what listens reads the request whole, within
+ * its bounds, and writes the answer. Any thread; never blocks.
+ */
+@FunctionalInterface
+public interface Endpoint {
+
+  /** Whether it, and not another, answers what is asked for at this path. */
+  default boolean answers(String path) {
+    return true;
+  }
+
+  Exchange handle(Asked request);
+
+  /**
+   * A request.
+   *
+   * @param path without the query, percent-encoded as it came
+   * @param peer the address it came from
+   * @param certificateSubject of the client's certificate, which was verified; null for none
+   */
+  record Asked(
+      String method,
+      String path,
+      Headers headers,
+      Buffer body,
+      String peer,
+      @Nullable String certificateSubject) {
+    @Override
+    public String toString() {
+      return "Asked[" + method + "]"; // a path may hold a token
+    }
+  }
+
+  /** A request under way. */
+  interface Exchange {
+
+    /** Completes on any thread; never fails. */
+    Future<Answer> answer();
+
+    /** The client is not there any more: before its answer, or before it received all of that. */
+    void clientGone();
+  }
+
+  /**
+   * @param body JSON; empty for none
+   */
+  record Answer(int status, Map<String, String> headers, Buffer body) {
+    @Override
+    public String toString() {
+      return "Answer[" + status + "]";
+    }
+  }
+}
