@@ -6,6 +6,7 @@ import dev.berth.api.Request;
 import io.vertx.core.buffer.Buffer;
 import java.util.List;
 import java.util.OptionalInt;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The messages of the data plane and the metrics path. Buffers in them are read only for the
@@ -28,6 +29,8 @@ public sealed interface BusMessage {
    * @param sessionId who it is for, or ""
    * @param bodyFollows whether the request's body, which is the first piece then, goes on in {@link
    *     RequestFrame}s, for which the replica gives credit once it has accepted the request
+   * @param explained whether the answer brings {@link HandlerTime}, and what the handler asks of
+   *     others in turn is explained too
    */
   record CallRequest(
       long callId,
@@ -42,8 +45,41 @@ public sealed interface BusMessage {
       String methodName,
       String sessionId,
       Request request,
-      boolean bodyFollows)
-      implements BusMessage {}
+      boolean bodyFollows,
+      boolean explained)
+      implements BusMessage {
+    /** One that is not explained. */
+    public CallRequest(
+        long callId,
+        RouterAddress source,
+        AttemptId attempt,
+        ReplicaAddress target,
+        Admission admission,
+        long deadlineMs,
+        int streamWindow,
+        long waitedMicros,
+        String requestId,
+        String methodName,
+        String sessionId,
+        Request request,
+        boolean bodyFollows) {
+      this(
+          callId,
+          source,
+          attempt,
+          target,
+          admission,
+          deadlineMs,
+          streamWindow,
+          waitedMicros,
+          requestId,
+          methodName,
+          sessionId,
+          request,
+          bodyFollows,
+          false);
+    }
+  }
 
   /**
    * A piece of a request's body, at most 64 KiB, within the credit given.
@@ -114,16 +150,30 @@ public sealed interface BusMessage {
    * The response, or its head when it streams.
    *
    * @param streamed whether the body follows in frames; then {@code body} is empty
+   * @param time null unless the request is explained
    */
   record CallResponse(
-      long callId, int status, Headers headers, Buffer body, boolean streamed, long load)
-      implements BusMessage {}
+      long callId,
+      int status,
+      Headers headers,
+      Buffer body,
+      boolean streamed,
+      long load,
+      @Nullable HandlerTime time)
+      implements BusMessage {
+    /** Of a request that is not explained. */
+    public CallResponse(
+        long callId, int status, Headers headers, Buffer body, boolean streamed, long load) {
+      this(callId, status, headers, body, streamed, load, null);
+    }
+  }
 
   /**
    * It ran, or may have, and ended without a response.
    *
    * @param statusCode of back-pressure passed on: 503 or 429, else -1
    * @param retryAfterSeconds of back-pressure passed on: >= 0, else -1
+   * @param time null unless the request is explained
    */
   record CallFailed(
       long callId,
@@ -131,15 +181,27 @@ public sealed interface BusMessage {
       String message,
       int statusCode,
       int retryAfterSeconds,
-      long load)
+      long load,
+      @Nullable HandlerTime time)
       implements BusMessage {
     /** One that says no more than its kind and a text. */
     public CallFailed(long callId, BerthException.Kind kind, String message, long load) {
-      this(callId, kind, message, -1, -1, load);
+      this(callId, kind, message, load, null);
+    }
+
+    /** As above, of a request that may be explained. */
+    public CallFailed(
+        long callId,
+        BerthException.Kind kind,
+        String message,
+        long load,
+        @Nullable HandlerTime time) {
+      this(callId, kind, message, -1, -1, load, time);
     }
 
     /** What the replica reports of a failure. */
-    public static CallFailed of(long callId, BerthException failure, long load) {
+    public static CallFailed of(
+        long callId, BerthException failure, long load, @Nullable HandlerTime time) {
       String text = failure.getMessage();
       String message = text == null ? "" : text;
       if (failure instanceof BerthException.BackPressure full) {
@@ -149,9 +211,10 @@ public sealed interface BusMessage {
             message,
             full.statusCode().orElse(-1),
             full.retryAfterSeconds().orElse(-1),
-            load);
+            load,
+            time);
       }
-      return new CallFailed(callId, failure.kind(), message, load);
+      return new CallFailed(callId, failure.kind(), message, load, time);
     }
 
     /** The failure, as its caller sees it. */

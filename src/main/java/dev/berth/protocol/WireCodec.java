@@ -30,7 +30,7 @@ import io.vertx.core.buffer.Buffer;
  */
 public final class WireCodec {
   /** The form written, and the only one read. */
-  public static final int VERSION = 3;
+  public static final int VERSION = 4;
 
   /** The largest inline body or stream frame. */
   public static final int MAX_BODY_BYTES = 64 * 1024;
@@ -150,6 +150,7 @@ public final class WireCodec {
       out.string(m.sessionId());
       out.request(m.request());
       out.bool(m.bodyFollows());
+      out.bool(m.explained());
       return CALL_REQUEST;
     }
     if (message instanceof CallResponse m) {
@@ -159,6 +160,7 @@ public final class WireCodec {
       out.bytes(m.body());
       out.bool(m.streamed());
       out.varint(m.load());
+      out.time(m.time());
       return CALL_RESPONSE;
     }
     if (message instanceof CallAccepted m) {
@@ -215,6 +217,7 @@ public final class WireCodec {
       out.int32(m.statusCode());
       out.int32(m.retryAfterSeconds());
       out.varint(m.load());
+      out.time(m.time());
       return CALL_FAILED;
     }
     if (message instanceof CancelCall m) {
@@ -301,7 +304,8 @@ public final class WireCodec {
               in.string("methodName"),
               in.string("sessionId"),
               in.request(),
-              in.bool("bodyFollows"));
+              in.bool("bodyFollows"),
+              in.bool("explained"));
       case REQUEST_FRAME ->
           new RequestFrame(
               in.varint("callId"),
@@ -338,7 +342,8 @@ public final class WireCodec {
               in.headers("headers"),
               in.bytes("body"),
               in.bool("streamed"),
-              in.varint("load"));
+              in.varint("load"),
+              in.time());
       case CALL_FAILED ->
           new CallFailed(
               in.varint("callId"),
@@ -346,7 +351,8 @@ public final class WireCodec {
               in.string("message"),
               in.int32("statusCode"),
               in.int32("retryAfterSeconds"),
-              in.varint("load"));
+              in.varint("load"),
+              in.time());
       case STREAM_FRAME ->
           new StreamFrame(
               in.varint("callId"),

@@ -7,6 +7,7 @@ import io.vertx.core.buffer.Buffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Reads primitive fields from a part of a buffer. Never reads past its end, and never allocates
@@ -147,6 +148,12 @@ final class WireReader {
 
   SlotToken token() {
     return new SlotToken(fixed64("token.epoch"), varint("token.sequence"), fixed64("token.secret"));
+  }
+
+  @Nullable HandlerTime time() {
+    return bool("time")
+        ? new HandlerTime(varint("time.gatheredNanos"), varint("time.handledNanos"))
+        : null;
   }
 
   Admission admission() {

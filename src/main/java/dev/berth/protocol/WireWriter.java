@@ -6,6 +6,7 @@ import io.vertx.core.buffer.Buffer;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.function.BiConsumer;
+import org.jspecify.annotations.Nullable;
 
 /** Appends primitive fields to a buffer, in the forms that {@link WireReader} reads. */
 final class WireWriter implements BiConsumer<String, String> {
@@ -132,6 +133,14 @@ final class WireWriter implements BiConsumer<String, String> {
     }
     headers(request.headers());
     bytes(inlineBody(request));
+  }
+
+  void time(@Nullable HandlerTime time) {
+    bool(time != null);
+    if (time != null) {
+      varint(time.gatheredNanos());
+      varint(time.handledNanos());
+    }
   }
 
   void reports(List<HandleMetricReport> reports) {

@@ -14,6 +14,7 @@ import dev.berth.protocol.BusMessage.CallRequest;
 import dev.berth.protocol.BusMessage.CallResponse;
 import dev.berth.protocol.BusMessage.RequestFrame;
 import dev.berth.protocol.BusMessage.StreamReset;
+import dev.berth.protocol.HandlerTime;
 import io.vertx.core.Completable;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
@@ -41,7 +42,8 @@ import org.slf4j.Logger;
  *
  * Belongs to the replica's loop, but for what {@link RequestContext} and {@link #complete} say.
  */
-final class Invocation implements RequestContext, Completable<Response> {
+sealed class Invocation implements RequestContext, Completable<Response>
+    permits ExplainedInvocation {
   final HostedReplica host;
   final ReplicaLoop loop;
   final RouterPeer source;
@@ -93,6 +95,13 @@ final class Invocation implements RequestContext, Completable<Response> {
     this.dueAt = deadline;
   }
 
+  static Invocation of(
+      HostedReplica host, RouterPeer source, CallRequest message, long now, long deadline) {
+    return message.explained()
+        ? new ExplainedInvocation(host, source, message, now, deadline)
+        : new Invocation(host, source, message, now, deadline);
+  }
+
   void runsOn(BlockingCall call) {
     this.call = call;
   }
@@ -118,6 +127,7 @@ final class Invocation implements RequestContext, Completable<Response> {
   /** Calls the handler. */
   void invoke(Request request) {
     handlerCalled = true;
+    calling();
     host.invoke(request, this);
   }
 
@@ -166,6 +176,7 @@ final class Invocation implements RequestContext, Completable<Response> {
       return;
     }
     handlerSettled = true;
+    settling();
     if (call != null && !call.writes()) {
       call = null;
     }
@@ -201,7 +212,9 @@ final class Invocation implements RequestContext, Completable<Response> {
     if (body instanceof Response.Body.Whole whole) {
       if (whole.bytes().length() <= ResponseStream.MAX_FRAME_BYTES) {
         end();
-        send(new CallResponse(callId, response.status(), headers, whole.bytes(), false, load()));
+        send(
+            new CallResponse(
+                callId, response.status(), headers, whole.bytes(), false, load(), time()));
         return;
       }
       stream = new ResponseStream(this, response, streamWindow, loop.limits());
@@ -270,7 +283,7 @@ final class Invocation implements RequestContext, Completable<Response> {
   private void answerFailure(Throwable failure) {
     BerthException told = host.replica.failureOf(failure);
     end();
-    send(CallFailed.of(callId, told, load()));
+    send(CallFailed.of(callId, told, load(), time()));
   }
 
   private static String message(BerthException failure) {
@@ -278,11 +291,25 @@ final class Invocation implements RequestContext, Completable<Response> {
     return message == null ? "" : message;
   }
 
+  // --- what an explained one adds ---
+
+  /** The handler is about to be called. */
+  void calling() {}
+
+  /** The handler has settled. */
+  void settling() {}
+
+  /** What its answer says of its time; null unless it is explained. */
+  @Nullable HandlerTime time() {
+    return null;
+  }
+
   // --- what its stream asks for ---
 
   boolean sendHead(Response head) {
     return send(
-        new CallResponse(callId, head.status(), head.headers(), Buffer.buffer(0), true, load()));
+        new CallResponse(
+            callId, head.status(), head.headers(), Buffer.buffer(0), true, load(), time()));
   }
 
   boolean send(BusMessage message) {
@@ -308,7 +335,7 @@ final class Invocation implements RequestContext, Completable<Response> {
     send(
         headSent
             ? new StreamReset(callId, kind, message, load())
-            : new CallFailed(callId, kind, message, load()));
+            : new CallFailed(callId, kind, message, load(), time()));
   }
 
   void credit(int bytes) {
@@ -380,7 +407,7 @@ final class Invocation implements RequestContext, Completable<Response> {
     send(
         headSent
             ? new StreamReset(callId, kind, message, load())
-            : new CallFailed(callId, kind, message, load()));
+            : new CallFailed(callId, kind, message, load(), time()));
   }
 
   /** A moment that was asked for has come. */
@@ -523,40 +550,18 @@ final class Invocation implements RequestContext, Completable<Response> {
     }
   }
 
-  /**
-   * What runs on cancel, in a list from which any may be taken: children come and go in any order.
-   */
-  private static final class CancelAction {
-    final Runnable task;
-    @Nullable CancelAction before;
-    @Nullable CancelAction after;
-    boolean linked;
-
-    CancelAction(Runnable task) {
-      this.task = task;
-    }
-  }
-
   private void add(CancelAction action) {
     if (cancelled) {
       runGuarded(action.task);
     } else if (!ended) {
-      CancelAction second = cancelActions;
-      action.after = second;
-      if (second != null) {
-        second.before = action;
-      }
+      action.linkBefore(cancelActions);
       cancelActions = action;
-      action.linked = true;
     }
   }
 
   private void runCancelActions() {
-    CancelAction action = cancelActions;
+    CancelAction action = cancelActions == null ? null : cancelActions.oldest();
     cancelActions = null;
-    while (action != null && action.after != null) {
-      action = action.after; // the oldest runs first
-    }
     for (; action != null; action = action.before) {
       action.linked = false;
       runGuarded(action.task);
@@ -564,19 +569,8 @@ final class Invocation implements RequestContext, Completable<Response> {
   }
 
   private void remove(CancelAction action) {
-    if (!action.linked || ended) {
-      return;
-    }
-    action.linked = false;
-    CancelAction before = action.before;
-    CancelAction after = action.after;
-    if (before == null) {
-      cancelActions = after;
-    } else {
-      before.after = after;
-    }
-    if (after != null) {
-      after.before = before;
+    if (action.linked && !ended) {
+      cancelActions = action.unlinkFrom(cancelActions);
     }
   }
 

@@ -228,7 +228,7 @@ public final class ReplicaLoop {
     long now = now();
     long deadline =
         message.deadlineMs() < 0 ? NEVER : plus(now, millisToNanos(message.deadlineMs()));
-    Invocation invocation = new Invocation(host, peer, message, now, deadline);
+    Invocation invocation = Invocation.of(host, peer, message, now, deadline);
     Invocation forgotten = peer.put(invocation);
     add(invocation);
     if (forgotten != null) {

@@ -8,6 +8,7 @@ import dev.berth.protocol.Admission;
 import dev.berth.protocol.AttemptId;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.HandleMetricReport;
+import dev.berth.protocol.HandlerTime;
 import dev.berth.protocol.Load;
 import dev.berth.protocol.Refusal;
 import dev.berth.protocol.ReplicaAddress;
@@ -55,6 +56,7 @@ public final class RandomMessages {
               text(10),
               text(10),
               request(),
+              random.nextBoolean(),
               random.nextBoolean());
       case "RequestFrame" ->
           new BusMessage.RequestFrame(
@@ -74,7 +76,13 @@ public final class RandomMessages {
           new BusMessage.CallRefused(number(), pick(List.of(Refusal.values())), load());
       case "CallResponse" ->
           new BusMessage.CallResponse(
-              number(), 200 + random.nextInt(400), headers(), body(), random.nextBoolean(), load());
+              number(),
+              200 + random.nextInt(400),
+              headers(),
+              body(),
+              random.nextBoolean(),
+              load(),
+              time());
       case "CallFailed" ->
           new BusMessage.CallFailed(
               number(),
@@ -82,7 +90,8 @@ public final class RandomMessages {
               text(200),
               pick(List.of(-1, 429, 503)),
               random.nextInt(100) - 1,
-              load());
+              load(),
+              time());
       case "StreamFrame" ->
           new BusMessage.StreamFrame(
               number(), (int) number(), body(), random.nextBoolean(), load());
@@ -96,6 +105,10 @@ public final class RandomMessages {
           new BusMessage.HandleMetricBatch(text(20), number(), number(), list(this::report));
       default -> throw new IllegalArgumentException("type: " + type + " (expected: a known one)");
     };
+  }
+
+  private @Nullable HandlerTime time() {
+    return random.nextBoolean() ? new HandlerTime(number(), number()) : null;
   }
 
   private Admission admission() {

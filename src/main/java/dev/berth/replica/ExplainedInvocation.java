@@ -1,0 +1,52 @@
+package dev.berth.replica;
+
+import dev.berth.protocol.BusMessage.CallRequest;
+import dev.berth.protocol.HandlerTime;
+import dev.berth.protocol.port.ExplainedParent;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * An invocation whose answer says how long its handler took, and whose own calls are explained too.
+ * A class of its own, so that one that is not explained has nothing of it.
+ */
+final class ExplainedInvocation extends Invocation implements ExplainedParent {
+  private final long acceptedNanos;
+  private long calledNanos;
+  private long settledNanos;
+  private boolean called;
+  private boolean settled;
+  private final AtomicInteger explained = new AtomicInteger(); // calls of the handler's
+
+  ExplainedInvocation(
+      HostedReplica host, RouterPeer source, CallRequest message, long now, long deadline) {
+    super(host, source, message, now, deadline);
+    this.acceptedNanos = now;
+  }
+
+  @Override
+  void calling() {
+    called = true;
+    calledNanos = loop.now();
+  }
+
+  @Override
+  void settling() {
+    settled = true;
+    settledNanos = loop.now();
+  }
+
+  /** One that is broken off before it settles has run until now. */
+  @Override
+  HandlerTime time() {
+    long now = settled ? settledNanos : loop.now();
+    return called
+        ? new HandlerTime(calledNanos - acceptedNanos, now - calledNanos)
+        : new HandlerTime(now - acceptedNanos, 0);
+  }
+
+  @Override
+  public boolean tryExplainCall() {
+    return explained.get() < MAX_EXPLAINED_CALLS
+        && explained.incrementAndGet() <= MAX_EXPLAINED_CALLS;
+  }
+}
