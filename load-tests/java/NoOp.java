@@ -4,17 +4,26 @@ import dev.berth.api.Deployment;
 import dev.berth.api.Response;
 import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
+import java.util.Map;
 
-/** An application that answers at once with 32 bytes. */
+/** An application that answers at once with the same bytes. */
 public final class NoOp {
+  private static final String LINE = "0123456789abcdef0123456789abcdef";
+
   private NoOp() {}
 
-  /** Named by the configuration; slots enough that no request waits. */
-  public static Application build() {
-    Buffer body = Buffer.buffer("0123456789abcdef0123456789abcdef");
+  /**
+   * Named by the configuration; slots enough that no request waits.
+   *
+   * @param arguments {@code body_bytes}, default 32
+   */
+  public static Application build(Map<String, Object> arguments) {
+    int bytes = ((Number) arguments.getOrDefault("body_bytes", LINE.length())).intValue();
+    Buffer body =
+        Buffer.buffer(LINE.repeat(bytes / LINE.length() + 1).substring(0, bytes));
     AsyncHandler handler =
         (request, context) -> Future.succeededFuture(Response.of(200, "text/plain", body));
     return Application.of(
-        Deployment.of("no-op", replica -> handler).withMaxOngoingRequests(1000));
+        Deployment.of("no-op", replica -> handler).withMaxOngoingRequests(10_000));
   }
 }

@@ -1,21 +1,32 @@
+import io.vertx.core.Context;
 import io.vertx.core.DeploymentOptions;
-import io.vertx.core.VerticleBase;
 import io.vertx.core.Future;
+import io.vertx.core.Handler;
+import io.vertx.core.VerticleBase;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;
 import io.vertx.core.buffer.Buffer;
+import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.http.HttpServerOptions;
+import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.HttpServerResponse;
+import io.vertx.core.net.OpenSSLEngineOptions;
+import io.vertx.core.net.PemKeyCertOptions;
+import io.vertx.ext.web.Router;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * The least a Vert.x server does to return given bytes: the limit to compare with.
  *
- * <p>Arguments: port, event loops, a file of header lines ({@code name: value}), a file of the
- * body. One server on each event loop, on the native transport when there is one.
+ * <p>Arguments: kind, event loops, a file of header lines ({@code name: value}), a file of the
+ * body, and for TLS the PEM files of a certificate and its key. One server on each event loop, on
+ * the native transport when there is one, and BoringSSL. The kinds are {@code reply}, which plays
+ * back headers and body; {@code web}, which does so behind a router of vertx-web with one route;
+ * and {@code streams}, which plays back the headers and writes what {@link Streams} does.
  */
 public final class RawServer {
   private record Header(CharSequence name, CharSequence value) {}
@@ -23,34 +34,52 @@ public final class RawServer {
   private RawServer() {}
 
   public static void main(String[] args) throws Exception {
-    int port = Integer.parseInt(args[0]);
+    String kind = args[0];
     int loops = Integer.parseInt(args[1]);
     List<Header> headers = new ArrayList<>();
     for (String line : Files.readAllLines(Path.of(args[2]))) {
       int colon = line.indexOf(':');
       headers.add(
           new Header(
-              io.vertx.core.http.HttpHeaders.createOptimized(line.substring(0, colon)),
-              io.vertx.core.http.HttpHeaders.createOptimized(line.substring(colon + 1).trim())));
+              HttpHeaders.createOptimized(line.substring(0, colon)),
+              HttpHeaders.createOptimized(line.substring(colon + 1).trim())));
     }
     Buffer body = Buffer.buffer(Files.readAllBytes(Path.of(args[3])));
+    // Below zero, a port is any free one, and the same for all that name it.
+    HttpServerOptions options = new HttpServerOptions().setHost("127.0.0.1").setPort(-1);
+    if (args.length > 4) {
+      options
+          .setSsl(true)
+          .setUseAlpn(true)
+          .setSslEngineOptions(new OpenSSLEngineOptions())
+          .setKeyCertOptions(new PemKeyCertOptions().setCertPath(args[4]).setKeyPath(args[5]));
+    }
     Vertx vertx =
         Vertx.vertx(new VertxOptions().setEventLoopPoolSize(loops).setPreferNativeTransport(true));
+    AtomicInteger made = new AtomicInteger();
     vertx
         .deployVerticle(
-            () -> new Serving(port, headers, body), new DeploymentOptions().setInstances(loops))
+            () -> new Serving(made.getAndIncrement(), kind, options, headers, body),
+            new DeploymentOptions().setInstances(loops))
         .toCompletionStage()
         .toCompletableFuture()
         .get();
+    System.out.println("started");
   }
 
   private static final class Serving extends VerticleBase {
-    private final int port;
+    private final int number;
+    private final String kind;
+    private final HttpServerOptions options;
     private final List<Header> headers;
     private final Buffer body;
+    private final Buffer event = Buffer.buffer(Streams.EVENT);
 
-    Serving(int port, List<Header> headers, Buffer body) {
-      this.port = port;
+    Serving(
+        int number, String kind, HttpServerOptions options, List<Header> headers, Buffer body) {
+      this.number = number;
+      this.kind = kind;
+      this.options = options;
       this.headers = headers;
       this.body = body;
     }
@@ -58,16 +87,64 @@ public final class RawServer {
     @Override
     public Future<?> start() {
       return vertx
-          .createHttpServer(new HttpServerOptions().setHost("127.0.0.1").setPort(port))
-          .requestHandler(
-              request -> {
-                HttpServerResponse response = request.response();
-                for (Header header : headers) {
-                  response.putHeader(header.name, header.value);
-                }
-                response.end(body);
-              })
-          .listen();
+          .createHttpServer(options)
+          .requestHandler(handler())
+          .listen()
+          .onSuccess(
+              server ->
+                  System.out.printf(
+                      "loop %d listens on 127.0.0.1:%d, native transport: %s%n",
+                      number, server.actualPort(), vertx.isNativeTransportEnabled()));
+    }
+
+    private Handler<HttpServerRequest> handler() {
+      switch (kind) {
+        case "reply":
+          return request -> reply(request.response());
+        case "web":
+          Router router = Router.router(vertx);
+          router.get("/").handler(routed -> reply(routed.response()));
+          return router;
+        case "streams":
+          return this::stream;
+        default:
+          throw new IllegalArgumentException(
+              "kind: " + kind + " (expected: reply, web or streams)");
+      }
+    }
+
+    private void reply(HttpServerResponse response) {
+      putHeaders(response);
+      response.end(body);
+    }
+
+    private void stream(HttpServerRequest request) {
+      HttpServerResponse response = request.response();
+      putHeaders(response);
+      response.setChunked(true);
+      if (request.path().equals("/hop")) {
+        next(context, response, Streams.EVENTS);
+      } else {
+        for (int i = 0; i < Streams.EVENTS; i++) {
+          response.write(event);
+        }
+        response.end();
+      }
+    }
+
+    private void next(Context loop, HttpServerResponse response, int left) {
+      response.write(event);
+      if (left == 1) {
+        response.end();
+      } else {
+        loop.runOnContext(none -> next(loop, response, left - 1));
+      }
+    }
+
+    private void putHeaders(HttpServerResponse response) {
+      for (Header header : headers) {
+        response.putHeader(header.name, header.value);
+      }
     }
   }
 }

@@ -1,0 +1,65 @@
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * What JMH measured, from the JSON file that it writes. The benchmarks are run apart, by Maven's
+ * profile {@code jmh}.
+ */
+final class JmhFigures {
+  private static final String WHAT = "cost of a routing decision, 10 -> 10 000 replicas";
+  private static final String LIMIT = "<= 1.20x";
+  private static final double AT_MOST = 1.2;
+
+  private final Path file;
+
+  JmhFigures(Path file) {
+    this.file = file;
+  }
+
+  /** The benchmark of the ranker, by its parameter {@code replicas}. */
+  Verdict decisions() {
+    if (!Files.exists(file)) {
+      return Verdict.notMeasured(
+          "decision", WHAT, LIMIT, "no " + file + "; mvn -Pjmh writes it");
+    }
+    Map<Integer, Double> scores = new LinkedHashMap<>();
+    Map<Integer, Double> errors = new LinkedHashMap<>();
+    try {
+      for (Object entry : new JsonArray(Files.readString(file))) {
+        JsonObject one = (JsonObject) entry;
+        String replicas = one.getJsonObject("params", new JsonObject()).getString("replicas");
+        if (one.getString("benchmark", "").contains("Rank") && replicas != null) {
+          JsonObject score = one.getJsonObject("primaryMetric");
+          scores.putIfAbsent(Integer.valueOf(replicas), score.getDouble("score"));
+          errors.putIfAbsent(Integer.valueOf(replicas), score.getDouble("scoreError"));
+        }
+      }
+    } catch (IOException | RuntimeException unreadable) {
+      return Verdict.notMeasured("decision", WHAT, LIMIT, file + ": " + unreadable.getMessage());
+    }
+    Double few = scores.get(10);
+    Double many = scores.get(10_000);
+    if (few == null || many == null) {
+      return Verdict.notMeasured(
+          "decision", WHAT, LIMIT, "no ranker at 10 and 10 000 replicas in " + file);
+    }
+    double ratio = many / few;
+    double noise = errors.get(10) / few + errors.get(10_000) / many;
+    return new Verdict(
+        "decision",
+        WHAT,
+        Spread.number(ratio, 2) + " (" + file + ")",
+        LIMIT,
+        "+-" + Spread.number(ratio * noise, 2) + " (JMH)",
+        ratio <= AT_MOST
+            ? Verdict.State.PASS
+            : ratio - AT_MOST <= ratio * noise ? Verdict.State.UNDECIDED : Verdict.State.FAIL,
+        Optional.of(Spread.of(ratio)));
+  }
+}

@@ -1,0 +1,67 @@
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.ToDoubleFunction;
+
+/** The samples of each row, and what follows from two rows' samples of the same rounds. */
+final class Results {
+  private final Map<String, List<Sample>> samples = new LinkedHashMap<>();
+  private final Map<String, Row> rows = new LinkedHashMap<>();
+
+  void add(Row row, Sample sample) {
+    rows.put(row.id(), row);
+    samples.computeIfAbsent(row.id(), id -> new ArrayList<>()).add(sample);
+  }
+
+  /** Forgets a group that did not come to its end. */
+  void forget(Group group) {
+    for (Row row : group.rows()) {
+      rows.remove(row.id());
+      samples.remove(row.id());
+    }
+  }
+
+  Optional<Row> row(String id) {
+    return Optional.ofNullable(rows.get(id));
+  }
+
+  List<Sample> samples(String id) {
+    return samples.getOrDefault(id, List.of());
+  }
+
+  Optional<Spread> spread(String id, ToDoubleFunction<Sample> figure) {
+    List<Sample> all = samples(id);
+    return all.isEmpty()
+        ? Optional.empty()
+        : Optional.of(Spread.of(all.stream().mapToDouble(figure).toArray()));
+  }
+
+  /** Round by round, so that what slows a whole round slows both sides. */
+  Optional<Spread> ratio(String id, String base, ToDoubleFunction<Sample> figure) {
+    return pairs(id, base, (one, other) -> figure.applyAsDouble(one) / figure.applyAsDouble(other));
+  }
+
+  /** The same of what one is more than the other. */
+  Optional<Spread> difference(String id, String base, ToDoubleFunction<Sample> figure) {
+    return pairs(id, base, (one, other) -> figure.applyAsDouble(one) - figure.applyAsDouble(other));
+  }
+
+  private interface Pair {
+    double of(Sample one, Sample other);
+  }
+
+  private Optional<Spread> pairs(String id, String base, Pair pair) {
+    List<Sample> ones = samples(id);
+    List<Sample> others = samples(base);
+    if (ones.isEmpty() || ones.size() != others.size()) {
+      return Optional.empty();
+    }
+    double[] values = new double[ones.size()];
+    for (int round = 0; round < values.length; round++) {
+      values[round] = pair.of(ones.get(round), others.get(round));
+    }
+    return Optional.of(Spread.of(values));
+  }
+}

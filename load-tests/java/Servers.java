@@ -1,0 +1,131 @@
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * Starts servers on free ports of the loopback, each in a JVM of its own with the same options and
+ * the {@link Probe}, and ends them: the ones it started and no others, also when it is interrupted.
+ */
+final class Servers implements AutoCloseable {
+  /** The same for all; the heap is a server's and not the machine's. */
+  static final List<String> JVM_OPTIONS = List.of("-Xms512m", "-Xmx512m");
+
+  private static final Duration START_TIMEOUT = Duration.ofSeconds(60);
+  private static final Duration STOP_TIMEOUT = Duration.ofSeconds(20);
+  private static final long POLL_MILLIS = 20;
+  private static final Pattern PORT = Pattern.compile("loop \\d+ listens on \\S*:(\\d+)");
+  private static final Pattern PROBE = Pattern.compile("probe on port (\\d+)");
+  private static final Pattern STARTED =
+      Pattern.compile(" started in \\d+ ms|^started$", Pattern.MULTILINE);
+
+  private final Path jar;
+  private final Path work;
+  private final List<Process> processes = new ArrayList<>();
+  private int files;
+
+  /**
+   * @param jar berth.jar
+   * @param work where configurations and logs are written, and where probe.jar, handlers.jar and
+   *     classes are
+   */
+  Servers(Path jar, Path work) {
+    this.jar = jar;
+    this.work = work;
+    Runtime.getRuntime().addShutdownHook(new Thread(this::close, "stop-servers"));
+  }
+
+  /** {@code java -jar berth.jar run} of a configuration, see {@link Configuration}. */
+  Server berth(String name, Configuration configuration) throws IOException, InterruptedException {
+    Path file = work.resolve(fileName(name) + ".yaml");
+    Files.writeString(file, configuration.text());
+    return start(
+        name, configuration.certificate(), List.of("-jar", jar.toString(), "run", file.toString()));
+  }
+
+  /** {@link RawServer} with its arguments. */
+  Server raw(String name, Optional<Path> certificate, List<String> arguments)
+      throws IOException, InterruptedException {
+    List<String> command =
+        new ArrayList<>(List.of("-cp", jar + ":" + work.resolve("classes"), "RawServer"));
+    command.addAll(arguments);
+    return start(name, certificate, command);
+  }
+
+  private Server start(String name, Optional<Path> certificate, List<String> arguments)
+      throws IOException, InterruptedException {
+    List<String> command = new ArrayList<>(List.of(java()));
+    command.addAll(JVM_OPTIONS);
+    command.add("-javaagent:" + work.resolve("probe.jar"));
+    command.addAll(arguments);
+    Path log = work.resolve(fileName(name) + ".log");
+    Process process = launch(command, log);
+    Instant giveUp = Instant.now().plus(START_TIMEOUT);
+    String text = "";
+    while (!STARTED.matcher(text).find()) {
+      if (!process.isAlive() || Instant.now().isAfter(giveUp)) {
+        throw new IOException(name + " does not serve; its log:\n" + text);
+      }
+      TimeUnit.MILLISECONDS.sleep(POLL_MILLIS);
+      text = Files.readString(log);
+    }
+    return new Server(name, process, number(PORT, text), number(PROBE, text), certificate);
+  }
+
+  /** A process that is ended with the others; its output goes to the log. */
+  Process launch(List<String> command, Path log) throws IOException {
+    synchronized (processes) {
+      Process process =
+          new ProcessBuilder(command)
+              .redirectErrorStream(true)
+              .redirectOutput(log.toFile())
+              .start();
+      processes.add(process);
+      return process;
+    }
+  }
+
+  static String java() {
+    return Path.of(System.getProperty("java.home"), "bin", "java").toString();
+  }
+
+  /** A name for files: unique in the run. */
+  private synchronized String fileName(String name) {
+    return "server-" + files++ + "-" + name.replaceAll("[^A-Za-z0-9]+", "-");
+  }
+
+  private static int number(Pattern pattern, String text) throws IOException {
+    Matcher found = pattern.matcher(text);
+    if (!found.find()) {
+      throw new IOException("no \"" + pattern + "\" in the log:\n" + text);
+    }
+    return Integer.parseInt(found.group(1));
+  }
+
+  /** Ends what was started so far; more may be started afterwards. */
+  @Override
+  public void close() {
+    List<Process> all;
+    synchronized (processes) {
+      all = List.copyOf(processes);
+      processes.clear();
+    }
+    all.forEach(Process::destroy);
+    for (Process process : all) {
+      try {
+        if (!process.waitFor(STOP_TIMEOUT.toSeconds(), TimeUnit.SECONDS)) {
+          process.destroyForcibly();
+        }
+      } catch (InterruptedException interrupted) {
+        process.destroyForcibly();
+      }
+    }
+  }
+}

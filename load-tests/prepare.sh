@@ -1,0 +1,69 @@
+# Sourced by the scripts of this folder, from the project's folder: what they need, installed and
+# built. Sets `work`, the folder for everything made here, and `classes`, the class path.
+#
+#   need COMMAND PACKAGE    installs a Debian package unless the command is there
+#   build_jar               builds target/berth.jar unless it is newer than its sources
+#   compile_load_tests      compiles java/, and makes handlers.jar and probe.jar of it
+
+work=target/load-tests
+classes=target/berth.jar:$work/classes
+
+need() { # command, package
+  if command -v "$1" >/dev/null; then return; fi
+  echo "installing $2"
+  local as_root=""
+  if [[ $(id -u) -ne 0 ]]; then as_root=sudo; fi
+  if ! $as_root apt-get install -y -q --no-install-recommends "$2" >/dev/null 2>&1; then
+    $as_root apt-get update -q >/dev/null
+    $as_root apt-get install -y -q --no-install-recommends "$2" >/dev/null
+  fi
+}
+
+build_jar() {
+  if [[ -f target/berth.jar && -f target/berth-examples.jar &&
+    -z $(find pom.xml src/main src/examples -newer target/berth.jar -type f -print -quit) ]]; then
+    return
+  fi
+  echo "building target/berth.jar"
+  mvn -B -q package -DskipTests
+  touch target/berth.jar # a build that changed nothing leaves it as it was
+}
+
+compile_load_tests() {
+  local made="$work/made"
+  rm -rf "$made" "$work/classes"
+  mkdir -p "$made" "$work/classes"
+  javac --release 17 -proc:none -Xlint:all,-classfile,-processing,-serial -cp target/berth.jar \
+    -d "$work/classes" load-tests/java/*.java
+  # What an application's class loader takes, apart from what measures it.
+  local handlers=()
+  local name
+  for name in NoOp Calls Streams; do
+    handlers+=($(cd "$work/classes" && ls | grep -E "^$name(\\$.*)?\.class$"))
+  done
+  (cd "$work/classes" && jar --create --file ../handlers.jar "${handlers[@]}" &&
+    jar --create --file ../probe.jar --manifest=<(echo "Premain-Class: Probe") Probe*.class)
+  rm -rf "$made"
+}
+
+# cert.pem and key.pem for 127.0.0.1, made anew: they are worth nothing.
+certificate() {
+  openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 \
+    -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1,DNS:localhost \
+    -keyout "$work/key.pem" -out "$work/cert.pem" 2>/dev/null
+}
+
+# Lets this shell and what it starts have so many files and sockets open.
+descriptors() { # at least
+  if [[ $(ulimit -n) != unlimited ]] && (($(ulimit -n) < $1)); then
+    ulimit -n "$1" || { echo "ulimit -n: $(ulimit -Hn) at most (expected: $1)" >&2; exit 2; }
+  fi
+}
+
+# What the sources are: the commit, and whether files differ from it.
+commit() {
+  local id
+  id=$(git rev-parse --short=12 HEAD 2>/dev/null) || { echo unknown; return; }
+  if [[ -n $(git status --porcelain --untracked-files=no 2>/dev/null) ]]; then id+="+changes"; fi
+  echo "$id"
+}
