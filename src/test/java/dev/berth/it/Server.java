@@ -48,7 +48,7 @@ final class Server implements AutoCloseable {
    * Starts one and waits until its applications run.
    *
    * @param options of the command; without any, it takes free ports of this machine. Those that
-   *     begin with {@code -D} are the JVM's
+   *     begin with {@code -D} or {@code -X} are the JVM's
    */
   static Server start(Path config, String... options) throws IOException {
     Server server = launch(config, options);
@@ -82,7 +82,7 @@ final class Server implements AutoCloseable {
   }
 
   private static boolean isOfTheJvm(String option) {
-    return option.startsWith("-D");
+    return option.startsWith("-D") || option.startsWith("-X");
   }
 
   private void read() {
