@@ -1,0 +1,189 @@
+package dev.berth.routing;
+
+import dev.berth.api.BerthException;
+import dev.berth.api.DeploymentId;
+import dev.berth.api.spi.ReplicaRanker;
+import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.ReplicaAddress;
+import dev.berth.protocol.ReplicaInfo;
+import dev.berth.protocol.RoutingSnapshot;
+import dev.berth.protocol.port.ReplicaDirectory;
+import dev.berth.protocol.port.SlotObserver;
+import dev.berth.protocol.port.Slots;
+import dev.berth.replica.LedgerLimits;
+import dev.berth.replica.SlotLedger;
+import dev.berth.routing.ranking.PowerOfTwoRanker;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalInt;
+import java.util.SplittableRandom;
+import java.util.concurrent.TimeUnit;
+import org.openjdk.jmh.annotations.Benchmark;
+import org.openjdk.jmh.annotations.BenchmarkMode;
+import org.openjdk.jmh.annotations.Mode;
+import org.openjdk.jmh.annotations.OutputTimeUnit;
+import org.openjdk.jmh.annotations.Param;
+import org.openjdk.jmh.annotations.Scope;
+import org.openjdk.jmh.annotations.Setup;
+import org.openjdk.jmh.annotations.State;
+
+/**
+ * Which replica, among 10 to 10 000 of this instance: the ranking alone, and the whole decision,
+ * which also takes the slot and here gives it back. The budget is the ratio of the last to the
+ * first.
+ */
+@State(Scope.Benchmark)
+@BenchmarkMode(Mode.AverageTime)
+@OutputTimeUnit(TimeUnit.NANOSECONDS)
+public class DecisionBenchmark {
+  private static final DeploymentId DEPLOYMENT = new DeploymentId("app", "model");
+
+  @Param({"10", "100", "1000", "10000"})
+  public int replicas;
+
+  private final ReplicaRanker ranker = new PowerOfTwoRanker();
+  private final ReplicaRanker.Ranking ranking = new ReplicaRanker.Ranking();
+  private final SplittableRandom random = new SplittableRandom(3);
+  private DeploymentRouter router;
+  private Decision decision;
+
+  @Setup
+  public void setUp() {
+    List<SlotLedger> ledgers = new ArrayList<>();
+    List<RoutingSnapshot.Route> routes = new ArrayList<>();
+    SplittableRandom load = new SplittableRandom(1);
+    for (int ordinal = 0; ordinal < replicas; ordinal++) {
+      SlotLedger ledger =
+          new SlotLedger(ordinal + 1, 100, LedgerLimits.DEFAULTS, System::nanoTime, load::nextLong);
+      for (int running = load.nextInt(50); running > 0; running--) {
+        ledger.tryAcquire();
+      }
+      ledgers.add(ledger);
+      routes.add(new RoutingSnapshot.Route(info(ordinal), true));
+    }
+    LoopPorts ports =
+        new LoopPorts(
+            Runnable::run,
+            () -> true,
+            (node, address, message) -> false,
+            System::nanoTime,
+            new SplittableRandom(2));
+    Routers routers =
+        new Routers(
+            "here",
+            77,
+            null,
+            directory(ledgers),
+            InstanceBounds.defaults(),
+            LoopLimits.DEFAULTS,
+            RoutingHooks.NONE,
+            new SplittableRandom(9),
+            List.of(ports, ports));
+    router = routers.router(DEPLOYMENT, RouterSettings.DEFAULTS);
+    routers.update(
+        new RoutingSnapshot(DEPLOYMENT, new RoutingSnapshot.Version(1, 1), true, routes));
+    decision = new Decision(router, routers.loop(0));
+  }
+
+  private static ReplicaInfo info(int ordinal) {
+    return new ReplicaInfo(
+        "model-" + ordinal,
+        DEPLOYMENT,
+        new ReplicaAddress("here", ordinal % 2, ordinal, ordinal + 1L),
+        100,
+        true,
+        false,
+        null,
+        OptionalInt.empty(),
+        null,
+        Map.of());
+  }
+
+  private static ReplicaDirectory directory(List<SlotLedger> ledgers) {
+    return new ReplicaDirectory() {
+      @Override
+      public Slots slotsOf(ReplicaAddress address) {
+        return ledgers.get(address.ordinal());
+      }
+
+      @Override
+      public void observe(ReplicaAddress address, SlotObserver observer) {
+        ledgers.get(address.ordinal()).observe(observer);
+      }
+    };
+  }
+
+  @Benchmark
+  public int rank() {
+    ranking.clear();
+    ranker.rank(router.replicas.seenFrom(0), random, ranking);
+    return ranking.get(0);
+  }
+
+  @Benchmark
+  public boolean decide() {
+    boolean decided = router.tryReplicas(decision);
+    ((LocalReplica) decision.taken).slots.complete();
+    return decided;
+  }
+
+  /** A request that takes the slot and goes no further. */
+  private static final class Decision extends SlotRequest {
+    private RoutedReplica taken;
+
+    Decision(DeploymentRouter router, RouterLoop loop) {
+      super(router, loop, NO_DEADLINE);
+    }
+
+    @Override
+    boolean tryOn(RoutedReplica candidate) {
+      taken = candidate;
+      return candidate.tryTake();
+    }
+
+    @Override
+    public boolean accepts(RoutedReplica candidate) {
+      return true;
+    }
+
+    @Override
+    public boolean picky() {
+      return false;
+    }
+
+    @Override
+    boolean use(Grant granted) {
+      return false;
+    }
+
+    @Override
+    void revoke(boolean timedOut) {}
+
+    @Override
+    BusMessage message(RoutedReplica to, long id) {
+      throw new UnsupportedOperationException("message (expected: none is sent)");
+    }
+
+    @Override
+    void unsend(RoutedReplica to) {}
+
+    @Override
+    void fail(BerthException failure) {
+      throw failure;
+    }
+
+    @Override
+    int queuedBytes() {
+      return 0;
+    }
+
+    @Override
+    void peerLost() {}
+
+    @Override
+    public long holdNanos() {
+      return 0;
+    }
+  }
+}
