@@ -75,8 +75,7 @@ final class GroupRun {
     Files.write(body, played.body());
     List<String> arguments =
         new ArrayList<>(
-            List.of(
-                raw.kind(), String.valueOf(raw.loops()), headers.toString(), body.toString()));
+            List.of(raw.kind(), String.valueOf(raw.loops()), headers.toString(), body.toString()));
     raw.certificate()
         .ifPresent(
             pem -> {

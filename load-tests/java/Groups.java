@@ -27,7 +27,14 @@ final class Groups {
 
   List<Group> all() {
     return List.of(
-        oneLoop(), twoLoops(), calls(), streams(), large(), tls(), http2(), http2Tls(),
+        oneLoop(),
+        twoLoops(),
+        calls(),
+        streams(),
+        large(),
+        tls(),
+        http2(),
+        http2Tls(),
         connections());
   }
 
@@ -61,8 +68,7 @@ final class Groups {
     return raw(key, "reply", loops, playsBack, "/");
   }
 
-  private static ServerSpec raw(
-      String key, String kind, int loops, String playsBack, String path) {
+  private static ServerSpec raw(String key, String kind, int loops, String playsBack, String path) {
     return new ServerSpec.Raw(key, kind, loops, playsBack, path, Optional.empty());
   }
 
@@ -130,8 +136,7 @@ final class Groups {
               .against("call-c1", "call-c1-again"));
     }
     rows.add(
-        Row.of("handle-call", "of 100 in turn: plain call", "calls", "/call-100", 1)
-            .counting(100));
+        Row.of("handle-call", "of 100 in turn: plain call", "calls", "/call-100", 1).counting(100));
     if (!quick) {
       rows.add(
           Row.of("handle-call-again", "of 100 in turn: again (A/A)", "calls", "/call-100", 1)
@@ -142,17 +147,12 @@ final class Groups {
         Row.of("handle-choose", "of 100 in turn: choose + dispatch", "calls", "/choose-100", 1)
             .counting(100);
     rows.add(
-        quick
-            ? chosen.against("handle-call")
-            : chosen.against("handle-call", "handle-call-again"));
+        quick ? chosen.against("handle-call") : chosen.against("handle-call", "handle-call-again"));
     return group(
         "calls",
         "a parent calls its child, one event loop, one process",
         "request, of the last rows call",
-        List.of(
-            berth(
-                "calls",
-                Configuration.noOp(1, "single").of("Calls:build", "{}", "child"))),
+        List.of(berth("calls", Configuration.noOp(1, "single").of("Calls:build", "{}", "child"))),
         rows);
   }
 
@@ -172,8 +172,7 @@ final class Groups {
             Row.of("tick", "Berth, all in one tick", "berth", "/tick", 16)
                 .against("raw-tick", "raw-tick-again"),
             Row.of("raw-hop", "raw Vert.x, a tick for each", "raw", "/hop", 16),
-            Row.of("raw-hop-again", "raw again (A/A)", "raw again", "/hop", 16)
-                .against("raw-hop"),
+            Row.of("raw-hop-again", "raw again (A/A)", "raw again", "/hop", 16).against("raw-hop"),
             Row.of("hop", "Berth, a tick for each", "berth", "/hop", 16)
                 .against("raw-hop", "raw-hop-again")));
   }
@@ -185,8 +184,7 @@ final class Groups {
         List.of(
             berth(
                 "berth",
-                Configuration.noOp(1, "single")
-                    .of("NoOp:build", "{body_bytes: 1048576}", "no-op")),
+                Configuration.noOp(1, "single").of("NoOp:build", "{body_bytes: 1048576}", "no-op")),
             raw("raw", 1, "berth"),
             raw("raw again", 1, "berth")),
         against("large", Load.wrk(), 16));
@@ -194,8 +192,7 @@ final class Groups {
 
   private Group tls() {
     return besides(
-        "tls", "a no-op over TLS, one event loop", tlsServers(),
-        against("tls", Load.wrk(), 64));
+        "tls", "a no-op over TLS, one event loop", tlsServers(), against("tls", Load.wrk(), 64));
   }
 
   private Group http2() {

@@ -24,8 +24,7 @@ record H2Load(Path work) implements Load.Client {
 
   /** {@code connections} are requests at a time, as with wrk: an eighth as many connections. */
   @Override
-  public Load run(URI uri, int connections, int seconds)
-      throws IOException, InterruptedException {
+  public Load run(URI uri, int connections, int seconds) throws IOException, InterruptedException {
     Path log = work.resolve("h2load.log");
     Files.deleteIfExists(log);
     String output =
@@ -51,8 +50,7 @@ record H2Load(Path work) implements Load.Client {
     long[] micros = micros(log);
     Files.delete(log);
     // What it waits for the last answers after its time is not counted by it, and not here.
-    return new Load(
-        Long.parseLong(requests.group(1)), seconds, at(micros, 0.50), at(micros, 0.99));
+    return new Load(Long.parseLong(requests.group(1)), seconds, at(micros, 0.50), at(micros, 0.99));
   }
 
   @Override

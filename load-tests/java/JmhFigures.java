@@ -25,8 +25,7 @@ final class JmhFigures {
   /** The benchmark of the ranker, by its parameter {@code replicas}. */
   Verdict decisions() {
     if (!Files.exists(file)) {
-      return Verdict.notMeasured(
-          "decision", WHAT, LIMIT, "no " + file + "; mvn -Pjmh writes it");
+      return Verdict.notMeasured("decision", WHAT, LIMIT, "no " + file + "; mvn -Pjmh writes it");
     }
     Map<Integer, Double> scores = new LinkedHashMap<>();
     Map<Integer, Double> errors = new LinkedHashMap<>();

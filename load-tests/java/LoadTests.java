@@ -120,12 +120,9 @@ public final class LoadTests {
     List<Verdict> budgets =
         new Budgets(results, startMillis, new JmhFigures(Path.of("target/jmh.json")))
             .all().stream()
-                .filter(
-                    one ->
-                        only.isEmpty() || one.state() != Verdict.State.NOT_MEASURED)
+                .filter(one -> only.isEmpty() || one.state() != Verdict.State.NOT_MEASURED)
                 .collect(Collectors.toList());
-    Report report =
-        new Report(groups, results, budgets, new Peers(results).all(), failures);
+    Report report = new Report(groups, results, budgets, new Peers(results).all(), failures);
     System.out.println();
     System.out.println(report.text());
     boolean missed = budgets.stream().anyMatch(one -> one.state() == Verdict.State.FAIL);
@@ -187,7 +184,10 @@ public final class LoadTests {
     Files.writeString(work.resolve("run.json"), json.encodePrettily() + "\n");
     Files.writeString(
         work.resolve("run.md"),
-        json.getString("date") + "; " + machine.text().replace("\n", ". ") + ".\n\n"
+        json.getString("date")
+            + "; "
+            + machine.text().replace("\n", ". ")
+            + ".\n\n"
             + report.markdown());
   }
 }

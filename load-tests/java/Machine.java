@@ -12,7 +12,9 @@ record Machine(
     String commit,
     double loadBefore) {
 
-  /** @param commit of the sources, which the script finds out */
+  /**
+   * @param commit of the sources, which the script finds out
+   */
   static Machine here(String commit) throws IOException {
     return new Machine(
         Runtime.getRuntime().availableProcessors(),
@@ -27,8 +29,7 @@ record Machine(
   String text() {
     return String.format(
         Locale.ROOT,
-        "%d cores (%s), %d MiB, %s, %s, commit %s%n"
-            + "Load average before: %.2f%s",
+        "%d cores (%s), %d MiB, %s, %s, commit %s%n" + "Load average before: %.2f%s",
         cores,
         processor,
         memoryMib,

@@ -19,8 +19,7 @@ public final class NoOp {
    */
   public static Application build(Map<String, Object> arguments) {
     int bytes = ((Number) arguments.getOrDefault("body_bytes", LINE.length())).intValue();
-    Buffer body =
-        Buffer.buffer(LINE.repeat(bytes / LINE.length() + 1).substring(0, bytes));
+    Buffer body = Buffer.buffer(LINE.repeat(bytes / LINE.length() + 1).substring(0, bytes));
     AsyncHandler handler =
         (request, context) -> Future.succeededFuture(Response.of(200, "text/plain", body));
     return Application.of(

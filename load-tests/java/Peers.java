@@ -94,8 +94,7 @@ final class Peers {
     return results.spread(id, figure).map(Spread::median);
   }
 
-  private static Verdict aim(
-      String id, String what, String measured, String limit, boolean met) {
+  private static Verdict aim(String id, String what, String measured, String limit, boolean met) {
     return new Verdict(
         id,
         what,

@@ -75,8 +75,7 @@ public final class RawServer {
     private final Buffer body;
     private final Buffer event = Buffer.buffer(Streams.EVENT);
 
-    Serving(
-        int number, String kind, HttpServerOptions options, List<Header> headers, Buffer body) {
+    Serving(int number, String kind, HttpServerOptions options, List<Header> headers, Buffer body) {
       this.number = number;
       this.kind = kind;
       this.options = options;

@@ -41,7 +41,8 @@ final class Report {
         continue; // it failed
       }
       Table table = table(group);
-      text.append(head(markdown, group.name() + ": " + group.title() + "; per " + group.operation()))
+      text.append(
+              head(markdown, group.name() + ": " + group.title() + "; per " + group.operation()))
           .append(markdown ? table.markdown() : table.text())
           .append('\n');
     }
@@ -70,8 +71,17 @@ final class Report {
   private Table table(Group group) {
     Table table =
         new Table(
-            "", "c", "per s", "p50 ms", "p99 ms", "CPU us", "alloc B", "RSS MiB", "CPU ratio",
-            "rate ratio", "other cores");
+            "",
+            "c",
+            "per s",
+            "p50 ms",
+            "p99 ms",
+            "CPU us",
+            "alloc B",
+            "RSS MiB",
+            "CPU ratio",
+            "rate ratio",
+            "other cores");
     for (Row row : group.rows()) {
       String id = row.id();
       if (results.samples(id).isEmpty()) {

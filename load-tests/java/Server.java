@@ -23,8 +23,7 @@ import javax.net.ssl.TrustManagerFactory;
  * @param probePort where {@link Probe} answers in it
  * @param certificate of a server that speaks TLS
  */
-record Server(
-    String name, Process process, int port, int probePort, Optional<Path> certificate) {
+record Server(String name, Process process, int port, int probePort, Optional<Path> certificate) {
   private static final Duration ANSWER_TIMEOUT = Duration.ofSeconds(10);
 
   /** What it has used since its start. */

@@ -6,14 +6,14 @@ import java.util.regex.Pattern;
 
 /** wrk, with one thread. */
 record Wrk() implements Load.Client {
-  private static final Pattern REQUESTS = Pattern.compile("(\\d+) requests in ([0-9.]+)(us|ms|s|m)");
+  private static final Pattern REQUESTS =
+      Pattern.compile("(\\d+) requests in ([0-9.]+)(us|ms|s|m)");
   private static final Pattern ERRORS =
       Pattern.compile("Non-2xx or 3xx responses: \\d+|Socket errors: .*");
   private static final String PERCENTILE = "\\s%s%%\\s+([0-9.]+)(us|ms|s|m)";
 
   @Override
-  public Load run(URI uri, int connections, int seconds)
-      throws IOException, InterruptedException {
+  public Load run(URI uri, int connections, int seconds) throws IOException, InterruptedException {
     String output =
         ClientProcess.output(
             List.of(
