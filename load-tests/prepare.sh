@@ -25,7 +25,7 @@ build_jar() {
     return
   fi
   echo "building target/berth.jar"
-  mvn -B -q package -DskipTests
+  mvn -B -q package -DskipTests -Dstyle.color=never
   touch target/berth.jar # a build that changed nothing leaves it as it was
 }
 

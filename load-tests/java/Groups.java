@@ -151,7 +151,7 @@ final class Groups {
     return group(
         "calls",
         "a parent calls its child, one event loop, one process",
-        "request, of the last rows call",
+        "request, and in the last rows per call",
         List.of(berth("calls", Configuration.noOp(1, "single").of("Calls:build", "{}", "child"))),
         rows);
   }

@@ -43,6 +43,8 @@ public final class LoadTests {
     } catch (IllegalArgumentException wrong) {
       System.err.println(wrong.getMessage());
       code = 2;
+    } catch (InterruptedException interrupted) {
+      code = 130;
     }
     System.exit(code);
   }
@@ -103,6 +105,7 @@ public final class LoadTests {
         try {
           new GroupRun(group, servers, work, progress).run(results);
         } catch (IOException failed) {
+          servers.checkNotEnded();
           results.forget(group);
           failures.add(group.name() + ": " + failed.getMessage());
           progress.tell("FAILED: " + group.name() + ": " + failed.getMessage());
@@ -120,7 +123,7 @@ public final class LoadTests {
     List<Verdict> budgets =
         new Budgets(results, startMillis, new JmhFigures(Path.of("target/jmh.json")))
             .all().stream()
-                .filter(one -> only.isEmpty() || one.state() != Verdict.State.NOT_MEASURED)
+                .filter(one -> only.isEmpty() || one.value().isPresent())
                 .collect(Collectors.toList());
     Report report = new Report(groups, results, budgets, new Peers(results).all(), failures);
     System.out.println();

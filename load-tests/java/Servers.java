@@ -29,6 +29,7 @@ final class Servers implements AutoCloseable {
   private final Path jar;
   private final Path work;
   private final List<Process> processes = new ArrayList<>();
+  private boolean ended;
   private int files;
 
   /**
@@ -39,7 +40,7 @@ final class Servers implements AutoCloseable {
   Servers(Path jar, Path work) {
     this.jar = jar;
     this.work = work;
-    Runtime.getRuntime().addShutdownHook(new Thread(this::close, "stop-servers"));
+    Runtime.getRuntime().addShutdownHook(new Thread(this::end, "stop-servers"));
   }
 
   /** {@code java -jar berth.jar run} of a configuration, see {@link Configuration}. */
@@ -82,6 +83,9 @@ final class Servers implements AutoCloseable {
   /** A process that is ended with the others; its output goes to the log. */
   Process launch(List<String> command, Path log) throws IOException {
     synchronized (processes) {
+      if (ended) {
+        throw new IOException("interrupted");
+      }
       Process process =
           new ProcessBuilder(command)
               .redirectErrorStream(true)
@@ -107,6 +111,22 @@ final class Servers implements AutoCloseable {
       throw new IOException("no \"" + pattern + "\" in the log:\n" + text);
     }
     return Integer.parseInt(found.group(1));
+  }
+
+  /** Fails when this process is about to end: what it measures then is cut short. */
+  void checkNotEnded() throws InterruptedException {
+    synchronized (processes) {
+      if (ended) {
+        throw new InterruptedException();
+      }
+    }
+  }
+
+  private void end() {
+    synchronized (processes) {
+      ended = true;
+    }
+    close();
   }
 
   /** Ends what was started so far; more may be started afterwards. */

@@ -18,7 +18,7 @@ record Spread(double median, double least, double most) {
     return number(median, decimals)
         + " ("
         + number(least, decimals)
-        + "-"
+        + (least < 0 ? " to " : "-")
         + number(most, decimals)
         + ")";
   }
