@@ -75,6 +75,8 @@ public final class AdminVerticle extends VerticleBase {
             JsonErrors.send(
                 context, 404, "not_found", "Path '" + context.request().path() + "' not found."));
     router.errorHandler(
+        400, context -> JsonErrors.send(context, 400, "bad_request", "Bad Request"));
+    router.errorHandler(
         405, context -> JsonErrors.send(context, 405, "method_not_allowed", "Method not allowed."));
     router.errorHandler(
         500,

@@ -2,57 +2,101 @@ package dev.berth.admin;
 
 import dev.berth.admin.LedgerSource.ReplicaLedger;
 import dev.berth.protocol.port.LedgerView;
+import dev.berth.protocol.port.LedgerView.Audit;
+import dev.berth.protocol.port.LedgerView.LastAudit;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
+import java.time.Instant;
 import java.util.List;
 import java.util.Locale;
+import java.util.concurrent.TimeUnit;
 
 /** Ledgers as operators and checks read them: each replica's, and their sums. */
 final class LedgerJson {
   private LedgerJson() {}
 
-  static JsonObject of(List<ReplicaLedger> ledgers) {
+  /**
+   * @param now by the wall clock, when the ledgers were read
+   */
+  static JsonObject of(List<ReplicaLedger> ledgers, Instant now) {
     JsonArray replicas = new JsonArray();
+    long slots = 0;
     long running = 0;
     long reserved = 0;
+    long granted = 0;
+    long completed = 0;
+    long released = 0;
+    long expired = 0;
     long zombies = 0;
     long mismatches = 0;
     for (ReplicaLedger each : ledgers) {
       LedgerView ledger = each.ledger();
-      replicas.add(of(each));
+      replicas.add(of(each, now));
+      slots += ledger.maxOngoing();
       running += ledger.running();
       reserved += ledger.reserved();
+      granted += ledger.granted();
+      completed += ledger.completed();
+      released += ledger.released();
+      expired += ledger.expired();
       zombies += ledger.zombies();
-      mismatches += ledger.audit() == LedgerView.Audit.MISMATCH ? 1 : 0;
+      mismatches += ledger.audit() == Audit.MISMATCH ? 1 : 0;
     }
     return new JsonObject()
+        .put("at", now.toString())
         .put("replicas", replicas)
         .put(
             "total",
             new JsonObject()
                 .put("replicas", ledgers.size())
+                .put("max_ongoing_requests", slots)
                 .put("running", running)
                 .put("reserved", reserved)
+                .put("granted", granted)
+                .put("completed", completed)
+                .put("released", released)
+                .put("expired", expired)
                 .put("zombies", zombies)
                 .put("audit_mismatches", mismatches));
   }
 
-  private static JsonObject of(ReplicaLedger replica) {
+  private static JsonObject of(ReplicaLedger replica, Instant now) {
     LedgerView ledger = replica.ledger();
-    return new JsonObject()
-        .put("application", replica.deployment().application())
-        .put("deployment", replica.deployment().name())
-        .put("replica", ledger.replicaId())
-        .put("epoch", Long.toString(ledger.epoch())) // wider than what JavaScript counts exactly
-        .put("max_ongoing_requests", ledger.maxOngoing())
-        .put("running", ledger.running())
-        .put("reserved", ledger.reserved())
-        .put("draining", ledger.draining())
-        .put("granted", ledger.granted())
-        .put("completed", ledger.completed())
-        .put("released", ledger.released())
-        .put("expired", ledger.expired())
-        .put("zombies", ledger.zombies())
-        .put("audit", ledger.audit().name().toLowerCase(Locale.ROOT));
+    JsonObject json =
+        new JsonObject()
+            .put("application", replica.deployment().application())
+            .put("deployment", replica.deployment().name())
+            .put("replica", ledger.replicaId())
+            .put("epoch", Long.toString(ledger.epoch())) // wider than JavaScript counts exactly
+            .put("max_ongoing_requests", ledger.maxOngoing())
+            .put("running", ledger.running())
+            .put("reserved", ledger.reserved())
+            .put("draining", ledger.draining())
+            .put("granted", ledger.granted())
+            .put("completed", ledger.completed())
+            .put("released", ledger.released())
+            .put("expired", ledger.expired())
+            .put("zombies", ledger.zombies());
+    audit(ledger.lastAudit(), now, json);
+    return json;
+  }
+
+  private static void audit(LastAudit audit, Instant now, JsonObject into) {
+    into.put("audit", audit.verdict().name().toLowerCase(Locale.ROOT));
+    moment("audited", audit.ageNanos(), now, into);
+    moment("clean", audit.cleanAgeNanos(), now, into);
+    if (audit.findings() > 0) {
+      JsonObject mismatch =
+          new JsonObject().put("difference", audit.difference()).put("findings", audit.findings());
+      moment("found", audit.findingAgeNanos(), now, mismatch);
+      into.put("mismatch", mismatch);
+    }
+  }
+
+  /** When, and how long ago; both null for never. */
+  private static void moment(String what, long ageNanos, Instant now, JsonObject into) {
+    boolean known = ageNanos >= 0;
+    into.put(what + "_at", known ? now.minusNanos(ageNanos).toString() : null)
+        .put(what + "_ms_ago", known ? TimeUnit.NANOSECONDS.toMillis(ageNanos) : null);
   }
 }

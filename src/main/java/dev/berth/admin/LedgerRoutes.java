@@ -1,16 +1,33 @@
 package dev.berth.admin;
 
+import dev.berth.admin.LedgerSource.ReplicaLedger;
+import io.vertx.core.Future;
+import io.vertx.core.MultiMap;
 import io.vertx.core.http.HttpHeaders;
 import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
+import java.time.InstantSource;
+import java.util.List;
+import java.util.function.Predicate;
 
-/** {@code GET /api/v1/ledger}: who holds the slots of each replica, and whether they add up. */
+/**
+ * {@code GET /api/v1/ledger}: who holds the slots of each replica, and whether they add up. With
+ * {@code ?application=}, {@code ?deployment=} and {@code ?replica=} only those so named; a name
+ * given several times means any of its values, and one that nobody bears is no error.
+ */
 public final class LedgerRoutes implements AdminRoutes {
+  private static final List<String> PARAMETERS = List.of("application", "deployment", "replica");
+
   private final LedgerSource ledgers;
+  private final InstantSource wallClock;
   private final SharedReads<String> reads = new SharedReads<>();
 
-  public LedgerRoutes(LedgerSource ledgers) {
+  /**
+   * @param wallClock for the times of audits, which are kept as ages
+   */
+  public LedgerRoutes(LedgerSource ledgers, InstantSource wallClock) {
     this.ledgers = ledgers;
+    this.wallClock = wallClock;
   }
 
   @Override
@@ -19,11 +36,18 @@ public final class LedgerRoutes implements AdminRoutes {
   }
 
   private void ledger(RoutingContext context) {
-    reads
-        .read(
-            context.vertx(),
-            "ledger",
-            () -> LedgerJson.of(ledgers.ledgers()).encodePrettily() + "\n")
+    MultiMap query = context.queryParams();
+    for (String name : query.names()) {
+      if (!PARAMETERS.contains(name)) {
+        JsonErrors.send(
+            context,
+            400,
+            "unknown_parameter",
+            name + ": unknown parameter (expected: " + String.join(", ", PARAMETERS) + ")");
+        return;
+      }
+    }
+    read(context, query)
         .onComplete(
             text ->
                 context
@@ -31,5 +55,33 @@ public final class LedgerRoutes implements AdminRoutes {
                     .putHeader(HttpHeaders.CONTENT_TYPE, "application/json")
                     .end(text),
             context::fail);
+  }
+
+  private Future<String> read(RoutingContext context, MultiMap query) {
+    if (query.isEmpty()) {
+      return reads.read(context.vertx(), "all", () -> json(replica -> true));
+    }
+    List<String> applications = query.getAll("application");
+    List<String> deployments = query.getAll("deployment");
+    List<String> replicas = query.getAll("replica");
+    return context
+        .vertx()
+        .executeBlocking(
+            () ->
+                json(
+                    replica ->
+                        isOneOf(applications, replica.deployment().application())
+                            && isOneOf(deployments, replica.deployment().name())
+                            && isOneOf(replicas, replica.ledger().replicaId())),
+            false);
+  }
+
+  private static boolean isOneOf(List<String> wanted, String name) {
+    return wanted.isEmpty() || wanted.contains(name);
+  }
+
+  private String json(Predicate<ReplicaLedger> shown) {
+    List<ReplicaLedger> found = ledgers.ledgers().stream().filter(shown).toList();
+    return LedgerJson.of(found, wallClock.instant()).encodePrettily() + "\n";
   }
 }

@@ -12,7 +12,7 @@ public interface LedgerSource {
 
   /**
    * @param deployment whose replica it is
-   * @param ledger its slots, audited now
+   * @param ledger its slots now, and what their last audit said
    */
   record ReplicaLedger(DeploymentId deployment, LedgerView ledger) {}
 }

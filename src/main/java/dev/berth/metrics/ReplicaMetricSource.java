@@ -14,7 +14,7 @@ public interface ReplicaMetricSource {
   /** The route of its application; empty when it has none. */
   String route();
 
-  /** Its slots, audited. */
+  /** Its slots now, and what their last audit said. */
   LedgerView ledger();
 
   /** Requests its handler has answered, failures included, since its start. */

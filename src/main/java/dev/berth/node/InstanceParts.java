@@ -140,7 +140,7 @@ final class InstanceParts {
         new AdminVerticle(
             config.berth().admin(),
             meters,
-            List.of(new HealthRoutes(meters), new LedgerRoutes(this::ledgers)));
+            List.of(new HealthRoutes(meters), new LedgerRoutes(this::ledgers, ports.wallClock())));
     for (int index = 0; index < loops.serving().size(); index++) {
       replicaVerticles.add(replicaVerticle(index, sender, bounds.replica()));
     }
@@ -208,7 +208,7 @@ final class InstanceParts {
 
   private List<ReplicaLedger> ledgers() {
     return host.replicas().stream()
-        .map(replica -> new ReplicaLedger(replica.deployment(), MetricSources.view(replica)))
+        .map(replica -> new ReplicaLedger(replica.deployment(), replica.view()))
         .toList();
   }
 
@@ -250,7 +250,7 @@ final class InstanceParts {
   Future<Void> startCore() {
     UpkeepVerticle upkeep = new UpkeepVerticle(host);
     meters.addCounter(
-        "berth_audits_failed", "Audits in which a ledger contradicted itself.", upkeep::mismatches);
+        "berth_audits_failed", "Mismatches that the audits of ledgers found.", upkeep::mismatches);
     meters.addPusher(pusher);
     MetricSources.show(routers.bounds(), config.berth().limits(), meters);
     MetricSources.show(bodyBounds, meters);

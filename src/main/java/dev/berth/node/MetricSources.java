@@ -168,7 +168,7 @@ final class MetricSources {
 
       @Override
       public LedgerView ledger() {
-        return view(replica);
+        return replica.view();
       }
 
       @Override
@@ -241,13 +241,6 @@ final class MetricSources {
         return replica.limits().refusedRouters();
       }
     };
-  }
-
-  /** An audit compares with the one before it, so that two of one ledger must not overlap. */
-  static LedgerView view(Replica replica) {
-    synchronized (replica) {
-      return replica.view();
-    }
   }
 
   static LoopMetricSource of(RouterLoop loop, ReplicaLoop replicas, int index, int maxPending) {

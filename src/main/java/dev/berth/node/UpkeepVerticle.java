@@ -1,12 +1,9 @@
 package dev.berth.node;
 
 import dev.berth.protocol.port.LedgerView;
-import dev.berth.replica.Replica;
 import dev.berth.replica.ReplicaHost;
 import io.vertx.core.Future;
 import io.vertx.core.VerticleBase;
-import java.util.HashSet;
-import java.util.Set;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -20,7 +17,6 @@ final class UpkeepVerticle extends VerticleBase {
   private static final int SWEEPS_PER_AUDIT = 10;
 
   private final ReplicaHost replicas;
-  private final Set<String> reported = new HashSet<>();
   private long timer;
   private int sweeps;
   private volatile long mismatches;
@@ -35,25 +31,21 @@ final class UpkeepVerticle extends VerticleBase {
     return Future.succeededFuture();
   }
 
-  private void tick() {
+  void tick() {
     replicas.sweep();
     replicas.tick();
-    if (++sweeps % SWEEPS_PER_AUDIT == 0) {
-      replicas.replicas().forEach(this::audit);
+    replicas.audit(++sweeps % SWEEPS_PER_AUDIT != 0, this::mismatched);
+  }
+
+  /** Once for each mismatch; what it looks like by now, the ledger endpoint shows. */
+  private void mismatched(LedgerView view) {
+    mismatches++;
+    if (view.lastAudit().findings() == 1) {
+      LOG.error("replica {}: its slots do not add up: {}", view.replicaId(), view);
     }
   }
 
-  private void audit(Replica replica) {
-    LedgerView view = MetricSources.view(replica);
-    if (view.audit() == LedgerView.Audit.MISMATCH) {
-      mismatches++;
-      if (reported.add(view.replicaId())) {
-        LOG.error("replica {}: its slots do not add up: {}", view.replicaId(), view);
-      }
-    }
-  }
-
-  /** Audits that found a ledger contradicting itself, since start. Any thread. */
+  /** Mismatches found, since start. Any thread. */
   long mismatches() {
     return mismatches;
   }

@@ -589,7 +589,7 @@ public final class Replica {
     return failures.counts();
   }
 
-  /** Its slots now, audited. Call from one thread. */
+  /** Its slots now, and what their last audit said. */
   public LedgerView view() {
     return slots.view(replicaId(), zombies());
   }

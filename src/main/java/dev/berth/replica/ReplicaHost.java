@@ -2,6 +2,7 @@ package dev.berth.replica;
 
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.port.BusSender;
+import dev.berth.protocol.port.LedgerView;
 import dev.berth.protocol.port.ReplicaDirectory;
 import dev.berth.protocol.port.SlotObserver;
 import dev.berth.protocol.port.Slots;
@@ -13,6 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -231,6 +233,26 @@ public final class ReplicaHost implements ReplicaDirectory {
       if (replica != null) {
         replica.slots().sweep();
         replica.sampleUtilization();
+      }
+    }
+  }
+
+  /**
+   * Audits the ledgers; to be called about once a second, by one thread.
+   *
+   * @param unaudited only those that never were
+   * @param mismatch told of each mismatch when it is found, or found to have changed
+   */
+  public void audit(boolean unaudited, Consumer<LedgerView> mismatch) {
+    for (Replica replica : replicas()) {
+      LedgerView before = replica.view();
+      if (unaudited && before.audit() != LedgerView.Audit.PENDING) {
+        continue;
+      }
+      replica.slots().audit();
+      LedgerView after = replica.view();
+      if (after.lastAudit().findings() > before.lastAudit().findings()) {
+        mismatch.accept(after);
       }
     }
   }

@@ -74,10 +74,7 @@ public final class SlotLedger implements Slots {
   private final LongAdder released = new LongAdder();
   private final LongAdder expired = new LongAdder();
   private final LongAdder duplicates = new LongAdder();
-  private @Nullable Suspicion suspicion; // of the auditing thread
-
-  /** An audit that did not add up, to be compared with the next. */
-  private record Suspicion(long word, long difference) {}
+  private final LedgerAudit audit = new LedgerAudit();
 
   /**
    * @param epoch this incarnation's number
@@ -396,45 +393,45 @@ public final class SlotLedger implements Slots {
     return expired.sum();
   }
 
-  /** The ledger now, audited. Call from one thread, and at most every second or so. */
+  /** The ledger now, of one moment unless slots move all the time, and what its audit said. */
   public LedgerView view(String replicaId, int zombies) {
-    long seen = word.get();
-    return new LedgerView(
-        replicaId,
-        epoch,
-        maxOngoing,
-        (int) (seen & COUNT_MASK),
-        (int) ((seen >>> 16) & COUNT_MASK),
-        (seen & DRAIN_BIT) != 0,
-        granted.sum(),
-        completed.sum(),
-        released.sum(),
-        expired.sum(),
-        zombies,
-        audit());
+    for (int tries = 1; ; tries++) {
+      long seen = word.get();
+      LedgerView view =
+          new LedgerView(
+              replicaId,
+              epoch,
+              maxOngoing,
+              (int) (seen & COUNT_MASK),
+              (int) ((seen >>> 16) & COUNT_MASK),
+              (seen & DRAIN_BIT) != 0,
+              granted.sum(),
+              completed.sum(),
+              released.sum(),
+              expired.sum(),
+              zombies,
+              audit.last(nanoClock.getAsLong()));
+      if (word.get() == seen || tries == LedgerAudit.TRIES) {
+        return view;
+      }
+    }
   }
 
   /**
-   * Whether {@code granted = completed + released + expired + ongoing}. The counters are read
-   * between two reads of the word and count only when it did not move; a thread may stand between
-   * its CAS and its counter, so a difference is a verdict only when the next audit finds the same
-   * one on the same word. Call from one thread.
+   * Looks whether {@code granted = completed + released + expired + ongoing}, and keeps the verdict
+   * for the view. The counters are read between two reads of the word and count only when it did
+   * not move. Call from one thread, about once a second.
    */
   public LedgerView.Audit audit() {
-    long before = word.get();
-    long difference =
-        granted.sum() - completed.sum() - released.sum() - expired.sum() - ongoing(before);
-    if (word.get() != before) {
-      return LedgerView.Audit.BUSY;
+    for (int tries = 1; ; tries++) {
+      long seen = word.get();
+      long ended = completed.sum() + released.sum() + expired.sum();
+      long difference = granted.sum() - ended - ongoing(seen);
+      boolean still = word.get() == seen;
+      if (still || tries == LedgerAudit.TRIES) {
+        return audit.judge(new LedgerAudit.Reading(seen, difference, still), nanoClock.getAsLong());
+      }
     }
-    if (difference == 0) {
-      suspicion = null;
-      return LedgerView.Audit.CLEAN;
-    }
-    Suspicion now = new Suspicion(before, difference);
-    boolean stable = now.equals(suspicion);
-    suspicion = now;
-    return stable ? LedgerView.Audit.MISMATCH : LedgerView.Audit.BUSY;
   }
 
   /** See {@link SlotLease}. The token is made when first asked for: most leases never need one. */

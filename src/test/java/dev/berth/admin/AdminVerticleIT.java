@@ -7,6 +7,8 @@ import dev.berth.api.DeploymentId;
 import dev.berth.config.AdminOptions;
 import dev.berth.metrics.Meters;
 import dev.berth.protocol.port.LedgerView;
+import dev.berth.protocol.port.LedgerView.Audit;
+import dev.berth.protocol.port.LedgerView.LastAudit;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;
@@ -18,6 +20,7 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
+import java.time.Instant;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -26,8 +29,21 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 class AdminVerticleIT {
-  private static final LedgerView LEDGER =
-      new LedgerView("app#digits#1", 42, 8, 3, 2, false, 30, 19, 1, 5, 1, LedgerView.Audit.CLEAN);
+  private static final Instant NOW = Instant.parse("2026-01-01T00:00:00.250Z");
+  private volatile LedgerView ledger =
+      new LedgerView(
+          "app#digits#1",
+          42,
+          8,
+          3,
+          2,
+          false,
+          30,
+          19,
+          1,
+          5,
+          1,
+          new LastAudit(Audit.CLEAN, 250_000_000, 2_000_000_000, 0, 0, -1));
 
   private final Vertx vertx = Vertx.vertx(new VertxOptions().setEventLoopPoolSize(2));
   private final HttpClient client = HttpClient.newHttpClient();
@@ -43,7 +59,8 @@ class AdminVerticleIT {
             List.of(
                 new HealthRoutes(meters),
                 new LedgerRoutes(
-                    () -> List.of(new ReplicaLedger(new DeploymentId("app", "digits"), LEDGER)))));
+                    () -> List.of(new ReplicaLedger(new DeploymentId("app", "digits"), ledger)),
+                    () -> NOW)));
     await(vertx.deployVerticle(admin));
     port = admin.port();
   }
@@ -80,6 +97,68 @@ class AdminVerticleIT {
     assertThat(replica.getString("audit")).isEqualTo("clean");
     assertThat(json.getJsonObject("total").getLong("running")).isEqualTo(3);
     assertThat(json.getJsonObject("total").getLong("reserved")).isEqualTo(2);
+  }
+
+  @Test
+  void theLedgerShowsWhenItWasAudited() throws Exception {
+    JsonObject replica = ledger("").getJsonArray("replicas").getJsonObject(0);
+    assertThat(replica.getString("audited_at")).isEqualTo("2026-01-01T00:00:00Z");
+    assertThat(replica.getLong("audited_ms_ago")).isEqualTo(250);
+    assertThat(replica.getString("clean_at")).isEqualTo("2025-12-31T23:59:58.250Z");
+    assertThat(replica.containsKey("mismatch")).isFalse();
+  }
+
+  @Test
+  void aMismatchIsShownAndSummed() throws Exception {
+    ledger =
+        new LedgerView(
+            "app#digits#1",
+            42,
+            8,
+            3,
+            2,
+            false,
+            31,
+            19,
+            1,
+            5,
+            1,
+            new LastAudit(Audit.MISMATCH, 0, -1, 2, 1, 5_000_000));
+    JsonObject json = ledger("");
+    JsonObject replica = json.getJsonArray("replicas").getJsonObject(0);
+    assertThat(replica.getString("audit")).isEqualTo("mismatch");
+    assertThat(replica.getValue("clean_at")).isNull();
+    assertThat(replica.getJsonObject("mismatch"))
+        .isEqualTo(
+            new JsonObject()
+                .put("difference", 1)
+                .put("findings", 2)
+                .put("found_at", "2026-01-01T00:00:00.245Z")
+                .put("found_ms_ago", 5));
+    assertThat(json.getJsonObject("total").getInteger("audit_mismatches")).isEqualTo(1);
+  }
+
+  @Test
+  void theLedgerCanBeAskedForByName() throws Exception {
+    assertThat(ledger("?application=app&deployment=digits").getJsonArray("replicas")).hasSize(1);
+    assertThat(ledger("?replica=app%23digits%231&replica=x").getJsonArray("replicas")).hasSize(1);
+    JsonObject none = ledger("?application=app&deployment=other");
+    assertThat(none.getJsonArray("replicas")).isEmpty();
+    assertThat(none.getJsonObject("total").getInteger("granted")).isZero();
+  }
+
+  @Test
+  void aParameterThatIsUnknownOrNotDecodableIsA400() throws Exception {
+    HttpResponse<String> response = get("/api/v1/ledger?app=x");
+    assertThat(response.statusCode()).isEqualTo(400);
+    assertThat(new JsonObject(response.body()).getString("message"))
+        .isEqualTo("app: unknown parameter (expected: application, deployment, replica)");
+    assertThat(statusLineFor("localhost", "/api/v1/ledger?replica=%zz"))
+        .isEqualTo("HTTP/1.1 400 Bad Request");
+  }
+
+  private JsonObject ledger(String query) throws Exception {
+    return new JsonObject(get("/api/v1/ledger" + query).body());
   }
 
   @Test
@@ -135,11 +214,15 @@ class AdminVerticleIT {
   }
 
   private String statusLineFor(String host) throws IOException {
+    return statusLineFor(host, "/-/healthz");
+  }
+
+  private String statusLineFor(String host, String path) throws IOException {
     try (Socket socket = new Socket("127.0.0.1", port)) {
       socket
           .getOutputStream()
           .write(
-              ("GET /-/healthz HTTP/1.1\r\nHost: " + host + "\r\nConnection: close\r\n\r\n")
+              ("GET " + path + " HTTP/1.1\r\nHost: " + host + "\r\nConnection: close\r\n\r\n")
                   .getBytes(StandardCharsets.US_ASCII));
       String all = new String(socket.getInputStream().readAllBytes(), StandardCharsets.US_ASCII);
       return all.lines().findFirst().orElse("");

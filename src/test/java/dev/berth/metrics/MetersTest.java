@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.DeploymentId;
 import dev.berth.protocol.port.LedgerView;
+import dev.berth.protocol.port.LedgerView.LastAudit;
 import io.vertx.core.http.HttpMethod;
 import java.time.Duration;
 import java.util.List;
@@ -256,7 +257,8 @@ class MetersTest {
 
     @Override
     public LedgerView ledger() {
-      return new LedgerView(replicaId, 1, 8, 3, 2, false, 30, 19, 1, 5, 1, audit);
+      return new LedgerView(
+          replicaId, 1, 8, 3, 2, false, 30, 19, 1, 5, 1, new LastAudit(audit, 0, 0, 0, 0, -1));
     }
 
     @Override

@@ -36,6 +36,7 @@ final class Ledgers {
 
   /** {@code granted = completed + released + expired + ongoing}. While nothing moves. */
   static void assertBalanced(SlotLedger ledger) {
+    ledger.audit();
     LedgerView view = ledger.view("r", 0);
     assertThat(view.granted())
         .as("granted = completed + released + expired + ongoing of %s", view)

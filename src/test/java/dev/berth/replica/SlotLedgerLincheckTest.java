@@ -392,6 +392,7 @@ class SlotLedgerLincheckTest {
 
     @Validate
     public void theSlotMovedOnce() {
+      ledger.audit();
       var view = ledger.view("r", 0);
       long ends = view.released() + view.expired() + view.running() + view.reserved();
       if (view.granted() != 1 || ends != 1 || view.audit() != LedgerView.Audit.CLEAN) {

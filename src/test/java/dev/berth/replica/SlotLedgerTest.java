@@ -13,6 +13,7 @@ import dev.berth.protocol.Refusal;
 import dev.berth.protocol.SlotToken;
 import dev.berth.protocol.port.LedgerView;
 import dev.berth.protocol.port.LedgerView.Audit;
+import dev.berth.protocol.port.LedgerView.LastAudit;
 import dev.berth.protocol.port.SlotLease;
 import dev.berth.protocol.port.Slots.Reservation;
 import java.time.Duration;
@@ -241,10 +242,26 @@ class SlotLedgerTest {
     ledger.hold(TTL);
     ledger.drain(clock.getAsLong() + TTL);
 
+    ledger.audit();
+    clock.advanceNanos(3);
+
     LedgerView view = ledger.view("digits#1", 2);
 
     assertThat(view)
-        .isEqualTo(new LedgerView("digits#1", 1, 10, 1, 1, true, 6, 2, 1, 1, 2, Audit.CLEAN));
+        .isEqualTo(
+            new LedgerView(
+                "digits#1",
+                1,
+                10,
+                1,
+                1,
+                true,
+                6,
+                2,
+                1,
+                1,
+                2,
+                new LastAudit(Audit.CLEAN, 3, 3, 0, 0, -1)));
     assertThat(ledger.expirations()).isEqualTo(1);
   }
 
@@ -283,19 +300,21 @@ class SlotLedgerTest {
     Ledgers.word(ledger).decrementAndGet();
 
     assertThat(ledger.audit()).isEqualTo(Audit.BUSY);
-    assertThat(ledger.view("r", 0).audit()).isEqualTo(Audit.MISMATCH);
+    assertThat(ledger.audit()).isEqualTo(Audit.MISMATCH);
+    assertThat(ledger.view("r", 0).lastAudit().difference()).isEqualTo(1);
   }
 
   @Test
-  void aDifferenceOnAWordThatMovedOnIsNoVerdict() {
+  void aDifferenceOnAWordThatMovesOnIsAMismatchWhenItHasStayedForLong() {
     SlotLedger ledger = ledger(4, clock);
     Ledgers.counter(ledger, "granted").increment();
 
-    for (int i = 0; i < 10; i++) {
+    for (int i = 1; i < LedgerAudit.SAME_UNDER_LOAD; i++) {
       assertThat(ledger.audit()).as("look %d", i).isEqualTo(Audit.BUSY);
       ledger.tryAcquire();
       ledger.complete();
     }
+    assertThat(ledger.audit()).isEqualTo(Audit.MISMATCH);
   }
 
   @Test

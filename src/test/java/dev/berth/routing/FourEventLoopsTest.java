@@ -528,6 +528,7 @@ class FourEventLoopsTest {
 
     threads.rethrow();
     for (int i = 0; i < LOOPS; i++) {
+      replicas.get(i).slots().audit();
       LedgerView view = replicas.get(i).view();
       assertThat(view.running() + view.reserved()).as("slots in use, %s", view).isZero();
       assertThat(view.audit()).as("audit of %s", view).isEqualTo(LedgerView.Audit.CLEAN);

@@ -53,6 +53,7 @@ final class Invariants {
     List<SimulatedController.Incarnation> all = controller.incarnations;
     for (int i = all.size() - 1; i >= 0; i--) {
       SimulatedController.Incarnation incarnation = all.get(i);
+      incarnation.replica.slots().audit();
       LedgerView view = incarnation.replica.view();
       checkSlots(incarnation, view);
       checkDrain(incarnation, view);
@@ -246,6 +247,7 @@ final class Invariants {
 
   void checkAtEnd() {
     for (SimulatedController.Incarnation incarnation : controller.incarnations) {
+      incarnation.replica.slots().audit();
       LedgerView view = incarnation.replica.view();
       checkExpired(view);
       require(view.running() + view.reserved() == 0, view, "slots not back at the end");
