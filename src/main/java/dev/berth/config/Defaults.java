@@ -145,6 +145,15 @@ public final class Defaults {
   /** Time between two metrics messages of the instance. */
   public static final Duration METRICS_PUSH_INTERVAL = Duration.ofMillis(1000);
 
+  /** Share of requests explained without being asked to. */
+  public static final double EXPLAIN_SAMPLE_RATE = 0;
+
+  /** Explanations kept. */
+  public static final int EXPLAIN_RING_SIZE = 1_000;
+
+  /** Whether a client may ask for an explanation. */
+  public static final boolean EXPLAIN_HEADER = true;
+
   /** Put before the names of metrics that Ray Serve has too. */
   public static final String METRICS_PREFIX = "";
 

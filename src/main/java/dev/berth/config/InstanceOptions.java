@@ -9,6 +9,7 @@ import java.time.Duration;
  * @param eventLoops event loops that serve requests; the control event loop is one more
  * @param limits bounds of the instance
  * @param metrics rhythm of the metrics path
+ * @param explain which requests are explained
  * @param blockedLoopAfter how long an event loop may leave a task before it counts as blocked
  * @param shutdownTimeout how long the instance may take to drain when it is told to stop
  */
@@ -17,6 +18,7 @@ public record InstanceOptions(
     int eventLoops,
     LimitOptions limits,
     MetricsOptions metrics,
+    ExplainOptions explain,
     Duration blockedLoopAfter,
     Duration shutdownTimeout) {
 
@@ -42,6 +44,13 @@ public record InstanceOptions(
           MetricsOptions.SECTION,
           Values.empty(MetricsOptions.SECTION),
           "Rhythm of the metrics path.");
+  static final Key<Values> EXPLAIN =
+      Key.of(
+          "explain",
+          ExplainOptions.SECTION,
+          Values.empty(ExplainOptions.SECTION),
+          "Which requests are explained: why they went where they went, and where their time was"
+              + " spent.");
   static final Key<Duration> BLOCKED_LOOP_AFTER_MS =
       Key.of(
           "blocked_loop_after_ms",
@@ -57,7 +66,8 @@ public record InstanceOptions(
           "How long the instance may take to drain on SIGTERM or SIGINT before it stops anyway.");
 
   static final Section SECTION =
-      Section.of(ADMIN, EVENT_LOOPS, LIMITS, METRICS, BLOCKED_LOOP_AFTER_MS, SHUTDOWN_TIMEOUT_S);
+      Section.of(
+          ADMIN, EVENT_LOOPS, LIMITS, METRICS, EXPLAIN, BLOCKED_LOOP_AFTER_MS, SHUTDOWN_TIMEOUT_S);
 
   /** Checks each value against its key. */
   public InstanceOptions {
@@ -77,6 +87,7 @@ public record InstanceOptions(
         values.get(EVENT_LOOPS),
         LimitOptions.from(values.get(LIMITS)),
         MetricsOptions.from(values.get(METRICS)),
+        ExplainOptions.from(values.get(EXPLAIN)),
         values.get(BLOCKED_LOOP_AFTER_MS),
         values.get(SHUTDOWN_TIMEOUT_S));
   }
@@ -84,6 +95,6 @@ public record InstanceOptions(
   /** These options with another admin server address. */
   public InstanceOptions withAdmin(AdminOptions admin) {
     return new InstanceOptions(
-        admin, eventLoops, limits, metrics, blockedLoopAfter, shutdownTimeout);
+        admin, eventLoops, limits, metrics, explain, blockedLoopAfter, shutdownTimeout);
   }
 }

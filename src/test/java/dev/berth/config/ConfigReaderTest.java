@@ -51,6 +51,7 @@ class ConfigReaderTest {
               blocked_loop_after_ms: 20
               shutdown_timeout_s: 7
               metrics: {record_interval_ms: 100, push_interval_ms: 500, prefix: ray_}
+              explain: {sample_rate: 0.25, ring_size: 0, header: false}
               limits:
                 max_queued_total: 1
                 max_queued_bytes: 2
@@ -100,6 +101,7 @@ class ConfigReaderTest {
                     Duration.ofSeconds(9),
                     new Http2Limits(10, 11, Duration.ofSeconds(12), 65_537)),
                 new MetricsOptions(Duration.ofMillis(100), Duration.ofMillis(500), "ray_"),
+                new ExplainOptions(0.25, 0, false),
                 Duration.ofMillis(20),
                 Duration.ofSeconds(7)));
   }
