@@ -19,8 +19,8 @@ import java.util.function.Supplier;
  * server is slow, because no connection is free, or because this client was late, counts. No
  * request is left out, also those that never got an answer.
  *
- * <p>How late the client itself was is told beside it, see {@link PacedRun#lag}: a figure means nothing
- * when the client was the slow one.
+ * <p>How late the client itself was is told beside it, see {@link PacedRun#lag}: a figure means
+ * nothing when the client was the slow one.
  */
 final class PacedClient implements AutoCloseable {
   /** It looks without waiting from this long before a time: a selector counts milliseconds. */
@@ -32,6 +32,7 @@ final class PacedClient implements AutoCloseable {
   private final InetSocketAddress address;
   private final Selector selector;
   private final ArrayDeque<Connection> free = new ArrayDeque<>();
+  private final long spinNanos;
   private final PriorityQueue<Connection> doomed =
       new PriorityQueue<>((a, b) -> Long.compare(a.killAt, b.killAt));
   private final SplittableRandom random;
@@ -40,8 +41,19 @@ final class PacedClient implements AutoCloseable {
   private final Connection[] connections;
   private PacedRun run;
 
+  /** One that keeps its times to the microsecond, for the price of a core. */
   PacedClient(InetSocketAddress address, int connections, long seed) throws IOException {
+    this(address, connections, seed, true);
+  }
+
+  /**
+   * @param seed of when connections are reset, of requests that ask for it
+   * @param spins false leaves the core to others, and is up to a millisecond late
+   */
+  PacedClient(InetSocketAddress address, int connections, long seed, boolean spins)
+      throws IOException {
     this.address = address;
+    this.spinNanos = spins ? SPIN_NANOS : -999_999;
     this.random = new SplittableRandom(seed);
     this.selector = Selector.open();
     this.connections = new Connection[connections];
@@ -113,7 +125,7 @@ final class PacedClient implements AutoCloseable {
       if (!doomed.isEmpty()) {
         wake = Math.min(wake, doomed.peek().killAt);
       }
-      long waitMillis = (wake - now - SPIN_NANOS) / 1_000_000;
+      long waitMillis = (wake - now - spinNanos) / 1_000_000;
       if (waitMillis > 0) {
         selector.select(this::ready, waitMillis);
       } else {
@@ -122,7 +134,7 @@ final class PacedClient implements AutoCloseable {
     }
     long now = System.nanoTime();
     for (Connection connection : connections) {
-      if (connection.step != null) {
+      if (connection.request != null) {
         run.unanswered(connection.dueAt, now);
         connection.again(now);
         connection.idle(now);
@@ -164,7 +176,7 @@ final class PacedClient implements AutoCloseable {
 
   /** Hears of each answer, those of the warm-up too. */
   interface Observer {
-    void answered(PacedRequest step, int status, long latencyNanos, boolean counted);
+    void answered(PacedRequest request, int status, long latencyNanos, boolean counted);
   }
 
   /** Told the time. */
@@ -176,7 +188,7 @@ final class PacedClient implements AutoCloseable {
     final AnswerReader answer = new AnswerReader();
     SocketChannel channel;
     SelectionKey key;
-    PacedRequest step;
+    PacedRequest request;
     ByteBuffer out;
     long dueAt;
     long freeAt;
@@ -192,7 +204,7 @@ final class PacedClient implements AutoCloseable {
     }
 
     void send(PacedRequest next, long due) {
-      step = next;
+      request = next;
       dueAt = due;
       received = 0;
       out = next.bytes().duplicate();
@@ -211,7 +223,7 @@ final class PacedClient implements AutoCloseable {
       channel.write(out);
       boolean all = !out.hasRemaining();
       key.interestOps(all ? SelectionKey.OP_READ : SelectionKey.OP_READ | SelectionKey.OP_WRITE);
-      if (all && killAt == 0 && (step.sendOnly() >= 0 || step.readOnly() == 0)) {
+      if (all && killAt == 0 && (request.sendOnly() >= 0 || request.readOnly() == 0)) {
         doom();
       }
     }
@@ -224,20 +236,20 @@ final class PacedClient implements AutoCloseable {
       }
       in.flip();
       in.get(bytes, 0, length);
-      if (step == null) {
+      if (request == null) {
         if (length > 0) {
           throw new IOException("bytes that nobody asked for");
         }
         return;
       }
       received += length;
-      if (step.readOnly() > 0 && received >= step.readOnly() && killAt == 0) {
+      if (request.readOnly() > 0 && received >= request.readOnly() && killAt == 0) {
         killNow(System.nanoTime());
         return;
       }
       if (answer.take(bytes, length)) {
         long now = System.nanoTime();
-        PacedRequest done = step;
+        PacedRequest done = request;
         run.answered(done, answer.status(), dueAt, now);
         if (killAt != 0) {
           doomed.remove(this); // it was answered before its time had come
@@ -256,7 +268,7 @@ final class PacedClient implements AutoCloseable {
 
     /** Resets the connection, as a client does that dies. */
     void killNow(long now) {
-      run.killed(step);
+      run.killed(request);
       try {
         channel.setOption(StandardSocketOptions.SO_LINGER, 0);
       } catch (IOException closed) {
@@ -268,15 +280,15 @@ final class PacedClient implements AutoCloseable {
 
     void lost() {
       long now = System.nanoTime();
-      if (step != null) {
-        if (step.isKilled()) {
-          run.killed(step);
+      if (request != null) {
+        if (request.isKilled()) {
+          run.killed(request);
           doomed.remove(this);
         } else {
-          run.lost(dueAt, now);
+          run.lost(request, dueAt, now);
         }
       }
-      boolean wasBusy = step != null;
+      boolean wasBusy = request != null;
       again(now);
       if (wasBusy) {
         idle(now);
@@ -284,7 +296,7 @@ final class PacedClient implements AutoCloseable {
     }
 
     private void idle(long now) {
-      step = null;
+      request = null;
       killAt = 0;
       freeAt = now;
       free.add(this);

@@ -12,9 +12,12 @@ import java.nio.charset.StandardCharsets;
  *     resets when the request has been sent
  */
 record PacedRequest(String name, ByteBuffer bytes, int expected, int sendOnly, int readOnly) {
+  /** Expected in place of a status: the server cuts the connection before the answer's end. */
+  static final int CUT = -1;
 
   /** A GET that reads its whole answer. */
-  static PacedRequest get(String name, String host, String path, int expected, String... headerLines) {
+  static PacedRequest get(
+      String name, String host, String path, int expected, String... headerLines) {
     StringBuilder head = new StringBuilder("GET " + path + " HTTP/1.1\r\nHost: " + host + "\r\n");
     for (String line : headerLines) {
       head.append(line).append("\r\n");
@@ -25,7 +28,13 @@ record PacedRequest(String name, ByteBuffer bytes, int expected, int sendOnly, i
   /** A POST of so many bytes. */
   static PacedRequest post(String name, String host, String path, int length, int expected) {
     String head =
-        "POST " + path + " HTTP/1.1\r\nHost: " + host + "\r\nContent-Length: " + length + "\r\n\r\n";
+        "POST "
+            + path
+            + " HTTP/1.1\r\nHost: "
+            + host
+            + "\r\nContent-Length: "
+            + length
+            + "\r\n\r\n";
     return new PacedRequest(name, buffer(head + "x".repeat(length)), expected, -1, -1);
   }
 

@@ -42,34 +42,39 @@ final class PacedRun {
     }
   }
 
-  void answered(PacedRequest step, int status, long due, long now) {
+  void answered(PacedRequest request, int status, long due, long now) {
     underWay--;
     boolean counts = due >= counted && due < end;
     if (counts) {
       answered++;
       latency.recordValue(now - due);
-      if (status != step.expected()) {
+      if (status != request.expected()) {
         wrongStatus++;
       }
     }
     if (now >= counted && now < end) {
       answeredInTime++;
     }
-    observer.answered(step, status, now - due, counts);
+    observer.answered(request, status, now - due, counts);
   }
 
-  void killed(PacedRequest step) {
+  void killed(PacedRequest request) {
     underWay--;
     killed++;
-    observer.answered(step, 0, 0, false);
+    observer.answered(request, 0, 0, false);
   }
 
-  void lost(long due, long now) {
+  /** The server closed the connection before the end of an answer. */
+  void lost(PacedRequest request, long due, long now) {
     underWay--;
-    if (due >= counted) {
-      lost++;
+    boolean counts = due >= counted && due < end;
+    if (counts) {
       latency.recordValue(now - due);
+      if (request.expected() != PacedRequest.CUT) {
+        lost++;
+      }
     }
+    observer.answered(request, PacedRequest.CUT, now - due, counts);
   }
 
   void unanswered(long due, long now) {
@@ -81,7 +86,7 @@ final class PacedRun {
   }
 
   void unsent(long due, long now) {
-    if (due >= counted) {
+    if (due >= counted && due < end) {
       unsent++;
       latency.recordValue(now - due);
     }

@@ -1,0 +1,154 @@
+"""Draws curves.json of a folder as SVG files beside it: each chart for a light and a dark page.
+
+Usage: draw.py FOLDER
+"""
+
+import json
+import pathlib
+import statistics
+import sys
+
+import matplotlib
+
+matplotlib.use("svg")
+import matplotlib.pyplot as plt  # noqa: E402  (the backend is chosen first)
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator  # noqa: E402
+
+THEMES = {
+    "light": {"ink": "#1f2328", "grid": "#d1d9e0", "page": "#ffffff", "raw": "#6e7781",
+              "berth": "#0969da", "spread": "#1a7f37"},
+    "dark": {"ink": "#e6edf3", "grid": "#3d444d", "page": "#0d1117", "raw": "#9198a1",
+             "berth": "#4493f8", "spread": "#3fb950"},
+}
+
+
+def short(value, _=None):
+    return f"{value:,.0f}".replace(",", " ") if value >= 1 else f"{value:g}"
+
+
+def spread(values):
+    return statistics.median(values), min(values), max(values)
+
+
+def line(axes, xs, values, label, colour, dashed=False, marker="o"):
+    """A median with the band from least to most of its rounds; points without a round are left out."""
+    points = [(x, *spread(v)) for x, v in zip(xs, values) if v]
+    if not points:
+        return
+    x, median, least, most = zip(*points)
+    axes.fill_between(x, least, most, color=colour, alpha=0.18, linewidth=0)
+    axes.plot(x, median, color=colour, label=label, linewidth=1.8, marker=marker, markersize=3.5,
+              linestyle="--" if dashed else "-")
+
+
+def chart(theme, height):
+    colours = THEMES[theme]
+    plt.rcParams.update({
+        "svg.fonttype": "none",  # text stays text
+        "svg.hashsalt": "berth",  # the same JSON gives the same file
+        "font.family": "sans-serif",
+        "font.sans-serif": ["Helvetica", "Arial", "DejaVu Sans", "sans-serif"],
+        "font.size": 10,
+        "text.color": colours["ink"],
+        "axes.labelcolor": colours["ink"],
+        "axes.edgecolor": colours["grid"],
+        "axes.facecolor": "none",
+        "axes.titlesize": 11,
+        "axes.titlelocation": "left",
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.grid": True,
+        "grid.color": colours["grid"],
+        "grid.linewidth": 0.6,
+        "xtick.color": colours["ink"],
+        "ytick.color": colours["ink"],
+        "legend.frameon": False,
+    })
+    figure, panels = plt.subplots(2, 1, figsize=(7.6, height), sharex=True)
+    figure.patch.set_facecolor(colours["page"])
+    return colours, figure, panels
+
+
+def plain_numbers(axis):
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(short))
+
+
+def log_latency(axes):
+    """A logarithmic axis with enough ticks to read, also when it spans less than a decade."""
+    axes.set_ylabel("ms (log)")
+    axes.set_yscale("log")
+    least, most = axes.get_ylim()
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if most / least < 300 else (1,)))
+    plain_numbers(axes.yaxis)
+
+
+def servers(points):
+    """What was measured, in the order of the file: (name, event loops)."""
+    return list(dict.fromkeys((point["server"], point["loops"]) for point in points))
+
+
+def style(server, loops, colours):
+    raw = server.startswith("raw")
+    colour = colours["raw"] if raw else colours["berth"] if loops == 1 else colours["spread"]
+    return colour, f"{server}, {loops} event loop{'s' if loops > 1 else ''}"
+
+
+def over_concurrency(curves, theme):
+    colours, figure, (rate, tail) = chart(theme, 7.2)
+    for server, loops in servers(curves["closed"]):
+        points = [p for p in curves["closed"] if (p["server"], p["loops"]) == (server, loops)]
+        xs = [p["connections"] for p in points]
+        colour, label = style(server, loops, colours)
+        dashed = loops > 1
+        line(rate, xs, [[v / 1000 for v in p["requests_per_s"]] for p in points], label, colour,
+             dashed)
+        line(tail, xs, [p["p99_ms"] for p in points], label, colour, dashed)
+    rate.set_title("Throughput over concurrency (closed loop)")
+    rate.set_ylabel("1 000 requests/s")
+    rate.set_ylim(bottom=0)
+    rate.legend(fontsize=9)
+    tail.set_title("p99 latency over concurrency (closed loop)")
+    log_latency(tail)
+    tail.set_xscale("log", base=2)
+    tail.set_xlabel("connections, each with one request at a time (log)")
+    tail.set_xticks(sorted({p["connections"] for p in curves["closed"]}))
+    plain_numbers(tail.xaxis)
+    return figure
+
+
+def over_rate(curves, theme):
+    colours, figure, (middle, tail) = chart(theme, 7.2)
+    for server, loops in servers(curves["open"]):
+        points = [p for p in curves["open"] if (p["server"], p["loops"]) == (server, loops)]
+        xs = [p["offered_per_s"] / 1000 for p in points]
+        colour, label = style(server, loops, colours)
+        for axes, figure_name in ((middle, "p50_ms"), (tail, "p99_ms")):
+            valid = [[r[figure_name] for r in p["runs"] if r["valid"]] for p in points]
+            line(axes, xs, valid, label, colour)
+    for axes, name in ((middle, "p50"), (tail, "p99")):
+        axes.set_title(f"{name} latency over the offered rate (open loop, from when due)")
+        log_latency(axes)
+    if middle.lines:
+        middle.legend(fontsize=9)
+    tail.set_xlabel("1 000 requests/s offered")
+    tail.set_xlim(left=0)
+    return figure
+
+
+def main(folder):
+    curves = json.loads((folder / "curves.json").read_text())
+    for name, draw in (("concurrency", over_concurrency), ("offered-rate", over_rate)):
+        for theme in THEMES:
+            figure = draw(curves, theme)
+            figure.tight_layout(h_pad=2)
+            file = folder / f"{name}-{theme}.svg"
+            figure.savefig(file, metadata={"Date": None, "Creator": None})
+            text = file.read_text()  # one trailing blank less on each line keeps the diff readable
+            file.write_text("\n".join(row.rstrip() for row in text.splitlines()) + "\n")
+            plt.close(figure)
+            print(f"drawn: {file}")
+
+
+if __name__ == "__main__":
+    main(pathlib.Path(sys.argv[1]))
