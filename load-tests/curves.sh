@@ -21,8 +21,10 @@ draw() {
   local python=$work/venv/bin/python
   if ! "$python" -c 'import matplotlib' 2>/dev/null; then
     echo "installing matplotlib"
-    need python3-venv python3-venv
-    python3 -m venv "$work/venv"
+    python3 -m venv "$work/venv" 2>/dev/null || {
+      debian python3-venv # which Debian keeps apart from Python
+      python3 -m venv "$work/venv"
+    }
     "$work/venv/bin/pip" install -q --disable-pip-version-check -r load-tests/requirements.txt
   fi
   "$python" load-tests/draw.py "$to"

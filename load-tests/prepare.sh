@@ -2,6 +2,7 @@
 # built. Sets `work`, the folder for everything made here, and `classes`, the class path.
 #
 #   need COMMAND PACKAGE    installs a Debian package unless the command is there
+#   debian PACKAGE          installs it
 #   build_jar               builds target/berth.jar unless it is newer than its sources
 #   compile_load_tests      compiles java/, and makes handlers.jar and probe.jar of it
 
@@ -9,13 +10,16 @@ work=target/load-tests
 classes=target/berth.jar:$work/classes
 
 need() { # command, package
-  if command -v "$1" >/dev/null; then return; fi
-  echo "installing $2"
+  command -v "$1" >/dev/null || debian "$2"
+}
+
+debian() { # package
+  echo "installing $1"
   local as_root=""
   if [[ $(id -u) -ne 0 ]]; then as_root=sudo; fi
-  if ! $as_root apt-get install -y -q --no-install-recommends "$2" >/dev/null 2>&1; then
+  if ! $as_root apt-get install -y -q --no-install-recommends "$1" >/dev/null 2>&1; then
     $as_root apt-get update -q >/dev/null
-    $as_root apt-get install -y -q --no-install-recommends "$2" >/dev/null
+    $as_root apt-get install -y -q --no-install-recommends "$1" >/dev/null
   fi
 }
 

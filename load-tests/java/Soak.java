@@ -21,7 +21,13 @@ import java.util.concurrent.TimeUnit;
  */
 public final class Soak {
   static final int CONNECTIONS = 512;
+
+  /** How long it looks for the rate to take half of, after a JVM has had time to compile. */
   private static final int FIND_SECONDS = 6;
+
+  private static final int WARM_UP_SECONDS = 10;
+  private static final int QUICK_WARM_UP_SECONDS = 2;
+
   private static final long PROGRESS_NANOS = 10_000_000_000L;
   private static final int REST_SECONDS = 30;
 
@@ -98,10 +104,17 @@ public final class Soak {
     PacedRun run;
     double rate;
     long heapBefore;
+    int warmUp = seconds < JUDGED_SECONDS ? QUICK_WARM_UP_SECONDS : WARM_UP_SECONDS;
     try (PacedClient client = new PacedClient(address, CONNECTIONS, seed, false)) {
       PacedRun most =
           client.run(
-              null, mix::next, this::answered, nanos(2), nanos(FIND_SECONDS), nanos(5), t -> {});
+              null,
+              mix::next,
+              this::answered,
+              nanos(warmUp),
+              nanos(FIND_SECONDS),
+              nanos(5),
+              t -> {});
       rate = Math.rint(most.achieved() / 2);
       say("saturation %.0f/s, half of it for %d s", most.achieved(), seconds);
       heapBefore = server.liveHeapBytes();
