@@ -50,6 +50,15 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
   private @Nullable Handler<Buffer> handler;
   private @Nullable Handler<Void> endHandler;
 
+  /** Netty has refused lengths that are no numbers; one that is too long for us is too large. */
+  static long lengthOf(String declared) {
+    try {
+      return Long.parseLong(declared.trim());
+    } catch (NumberFormatException tooLong) {
+      return Long.MAX_VALUE;
+    }
+  }
+
   /**
    * @param declaredBytes as the client announced, or -1
    */

@@ -1,6 +1,8 @@
 package dev.berth.ingress;
 
+import io.vertx.core.MultiMap;
 import io.vertx.core.buffer.Buffer;
+import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.json.JsonObject;
 import java.util.OptionalInt;
 
@@ -20,6 +22,12 @@ record ErrorAnswer(
 
   ErrorAnswer(int status, String code, String message, String detail) {
     this(status, code, message, detail, OptionalInt.empty());
+  }
+
+  /** Whether a client with these headers reads JSON. */
+  static boolean isJsonFor(MultiMap headers) {
+    String accept = headers.get(HttpHeaders.ACCEPT);
+    return accept != null && accept.contains(JSON);
   }
 
   Buffer text() {

@@ -6,6 +6,7 @@ import dev.berth.api.Request;
 import dev.berth.api.Response;
 import dev.berth.routing.CallObserver;
 import dev.berth.routing.DeploymentRouter;
+import dev.berth.routing.RequestRecorder;
 import dev.berth.routing.RoutedCall;
 import io.netty.buffer.Unpooled;
 import io.vertx.core.Future;
@@ -51,7 +52,6 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
       HttpHeaders.createOptimized("x-request-timeout-seconds");
   private static final CharSequence DISCONNECT_DISABLED =
       HttpHeaders.createOptimized("x-request-disconnect-disabled");
-  private static final CharSequence EXPECT = HttpHeaders.createOptimized("expect");
 
   /** No more than this is read of a body that nobody wants, to keep the connection. */
   private static final long MAX_DISCARDED_BYTES = 1 << 20;
@@ -69,10 +69,10 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
   private final String requestId;
   private final long timeoutNanos;
   private final @Nullable AccessEntry access; // when its route is logged
+  private final @Nullable RequestRecorder recorder; // when it is explained
   private @Nullable BodyReader reader; // until the body has ended
   private @Nullable RoutedCall call;
   private @Nullable StreamRelay relay;
-  private @Nullable String namedByConnection; // while the headers of a response are written
   private boolean continued; // the client was told to go on with its body
   private boolean lingering; // closed soon, whatever still comes
   private boolean detached; // the client has gone and wanted the request to go on
@@ -95,6 +95,8 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
     this.timeoutNanos =
         RequestTimeout.nanos(headers.get(REQUEST_TIMEOUT), loop.limits().requestTimeoutNanos());
     this.access = AccessEntry.of(route.access(), http, requestId, startedNanos);
+    this.recorder =
+        loop.explains().recorder(loop.router(), route.router(), http, requestId, startedNanos);
   }
 
   // --- the request ---
@@ -109,11 +111,11 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
       bodyRead(EMPTY);
       return;
     }
-    if (expectsAnythingElse()) {
+    if (Expectation.isAnythingElse(headers)) {
       answerAndClose(ErrorResponses.expectationFailed());
       return;
     }
-    long length = declared == null ? -1 : lengthOf(declared);
+    long length = declared == null ? -1 : BodyReader.lengthOf(declared);
     if (length == 0) {
       bodyRead(EMPTY);
     } else if (length > loop.limits().maxBodyBytes()) {
@@ -121,6 +123,9 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
     } else {
       BodyReader body = new BodyReader(this, http, length, loop.limits().maxBodyBytes());
       reader = body;
+      if (recorder != null) {
+        recorder.receiving();
+      }
       if (!expectsContinue()) {
         body.start();
       } else if (length >= 0 && length <= BodyReader.MAX_INLINE_BYTES) {
@@ -137,15 +142,6 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
     if (!continued && expectsContinue() && !ended && !http.response().headWritten()) {
       continued = true;
       http.response().writeContinue();
-    }
-  }
-
-  /** Netty has refused lengths that are no numbers; one that is too long for us is too large. */
-  private static long lengthOf(String declared) {
-    try {
-      return Long.parseLong(declared.trim());
-    } catch (NumberFormatException tooLong) {
-      return Long.MAX_VALUE;
     }
   }
 
@@ -217,6 +213,9 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
     if (access != null) {
       access.called(loop.now());
     }
+    if (recorder != null) {
+      recorder.received();
+    }
     long deadlineNanos = timeoutNanos < 0 ? NO_DEADLINE : startedNanos + timeoutNanos;
     String sessionId = http.headers().get(SESSION_ID);
     try {
@@ -239,6 +238,11 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
   // --- its answer ---
 
   @Override
+  public @Nullable RequestRecorder explaining() {
+    return recorder;
+  }
+
+  @Override
   public void onRouted(String replicaId) {
     if (access != null) {
       access.routed(replicaId, loop.now());
@@ -248,7 +252,7 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
   @Override
   public void onResponse(Response response, String replicaId) {
     if (ended) {
-      cancelBody(response);
+      StreamRelay.cancel(response);
       return;
     }
     if (detached) {
@@ -260,7 +264,7 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
     } catch (RuntimeException unsendable) {
       // A header that HTTP cannot carry, say: the handler's failure, not the client's.
       LOG.warn("request {}: its response cannot be sent: {}", requestId, unsendable.toString());
-      cancelBody(response);
+      StreamRelay.cancel(response);
       onFailure(new BerthException.HandlerFailed("unsendable response", unsendable));
     }
   }
@@ -286,8 +290,8 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
       out.setStatusCode(status);
     }
     Headers headers = response.headers();
-    namedByConnection = headers.get("connection");
-    headers.forEach(this);
+    String named = headers.get("connection");
+    headers.forEach(named == null ? this : new PassedHeaders(named, out.headers()));
     finishHead(out);
     if (response.body() instanceof Response.Body.Whole whole) {
       announceUnread(out);
@@ -312,8 +316,7 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
   /** One header of the handler's response. */
   @Override
   public void accept(String name, String value) {
-    if (!HopByHop.isDropped(name)
-        && (namedByConnection == null || !HopByHop.isNamedBy(namedByConnection, name))) {
+    if (!HopByHop.isDropped(name)) {
       http.response().headers().add(name, value);
     }
   }
@@ -357,10 +360,13 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
   }
 
   private void write(ErrorAnswer error) {
+    if (recorder != null) {
+      recorder.outcome(error.code());
+    }
     outcome(Outcome.ofCode(error.code()));
     HttpServerResponse out = http.response();
     out.setStatusCode(error.status());
-    boolean json = acceptsJson();
+    boolean json = ErrorAnswer.isJsonFor(http.headers());
     MultiMap headers = out.headers();
     headers.set(HttpHeaders.CONTENT_TYPE, json ? ErrorAnswer.JSON : ErrorAnswer.TEXT);
     if (error.retryAfterSeconds().isPresent()) {
@@ -374,6 +380,9 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
 
   private void finishHead(HttpServerResponse out) {
     out.headers().set(REQUEST_ID, requestId);
+    if (recorder != null) {
+      ExplainRule.tell(recorder, out.headers());
+    }
     if (loop.draining()) {
       connection.announceDrain(out);
     }
@@ -420,18 +429,8 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
     return http.method() == HttpMethod.HEAD || status == 204 || status == 304;
   }
 
-  private boolean acceptsJson() {
-    String accept = http.headers().get(HttpHeaders.ACCEPT);
-    return accept != null && accept.contains("application/json");
-  }
-
   private boolean expectsContinue() {
-    return http.headers().contains(EXPECT, "100-continue", true);
-  }
-
-  private boolean expectsAnythingElse() {
-    String expect = http.headers().get(EXPECT);
-    return expect != null && !expect.trim().equalsIgnoreCase("100-continue");
+    return Expectation.isContinue(http.headers());
   }
 
   /** A client that was not told to go on may send its body or not: the next bytes mean nothing. */
@@ -560,20 +559,20 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
 
   /** The head is out, so all that is left is to end without ending the body. */
   private void cut(int status) {
+    if (recorder != null) {
+      recorder.outcome("cut_short"); // if nobody said why
+    }
     giveUp(status);
     connection.cut(http);
-  }
-
-  private static void cancelBody(Response response) {
-    if (response.body() instanceof Response.Body.Received received) {
-      received.cancel().run();
-    }
   }
 
   /** Why there is no ordinary answer, if that is logged. */
   private void outcome(Outcome reason) {
     if (access != null && !ended) {
       access.outcome(reason);
+    }
+    if (recorder != null && reason != Outcome.ANSWERED) {
+      recorder.outcome(reason.code());
     }
   }
 
@@ -596,5 +595,8 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
       access.ended(status, http.bytesRead(), http.response().bytesWritten(), now);
     }
     connection.ended(this, now);
+    if (recorder != null) {
+      recorder.end(status);
+    }
   }
 }

@@ -10,6 +10,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.SplittableRandom;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
@@ -41,6 +42,8 @@ public final class Ingress {
   private volatile boolean draining;
   private @Nullable AccessLog accessLog; // before the loops start
   private @Nullable LogEncoding unroutedAccess; // likewise
+  private boolean explainsByHeader; // likewise
+  private double explainSampleRate; // likewise
 
   /**
    * @param nanoClock the router loops' own, since deadlines are told on it
@@ -93,6 +96,22 @@ public final class Ingress {
   public void logAccess(AccessLog log, @Nullable LogEncoding unrouted) {
     accessLog = log;
     unroutedAccess = unrouted;
+  }
+
+  /**
+   * Explains requests; to be called before the loops start.
+   *
+   * @param byHeader those that ask with {@code X-Berth-Explain: 1}; off when this was not called
+   * @param sampleRate this share of all, 0 to 1
+   */
+  public void explain(boolean byHeader, double sampleRate) {
+    explainsByHeader = byHeader;
+    explainSampleRate = sampleRate;
+  }
+
+  ExplainRule explainRule(int loop) {
+    return new ExplainRule(
+        explainsByHeader, explainSampleRate, new SplittableRandom(~incarnation + loop));
   }
 
   /** How requests are logged; null when they are not, for which a route asks with null. */

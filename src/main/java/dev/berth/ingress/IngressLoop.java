@@ -42,6 +42,7 @@ final class IngressLoop {
   private final LongSupplier nanoClock;
   private final HttpMeters meters;
   private final RequestIds requestIds;
+  private final ExplainRule explains;
   private final Limits limits;
   private final String rootPath;
   private final BoundRoute unrouted;
@@ -80,6 +81,7 @@ final class IngressLoop {
     this.nanoClock = ingress.nanoClock();
     this.meters = ingress.meters().addIngressLoop();
     this.requestIds = new RequestIds(ingress.incarnation() + index);
+    this.explains = ingress.explainRule(index);
     this.limits =
         new Limits(
             ingress.requestTimeoutNanos(),
@@ -326,6 +328,10 @@ final class IngressLoop {
 
   RequestIds requestIds() {
     return requestIds;
+  }
+
+  ExplainRule explains() {
+    return explains;
   }
 
   Limits limits() {

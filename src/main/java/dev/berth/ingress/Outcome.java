@@ -1,6 +1,7 @@
 package dev.berth.ingress;
 
 import dev.berth.api.BerthException;
+import java.util.Locale;
 
 /**
  * Why a request had no ordinary answer, for the access log.
@@ -42,6 +43,11 @@ enum Outcome {
   /** Envoy's flag, or {@code -}. */
   String flag() {
     return flag;
+  }
+
+  /** As a word, for the record of an explained request. */
+  String code() {
+    return name().toLowerCase(Locale.ROOT);
   }
 
   static Outcome of(BerthException.Kind kind) {

@@ -1,6 +1,7 @@
 package dev.berth.ingress;
 
 import dev.berth.api.BerthException;
+import dev.berth.api.Response;
 import io.vertx.core.Future;
 import io.vertx.core.Handler;
 import io.vertx.core.buffer.Buffer;
@@ -38,6 +39,13 @@ final class StreamRelay implements Handler<Buffer> {
     this.stream = stream;
     this.version = version;
     this.progressNanos = exchange.coarseNow();
+  }
+
+  /** Lets a response be that nobody will read: its handler learns it. */
+  static void cancel(Response response) {
+    if (response.body() instanceof Response.Body.Received received) {
+      received.cancel().run();
+    }
   }
 
   void start() {

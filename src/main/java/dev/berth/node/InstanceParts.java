@@ -20,6 +20,7 @@ import dev.berth.metrics.LoopLag;
 import dev.berth.metrics.Meters;
 import dev.berth.metrics.MetricsPusher;
 import dev.berth.metrics.MetricsPusherVerticle;
+import dev.berth.protocol.port.Explanations;
 import dev.berth.replica.BodyBounds;
 import dev.berth.replica.HandlerPorts;
 import dev.berth.replica.HandlerThreads;
@@ -29,6 +30,7 @@ import dev.berth.replica.ReplicaLimits;
 import dev.berth.replica.ReplicaLoop;
 import dev.berth.replica.ReplicaState;
 import dev.berth.replica.ReplicaVerticle;
+import dev.berth.routing.ExplainPorts;
 import dev.berth.routing.LoopPorts;
 import dev.berth.routing.RouterVerticle;
 import dev.berth.routing.Routers;
@@ -106,6 +108,7 @@ final class InstanceParts {
         new Ingress(
             config.httpOptions(), limits, meters, identity.nanoClock(), identity.incarnation());
     accessLog = new AccessLogWriter(meters);
+    ingress.explain(true, 0);
     ingress.logAccess(accessLog.log(), accessEncoding(config.logging()));
     EventBusSender sender = new EventBusSender(identity.node(), vertx.eventBus());
     host =
@@ -120,7 +123,7 @@ final class InstanceParts {
             bounds.replica(),
             bounds.ledger(),
             this::replicaChanged);
-    routers = routers(bounds, sender);
+    routers = routers(bounds, sender, new ExplainPorts(Explanations.NONE, ports.wallClock()));
     bodyBounds = bounds.bodies();
     pusher =
         new MetricsPusher(
@@ -167,7 +170,7 @@ final class InstanceParts {
     return logging.encoding();
   }
 
-  private Routers routers(InstanceLimits bounds, EventBusSender sender) {
+  private Routers routers(InstanceLimits bounds, EventBusSender sender, ExplainPorts explain) {
     List<LoopPorts> ports = new ArrayList<>();
     for (LoopVerticle loop : loops.serving()) {
       ports.add(
@@ -183,7 +186,8 @@ final class InstanceParts {
         bounds.loop(),
         RoutingHooks.NONE,
         identity.seeded(),
-        ports);
+        ports,
+        explain);
   }
 
   private ReplicaVerticle replicaVerticle(int index, EventBusSender sender, ReplicaLimits limits) {

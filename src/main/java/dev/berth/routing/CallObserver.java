@@ -2,12 +2,18 @@ package dev.berth.routing;
 
 import dev.berth.api.BerthException;
 import dev.berth.api.Response;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Who gets the one answer of a call. Called once with it, on the call's loop; an interface and not
  * a future because the ingress makes one object per request and no more.
  */
 public interface CallObserver {
+
+  /** Writes down what befalls the request, when it is explained; asked once, as it begins. */
+  default @Nullable RequestRecorder explaining() {
+    return null;
+  }
 
   /**
    * A replica has the request, or surely gets it: its wait is over. Not called when it never got

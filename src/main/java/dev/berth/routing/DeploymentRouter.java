@@ -50,18 +50,13 @@ public final class DeploymentRouter {
   private final List<LatencyBuckets> fulfillmentTimes; // by loop, written there
   private final List<LatencyBuckets> dispatchGaps; // likewise
   final WaiterQueue queue;
-  private final ReplicaRanker ranker;
+  final ReplicaRanker ranker;
   private final LongAdder rankerFailures = new LongAdder();
   private final ReplicaRanker.Ranking pumpRanking = new ReplicaRanker.Ranking(); // the pump's own
   private final RandomGenerator pumpRandom;
   volatile ReplicaSet replicas;
   private volatile RouterSettings settings;
-
-  // Rate of ended requests, for Retry-After; written by the tick alone.
-  private long endedAtTick;
-  private long tickNanos;
-  private boolean ticked;
-  private volatile double endedPerSecond;
+  private final EndedRate endedRate = new EndedRate(); // for Retry-After
 
   DeploymentRouter(
       Routers routers,
@@ -174,6 +169,9 @@ public final class DeploymentRouter {
         new RoutedChoice(
             this, loop, deadlineNanos, ttl, requestId, methodName, sessionId, parent, observer);
     counters.choices.increment();
+    if (parent != null) {
+      choice.recorder = RequestRecorder.ofCall(loop, this, parent, null, methodName);
+    }
     choice.begin(parent);
     return choice;
   }
@@ -184,6 +182,9 @@ public final class DeploymentRouter {
     RouterLoop loop = request.loop;
     ReplicaRanker.Ranking ranking = loop.ranking;
     rank(set, loop.index(), loop.ports.random(), ranking);
+    if (request.recorder != null) {
+      request.recorder.ranked(set, ranker, ranking);
+    }
     for (int place = 0; place < ranking.size(); place++) {
       RoutedReplica candidate = set.eligible[ranking.get(place)];
       if (request.accepts(candidate) && request.tryOn(candidate)) {
@@ -423,7 +424,7 @@ public final class DeploymentRouter {
 
   /** Seconds in which the queue, as it is now, will have been served at the rate of late. */
   private int retryAfter() {
-    double rate = endedPerSecond;
+    double rate = endedRate.perSecond();
     if (rate <= 0) {
       return 1;
     }
@@ -432,7 +433,7 @@ public final class DeploymentRouter {
 
   /** Called about every 25 ms by one loop. */
   void tick(long now, RandomGenerator random) {
-    measureRate(now);
+    endedRate.measure(counters.ended.sum(), queue.isEmpty(), now);
     if (!queue.hasTakers()) {
       return;
     }
@@ -443,27 +444,6 @@ public final class DeploymentRouter {
     if (probing) {
       queue.pump();
     }
-  }
-
-  private void measureRate(long now) {
-    if (!ticked) {
-      ticked = true;
-      tickNanos = now;
-      endedAtTick = counters.ended.sum();
-    }
-    long elapsed = now - tickNanos;
-    if (elapsed < TimeUnit.MILLISECONDS.toNanos(500)) {
-      return;
-    }
-    long ended = counters.ended.sum();
-    if (ended == endedAtTick && queue.isEmpty()) {
-      tickNanos = now; // nothing asked for, so nothing learned of how fast requests are served
-      return;
-    }
-    double rate = (ended - endedAtTick) * 1e9 / elapsed;
-    endedPerSecond = endedPerSecond == 0 ? rate : 0.5 * endedPerSecond + 0.5 * rate;
-    endedAtTick = ended;
-    tickNanos = now;
   }
 
   // --- what operators see ---

@@ -57,6 +57,7 @@ final class HeldSelection extends RingEntry implements ReplicaSelection {
   private final long madeNanos;
   private long dispatchedNanos; // written by the dispatcher before its task, read by that task
   private volatile long untilNanos;
+  private @Nullable RequestRecorder recorder; // when it is explained; the loop's
 
   /** On the loop, with the slot just held; counts it as reserved. */
   HeldSelection(
@@ -93,6 +94,12 @@ final class HeldSelection extends RingEntry implements ReplicaSelection {
     loop.ring.schedule(this, untilNanos);
   }
 
+  /** Is written down from now on. On the loop, before anyone else sees it. */
+  void explainedBy(RequestRecorder explaining) {
+    recorder = explaining;
+    explaining.leased(replica, ttlNanos);
+  }
+
   private boolean leave(int next) {
     if (!state.compareAndSet(OPEN, next)) {
       return false;
@@ -120,6 +127,9 @@ final class HeldSelection extends RingEntry implements ReplicaSelection {
       router.counters.selectionsExpired.increment();
       giveBackCount(); // the owner of the ledger expires the lease itself
       forget();
+      if (recorder != null) {
+        recorder.expired();
+      }
     }
   }
 
@@ -146,10 +156,14 @@ final class HeldSelection extends RingEntry implements ReplicaSelection {
     loop.run(
         () -> {
           loop.ring.cancel(this);
+          if (recorder != null) {
+            recorder.dispatching(request, methodName);
+            call.recorder = recorder;
+          }
           call.dispatch(this);
           call.follow(parent);
         });
-    return RoutedCall.asCall(call, response.future());
+    return new StartedCall(call, response.future());
   }
 
   private RuntimeException notOpen() {
@@ -194,6 +208,9 @@ final class HeldSelection extends RingEntry implements ReplicaSelection {
           } catch (RuntimeException failed) { // the lease then runs out by itself
             closed.fail(failed);
           }
+          if (recorder != null) {
+            recorder.closed();
+          }
         });
     return closed.future();
   }
@@ -207,6 +224,9 @@ final class HeldSelection extends RingEntry implements ReplicaSelection {
    * Gives the slot back, by whoever owns it: this selection, or the call it became. On the loop.
    */
   void releaseSlot() {
+    if (recorder != null) {
+      recorder.released();
+    }
     if (lease != null) {
       lease.release();
       return;
@@ -280,6 +300,9 @@ final class HeldSelection extends RingEntry implements ReplicaSelection {
   void extend(long deadlineNanos) {
     if (state.get() == OPEN) {
       untilNanos = deadlineNanos;
+      if (recorder != null) {
+        recorder.renewed(deadlineNanos - loop.now());
+      }
       loop.ring.schedule(this, deadlineNanos);
     }
   }

@@ -87,6 +87,12 @@ final class RemoteReplica extends RoutedReplica {
     return true;
   }
 
+  /** Since it last reported; -1 when it never has. */
+  long reportAgeNanos() {
+    Report last = report.get();
+    return last == null ? -1 : Math.max(0, nanoClock.getAsLong() - last.atNanos);
+  }
+
   /** What was taken is no longer ours: ended, refused, or not sent. */
   void giveBack() {
     own.decrementAndGet();

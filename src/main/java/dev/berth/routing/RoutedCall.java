@@ -1,11 +1,11 @@
 package dev.berth.routing;
 
 import dev.berth.api.BerthException;
-import dev.berth.api.DeploymentHandle;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
 import dev.berth.protocol.Admission;
 import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.HandlerTime;
 import dev.berth.protocol.InboundStream;
 import dev.berth.protocol.Load;
 import dev.berth.protocol.Refusal;
@@ -56,6 +56,7 @@ public final class RoutedCall extends SlotRequest {
     this.sessionId = sessionId;
     this.arrivedNanos = arrivedNanos;
     this.observer = observer;
+    this.recorder = observer.explaining();
     this.selection = selection;
     this.window =
         router.bounds.hasStreamRoom(loop.limits.streamWindowBytes())
@@ -72,21 +73,6 @@ public final class RoutedCall extends SlotRequest {
   /** Ends the call at once with {@link BerthException.Cancelled}. Any thread. */
   public void cancel() {
     loop.run(this::cancelNow);
-  }
-
-  /** This call as the API shows it. */
-  static DeploymentHandle.Call asCall(RoutedCall call, io.vertx.core.Future<Response> response) {
-    return new DeploymentHandle.Call() {
-      @Override
-      public io.vertx.core.Future<Response> response() {
-        return response;
-      }
-
-      @Override
-      public void cancel() {
-        call.cancel();
-      }
-    };
   }
 
   // --- getting there ---
@@ -152,6 +138,9 @@ public final class RoutedCall extends SlotRequest {
       return;
     }
     Refusal refusal = held.lease.consume();
+    if (recorder != null) {
+      recorder.consumedIf(refusal, to);
+    }
     if (refusal == null) {
       goOn(to, Admission.Held.HELD);
     } else {
@@ -190,7 +179,13 @@ public final class RoutedCall extends SlotRequest {
         methodName,
         sessionId,
         outgoing == null ? request : outgoing.opening(request),
-        outgoing != null);
+        outgoing != null,
+        recorder != null);
+  }
+
+  @Override
+  void recordSending(RequestRecorder into, RoutedReplica to) {
+    into.sent(to, admission);
   }
 
   private long remainingMs() {
@@ -234,6 +229,9 @@ public final class RoutedCall extends SlotRequest {
     if (replica instanceof RemoteReplica remote) {
       remote.reported(load);
       tellRouted(remote);
+      if (recorder != null) {
+        recorder.accepted();
+      }
     }
   }
 
@@ -250,6 +248,9 @@ public final class RoutedCall extends SlotRequest {
       return;
     }
     settle(load);
+    if (recorder != null) {
+      recorder.refused(selection.replica, reason);
+    }
     router.refusedBy(selection.replica, reason);
     if (reason == Refusal.TOO_LATE || reason == Refusal.OVERLOADED) {
       selection.releaseIfRemote(); // refused before its token was looked at
@@ -260,12 +261,16 @@ public final class RoutedCall extends SlotRequest {
   void responded(BusMessage.CallResponse head) {
     RoutedReplica from = java.util.Objects.requireNonNull(replica);
     tellRouted(from);
+    if (recorder != null) {
+      recorder.answered(head.time(), outgoing != null, head.streamed());
+    }
     if (!head.streamed()) {
       settle(head.load());
       finish();
       observer.onResponse(
           new Response(head.status(), head.headers(), new Response.Body.Whole(head.body())),
           from.info.replicaId());
+      recorded();
       return;
     }
     if (stream != null) {
@@ -325,6 +330,7 @@ public final class RoutedCall extends SlotRequest {
         settle(frame.load());
         finish();
         body.deliver();
+        recorded();
       }
       case GAP -> end(new BerthException.OutcomeUnknown("a piece of the response was lost"), true);
       case DUPLICATE -> loop.duplicateDropped();
@@ -332,7 +338,10 @@ public final class RoutedCall extends SlotRequest {
   }
 
   /** The replica says that it ended without a response, or that its stream ended short. */
-  void failed(BerthException failure, long load) {
+  void failed(BerthException failure, long load, @Nullable HandlerTime time) {
+    if (recorder != null) {
+      recorder.answered(time, outgoing != null, false);
+    }
     settle(load);
     end(failure, false);
   }
@@ -435,6 +444,14 @@ public final class RoutedCall extends SlotRequest {
       body.fail(failure);
     } else {
       observer.onFailure(failure);
+    }
+    recorded();
+  }
+
+  /** Its caller has been told. */
+  private void recorded() {
+    if (recorder != null) {
+      recorder.endOfCall();
     }
   }
 

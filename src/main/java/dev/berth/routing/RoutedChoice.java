@@ -99,6 +99,11 @@ public final class RoutedChoice extends SlotRequest {
   }
 
   @Override
+  void recordSending(RequestRecorder into, RoutedReplica to) {
+    into.sent(to, offer == null ? "reserve" : "renew an offered lease", false);
+  }
+
+  @Override
   void unsend(RoutedReplica to) {
     if (to instanceof RemoteReplica remote) {
       remote.giveBack();
@@ -139,6 +144,9 @@ public final class RoutedChoice extends SlotRequest {
             sessionId,
             parent,
             callDeadlineNanos);
+    if (recorder != null) {
+      selection.explainedBy(recorder);
+    }
     selection.followParent();
     observer.onSelection(selection);
   }
@@ -161,6 +169,9 @@ public final class RoutedChoice extends SlotRequest {
   @Override
   void peerLost() {
     settle(dev.berth.protocol.Load.NONE);
+    if (recorder != null) {
+      recorder.lost(replica);
+    }
     enqueueAgain(); // nothing ran, so another replica may be asked
   }
 
@@ -168,6 +179,9 @@ public final class RoutedChoice extends SlotRequest {
   void fail(BerthException failure) {
     leaveParent();
     observer.onFailure(failure);
+    if (recorder != null) {
+      recorder.endOfCall();
+    }
   }
 
   @Override

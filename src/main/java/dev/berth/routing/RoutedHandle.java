@@ -66,7 +66,7 @@ final class RoutedHandle implements DeploymentHandle {
     Promise<Response> response = Promise.promise();
     RoutedCall call = newCall(request, completing(loop, response));
     loop.run(() -> call.begin(parent));
-    return RoutedCall.asCall(call, response.future());
+    return new StartedCall(call, response.future());
   }
 
   @Override
@@ -115,17 +115,23 @@ final class RoutedHandle implements DeploymentHandle {
 
   private RoutedCall newCall(Request request, CallObserver observer) {
     router.counters.calls.increment();
-    return new RoutedCall(
-        router,
-        loop,
-        traced(request, parent),
-        requestId(),
-        options.methodName().orElse(""),
-        sessionId(),
-        loop.now(),
-        deadline(),
-        observer,
-        null);
+    RoutedCall call =
+        new RoutedCall(
+            router,
+            loop,
+            traced(request, parent),
+            requestId(),
+            options.methodName().orElse(""),
+            sessionId(),
+            loop.now(),
+            deadline(),
+            observer,
+            null);
+    if (parent != null) {
+      String method = options.methodName().orElse("");
+      call.recorder = RequestRecorder.ofCall(loop, router, parent, request, method);
+    }
+    return call;
   }
 
   /**

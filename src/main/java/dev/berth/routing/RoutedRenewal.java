@@ -92,6 +92,9 @@ final class RoutedRenewal extends SlotRequest {
   }
 
   @Override
+  void recordSending(RequestRecorder into, RoutedReplica to) {}
+
+  @Override
   void revoke(boolean timedOut) {}
 
   @Override

@@ -4,6 +4,7 @@ import dev.berth.api.BerthException;
 import dev.berth.api.spi.ReplicaRanker;
 import dev.berth.protocol.AttemptId;
 import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.HandlerTime;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.RouterAddress;
 import java.util.ArrayList;
@@ -12,6 +13,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The routers' share of one event loop: what its requests wait for, and their deadlines. Everything
@@ -54,6 +56,10 @@ public final class RouterLoop {
     this.pending = new PendingTable<>(limits.pendingRequests(), incarnation);
     this.ring = new DeadlineRing(ports.nanoClock().getAsLong());
     this.requestIdPrefix = Long.toHexString(incarnation) + "-" + index + "-";
+  }
+
+  ExplainPorts explain() {
+    return routers.explain;
   }
 
   int index() {
@@ -140,9 +146,9 @@ public final class RouterLoop {
         lateAnswers.increment();
       }
     } else if (message instanceof BusMessage.CallFailed failed) {
-      failed(failed.callId(), failed.failure(), failed.load());
+      failed(failed.callId(), failed.failure(), failed.load(), failed.time());
     } else if (message instanceof BusMessage.StreamReset reset) {
-      failed(reset.callId(), reset.kind().toException(reset.message()), reset.load());
+      failed(reset.callId(), reset.kind().toException(reset.message()), reset.load(), null);
     } else if (message instanceof BusMessage.SlotReserved reserved) {
       reserved(reserved);
     } else if (message instanceof BusMessage.ReplicaLoad load) {
@@ -155,9 +161,9 @@ public final class RouterLoop {
     }
   }
 
-  private void failed(long callId, BerthException failure, long load) {
+  private void failed(long callId, BerthException failure, long load, @Nullable HandlerTime time) {
     if (pending.get(callId) instanceof RoutedCall call) {
-      call.failed(failure, load);
+      call.failed(failure, load, time);
     } else {
       lateAnswers.increment();
     }

@@ -31,6 +31,7 @@ public final class Routers {
   private final ReplicaDirectory directory;
   private final InstanceBounds bounds;
   private final RoutingHooks hooks;
+  final ExplainPorts explain;
   private final RouterLoop[] loops;
   final BlockedLoops blocked;
   private final ReplicaRanker ranker = new PowerOfTwoRanker();
@@ -55,6 +56,32 @@ public final class Routers {
       RoutingHooks hooks,
       RandomGenerator random,
       List<LoopPorts> ports) {
+    this(
+        node,
+        incarnation,
+        zone,
+        directory,
+        bounds,
+        limits,
+        hooks,
+        random,
+        ports,
+        ExplainPorts.NONE);
+  }
+
+  /** As above, for an instance that explains requests. */
+  public Routers(
+      String node,
+      long incarnation,
+      @Nullable String zone,
+      ReplicaDirectory directory,
+      InstanceBounds bounds,
+      LoopLimits limits,
+      RoutingHooks hooks,
+      RandomGenerator random,
+      List<LoopPorts> ports,
+      ExplainPorts explain) {
+    this.explain = explain;
     this.node = node;
     this.zone = zone;
     this.directory = directory;

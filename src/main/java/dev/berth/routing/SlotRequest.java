@@ -33,6 +33,7 @@ abstract class SlotRequest extends RingEntry implements Waiting, Runnable {
   private boolean admitted; // to the queue, once: who waits again is not refused
   @Nullable Waiter waiter; // while QUEUED or GRANTED
   @Nullable Grant grant; // written by the pump, read by the task it posts
+  @Nullable RequestRecorder recorder; // when it is explained
   boolean done;
   private @Nullable Runnable leaveParent; // withdraws our cancel from the request we are within
 
@@ -60,6 +61,9 @@ abstract class SlotRequest extends RingEntry implements Waiting, Runnable {
 
   /** What is sent, under an id of the pending table. */
   abstract BusMessage message(RoutedReplica to, long id);
+
+  /** Tells the recorder what is sent. */
+  abstract void recordSending(RequestRecorder into, RoutedReplica to);
 
   /** Gives back the slot taken for a message that was not sent. */
   abstract void unsend(RoutedReplica to);
@@ -155,6 +159,9 @@ abstract class SlotRequest extends RingEntry implements Waiting, Runnable {
     }
     admitted = true;
     takePlace();
+    if (recorder != null) {
+      recorder.queued(router.queue.size() - 1, max);
+    }
     long timeout = loop.now() + router.settings().queueTimeoutNanos();
     queueDeadlineNanos =
         callDeadlineNanos != NO_DEADLINE && callDeadlineNanos - timeout < 0
@@ -177,6 +184,9 @@ abstract class SlotRequest extends RingEntry implements Waiting, Runnable {
     }
     router.queue.admitAgain();
     router.bounds.queueAgain(queuedBytes());
+    if (recorder != null) {
+      recorder.waitsAgain();
+    }
     await();
   }
 
@@ -240,6 +250,9 @@ abstract class SlotRequest extends RingEntry implements Waiting, Runnable {
       }
       return;
     }
+    if (recorder != null) {
+      recorder.granted(given.replica());
+    }
     if (given.replica() == null) {
       end(unavailable(), false);
       return;
@@ -278,6 +291,9 @@ abstract class SlotRequest extends RingEntry implements Waiting, Runnable {
     }
     pendingId = id;
     replica = to;
+    if (recorder != null) {
+      recordSending(recorder, to);
+    }
     boolean left;
     try {
       left = loop.send(to, message(to, id));
@@ -290,6 +306,9 @@ abstract class SlotRequest extends RingEntry implements Waiting, Runnable {
       pendingId = PendingTable.FULL;
       unsend(to);
       router.lost(to);
+      if (recorder != null) {
+        recorder.lost(to);
+      }
       unsent();
     }
   }
@@ -337,6 +356,9 @@ abstract class SlotRequest extends RingEntry implements Waiting, Runnable {
   void refused(Refusal reason, long load) {
     RoutedReplica refuser = replica;
     settle(load);
+    if (recorder != null) {
+      recorder.refused(refuser, reason);
+    }
     if (refuser != null) {
       router.refusedBy(refuser, reason);
     }
@@ -393,6 +415,9 @@ abstract class SlotRequest extends RingEntry implements Waiting, Runnable {
     }
     if (failure instanceof BerthException.BackPressure) {
       router.counters.backPressured.increment();
+    }
+    if (recorder != null) {
+      recorder.failed(failure);
     }
     fail(failure);
   }

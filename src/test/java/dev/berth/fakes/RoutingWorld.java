@@ -7,10 +7,12 @@ import dev.berth.api.Headers;
 import dev.berth.protocol.Admission;
 import dev.berth.protocol.AttemptId;
 import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.HandlerTime;
 import dev.berth.protocol.Load;
 import dev.berth.protocol.Refusal;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.ReplicaInfo;
+import dev.berth.protocol.RequestExplanation;
 import dev.berth.protocol.RouterAddress;
 import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.protocol.port.ReplicaDirectory;
@@ -19,6 +21,7 @@ import dev.berth.protocol.port.Slots;
 import dev.berth.replica.LedgerLimits;
 import dev.berth.replica.SlotLedger;
 import dev.berth.routing.DeploymentRouter;
+import dev.berth.routing.ExplainPorts;
 import dev.berth.routing.InstanceBounds;
 import dev.berth.routing.LoopLimits;
 import dev.berth.routing.LoopPorts;
@@ -28,6 +31,7 @@ import dev.berth.routing.RoutingHooks;
 import io.vertx.core.buffer.Buffer;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -52,6 +56,12 @@ public final class RoutingWorld implements ReplicaDirectory {
 
   /** Every message sent to a replica, in order. */
   public final List<BusMessage> sent = new ArrayList<>();
+
+  /** The records of explained requests. */
+  public final List<RequestExplanation> explained = new ArrayList<>();
+
+  /** What a replica that ends an explained request says of its handler. */
+  public HandlerTime handlerTime = new HandlerTime(0, 0);
 
   private final ArrayDeque<Runnable> tasks = new ArrayDeque<>();
   private final List<Replica> replicas = new ArrayList<>();
@@ -96,7 +106,8 @@ public final class RoutingWorld implements ReplicaDirectory {
               }
             },
             new SplittableRandom(9),
-            ports);
+            ports,
+            new ExplainPorts(explained::add, () -> Instant.EPOCH.plusNanos(clock.getAsLong())));
     router = routers.router(DEPLOYMENT, settings);
   }
 
@@ -366,7 +377,34 @@ public final class RoutingWorld implements ReplicaDirectory {
       answer(
           call.source(),
           new BusMessage.CallResponse(
-              call.callId(), 200, Headers.empty(), Buffer.buffer(info.replicaId()), false, load()));
+              call.callId(),
+              200,
+              Headers.empty(),
+              Buffer.buffer(info.replicaId()),
+              false,
+              load(),
+              time(call)));
+    }
+
+    /** Its oldest request's response begins; {@link #endStream} ends it. */
+    public BusMessage.CallRequest beginStream() {
+      BusMessage.CallRequest call = running.get(0);
+      answer(
+          call.source(),
+          new BusMessage.CallResponse(
+              call.callId(), 200, Headers.empty(), Buffer.buffer(0), true, load(), time(call)));
+      return call;
+    }
+
+    public void endStream(BusMessage.CallRequest call) {
+      complete(call);
+      answer(
+          call.source(),
+          new BusMessage.StreamFrame(call.callId(), 0, Buffer.buffer("all"), true, load()));
+    }
+
+    private @Nullable HandlerTime time(BusMessage.CallRequest call) {
+      return call.explained() ? handlerTime : null;
     }
 
     /** Ends its oldest request with a failure of user code. */
@@ -376,7 +414,7 @@ public final class RoutingWorld implements ReplicaDirectory {
       answer(
           call.source(),
           new BusMessage.CallFailed(
-              call.callId(), BerthException.Kind.HANDLER_FAILED, message, load()));
+              call.callId(), BerthException.Kind.HANDLER_FAILED, message, load(), time(call)));
     }
 
     private void complete(BusMessage.CallRequest call) {

@@ -18,6 +18,19 @@ public interface ReplicaRanker {
    */
   void rank(Candidates candidates, RandomGenerator random, Ranking ranking);
 
+  /** What it is called in the records of explained requests. */
+  default String name() {
+    return getClass().getSimpleName();
+  }
+
+  /**
+   * What it compares of a candidate, less being better; NaN, which is the default, when that is no
+   * number. Asked for requests that are explained only.
+   */
+  default double score(Candidates candidates, int index) {
+    return Double.NaN;
+  }
+
   /** The routable replicas as one caller sees them: a view over an immutable snapshot. */
   interface Candidates {
     /** How many there are; indices run from 0. */

@@ -29,6 +29,16 @@ public final class PowerOfTwoRanker implements ReplicaRanker {
     }
   }
 
+  @Override
+  public String name() {
+    return "power_of_two_choices";
+  }
+
+  @Override
+  public double score(Candidates candidates, int index) {
+    return busy(candidates, index);
+  }
+
   private static void pair(
       Candidates candidates, int[] tier, int near, RandomGenerator random, Ranking ranking) {
     int size = tier.length;

@@ -1,0 +1,64 @@
+package dev.berth.ingress;
+
+import dev.berth.routing.DeploymentRouter;
+import dev.berth.routing.RequestRecorder;
+import dev.berth.routing.RouterLoop;
+import io.vertx.core.MultiMap;
+import io.vertx.core.http.HttpHeaders;
+import io.vertx.core.http.HttpServerRequest;
+import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Which requests are explained: those whose {@code X-Berth-Explain} is {@code 1} or {@code true},
+ * where that is allowed, and a share of all. Any other value asks for nothing. One for each loop,
+ * confined to it.
+ */
+final class ExplainRule {
+  private static final CharSequence ASKED = HttpHeaders.createOptimized("x-berth-explain");
+  private static final CharSequence OVERHEAD = HttpHeaders.createOptimized("x-berth-overhead-us");
+  private static final CharSequence REPLICA = HttpHeaders.createOptimized("x-berth-replica");
+
+  private final boolean byHeader;
+  private final double sampleRate; // 0 to 1
+  private final RandomGenerator random;
+
+  ExplainRule(boolean byHeader, double sampleRate, RandomGenerator random) {
+    this.byHeader = byHeader;
+    this.sampleRate = sampleRate;
+    this.random = random;
+  }
+
+  /** Writes down what befalls a request; null for one that is not explained. */
+  @Nullable RequestRecorder recorder(
+      RouterLoop loop,
+      @Nullable DeploymentRouter router,
+      HttpServerRequest http,
+      String requestId,
+      long startedNanos) {
+    if (router == null || !picks(http.headers())) {
+      return null;
+    }
+    return RequestRecorder.ofHttp(
+        loop, router, requestId, http.method().name() + " " + http.path(), startedNanos);
+  }
+
+  private boolean picks(MultiMap headers) {
+    if (byHeader) {
+      String asked = headers.get(ASKED);
+      if (asked != null && (asked.equals("1") || asked.equalsIgnoreCase("true"))) {
+        return true;
+      }
+    }
+    return sampleRate > 0 && random.nextDouble() < sampleRate;
+  }
+
+  /** Says in a response's head what is known by then. */
+  static void tell(RequestRecorder recorder, MultiMap headers) {
+    headers.set(OVERHEAD, Long.toString(recorder.overheadMicros()));
+    String replicaId = recorder.replicaId();
+    if (!replicaId.isEmpty()) {
+      headers.set(REPLICA, replicaId);
+    }
+  }
+}

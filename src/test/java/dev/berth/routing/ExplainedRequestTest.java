@@ -1,0 +1,353 @@
+package dev.berth.routing;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.berth.api.BerthException;
+import dev.berth.api.Request;
+import dev.berth.api.Response;
+import dev.berth.api.spi.ReplicaRanker.Tier;
+import dev.berth.fakes.RoutingWorld;
+import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.HandlerTime;
+import dev.berth.protocol.RequestExplanation;
+import dev.berth.protocol.RequestExplanation.Candidate;
+import dev.berth.protocol.RequestExplanation.Phases;
+import dev.berth.protocol.RequestExplanation.Queue;
+import dev.berth.protocol.RequestExplanation.Step.Kind;
+import dev.berth.protocol.RoutingSnapshot;
+import java.time.Duration;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+/** The record of a request that came by HTTP, from its arrival to its answer, on every path. */
+class ExplainedRequestTest {
+  private static final long MS = 1_000_000;
+
+  private final RoutingWorld world = new RoutingWorld();
+
+  /** As the ingress does: starts the recorder, and ends it when the answer is handed on. */
+  private final class Client implements CallObserver {
+    final RequestRecorder recorder;
+    final RoutedCall call;
+    @Nullable Response response;
+
+    Client(long timeoutNanos) {
+      RouterLoop loop = world.routers.loop(0);
+      long now = loop.now();
+      recorder = RequestRecorder.ofHttp(loop, world.router, "id", "GET /echo", now);
+      call =
+          world.router.call(
+              loop,
+              Request.get("/echo"),
+              "id",
+              timeoutNanos == SlotRequest.NO_DEADLINE ? timeoutNanos : now + timeoutNanos,
+              this);
+    }
+
+    Client() {
+      this(SlotRequest.NO_DEADLINE);
+    }
+
+    @Override
+    public RequestRecorder explaining() {
+      return recorder;
+    }
+
+    @Override
+    public void onResponse(Response received, String replicaId) {
+      response = received;
+      if (received.body() instanceof Response.Body.Received streamed) {
+        streamed.stream().handler(piece -> {}).endHandler(end -> recorder.end(200));
+        streamed.stream().exceptionHandler(failed -> recorder.end(200)).resume();
+      } else {
+        recorder.end(received.status());
+      }
+    }
+
+    @Override
+    public void onFailure(BerthException failure) {
+      recorder.end(503);
+    }
+  }
+
+  private void pass(long nanos) {
+    world.clock.advanceNanos(nanos);
+  }
+
+  private RequestExplanation only() {
+    assertThat(world.explained).hasSize(1);
+    return world.explained.get(0);
+  }
+
+  private static List<Kind> kinds(RequestExplanation record) {
+    return record.steps().stream().map(RequestExplanation.Step::kind).toList();
+  }
+
+  private static void assertAddsUp(RequestExplanation record) {
+    Phases p = record.phases();
+    assertThat(List.of(p.receive(), p.queue(), p.route(), p.held(), p.bus(), p.handler()))
+        .as("%s", p)
+        .allMatch(each -> each >= 0);
+    assertThat(
+            p.receive()
+                + p.queue()
+                + p.route()
+                + p.held()
+                + p.bus()
+                + p.handler()
+                + p.stream()
+                + p.respond())
+        .as("%s", p)
+        .isEqualTo(p.total());
+  }
+
+  @Test
+  void aRequestThatNeverWaitedIsExplained() {
+    RoutingWorld.Replica replica = world.local("a", 2);
+    world.publish();
+    new Client();
+    pass(3 * MS);
+    world.run();
+    pass(10 * MS);
+    world.handlerTime = new HandlerTime(0, 9 * MS);
+    replica.respond();
+    pass(2 * MS);
+    world.run();
+
+    RequestExplanation record = only();
+    assertThat(record.requestId()).isEqualTo("id");
+    assertThat(record.parent()).isNull();
+    assertThat(record.deployment()).isEqualTo(RoutingWorld.DEPLOYMENT);
+    assertThat(record.request()).isEqualTo("GET /echo");
+    assertThat(record.status()).isEqualTo(200);
+    assertThat(record.outcome()).isEqualTo("ok");
+    assertThat(record.node()).isEqualTo("here");
+    assertThat(record.replicaId()).isEqualTo("a");
+    assertThat(record.snapshot()).isEqualTo(new RoutingSnapshot.Version(1, 1));
+    assertThat(record.policy()).isEqualTo("power_of_two_choices");
+    assertThat(record.candidates())
+        .containsExactly(new Candidate("a", "here", 0, 0, 2, true, 0, Tier.SAME_LOOP, 0, 0));
+    assertThat(record.queue()).isNull();
+    assertThat(kinds(record))
+        .containsExactly(
+            Kind.ARRIVED,
+            Kind.SENT,
+            Kind.HANDLER_STARTED,
+            Kind.HANDLER_SETTLED,
+            Kind.ANSWERED,
+            Kind.ENDED);
+    assertThat(record.phases()).isEqualTo(new Phases(0, 0, 0, 0, 6 * MS, 9 * MS, 0, 0, 15 * MS));
+    assertThat(record.phases().overhead()).isEqualTo(6 * MS);
+    assertThat(record.steps().get(2).atNanos()).isEqualTo(3 * MS);
+    assertThat(record.steps().get(3).atNanos()).isEqualTo(12 * MS);
+    assertAddsUp(record);
+  }
+
+  @Test
+  void aRequestThatWaitedTellsHowManyWereAhead() {
+    world.router.configure(world.router.settings().withMaxQueued(5));
+    RoutingWorld.Replica replica = world.local("a", 1);
+    world.publish();
+    world.router.call(
+        world.routers.loop(0), Request.get("/"), "", Long.MAX_VALUE, new IgnoredAnswer());
+    world.router.call(
+        world.routers.loop(0), Request.get("/"), "", Long.MAX_VALUE, new IgnoredAnswer());
+    world.run();
+    new Client();
+    pass(4 * MS);
+    replica.respond();
+    world.run();
+    pass(5 * MS);
+    replica.respond();
+    world.run();
+    pass(MS);
+    replica.respond();
+    world.run();
+
+    RequestExplanation record = only();
+    assertThat(record.queue()).isEqualTo(new Queue(1, 5, 9 * MS));
+    assertThat(record.phases().queue()).isEqualTo(9 * MS);
+    assertThat(record.candidates())
+        .singleElement()
+        .satisfies(candidate -> assertThat(candidate.rank()).isEqualTo(-1));
+    assertThat(kinds(record)).startsWith(Kind.ARRIVED, Kind.QUEUED, Kind.GRANTED, Kind.SENT);
+    assertAddsUp(record);
+  }
+
+  @Test
+  void aRefusalAndTheNextAttemptAreTold() {
+    RoutingWorld.Replica full = world.remote("full", 1);
+    world.publish();
+    new Client();
+    full.ledger.tryAcquire(); // by someone else, before the request is there
+    pass(MS);
+    world.run();
+    RoutingWorld.Replica other = world.remote("other", 1);
+    world.publish();
+    world.run();
+    pass(MS);
+    world.handlerTime = new HandlerTime(0, MS);
+    other.respond();
+    world.run();
+
+    RequestExplanation record = only();
+    assertThat(record.replicaId()).isEqualTo("other");
+    assertThat(kinds(record))
+        .containsSubsequence(
+            Kind.SENT,
+            Kind.REFUSED,
+            Kind.QUEUED,
+            Kind.GRANTED,
+            Kind.SENT,
+            Kind.ACCEPTED,
+            Kind.ANSWERED,
+            Kind.ENDED);
+    assertThat(record.steps())
+        .filteredOn(step -> step.kind() == Kind.REFUSED)
+        .singleElement()
+        .satisfies(
+            step -> {
+              assertThat(step.replicaId()).isEqualTo("full");
+              assertThat(step.node()).isEqualTo("there");
+              assertThat(step.detail()).isEqualTo("FULL");
+            });
+    assertThat(record.candidates())
+        .singleElement()
+        .satisfies(
+            candidate -> {
+              assertThat(candidate.exact()).isFalse();
+              assertThat(candidate.ageNanos()).isEqualTo(-1);
+              assertThat(candidate.tier()).isEqualTo(Tier.ANY);
+            });
+    assertAddsUp(record);
+  }
+
+  @Test
+  void aRequestWithoutAnAnswerInTimeWasWithItsHandler() {
+    world.local("a", 1);
+    world.publish();
+    new Client(50 * MS);
+    world.run();
+    world.pass(Duration.ofMillis(100));
+
+    RequestExplanation record = only();
+    assertThat(record.outcome()).isEqualTo("timeout");
+    assertThat(record.phases().handler()).isPositive();
+    assertThat(record.phases().overhead()).isZero();
+    assertThat(record.replicaId()).isEqualTo("a");
+    assertAddsUp(record);
+  }
+
+  @Test
+  void aRequestRefusedAtOnceIsExplained() {
+    world.router.configure(world.router.settings().withMaxQueued(1));
+    world.publish();
+    world.router.call(
+        world.routers.loop(0), Request.get("/"), "", Long.MAX_VALUE, new IgnoredAnswer());
+    new Client();
+
+    RequestExplanation record = only();
+    assertThat(record.outcome()).isEqualTo("back_pressure");
+    assertThat(record.queue()).isNull();
+    assertThat(record.replicaId()).isEmpty();
+    assertAddsUp(record);
+  }
+
+  @Test
+  void aFailedHandlersTimeIsTold() {
+    RoutingWorld.Replica replica = world.remote("a", 1);
+    world.publish();
+    new Client();
+    world.run();
+    pass(3 * MS);
+    world.handlerTime = new HandlerTime(0, 2 * MS);
+    replica.fail("no");
+    world.run();
+
+    RequestExplanation record = only();
+    assertThat(record.outcome()).isEqualTo("handler_failed");
+    assertThat(record.phases().handler()).isEqualTo(2 * MS);
+    assertThat(record.phases().bus()).isEqualTo(MS);
+    assertThat(record.replicaId()).isEqualTo("a");
+    assertAddsUp(record);
+  }
+
+  @Test
+  void aStreamedAnswerIsAPhaseOfItsOwn() {
+    RoutingWorld.Replica replica = world.local("a", 1);
+    world.publish();
+    Client client = new Client();
+    world.run();
+    pass(2 * MS);
+    world.handlerTime = new HandlerTime(0, 2 * MS);
+    BusMessage.CallRequest call = replica.beginStream();
+    world.run();
+    assertThat(client.recorder.overheadMicros()).isZero();
+    pass(30 * MS);
+    replica.endStream(call);
+    world.run();
+
+    RequestExplanation record = only();
+    assertThat(record.phases()).isEqualTo(new Phases(0, 0, 0, 0, 0, 2 * MS, 30 * MS, 0, 32 * MS));
+    assertThat(record.phases().overhead()).isZero();
+    assertAddsUp(record);
+  }
+
+  @Test
+  void aClientThatLeavesEndsItsRecordOnce() {
+    RoutingWorld.Replica replica = world.local("a", 1);
+    world.publish();
+    Client client = new Client();
+    world.run();
+    pass(MS);
+    client.recorder.outcome("client_gone");
+    client.recorder.end(499);
+    client.call.cancel();
+    world.run();
+
+    RequestExplanation record = only();
+    assertThat(record.status()).isEqualTo(499);
+    assertThat(record.outcome()).isEqualTo("client_gone");
+    assertThat(kinds(record)).endsWith(Kind.ENDED);
+    assertThat(record.phases().handler()).isEqualTo(MS);
+    assertThat(replica.cancelled).hasSize(1);
+    assertAddsUp(record);
+  }
+
+  @Test
+  void anotherNodesClockIsBelievedNoFurtherThanTheRoundTripWasLong() {
+    RoutingWorld.Replica replica = world.remote("a", 1);
+    world.publish();
+    new Client();
+    world.run();
+    pass(2 * MS);
+    world.handlerTime = new HandlerTime(-5, Long.MAX_VALUE);
+    replica.respond();
+    world.run();
+
+    assertThat(only().phases().handler()).isEqualTo(2 * MS);
+    assertAddsUp(only());
+  }
+
+  @Test
+  void whoIsNotExplainedIsNotWrittenDownAndAsksTheReplicaForNothing() {
+    RoutingWorld.Replica replica = world.local("a", 1);
+    world.publish();
+    world.router.call(
+        world.routers.loop(0), Request.get("/"), "", Long.MAX_VALUE, new IgnoredAnswer());
+    world.run();
+    assertThat(replica.running.get(0).explained()).isFalse();
+    replica.respond();
+    world.run();
+    assertThat(world.explained).isEmpty();
+  }
+
+  private static final class IgnoredAnswer implements CallObserver {
+    @Override
+    public void onResponse(Response response, String replicaId) {}
+
+    @Override
+    public void onFailure(BerthException failure) {}
+  }
+}
