@@ -1,7 +1,9 @@
 package dev.berth.api;
 
 import io.vertx.core.Future;
+import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.Function;
 
 /**
@@ -74,6 +76,16 @@ public interface DeploymentHandle {
 
   /** As {@link #choose}, with a way to cancel. */
   Choice startChoose();
+
+  /**
+   * Chooses for several handles of one instance, or for none; {@link Selections} says how.
+   *
+   * @param handles one for each slot, this one first
+   * @param wait how long to wait for all of them, beside what their own timeouts say; zero is not
+   *     at all
+   */
+  Selections.Choice startChooseAll(
+      List<? extends DeploymentHandle> handles, Optional<Duration> wait);
 
   /**
    * Sends a request to every running replica. On each it takes a slot; where there is none, it

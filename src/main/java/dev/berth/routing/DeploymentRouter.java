@@ -50,6 +50,7 @@ public final class DeploymentRouter {
   private final List<LatencyBuckets> fulfillmentTimes; // by loop, written there
   private final List<LatencyBuckets> dispatchGaps; // likewise
   final WaiterQueue queue;
+  final LegGate legGate;
   final ReplicaRanker ranker;
   private final LongAdder rankerFailures = new LongAdder();
   private final ReplicaRanker.Ranking pumpRanking = new ReplicaRanker.Ranking(); // the pump's own
@@ -71,6 +72,7 @@ public final class DeploymentRouter {
     this.bounds = routers.bounds();
     this.blocked = routers.blocked;
     this.queue = new WaiterQueue(this::grantFor, blocked);
+    this.legGate = new LegGate(bounds);
     this.ranker = ranker;
     this.hooks = hooks;
     this.pumpRandom = pumpRandom;
@@ -367,6 +369,7 @@ public final class DeploymentRouter {
   synchronized void loopsChanged() {
     ReplicaSet current = replicas;
     publish(current.version, current.available, List.of(current.all));
+    legGate.loopsChanged();
   }
 
   /** What a typed refusal says of its replica, beyond being full. */
@@ -469,6 +472,11 @@ public final class DeploymentRouter {
     }
   }
 
+  /** Who waits to collect several slots of it at once ({@code berth_legs_waiting}). */
+  public int waitingToCollect() {
+    return legGate.size();
+  }
+
   /** Requests waiting for a slot on this instance ({@code serve_deployment_queued_queries}). */
   public int queued() {
     return queue.size();
@@ -482,17 +490,6 @@ public final class DeploymentRouter {
   /** Rankings that threw. */
   public long rankerFailures() {
     return rankerFailures.sum();
-  }
-
-  /** The replicas elsewhere, as estimated. */
-  List<RemoteReplica> remoteReplicas() {
-    List<RemoteReplica> found = new ArrayList<>();
-    for (RoutedReplica replica : replicas.all) {
-      if (replica instanceof RemoteReplica remote) {
-        found.add(remote);
-      }
-    }
-    return found;
   }
 
   /** The version of the snapshot in use. */

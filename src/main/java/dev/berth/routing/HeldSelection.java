@@ -296,6 +296,13 @@ final class HeldSelection extends RingEntry implements ReplicaSelection {
     return active;
   }
 
+  /** Whether its replica, elsewhere, said a moment ago that the lease holds. */
+  boolean isFresh() {
+    return lease == null
+        && state.get() == OPEN
+        && untilNanos - loop.now() >= ttlNanos - ttlNanos / 10;
+  }
+
   /** The lease lasts until then. On the loop. */
   void extend(long deadlineNanos) {
     if (state.get() == OPEN) {

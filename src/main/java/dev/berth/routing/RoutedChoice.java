@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Source: Ray #63254 choose_replica, whose first review finding was the slot lost with a reply.
  */
-public final class RoutedChoice extends SlotRequest {
+public sealed class RoutedChoice extends SlotRequest permits LegChoice {
   private final long ttlNanos;
   private final String requestId;
   private final String methodName;
@@ -120,6 +120,11 @@ public final class RoutedChoice extends SlotRequest {
     select(from, null, token, named, grantedTtlMs * 1_000_000);
   }
 
+  /** By when the selection's dispatch must be over. */
+  long selectionDeadlineNanos() {
+    return callDeadlineNanos;
+  }
+
   private void select(
       RoutedReplica from,
       @Nullable SlotLease lease,
@@ -143,7 +148,7 @@ public final class RoutedChoice extends SlotRequest {
             methodName,
             sessionId,
             parent,
-            callDeadlineNanos);
+            selectionDeadlineNanos());
     if (recorder != null) {
       selection.explainedBy(recorder);
     }

@@ -10,6 +10,7 @@ import dev.berth.api.ReplicaSelection;
 import dev.berth.api.Request;
 import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
+import dev.berth.api.Selections;
 import dev.berth.api.StreamedResponse;
 import dev.berth.protocol.InboundStream;
 import io.vertx.core.Future;
@@ -17,6 +18,7 @@ import io.vertx.core.Promise;
 import io.vertx.core.streams.ReadStream;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** A handle of user code on one loop; calls from elsewhere hop there. */
@@ -218,6 +220,34 @@ final class RoutedHandle implements DeploymentHandle {
     public void onFailure(BerthException failure) {
       loop.ports.executor().execute(() -> chosen.fail(failure));
     }
+  }
+
+  @Override
+  public Selections.Choice startChooseAll(
+      List<? extends DeploymentHandle> handles, Optional<Duration> wait) {
+    return StartedLegs.start(loop, handles, wait);
+  }
+
+  /**
+   * What one slot of several is to this handle: as {@link #startChoose}, its deadline as of now.
+   */
+  Leg leg() {
+    return new Leg(
+        router,
+        options
+            .reservationTtl()
+            .map(Duration::toNanos)
+            .orElse(router.settings().reservationTtlNanos()),
+        requestId(),
+        options.methodName().orElse(""),
+        sessionId(),
+        parent,
+        deadline());
+  }
+
+  /** Whether its slots are those of the instance that has this loop. */
+  boolean isOfInstance(RouterLoop other) {
+    return loop.isBeside(other);
   }
 
   private static BerthException cancelledByCaller() {

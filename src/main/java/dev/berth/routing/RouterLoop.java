@@ -66,6 +66,11 @@ public final class RouterLoop {
     return address.loop();
   }
 
+  /** Whether both are of one instance. */
+  boolean isBeside(RouterLoop other) {
+    return routers == other.routers;
+  }
+
   long now() {
     return ports.nanoClock().getAsLong();
   }

@@ -74,6 +74,11 @@ abstract class SlotRequest extends RingEntry implements Waiting, Runnable {
   /** Bytes held while waiting. */
   abstract int queuedBytes();
 
+  /** Whether it waits where no slot is free; else it is refused. */
+  boolean waits() {
+    return true;
+  }
+
   // --- getting a slot ---
 
   /**
@@ -147,6 +152,10 @@ abstract class SlotRequest extends RingEntry implements Waiting, Runnable {
   }
 
   private void enqueue() {
+    if (!waits()) {
+      end(router.backPressure("no slot is free"), false);
+      return;
+    }
     int max = router.settings().maxQueued();
     if (!router.queue.tryAdmit(max)) {
       end(router.backPressure("max_queued_requests: " + max), false);
@@ -178,6 +187,9 @@ abstract class SlotRequest extends RingEntry implements Waiting, Runnable {
       end(timeout(), false);
       return;
     }
+    if (mayTryAgain() && router.tryReplicas(this)) {
+      return;
+    }
     if (!admitted) {
       enqueue();
       return;
@@ -188,6 +200,11 @@ abstract class SlotRequest extends RingEntry implements Waiting, Runnable {
       recorder.waitsAgain();
     }
     await();
+  }
+
+  /** Whether one that does not wait may look for another replica after a refusal. */
+  boolean mayTryAgain() {
+    return false;
   }
 
   /**

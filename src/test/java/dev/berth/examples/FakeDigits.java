@@ -9,6 +9,7 @@ import dev.berth.api.ReplicaSelection;
 import dev.berth.api.Request;
 import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
+import dev.berth.api.Selections;
 import dev.berth.api.StreamedResponse;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
@@ -51,6 +52,12 @@ final class FakeDigits implements DeploymentHandle {
   public DeploymentHandle options(CallOptions given) {
     options = given;
     return this;
+  }
+
+  @Override
+  public Selections.Choice startChooseAll(
+      List<? extends DeploymentHandle> handles, Optional<Duration> wait) {
+    throw new AssertionError("startChooseAll: called (expected: a choice of one)");
   }
 
   @Override

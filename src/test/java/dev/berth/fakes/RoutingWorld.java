@@ -119,6 +119,11 @@ public final class RoutingWorld implements ReplicaDirectory {
     return routers.handle(DEPLOYMENT, router.settings(), loop);
   }
 
+  /** A handle of another deployment, with the settings of the first. */
+  public DeploymentHandle handle(DeploymentId deployment, int loop) {
+    return routers.handle(deployment, router.settings(), loop);
+  }
+
   // --- replicas ---
 
   /** A replica of this instance, on loop 0, not yet published. */
@@ -127,7 +132,17 @@ public final class RoutingWorld implements ReplicaDirectory {
   }
 
   public Replica local(String name, int max, int loop, boolean reservable) {
-    return add(new Replica(name, NODE, loop, max, reservable, null));
+    return add(new Replica(DEPLOYMENT, name, NODE, loop, max, reservable, null));
+  }
+
+  /** A replica of another deployment, on this instance. */
+  public Replica local(DeploymentId deployment, String name, int max) {
+    return add(new Replica(deployment, name, NODE, 0, max, true, null));
+  }
+
+  /** A replica of another deployment, on another instance. */
+  public Replica remote(DeploymentId deployment, String name, int max) {
+    return add(new Replica(deployment, name, "there", 0, max, true, null));
   }
 
   /** A replica of another instance, not yet published. */
@@ -136,7 +151,7 @@ public final class RoutingWorld implements ReplicaDirectory {
   }
 
   public Replica remote(String name, int max, @Nullable String zone) {
-    return add(new Replica(name, "there", 0, max, true, zone));
+    return add(new Replica(DEPLOYMENT, name, "there", 0, max, true, zone));
   }
 
   private Replica add(Replica replica) {
@@ -151,11 +166,19 @@ public final class RoutingWorld implements ReplicaDirectory {
   }
 
   public void publish(boolean available) {
-    List<RoutingSnapshot.Route> routes = new ArrayList<>();
+    Map<DeploymentId, List<RoutingSnapshot.Route>> routes = new HashMap<>();
+    routers.all().forEach(known -> routes.put(known.deployment(), new ArrayList<>()));
     for (Replica replica : replicas) {
-      routes.add(new RoutingSnapshot.Route(replica.info, !replica.ledger.draining()));
+      routes
+          .computeIfAbsent(replica.info.deployment(), id -> new ArrayList<>())
+          .add(new RoutingSnapshot.Route(replica.info, !replica.ledger.draining()));
     }
-    publish(new RoutingSnapshot.Version(1, ++version), available, routes);
+    RoutingSnapshot.Version next = new RoutingSnapshot.Version(1, ++version);
+    routes.forEach(
+        (deployment, its) -> {
+          routers.router(deployment, router.settings());
+          routers.update(new RoutingSnapshot(deployment, next, available, its));
+        });
   }
 
   public void publish(
@@ -279,12 +302,18 @@ public final class RoutingWorld implements ReplicaDirectory {
     public boolean silent;
 
     Replica(
-        String name, String node, int loop, int max, boolean reservable, @Nullable String zone) {
+        DeploymentId deployment,
+        String name,
+        String node,
+        int loop,
+        int max,
+        boolean reservable,
+        @Nullable String zone) {
       int ordinal = byOrdinal.size() + replicas.size() + (int) secrets++;
       info =
           new ReplicaInfo(
               name,
-              DEPLOYMENT,
+              deployment,
               new ReplicaAddress(node, loop, ordinal, 1000 + ordinal),
               max,
               reservable,

@@ -456,7 +456,7 @@ class ChooseAndDispatchTest {
     }
 
     private RemoteReplica remote() {
-      return world.router.remoteReplicas().get(0);
+      return RoutingProbe.remoteReplicas(world.router).get(0);
     }
 
     @Test

@@ -91,7 +91,7 @@ class DeploymentRouterTest {
     }
     List<Future<Response>> responses = calls(4);
     assertThat(free.running).hasSize(4);
-    assertThat(world.router.remoteReplicas())
+    assertThat(RoutingProbe.remoteReplicas(world.router))
         .extracting(replica -> replica.info.replicaId() + " " + replica.ongoing())
         .contains("full 4", "free 4");
     while (!free.running.isEmpty()) {
@@ -171,7 +171,7 @@ class DeploymentRouterTest {
     world.publish();
     List<Future<Response>> responses = calls(6);
     assertThat(alive.running).hasSize(6);
-    assertThat(world.router.remoteReplicas()).hasSize(1);
+    assertThat(RoutingProbe.remoteReplicas(world.router)).hasSize(1);
     while (!alive.running.isEmpty()) {
       finish(world, alive);
     }
@@ -198,7 +198,7 @@ class DeploymentRouterTest {
     }
     world.run();
     assertThat(other.running).hasSize(4);
-    assertThat(world.router.remoteReplicas()).hasSize(1);
+    assertThat(RoutingProbe.remoteReplicas(world.router)).hasSize(1);
   }
 
   @Test
@@ -208,7 +208,7 @@ class DeploymentRouterTest {
     replica.ledger.tryAcquire();
     replica.ledger.tryAcquire();
     calls(1);
-    RemoteReplica remote = world.router.remoteReplicas().get(0);
+    RemoteReplica remote = RoutingProbe.remoteReplicas(world.router).get(0);
     assertThat(remote.ongoing()).isEqualTo(2);
     remote.invalidate();
     assertThat(remote.ongoing()).isZero();

@@ -43,7 +43,7 @@ class RoutingCostTest {
   void aKnownCountIsUsedAsItIsAndNotAskedForAgain() {
     RoutingWorld.Replica far = world.remote("far", 10);
     world.publish();
-    world.router.remoteReplicas().get(0).reported(Load.of(9, 10, 1));
+    RoutingProbe.remoteReplicas(world.router).get(0).reported(Load.of(9, 10, 1));
     call(0);
     assertThat(world.sent).hasSize(1);
     call(1); // by the count it is full now
@@ -164,7 +164,7 @@ class RoutingCostTest {
   void theBackOffDoublesToItsMaximumAndNeverOverflows() {
     world.remote("far", 1);
     world.publish();
-    RemoteReplica remote = world.router.remoteReplicas().get(0);
+    RemoteReplica remote = RoutingProbe.remoteReplicas(world.router).get(0);
     SplittableRandom random = new SplittableRandom(1);
     long now = world.clock.getAsLong();
     long previous = now;
@@ -190,7 +190,7 @@ class RoutingCostTest {
   void roomAtAReplicaStartsItsBackOffAnew() {
     world.remote("far", 2);
     world.publish();
-    RemoteReplica remote = world.router.remoteReplicas().get(0);
+    RemoteReplica remote = RoutingProbe.remoteReplicas(world.router).get(0);
     SplittableRandom random = new SplittableRandom(1);
     for (int round = 0; round < 20; round++) {
       world.clock.advanceNanos(RemoteReplica.MAX_BACKOFF_NANOS * 2);
@@ -212,7 +212,7 @@ class RoutingCostTest {
     }
     call(0);
     world.run(); // accepted
-    RemoteReplica remote = world.router.remoteReplicas().get(0);
+    RemoteReplica remote = RoutingProbe.remoteReplicas(world.router).get(0);
     assertThat(remote.ongoing()).isEqualTo(4);
     far.ledger.complete();
     far.respond();
@@ -224,11 +224,11 @@ class RoutingCostTest {
   void aReplicaThatLeftTakesItsCountWithIt() {
     RoutingWorld.Replica far = world.remote("far", 10);
     world.publish();
-    world.router.remoteReplicas().get(0).reported(Load.of(9, 10, 1));
+    RoutingProbe.remoteReplicas(world.router).get(0).reported(Load.of(9, 10, 1));
     world.remove(far);
     RoutingWorld.Replica again = world.remote("far", 10);
     world.publish();
-    assertThat(world.router.remoteReplicas())
+    assertThat(RoutingProbe.remoteReplicas(world.router))
         .singleElement()
         .satisfies(
             remote -> {
@@ -245,10 +245,10 @@ class RoutingCostTest {
     Future<Response> first = call(0);
     Future<Response> second = call(1);
     world.run();
-    RemoteReplica before = world.router.remoteReplicas().get(0);
+    RemoteReplica before = RoutingProbe.remoteReplicas(world.router).get(0);
     world.publish();
     world.publish();
-    assertThat(world.router.remoteReplicas()).containsExactly(before);
+    assertThat(RoutingProbe.remoteReplicas(world.router)).containsExactly(before);
     assertThat(before.ongoing()).isOne();
     assertThat(near.ledger.ongoing()).isOne();
     near.respond();

@@ -69,6 +69,14 @@ public final class RoutingProbe {
     return own;
   }
 
+  /** The replicas elsewhere, as a router estimates them. */
+  static List<RemoteReplica> remoteReplicas(DeploymentRouter router) {
+    return Arrays.stream(router.replicas.all)
+        .filter(RemoteReplica.class::isInstance)
+        .map(RemoteReplica.class::cast)
+        .toList();
+  }
+
   /** Whether it has had its answer, to the last piece. */
   public static boolean isDone(Object request) {
     return ((SlotRequest) request).done;

@@ -113,7 +113,7 @@ class SelectionEdgesTest {
     Future<ReplicaSelection> chosen = world.handle().choose();
     world.run();
     assertThat(chosen.cause()).hasMessageContaining("the bus is broken");
-    assertThat(world.router.remoteReplicas().get(0).own()).isZero();
+    assertThat(RoutingProbe.remoteReplicas(world.router).get(0).own()).isZero();
     assertThat(world.routers.loop(0).pendingRequests()).isZero();
   }
 

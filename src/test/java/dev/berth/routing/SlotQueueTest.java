@@ -363,7 +363,7 @@ class SlotQueueTest {
     gone.respond();
     world.run();
     assertThat(response.succeeded()).isTrue();
-    assertThat(world.router.remoteReplicas().get(0).ongoing()).isZero();
+    assertThat(RoutingProbe.remoteReplicas(world.router).get(0).ongoing()).isZero();
     assertThat(fresh.executions).isZero();
   }
 
@@ -389,7 +389,7 @@ class SlotQueueTest {
   void anOlderReportNeverReplacesANewer() {
     world.remote("far", 10);
     world.publish();
-    RemoteReplica remote = world.router.remoteReplicas().get(0);
+    RemoteReplica remote = RoutingProbe.remoteReplicas(world.router).get(0);
     remote.reported(dev.berth.protocol.Load.of(7, 10, 4));
     remote.reported(dev.berth.protocol.Load.of(2, 10, 2));
     assertThat(remote.ongoing()).isEqualTo(7);
@@ -399,7 +399,7 @@ class SlotQueueTest {
   void aStaleReportCountsForNothing() {
     world.remote("far", 10);
     world.publish();
-    RemoteReplica remote = world.router.remoteReplicas().get(0);
+    RemoteReplica remote = RoutingProbe.remoteReplicas(world.router).get(0);
     remote.reported(dev.berth.protocol.Load.of(7, 10, 4));
     world.clock.advanceNanos(RemoteReplica.STALE_NANOS + 1);
     assertThat(remote.ongoing()).isZero();
@@ -411,7 +411,7 @@ class SlotQueueTest {
   void theEstimateIsWhatWasReportedLessOursThenPlusOursNow() {
     world.remote("far", 10);
     world.publish();
-    RemoteReplica remote = world.router.remoteReplicas().get(0);
+    RemoteReplica remote = RoutingProbe.remoteReplicas(world.router).get(0);
     remote.tryTake();
     remote.tryTake();
     remote.reported(dev.berth.protocol.Load.of(5, 10, 2)); // 2 of them ours
@@ -485,7 +485,7 @@ class SlotQueueTest {
     replica.offer(0, 1, Duration.ofMillis(250));
     world.run();
     assertThat(replica.ledger.ongoing()).isZero();
-    assertThat(world.router.remoteReplicas().get(0).own()).isZero();
+    assertThat(RoutingProbe.remoteReplicas(world.router).get(0).own()).isZero();
   }
 
   // --- tiers ---
