@@ -1,11 +1,13 @@
 package dev.berth.api;
 
+import io.vertx.core.AsyncResult;
 import io.vertx.core.Future;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Replicas chosen together, with a slot held on each: all that were asked for, or none. The slots
@@ -115,7 +117,7 @@ public final class Selections {
             });
   }
 
-  private static void suppress(Throwable first, Throwable later) {
+  private static void suppress(Throwable first, @Nullable Throwable later) {
     if (later != null && later != first) {
       first.addSuppressed(later);
     }
@@ -141,20 +143,19 @@ public final class Selections {
    * future fails with the first failure, the others suppressed in it.
    */
   public Future<Void> close() {
-    List<Future<Void>> closing = selections.stream().map(ReplicaSelection::close).toList();
-    return Future.join(closing)
-        .transform(
-            joined -> {
-              Throwable first = null;
-              for (Future<Void> each : closing) {
-                if (each.failed() && first == null) {
-                  first = each.cause();
-                } else if (each.failed()) {
-                  suppress(first, each.cause());
-                }
-              }
-              return first == null ? Future.succeededFuture() : Future.failedFuture(first);
-            });
+    Future<Void> all = Future.succeededFuture();
+    for (Future<Void> each : selections.stream().map(ReplicaSelection::close).toList()) {
+      all = all.transform(before -> each.transform(now -> firstFailure(before, now)));
+    }
+    return all;
+  }
+
+  private static Future<Void> firstFailure(AsyncResult<Void> before, AsyncResult<Void> now) {
+    if (before.failed()) {
+      suppress(before.cause(), now.cause());
+      return Future.failedFuture(before.cause());
+    }
+    return now.failed() ? Future.failedFuture(now.cause()) : Future.succeededFuture();
   }
 
   @Override

@@ -19,6 +19,7 @@ public final class HandleCounters {
   final LongAdder selectionsExpired = new LongAdder();
   final LongAdder backPressured = new LongAdder();
   final LongAdder retries = new LongAdder(); // waits again after a refusal
+  final LongAdder collectedAnew = new LongAdder(); // several slots: what was held was lost
 
   HandleCounters() {}
 
@@ -66,5 +67,10 @@ public final class HandleCounters {
   /** Requests that waited again after a typed refusal. */
   public long retries() {
     return retries.sum();
+  }
+
+  /** Requests for several slots that lost what they held of it, and began anew. */
+  public long collectedAnew() {
+    return collectedAnew.sum();
   }
 }

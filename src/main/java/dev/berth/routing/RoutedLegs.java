@@ -338,6 +338,7 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector, He
       return;
     }
     restarted = true;
+    order.leg(place).router().counters.collectedAnew.increment();
     giveUp(why);
     group = 0;
     collect();
