@@ -90,7 +90,12 @@ final class GroupRun {
     for (Row row : group.rows()) {
       if (row.server().equals(server) && warm.add(server + row.path())) {
         progress.tell(group.name() + ": warming " + row.name());
-        row.client().run(up.get(server).uri(row.path()), row.connections(), group.warmUpSeconds());
+        try {
+          row.client()
+              .run(up.get(server).uri(row.path()), row.connections(), group.warmUpSeconds());
+        } catch (IOException failed) {
+          throw new IOException(row.name() + ", warming: " + failed.getMessage(), failed);
+        }
       }
     }
   }

@@ -23,7 +23,7 @@ public final class Probe {
     Thread thread = new Thread(() -> answer(server), "probe");
     thread.setDaemon(true);
     thread.start();
-    System.out.println("probe on port " + server.getLocalPort());
+    System.out.print("probe on port " + server.getLocalPort() + "\n"); // one piece
   }
 
   private static void answer(ServerSocket server) {

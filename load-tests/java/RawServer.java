@@ -64,7 +64,12 @@ public final class RawServer {
         .toCompletionStage()
         .toCompletableFuture()
         .get();
-    System.out.println("started");
+    say("started");
+  }
+
+  /** One piece, so that a line of the log does not come between. */
+  private static void say(String line) {
+    System.out.print(line + "\n");
   }
 
   private static final class Serving extends VerticleBase {
@@ -91,9 +96,10 @@ public final class RawServer {
           .listen()
           .onSuccess(
               server ->
-                  System.out.printf(
-                      "loop %d listens on 127.0.0.1:%d, native transport: %s%n",
-                      number, server.actualPort(), vertx.isNativeTransportEnabled()));
+                  say(
+                      "loop %d listens on 127.0.0.1:%d, native transport: %s"
+                          .formatted(
+                              number, server.actualPort(), vertx.isNativeTransportEnabled())));
     }
 
     private Handler<HttpServerRequest> handler() {
