@@ -2,6 +2,8 @@ package dev.berth.ingress;
 
 import dev.berth.api.BerthException;
 import dev.berth.config.Backpressure;
+import dev.berth.protocol.port.Reservations.Problem;
+import dev.berth.routing.RoutedCall;
 import java.time.Duration;
 import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
@@ -38,6 +40,23 @@ final class ErrorResponses {
       case HANDLER_FAILED, NO_SUCH_METHOD -> 500;
       case PAYLOAD_TOO_LARGE -> 413;
     };
+  }
+
+  /**
+   * What a client is told of a failure of its call, which may be that its reservation did not hold.
+   *
+   * @param call null when it failed before there was one
+   */
+  static ErrorAnswer of(
+      @Nullable RoutedCall call,
+      BerthException failure,
+      String requestId,
+      long timeoutNanos,
+      Backpressure backpressure) {
+    Problem refused = call == null ? null : call.reservationProblem();
+    return refused == null
+        ? of(failure, requestId, timeoutNanos, backpressure)
+        : of(refused, backpressure);
   }
 
   /**
@@ -98,6 +117,34 @@ final class ErrorResponses {
               "Request body is too large.",
               "It is over what is gathered for this deployment.");
     };
+  }
+
+  /** Why a request did not run under the reservation that it named. */
+  static ErrorAnswer of(Problem refused, Backpressure backpressure) {
+    return switch (refused) {
+      case UNKNOWN_TOKEN -> refused(404, "reservation_unknown", "The reservation is not known.");
+      case EXPIRED ->
+          refused(410, "reservation_expired", "The reservation expired before it was used.");
+      case RELEASED -> refused(410, "reservation_released", "The reservation was released.");
+      case ALREADY_USED -> refused(409, "reservation_used", "The reservation was used before.");
+      case OTHER_DEPLOYMENT ->
+          refused(
+              409, "reservation_other_deployment", "The reservation is for another deployment.");
+      case MALFORMED ->
+          refused(
+              400,
+              "reservation_malformed",
+              "X-Berth-Reservation: several values (expected: one token)");
+      case UNAVAILABLE ->
+          refused(503, "replica_unavailable", "The replica is no longer available.");
+      // What follows is told to who reserves, and never to who uses.
+      case UNKNOWN_DEPLOYMENT, FULL, CALLER_LIMIT, INSTANCE_LIMIT, KEY_REUSED, ABANDONED ->
+          refused(backpressure.statusCode(), "reservation_unavailable", "Nothing is reserved.");
+    };
+  }
+
+  private static ErrorAnswer refused(int status, String code, String text) {
+    return new ErrorAnswer(status, code, text, DID_NOT_RUN);
   }
 
   /** No route takes the path. The text is Ray's, the dots included. */

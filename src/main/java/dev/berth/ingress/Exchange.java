@@ -4,6 +4,7 @@ import dev.berth.api.BerthException;
 import dev.berth.api.Headers;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
+import dev.berth.protocol.port.Reservations.ReservationException;
 import dev.berth.routing.CallObserver;
 import dev.berth.routing.DeploymentRouter;
 import dev.berth.routing.RequestRecorder;
@@ -219,6 +220,22 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
     long deadlineNanos = timeoutNanos < 0 ? NO_DEADLINE : startedNanos + timeoutNanos;
     String sessionId = http.headers().get(SESSION_ID);
     try {
+      String token = ReservationHeader.take(http.headers());
+      if (token != null) {
+        call =
+            loop.reservations()
+                .use(
+                    token,
+                    router,
+                    loop.router(),
+                    request,
+                    requestId,
+                    sessionId == null ? "" : sessionId,
+                    startedNanos,
+                    deadlineNanos,
+                    this);
+        return;
+      }
       call =
           router.call(
               loop.router(),
@@ -229,6 +246,8 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
               startedNanos,
               deadlineNanos,
               this);
+    } catch (ReservationException refused) {
+      answer(ErrorResponses.of(refused.problem(), route.backpressure()));
     } catch (RuntimeException broken) {
       LOG.error("request {} could not be routed", requestId, broken);
       onFailure(new BerthException.HandlerFailed("not routed", broken));
@@ -278,7 +297,7 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
       } else if (http.response().headWritten()) {
         cut(ErrorResponses.status(failure, route.backpressure()));
       } else {
-        answer(ErrorResponses.of(failure, requestId, timeoutNanos, route.backpressure()));
+        answer(ErrorResponses.of(call, failure, requestId, timeoutNanos, route.backpressure()));
       }
     }
   }

@@ -5,6 +5,7 @@ import dev.berth.config.LimitOptions;
 import dev.berth.config.LogEncoding;
 import dev.berth.metrics.Meters;
 import dev.berth.metrics.Registration;
+import dev.berth.routing.ReservationTable;
 import io.netty.channel.EventLoop;
 import java.time.Duration;
 import java.util.List;
@@ -40,6 +41,7 @@ public final class Ingress {
   private volatile RouteTable<IngressRoute> routes = RouteTable.empty();
   private volatile boolean populated;
   private volatile boolean draining;
+  private @Nullable ReservationTable reservations; // before the loops start
   private @Nullable AccessLog accessLog; // before the loops start
   private @Nullable LogEncoding unroutedAccess; // likewise
   private boolean explainsByHeader; // likewise
@@ -112,6 +114,11 @@ public final class Ingress {
   ExplainRule explainRule(int loop) {
     return new ExplainRule(
         explainsByHeader, explainSampleRate, new SplittableRandom(~incarnation + loop));
+  }
+
+  /** Runs requests on what is held for their tokens; to be called before the loops start. */
+  public void serveReservations(ReservationTable table) {
+    reservations = table;
   }
 
   /** How requests are logged; null when they are not, for which a route asks with null. */
@@ -285,6 +292,10 @@ public final class Ingress {
 
   LimitOptions limits() {
     return limits;
+  }
+
+  @Nullable ReservationTable reservations() {
+    return reservations;
   }
 
   Meters meters() {

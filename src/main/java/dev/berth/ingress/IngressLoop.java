@@ -2,6 +2,9 @@ package dev.berth.ingress;
 
 import dev.berth.config.Backpressure;
 import dev.berth.metrics.HttpMeters;
+import dev.berth.protocol.port.Reservations.Problem;
+import dev.berth.protocol.port.Reservations.ReservationException;
+import dev.berth.routing.ReservationTable;
 import dev.berth.routing.RouterLoop;
 import io.netty.handler.codec.http.TooLongHttpHeaderException;
 import io.netty.handler.codec.http.TooLongHttpLineException;
@@ -320,6 +323,15 @@ final class IngressLoop {
 
   RouterLoop router() {
     return router;
+  }
+
+  /** What the tokens of requests stand for. */
+  ReservationTable reservations() {
+    ReservationTable table = ingress.reservations();
+    if (table == null) {
+      throw new ReservationException(Problem.UNKNOWN_TOKEN, "nothing is reserved here", -1, -1);
+    }
+    return table;
   }
 
   HttpMeters meters() {

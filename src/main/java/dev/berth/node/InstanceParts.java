@@ -1,9 +1,11 @@
 package dev.berth.node;
 
 import dev.berth.admin.AdminVerticle;
+import dev.berth.admin.EndpointRoutes;
 import dev.berth.admin.HealthRoutes;
 import dev.berth.admin.LedgerRoutes;
 import dev.berth.admin.LedgerSource.ReplicaLedger;
+import dev.berth.admin.ReservationEndpoint;
 import dev.berth.api.DeploymentId;
 import dev.berth.config.LimitOptions;
 import dev.berth.config.LogEncoding;
@@ -32,6 +34,8 @@ import dev.berth.replica.ReplicaState;
 import dev.berth.replica.ReplicaVerticle;
 import dev.berth.routing.ExplainPorts;
 import dev.berth.routing.LoopPorts;
+import dev.berth.routing.ReservationLimits;
+import dev.berth.routing.ReservationTable;
 import dev.berth.routing.RouterVerticle;
 import dev.berth.routing.Routers;
 import dev.berth.routing.RoutingHooks;
@@ -73,6 +77,7 @@ final class InstanceParts {
   private final Ingress ingress;
   private final ReplicaHost host;
   private final Routers routers;
+  private final ReservationTable reservations;
   private final BodyBounds bodyBounds;
   private final AccessLogWriter accessLog;
   private final MetricsPusher pusher;
@@ -124,6 +129,13 @@ final class InstanceParts {
             bounds.ledger(),
             this::replicaChanged);
     routers = routers(bounds, sender, new ExplainPorts(Explanations.NONE, ports.wallClock()));
+    reservations =
+        new ReservationTable(
+            routers,
+            ReservationLimits.DEFAULTS,
+            identity.nanoClock(),
+            new Secrets(identity.chance()));
+    ingress.serveReservations(reservations);
     bodyBounds = bounds.bodies();
     pusher =
         new MetricsPusher(
@@ -143,7 +155,10 @@ final class InstanceParts {
         new AdminVerticle(
             config.berth().admin(),
             meters,
-            List.of(new HealthRoutes(meters), new LedgerRoutes(this::ledgers, ports.wallClock())));
+            List.of(
+                new HealthRoutes(meters),
+                new LedgerRoutes(this::ledgers, ports.wallClock()),
+                new EndpointRoutes("/api/v1/applications/*", reservationEndpoint())));
     for (int index = 0; index < loops.serving().size(); index++) {
       replicaVerticles.add(replicaVerticle(index, sender, bounds.replica()));
     }
@@ -159,6 +174,16 @@ final class InstanceParts {
             new AtomicLong(identity.chance().nextLong())::incrementAndGet,
             limits.maxReservationTtl().toNanos(),
             this::tell);
+  }
+
+  private ReservationEndpoint reservationEndpoint() {
+    String host = config.httpOptions().host();
+    return new ReservationEndpoint(
+        reservations,
+        config.berth().limits().maxReservationTtl(),
+        Duration.ofSeconds(60),
+        host.equals("0.0.0.0") || host.equals("::") ? null : host,
+        ingress::port);
   }
 
   /** How requests are logged; null when they are not. Starts the writer if it is needed. */
@@ -244,6 +269,10 @@ final class InstanceParts {
     return routers;
   }
 
+  ReservationTable reservations() {
+    return reservations;
+  }
+
   int adminPort() {
     return admin.port();
   }
@@ -252,7 +281,7 @@ final class InstanceParts {
 
   /** Starts what requests pass through, and the controller. */
   Future<Void> startCore() {
-    UpkeepVerticle upkeep = new UpkeepVerticle(host);
+    UpkeepVerticle upkeep = new UpkeepVerticle(host, reservations::sweep);
     meters.addCounter(
         "berth_audits_failed", "Mismatches that the audits of ledgers found.", upkeep::mismatches);
     meters.addPusher(pusher);

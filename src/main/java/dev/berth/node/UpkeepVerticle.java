@@ -17,12 +17,17 @@ final class UpkeepVerticle extends VerticleBase {
   private static final int SWEEPS_PER_AUDIT = 10;
 
   private final ReplicaHost replicas;
+  private final Runnable alsoSwept;
   private long timer;
   private int sweeps;
   private volatile long mismatches;
 
-  UpkeepVerticle(ReplicaHost replicas) {
+  /**
+   * @param alsoSwept what runs out beside leases; every 100 ms
+   */
+  UpkeepVerticle(ReplicaHost replicas, Runnable alsoSwept) {
     this.replicas = replicas;
+    this.alsoSwept = alsoSwept;
   }
 
   @Override
@@ -34,6 +39,7 @@ final class UpkeepVerticle extends VerticleBase {
   void tick() {
     replicas.sweep();
     replicas.tick();
+    alsoSwept.run();
     replicas.audit(++sweeps % SWEEPS_PER_AUDIT != 0, this::mismatched);
   }
 

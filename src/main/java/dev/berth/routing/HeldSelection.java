@@ -11,6 +11,7 @@ import dev.berth.protocol.AttemptId;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.Refusal;
 import dev.berth.protocol.SlotToken;
+import dev.berth.protocol.port.Reservations.Problem;
 import dev.berth.protocol.port.SlotLease;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
@@ -33,12 +34,17 @@ import org.jspecify.annotations.Nullable;
  * One CAS leaves OPEN, and its winner alone lowers the gauge of reserved slots: so the gauge goes
  * 0, 1, 0 on every path, an owner that vanishes included, because the loop's deadline ring holds
  * the selection and not the owner.
+ *
+ * <p>Any thread may leave OPEN, and a reservation's dispatch may start on another loop than chose:
+ * what is here is moved by the thread that won, as its lease is thread-safe; the ring and the names
+ * of leases elsewhere belong to the loop, and are told by a task. So a blocked loop keeps no slot.
  */
 final class HeldSelection extends RingEntry implements ReplicaSelection {
   private static final int OPEN = 0;
   private static final int DISPATCHED = 1;
   private static final int CLOSED = 2;
   private static final int EXPIRED = 3;
+  private static final int LOST = 4; // dispatched, and its replica was gone
 
   private final DeploymentRouter router;
   private final RouterLoop loop;
@@ -52,12 +58,14 @@ final class HeldSelection extends RingEntry implements ReplicaSelection {
   private final String sessionId;
   private final @Nullable RequestContext parent; // takes it with it when cancelled
   private volatile @Nullable Runnable leaveParent;
+  private volatile @Nullable Runnable whenLeft;
   private final long callDeadlineNanos; // of the choose, and so of what it is for
   private final AtomicInteger state = new AtomicInteger(OPEN);
   private final long madeNanos;
   private long dispatchedNanos; // written by the dispatcher before its task, read by that task
   private volatile long untilNanos;
   private @Nullable RequestRecorder recorder; // when it is explained; the loop's
+  private @Nullable Problem refusedAs; // the dispatching loop's
 
   /** On the loop, with the slot just held; counts it as reserved. */
   HeldSelection(
@@ -110,7 +118,22 @@ final class HeldSelection extends RingEntry implements ReplicaSelection {
       leaveParent = null;
       leave.run();
     }
+    Runnable told = whenLeft;
+    if (told != null) {
+      told.run();
+    }
     return true;
+  }
+
+  /**
+   * Tells when it is no longer open, on the thread that ended it, and at once when it is over by
+   * now; at least once.
+   */
+  void whenLeft(Runnable told) {
+    whenLeft = told;
+    if (state.get() != OPEN) {
+      told.run();
+    }
   }
 
   /** Is closed with its parent from now on. On the loop, before anyone else sees it. */
@@ -122,15 +145,118 @@ final class HeldSelection extends RingEntry implements ReplicaSelection {
 
   @Override
   void deadlinePassed(long now) {
-    if (leave(EXPIRED)) {
-      router.counters.undispatched.increment();
-      router.counters.selectionsExpired.increment();
-      giveBackCount(); // the owner of the ledger expires the lease itself
-      forget();
-      if (recorder != null) {
-        recorder.expired();
-      }
+    if (state.get() == OPEN && !expireIfPast(now)) {
+      loop.ring.schedule(this, untilNanos); // renewed since
     }
+  }
+
+  /**
+   * Ends it when its lease has run out, whatever its loop does. Any thread.
+   *
+   * @return whether this did
+   */
+  boolean expireIfPast(long now) {
+    if (state.get() != OPEN || !isPast(now) || !leave(EXPIRED)) {
+      return false;
+    }
+    router.counters.undispatched.increment();
+    router.counters.selectionsExpired.increment();
+    giveBackCount(); // the owner of the ledger expires the lease itself
+    onLoop(
+        () -> {
+          loop.ring.cancel(this);
+          forget();
+          if (recorder != null) {
+            recorder.expired();
+          }
+        });
+    return true;
+  }
+
+  /**
+   * Asks the lease, as it may have been renewed: it alone knows, and once it is over it stays so.
+   */
+  private boolean isPast(long now) {
+    if (untilNanos - now > 0) {
+      return false;
+    }
+    if (lease != null && lease.active()) {
+      untilNanos = lease.deadlineNanos();
+      return false;
+    }
+    return true;
+  }
+
+  private void onLoop(Runnable action) {
+    loop.run(action);
+  }
+
+  // --- a dispatch that may start on another loop ---
+
+  /** How it ended; null while it is open. */
+  @Nullable Problem ended() {
+    return switch (state.get()) {
+      case OPEN -> null;
+      case DISPATCHED -> Problem.ALREADY_USED;
+      case CLOSED -> Problem.RELEASED;
+      case LOST -> Problem.UNAVAILABLE;
+      default -> Problem.EXPIRED;
+    };
+  }
+
+  /**
+   * Takes the slot for a request that starts now. Any thread; exactly one of all that use, close
+   * and expire it wins.
+   *
+   * @return null when its slot is the caller's, to be passed to {@link RoutedCall#dispatchTaken};
+   *     else why it is not
+   */
+  @Nullable Problem take() {
+    long now = loop.now();
+    expireIfPast(now);
+    if (!leave(DISPATCHED)) {
+      return ended();
+    }
+    dispatchedNanos = now;
+    onLoop(() -> loop.ring.cancel(this));
+    Problem lost = null;
+    if (replica.gone()) {
+      lost = Problem.UNAVAILABLE;
+      state.set(LOST);
+      releaseSlot();
+    } else if (lease != null && lease.consume() != null) {
+      lost = Problem.EXPIRED; // between the two looks at the clock
+      state.set(EXPIRED);
+    }
+    if (lost != null) {
+      router.counters.undispatched.increment();
+    }
+    return lost;
+  }
+
+  /** Its replica did not take the dispatch. On the loop of that. */
+  void refused(Refusal reason) {
+    refusedAs =
+        switch (reason) {
+          case EXPIRED -> Problem.EXPIRED;
+          case RELEASED, REVOKED -> Problem.RELEASED;
+          case ALREADY_USED -> Problem.ALREADY_USED;
+          case UNKNOWN_TOKEN -> Problem.UNKNOWN_TOKEN;
+          case FULL, OVERLOADED, TOO_LATE, DRAINING, FOREIGN_EPOCH, UNKNOWN_REPLICA ->
+              Problem.UNAVAILABLE;
+        };
+  }
+
+  @Nullable Problem refusedAs() {
+    return refusedAs;
+  }
+
+  String sessionId() {
+    return sessionId;
+  }
+
+  long ttlNanos() {
+    return ttlNanos;
   }
 
   @Override
@@ -199,20 +325,29 @@ final class HeldSelection extends RingEntry implements ReplicaSelection {
     }
     router.counters.undispatched.increment();
     Promise<Void> closed = Promise.promise();
-    loop.run(
-        () -> {
-          loop.ring.cancel(this);
-          try {
-            releaseSlot();
-            closed.complete();
-          } catch (RuntimeException failed) { // the lease then runs out by itself
-            closed.fail(failed);
-          }
-          if (recorder != null) {
-            recorder.closed();
-          }
-        });
+    if (lease != null && recorder == null) {
+      release(closed);
+      onLoop(() -> loop.ring.cancel(this));
+    } else {
+      onLoop(
+          () -> {
+            loop.ring.cancel(this);
+            release(closed);
+            if (recorder != null) {
+              recorder.closed();
+            }
+          });
+    }
     return closed.future();
+  }
+
+  private void release(Promise<Void> closed) {
+    try {
+      releaseSlot();
+      closed.complete();
+    } catch (RuntimeException failed) { // the lease then runs out by itself
+      closed.fail(failed);
+    }
   }
 
   /** From its making to its dispatch; once it is dispatched, on the loop. */
@@ -220,9 +355,7 @@ final class HeldSelection extends RingEntry implements ReplicaSelection {
     return dispatchedNanos - madeNanos;
   }
 
-  /**
-   * Gives the slot back, by whoever owns it: this selection, or the call it became. On the loop.
-   */
+  /** Gives the slot back, by whoever owns it: this selection, or the call it became. */
   void releaseSlot() {
     if (recorder != null) {
       recorder.released();
@@ -239,16 +372,19 @@ final class HeldSelection extends RingEntry implements ReplicaSelection {
   /** A late word of its lease means nothing any more: what it names may be released. */
   void forget() {
     if (attempt != null) {
-      loop.heldAttempts.remove(attempt);
+      onLoop(() -> loop.heldAttempts.remove(attempt));
     }
   }
 
   /** Ends a lease elsewhere if its token has not been consumed; harmless if it has. */
   void releaseIfRemote() {
     if (attempt != null) {
-      loop.send(
-          replica,
-          new BusMessage.ReleaseSlot(loop.address, attempt, replica.addressFor(loop.index())));
+      onLoop(
+          () ->
+              loop.send(
+                  replica,
+                  new BusMessage.ReleaseSlot(
+                      loop.address, attempt, replica.addressFor(loop.index()))));
     }
   }
 
@@ -274,13 +410,20 @@ final class HeldSelection extends RingEntry implements ReplicaSelection {
 
   @Override
   public Future<Boolean> renew() {
+    if (lease != null && recorder == null) {
+      return Future.succeededFuture(renewHere(lease));
+    }
     Promise<Boolean> renewed = Promise.promise();
-    loop.run(
+    onLoop(
         () -> {
           if (state.get() != OPEN) {
             renewed.complete(false);
           } else if (lease != null) {
-            renewed.complete(renewHere(lease));
+            boolean active = renewHere(lease);
+            if (active) {
+              extend(lease.deadlineNanos());
+            }
+            renewed.complete(active);
           } else {
             RoutedRenewal.start(router, loop, this, renewed);
           }
@@ -288,10 +431,11 @@ final class HeldSelection extends RingEntry implements ReplicaSelection {
     return renewed.future();
   }
 
+  /** The ring still has the old deadline, and finds the new one then. */
   private boolean renewHere(SlotLease held) {
-    boolean active = held.renew(ttlNanos);
+    boolean active = state.get() == OPEN && held.renew(ttlNanos);
     if (active) {
-      extend(held.deadlineNanos());
+      untilNanos = held.deadlineNanos();
     }
     return active;
   }

@@ -9,6 +9,7 @@ import dev.berth.protocol.HandlerTime;
 import dev.berth.protocol.InboundStream;
 import dev.berth.protocol.Load;
 import dev.berth.protocol.Refusal;
+import dev.berth.protocol.port.Reservations.Problem;
 import dev.berth.protocol.port.SlotLease;
 import io.vertx.core.buffer.Buffer;
 import org.jspecify.annotations.Nullable;
@@ -148,6 +149,19 @@ public final class RoutedCall extends SlotRequest {
     }
   }
 
+  /** Starts on the slot of a selection that was taken for it; on this call's loop, within time. */
+  void dispatchTaken(HeldSelection taken) {
+    router.dispatched(loop, taken.gapNanos());
+    if (callDeadlineNanos != NO_DEADLINE) {
+      loop.ring.schedule(this, callDeadlineNanos);
+    }
+    goOn(
+        taken.replica,
+        taken.lease != null
+            ? Admission.Held.HELD
+            : new Admission.Token(java.util.Objects.requireNonNull(taken.token)));
+  }
+
   private void goOn(RoutedReplica to, Admission by) {
     admission = by;
     attempt = by == Admission.Held.HELD ? loop.heldAttempt : loop.nextAttempt();
@@ -248,6 +262,7 @@ public final class RoutedCall extends SlotRequest {
       return;
     }
     settle(load);
+    selection.refused(reason);
     if (recorder != null) {
       recorder.refused(selection.replica, reason);
     }
@@ -256,6 +271,11 @@ public final class RoutedCall extends SlotRequest {
       selection.releaseIfRemote(); // refused before its token was looked at
     }
     end(isPastDeadline() ? timeout() : HeldSelection.failureOf(reason, selection.replica), false);
+  }
+
+  /** Why the reservation it was sent under no longer held there; null for every other failure. */
+  public @Nullable Problem reservationProblem() {
+    return selection == null ? null : selection.refusedAs();
   }
 
   void responded(BusMessage.CallResponse head) {

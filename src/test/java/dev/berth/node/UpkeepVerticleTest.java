@@ -18,7 +18,7 @@ class UpkeepVerticleTest {
   private static final int TICKS_PER_SECOND = 10;
 
   private final MismatchedReplica rig = new MismatchedReplica();
-  private final UpkeepVerticle upkeep = new UpkeepVerticle(rig.host());
+  private final UpkeepVerticle upkeep = new UpkeepVerticle(rig.host(), () -> {});
   private final Logger log = (Logger) LoggerFactory.getLogger(UpkeepVerticle.class);
   private final ListAppender<ILoggingEvent> lines = new ListAppender<>();
 

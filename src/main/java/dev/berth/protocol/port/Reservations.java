@@ -27,10 +27,10 @@ public interface Reservations {
   Asked<List<Reservation>> reserveAll(List<Wish> wishes, long waitNanos, Caller caller);
 
   /** Makes it last its full time to live from now on. */
-  Future<Reservation> renew(String token);
+  Future<Reservation> renew(DeploymentId deployment, String token);
 
   /** Gives it back; nothing when it has ended in whatever way. Fails when it was never there. */
-  Future<Void> release(String token);
+  Future<Void> release(DeploymentId deployment, String token);
 
   /** What was asked for and is waited for. */
   interface Asked<T> {
@@ -104,7 +104,9 @@ public interface Reservations {
     /** The replica is gone, or the deployment has none, or the instance is being stopped. */
     UNAVAILABLE,
     /** The caller went while it waited. */
-    ABANDONED
+    ABANDONED,
+    /** What came in place of a token is none. */
+    MALFORMED
   }
 
   /** Stackless, since it is expected. */

@@ -1,0 +1,249 @@
+package dev.berth.admin;
+
+import dev.berth.admin.ReservationJson.BadBodyException;
+import dev.berth.api.DeploymentId;
+import dev.berth.protocol.port.Endpoint;
+import dev.berth.protocol.port.Reservations;
+import dev.berth.protocol.port.Reservations.Reservation;
+import dev.berth.protocol.port.Reservations.ReservationException;
+import io.vertx.core.Future;
+import io.vertx.core.buffer.Buffer;
+import java.net.URLDecoder;
+import java.nio.charset.StandardCharsets;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.IntSupplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Reservations over HTTP, whichever port they come in on.
+ *
+ * <pre>
+ *   POST   …/applications/{app}/deployments/{dep}/reservations          201, a reservation
+ *   PATCH  …/applications/{app}/deployments/{dep}/reservations/{token}  200, renewed
+ *   DELETE …/applications/{app}/deployments/{dep}/reservations/{token}  204, released
+ * </pre>
+ *
+ * It decides nothing but what is asked for, and by whom. Any thread.
+ */
+public final class ReservationEndpoint implements Endpoint {
+  private static final Logger LOG = LoggerFactory.getLogger(ReservationEndpoint.class);
+  private static final String PREFIX = "/api/v1/applications/";
+  private static final int MAX_KEY_CHARS = 255;
+
+  private final Reservations reservations;
+  private final ReservationJson json;
+  private final @Nullable String ownHost;
+  private final IntSupplier ownPort;
+
+  /** Where a request leads: a deployment, and perhaps a token. */
+  private record Target(DeploymentId deployment, @Nullable String token) {}
+
+  /**
+   * @param maxTtl what may be asked for at most
+   * @param maxWait the same
+   * @param ownHost where this instance takes requests; null when that is every address of it
+   * @param ownPort the same
+   */
+  public ReservationEndpoint(
+      Reservations reservations,
+      java.time.Duration maxTtl,
+      java.time.Duration maxWait,
+      @Nullable String ownHost,
+      IntSupplier ownPort) {
+    this.reservations = reservations;
+    this.json = new ReservationJson(maxTtl, maxWait);
+    this.ownHost = ownHost;
+    this.ownPort = ownPort;
+  }
+
+  @Override
+  public boolean answers(String path) {
+    return target(path) != null;
+  }
+
+  @Override
+  public Exchange handle(Asked request) {
+    Target target = target(request.path());
+    if (target == null) {
+      return answered(ReservationProblems.error(404, "not_found", "Not found.", ""));
+    }
+    try {
+      String token = target.token();
+      if (token == null) {
+        return request.method().equals("POST")
+            ? reserve(target.deployment(), request)
+            : notAllowed("POST");
+      }
+      return switch (request.method()) {
+        case "PATCH" -> renew(target.deployment(), token, request);
+        case "DELETE" -> release(target.deployment(), token);
+        default -> notAllowed("PATCH, DELETE");
+      };
+    } catch (BadBodyException bad) {
+      return answered(
+          ReservationProblems.error(
+              400, "bad_request", String.valueOf(bad.getMessage()), "Nothing was done."));
+    }
+  }
+
+  // --- what is asked for ---
+
+  private Exchange reserve(DeploymentId deployment, Asked request) throws BadBodyException {
+    Reservations.Wish wish = json.wish(deployment, ReservationJson.members(request.body()));
+    Reservations.Asked<Reservation> asked =
+        reservations.reserve(wish, new Reservations.Caller(callerOf(request), keyOf(request)));
+    Future<Answer> answer =
+        told(
+            asked
+                .answer()
+                .map(
+                    held -> {
+                      Map<String, String> headers = jsonHeaders();
+                      headers.put("Location", request.path() + "/" + held.token());
+                      return new Answer(201, headers, shown(held));
+                    }));
+    return new Exchange() {
+      @Override
+      public Future<Answer> answer() {
+        return answer;
+      }
+
+      @Override
+      public void clientGone() {
+        asked.abandon();
+      }
+    };
+  }
+
+  private Exchange renew(DeploymentId deployment, String token, Asked request)
+      throws BadBodyException {
+    if (!ReservationJson.members(request.body()).isEmpty()) {
+      throw new BadBodyException(List.of("body: not empty (expected: none, or {})"));
+    }
+    return answered(
+        told(
+            reservations
+                .renew(deployment, token)
+                .map(held -> new Answer(200, jsonHeaders(), shown(held)))));
+  }
+
+  private Exchange release(DeploymentId deployment, String token) {
+    return answered(
+        told(
+            reservations
+                .release(deployment, token)
+                .map(released -> new Answer(204, Map.of(), Buffer.buffer()))));
+  }
+
+  /** Who is counted: the most that is known of the client. */
+  static String callerOf(Asked request) {
+    String subject = request.certificateSubject();
+    return subject != null ? "certificate " + subject : "address " + request.peer();
+  }
+
+  private static @Nullable String keyOf(Asked request) throws BadBodyException {
+    List<String> keys = request.headers().all("Idempotency-Key");
+    if (keys.isEmpty()) {
+      return null;
+    }
+    String key = keys.get(0);
+    if (keys.size() > 1
+        || key.isEmpty()
+        || key.length() > MAX_KEY_CHARS
+        || key.chars().anyMatch(c -> c < ' ' || c > '~')) {
+      throw new BadBodyException(
+          List.of(
+              "Idempotency-Key: "
+                  + (keys.size() > 1 ? "several" : "empty, too long or not ASCII")
+                  + " (expected: one, of 1 to "
+                  + MAX_KEY_CHARS
+                  + " printable ASCII characters)"));
+    }
+    return key;
+  }
+
+  // --- paths ---
+
+  private static @Nullable Target target(String path) {
+    if (!path.startsWith(PREFIX)) {
+      return null;
+    }
+    String[] parts = path.substring(PREFIX.length()).split("/", -1);
+    if (parts.length < 4
+        || parts.length > 5
+        || !parts[1].equals("deployments")
+        || !parts[3].equals("reservations")) {
+      return null;
+    }
+    String application = decoded(parts[0]);
+    String deployment = decoded(parts[2]);
+    String token = parts.length == 5 ? parts[4] : null;
+    if (application.isEmpty() || deployment.isEmpty() || (token != null && token.isEmpty())) {
+      return null;
+    }
+    return new Target(new DeploymentId(application, deployment), token);
+  }
+
+  /** Empty when it cannot be decoded. */
+  private static String decoded(String part) {
+    try {
+      return URLDecoder.decode(part.replace("+", "%2B"), StandardCharsets.UTF_8);
+    } catch (IllegalArgumentException malformed) {
+      return "";
+    }
+  }
+
+  // --- answers ---
+
+  private Buffer shown(Reservation held) {
+    return ReservationJson.of(held, ownHost, ownPort.getAsInt()).toBuffer();
+  }
+
+  private static Map<String, String> jsonHeaders() {
+    Map<String, String> headers = new LinkedHashMap<>();
+    headers.put("Content-Type", "application/json");
+    headers.put("Cache-Control", "no-store");
+    return headers;
+  }
+
+  private static Future<Answer> told(Future<Answer> answer) {
+    return answer.otherwise(
+        failed -> {
+          if (failed instanceof ReservationException refused) {
+            return ReservationProblems.answer(refused);
+          }
+          LOG.warn("a reservation failed", failed);
+          return ReservationProblems.error(500, "internal_error", "Internal Server Error", "");
+        });
+  }
+
+  private static Exchange notAllowed(String allowed) {
+    return answered(
+        ReservationProblems.error(
+            405,
+            "method_not_allowed",
+            "Method not allowed (expected: " + allowed + ").",
+            "",
+            Map.of("Allow", allowed)));
+  }
+
+  private static Exchange answered(Answer answer) {
+    return answered(Future.succeededFuture(answer));
+  }
+
+  private static Exchange answered(Future<Answer> answer) {
+    return new Exchange() {
+      @Override
+      public Future<Answer> answer() {
+        return answer;
+      }
+
+      @Override
+      public void clientGone() {}
+    };
+  }
+}
