@@ -126,6 +126,12 @@ def over_rate(curves, theme):
         for axes, figure_name in ((middle, "p50_ms"), (tail, "p99_ms")):
             valid = [[r[figure_name] for r in p["runs"] if r["valid"]] for p in points]
             line(axes, xs, valid, label, colour)
+            late = [(x, r[figure_name]) for x, p in zip(xs, points)
+                    for r in p["runs"] if not r["valid"]]
+            if late:
+                axes.scatter(*zip(*late), marker="x", s=18, linewidths=0.8, alpha=0.5,
+                             color=colour, label="the client was late: not the server's figure"
+                             if axes is middle and loops == 1 and "raw" in label else None)
     for axes, name in ((middle, "p50"), (tail, "p99")):
         axes.set_title(f"{name} latency over the offered rate (open loop, from when due)")
         log_latency(axes)

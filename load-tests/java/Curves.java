@@ -46,7 +46,7 @@ public final class Curves {
                 2,
                 2.0,
                 IntStream.rangeClosed(0, 12).mapToObj(power -> 1 << power).toList(),
-                List.of(1, 4, 16, 64, 256, 1024, 4096),
+                List.of(1, 8, 64, 512, 4096),
                 List.of(0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95));
         case "quick" ->
             new Extent(
@@ -113,7 +113,12 @@ public final class Curves {
         .put("open", open)
         .put("failed", new JsonArray(failures));
     failures.forEach(failure -> System.out.println("FAILED " + failure));
-    return failures.isEmpty();
+    return closed.stream().noneMatch(point -> figures(point, "requests_per_s").isEmpty())
+        && open.stream().noneMatch(point -> figures(point, "runs").isEmpty());
+  }
+
+  private static JsonArray figures(Object point, String name) {
+    return ((JsonObject) point).getJsonArray(name);
   }
 
   // --- servers ---
@@ -237,9 +242,10 @@ public final class Curves {
                           .put("share_of_saturation", share)
                           .put("offered_per_s", rate)
                           .put("runs", new JsonArray()));
-          point.getJsonArray("runs").add(new JsonObject(run.json(rate)));
           if (run.errors() > 0) {
             failed(server.name() + ", " + rate + "/s", new IOException(run.errors() + " errors"));
+          } else {
+            point.getJsonArray("runs").add(new JsonObject(run.json(rate)));
           }
           say(
               "round %d, %6.0f/s offered, %-20s %8.0f/s, p50 %.3f ms, p99 %.3f ms%s",
