@@ -37,15 +37,8 @@ public final class LedgerRoutes implements AdminRoutes {
 
   private void ledger(RoutingContext context) {
     MultiMap query = context.queryParams();
-    for (String name : query.names()) {
-      if (!PARAMETERS.contains(name)) {
-        JsonErrors.send(
-            context,
-            400,
-            "unknown_parameter",
-            name + ": unknown parameter (expected: " + String.join(", ", PARAMETERS) + ")");
-        return;
-      }
+    if (QueryParameters.hasUnknown(context, PARAMETERS)) {
+      return;
     }
     read(context, query)
         .onComplete(

@@ -17,7 +17,8 @@ import picocli.CommandLine.Spec;
     exitCodeList = {
       "0:all went well",
       "1:a failure at run time",
-      "2:wrong usage, or a configuration with problems"
+      "2:wrong usage, or a configuration with problems",
+      "3:berth explain: no instance answers"
     },
     footerHeading = "%nExamples:%n",
     footer = {
@@ -25,6 +26,7 @@ import picocli.CommandLine.Spec;
       "  berth run conf/quickstart.yaml --port 9000 --admin-port 0",
       "  berth validate conf/quickstart.yaml --json",
       "  berth schema > berth.schema.json",
+      "  berth explain 4f1c-2a --address http://127.0.0.1:8265",
       "  berth run --help"
     })
 final class BerthCommand implements Runnable {
@@ -45,7 +47,8 @@ final class BerthCommand implements Runnable {
 
   @Override
   public void run() {
-    throw new ParameterException(spec.commandLine(), "Missing command: run, validate or schema");
+    throw new ParameterException(
+        spec.commandLine(), "Missing command: run, validate, schema or explain");
   }
 
   /** The version from the jar's manifest. */

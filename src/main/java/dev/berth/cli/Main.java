@@ -14,7 +14,7 @@ public final class Main {
 
   private Main() {}
 
-  /** Runs one command and ends the process with its exit code: 0 well, 1 failure, 2 usage. */
+  /** Runs one command and ends the process with its exit code, which {@link BerthCommand} lists. */
   public static void main(String[] args) {
     System.exit(commandLine(Main::start, StopSignals::install).execute(args));
   }
@@ -36,6 +36,7 @@ public final class Main {
         .addSubcommand(new RunCommand(start, stopSignal))
         .addSubcommand(new ValidateCommand())
         .addSubcommand(new SchemaCommand())
+        .addSubcommand(new ExplainCommand())
         .setErr(new PrintWriter(System.err, true))
         .setOut(new PrintWriter(System.out, true));
   }

@@ -2,11 +2,14 @@ package dev.berth.node;
 
 import dev.berth.admin.AdminVerticle;
 import dev.berth.admin.EndpointRoutes;
+import dev.berth.admin.ExplainRing;
+import dev.berth.admin.ExplainRoutes;
 import dev.berth.admin.HealthRoutes;
 import dev.berth.admin.LedgerRoutes;
 import dev.berth.admin.LedgerSource.ReplicaLedger;
 import dev.berth.admin.ReservationEndpoint;
 import dev.berth.api.DeploymentId;
+import dev.berth.config.ExplainOptions;
 import dev.berth.config.LimitOptions;
 import dev.berth.config.LogEncoding;
 import dev.berth.config.LoggingOptions;
@@ -18,11 +21,11 @@ import dev.berth.controller.ControllerVerticle;
 import dev.berth.controller.Epoch;
 import dev.berth.ingress.Ingress;
 import dev.berth.ingress.IngressVerticle;
+import dev.berth.metrics.FlightRecords;
 import dev.berth.metrics.LoopLag;
 import dev.berth.metrics.Meters;
 import dev.berth.metrics.MetricsPusher;
 import dev.berth.metrics.MetricsPusherVerticle;
-import dev.berth.protocol.port.Explanations;
 import dev.berth.replica.BodyBounds;
 import dev.berth.replica.HandlerPorts;
 import dev.berth.replica.HandlerThreads;
@@ -76,6 +79,7 @@ final class InstanceParts {
   private final Meters meters;
   private final Ingress ingress;
   private final ReplicaHost host;
+  private final ExplainRing explained;
   private final Routers routers;
   private final ReservationTable reservations;
   private final BodyBounds bodyBounds;
@@ -113,7 +117,8 @@ final class InstanceParts {
         new Ingress(
             config.httpOptions(), limits, meters, identity.nanoClock(), identity.incarnation());
     accessLog = new AccessLogWriter(meters);
-    ingress.explain(true, 0);
+    ExplainOptions explain = config.berth().explain();
+    ingress.explain(explain.header(), explain.sampleRate());
     ingress.logAccess(accessLog.log(), accessEncoding(config.logging()));
     EventBusSender sender = new EventBusSender(identity.node(), vertx.eventBus());
     host =
@@ -128,7 +133,12 @@ final class InstanceParts {
             bounds.replica(),
             bounds.ledger(),
             this::replicaChanged);
-    routers = routers(bounds, sender, new ExplainPorts(Explanations.NONE, ports.wallClock()));
+    explained = new ExplainRing(explain.ringSize());
+    routers =
+        routers(
+            bounds,
+            sender,
+            new ExplainPorts(explained.and(FlightRecords.create()), ports.wallClock()));
     reservations =
         new ReservationTable(
             routers,
@@ -158,6 +168,7 @@ final class InstanceParts {
             List.of(
                 new HealthRoutes(meters),
                 new LedgerRoutes(this::ledgers, ports.wallClock()),
+                new ExplainRoutes(explained, explain),
                 new EndpointRoutes("/api/v1/applications/*", reservationEndpoint())));
     for (int index = 0; index < loops.serving().size(); index++) {
       replicaVerticles.add(replicaVerticle(index, sender, bounds.replica()));
@@ -284,6 +295,7 @@ final class InstanceParts {
     UpkeepVerticle upkeep = new UpkeepVerticle(host, reservations::sweep);
     meters.addCounter(
         "berth_audits_failed", "Mismatches that the audits of ledgers found.", upkeep::mismatches);
+    explained.show(meters);
     meters.addPusher(pusher);
     MetricSources.show(routers.bounds(), config.berth().limits(), meters);
     MetricSources.show(bodyBounds, meters);

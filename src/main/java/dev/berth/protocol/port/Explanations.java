@@ -10,4 +10,12 @@ public interface Explanations {
 
   /** The request is over. */
   void explained(RequestExplanation explanation);
+
+  /** Gives each record to this one, then to another. */
+  default Explanations and(Explanations other) {
+    return explanation -> {
+      explained(explanation);
+      other.explained(explanation);
+    };
+  }
 }

@@ -1,0 +1,123 @@
+package dev.berth.admin;
+
+import dev.berth.protocol.RequestExplanation;
+import dev.berth.protocol.RequestExplanation.Candidate;
+import dev.berth.protocol.RequestExplanation.Phases;
+import dev.berth.protocol.RequestExplanation.Queue;
+import dev.berth.protocol.RequestExplanation.Step;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.util.List;
+import java.util.Locale;
+import org.jspecify.annotations.Nullable;
+
+/** Explanations for programs. Times are microseconds, with the nanoseconds as a fraction. */
+final class ExplainJson {
+  private ExplainJson() {}
+
+  /** One line of a list. */
+  static JsonObject summary(RequestExplanation request) {
+    return head(request)
+        .put("total_us", micros(request.phases().total()))
+        .put("overhead_us", micros(request.phases().overhead()));
+  }
+
+  static JsonObject of(RequestExplanation request) {
+    JsonArray candidates = new JsonArray();
+    request.candidates().forEach(each -> candidates.add(of(each)));
+    JsonArray steps = new JsonArray();
+    request.steps().forEach(each -> steps.add(of(each)));
+    return head(request)
+        .put("node", request.node())
+        .put("policy", request.policy())
+        .put(
+            "snapshot",
+            new JsonObject()
+                .put("term", request.snapshot().term())
+                .put("counter", request.snapshot().counter()))
+        .put("candidates", candidates)
+        .put("candidates_in_all", request.candidatesInAll())
+        .put("queue", of(request.queue()))
+        .put("steps", steps)
+        .put("steps_in_all", request.stepsInAll())
+        .put("phases_us", of(request.phases()))
+        .put("overhead_us", micros(request.phases().overhead()));
+  }
+
+  private static JsonObject head(RequestExplanation request) {
+    return new JsonObject()
+        .put("request_id", request.requestId())
+        .put("application", request.deployment().application())
+        .put("deployment", request.deployment().name())
+        .put("parent", request.parent() == null ? null : request.parent().toString())
+        .put("request", request.request())
+        .put("arrived_at", request.arrivedAt().toString())
+        .put("status", request.status() < 0 ? null : request.status())
+        .put("outcome", request.outcome())
+        .put("replica", request.replicaId());
+  }
+
+  private static JsonObject of(Candidate candidate) {
+    return new JsonObject()
+        .put("replica", candidate.replicaId())
+        .put("node", candidate.node())
+        .put("loop", candidate.loop() < 0 ? null : candidate.loop())
+        .put("ongoing", candidate.ongoing())
+        .put("max_ongoing_requests", candidate.maxOngoing())
+        .put("exact", candidate.exact())
+        .put("age_us", candidate.ageNanos() < 0 ? null : micros(candidate.ageNanos()))
+        .put("tier", name(candidate.tier()))
+        .put("rank", candidate.rank() < 0 ? null : candidate.rank())
+        .put("score", Double.isFinite(candidate.score()) ? candidate.score() : null);
+  }
+
+  private static @Nullable JsonObject of(@Nullable Queue queue) {
+    return queue == null
+        ? null
+        : new JsonObject()
+            .put("ahead", queue.ahead())
+            .put("max_queued_requests", queue.limit())
+            .put("waited_us", micros(queue.waitedNanos()));
+  }
+
+  private static JsonObject of(Step step) {
+    return new JsonObject()
+        .put("at_us", micros(step.atNanos()))
+        .put("kind", name(step.kind()))
+        .put("replica", step.replicaId())
+        .put("node", step.node())
+        .put("loop", step.loop() < 0 ? null : step.loop())
+        .put("detail", step.detail());
+  }
+
+  private static JsonObject of(Phases phases) {
+    JsonObject json = new JsonObject();
+    for (PhaseTime phase : PhaseTime.of(phases)) {
+      json.put(phase.name(), micros(phase.nanos()));
+    }
+    return json.put("total", micros(phases.total()));
+  }
+
+  private static String name(Enum<?> constant) {
+    return constant.name().toLowerCase(Locale.ROOT);
+  }
+
+  private static double micros(long nanos) {
+    return nanos / 1e3;
+  }
+
+  /** A phase by its name, in the order in which a request walks through them. */
+  record PhaseTime(String name, long nanos) {
+    static List<PhaseTime> of(Phases phases) {
+      return List.of(
+          new PhaseTime("receive", phases.receive()),
+          new PhaseTime("queue", phases.queue()),
+          new PhaseTime("route", phases.route()),
+          new PhaseTime("held", phases.held()),
+          new PhaseTime("bus", phases.bus()),
+          new PhaseTime("handler", phases.handler()),
+          new PhaseTime("stream", phases.stream()),
+          new PhaseTime("respond", phases.respond()));
+    }
+  }
+}

@@ -1,0 +1,111 @@
+package dev.berth.admin;
+
+import dev.berth.metrics.Meters;
+import dev.berth.protocol.RequestExplanation;
+import dev.berth.protocol.port.ExplainView;
+import dev.berth.protocol.port.Explanations;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReferenceArray;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Keeps the last explanations, a fixed number of them. Event loops add, without a lock; readers
+ * look through all, which is cheap enough for as seldom as someone asks, and leaves nothing to be
+ * kept in step. A record has at most {@value RequestExplanation#MAX_CANDIDATES} candidates and
+ * {@value RequestExplanation#MAX_STEPS} steps, so the number bounds the bytes too.
+ */
+public final class ExplainRing implements Explanations, ExplainView {
+  /** A record, and how many were recorded before it. */
+  private record Kept(long number, RequestExplanation explanation) {}
+
+  private final AtomicReferenceArray<@Nullable Kept> ring;
+  private final AtomicLong recorded = new AtomicLong();
+
+  /**
+   * @param size records kept; 0 keeps none
+   */
+  public ExplainRing(int size) {
+    this.ring = new AtomicReferenceArray<>(size);
+  }
+
+  @Override
+  public void explained(RequestExplanation explanation) {
+    long number = recorded.getAndIncrement();
+    int size = ring.length();
+    if (size == 0) {
+      return;
+    }
+    int place = (int) (number % size);
+    Kept made = new Kept(number, explanation);
+    for (; ; ) {
+      Kept there = ring.get(place);
+      if (there != null && there.number > number) {
+        return; // this thread was overtaken by a whole round
+      }
+      if (ring.compareAndSet(place, there, made)) {
+        return;
+      }
+    }
+  }
+
+  @Override
+  public List<RequestExplanation> explanations(String requestId) {
+    return newest(explanation -> explanation.requestId().equals(requestId), ring.length());
+  }
+
+  @Override
+  public List<RequestExplanation> latest(int most) {
+    return newest(explanation -> true, most);
+  }
+
+  private List<RequestExplanation> newest(Predicate<RequestExplanation> wanted, int most) {
+    List<Kept> found = new ArrayList<>();
+    for (int i = 0; i < ring.length(); i++) {
+      Kept kept = ring.get(i);
+      if (kept != null && wanted.test(kept.explanation)) {
+        found.add(kept);
+      }
+    }
+    return found.stream()
+        .sorted(Comparator.comparingLong(Kept::number).reversed())
+        .limit(most)
+        .map(Kept::explanation)
+        .toList();
+  }
+
+  /** Records taken since the start. */
+  public long recorded() {
+    return recorded.get();
+  }
+
+  /** Records kept now. */
+  public int kept() {
+    return (int) Math.min(ring.length(), recorded.get());
+  }
+
+  /** The most of them. */
+  public int limit() {
+    return ring.length();
+  }
+
+  /** Records that are kept no more. */
+  public long dropped() {
+    long all = recorded.get();
+    return all - Math.min(ring.length(), all);
+  }
+
+  /** Shows its numbers. */
+  public void show(Meters meters) {
+    meters.addCounter("berth_explained_requests", "Requests explained.", this::recorded);
+    meters.addCounter(
+        "berth_explanations_dropped",
+        "Explanations that gave their place to newer ones.",
+        this::dropped);
+    meters.addGauge("berth_explanations", "Explanations kept.", this::kept);
+    meters.addGauge("berth_explanations_limit", "Most explanations kept.", this::limit);
+  }
+}

@@ -1,0 +1,160 @@
+package dev.berth.admin;
+
+import dev.berth.config.ExplainOptions;
+import dev.berth.protocol.RequestExplanation;
+import dev.berth.protocol.port.ExplainView;
+import io.vertx.core.http.HttpHeaders;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import io.vertx.ext.web.Router;
+import io.vertx.ext.web.RoutingContext;
+import java.util.List;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * {@code GET /api/v1/requests}: the last requests that were explained; {@code GET
+ * /api/v1/requests/{id}/explain}: one of them, as JSON, or as text for {@code Accept: text/plain}
+ * or {@code ?format=text}. The id is percent-encoded.
+ */
+public final class ExplainRoutes implements AdminRoutes {
+  /** Records of one id that are shown: ids are the client's, who may give all the same. */
+  static final int MAX_SHOWN = 100;
+
+  private static final int MAX_LISTED = 1_000;
+  private static final int LISTED = 50;
+  private static final String TEXT = "text/plain; charset=utf-8";
+  private static final String JSON = "application/json";
+
+  private final ExplainView view;
+  private final ExplainOptions options;
+
+  /**
+   * @param options say why there may be no record
+   */
+  public ExplainRoutes(ExplainView view, ExplainOptions options) {
+    this.view = view;
+    this.options = options;
+  }
+
+  @Override
+  public void mount(Router router) {
+    router.get("/api/v1/requests").handler(this::list);
+    router.get("/api/v1/requests/:id/explain").handler(this::explain);
+  }
+
+  private void list(RoutingContext context) {
+    if (QueryParameters.hasUnknown(context, List.of("limit"))) {
+      return;
+    }
+    String asked = context.queryParams().get("limit");
+    int limit = asked == null ? LISTED : limit(asked);
+    if (limit < 0) {
+      JsonErrors.send(
+          context,
+          400,
+          "bad_parameter",
+          "limit: not understood (expected: an integer from 1 to " + MAX_LISTED + ")");
+      return;
+    }
+    answer(context, JSON, () -> list(limit));
+  }
+
+  private static int limit(String asked) {
+    try {
+      int limit = Integer.parseInt(asked);
+      return limit >= 1 && limit <= MAX_LISTED ? limit : -1;
+    } catch (NumberFormatException noNumber) {
+      return -1;
+    }
+  }
+
+  private String list(int limit) {
+    JsonArray requests = new JsonArray();
+    view.latest(limit).forEach(each -> requests.add(ExplainJson.summary(each)));
+    return new JsonObject().put("requests", requests).encodePrettily() + "\n";
+  }
+
+  private void explain(RoutingContext context) {
+    if (QueryParameters.hasUnknown(context, List.of("format"))) {
+      return;
+    }
+    String format = context.queryParams().get("format");
+    if (format != null && !format.equals("text") && !format.equals("json")) {
+      JsonErrors.send(
+          context, 400, "bad_parameter", "format: not understood (expected: text or json)");
+      return;
+    }
+    String id = context.pathParam("id");
+    boolean text = format == null ? prefersText(context) : format.equals("text");
+    answer(context, text ? TEXT : JSON, () -> explain(id, text));
+  }
+
+  private @Nullable String explain(String id, boolean text) {
+    List<RequestExplanation> all = view.explanations(id);
+    List<RequestExplanation> shown = all.subList(0, Math.min(MAX_SHOWN, all.size()));
+    if (shown.isEmpty()) {
+      return null;
+    }
+    if (text) {
+      int more = all.size() - shown.size();
+      return ExplainText.of(shown) + (more == 0 ? "" : "\nand " + more + " older records\n");
+    }
+    JsonArray explanations = new JsonArray();
+    shown.forEach(each -> explanations.add(ExplainJson.of(each)));
+    return new JsonObject()
+            .put("request_id", id)
+            .put("explanations", explanations)
+            .put("explanations_in_all", all.size())
+            .encodePrettily()
+        + "\n";
+  }
+
+  private static boolean prefersText(RoutingContext context) {
+    String accept = context.request().getHeader(HttpHeaders.ACCEPT);
+    return accept != null && accept.contains("text/plain") && !accept.contains(JSON);
+  }
+
+  /** Read and written on a worker thread: there may be much of it. */
+  private void answer(
+      RoutingContext context, String contentType, Callable<@Nullable String> reader) {
+    context
+        .vertx()
+        .executeBlocking(reader, false)
+        .onComplete(
+            text -> {
+              if (text == null) {
+                notFound(context);
+                return;
+              }
+              context
+                  .response()
+                  .putHeader(HttpHeaders.CONTENT_TYPE, contentType)
+                  .putHeader("x-content-type-options", "nosniff") // names in it are clients'
+                  .end(text);
+            },
+            context::fail);
+  }
+
+  private void notFound(RoutingContext context) {
+    JsonErrors.send(
+        context,
+        404,
+        "no_explanation",
+        "No explanation is kept of a request with this id.",
+        options.ringSize() == 0
+            ? "None are kept here: berth.explain.ring_size is 0."
+            : "It was not explained, is not over, or newer records took its place; the last "
+                + options.ringSize()
+                + " are kept. "
+                + howToAsk());
+  }
+
+  private String howToAsk() {
+    return options.header()
+        ? "To have a request explained, send it with X-Berth-Explain: 1; or set"
+            + " berth.explain.sample_rate."
+        : "To have requests explained, set berth.explain.sample_rate, or allow X-Berth-Explain by"
+            + " berth.explain.header.";
+  }
+}

@@ -1,0 +1,233 @@
+package dev.berth.admin;
+
+import dev.berth.admin.ExplainJson.PhaseTime;
+import dev.berth.api.DeploymentId;
+import dev.berth.protocol.RequestExplanation;
+import dev.berth.protocol.RequestExplanation.Candidate;
+import dev.berth.protocol.RequestExplanation.Phases;
+import dev.berth.protocol.RequestExplanation.Step;
+import java.time.Duration;
+import java.util.List;
+import java.util.Locale;
+
+/**
+ * Explanations for people: a timeline in at most {@value #WIDTH} columns of ASCII, but for names
+ * that have other letters. What a client wrote is shown without control characters, which a
+ * terminal would obey.
+ */
+final class ExplainText {
+  static final int WIDTH = 100;
+
+  private static final int BAR = 50; // columns of a bar that is the whole time
+  private static final int MAX_INDENT = 5 * 4; // deeper calls are not indented further
+
+  private final StringBuilder text = new StringBuilder();
+
+  private ExplainText() {}
+
+  /** All records of one id, with what their handlers called beneath them. */
+  static String of(List<RequestExplanation> sameId) {
+    ExplainText made = new ExplainText();
+    String between = "";
+    for (ExplainTree root : ExplainTree.of(sameId)) {
+      made.text.append(between);
+      made.write(root, 0);
+      between = "\n";
+    }
+    return made.text.toString();
+  }
+
+  private void write(ExplainTree tree, int indent) {
+    RequestExplanation request = tree.request();
+    head(request, indent);
+    phases(request.phases(), indent + 2);
+    candidates(request, indent + 2);
+    queue(request, indent + 2);
+    steps(request, indent + 2);
+    for (ExplainTree each : tree.made()) {
+      text.append('\n');
+      Duration after = Duration.between(request.arrivedAt(), each.request().arrivedAt());
+      line(
+          Math.min(indent + 4, MAX_INDENT),
+          "called by " + request.deployment() + " at +" + micros(after.toNanos()) + " us:");
+      write(each, Math.min(indent + 4, MAX_INDENT));
+    }
+  }
+
+  private void head(RequestExplanation request, int indent) {
+    line(indent, "request " + request.requestId() + "  " + request.request());
+    line(
+        indent + 2,
+        request.deployment()
+            + "  "
+            + request.outcome()
+            + (request.status() < 0 ? "" : ", status " + request.status())
+            + (request.parent() == null ? "" : ", made by " + request.parent()));
+    line(indent + 2, "at " + request.arrivedAt() + " on " + request.node());
+    Phases phases = request.phases();
+    line(
+        indent + 2,
+        "total "
+            + micros(phases.total())
+            + " us, of that overhead "
+            + micros(phases.overhead())
+            + " us");
+  }
+
+  private void phases(Phases phases, int indent) {
+    text.append('\n');
+    line(indent, "phase            us      %");
+    long total = Math.max(1, phases.total());
+    for (PhaseTime phase : PhaseTime.of(phases)) {
+      if (phase.nanos() != 0) {
+        double share = Math.min(1, (double) phase.nanos() / total);
+        line(
+            indent,
+            format("%-8s %10s %6.1f ", phase.name(), micros(phase.nanos()), 100 * share)
+                + "#".repeat(Math.max(1, (int) Math.round(share * BAR))));
+      }
+    }
+  }
+
+  private void candidates(RequestExplanation request, int indent) {
+    text.append('\n');
+    List<Candidate> shown = request.candidates();
+    String of =
+        shown.size() == request.candidatesInAll()
+            ? String.valueOf(shown.size())
+            : shown.size() + " of " + request.candidatesInAll();
+    line(
+        indent,
+        "candidates: "
+            + of
+            + ", policy "
+            + request.policy()
+            + ", snapshot "
+            + request.snapshot().term()
+            + "."
+            + request.snapshot().counter()
+            + (request.replicaId().isEmpty() ? "" : "; * served it"));
+    if (shown.isEmpty()) {
+      return;
+    }
+    line(
+        indent,
+        format(CANDIDATE, "", "replica", "where", "in use", "as of", "tier", "rank", "score"));
+    for (Candidate each : shown) {
+      line(
+          indent,
+          format(
+              CANDIDATE,
+              each.replicaId().equals(request.replicaId()) ? "*" : "",
+              clip(shortName(each.replicaId(), request.deployment()), 16),
+              where(each.node(), each.loop()),
+              each.ongoing() + "/" + each.maxOngoing(),
+              asOf(each),
+              words(each.tier()),
+              each.rank() < 0 ? "-" : String.valueOf(each.rank()),
+              score(each.score())));
+    }
+  }
+
+  private static final String CANDIDATE = "%-1s %-16s %-17s %9s  %-13s %-9s %4s %8s";
+
+  private static String asOf(Candidate candidate) {
+    if (candidate.exact()) {
+      return "exact";
+    }
+    return candidate.ageNanos() < 0
+        ? "no report"
+        : format("%.1f ms ago", candidate.ageNanos() / 1e6);
+  }
+
+  private static String score(double score) {
+    return Double.isFinite(score) ? format("%.3f", score) : "-";
+  }
+
+  private void queue(RequestExplanation request, int indent) {
+    text.append('\n');
+    RequestExplanation.Queue queue = request.queue();
+    line(
+        indent,
+        queue == null
+            ? "queue: did not wait"
+            : "queue: waited "
+                + micros(queue.waitedNanos())
+                + " us, "
+                + queue.ahead()
+                + " ahead when it joined, "
+                + (queue.limit() < 0 ? "no limit" : "limit " + queue.limit()));
+  }
+
+  private void steps(RequestExplanation request, int indent) {
+    List<Step> shown = request.steps();
+    text.append('\n');
+    line(indent, "steps:          us  > is a change of event loop or instance");
+    String before = "";
+    for (Step step : shown) {
+      String where = step.loop() < 0 ? "" : where(step.node(), step.loop());
+      boolean crossed = !where.isEmpty() && !before.isEmpty() && !where.equals(before);
+      before = where.isEmpty() ? before : where;
+      line(
+          indent,
+          format(
+              "%14s %s %-16s %-17s %-16s %s",
+              "+" + micros(step.atNanos()),
+              crossed ? ">" : " ",
+              words(step.kind()),
+              where,
+              clip(shortName(step.replicaId(), request.deployment()), 16),
+              step.detail()));
+    }
+    if (request.stepsInAll() > shown.size()) {
+      line(indent, format("%14s   and %d more", "", request.stepsInAll() - shown.size()));
+    }
+  }
+
+  /** Without the deployment's name, which stands above. */
+  private static String shortName(String replicaId, DeploymentId deployment) {
+    String prefix = deployment + "#";
+    return replicaId.startsWith(prefix) ? replicaId.substring(prefix.length()) : replicaId;
+  }
+
+  private static String where(String node, int loop) {
+    return clip(node, 13) + (loop < 0 ? "" : "/" + loop);
+  }
+
+  private static String words(Enum<?> constant) {
+    return constant.name().toLowerCase(Locale.ROOT).replace('_', ' ');
+  }
+
+  private static String micros(long nanos) {
+    return format("%.1f", nanos / 1e3);
+  }
+
+  private static String format(String format, Object... values) {
+    return String.format(Locale.ROOT, format, values);
+  }
+
+  private void line(int indent, String line) {
+    text.append(" ".repeat(indent)).append(clip(line.stripTrailing(), WIDTH - indent)).append('\n');
+  }
+
+  private static String clip(String text, int most) {
+    StringBuilder shown = new StringBuilder();
+    for (int i = 0; i < text.length(); i++) {
+      if (shown.length() == most) {
+        return shown.replace(most - 2, most, "..").toString();
+      }
+      char c = text.charAt(i);
+      shown.append(isShown(c) ? c : '?');
+    }
+    return shown.toString();
+  }
+
+  /** Neither a control character nor one that changes the direction of what follows. */
+  private static boolean isShown(char c) {
+    int type = Character.getType(c);
+    return type != Character.CONTROL
+        && type != Character.FORMAT
+        && type != Character.LINE_SEPARATOR
+        && type != Character.PARAGRAPH_SEPARATOR;
+  }
+}

@@ -1,0 +1,105 @@
+package dev.berth.metrics;
+
+import dev.berth.protocol.RequestExplanation;
+import dev.berth.protocol.RequestExplanation.Phases;
+import jdk.jfr.Category;
+import jdk.jfr.Description;
+import jdk.jfr.Event;
+import jdk.jfr.Label;
+import jdk.jfr.Name;
+import jdk.jfr.StackTrace;
+import jdk.jfr.Timespan;
+
+/** An explained request in a flight recording. Its time is the request's end. */
+@Name("dev.berth.Request")
+@Label("Request")
+@Category("Berth")
+@Description("A request that was explained, when it ended, and where its time went")
+@StackTrace(false)
+final class RequestEvent extends Event {
+  @Label("Request Id")
+  String requestId;
+
+  @Label("Deployment")
+  String deployment;
+
+  @Label("Parent")
+  @Description("The deployment whose handler made it; empty for one that came by HTTP")
+  String parent;
+
+  @Label("Replica")
+  @Description("Who ran it; empty when nobody did")
+  String replica;
+
+  @Label("Request")
+  String request;
+
+  @Label("Status")
+  @Description("Of the HTTP response; -1 for one that did not come by HTTP")
+  int status;
+
+  @Label("Outcome")
+  String outcome;
+
+  @Label("Receive")
+  @Timespan(Timespan.NANOSECONDS)
+  long receive;
+
+  @Label("Queue")
+  @Timespan(Timespan.NANOSECONDS)
+  long queue;
+
+  @Label("Route")
+  @Timespan(Timespan.NANOSECONDS)
+  long route;
+
+  @Label("Held")
+  @Timespan(Timespan.NANOSECONDS)
+  long held;
+
+  @Label("Bus")
+  @Timespan(Timespan.NANOSECONDS)
+  long bus;
+
+  @Label("Handler")
+  @Timespan(Timespan.NANOSECONDS)
+  long handler;
+
+  @Label("Stream")
+  @Timespan(Timespan.NANOSECONDS)
+  long stream;
+
+  @Label("Respond")
+  @Timespan(Timespan.NANOSECONDS)
+  long respond;
+
+  @Label("Total")
+  @Timespan(Timespan.NANOSECONDS)
+  long total;
+
+  @Label("Overhead")
+  @Description("All but what handlers, owners of selections, and clients took")
+  @Timespan(Timespan.NANOSECONDS)
+  long overhead;
+
+  RequestEvent(RequestExplanation explained) {
+    requestId = explained.requestId();
+    deployment = explained.deployment().toString();
+    parent = explained.parent() == null ? "" : explained.parent().toString();
+    replica = explained.replicaId();
+    request = explained.request();
+    status = explained.status();
+    outcome = explained.outcome();
+    Phases phases = explained.phases();
+    receive = phases.receive();
+    queue = phases.queue();
+    route = phases.route();
+    held = phases.held();
+    bus = phases.bus();
+    handler = phases.handler();
+    stream = phases.stream();
+    respond = phases.respond();
+    total = phases.total();
+    overhead = phases.overhead();
+  }
+}

@@ -1,0 +1,152 @@
+package dev.berth.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.berth.admin.AdminVerticle;
+import dev.berth.admin.ExplainRing;
+import dev.berth.admin.ExplainRoutes;
+import dev.berth.config.AdminOptions;
+import dev.berth.config.ExplainOptions;
+import dev.berth.fakes.Explained;
+import dev.berth.metrics.Meters;
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import io.vertx.core.VertxOptions;
+import io.vertx.core.http.HttpServer;
+import io.vertx.core.json.JsonObject;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class ExplainCommandTest {
+  private static final Vertx VERTX = Vertx.vertx(new VertxOptions().setEventLoopPoolSize(1));
+  private static final ExplainRing RING = new ExplainRing(8);
+  private static String address;
+
+  private final StringWriter out = new StringWriter();
+  private final StringWriter err = new StringWriter();
+
+  @BeforeAll
+  static void deploy() throws Exception {
+    AdminVerticle admin =
+        new AdminVerticle(
+            new AdminOptions("127.0.0.1", 0),
+            new Meters("node-1", "127.0.0.1"),
+            List.of(new ExplainRoutes(RING, new ExplainOptions(0, 8, true))));
+    await(VERTX.deployVerticle(admin));
+    address = "http://127.0.0.1:" + admin.port();
+    RING.explained(Explained.byHttp("a/b %2F"));
+  }
+
+  @AfterAll
+  static void close() throws Exception {
+    await(VERTX.close());
+  }
+
+  private static <T> T await(Future<T> future) throws Exception {
+    return future.toCompletionStage().toCompletableFuture().get(10, TimeUnit.SECONDS);
+  }
+
+  private int execute(String... args) {
+    return Main.commandLine(
+            config -> Future.failedFuture("not started here"),
+            () -> CompletableFuture.completedFuture("none"))
+        .setOut(new PrintWriter(out))
+        .setErr(new PrintWriter(err))
+        .execute(args);
+  }
+
+  @Test
+  void aRequestIsShownAsATimeline() {
+    assertThat(execute("explain", "a/b %2F", "--address", address)).isZero();
+    assertThat(err).hasToString("");
+    assertThat(out.toString())
+        .startsWith("request a/b %2F  GET /shop/cart\n")
+        .contains("\n  handler       980.0   64.8 ####")
+        .doesNotContain("\u001b");
+  }
+
+  @Test
+  void theAddressNeedsNoSchemeAndMayEndInASlash() {
+    String bare = address.substring("http://".length()) + "/";
+    assertThat(execute("explain", "a/b %2F", "--address", bare)).isZero();
+  }
+
+  @Test
+  void asJsonItIsWhatTheServerSays() {
+    assertThat(execute("explain", "a/b %2F", "--json", "--address", address)).isZero();
+    assertThat(new JsonObject(out.toString()).getJsonArray("explanations")).hasSize(1);
+  }
+
+  @Test
+  void anUnknownRequestIsExitCodeOneAndSaysHowToAsk() {
+    assertThat(execute("explain", "unknown", "--address", address)).isEqualTo(1);
+    assertThat(out).hasToString("");
+    assertThat(err.toString()).contains("No explanation is kept").contains("X-Berth-Explain: 1");
+  }
+
+  @Test
+  void whereNobodyListensIsExitCodeThree() throws Exception {
+    HttpServer gone = await(VERTX.createHttpServer().requestHandler(r -> {}).listen(0));
+    int port = gone.actualPort();
+    await(gone.close());
+    assertThat(execute("explain", "x", "--address", "http://127.0.0.1:" + port)).isEqualTo(3);
+    assertThat(err.toString()).startsWith("berth: http://127.0.0.1:" + port + ": ");
+  }
+
+  @Test
+  void anotherServerIsExitCodeThreeAndCannotWriteToTheTerminal() throws Exception {
+    HttpServer other =
+        await(
+            VERTX
+                .createHttpServer()
+                .requestHandler(
+                    request ->
+                        request
+                            .response()
+                            .setStatusCode(request.path().contains("/ok/") ? 200 : 404)
+                            .end("{\"message\":\"\\u001b[2J\u009b\"}"))
+                .listen(0));
+    String there = "http://127.0.0.1:" + other.actualPort();
+    assertThat(execute("explain", "x", "--address", there)).isEqualTo(3);
+    assertThat(err.toString()).contains("status 404, ?[2J? (expected: an admin server of Berth)");
+    assertThat(execute("explain", "ok", "--json", "--address", there)).isZero();
+    assertThat(out.toString()).doesNotContain("\u001b", "\u009b");
+    await(other.close());
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"", "ftp://x", "http://", "http://a b", "http://[", "127.0.0.1:x"})
+  void anAddressThatIsNoneIsWrongUsage(String wrong) {
+    assertThat(execute("explain", "x", "--address", wrong)).isEqualTo(2);
+    assertThat(err.toString())
+        .contains("--address: ")
+        .contains("(expected: as http://127.0.0.1:8265)");
+  }
+
+  @Test
+  void noIdIsWrongUsage() {
+    assertThat(execute("explain")).isEqualTo(2);
+    assertThat(execute("explain", "", "--address", address)).isEqualTo(2);
+  }
+
+  @Test
+  void anIdOfAnyLengthIsAnswered() {
+    assertThat(execute("explain", "x".repeat(10_000_000), "--address", address)).isEqualTo(3);
+    assertThat(err.toString()).hasSizeLessThan(1_000).contains("status 414");
+  }
+
+  @Test
+  void helpNamesTheExitCodesAndGivesExamples() {
+    assertThat(execute("explain", "--help")).isZero();
+    assertThat(out.toString())
+        .contains("Exit codes:", "3   no admin server", "Examples:", "http://127.0.0.1:8265");
+  }
+}

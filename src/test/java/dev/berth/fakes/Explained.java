@@ -1,0 +1,103 @@
+package dev.berth.fakes;
+
+import dev.berth.api.DeploymentId;
+import dev.berth.api.spi.ReplicaRanker.Tier;
+import dev.berth.protocol.RequestExplanation;
+import dev.berth.protocol.RequestExplanation.Candidate;
+import dev.berth.protocol.RequestExplanation.Phases;
+import dev.berth.protocol.RequestExplanation.Queue;
+import dev.berth.protocol.RequestExplanation.Step;
+import dev.berth.protocol.RequestExplanation.Step.Kind;
+import dev.berth.protocol.RoutingSnapshot;
+import java.time.Instant;
+import java.util.List;
+
+/** Explanations that no request was made for. */
+public final class Explained {
+  public static final DeploymentId CART = new DeploymentId("shop", "cart");
+  public static final DeploymentId PRICES = new DeploymentId("shop", "prices");
+  private static final Instant ARRIVED = Instant.parse("2026-01-01T00:00:00.123456Z");
+
+  private Explained() {}
+
+  /** One that came by HTTP, waited, was refused once, and ran on another loop. */
+  public static RequestExplanation byHttp(String id) {
+    return new RequestExplanation(
+        id,
+        null,
+        CART,
+        "GET /shop/cart",
+        ARRIVED,
+        200,
+        "ok",
+        "node-1a2b3c4d",
+        new RoutingSnapshot.Version(1, 7),
+        "two_choices",
+        List.of(
+            new Candidate(
+                "shop#cart#1abc", "node-1a2b3c4d", 2, 3, 8, true, 0, Tier.SAME_NODE, 0, 3),
+            new Candidate(
+                "shop#cart#2def", "node-99999999", 0, 8, 8, false, 12_300_000, Tier.ANY, 1, 8.5),
+            new Candidate(
+                "shop#cart#3ghi", "node-99999999", -1, 0, 8, false, -1, Tier.ANY, -1, Double.NaN)),
+        12,
+        new Queue(3, 100, 500_200),
+        List.of(
+            new Step(0, Kind.ARRIVED, "", "node-1a2b3c4d", 0, ""),
+            new Step(2_100, Kind.REFUSED, "shop#cart#2def", "node-99999999", 0, "full"),
+            new Step(2_400, Kind.QUEUED, "", "node-1a2b3c4d", 0, ""),
+            new Step(502_600, Kind.GRANTED, "shop#cart#1abc", "node-1a2b3c4d", 0, ""),
+            new Step(503_000, Kind.SENT, "shop#cart#1abc", "node-1a2b3c4d", 0, ""),
+            new Step(510_000, Kind.HANDLER_STARTED, "shop#cart#1abc", "node-1a2b3c4d", 2, ""),
+            new Step(1_500_000, Kind.ANSWERED, "shop#cart#1abc", "node-1a2b3c4d", 0, ""),
+            new Step(1_512_345, Kind.ENDED, "", "node-1a2b3c4d", 0, "ok")),
+        9,
+        "shop#cart#1abc",
+        new Phases(0, 500_200, 2_800, 0, 17_000, 980_000, 0, 12_345, 1_512_345));
+  }
+
+  /** One that the first made, of the same id. */
+  public static RequestExplanation madeByIt(String id) {
+    return new RequestExplanation(
+        id,
+        CART,
+        PRICES,
+        "total",
+        ARRIVED.plusNanos(600_000),
+        -1,
+        "deadline_exceeded",
+        "node-1a2b3c4d",
+        new RoutingSnapshot.Version(1, 8),
+        "two_choices",
+        List.of(),
+        0,
+        null,
+        List.of(new Step(0, Kind.ARRIVED, "", "node-1a2b3c4d", 2, "")),
+        1,
+        "",
+        new Phases(0, 0, 1_000, 0, 0, 0, 0, 0, 1_000));
+  }
+
+  /** The first, with another request and total time. */
+  public static RequestExplanation with(String id, String request, int total) {
+    RequestExplanation like = byHttp(id);
+    return new RequestExplanation(
+        id,
+        null,
+        CART,
+        request,
+        ARRIVED,
+        200,
+        "ok",
+        like.node(),
+        like.snapshot(),
+        like.policy(),
+        like.candidates(),
+        like.candidatesInAll(),
+        like.queue(),
+        like.steps(),
+        like.stepsInAll(),
+        like.replicaId(),
+        new Phases(0, 0, 0, 0, 0, 0, 0, 0, total));
+  }
+}
