@@ -29,14 +29,14 @@ build_jar() {
     return
   fi
   echo "building target/berth.jar"
-  mvn -B -q package -DskipTests -Dstyle.color=never
+  mkdir -p "$work"
+  mvn -B -q package -DskipTests >"$work/build.log" 2>&1 || { cat "$work/build.log" >&2; return 1; }
   touch target/berth.jar # a build that changed nothing leaves it as it was
 }
 
 compile_load_tests() {
-  local made="$work/made"
-  rm -rf "$made" "$work/classes"
-  mkdir -p "$made" "$work/classes"
+  rm -rf "$work/classes"
+  mkdir -p "$work/classes"
   javac --release 17 -proc:none -Xlint:all,-classfile,-processing,-serial -cp target/berth.jar \
     -d "$work/classes" load-tests/java/*.java
   # What an application's class loader takes, apart from what measures it.
@@ -47,7 +47,6 @@ compile_load_tests() {
   done
   (cd "$work/classes" && jar --create --file ../handlers.jar "${handlers[@]}" &&
     jar --create --file ../probe.jar --manifest=<(echo "Premain-Class: Probe") Probe*.class)
-  rm -rf "$made"
 }
 
 # cert.pem and key.pem for 127.0.0.1, made anew: they are worth nothing.

@@ -27,6 +27,8 @@ final class Budgets {
         more("choose", "choose + dispatch more than a plain call: CPU, c=64", Sample::cpuMicros));
     all.add(
         more("choose-c1", "choose + dispatch more than a plain call: p50, c=1", Sample::p50Micros));
+    all.add(more("handle-choose", "the same without HTTP: CPU, of 100 in turn", Sample::cpuMicros));
+    all.add(pureCalls());
     all.add(rate("tick", "rate of 100-event responses to raw Vert.x: in one tick", 0.8));
     all.add(rate("hop", "the same: a tick for each event", 0.8));
     all.add(start());
@@ -50,7 +52,7 @@ final class Budgets {
                 .orElse("not measured"),
             "+5 % of what is checked in, in mvn verify",
             "",
-            Verdict.State.ELSEWHERE,
+            Verdict.State.RECORDED,
             results.spread("no-op-1", Sample::allocatedBytes)));
     return all;
   }
@@ -71,16 +73,17 @@ final class Budgets {
   private Verdict ratio(
       String id, String what, ToDoubleFunction<Sample> figure, double limit, boolean atMost) {
     String told = (atMost ? "<= " : ">= ") + Spread.number(limit, 2) + "x";
+    String name = id + (atMost ? "-cpu" : "-rate");
     Optional<Row> row = results.row(id);
     if (row.isEmpty()) {
-      return Verdict.notMeasured(id, what, told, "its rows are not in this run");
+      return Verdict.notMeasured(name, what, told, "its rows are not in this run");
     }
     String base = row.get().baseline().orElseThrow();
     Spread measured = results.ratio(id, base, figure).orElseThrow();
     Spread equal = results.ratio(row.get().again().orElseThrow(), base, figure).orElseThrow();
     double slack = limit * equal.furthestFrom(1);
     return new Verdict(
-        id + (atMost ? "-cpu" : "-rate"),
+        name,
         what,
         measured.text(2),
         told,
@@ -107,6 +110,30 @@ final class Budgets {
         equal.text(1) + " us",
         state(measured.median(), limit, equal.furthestFrom(0), true),
         Optional.of(measured));
+  }
+
+  /** The budget is of requests; what is left of one without HTTP is told beside it. */
+  private Verdict pureCalls() {
+    String what = "the same, as a ratio";
+    return results
+        .ratio("handle-choose", "handle-call", Sample::cpuMicros)
+        .map(
+            ratio ->
+                new Verdict(
+                    "handle-choose-cpu",
+                    what,
+                    ratio.text(2),
+                    "none; Ray Serve 1.7x-2.6x",
+                    results
+                        .ratio("handle-call-again", "handle-call", Sample::cpuMicros)
+                        .map(equal -> equal.text(2))
+                        .orElse(""),
+                    Verdict.State.RECORDED,
+                    Optional.of(ratio)))
+        .orElseGet(
+            () ->
+                Verdict.notMeasured(
+                    "handle-choose-cpu", what, "none", "its rows are not in this run"));
   }
 
   private Verdict start() {

@@ -135,17 +135,14 @@ final class Groups {
     }
     rows.add(
         Row.of("handle-call", "of 100 in turn: plain call", "calls", "/call-100", 1).counting(100));
-    if (!quick) {
-      rows.add(
-          Row.of("handle-call-again", "of 100 in turn: again (A/A)", "calls", "/call-100", 1)
-              .counting(100)
-              .against("handle-call"));
-    }
-    Row chosen =
-        Row.of("handle-choose", "of 100 in turn: choose + dispatch", "calls", "/choose-100", 1)
-            .counting(100);
     rows.add(
-        quick ? chosen.against("handle-call") : chosen.against("handle-call", "handle-call-again"));
+        Row.of("handle-call-again", "of 100 in turn: again (A/A)", "calls", "/call-100", 1)
+            .counting(100)
+            .against("handle-call"));
+    rows.add(
+        Row.of("handle-choose", "of 100 in turn: choose + dispatch", "calls", "/choose-100", 1)
+            .counting(100)
+            .against("handle-call", "handle-call-again"));
     return group(
         "calls",
         "a parent calls its child, one event loop, one process",

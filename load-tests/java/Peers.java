@@ -1,3 +1,8 @@
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -5,105 +10,136 @@ import java.util.Optional;
 import java.util.function.ToDoubleFunction;
 
 /**
- * What other servers did, and how far from that we are. Their figures are constants: measured on
- * 2026-11-21 on a machine of this size (2 cores, shared with the client, AMD EPYC, JDK 17), with
- * wrk and the same way of counting the processes' CPU time, 3 runs of 3 to 4 s, medians. They mean
- * something on such a machine only, so an aim that is not met fails no run.
+ * How far we are from what other servers did. Their figures are constants, in {@code peers.json}:
+ * measured on a machine of this size (2 cores, shared with the client, AMD EPYC, JDK 17), with the
+ * same way of counting the processes' CPU time. They mean something on such a machine only, so an
+ * aim that is not met fails no run.
  */
 final class Peers {
-  private static final String RAY = "Ray Serve 2.60.0, HAProxy, throughput-optimised";
-  private static final String RAY_HANDLE = "Ray Serve 2.60.0, throughput-optimised";
+  private static final String RAY = "Ray Serve 2.60.0, HAProxy + throughput-optimised";
+  private static final String RAY_CALL = "Ray Serve 2.60.0, throughput-optimised, plain call";
+  private static final String RAY_CHOOSE =
+      "Ray Serve 2.60.0, throughput-optimised, choose + dispatch";
+  private static final String DJL = "DJL Serving 0.36.0, identity, quiet log";
+  private static final String NGINX = "nginx 1.22.1 as a proxy, its process alone";
+  private static final int EVENTS = Streams.EVENTS;
 
   private final Results results;
+  private final JsonObject known;
+  private final List<Verdict> all = new ArrayList<>();
 
-  Peers(Results results) {
+  Peers(Results results, Path file) throws IOException {
     this.results = results;
+    this.known = new JsonObject(Files.readString(file));
+  }
+
+  /** When they were measured. */
+  String measured() {
+    return known.getString("measured");
   }
 
   List<Verdict> all() {
-    List<Verdict> all = new ArrayList<>();
-    cheaper(all, "no-op-1", RAY + ", c=64: 8 298/s", 170, 20);
-    cheaper(all, "no-op-1", "DJL Serving 0.36.0, c=64: 8 739/s, p99 0.9 s", 170, 20);
-    cheaper(all, "no-op-1", "nginx 1.22.1 as a proxy, c=64: 68 237/s", 14, 1);
-    cheaper(all, "call", RAY + ", composition, c=64: 1 491/s", 1029, 20);
-    faster(all, "handle-call", RAY_HANDLE + ", handle call, c=1", 1148);
-    faster(all, "handle-choose", RAY_HANDLE + ", handle, choose + dispatch, c=1", 425);
-    cheaper(all, "handle-call", RAY_HANDLE + ", handle call, c=1", 995, 20);
-    cheaper(all, "handle-choose", RAY_HANDLE + ", handle, choose + dispatch, c=1", 2629, 20);
-    cheaper(all, "tick", RAY + ", 100-event responses, c=16", 1086, 10);
+    all.clear();
+    cheaper("no-op-1", RAY, 20);
+    cheaper("no-op-1", DJL, 20);
+    cheaper("no-op-1", NGINX, 1);
+    below("p99 of a no-op, c=64", "no-op-1", Sample::p99Micros, 2000);
+    cheaper("call", RAY, 20);
+    more("handle-call", RAY_CALL, 1);
+    more("handle-choose", RAY_CHOOSE, 1);
+    cheaper("handle-call", RAY_CALL, 20);
+    cheaper("handle-choose", RAY_CHOOSE, 20);
+    cheaper("tick", RAY, 10);
+    more("tick", RAY, EVENTS);
     // Each event flushed: raw Vert.x itself has no factor of ten there.
-    cheaper(all, "hop", RAY + ", 100-event responses, c=16, ours not joined", 1086, 1);
-    events(all, "tick");
-    events(all, "hop");
-    tail(all);
-    return all;
+    cheaper("hop", RAY, 1);
+    more("hop", RAY, EVENTS);
+    return List.copyOf(all);
   }
 
-  private void cheaper(List<Verdict> all, String id, String peer, double cpuMicros, double aim) {
+  /** Our CPU time for one, times a factor, against theirs. */
+  private void cheaper(String id, String peer, double factor) {
     median(id, Sample::cpuMicros)
         .ifPresent(
-            ours ->
-                all.add(
-                    aim(
-                        id,
-                        text("CPU: %s: %s us", peer, Spread.number(cpuMicros, 0)),
-                        text("%.2f us, %.1fx less", ours, cpuMicros / ours),
-                        aim == 1 ? "less" : text(">= %.0fx less", aim),
-                        cpuMicros / ours >= aim)));
+            ours -> {
+              double theirs = figure(id, peer, "cpu_us");
+              add(
+                  id,
+                  text("%s: CPU to %s, %.1f us", name(id), peer, theirs),
+                  text("%.2f us, %.1fx less", ours, theirs / ours),
+                  factor == 1 ? "less" : text(">= %.0fx less", factor),
+                  theirs / ours >= factor);
+            });
   }
 
-  private void faster(List<Verdict> all, String id, String peer, double perSecond) {
+  /** Our rate against theirs, told as so many things for each. */
+  private void more(String id, String peer, int things) {
     median(id, Sample::perSecond)
         .ifPresent(
-            ours ->
-                all.add(
-                    aim(
-                        id,
-                        text("rate: %s: %.0f/s", peer, perSecond),
-                        text("%.0f/s, %.1fx as much", ours, ours / perSecond),
-                        "more",
-                        ours > perSecond)));
+            ours -> {
+              double theirs = figure(id, peer, "per_s");
+              String of = things == 1 ? "/s" : " events/s";
+              add(
+                  id,
+                  text("%s: rate to %s, %.0f%s", name(id), peer, things * theirs, of),
+                  text("%.0f%s, %.1fx as many", things * ours, of, ours / theirs),
+                  "more",
+                  ours > theirs);
+            });
   }
 
-  private void events(List<Verdict> all, String id) {
-    median(id, Sample::perSecond)
+  private void below(String what, String id, ToDoubleFunction<Sample> figure, double limitMicros) {
+    median(id, figure)
         .ifPresent(
             ours ->
-                all.add(
-                    aim(
-                        id,
-                        "events: " + RAY + ", c=16: 130 000/s",
-                        text("%.0f events/s, %.1fx as many", 100 * ours, 100 * ours / 130_000),
-                        "more",
-                        100 * ours > 130_000)));
+                add(
+                    id,
+                    what,
+                    text("%.2f ms", ours / 1e3),
+                    text("< %.0f ms", limitMicros / 1e3),
+                    ours < limitMicros));
   }
 
-  private void tail(List<Verdict> all) {
-    median("no-op-1", Sample::p99Micros)
-        .ifPresent(
-            ours ->
-                all.add(
-                    aim(
-                        "no-op-1",
-                        "p99 of a no-op, c=64",
-                        text("%.2f ms", ours / 1e3),
-                        "< 2 ms",
-                        ours < 2_000)));
+  private String name(String id) {
+    return results.row(id).map(Row::name).orElseThrow();
   }
 
   private Optional<Double> median(String id, ToDoubleFunction<Sample> figure) {
     return results.spread(id, figure).map(Spread::median);
   }
 
-  private static Verdict aim(String id, String what, String measured, String limit, boolean met) {
-    return new Verdict(
-        id,
-        what,
-        measured,
-        limit,
-        "",
-        met ? Verdict.State.MET : Verdict.State.NOT_MET,
-        Optional.empty());
+  /** From the table that the row stands in. */
+  private double figure(String id, String peer, String key) {
+    for (Object table : known.getJsonArray("tables")) {
+      if (named((JsonObject) table, "ours", "id", id).isPresent()) {
+        Optional<JsonObject> found = named((JsonObject) table, "peers", "name", peer);
+        if (found.isPresent()) {
+          return found.get().getDouble(key);
+        }
+      }
+    }
+    throw new IllegalStateException("peers.json: no " + peer + " beside " + id);
+  }
+
+  private static Optional<JsonObject> named(
+      JsonObject table, String list, String key, String value) {
+    JsonArray entries = table.getJsonArray(list);
+    return entries.stream()
+        .map(JsonObject.class::cast)
+        .filter(entry -> value.equals(entry.getString(key)))
+        .findFirst();
+  }
+
+  private void add(String id, String what, String measured, String limit, boolean met) {
+    all.add(
+        new Verdict(
+            id,
+            what,
+            measured,
+            limit,
+            "",
+            met ? Verdict.State.MET : Verdict.State.NOT_MET,
+            Optional.empty()));
   }
 
   private static String text(String format, Object... values) {

@@ -11,18 +11,20 @@ final class Report {
   private final Results results;
   private final List<Verdict> budgets;
   private final List<Verdict> aims;
+  private final String peersMeasured;
   private final List<String> failures;
 
   Report(
       List<Group> groups,
       Results results,
       List<Verdict> budgets,
-      List<Verdict> aims,
+      Peers peers,
       List<String> failures) {
     this.groups = groups;
     this.results = results;
     this.budgets = budgets;
-    this.aims = aims;
+    this.aims = peers.all();
+    this.peersMeasured = peers.measured();
     this.failures = failures;
   }
 
@@ -49,7 +51,7 @@ final class Report {
     text.append(head(markdown, "Budgets, by the median"));
     text.append(verdicts(budgets, true, markdown)).append('\n');
     if (!aims.isEmpty()) {
-      text.append(head(markdown, "Aims, against others as measured on 2026-11-21"));
+      text.append(head(markdown, "Aims, against others as measured on " + peersMeasured));
       text.append(verdicts(aims, false, markdown)).append('\n');
     }
     double others = others();

@@ -26,6 +26,7 @@ record Verdict(
     MET("met"),
     NOT_MET("not met"),
     ELSEWHERE("elsewhere"),
+    RECORDED("recorded"),
     NOT_MEASURED("not measured");
 
     final String text;
