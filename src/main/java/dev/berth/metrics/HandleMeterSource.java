@@ -27,6 +27,12 @@ public interface HandleMeterSource extends HandleMetricSource {
   /** Of these, the ones whose lease ran out. */
   long selectionsExpired();
 
+  /** Requests for several slots of it that wait for others to have collected theirs. */
+  int waitingToCollect();
+
+  /** Requests for several slots that lost what they held of it, and began anew; never falls. */
+  long collectedAnew();
+
   /** Requests refused because a bound was reached; never falls. */
   long backPressured();
 

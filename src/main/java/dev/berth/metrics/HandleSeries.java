@@ -93,6 +93,16 @@ final class HandleSeries {
         "Selections whose lease ran out without a dispatch.",
         labels,
         handle.selectionsExpired());
+    into.gauge(
+        "berth_legs_waiting",
+        "Requests for several slots of a deployment that wait while another collects its own.",
+        labels,
+        handle.waitingToCollect());
+    into.counter(
+        "berth_legs_begun_anew",
+        "Requests for several slots that lost one while they waited for the rest.",
+        labels,
+        handle.collectedAnew());
   }
 
   private static void outcomes(HandleMeterSource handle, Labels labels, Families into) {

@@ -94,6 +94,16 @@ final class MetricSources {
       }
 
       @Override
+      public int waitingToCollect() {
+        return router.waitingToCollect();
+      }
+
+      @Override
+      public long collectedAnew() {
+        return router.counters().collectedAnew();
+      }
+
+      @Override
       public long backPressured() {
         return router.counters().backPressured();
       }

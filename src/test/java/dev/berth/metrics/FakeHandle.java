@@ -63,6 +63,16 @@ final class FakeHandle implements HandleMeterSource {
   }
 
   @Override
+  public int waitingToCollect() {
+    return 3;
+  }
+
+  @Override
+  public long collectedAnew() {
+    return 4;
+  }
+
+  @Override
   public long backPressured() {
     return 6;
   }
