@@ -102,8 +102,8 @@ class SeveralSlotsInATestTest {
       berth.run();
       assertThat(berth.ledger("decode").reserved()).isEqualTo(2);
       for (TestReplica replica : berth.replicas("decode")) {
-        if (!replica.replicaId().equals(other.replicaId())) {
-          berth.killReplica(replica.replicaId());
+        if (!replica.id().equals(other.replicaId())) {
+          berth.killReplica(replica.id());
         }
       }
       berth.await(other.close());
