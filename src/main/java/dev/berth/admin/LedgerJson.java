@@ -7,6 +7,7 @@ import dev.berth.protocol.port.LedgerView.LastAudit;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
@@ -43,7 +44,7 @@ final class LedgerJson {
       mismatches += ledger.audit() == Audit.MISMATCH ? 1 : 0;
     }
     return new JsonObject()
-        .put("at", now.toString())
+        .put("at", text(now))
         .put("replicas", replicas)
         .put(
             "total",
@@ -93,10 +94,14 @@ final class LedgerJson {
     }
   }
 
+  private static String text(Instant moment) {
+    return moment.truncatedTo(ChronoUnit.MILLIS).toString();
+  }
+
   /** When, and how long ago; both null for never. */
   private static void moment(String what, long ageNanos, Instant now, JsonObject into) {
     boolean known = ageNanos >= 0;
-    into.put(what + "_at", known ? now.minusNanos(ageNanos).toString() : null)
+    into.put(what + "_at", known ? text(now.minusNanos(ageNanos)) : null)
         .put(what + "_ms_ago", known ? TimeUnit.NANOSECONDS.toMillis(ageNanos) : null);
   }
 }
