@@ -23,7 +23,8 @@ final class Groups {
 
   /** What a quick run does not do. */
   static final String LEFT_OUT =
-      "c=1 and c=8; http2-tls; raw again (A/A), and a second round, where there is no budget";
+      "c=1 and c=8; http2-tls; raw again (A/A) where there is no budget; a second round of all but"
+          + " one-loop and two-loops";
 
   List<Group> all() {
     List<Group> all =
@@ -37,8 +38,13 @@ final class Groups {
   }
 
   private Group group(
-      String name, String title, String operation, List<ServerSpec> servers, List<Row> rows) {
-    return new Group(name, title, operation, servers, rows, rounds, seconds, warmUpSeconds());
+      String name,
+      String title,
+      String operation,
+      int times,
+      List<ServerSpec> servers,
+      List<Row> rows) {
+    return new Group(name, title, operation, servers, rows, times, seconds, warmUpSeconds());
   }
 
   /** One without a budget: fewer rounds, and in a quick run not the raw server twice. */
@@ -89,6 +95,7 @@ final class Groups {
         "one-loop",
         "a no-op on one event loop",
         "request",
+        rounds,
         List.of(
             berth("berth", Configuration.noOp(1, "single")),
             raw("raw", 1, "berth"),
@@ -102,6 +109,7 @@ final class Groups {
         "two-loops",
         "a no-op on two event loops",
         "request",
+        rounds,
         List.of(
             berth("spread", Configuration.noOp(2, "event_loops")),
             berth("single", Configuration.noOp(2, "single")),
@@ -147,6 +155,7 @@ final class Groups {
         "calls",
         "a parent calls its child, one event loop, one process",
         "request, and in the last rows per call",
+        quick ? 1 : rounds,
         List.of(berth("calls", Configuration.noOp(1, "single").of("Calls:build", "{}", "child"))),
         rows);
   }
@@ -156,6 +165,7 @@ final class Groups {
         "streams",
         "100 events of 20 bytes in a response, so events are 100 x per s; one event loop",
         "response",
+        quick ? 1 : rounds,
         List.of(
             berth("berth", Configuration.noOp(1, "single").of("Streams:build", "{}", "streams")),
             raw("raw", "streams", 1, "berth", "/tick"),

@@ -1,10 +1,12 @@
 import java.time.LocalTime;
-import java.time.temporal.ChronoUnit;
+import java.time.format.DateTimeFormatter;
 import java.util.List;
 import java.util.Locale;
 
 /** Says on standard output what is under way and about how long it will be. */
 final class Progress {
+  private static final DateTimeFormatter CLOCK = DateTimeFormatter.ofPattern("HH:mm:ss");
+
   private final long begun = System.nanoTime();
   private final double planned;
   private double done;
@@ -19,7 +21,7 @@ final class Progress {
   }
 
   void tell(String what) {
-    System.out.printf("%s  %s%n", LocalTime.now().truncatedTo(ChronoUnit.SECONDS), what);
+    System.out.printf("%s  %s%n", LocalTime.now().format(CLOCK), what);
   }
 
   void measured(Group group, Row row, int round, Sample sample) {
