@@ -6,6 +6,7 @@ import dev.berth.api.Headers;
 import dev.berth.api.ReplicaMeters;
 import dev.berth.api.RequestContext;
 import dev.berth.metrics.UserMeters;
+import dev.berth.protocol.port.ExplainedParent;
 import io.vertx.core.Future;
 import java.time.Duration;
 import java.time.Instant;
@@ -17,14 +18,23 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** A request that a handler runs, which a test cancels. */
-public final class FakeParent implements RequestContext {
+public final class FakeParent implements RequestContext, ExplainedParent {
   private final List<Runnable> cancelActions = new ArrayList<>();
   private boolean cancelled;
+
+  /** Calls of it that are still to be explained. */
+  public int explainedCalls;
+
   public String sessionId = "";
   public Headers headers = Headers.empty();
 
   /** Time left; null for no deadline. It does not pass. */
   public @Nullable Duration remaining;
+
+  @Override
+  public boolean tryExplainCall() {
+    return explainedCalls-- > 0;
+  }
 
   public void cancel() {
     cancelled = true;

@@ -1,0 +1,238 @@
+package dev.berth.routing;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.berth.api.CallOptions;
+import dev.berth.api.DeploymentHandle;
+import dev.berth.api.ReplicaSelection;
+import dev.berth.api.Request;
+import dev.berth.api.Response;
+import dev.berth.fakes.FakeParent;
+import dev.berth.fakes.RoutingWorld;
+import dev.berth.protocol.HandlerTime;
+import dev.berth.protocol.RequestExplanation;
+import dev.berth.protocol.RequestExplanation.Phases;
+import dev.berth.protocol.RequestExplanation.Step;
+import dev.berth.protocol.RequestExplanation.Step.Kind;
+import io.vertx.core.Future;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What a handler asks of others, while its own request is explained. */
+class ExplainedCallTest {
+  private static final long MS = 1_000_000;
+
+  private final RoutingWorld world = new RoutingWorld();
+  private final FakeParent parent = new FakeParent();
+  private final DeploymentHandle handle = world.handle().within(parent);
+
+  @BeforeEach
+  void explainAll() {
+    parent.explainedCalls = Integer.MAX_VALUE;
+  }
+
+  private RoutingWorld.Replica replica(String where) {
+    RoutingWorld.Replica replica =
+        where.equals("here") ? world.local("a", 1) : world.remote("a", 1);
+    world.publish();
+    return replica;
+  }
+
+  private RequestExplanation only() {
+    assertThat(world.explained).hasSize(1);
+    return world.explained.get(0);
+  }
+
+  private static List<Kind> kinds(RequestExplanation record) {
+    return record.steps().stream().map(Step::kind).toList();
+  }
+
+  private ReplicaSelection choose() {
+    Future<ReplicaSelection> chosen = handle.choose();
+    world.run();
+    return chosen.result();
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"here", "there"})
+  void aChildIsExplainedUnderItsParentsId(String where) {
+    RoutingWorld.Replica replica = replica(where);
+    handle.options(CallOptions.defaults().withRequestId("own")).call(Request.get("/child"));
+    world.run();
+    world.clock.advanceNanos(5 * MS);
+    world.handlerTime = new HandlerTime(0, 4 * MS);
+    replica.respond();
+    world.run();
+
+    RequestExplanation record = only();
+    assertThat(record.requestId()).isEqualTo(parent.requestId());
+    assertThat(record.parent()).isEqualTo(parent.deployment());
+    assertThat(record.request()).isEqualTo("GET /child");
+    assertThat(record.status()).isEqualTo(-1);
+    assertThat(record.outcome()).isEqualTo("ok");
+    assertThat(record.phases()).isEqualTo(new Phases(0, 0, 0, 0, MS, 4 * MS, 0, 0, 5 * MS));
+    assertThat(world.sent.get(0)).extracting("explained").isEqualTo(true);
+  }
+
+  @Test
+  void aMethodIsNamedByItsName() {
+    RoutingWorld.Replica replica = replica("here");
+    handle.options(CallOptions.defaults().withMethodName("count")).call(Request.get("/"));
+    world.run();
+    replica.respond();
+    world.run();
+    assertThat(only().request()).isEqualTo("count");
+  }
+
+  @Test
+  void aChildThatFailsOrIsCancelledIsExplainedOnce() {
+    RoutingWorld.Replica replica = replica("here");
+    handle.call(Request.get("/fails"));
+    handle.call(Request.get("/waits"));
+    world.run();
+    replica.fail("no");
+    world.run();
+    assertThat(only().outcome()).isEqualTo("handler_failed");
+
+    parent.cancel();
+    world.run();
+    assertThat(world.explained)
+        .extracting(RequestExplanation::outcome)
+        .containsExactly("handler_failed", "cancelled");
+    assertThat(kinds(world.explained.get(1))).contains(Kind.CANCELLED);
+  }
+
+  @Test
+  void moreCallsThanTheParentMayExplainAreMadeAllTheSame() {
+    RoutingWorld.Replica replica = world.local("a", 4);
+    world.publish();
+    parent.explainedCalls = 2;
+    for (int call = 0; call < 4; call++) {
+      handle.call(Request.get("/"));
+    }
+    world.run();
+    while (!replica.running.isEmpty()) {
+      replica.respond();
+    }
+    world.run();
+    assertThat(replica.executions).isEqualTo(4);
+    assertThat(world.explained).hasSize(2);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"here", "there"})
+  void chooseAndDispatchIsOneRecordWithItsLease(String where) {
+    RoutingWorld.Replica replica = replica(where);
+    ReplicaSelection selection = choose();
+    world.clock.advanceNanos(7 * MS);
+    selection.renew();
+    world.run();
+    Future<Response> response = selection.dispatch(Request.get("/dispatched"));
+    world.run();
+    world.clock.advanceNanos(3 * MS);
+    world.handlerTime = new HandlerTime(0, 3 * MS);
+    replica.respond();
+    world.run();
+
+    assertThat(response.succeeded()).isTrue();
+    RequestExplanation record = only();
+    assertThat(record.request()).isEqualTo("GET /dispatched");
+    assertThat(record.replicaId()).isEqualTo("a");
+    assertThat(kinds(record))
+        .containsSubsequence(
+            Kind.ARRIVED,
+            Kind.LEASE_GRANTED,
+            Kind.LEASE_RENEWED,
+            Kind.LEASE_CONSUMED,
+            Kind.SENT,
+            Kind.HANDLER_SETTLED,
+            Kind.ANSWERED,
+            Kind.ENDED);
+    assertThat(record.phases().held()).isEqualTo(7 * MS);
+    assertThat(record.phases().handler()).isEqualTo(3 * MS);
+    assertThat(record.phases().overhead()).isZero();
+    assertThat(record.toString()).doesNotContain("Token");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"here", "there"})
+  void aSelectionThatIsClosedEndsItsRecord(String where) {
+    replica(where);
+    choose().close();
+    world.run();
+    assertThat(only().outcome()).isEqualTo("released");
+    assertThat(kinds(only()))
+        .containsSubsequence(Kind.LEASE_GRANTED, Kind.LEASE_RELEASED, Kind.ENDED);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"here", "there"})
+  void aSelectionThatRunsOutEndsItsRecord(String where) {
+    replica(where);
+    choose();
+    world.pass(Duration.ofSeconds(11));
+    assertThat(only().outcome()).isEqualTo("expired");
+    assertThat(kinds(only()))
+        .containsSubsequence(Kind.LEASE_GRANTED, Kind.LEASE_EXPIRED, Kind.ENDED);
+  }
+
+  @Test
+  void aChooseThatFailsEndsItsRecord() {
+    world.publish(false);
+    handle.choose();
+    world.run();
+    assertThat(only().outcome()).isEqualTo("deployment_unavailable");
+    assertThat(only().request()).isEmpty();
+  }
+
+  @Test
+  void aDispatchWhoseLeaseIsGoneTellsTheRefusal() {
+    RoutingWorld.Replica replica = replica("there");
+    ReplicaSelection selection = choose();
+    world.clock.advanceNanos(Duration.ofSeconds(10).toNanos() - 1);
+    Future<Response> response = selection.dispatch(Request.get("/late"));
+    world.clock.advanceNanos(2);
+    replica.ledger.sweep();
+    world.run();
+    assertThat(response.failed()).isTrue();
+    assertThat(only().outcome()).isEqualTo("reservation_expired");
+    assertThat(only().steps())
+        .filteredOn(step -> step.kind() == Kind.REFUSED)
+        .singleElement()
+        .extracting(Step::detail)
+        .isEqualTo("EXPIRED");
+    assertThat(only().replicaId()).isEmpty();
+  }
+
+  @Test
+  void everyAnswerOfABroadcastIsExplained() {
+    RoutingWorld.Replica a = world.local("a", 1);
+    RoutingWorld.Replica b = world.remote("b", 1);
+    world.publish();
+    handle.broadcast(Request.get("/all"));
+    world.run();
+    a.respond();
+    b.respond();
+    world.run();
+    assertThat(world.explained)
+        .extracting(RequestExplanation::replicaId)
+        .containsExactlyInAnyOrder("a", "b");
+  }
+
+  @Test
+  void callsOfARequestThatIsNotExplainedAreNot() {
+    RoutingWorld.Replica replica = replica("here");
+    parent.explainedCalls = 0;
+    choose().close();
+    world.run();
+    handle.call(Request.get("/"));
+    world.run();
+    replica.respond();
+    world.run();
+    assertThat(world.explained).isEmpty();
+  }
+}
