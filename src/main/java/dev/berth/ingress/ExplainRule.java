@@ -43,7 +43,7 @@ final class ExplainRule {
         loop, router, requestId, http.method().name() + " " + http.path(), startedNanos);
   }
 
-  private boolean picks(MultiMap headers) {
+  boolean picks(MultiMap headers) {
     if (byHeader) {
       String asked = headers.get(ASKED);
       if (asked != null && (asked.equals("1") || asked.equalsIgnoreCase("true"))) {

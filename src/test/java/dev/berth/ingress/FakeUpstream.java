@@ -9,11 +9,13 @@ import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.Load;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.ReplicaInfo;
+import dev.berth.protocol.RequestExplanation;
 import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.protocol.port.ReplicaDirectory;
 import dev.berth.protocol.port.SlotObserver;
 import dev.berth.protocol.port.Slots;
 import dev.berth.routing.DeploymentRouter;
+import dev.berth.routing.ExplainPorts;
 import dev.berth.routing.InstanceBounds;
 import dev.berth.routing.LoopLimits;
 import dev.berth.routing.LoopPorts;
@@ -23,6 +25,7 @@ import dev.berth.routing.Routers;
 import dev.berth.routing.RoutingHooks;
 import io.vertx.core.Context;
 import io.vertx.core.buffer.Buffer;
+import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalInt;
@@ -49,6 +52,9 @@ final class FakeUpstream implements ReplicaDirectory {
   private volatile @Nullable Consumer<Call> behaviour;
   private volatile boolean streaming;
 
+  /** The records of explained requests. */
+  final BlockingQueue<RequestExplanation> explained = new LinkedBlockingQueue<>();
+
   FakeUpstream(Context context) {
     this.context = context;
     ThreadLocal<Boolean> onLoop = ThreadLocal.withInitial(() -> false);
@@ -69,7 +75,8 @@ final class FakeUpstream implements ReplicaDirectory {
                     onLoop::get,
                     this::send,
                     System::nanoTime,
-                    new SplittableRandom(2))));
+                    new SplittableRandom(2))),
+            new ExplainPorts(explained::add, Instant::now));
     context.owner().setPeriodic(25, id -> context.runOnContext(tick -> loop().tick()));
   }
 

@@ -49,6 +49,7 @@ final class IngressRig {
   /** Without routes too. */
   IngressRig(HttpOptions http, LimitOptions limits) throws Exception {
     ingress = new Ingress(http, limits, meters, System::nanoTime, 0xbe27);
+    ingress.explain(true, 0);
     deployment =
         await(
             vertx.deployVerticle(

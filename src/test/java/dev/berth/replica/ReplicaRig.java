@@ -215,6 +215,7 @@ final class ReplicaRig {
     int window = WINDOW;
     Request request = Request.get("/");
     boolean bodyFollows;
+    boolean explained;
 
     Call(ReplicaAddress target) {
       this.target = target;
@@ -257,6 +258,11 @@ final class ReplicaRig {
       return this;
     }
 
+    Call explained() {
+      explained = true;
+      return this;
+    }
+
     Call header(String name, String value) {
       request =
           new Request(
@@ -288,7 +294,8 @@ final class ReplicaRig {
           "",
           "",
           request,
-          bodyFollows);
+          bodyFollows,
+          explained);
     }
   }
 

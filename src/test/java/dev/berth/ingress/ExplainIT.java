@@ -1,0 +1,210 @@
+package dev.berth.ingress;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.berth.api.BerthException;
+import dev.berth.api.DeploymentId;
+import dev.berth.api.Headers;
+import dev.berth.config.Backpressure;
+import dev.berth.config.HttpOptions;
+import dev.berth.config.LimitOptions;
+import dev.berth.protocol.RequestExplanation;
+import dev.berth.protocol.RequestExplanation.Phases;
+import io.vertx.core.MultiMap;
+import io.vertx.core.buffer.Buffer;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.util.Map;
+import java.util.SplittableRandom;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Requests that ask to be explained, at the ingress. */
+class ExplainIT {
+  private IngressRig rig;
+
+  @BeforeEach
+  void start() throws Exception {
+    rig = new IngressRig(null).route("/");
+  }
+
+  @AfterEach
+  void stop() throws Exception {
+    rig.close();
+  }
+
+  private HttpRequest.Builder explained(String path) {
+    return rig.request(path).header("X-Berth-Explain", "1");
+  }
+
+  private HttpResponse<String> send(HttpRequest.Builder request) throws Exception {
+    return rig.send(request).get(10, TimeUnit.SECONDS);
+  }
+
+  private RequestExplanation record() throws Exception {
+    RequestExplanation record = rig.upstream.explained.poll(10, TimeUnit.SECONDS);
+    assertThat(record).isNotNull();
+    Phases p = record.phases();
+    assertThat(
+            p.receive()
+                + p.queue()
+                + p.route()
+                + p.held()
+                + p.bus()
+                + p.handler()
+                + p.stream()
+                + p.respond())
+        .isEqualTo(p.total());
+    assertThat(p.total()).isPositive();
+    assertThat(rig.upstream.explained).isEmpty();
+    return record;
+  }
+
+  @Test
+  void theResponseSaysItsReplicaAndOverheadAndTheRecordTheRest() throws Exception {
+    rig.upstream.behave(call -> call.respond("ok"));
+    HttpResponse<String> response = send(explained("/a?secret=1").header("X-Request-ID", "r-1"));
+
+    assertThat(response.statusCode()).isEqualTo(200);
+    assertThat(response.headers().firstValue("x-berth-replica")).hasValue("app#model#1");
+    long overhead = response.headers().firstValueAsLong("x-berth-overhead-us").orElse(-1);
+    RequestExplanation record = record();
+    assertThat(overhead).isBetween(1L, record.phases().total() / 1_000);
+    assertThat(record.requestId()).isEqualTo("r-1");
+    assertThat(record.request()).isEqualTo("GET /a");
+    assertThat(record.status()).isEqualTo(200);
+    assertThat(record.phases().receive()).isZero();
+    assertThat(record.toString()).doesNotContain("secret");
+  }
+
+  @Test
+  void aStreamedResponseSaysItInItsHead() throws Exception {
+    rig.upstream.behave(
+        call -> {
+          call.startStream(Headers.empty());
+          call.frame(Buffer.buffer("all"), true);
+        });
+    HttpResponse<String> response = send(explained("/"));
+
+    assertThat(response.body()).isEqualTo("all");
+    assertThat(response.headers().firstValue("x-berth-replica")).isPresent();
+    assertThat(response.headers().firstValue("x-berth-overhead-us")).isPresent();
+    assertThat(record().phases().stream()).isPositive();
+  }
+
+  @Test
+  void whoDoesNotAskIsToldNothing() throws Exception {
+    rig.upstream.behave(call -> call.respond("ok"));
+    HttpResponse<String> response = send(rig.request("/"));
+
+    assertThat(response.headers().map())
+        .doesNotContainKeys("x-berth-replica", "x-berth-overhead-us");
+    assertThat(rig.upstream.nextCall().message.explained()).isFalse();
+    assertThat(rig.upstream.explained).isEmpty();
+  }
+
+  @Test
+  void anErrorIsExplainedWithWhatIsKnown() throws Exception {
+    rig.upstream.behave(call -> call.fail(BerthException.Kind.HANDLER_FAILED, "no"));
+    HttpResponse<String> failed = send(explained("/"));
+    assertThat(failed.statusCode()).isEqualTo(500);
+    assertThat(failed.headers().firstValue("x-berth-replica")).hasValue("app#model#1");
+    assertThat(record().outcome()).isEqualTo("handler_failed");
+
+    rig.upstream.behave(call -> {});
+    HttpResponse<String> late = send(explained("/").header("X-Request-Timeout-Seconds", "0.05"));
+    assertThat(late.statusCode()).isEqualTo(408);
+    assertThat(late.headers().firstValue("x-berth-overhead-us")).isPresent();
+    assertThat(record().outcome()).isEqualTo("timeout");
+
+    DeploymentId gone = new DeploymentId("app", "gone");
+    rig.ingress.update(
+        RouteTable.of(
+            "",
+            Map.of(
+                "/",
+                new IngressRoute(
+                    "app", rig.upstream.failedRouter(gone), Backpressure.defaults()))));
+    HttpResponse<String> refused = send(explained("/"));
+    assertThat(refused.statusCode()).isEqualTo(503);
+    assertThat(refused.headers().firstValue("x-berth-replica")).isEmpty();
+    RequestExplanation record = record();
+    assertThat(record.outcome()).isEqualTo("deployment_unavailable");
+    assertThat(record.deployment()).isEqualTo(gone);
+  }
+
+  @Test
+  void aRequestThatNoRouteTakesIsNotExplained() throws Exception {
+    rig.route("/only");
+    HttpResponse<String> response = send(explained("/other"));
+    assertThat(response.statusCode()).isEqualTo(404);
+    assertThat(response.headers().firstValue("x-berth-overhead-us")).isEmpty();
+    assertThat(rig.upstream.explained).isEmpty();
+  }
+
+  @Test
+  void aBodyThatIsTooLargeEndsTheRecordWithoutARouter() throws Exception {
+    rig.close();
+    rig =
+        new IngressRig(
+                new HttpOptions("127.0.0.1", 0, null, IngressRig.SHORT),
+                IngressRig.tightLimits(16, LimitOptions.defaults().http2()))
+            .route("/");
+    HttpResponse<String> response =
+        send(
+            explained("/")
+                .POST(HttpRequest.BodyPublishers.ofByteArray(new byte[IngressRig.MAX_BODY + 1])));
+    assertThat(response.statusCode()).isEqualTo(413);
+    RequestExplanation record = record();
+    assertThat(record.outcome()).isEqualTo("body_too_large");
+    assertThat(record.candidates()).isEmpty();
+  }
+
+  @Test
+  void aClientThatLeavesIsExplained() throws Exception {
+    RawClient raw = new RawClient(rig.port());
+    raw.send("GET / HTTP/1.1\r\nHost: t\r\nX-Berth-Explain: true\r\n\r\n");
+    rig.upstream.nextCall();
+    raw.close();
+    RequestExplanation record = record();
+    assertThat(record.status()).isEqualTo(499);
+    assertThat(record.outcome()).isEqualTo("client_gone");
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "true, 0, 1, true",
+    "true, 0, true, true",
+    "true, 0, TRUE, true",
+    "true, 0, 0, false",
+    "true, 0, yes, false",
+    "true, 0, , false",
+    "false, 0, 1, false",
+    "false, 1, , true",
+    "false, 1, 0, true",
+  })
+  void theHeaderOrTheSampleDecides(
+      boolean byHeader, double sampleRate, @Nullable String value, boolean expected) {
+    MultiMap headers = MultiMap.caseInsensitiveMultiMap();
+    if (value != null) {
+      headers.set("X-Berth-Explain", value);
+    }
+    ExplainRule rule = new ExplainRule(byHeader, sampleRate, new SplittableRandom(1));
+    assertThat(rule.picks(headers)).isEqualTo(expected);
+  }
+
+  @Test
+  void aSampleIsAboutAsLargeAsItsRate() {
+    ExplainRule rule = new ExplainRule(true, 0.1, new SplittableRandom(7));
+    int picked = 0;
+    for (int request = 0; request < 10_000; request++) {
+      picked += rule.picks(MultiMap.caseInsensitiveMultiMap()) ? 1 : 0;
+    }
+    assertThat(picked).isBetween(850, 1_150); // within 5 standard deviations
+  }
+}

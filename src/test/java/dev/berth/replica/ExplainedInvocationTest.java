@@ -1,0 +1,153 @@
+package dev.berth.replica;
+
+import static dev.berth.replica.ReplicaRig.answering;
+import static dev.berth.replica.ReplicaRig.call;
+import static dev.berth.replica.ReplicaRig.callId;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.berth.api.AsyncHandler;
+import dev.berth.api.BlockingHandler;
+import dev.berth.api.RequestContext;
+import dev.berth.api.Response;
+import dev.berth.protocol.BusMessage.CallFailed;
+import dev.berth.protocol.BusMessage.CallResponse;
+import dev.berth.protocol.HandlerTime;
+import dev.berth.protocol.port.ExplainedParent;
+import dev.berth.replica.ReplicaRig.Call;
+import dev.berth.replica.ReplicaRig.Waiting;
+import io.vertx.core.Future;
+import io.vertx.core.buffer.Buffer;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+
+/** What a replica says of the time of a request that is explained. */
+class ExplainedInvocationTest {
+  private static final long MS = 1_000_000;
+  private static final long ID = callId(1, 1);
+
+  private final ReplicaRig rig = new ReplicaRig();
+  private final Waiting handler = new Waiting();
+
+  private void send(Replica replica, Call call) {
+    assertThat(replica.slots().tryAcquire()).isTrue();
+    rig.send(call.id(ID));
+  }
+
+  @Test
+  void theAnswerSaysHowLongItsHandlerTook() {
+    Replica replica = rig.start(1, handler);
+    send(replica, call(replica).explained());
+    rig.clock.advanceNanos(5 * MS);
+    handler.answer();
+
+    assertThat(rig.answer(CallResponse.class).time()).isEqualTo(new HandlerTime(0, 5 * MS));
+  }
+
+  @Test
+  void aFailureSaysItToo() {
+    Replica replica = rig.start(1, handler);
+    send(replica, call(replica).explained());
+    rig.clock.advanceNanos(5 * MS);
+    handler.promises.remove().fail("no");
+
+    assertThat(rig.answer(CallFailed.class).time()).isEqualTo(new HandlerTime(0, 5 * MS));
+  }
+
+  @Test
+  void gatheringABodyIsNotTheHandlersTime() {
+    Replica replica = rig.start(1, handler);
+    send(replica, call(replica).following(Buffer.buffer("half")).explained());
+    rig.bus.take();
+    rig.clock.advanceNanos(2 * MS);
+    rig.frame(replica, ID, 0, Buffer.buffer("rest"), true);
+    rig.clock.advanceNanos(3 * MS);
+    rig.bus.take();
+    handler.answer();
+
+    assertThat(rig.answer(CallResponse.class).time()).isEqualTo(new HandlerTime(2 * MS, 3 * MS));
+  }
+
+  @Test
+  void theHeadOfAStreamSaysWhenItsHandlerSettled() {
+    Replica replica =
+        rig.start(
+            1,
+            (AsyncHandler)
+                (request, context) ->
+                    context
+                        .after(Duration.ofMillis(4))
+                        .map(
+                            later ->
+                                Response.stream(
+                                    "text/plain", writer -> writer.write(Buffer.buffer()))));
+    send(replica, call(replica).explained());
+    rig.clock.advanceNanos(4 * MS);
+    rig.timers.get(0).task.run();
+    rig.tasks.runAll();
+
+    assertThat(rig.bus.take().get(0))
+        .isInstanceOfSatisfying(
+            CallResponse.class,
+            head -> {
+              assertThat(head.streamed()).isTrue();
+              assertThat(head.time()).isEqualTo(new HandlerTime(0, 4 * MS));
+            });
+  }
+
+  @Test
+  void aBlockingHandlersTimeIsToldToo() {
+    Replica replica =
+        rig.start(
+            1,
+            (BlockingHandler)
+                (request, context) -> {
+                  rig.clock.advanceNanos(6 * MS);
+                  return Response.text("ok");
+                });
+    send(replica, call(replica).explained());
+    rig.runAll();
+
+    assertThat(rig.answer(CallResponse.class).time()).isEqualTo(new HandlerTime(0, 6 * MS));
+  }
+
+  @Test
+  void aRequestThatIsKilledHadItsHandlerUntilThen() {
+    Replica replica = rig.start(1, handler);
+    send(replica, call(replica).explained());
+    rig.clock.advanceNanos(7 * MS);
+    replica.kill();
+    rig.runAll();
+
+    assertThat(rig.answer(CallFailed.class).time()).isEqualTo(new HandlerTime(0, 7 * MS));
+  }
+
+  @Test
+  void itsHandlerMayHaveSoManyCallsExplained() {
+    Replica replica = rig.start(1, handler);
+    send(replica, call(replica).explained());
+    RequestContext context = handler.contexts.element();
+
+    assertThat(context).isInstanceOf(ExplainedParent.class);
+    ExplainedParent parent = (ExplainedParent) context;
+    for (int call = 0; call < ExplainedParent.MAX_EXPLAINED_CALLS; call++) {
+      assertThat(parent.tryExplainCall()).isTrue();
+    }
+    assertThat(parent.tryExplainCall()).isFalse();
+  }
+
+  @Test
+  void anyOtherRequestHasNothingOfIt() {
+    Replica replica = rig.start(1, handler);
+    send(replica, call(replica));
+    assertThat(handler.contexts.element()).isNotInstanceOf(ExplainedParent.class);
+    handler.answer();
+    assertThat(rig.answer(CallResponse.class).time()).isNull();
+
+    Replica failing = rig.start(1, (AsyncHandler) (request, context) -> Future.failedFuture("no"));
+    send(failing, call(failing));
+    assertThat(rig.answer(CallFailed.class).time()).isNull();
+    Replica answering = rig.start(1, answering(Response.text("ok")));
+    send(answering, call(answering));
+    assertThat(rig.answer(CallResponse.class).time()).isNull();
+  }
+}
