@@ -25,6 +25,7 @@ public final class FakeParent implements RequestContext, ExplainedParent {
   /** Calls of it that are still to be explained. */
   public int explainedCalls;
 
+  public String requestId = "parent-1";
   public String sessionId = "";
   public Headers headers = Headers.empty();
 
@@ -50,7 +51,7 @@ public final class FakeParent implements RequestContext, ExplainedParent {
 
   @Override
   public String requestId() {
-    return "parent-1";
+    return requestId;
   }
 
   @Override

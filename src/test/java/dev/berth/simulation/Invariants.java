@@ -27,6 +27,7 @@ final class Invariants {
   private final SimulatedController controller;
   private final Workload workload;
   private final Executions executions;
+  private final Explained explained;
   private final Coverage coverage;
   private final boolean orderly;
 
@@ -36,6 +37,7 @@ final class Invariants {
       SimulatedController controller,
       Workload workload,
       Executions executions,
+      Explained explained,
       Coverage coverage,
       boolean orderly) {
     this.orderly = orderly;
@@ -44,6 +46,7 @@ final class Invariants {
     this.controller = controller;
     this.workload = workload;
     this.executions = executions;
+    this.explained = explained;
     this.coverage = coverage;
   }
 
@@ -264,6 +267,7 @@ final class Invariants {
         throw world.fail(op + ": no answer at the end, in phase " + op.phase());
       }
       op.checkAtEnd();
+      explained.checkAtEnd(op);
       if (op.over() && op.source != null && op.source.isFlowing()) {
         throw world.fail(op + ": over, and its source still flows");
       }

@@ -6,6 +6,7 @@ import dev.berth.api.ReplicaSelection;
 import dev.berth.api.Response;
 import dev.berth.fakes.FakeParent;
 import dev.berth.routing.CallObserver;
+import dev.berth.routing.RequestRecorder;
 import dev.berth.routing.RoutedCall;
 import dev.berth.routing.RoutedChoice;
 import dev.berth.routing.RoutingProbe;
@@ -39,6 +40,8 @@ final class Op implements CallObserver {
   @Nullable ReplicaSelection selection;
   DeploymentHandle.@Nullable Call handleCall;
   final @Nullable FakeParent parent; // of half of them: what their handles call within
+  private final FakeParent explainer = new FakeParent(); // of chooses: it is never cancelled
+  private @Nullable RequestRecorder recorder; // of calls that are as the ingress makes them
   boolean dispatched;
   boolean vanished; // its caller does nothing more
   boolean cancelAsked;
@@ -82,6 +85,48 @@ final class Op implements CallObserver {
     this.deadlineNanos = deadlineNanos;
     this.reading = reading;
     this.parent = requestId.hashCode() % 2 == 0 ? new FakeParent() : null;
+    explain(parent);
+    explain(explainer);
+  }
+
+  // --- how it is explained ---
+
+  private static final int CALLS = 1_000;
+
+  private void explain(@Nullable FakeParent of) {
+    if (of != null) {
+      of.requestId = requestId;
+      of.explainedCalls = CALLS;
+    }
+  }
+
+  /** What a choose is made within; null for some, so that they are not explained. */
+  @Nullable FakeParent explainer() {
+    return requestId.hashCode() % 3 == 0 ? null : explainer;
+  }
+
+  @Override
+  public RequestRecorder explaining() {
+    RequestRecorder made =
+        RequestRecorder.ofHttp(
+            at.routers.loop(loopIndex), at.router, requestId, "GET /", world.getAsLong());
+    recorder = made;
+    return made;
+  }
+
+  private void recorded() {
+    if (recorder != null) {
+      recorder.end(200);
+    }
+  }
+
+  /** How many records there are of it, now that it is over. */
+  int explainedCalls() {
+    int calls = CALLS - explainer.explainedCalls;
+    if (parent != null) {
+      calls += CALLS - parent.explainedCalls;
+    }
+    return calls + (recorder != null && over ? 1 : 0);
   }
 
   // --- where it is ---
@@ -148,6 +193,7 @@ final class Op implements CallObserver {
     answeredBy = replicaId;
     if (received.body() instanceof Response.Body.Whole whole) {
       over = true;
+      recorded();
       checkBody(whole.bytes().toString(), whole.bytes().length());
     } else if (received.body() instanceof Response.Body.Received stream) {
       streaming = true;
@@ -159,6 +205,7 @@ final class Op implements CallObserver {
   public void onFailure(BerthException failed) {
     answer("failure");
     over = true;
+    recorded();
     failure = failed;
     coverage.seen(Transition.ofFailure(failed));
     if (failed instanceof BerthException.Timeout && !vanished) {
@@ -262,6 +309,7 @@ final class Op implements CallObserver {
       throw world.fail(requestId + ": its stream ended twice");
     }
     over = true;
+    recorded();
     world.note("stream over", requestId);
   }
 

@@ -13,6 +13,7 @@ import dev.berth.replica.ReplicaLimits;
 import dev.berth.replica.ReplicaListener;
 import dev.berth.replica.ReplicaLoop;
 import dev.berth.routing.DeploymentRouter;
+import dev.berth.routing.ExplainPorts;
 import dev.berth.routing.InstanceBounds;
 import dev.berth.routing.LoopLimits;
 import dev.berth.routing.LoopPorts;
@@ -50,7 +51,12 @@ final class SimulatedInstance {
   private boolean crashed;
 
   SimulatedInstance(
-      World world, SimulatedBus bus, String node, Settings settings, RoutingHooks hooks) {
+      World world,
+      SimulatedBus bus,
+      String node,
+      Settings settings,
+      RoutingHooks hooks,
+      Explained explained) {
     this.world = world;
     this.node = node;
     SplittableRandom random = world.randomness();
@@ -95,7 +101,8 @@ final class SimulatedInstance {
             settings.loop(),
             hooks,
             random.split(),
-            ports);
+            ports,
+            new ExplainPorts(explained::explained, () -> Instant.EPOCH));
     router = routers.router(Settings.DEPLOYMENT, settings.router());
     for (int index = 0; index < LOOPS; index++) {
       RouterLoop routing = routers.loop(index);

@@ -31,6 +31,7 @@ final class Simulation {
   private final SplittableRandom random;
   private final SimulatedBus bus;
   private final Executions executions;
+  private final Explained explained;
   private final List<SimulatedInstance> instances;
   private final SimulatedController controller;
   private final Workload workload;
@@ -46,17 +47,24 @@ final class Simulation {
     random = world.randomness();
     bus = new SimulatedBus(world, coverage);
     executions = new Executions(world);
+    explained = new Explained(world);
     instances = new ArrayList<>(List.of(instance("n1"), instance("n2")));
     controller = new SimulatedController(world, instances, executions, bus, coverage, orderly);
     workload = new Workload(world, instances, executions, coverage, orderly);
     invariants =
-        new Invariants(world, instances, controller, workload, executions, coverage, orderly);
+        new Invariants(
+            world, instances, controller, workload, executions, explained, coverage, orderly);
   }
 
   private SimulatedInstance instance(String node) {
     SimulatedInstance made =
         new SimulatedInstance(
-            world, bus, node, SimulatedInstance.Settings.draw(random, orderly), pairedHooks());
+            world,
+            bus,
+            node,
+            SimulatedInstance.Settings.draw(random, orderly),
+            pairedHooks(),
+            explained);
     for (SimulatedLoop loop : made.loops) {
       loop.listen(
           task -> {

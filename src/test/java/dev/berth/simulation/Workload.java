@@ -232,6 +232,9 @@ final class Workload {
             op.deadlineNanos,
             ttlNanos(),
             op.requestId,
+            "",
+            "",
+            op.explainer(),
             new SelectionObserver() {
               @Override
               public void onSelection(ReplicaSelection selection) {

@@ -1,0 +1,36 @@
+package dev.berth.simulation;
+
+import dev.berth.protocol.RequestExplanation;
+import dev.berth.protocol.RequestExplanation.Phases;
+import java.util.HashMap;
+import java.util.Map;
+
+/** The records of explained requests: each is made once, when its request is over, and adds up. */
+final class Explained {
+  private final World world;
+  private final Map<String, Integer> records = new HashMap<>(); // by request
+
+  Explained(World world) {
+    this.world = world;
+  }
+
+  /** A request is over, as its router or its caller says. */
+  void explained(RequestExplanation record) {
+    records.merge(record.requestId(), 1, Integer::sum);
+    Phases p = record.phases();
+    long sum = p.receive() + p.queue() + p.route() + p.held();
+    sum += p.bus() + p.handler() + p.stream() + p.respond();
+    if (sum != p.total() || p.bus() < 0 || p.handler() < 0) {
+      throw world.fail(record.requestId() + ": phases that do not add up: " + p);
+    }
+  }
+
+  /** When all is over: each request that was to be explained has one record, others have none. */
+  void checkAtEnd(Op op) {
+    int expected = op.explainedCalls();
+    int found = records.getOrDefault(op.requestId, 0);
+    if (found != expected) {
+      throw world.fail(op + ": " + found + " records (expected: " + expected + ")");
+    }
+  }
+}
