@@ -257,6 +257,15 @@ public final class RequestRecorder {
     step(now, Kind.LEASE_GRANTED, replica, millis(ttlNanos));
   }
 
+  /** It came with a reservation, whose slot is its own now. */
+  void reserved(HeldSelection taken) {
+    String before = "reserved " + millis(taken.gapNanos()) + " before";
+    step(arrivedNanos, Kind.LEASE_GRANTED, taken.replica, before);
+    if (taken.lease != null) {
+      step(loop.now(), Kind.LEASE_CONSUMED, taken.replica, "");
+    } // else with what is sent
+  }
+
   void renewed(long ttlNanos) {
     step(loop.now(), Kind.LEASE_RENEWED, at, millis(ttlNanos));
   }

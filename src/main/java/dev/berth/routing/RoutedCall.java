@@ -155,6 +155,9 @@ public final class RoutedCall extends SlotRequest {
     if (callDeadlineNanos != NO_DEADLINE) {
       loop.ring.schedule(this, callDeadlineNanos);
     }
+    if (recorder != null) {
+      recorder.reserved(taken);
+    }
     goOn(
         taken.replica,
         taken.lease != null

@@ -51,6 +51,11 @@ final class SimulatedInstance {
   private boolean crashed;
 
   SimulatedInstance(
+      World world, SimulatedBus bus, String node, Settings settings, RoutingHooks hooks) {
+    this(world, bus, node, settings, hooks, new Explained(world));
+  }
+
+  SimulatedInstance(
       World world,
       SimulatedBus bus,
       String node,
