@@ -26,6 +26,7 @@ import dev.berth.metrics.LoopLag;
 import dev.berth.metrics.Meters;
 import dev.berth.metrics.MetricsPusher;
 import dev.berth.metrics.MetricsPusherVerticle;
+import dev.berth.protocol.Addresses;
 import dev.berth.replica.BodyBounds;
 import dev.berth.replica.HandlerPorts;
 import dev.berth.replica.HandlerThreads;
@@ -44,7 +45,9 @@ import dev.berth.routing.Routers;
 import dev.berth.routing.RoutingHooks;
 import io.vertx.core.Deployable;
 import io.vertx.core.Future;
+import io.vertx.core.Handler;
 import io.vertx.core.Vertx;
+import io.vertx.core.internal.ContextInternal;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -76,6 +79,7 @@ final class InstanceParts {
   private final Identity identity;
   private final Vertx vertx;
   private final EventLoops loops;
+  private final InstanceBus bus;
   private final Meters meters;
   private final Ingress ingress;
   private final ReplicaHost host;
@@ -120,11 +124,11 @@ final class InstanceParts {
     ExplainOptions explain = config.berth().explain();
     ingress.explain(explain.header(), explain.sampleRate());
     ingress.logAccess(accessLog.log(), accessEncoding(config.logging()));
-    EventBusSender sender = new EventBusSender(identity.node(), vertx.eventBus());
+    bus = new InstanceBus(identity.node());
     host =
         new ReplicaHost(
             identity.node(),
-            sender,
+            bus,
             identity.nanoClock(),
             new Secrets(identity.chance()),
             offLoop,
@@ -137,7 +141,6 @@ final class InstanceParts {
     routers =
         routers(
             bounds,
-            sender,
             new ExplainPorts(explained.and(FlightRecords.create()), ports.wallClock()));
     reservations =
         new ReservationTable(
@@ -171,7 +174,7 @@ final class InstanceParts {
                 new ExplainRoutes(explained, explain),
                 new EndpointRoutes("/api/v1/applications/*", reservationEndpoint())));
     for (int index = 0; index < loops.serving().size(); index++) {
-      replicaVerticles.add(replicaVerticle(index, sender, bounds.replica()));
+      replicaVerticles.add(replicaVerticle(index, bounds.replica()));
     }
     replicas =
         new InstanceReplicas(
@@ -206,12 +209,11 @@ final class InstanceParts {
     return logging.encoding();
   }
 
-  private Routers routers(InstanceLimits bounds, EventBusSender sender, ExplainPorts explain) {
+  private Routers routers(InstanceLimits bounds, ExplainPorts explain) {
     List<LoopPorts> ports = new ArrayList<>();
     for (LoopVerticle loop : loops.serving()) {
       ports.add(
-          new LoopPorts(
-              loop::execute, loop::isHere, sender, identity.nanoClock(), identity.seeded()));
+          new LoopPorts(loop::execute, loop::isHere, bus, identity.nanoClock(), identity.seeded()));
     }
     return new Routers(
         identity.node(),
@@ -226,14 +228,14 @@ final class InstanceParts {
         explain);
   }
 
-  private ReplicaVerticle replicaVerticle(int index, EventBusSender sender, ReplicaLimits limits) {
+  private ReplicaVerticle replicaVerticle(int index, ReplicaLimits limits) {
     return new ReplicaVerticle(
         (executor, timer) ->
             new ReplicaLoop(
                 identity.node(),
                 index,
                 executor,
-                sender,
+                bus,
                 identity.nanoClock(),
                 timer,
                 limits,
@@ -305,10 +307,20 @@ final class InstanceParts {
     for (int index = 0; index < loops.serving().size(); index++) {
       LoopVerticle loop = loops.serving().get(index);
       started.add(start(loop, new RouterVerticle(routers, identity.node(), index)));
-      started.add(start(loop, replicaVerticles.get(index)));
+      started.add(start(loop, replicaVerticles.get(index)).onSuccess(receiveOn(index)));
     }
     started.add(start(loops.control(), loopWatch()));
     return Future.all(started).mapEmpty();
+  }
+
+  /** Takes a loop's messages from now on. */
+  private Handler<Void> receiveOn(int index) {
+    return started -> {
+      ContextInternal loop = loops.serving().get(index).home();
+      ReplicaLoop replicaLoop = replicaVerticles.get(index).loop();
+      bus.receive(Addresses.router(identity.node(), index), loop, routers.loop(index)::onMessage);
+      bus.receive(replicaLoop.busAddress(), loop, replicaLoop::onMessage);
+    };
   }
 
   private LoopWatchVerticle loopWatch() {
