@@ -75,12 +75,12 @@ public record Response(int status, Headers headers, Body body) {
 
   /** A status with a body and its content type. */
   public static Response of(int status, String contentType, Buffer body) {
-    return new Response(status, Headers.of("content-type", contentType), new Body.Whole(body));
+    return new Response(status, contentType(contentType), new Body.Whole(body));
   }
 
   /** 200 with a body that is written piece by piece. */
   public static Response stream(String contentType, Producer producer) {
-    return new Response(200, Headers.of("content-type", contentType), new Body.Produced(producer));
+    return new Response(200, contentType(contentType), new Body.Produced(producer));
   }
 
   /**
@@ -95,7 +95,11 @@ public record Response(int status, Headers headers, Body body) {
    * }</pre>
    */
   public static Response output(String contentType, BlockingProducer producer) {
-    return new Response(200, Headers.of("content-type", contentType), new Body.Output(producer));
+    return new Response(200, contentType(contentType), new Body.Output(producer));
+  }
+
+  private static Headers contentType(String contentType) {
+    return PairHeaders.checked(new String[] {"content-type", contentType});
   }
 
   /** The same response with one more header. */

@@ -336,7 +336,7 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
   @Override
   public void accept(String name, String value) {
     if (!HopByHop.isDropped(name)) {
-      http.response().headers().add(name, value);
+      http.response().headers().add(PassedHeaders.nameOf(name), value);
     }
   }
 

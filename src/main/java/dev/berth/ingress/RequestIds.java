@@ -1,5 +1,7 @@
 package dev.berth.ingress;
 
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -10,14 +12,20 @@ final class RequestIds {
   /** Longest id taken from a client, in characters. */
   static final int MAX_LENGTH = 128;
 
-  private final String prefix;
+  private static final byte[] DIGITS = "0123456789abcdef".getBytes(StandardCharsets.US_ASCII);
+  private static final int MOST_DIGITS = 16;
+
+  private final byte[] text; // the prefix, and room for a number
+  private final int prefix; // its length
   private long made;
 
   /**
    * @param random another number for each loop of each start, which keeps the ids of two apart
    */
   RequestIds(long random) {
-    this.prefix = Long.toHexString(random) + "-";
+    byte[] start = (Long.toHexString(random) + "-").getBytes(StandardCharsets.US_ASCII);
+    this.prefix = start.length;
+    this.text = Arrays.copyOf(start, prefix + MOST_DIGITS);
   }
 
   /** The client's id if it is 1 to 128 visible ASCII characters, else a new one. */
@@ -25,8 +33,15 @@ final class RequestIds {
     return fromClient != null && isValid(fromClient) ? fromClient : next();
   }
 
+  /** Written into one array: a concatenation would make three strings of which one is wanted. */
   private String next() {
-    return prefix + Long.toHexString(++made);
+    long number = ++made;
+    int end = prefix + (Long.SIZE - Long.numberOfLeadingZeros(number) + 3) / 4;
+    for (int i = end - 1; i >= prefix; i--) {
+      text[i] = DIGITS[(int) number & 0xf];
+      number >>>= 4;
+    }
+    return new String(text, 0, end, StandardCharsets.ISO_8859_1);
   }
 
   private static boolean isValid(String id) {

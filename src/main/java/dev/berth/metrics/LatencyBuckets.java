@@ -62,8 +62,8 @@ public final class LatencyBuckets {
     return List.copyOf(all);
   }
 
-  /** How many there were. */
-  long count() {
+  /** How many there were. Any thread. */
+  public long count() {
     long count = 0;
     for (int i = 0; i < COUNT; i++) {
       count += cells.getAcquire(i);

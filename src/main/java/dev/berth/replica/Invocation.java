@@ -471,7 +471,6 @@ sealed class Invocation implements RequestContext, Completable<Response>
     if (body != null) {
       body.close("request: answered (expected: read before the answer)");
     }
-    host.replica.processed();
     settleSlot();
   }
 

@@ -74,7 +74,6 @@ public final class Replica {
   /** When a draining replica is killed, on the nano clock; null while there is no such time. */
   private volatile @Nullable Long graceEndsNanos;
 
-  private final LongAdder processed = new LongAdder();
   private final FailureCounts errors = new FailureCounts(FailureLog.MAX_CLASSES);
   private final Utilization utilization = new Utilization();
   private final LongAdder timeouts = new LongAdder();
@@ -388,10 +387,6 @@ public final class Replica {
     }
   }
 
-  void processed() {
-    processed.increment();
-  }
-
   void timedOut() {
     timeouts.increment();
   }
@@ -510,7 +505,7 @@ public final class Replica {
 
   /** Requests that ended, however. */
   public long processedRequests() {
-    return processed.sum();
+    return processingTimes().stream().mapToLong(LatencyBuckets::count).sum();
   }
 
   /** Requests whose handler failed, by the class of the failure. */

@@ -28,6 +28,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -78,7 +79,7 @@ public final class ReplicaLoop {
   private final ArrayList<Replica> leaving = new ArrayList<>();
   private volatile @Nullable Thread thread; // the loop's, once it has been here
 
-  private final LongAdder invocations = new LongAdder(); // running now
+  private final AtomicInteger invocations = new AtomicInteger(); // running now; the loop writes
   private final LongAdder duplicates = new LongAdder();
   private final LongAdder falselyHeld = new LongAdder();
   private final LongAdder unexpected = new LongAdder();
@@ -382,7 +383,9 @@ public final class ReplicaLoop {
     if (known == null) {
       known = newPeer(source);
     }
-    lastPeer = known;
+    if (known != lastPeer) { // a store of a reference costs more than to look
+      lastPeer = known;
+    }
     return known;
   }
 
@@ -412,7 +415,7 @@ public final class ReplicaLoop {
       second.previous = invocation;
     }
     first = invocation;
-    invocations.increment();
+    invocations.setRelease(invocations.getPlain() + 1);
     wakeAt(invocation.dueAt);
   }
 
@@ -429,7 +432,7 @@ public final class ReplicaLoop {
     }
     invocation.previous = null;
     invocation.next = null;
-    invocations.decrement();
+    invocations.setRelease(invocations.getPlain() - 1);
   }
 
   // --- time ---
@@ -603,7 +606,7 @@ public final class ReplicaLoop {
 
   /** Requests that run, cancelled ones that have not settled included. */
   public int invocations() {
-    return (int) invocations.sum();
+    return invocations.getAcquire();
   }
 
   /** Requests dropped because their attempt had been seen or released. */
