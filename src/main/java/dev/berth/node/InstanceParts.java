@@ -139,9 +139,7 @@ final class InstanceParts {
             this::replicaChanged);
     explained = new ExplainRing(explain.ringSize());
     routers =
-        routers(
-            bounds,
-            new ExplainPorts(explained.and(FlightRecords.create()), ports.wallClock()));
+        routers(bounds, new ExplainPorts(explained.and(FlightRecords.create()), ports.wallClock()));
     reservations =
         new ReservationTable(
             routers,
