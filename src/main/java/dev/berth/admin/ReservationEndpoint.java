@@ -8,11 +8,13 @@ import dev.berth.protocol.port.Reservations.Reservation;
 import dev.berth.protocol.port.Reservations.ReservationException;
 import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
+import io.vertx.core.json.JsonObject;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Function;
 import java.util.function.IntSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -25,6 +27,7 @@ import org.slf4j.LoggerFactory;
  *   POST   …/applications/{app}/deployments/{dep}/reservations          201, a reservation
  *   PATCH  …/applications/{app}/deployments/{dep}/reservations/{token}  200, renewed
  *   DELETE …/applications/{app}/deployments/{dep}/reservations/{token}  204, released
+ *   POST   …/reservations                                               201, several or none
  * </pre>
  *
  * It decides nothing but what is asked for, and by whom. Any thread.
@@ -32,10 +35,13 @@ import org.slf4j.LoggerFactory;
 public final class ReservationEndpoint implements Endpoint {
   private static final Logger LOG = LoggerFactory.getLogger(ReservationEndpoint.class);
   private static final String PREFIX = "/api/v1/applications/";
+  private static final String TOGETHER = "/api/v1/reservations";
   private static final int MAX_KEY_CHARS = 255;
+  private static final int MAX_LEGS = 16;
 
   private final Reservations reservations;
   private final ReservationJson json;
+  private final LegsJson legsJson;
   private final @Nullable String ownHost;
   private final IntSupplier ownPort;
 
@@ -56,22 +62,26 @@ public final class ReservationEndpoint implements Endpoint {
       IntSupplier ownPort) {
     this.reservations = reservations;
     this.json = new ReservationJson(maxTtl, maxWait);
+    this.legsJson = new LegsJson(json, MAX_LEGS);
     this.ownHost = ownHost;
     this.ownPort = ownPort;
   }
 
   @Override
   public boolean answers(String path) {
-    return target(path) != null;
+    return path.equals(TOGETHER) || target(path) != null;
   }
 
   @Override
   public Exchange handle(Asked request) {
     Target target = target(request.path());
-    if (target == null) {
+    if (target == null && !request.path().equals(TOGETHER)) {
       return answered(ReservationProblems.error(404, "not_found", "Not found.", ""));
     }
     try {
+      if (target == null) {
+        return request.method().equals("POST") ? reserveAll(request) : notAllowed("POST");
+      }
       String token = target.token();
       if (token == null) {
         return request.method().equals("POST")
@@ -96,16 +106,28 @@ public final class ReservationEndpoint implements Endpoint {
     Reservations.Wish wish = json.wish(deployment, ReservationJson.members(request.body()));
     Reservations.Asked<Reservation> asked =
         reservations.reserve(wish, new Reservations.Caller(callerOf(request), keyOf(request)));
-    Future<Answer> answer =
-        told(
-            asked
-                .answer()
-                .map(
-                    held -> {
-                      Map<String, String> headers = jsonHeaders();
-                      headers.put("Location", request.path() + "/" + held.token());
-                      return new Answer(201, headers, shown(held));
-                    }));
+    return waiting(
+        asked,
+        held -> {
+          Map<String, String> headers = jsonHeaders();
+          headers.put("Location", request.path() + "/" + held.token());
+          return new Answer(201, headers, shown(held));
+        });
+  }
+
+  private Exchange reserveAll(Asked request) throws BadBodyException {
+    LegsJson.Legs legs = legsJson.legs(ReservationJson.members(request.body()));
+    return waiting(
+        reservations.reserveAll(
+            legs.wishes(),
+            legs.waitNanos(),
+            new Reservations.Caller(callerOf(request), keyOf(request))),
+        held -> new Answer(201, jsonHeaders(), LegsJson.of(held, this::json).toBuffer()));
+  }
+
+  /** What is given back when its client goes. */
+  private static <T> Exchange waiting(Reservations.Asked<T> asked, Function<T, Answer> shown) {
+    Future<Answer> answer = told(asked.answer().map(shown));
     return new Exchange() {
       @Override
       public Future<Answer> answer() {
@@ -200,7 +222,11 @@ public final class ReservationEndpoint implements Endpoint {
   // --- answers ---
 
   private Buffer shown(Reservation held) {
-    return ReservationJson.of(held, ownHost, ownPort.getAsInt()).toBuffer();
+    return json(held).toBuffer();
+  }
+
+  private JsonObject json(Reservation held) {
+    return ReservationJson.of(held, ownHost, ownPort.getAsInt());
   }
 
   private static Map<String, String> jsonHeaders() {

@@ -12,14 +12,13 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalInt;
-import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /** What a reservation is asked for with, and how it is shown. */
 final class ReservationJson {
   private static final int MAX_SESSION_CHARS = 256;
-  private static final Set<String> KEYS = Set.of("ttl_s", "wait_timeout_s", "session_id");
+  private static final List<String> KEYS = List.of("ttl_s", "wait_timeout_s", "session_id");
 
   private final Duration maxTtl;
   private final Duration maxWait;
@@ -61,35 +60,65 @@ final class ReservationJson {
    */
   Wish wish(DeploymentId deployment, Map<String, Object> body) throws BadBodyException {
     List<String> problems = new ArrayList<>();
-    for (String key : body.keySet()) {
-      if (!KEYS.contains(key)) {
-        problems.add(shown(key) + ": unknown key (expected: ttl_s, wait_timeout_s or session_id)");
-      }
-    }
-    long ttl = nanos(body, "ttl_s", maxTtl, false, problems);
-    long wait = nanos(body, "wait_timeout_s", maxWait, true, problems);
-    Object session = body.get("session_id");
-    String sessionId = session instanceof String text ? text : "";
-    if (session != null && !(session instanceof String)) {
-      problems.add("session_id: " + shown(session) + " (expected: a string)");
-    } else if (sessionId.length() > MAX_SESSION_CHARS
-        || sessionId.chars().anyMatch(Character::isISOControl)) {
-      problems.add(
-          "session_id: "
-              + shown(sessionId)
-              + " (expected: at most "
-              + MAX_SESSION_CHARS
-              + " characters on one line)");
-    }
+    requireKeys(body, "", KEYS, problems);
+    long ttl = nanos(body, "", "ttl_s", maxTtl, false, problems);
+    long wait = nanos(body, "", "wait_timeout_s", maxWait, true, problems);
+    String sessionId = sessionId(body, "", problems);
     if (!problems.isEmpty()) {
       throw new BadBodyException(problems);
     }
     return new Wish(deployment, ttl, wait, sessionId);
   }
 
+  /** {@code wait_timeout_s} in nanoseconds. */
+  long waitNanos(Map<String, Object> body, List<String> problems) {
+    return nanos(body, "", "wait_timeout_s", maxWait, true, problems);
+  }
+
+  /** {@code ttl_s} in nanoseconds; 0 when it is absent. */
+  long ttlNanos(Map<String, Object> body, String at, List<String> problems) {
+    return nanos(body, at, "ttl_s", maxTtl, false, problems);
+  }
+
+  /**
+   * @param at what the body is within another, put before the names of its keys
+   */
+  static void requireKeys(
+      Map<String, Object> body, String at, List<String> known, List<String> problems) {
+    for (String key : body.keySet()) {
+      if (!known.contains(key)) {
+        problems.add(at + shown(key) + ": unknown key (expected: one of " + known + ")");
+      }
+    }
+  }
+
+  /** {@code session_id}; empty when it is absent. */
+  static String sessionId(Map<String, Object> body, String at, List<String> problems) {
+    Object session = body.get("session_id");
+    String sessionId = session instanceof String text ? text : "";
+    if (session != null && !(session instanceof String)) {
+      problems.add(at + "session_id: " + shown(session) + " (expected: a string)");
+    } else if (sessionId.length() > MAX_SESSION_CHARS
+        || sessionId.chars().anyMatch(Character::isISOControl)) {
+      problems.add(
+          at
+              + "session_id: "
+              + shown(sessionId)
+              + " (expected: at most "
+              + MAX_SESSION_CHARS
+              + " characters on one line)");
+    }
+    return sessionId;
+  }
+
   /** Seconds as nanoseconds; 0 when the key is absent or null. */
   private static long nanos(
-      Map<String, Object> body, String key, Duration max, boolean zero, List<String> problems) {
+      Map<String, Object> body,
+      String at,
+      String key,
+      Duration max,
+      boolean zero,
+      List<String> problems) {
     Object value = body.get(key);
     if (value == null) {
       return 0;
@@ -103,7 +132,8 @@ final class ReservationJson {
       }
     }
     problems.add(
-        key
+        at
+            + key
             + ": "
             + shown(value)
             + " (expected: a number of seconds "
@@ -114,7 +144,7 @@ final class ReservationJson {
   }
 
   /** What a client sent, cut: it is told back to the client, and to nobody else. */
-  private static String shown(Object value) {
+  static String shown(Object value) {
     String text = value instanceof String string ? '"' + string + '"' : String.valueOf(value);
     return text.length() <= 40 ? text : text.substring(0, 40) + "...";
   }

@@ -162,6 +162,7 @@ final class InstanceParts {
             new Controller(new Epoch(1, identity.node()), replicaIds(identity.seeded())),
             identity.nanoClock(),
             apply);
+    ReservationEndpoint endpoint = reservationEndpoint();
     admin =
         new AdminVerticle(
             config.berth().admin(),
@@ -170,7 +171,8 @@ final class InstanceParts {
                 new HealthRoutes(meters),
                 new LedgerRoutes(this::ledgers, ports.wallClock()),
                 new ExplainRoutes(explained, explain),
-                new EndpointRoutes("/api/v1/applications/*", reservationEndpoint())));
+                new EndpointRoutes("/api/v1/applications/*", endpoint),
+                new EndpointRoutes("/api/v1/reservations", endpoint)));
     for (int index = 0; index < loops.serving().size(); index++) {
       replicaVerticles.add(replicaVerticle(index, bounds.replica()));
     }

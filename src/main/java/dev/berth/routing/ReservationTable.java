@@ -1,12 +1,11 @@
 package dev.berth.routing;
 
-import dev.berth.api.BerthException;
 import dev.berth.api.DeploymentId;
-import dev.berth.api.ReplicaSelection;
 import dev.berth.api.Request;
 import dev.berth.protocol.port.Reservations;
 import io.vertx.core.Future;
 import java.nio.ByteBuffer;
+import java.util.ArrayList;
 import java.util.Base64;
 import java.util.List;
 import java.util.Objects;
@@ -89,14 +88,38 @@ public final class ReservationTable implements Reservations {
         1,
         wish.waitNanos(),
         caller,
-        ask -> choose(router, wish, ask),
+        ask ->
+            ReservationWays.one(
+                pickLoop(),
+                ReservationWays.leg(router, wish),
+                deadline(wish.waitNanos()),
+                wish.waitNanos() > 0,
+                ask),
         list -> now(list.get(0)));
   }
 
   @Override
   public Asked<List<Reservation>> reserveAll(List<Wish> wishes, long waitNanos, Caller caller) {
-    return refusedAtOnce(
-        refusal(Problem.UNAVAILABLE, "legs: not served yet (expected: one deployment)"));
+    List<Leg> legs = new ArrayList<>(wishes.size());
+    for (Wish wish : wishes) {
+      DeploymentRouter router = routers.find(wish.deployment());
+      if (router == null) {
+        return refusedAtOnce(ReservationWays.named(legs.size(), unknown(wish.deployment())));
+      }
+      legs.add(ReservationWays.leg(router, wish));
+    }
+    return ask(
+        new ReservationWays.Wanted(wishes, waitNanos),
+        legs.size(),
+        waitNanos,
+        caller,
+        ask -> ReservationWays.all(pickLoop(), legs, deadline(waitNanos), waitNanos > 0, ask),
+        list -> list.stream().map(this::now).toList());
+  }
+
+  /** By when slots are there, or the ask for them has failed. */
+  private long deadline(long waitNanos) {
+    return nanoClock.getAsLong() + (waitNanos > 0 ? waitNanos : ASK_NANOS);
   }
 
   /**
@@ -184,38 +207,6 @@ public final class ReservationTable implements Reservations {
       @Override
       public void abandon() {}
     };
-  }
-
-  private Runnable choose(DeploymentRouter router, Wish wish, ReservationAsk ask) {
-    RouterLoop loop = pickLoop();
-    boolean waits = wish.waitNanos() > 0;
-    long deadline = nanoClock.getAsLong() + (waits ? wish.waitNanos() : ASK_NANOS);
-    long ttl =
-        Math.min(
-            wish.ttlNanos() > 0 ? wish.ttlNanos() : router.settings().reservationTtlNanos(),
-            router.settings().maxReservationTtlNanos());
-    Leg leg = new Leg(router, ttl, "", "", wish.sessionId(), null, SlotRequest.NO_DEADLINE);
-    LegChoice choice =
-        new LegChoice(
-            leg,
-            loop,
-            deadline,
-            ttl,
-            waits,
-            new SelectionObserver() {
-              @Override
-              public void onSelection(ReplicaSelection selection) {
-                ask.held(List.of(selection));
-              }
-
-              @Override
-              public void onFailure(BerthException failure) {
-                ask.failed(router, failure);
-              }
-            });
-    router.counters.choices.increment();
-    loop.run(() -> choice.begin(null));
-    return choice::cancel;
   }
 
   /** In turn, as each serves a share; not one that is blocked, while another is not. */

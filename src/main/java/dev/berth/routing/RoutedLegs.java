@@ -54,7 +54,15 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector, He
   private boolean restarted;
   private boolean over;
 
-  private RoutedLegs(
+  /**
+   * Not started.
+   *
+   * @param legs at least one; several may be of the same deployment
+   * @param deadlineNanos by when all are there, on the loop's clock, or {@link Long#MAX_VALUE}
+   * @param waits whether to wait where no slot is free; else that is refused
+   * @param observer told once, on the loop; possibly before {@link #begin} returns
+   */
+  RoutedLegs(
       RouterLoop loop, List<Leg> legs, long deadlineNanos, boolean waits, LegsObserver observer) {
     this.loop = loop;
     this.order = new LegOrder(legs);
@@ -65,22 +73,11 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector, He
     this.held = new HeldLegs(legs.size(), this);
   }
 
-  /**
-   * Starts. Call on the loop.
-   *
-   * @param legs at least one; several may be of the same deployment
-   * @param deadlineNanos by when all are there, on the loop's clock, or {@link Long#MAX_VALUE}
-   * @param waits whether to wait where no slot is free; else that is refused
-   * @param observer told once; possibly before this returns
-   */
-  public static RoutedLegs start(
-      RouterLoop loop, List<Leg> legs, long deadlineNanos, boolean waits, LegsObserver observer) {
-    RoutedLegs started = new RoutedLegs(loop, legs, deadlineNanos, waits, observer);
-    started.begin();
-    return started;
-  }
-
-  private void begin() {
+  /** Starts; on the loop. */
+  void begin() {
+    if (over) {
+      return; // cancelled before it reached its loop
+    }
     if (isPastDeadline()) {
       end(SlotRequest.timeout(), LegsObserver.NO_LEG);
       return;

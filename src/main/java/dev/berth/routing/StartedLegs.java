@@ -60,7 +60,8 @@ final class StartedLegs implements Selections.Choice, LegsObserver {
       onFailure(cancelledByCaller(), NO_LEG);
       return;
     }
-    routed = RoutedLegs.start(loop, legs, deadlineNanos, waits, this);
+    routed = new RoutedLegs(loop, legs, deadlineNanos, waits, this);
+    routed.begin();
   }
 
   @Override

@@ -1,0 +1,103 @@
+package dev.berth.routing;
+
+import dev.berth.api.BerthException;
+import dev.berth.api.ReplicaSelection;
+import dev.berth.protocol.port.Reservations.ReservationException;
+import dev.berth.protocol.port.Reservations.Wish;
+import java.util.List;
+
+/** How slots are looked for, for a caller outside: one, or several at once, all or none. */
+final class ReservationWays {
+  private ReservationWays() {}
+
+  /** What a repeat under the same key must want as well. */
+  record Wanted(List<Wish> wishes, long waitNanos) {
+    Wanted {
+      wishes = List.copyOf(wishes);
+      if (wishes.isEmpty()) {
+        throw new IllegalArgumentException("wishes: none (expected: at least one)");
+      }
+    }
+  }
+
+  /** A wish as its router takes it. */
+  static Leg leg(DeploymentRouter router, Wish wish) {
+    long ttl =
+        Math.min(
+            wish.ttlNanos() > 0 ? wish.ttlNanos() : router.settings().reservationTtlNanos(),
+            router.settings().maxReservationTtlNanos());
+    return new Leg(router, ttl, "", "", wish.sessionId(), null, SlotRequest.NO_DEADLINE);
+  }
+
+  /**
+   * Looks for one slot, and tells the ask.
+   *
+   * @param waits whether to wait where no slot is free
+   * @return ends it at once, on any thread
+   */
+  static Runnable one(
+      RouterLoop loop, Leg leg, long deadlineNanos, boolean waits, ReservationAsk ask) {
+    LegChoice choice =
+        new LegChoice(
+            leg,
+            loop,
+            deadlineNanos,
+            leg.ttlNanos(),
+            waits,
+            new SelectionObserver() {
+              @Override
+              public void onSelection(ReplicaSelection selection) {
+                ask.held(List.of(selection));
+              }
+
+              @Override
+              public void onFailure(BerthException failure) {
+                ask.failed(leg.router(), failure);
+              }
+            });
+    leg.router().counters.choices.increment();
+    loop.run(() -> choice.begin(null));
+    return choice::cancel;
+  }
+
+  /**
+   * Looks for several, and tells the ask.
+   *
+   * @param waits whether to wait where no slot is free
+   * @return ends it at once, on any thread
+   */
+  static Runnable all(
+      RouterLoop loop, List<Leg> legs, long deadlineNanos, boolean waits, ReservationAsk ask) {
+    RoutedLegs routed =
+        new RoutedLegs(
+            loop,
+            legs,
+            deadlineNanos,
+            waits,
+            new LegsObserver() {
+              @Override
+              public void onSelections(List<ReplicaSelection> selections) {
+                ask.held(selections);
+              }
+
+              @Override
+              public void onFailure(BerthException failure, int leg) {
+                DeploymentRouter router = legs.get(Math.max(0, leg)).router();
+                ask.failed(named(leg, ReservationAsk.asProblem(router, failure)));
+              }
+            });
+    loop.run(routed::begin);
+    return routed::cancel;
+  }
+
+  /** The same, saying which of them it was. */
+  static ReservationException named(int leg, ReservationException refused) {
+    return leg == LegsObserver.NO_LEG
+        ? refused
+        : new ReservationException(
+            refused.problem(),
+            "legs[" + leg + "]: " + refused.getMessage(),
+            refused.retryAfterSeconds(),
+            refused.statusCode());
+  }
+}
