@@ -61,8 +61,7 @@ public final class OpenLoop {
         (step, status, latency, counted) -> {},
         (long) (warmUp * 1e9),
         (long) (seconds * 1e9),
-        5_000_000_000L,
-        since -> {});
+        5_000_000_000L);
   }
 
   private static Pace pace(String name, double rate, long seed) {

@@ -26,6 +26,8 @@ final class PacedClient implements AutoCloseable {
   /** It looks without waiting from this long before a time: a selector counts milliseconds. */
   private static final long SPIN_NANOS = 1_000_000;
 
+  private static final long LONGEST_WAIT_NANOS = 100_000_000;
+
   /** What is to be killed while its answer is awaited is killed within this time. */
   private static final long KILL_WITHIN_NANOS = 5_000_000;
 
@@ -40,6 +42,11 @@ final class PacedClient implements AutoCloseable {
   private final byte[] bytes = new byte[64 * 1024];
   private final Connection[] connections;
   private PacedRun run;
+  private Pace pace;
+  private Supplier<PacedRequest> script;
+  private long begin;
+  private long giveUp;
+  private long due; // of the next request
 
   /** One that keeps its times to the microsecond, for the price of a core. */
   PacedClient(InetSocketAddress address, int connections, long seed) throws IOException {
@@ -67,72 +74,41 @@ final class PacedClient implements AutoCloseable {
   /**
    * Sends what the pace and the script say for a time, then waits for the answers.
    *
-   * @param pace when requests are due; null for a closed loop, in which each connection sends its
-   *     next request when it has its answer
+   * @param givenPace when requests are due; null for a closed loop, in which each connection sends
+   *     its next request when it has its answer
    * @param warmUpNanos at the beginning, not counted
    * @param nanos the time counted
    * @param drainNanos how long to wait for what is unanswered in the end
-   * @param ticker told the time at most once a millisecond, at least every 100
    */
   PacedRun run(
-      Pace pace,
-      Supplier<PacedRequest> script,
+      Pace givenPace,
+      Supplier<PacedRequest> givenScript,
       Observer observer,
       long warmUpNanos,
       long nanos,
-      long drainNanos,
-      Ticker ticker)
+      long drainNanos)
       throws IOException {
-    boolean closedLoop = pace == null;
     long cpuBefore = threadCpu();
-    long begin = System.nanoTime() + 1_000_000;
+    pace = givenPace;
+    script = givenScript;
+    begin = System.nanoTime() + 1_000_000;
     run = new PacedRun(begin, begin + warmUpNanos, begin + warmUpNanos + nanos, observer);
-    long giveUp = run.end + drainNanos;
-    long due = closedLoop ? begin : begin + pace.next();
-    long nextTick = begin;
-    while (true) {
-      long now = System.nanoTime();
-      while (!free.isEmpty() && due <= now && due < run.end && now < giveUp) {
-        Connection connection = free.poll();
-        if (closedLoop) {
-          connection.send(script.get(), Math.max(begin, connection.freeAt));
-          now = System.nanoTime();
-          due = now < run.end ? begin : run.end;
-        } else {
-          connection.send(script.get(), due);
-          now = System.nanoTime();
-          due = begin + pace.next();
-        }
-      }
-      if (closedLoop && now >= run.end) {
+    giveUp = run.end + drainNanos;
+    due = begin;
+    advance(begin);
+    long now = begin;
+    while (!(due >= run.end && run.underWay == 0) && now < giveUp) {
+      waitUntil(wakeAt(now), now);
+      now = System.nanoTime();
+      if (pace == null && now >= run.end) {
         due = run.end;
       }
       while (!doomed.isEmpty() && doomed.peek().killAt <= now) {
         doomed.poll().killNow(now);
       }
-      if (now >= nextTick) {
-        ticker.at(now - begin);
-        nextTick = now + 1_000_000;
-      }
-      boolean allSent = due >= run.end;
-      if ((allSent && run.underWay == 0) || now >= giveUp) {
-        break;
-      }
-      long wake = Math.min(giveUp, now + 100_000_000);
-      if (!allSent && !free.isEmpty()) {
-        wake = Math.min(wake, due);
-      }
-      if (!doomed.isEmpty()) {
-        wake = Math.min(wake, doomed.peek().killAt);
-      }
-      long waitMillis = (wake - now - spinNanos) / 1_000_000;
-      if (waitMillis > 0) {
-        selector.select(this::ready, waitMillis);
-      } else {
-        selector.selectNow(this::ready);
-      }
+      sendDue(now);
     }
-    long now = System.nanoTime();
+    now = System.nanoTime();
     for (Connection connection : connections) {
       if (connection.request != null) {
         run.unanswered(connection.dueAt, now);
@@ -141,11 +117,44 @@ final class PacedClient implements AutoCloseable {
       }
     }
     doomed.clear();
-    for (; due < run.end; due = begin + pace.next()) {
+    for (; due < run.end; advance(now)) {
       run.unsent(due, now);
     }
     run.cpuShare = (double) (threadCpu() - cpuBefore) / (now - begin);
     return run;
+  }
+
+  /** Sends on free connections what should have been sent by now. */
+  private void sendDue(long from) {
+    long now = from;
+    while (!free.isEmpty() && due <= now && due < run.end && now < giveUp) {
+      Connection connection = free.poll();
+      connection.send(script.get(), pace == null ? Math.max(begin, connection.freeAt) : due);
+      now = System.nanoTime();
+      advance(now);
+    }
+  }
+
+  /** In a closed loop there is always one due, until the end. */
+  private void advance(long now) {
+    due = pace != null ? begin + pace.next() : now < run.end ? begin : run.end;
+  }
+
+  private long wakeAt(long now) {
+    long wake = Math.min(giveUp, now + LONGEST_WAIT_NANOS);
+    if (due < run.end && !free.isEmpty()) {
+      wake = Math.min(wake, due);
+    }
+    return doomed.isEmpty() ? wake : Math.min(wake, doomed.peek().killAt);
+  }
+
+  private void waitUntil(long wake, long now) throws IOException {
+    long waitMillis = (wake - now - spinNanos) / 1_000_000;
+    if (waitMillis > 0) {
+      selector.select(this::ready, waitMillis);
+    } else {
+      selector.selectNow(this::ready);
+    }
   }
 
   private static long threadCpu() {
@@ -177,11 +186,6 @@ final class PacedClient implements AutoCloseable {
   /** Hears of each answer, those of the warm-up too. */
   interface Observer {
     void answered(PacedRequest request, int status, long latencyNanos, boolean counted);
-  }
-
-  /** Told the time. */
-  interface Ticker {
-    void at(long sinceStartNanos);
   }
 
   private final class Connection {
@@ -258,6 +262,7 @@ final class PacedClient implements AutoCloseable {
           again(now);
         }
         idle(now);
+        sendDue(now);
       }
     }
 
