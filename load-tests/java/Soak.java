@@ -66,6 +66,7 @@ public final class Soak {
   private final int seconds;
   private final long seed;
   private final SoakMix mix;
+  private final SoakReservations reservations;
   private final List<Long> residentKib = new ArrayList<>();
   private final List<String> failures = new ArrayList<>();
   private final long begun = System.nanoTime();
@@ -75,6 +76,7 @@ public final class Soak {
     this.seconds = seconds;
     this.seed = seed;
     this.mix = new SoakMix("127.0.0.1:" + server.port, seed);
+    this.reservations = new SoakReservations(server, seed);
   }
 
   public static void main(String[] args) throws Exception {
@@ -107,21 +109,13 @@ public final class Soak {
     int warmUp = seconds < JUDGED_SECONDS ? QUICK_WARM_UP_SECONDS : WARM_UP_SECONDS;
     try (PacedClient client = new PacedClient(address, CONNECTIONS, seed, false)) {
       PacedRun most =
-          client.run(
-              null,
-              mix::next,
-              this::answered,
-              nanos(warmUp),
-              nanos(FIND_SECONDS),
-              nanos(5),
-              t -> {});
+          client.run(null, mix::next, this::answered, nanos(warmUp), nanos(FIND_SECONDS), nanos(5));
       rate = Math.rint(most.achieved() / 2);
       say("saturation %.0f/s, half of it for %d s", most.achieved(), seconds);
       heapBefore = server.liveHeapBytes();
       Progress progress = new Progress();
-      Thread watch = new Thread(progress, "watch");
-      watch.setDaemon(true);
-      watch.start();
+      Thread watch = started(progress, "watch");
+      Thread reserving = started(reservations, "reservations");
       run =
           client.run(
               Pace.poisson(rate, seed),
@@ -132,10 +126,11 @@ public final class Soak {
               },
               0,
               nanos(seconds),
-              nanos(10),
-              since -> {});
-      watch.interrupt();
-      watch.join();
+              nanos(10));
+      for (Thread thread : List.of(reserving, watch)) {
+        thread.interrupt();
+        thread.join();
+      }
     }
     say(
         "offered %.0f/s, achieved %.0f/s, p50 %.2f ms, p99 %.2f ms; unanswered %d, never sent %d",
@@ -160,6 +155,13 @@ public final class Soak {
     log(result);
     failures.forEach(failure -> System.out.println("FAILED: " + failure));
     return result.put("failures", new JsonArray(new ArrayList<>(failures)));
+  }
+
+  private static Thread started(Runnable what, String name) {
+    Thread thread = new Thread(what, name);
+    thread.setDaemon(true);
+    thread.start();
+    return thread;
   }
 
   private void answered(PacedRequest request, int status, long latencyNanos, boolean counted) {
@@ -215,13 +217,26 @@ public final class Soak {
           name,
           kind.wrong.get(),
           kind.lastWrongStatus);
-      all.add(
-          new JsonObject()
-              .put("kind", name)
-              .put("as_expected", kind.right.get())
-              .put("not", kind.wrong.get()));
+      all.add(kind(name, kind.right.get(), kind.wrong.get()));
     }
+    reservations
+        .counts()
+        .forEach(
+            (name, counts) -> {
+              say("  %-28s %9d as expected, %d not", name, counts[0], counts[1]);
+              must(
+                  counts[0] > 0 && counts[1] == 0,
+                  "%s: %d were not as expected; the last of all: %s",
+                  name,
+                  counts[1],
+                  reservations.lastWrong());
+              all.add(kind(name, counts[0], counts[1]));
+            });
     return all;
+  }
+
+  private static JsonObject kind(String name, long right, long wrong) {
+    return new JsonObject().put("kind", name).put("as_expected", right).put("not", wrong);
   }
 
   /** Every slot back, every count right, every gauge zero, once the leases have run out. */

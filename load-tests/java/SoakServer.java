@@ -35,6 +35,11 @@ final class SoakServer {
   private final HttpClient client =
       HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
 
+  static {
+    // So that no connection of this client is left when the server is to be at rest.
+    System.setProperty("jdk.httpclient.keepalive.timeout", "2");
+  }
+
   SoakServer(Servers servers, Path jar, Path work) throws IOException, InterruptedException {
     Path file = work.resolve("soak.yaml");
     Files.writeString(file, configuration());
