@@ -46,7 +46,11 @@ public final class RawServer {
     }
     Buffer body = Buffer.buffer(Files.readAllBytes(Path.of(args[3])));
     // Below zero, a port is any free one, and the same for all that name it.
-    HttpServerOptions options = new HttpServerOptions().setHost("127.0.0.1").setPort(-1);
+    HttpServerOptions options =
+        new HttpServerOptions()
+            .setHost("127.0.0.1")
+            .setPort(-1)
+            .setAcceptBacklog(1024); // as Berth has it
     if (args.length > 4) {
       options
           .setSsl(true)

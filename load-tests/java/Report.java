@@ -48,8 +48,10 @@ final class Report {
           .append(markdown ? table.markdown() : table.text())
           .append('\n');
     }
-    text.append(head(markdown, "Budgets, by the median"));
-    text.append(verdicts(budgets, true, markdown)).append('\n');
+    if (!budgets.isEmpty()) {
+      text.append(head(markdown, "Budgets, by the median"));
+      text.append(verdicts(budgets, true, markdown)).append('\n');
+    }
     if (!aims.isEmpty()) {
       text.append(head(markdown, "Aims, against others as measured on " + peersMeasured));
       text.append(verdicts(aims, false, markdown)).append('\n');
