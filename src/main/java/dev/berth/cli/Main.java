@@ -16,7 +16,17 @@ public final class Main {
 
   /** Runs one command and ends the process with its exit code, which {@link BerthCommand} lists. */
   public static void main(String[] args) {
+    leaveTheFlightRecorderAlone();
     System.exit(commandLine(Main::start, StopSignals::install).execute(args));
+  }
+
+  /**
+   * Netty asks with its first buffer whether a flight recording wants to know of it, and that alone
+   * starts the whole recorder: on the event loop, 0.1 s of two cores before the first answer. Who
+   * wants Netty's events of its allocator in a recording gives {@code -Dio.netty.jfr.enabled=true}.
+   */
+  private static void leaveTheFlightRecorderAlone() {
+    System.getProperties().putIfAbsent("io.netty.jfr.enabled", "false");
   }
 
   private static Future<RunningNode> start(ServeConfig config) {
