@@ -179,6 +179,9 @@ public class DecisionBenchmark {
     }
 
     @Override
+    void recordSending(RequestRecorder recorder, RoutedReplica to) {}
+
+    @Override
     void peerLost() {}
 
     @Override

@@ -49,15 +49,13 @@ import org.jspecify.annotations.Nullable;
  * <p>Source: Ray #63252 (semaphore and token). Ours differs: leases expire, and attempts are named,
  * so that neither a dead chooser nor a lost reply strands a slot.
  */
-public final class SlotLedger implements Slots {
+public final class SlotLedger extends SlotCounts implements Slots {
   private static final long RUNNING_ONE = 1L;
   private static final long RESERVED_ONE = 1L << 16;
   private static final long COUNT_MASK = 0xFFFF;
   private static final long DRAIN_BIT = 1L << 32;
   private static final long STAMP_ONE = 1L << 33;
 
-  private final AtomicLong word = new AtomicLong();
-  private volatile int maxOngoing; // requests
   private volatile SlotObserver observer = SlotObserver.NONE;
   private volatile long drainDeadlineNanos; // leases end by then; meaningful with the drain bit
 
@@ -69,10 +67,6 @@ public final class SlotLedger implements Slots {
   private final Set<Lease> live = ConcurrentHashMap.newKeySet(); // leases not yet ended
   private final AttemptMemory memory;
 
-  private final LongAdder granted = new LongAdder();
-  private final LongAdder completed = new LongAdder();
-  private final LongAdder released = new LongAdder();
-  private final LongAdder expired = new LongAdder();
   private final LongAdder duplicates = new LongAdder();
   private final LedgerAudit audit = new LedgerAudit();
 
@@ -88,8 +82,8 @@ public final class SlotLedger implements Slots {
       LedgerLimits limits,
       LongSupplier nanoClock,
       LongSupplier secrets) {
+    super(checkedMax(maxOngoing));
     this.epoch = epoch;
-    this.maxOngoing = checkedMax(maxOngoing);
     this.limits = limits;
     this.nanoClock = nanoClock;
     this.secrets = secrets;
@@ -127,25 +121,25 @@ public final class SlotLedger implements Slots {
 
   @Override
   public int ongoing() {
-    return ongoing(word.get());
+    return ongoing(word());
   }
 
   public int running() {
-    return (int) (word.get() & COUNT_MASK);
+    return (int) (word() & COUNT_MASK);
   }
 
   public int reserved() {
-    return (int) ((word.get() >>> 16) & COUNT_MASK);
+    return (int) ((word() >>> 16) & COUNT_MASK);
   }
 
   @Override
   public boolean draining() {
-    return (word.get() & DRAIN_BIT) != 0;
+    return (word() & DRAIN_BIT) != 0;
   }
 
   @Override
   public long load() {
-    long seen = word.get();
+    long seen = word();
     // The stamp's 31 bits, shifted up by one, wrap as the 32-bit sequence must.
     return Load.of(ongoing(seen), maxOngoing, (int) (seen >>> 32) & ~1);
   }
@@ -212,18 +206,18 @@ public final class SlotLedger implements Slots {
   /** One CAS that adds {@code one} slot; null when granted. */
   private @Nullable Refusal grant(long one) {
     for (; ; ) {
-      long seen = word.get();
+      long seen = word();
       if ((seen & DRAIN_BIT) != 0) {
         return Refusal.DRAINING;
       }
       if (ongoing(seen) >= maxOngoing) {
-        if (word.get() == seen) { // else the count and the max may be of different moments
+        if (word() == seen) { // else the count and the max may be of different moments
           return Refusal.FULL;
         }
         continue;
       }
-      if (word.compareAndSet(seen, seen + one + STAMP_ONE)) {
-        granted.increment();
+      if (changeWord(seen, seen + one + STAMP_ONE)) {
+        countGranted();
         return null;
       }
     }
@@ -253,8 +247,8 @@ public final class SlotLedger implements Slots {
   public void complete() {
     for (; ; ) {
       long seen = requireRunning();
-      if (word.compareAndSet(seen, seen - RUNNING_ONE + STAMP_ONE)) {
-        completed.increment();
+      if (changeWord(seen, seen - RUNNING_ONE + STAMP_ONE)) {
+        countCompleted();
         observer.freed(this);
         return;
       }
@@ -268,16 +262,16 @@ public final class SlotLedger implements Slots {
       if ((seen & DRAIN_BIT) != 0 || ongoing(seen) > maxOngoing) {
         return null;
       }
-      if (word.compareAndSet(seen, seen - RUNNING_ONE + RESERVED_ONE + STAMP_ONE)) {
-        completed.increment();
-        granted.increment();
+      if (changeWord(seen, seen - RUNNING_ONE + RESERVED_ONE + STAMP_ONE)) {
+        countCompleted();
+        countGranted();
         return holding(null, ttlNanos);
       }
     }
   }
 
   private long requireRunning() {
-    long seen = word.get();
+    long seen = word();
     if ((seen & COUNT_MASK) == 0) {
       throw new IllegalStateException("running: 0 (expected: a request to complete)");
     }
@@ -358,8 +352,8 @@ public final class SlotLedger implements Slots {
 
   private void change(java.util.function.LongUnaryOperator next) {
     for (; ; ) {
-      long seen = word.get();
-      if (word.compareAndSet(seen, next.applyAsLong(seen))) {
+      long seen = word();
+      if (changeWord(seen, next.applyAsLong(seen))) {
         return;
       }
     }
@@ -390,13 +384,13 @@ public final class SlotLedger implements Slots {
   }
 
   public long expirations() {
-    return expired.sum();
+    return expired;
   }
 
   /** The ledger now, of one moment unless slots move all the time, and what its audit said. */
   public LedgerView view(String replicaId, int zombies) {
     for (int tries = 1; ; tries++) {
-      long seen = word.get();
+      long seen = word();
       LedgerView view =
           new LedgerView(
               replicaId,
@@ -405,13 +399,13 @@ public final class SlotLedger implements Slots {
               (int) (seen & COUNT_MASK),
               (int) ((seen >>> 16) & COUNT_MASK),
               (seen & DRAIN_BIT) != 0,
-              granted.sum(),
-              completed.sum(),
-              released.sum(),
-              expired.sum(),
+              granted,
+              completed,
+              released,
+              expired,
               zombies,
               audit.last(nanoClock.getAsLong()));
-      if (word.get() == seen || tries == LedgerAudit.TRIES) {
+      if (word() == seen || tries == LedgerAudit.TRIES) {
         return view;
       }
     }
@@ -424,10 +418,10 @@ public final class SlotLedger implements Slots {
    */
   public LedgerView.Audit audit() {
     for (int tries = 1; ; tries++) {
-      long seen = word.get();
-      long ended = completed.sum() + released.sum() + expired.sum();
-      long difference = granted.sum() - ended - ongoing(seen);
-      boolean still = word.get() == seen;
+      long seen = word();
+      long ended = completed + released + expired;
+      long difference = granted - ended - ongoing(seen);
+      boolean still = word() == seen;
       if (still || tries == LedgerAudit.TRIES) {
         return audit.judge(new LedgerAudit.Reading(seen, difference, still), nanoClock.getAsLong());
       }
@@ -548,7 +542,11 @@ public final class SlotLedger implements Slots {
       long change = how == LeaseState.Ended.CONSUMED ? RUNNING_ONE - RESERVED_ONE : -RESERVED_ONE;
       change(seen -> seen + change + STAMP_ONE);
       if (how != LeaseState.Ended.CONSUMED) {
-        (how == LeaseState.Ended.EXPIRED ? expired : released).increment();
+        if (how == LeaseState.Ended.EXPIRED) {
+          countExpired();
+        } else {
+          countReleased();
+        }
       }
       long now = nanoClock.getAsLong();
       SlotToken made = token.get();

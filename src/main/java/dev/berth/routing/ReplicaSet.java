@@ -2,6 +2,7 @@ package dev.berth.routing;
 
 import dev.berth.api.spi.ReplicaRanker;
 import dev.berth.protocol.RoutingSnapshot;
+import dev.berth.protocol.port.Slots;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -19,6 +20,7 @@ final class ReplicaSet {
   final boolean available;
   final RoutedReplica[] all; // routable and draining
   final RoutedReplica[] eligible; // the routable, but for those on blocked loops if others are not
+  private final @Nullable Slots[] slots; // of the eligible that are here
   final boolean avoiding; // whether one on a blocked loop is not eligible
   final boolean anyUnreservable; // among the eligible
   private final View[] views; // by loop
@@ -33,6 +35,10 @@ final class ReplicaSet {
     this.available = available;
     this.all = replicas.toArray(RoutedReplica[]::new);
     this.eligible = eligible(replicas, blocked);
+    this.slots = new Slots[eligible.length];
+    for (int i = 0; i < eligible.length; i++) {
+      slots[i] = eligible[i] instanceof LocalReplica local ? local.slots : null;
+    }
     this.avoiding = eligible.length > 0 && !eligible[0].isOn(blocked);
     boolean unreservable = false;
     for (RoutedReplica replica : eligible) {
@@ -106,12 +112,14 @@ final class ReplicaSet {
 
     @Override
     public int ongoing(int index) {
-      return eligible[index].ongoing();
+      Slots local = slots[index]; // past the replica: one wait for memory less
+      return local != null ? local.ongoing() : eligible[index].ongoing();
     }
 
     @Override
     public int maxOngoing(int index) {
-      return eligible[index].maxOngoing();
+      Slots local = slots[index];
+      return local != null ? local.maxOngoing() : eligible[index].maxOngoing();
     }
 
     @Override

@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.protocol.port.LedgerView;
 import java.util.SplittableRandom;
-import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.atomic.LongAdder;
+import java.util.concurrent.atomic.AtomicLongFieldUpdater;
 import java.util.function.LongSupplier;
+import java.util.function.LongUnaryOperator;
 
 /** Ledgers for tests, what must be true of one, and the two fields that a test may bend. */
 final class Ledgers {
@@ -45,27 +45,20 @@ final class Ledgers {
     assertThat(view.audit()).as("audit of %s", view).isEqualTo(LedgerView.Audit.CLEAN);
   }
 
-  /** The packed word: changes of it are counted in its upper 31 bits. */
-  static AtomicLong word(SlotLedger ledger) {
-    return (AtomicLong) read(ledger, "word");
+  /** Bends the packed word: changes of it are counted in its upper 31 bits. */
+  static void bendWord(SlotLedger ledger, LongUnaryOperator change) {
+    assertThat(ledger.changeWord(ledger.word(), change.applyAsLong(ledger.word()))).isTrue();
   }
 
   /** How often the word has changed since the ledger was made. */
   static long stamp(SlotLedger ledger) {
-    return word(ledger).get() >>> 33;
+    return ledger.word() >>> 33;
   }
 
-  static LongAdder counter(SlotLedger ledger, String name) {
-    return (LongAdder) read(ledger, name);
-  }
-
-  private static Object read(SlotLedger ledger, String field) {
-    try {
-      var declared = SlotLedger.class.getDeclaredField(field);
-      declared.setAccessible(true);
-      return declared.get(ledger);
-    } catch (ReflectiveOperationException e) {
-      throw new AssertionError("SlotLedger." + field + " (expected: a field a test may read)", e);
-    }
+  /** Makes a counter wrong by so many. */
+  static void bendCounter(SlotLedger ledger, String name, int by) {
+    AtomicLongFieldUpdater<SlotCounts> counter =
+        AtomicLongFieldUpdater.newUpdater(SlotCounts.class, name);
+    counter.addAndGet(ledger, by);
   }
 }

@@ -285,7 +285,7 @@ class SlotLedgerTest {
     ledger.tryAcquire();
     assertThat(ledger.audit()).isEqualTo(Audit.CLEAN);
 
-    Ledgers.counter(ledger, counter).increment();
+    Ledgers.bendCounter(ledger, counter, 1);
 
     assertThat(ledger.audit()).isEqualTo(Audit.BUSY);
     assertThat(ledger.audit()).isEqualTo(Audit.MISMATCH);
@@ -297,7 +297,7 @@ class SlotLedgerTest {
     SlotLedger ledger = ledger(4, clock);
     ledger.tryAcquire();
 
-    Ledgers.word(ledger).decrementAndGet();
+    Ledgers.bendWord(ledger, word -> word - 1);
 
     assertThat(ledger.audit()).isEqualTo(Audit.BUSY);
     assertThat(ledger.audit()).isEqualTo(Audit.MISMATCH);
@@ -307,7 +307,7 @@ class SlotLedgerTest {
   @Test
   void aDifferenceOnAWordThatMovesOnIsAMismatchWhenItHasStayedForLong() {
     SlotLedger ledger = ledger(4, clock);
-    Ledgers.counter(ledger, "granted").increment();
+    Ledgers.bendCounter(ledger, "granted", 1);
 
     for (int i = 1; i < LedgerAudit.SAME_UNDER_LOAD; i++) {
       assertThat(ledger.audit()).as("look %d", i).isEqualTo(Audit.BUSY);
@@ -320,11 +320,11 @@ class SlotLedgerTest {
   @Test
   void aDifferenceThatWentAwayIsForgotten() {
     SlotLedger ledger = ledger(4, clock);
-    Ledgers.counter(ledger, "granted").increment();
+    Ledgers.bendCounter(ledger, "granted", 1);
     assertThat(ledger.audit()).isEqualTo(Audit.BUSY);
-    Ledgers.counter(ledger, "granted").decrement();
+    Ledgers.bendCounter(ledger, "granted", -1);
     assertThat(ledger.audit()).isEqualTo(Audit.CLEAN);
-    Ledgers.counter(ledger, "granted").increment();
+    Ledgers.bendCounter(ledger, "granted", 1);
 
     assertThat(ledger.audit()).isEqualTo(Audit.BUSY);
   }
@@ -336,7 +336,7 @@ class SlotLedgerTest {
   void reportsStayInOrderWhenTheirSequenceWraps(long stamp) {
     SlotLedger ledger = ledger(4, clock);
     ledger.tryAcquire();
-    Ledgers.word(ledger).updateAndGet(word -> (word & 0x1_FFFF_FFFFL) | (stamp << 33));
+    Ledgers.bendWord(ledger, word -> (word & 0x1_FFFF_FFFFL) | (stamp << 33));
     long before = ledger.load();
 
     ledger.tryAcquire();
