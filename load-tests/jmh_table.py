@@ -1,10 +1,18 @@
 #!/usr/bin/env python3
 """Prints target/jmh.json as a Markdown table, and the budget of a routing decision.
 
-usage: jmh_table.py [FILE]
+usage: jmh_table.py [--write] [FILE]
+
+--write puts it between the marks of docs/performance.md too.
 """
+import contextlib
+import datetime
+import io
 import json
+import os
 import sys
+
+import startup
 
 BUDGET = 1.2
 
@@ -14,11 +22,11 @@ def name(run):
     return ".".join(run["benchmark"].split(".")[-2:]).replace("Benchmark.", ".")
 
 
-def main():
-    path = sys.argv[1] if len(sys.argv) > 1 else "target/jmh.json"
+def table(path):
     with open(path, encoding="utf-8") as file:
         runs = json.load(file)
-    print(f"JDK {runs[0]['jdkVersion']}, JMH {runs[0]['jmhVersion']}, {runs[0]['forks']} forks, "
+    day = datetime.date.fromtimestamp(os.path.getmtime(path))
+    print(f"{day}, JDK {runs[0]['jdkVersion']}, JMH {runs[0]['jmhVersion']}, {runs[0]['forks']} forks, "
           f"{runs[0]['measurementIterations']} iterations of {runs[0]['measurementTime']} each\n")
     print("| part | with | ns per operation (99.9 %) | bytes per operation |")
     print("|---|---|---|---|")
@@ -41,6 +49,16 @@ def main():
             print(f"{of}: {least} -> {most} replicas: {ratio:.2f}x"
                   + (f" (budget {BUDGET}x: {'met' if ratio <= BUDGET else 'missed'})"
                      if of.endswith(".decide") else ""))
+
+
+def main():
+    arguments = [each for each in sys.argv[1:] if each != "--write"]
+    text = io.StringIO()
+    with contextlib.redirect_stdout(text):
+        table(arguments[0] if arguments else "target/jmh.json")
+    print(text.getvalue(), end="")
+    if "--write" in sys.argv:
+        startup.put("parts", text.getvalue())
 
 
 if __name__ == "__main__":

@@ -112,8 +112,11 @@ final class ReplicaSet {
 
     @Override
     public int ongoing(int index) {
-      Slots local = slots[index]; // past the replica: one wait for memory less
-      return local != null ? local.ongoing() : eligible[index].ongoing();
+      // The ledger is not looked up in the replica: two waits for memory at once, and not one after
+      // the other. The replica is looked at all the same: if it is chosen, it is needed next.
+      Slots local = slots[index];
+      boolean here = local != null && !eligible[index].gone();
+      return here ? local.ongoing() : eligible[index].ongoing();
     }
 
     @Override
