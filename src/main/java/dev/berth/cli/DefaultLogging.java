@@ -3,7 +3,6 @@ package dev.berth.cli;
 import ch.qos.logback.classic.ClassicConstants;
 import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.LoggerContext;
-import ch.qos.logback.classic.encoder.PatternLayoutEncoder;
 import ch.qos.logback.classic.spi.Configurator;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.ConsoleAppender;
@@ -26,12 +25,6 @@ public final class DefaultLogging extends ContextAwareBase implements Configurat
   /** Its lines are whole and in the encoding they are asked for. */
   static final String ACCESS_LOGGER = "berth.access";
 
-  /** Key-value pairs, of which most events have none, stand after the message. */
-  private static final String LINE =
-      "%d{\"yyyy-MM-dd'T'HH:mm:ss.SSSXXX\"} %-5level %logger{0} - %msg%replace( %kvp){'^ $', ''}%n";
-
-  private static final String BARE_LINE = "%msg%n";
-
   @Override
   public ExecutionStatus configure(LoggerContext context) {
     if (isFileGiven()) {
@@ -42,12 +35,12 @@ public final class DefaultLogging extends ContextAwareBase implements Configurat
   }
 
   static void configureDefaults(LoggerContext context) {
-    context.getLogger(Logger.ROOT_LOGGER_NAME).addAppender(standardError(context, APPENDER, LINE));
+    context.getLogger(Logger.ROOT_LOGGER_NAME).addAppender(standardError(context, APPENDER, false));
     setLevel(context, Level.INFO);
     ch.qos.logback.classic.Logger access = context.getLogger(ACCESS_LOGGER);
     access.setLevel(Level.INFO); // who asks for these lines gets them
     access.setAdditive(false);
-    access.addAppender(standardError(context, "access", BARE_LINE));
+    access.addAppender(standardError(context, "access", true));
   }
 
   /** The least severe event that is logged; of the server underneath, nothing below WARN. */
@@ -59,10 +52,9 @@ public final class DefaultLogging extends ContextAwareBase implements Configurat
   }
 
   private static ConsoleAppender<ILoggingEvent> standardError(
-      LoggerContext context, String name, String line) {
-    PatternLayoutEncoder encoder = new PatternLayoutEncoder();
+      LoggerContext context, String name, boolean bare) {
+    TextLines encoder = new TextLines(bare);
     encoder.setContext(context);
-    encoder.setPattern(line);
     encoder.start();
     ConsoleAppender<ILoggingEvent> appender = new ConsoleAppender<>();
     appender.setContext(context);

@@ -55,6 +55,39 @@ class DefaultLoggingTest {
   }
 
   @Test
+  void aFailureFollowsItsLineWithItsStackAndItsCause() {
+    LoggingEvent event =
+        new LoggingEvent(
+            "",
+            context.getLogger("Top"),
+            Level.ERROR,
+            "no",
+            new IllegalStateException("outer", new ArithmeticException("inner")),
+            null);
+
+    String text = new String(new TextLines(false).encode(event), StandardCharsets.UTF_8);
+
+    assertThat(text.lines().toList())
+        .satisfies(
+            lines -> {
+              assertThat(lines.get(0)).endsWith(" ERROR Top - no");
+              assertThat(lines.get(1)).isEqualTo("java.lang.IllegalStateException: outer");
+              assertThat(lines.get(2)).startsWith("\tat " + getClass().getName());
+            })
+        .contains("Caused by: java.lang.ArithmeticException: inner");
+    assertThat(text).endsWith("\n");
+  }
+
+  @Test
+  void aLineOfTheAccessLogIsItsMessageAlone() {
+    LoggingEvent event =
+        new LoggingEvent("", context.getLogger("a"), Level.INFO, "{}", null, new Object[] {"GET"});
+    event.addKeyValuePair(new KeyValuePair("request_id", "r-1"));
+
+    assertThat(new TextLines(true).encode(event)).asString().isEqualTo("GET\n");
+  }
+
+  @Test
   void theServerUnderneathSpeaksOnlyToWarn() {
     DefaultLogging.configureDefaults(context);
 
