@@ -45,8 +45,18 @@ final class Servers implements AutoCloseable {
 
   /** {@code java -jar berth.jar run} of a configuration, see {@link Configuration}. */
   Server berth(String name, Configuration configuration) throws IOException, InterruptedException {
+    return berth(name, configuration, "");
+  }
+
+  /**
+   * The same with more of it.
+   *
+   * @param instance lines that follow those of {@code berth}
+   */
+  Server berth(String name, Configuration configuration, String instance)
+      throws IOException, InterruptedException {
     Path file = work.resolve(fileName(name) + ".yaml");
-    Files.writeString(file, configuration.text());
+    Files.writeString(file, configuration.text() + instance);
     return start(
         name, configuration.certificate(), List.of("-jar", jar.toString(), "run", file.toString()));
   }
