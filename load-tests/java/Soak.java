@@ -226,10 +226,10 @@ public final class Soak {
               say("  %-28s %9d as expected, %d not", name, counts[0], counts[1]);
               must(
                   counts[0] > 0 && counts[1] == 0,
-                  "%s: %d were not as expected; the last of all: %s",
+                  "%s: %d were not as expected; what was not: %s",
                   name,
                   counts[1],
-                  reservations.lastWrong());
+                  reservations.wrong());
               all.add(kind(name, counts[0], counts[1]));
             });
     return all;

@@ -4,7 +4,9 @@ import java.net.URI;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
@@ -20,13 +22,15 @@ final class SoakReservations implements Runnable {
   private static final long PAUSE_MILLIS = 100;
   private static final long OVER_NANOS = TimeUnit.SECONDS.toNanos(TTL_SECONDS + 1);
 
+  private static final int MAX_TOLD = 20;
+
   private record Forgotten(String token, long atNanos) {}
 
   private final SoakServer server;
   private final SplittableRandom random;
   private final ArrayDeque<Forgotten> forgotten = new ArrayDeque<>();
   private final Map<String, long[]> counts = new LinkedHashMap<>();
-  private String lastWrong = "";
+  private final List<String> wrong = new ArrayList<>();
 
   SoakReservations(SoakServer server, long seed) {
     this.server = server;
@@ -38,8 +42,9 @@ final class SoakReservations implements Runnable {
     return counts;
   }
 
-  String lastWrong() {
-    return lastWrong;
+  /** What was not as it must be, the first of it. */
+  List<String> wrong() {
+    return wrong;
   }
 
   @Override
@@ -57,6 +62,7 @@ final class SoakReservations implements Runnable {
   }
 
   private void once(int kind) throws IOException, InterruptedException {
+    long begun = System.nanoTime();
     HttpResponse<String> made = reserve("");
     if (!count("reserve over HTTP", made.statusCode() == 201, told(made))) {
       return;
@@ -67,6 +73,9 @@ final class SoakReservations implements Runnable {
       case 0, 1 -> forgotten.add(new Forgotten(token, System.nanoTime()));
       case 2 -> {
         HttpResponse<String> answer = use(token);
+        if (answer.statusCode() == 410 && isOver(begun)) {
+          return; // the machine stood still, and the lease did not
+        }
         String replica = answer.headers().firstValue("x-berth-replica").orElse("");
         boolean there = replica.equals(held.getString("replica_id"));
         count("reserve, use", answer.statusCode() == 200 && there, told(answer) + replica);
@@ -80,6 +89,9 @@ final class SoakReservations implements Runnable {
       }
       case 4 -> {
         HttpResponse<String> answer = at(token, "PATCH");
+        if (answer.statusCode() == 410 && isOver(begun)) {
+          return;
+        }
         count("reserve, renew, forget", answer.statusCode() == 200, told(answer));
       }
       default -> {
@@ -88,6 +100,9 @@ final class SoakReservations implements Runnable {
         String key = "soak-" + random.nextLong(Long.MAX_VALUE);
         String first = new JsonObject(reserve(key).body()).getString("token");
         String again = new JsonObject(reserve(key).body()).getString("token");
+        if (isOver(begun)) {
+          return;
+        }
         count("reserve, retry", first != null && first.equals(again), "two reservations");
       }
     }
@@ -95,6 +110,11 @@ final class SoakReservations implements Runnable {
       HttpResponse<String> answer = use(forgotten.poll().token);
       count("reserve, use too late", answer.statusCode() == 410, told(answer));
     }
+  }
+
+  /** Whether so much time has passed that a reservation made then may have run out. */
+  private static boolean isOver(long begun) {
+    return System.nanoTime() - begun > TimeUnit.SECONDS.toNanos(TTL_SECONDS) / 2;
   }
 
   private HttpResponse<String> reserve(String key) throws IOException, InterruptedException {
@@ -128,7 +148,9 @@ final class SoakReservations implements Runnable {
   private boolean count(String what, boolean right, String otherwise) {
     counts.computeIfAbsent(what, none -> new long[2])[right ? 0 : 1]++;
     if (!right) {
-      lastWrong = what + ": " + otherwise;
+      if (wrong.size() < MAX_TOLD) {
+        wrong.add(what + ": " + otherwise);
+      }
     }
     return right;
   }
