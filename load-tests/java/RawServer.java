@@ -50,7 +50,7 @@ public final class RawServer {
         new HttpServerOptions()
             .setHost("127.0.0.1")
             .setPort(-1)
-            .setAcceptBacklog(1024); // as Berth has it
+            .setAcceptBacklog(4096); // as Berth has it
     if (args.length > 4) {
       options
           .setSsl(true)

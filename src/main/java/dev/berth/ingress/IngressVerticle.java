@@ -28,7 +28,8 @@ public final class IngressVerticle extends VerticleBase {
   /** Timeouts of connections, bodies and streams are late by at most this. */
   private static final Duration SWEEP_INTERVAL = Duration.ofMillis(250);
 
-  private static final int ACCEPT_BACKLOG = 1024;
+  /** Connections that wait to be accepted; the kernel's own bound holds too (4 096 on Linux). */
+  private static final int ACCEPT_BACKLOG = 4096;
 
   private final Ingress ingress;
   private final RouterLoop router;
