@@ -18,7 +18,7 @@ import picocli.CommandLine.Spec;
       "0:all went well",
       "1:a failure at run time",
       "2:wrong usage, or a configuration with problems",
-      "3:berth explain: no instance answers"
+      "3:berth explain, berth ledger: no admin server answers"
     },
     footerHeading = "%nExamples:%n",
     footer = {
@@ -27,6 +27,7 @@ import picocli.CommandLine.Spec;
       "  berth validate conf/quickstart.yaml --json",
       "  berth schema > berth.schema.json",
       "  berth explain 4f1c-2a --address http://127.0.0.1:8265",
+      "  berth ledger",
       "  berth run --help"
     })
 final class BerthCommand implements Runnable {
@@ -48,7 +49,7 @@ final class BerthCommand implements Runnable {
   @Override
   public void run() {
     throw new ParameterException(
-        spec.commandLine(), "Missing command: run, validate, schema or explain");
+        spec.commandLine(), "Missing command: run, validate, schema, explain or ledger");
   }
 
   /** The version from the jar's manifest. */

@@ -47,6 +47,7 @@ public final class Main {
         .addSubcommand(new ValidateCommand())
         .addSubcommand(new SchemaCommand())
         .addSubcommand(new ExplainCommand())
+        .addSubcommand(new LedgerCommand())
         .setErr(new PrintWriter(System.err, true))
         .setOut(new PrintWriter(System.out, true));
   }

@@ -21,7 +21,7 @@ public record ExplainOptions(double sampleRate, int ringSize, boolean header) {
           Types.integer(0, 100_000, "records"),
           Defaults.EXPLAIN_RING_SIZE,
           "Records of explained requests that are kept; a new one takes the place of the oldest. A"
-              + " record takes 2 KiB as a rule, at most about 40 KiB. 0 keeps none.");
+              + " record takes 1 KiB as a rule, at most about 12 KiB. 0 keeps none.");
   static final Key<Boolean> HEADER =
       Key.of(
           "header",

@@ -234,7 +234,8 @@ class CommandLineTest {
   @Test
   void noCommandOrAnUnknownOneIsWrongUsage() {
     assertThat(execute()).isEqualTo(2);
-    assertThat(err.toString()).startsWith("Missing command: run, validate, schema or explain");
+    assertThat(err.toString())
+        .startsWith("Missing command: run, validate, schema, explain or ledger");
     assertThat(execute("serve")).isEqualTo(2);
     assertThat(execute("validate")).isEqualTo(2);
     assertThat(execute("validate", valid, valid)).isEqualTo(2);

@@ -1,0 +1,106 @@
+package dev.berth.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.berth.admin.AdminVerticle;
+import dev.berth.admin.LedgerRoutes;
+import dev.berth.admin.LedgerSource.ReplicaLedger;
+import dev.berth.api.DeploymentId;
+import dev.berth.config.AdminOptions;
+import dev.berth.metrics.Meters;
+import dev.berth.protocol.port.LedgerView;
+import dev.berth.protocol.port.LedgerView.Audit;
+import dev.berth.protocol.port.LedgerView.LastAudit;
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import io.vertx.core.VertxOptions;
+import io.vertx.core.json.JsonObject;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.time.Instant;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+class LedgerCommandTest {
+  private static final Vertx VERTX = Vertx.vertx(new VertxOptions().setEventLoopPoolSize(1));
+  private static String address;
+
+  private final StringWriter out = new StringWriter();
+  private final StringWriter err = new StringWriter();
+
+  private static ReplicaLedger replica(String deployment, LastAudit audit) {
+    return new ReplicaLedger(
+        new DeploymentId("app", deployment),
+        new LedgerView("app#" + deployment + "#1", 7, 8, 3, 2, false, 30, 19, 1, 5, 1, audit));
+  }
+
+  @BeforeAll
+  static void deploy() throws Exception {
+    List<ReplicaLedger> ledgers =
+        List.of(
+            replica("clean", new LastAudit(Audit.CLEAN, 0, 0, 0, 0, -1)),
+            replica("busy", new LastAudit(Audit.BUSY, 0, 12_300_000_000L, 0, 0, -1)),
+            replica("wrong", new LastAudit(Audit.MISMATCH, 0, -1, 1, -2, 0)));
+    AdminVerticle admin =
+        new AdminVerticle(
+            new AdminOptions("127.0.0.1", 0),
+            new Meters("node-1", "127.0.0.1"),
+            List.of(new LedgerRoutes(() -> ledgers, () -> Instant.EPOCH)));
+    VERTX.deployVerticle(admin).toCompletionStage().toCompletableFuture().get(10, TimeUnit.SECONDS);
+    address = "127.0.0.1:" + admin.port();
+  }
+
+  @AfterAll
+  static void close() throws Exception {
+    VERTX.close().toCompletionStage().toCompletableFuture().get(10, TimeUnit.SECONDS);
+  }
+
+  private int execute(String... args) {
+    return Main.commandLine(
+            config -> Future.failedFuture("not started here"),
+            () -> CompletableFuture.completedFuture("none"))
+        .setOut(new PrintWriter(out))
+        .setErr(new PrintWriter(err))
+        .execute(args);
+  }
+
+  @Test
+  void eachReplicaIsALineAndAMismatchIsExitCodeOne() {
+    assertThat(execute("ledger", "--address", address)).isEqualTo(1);
+    assertThat(err).hasToString("");
+    assertThat(out.toString().lines().map(line -> line.replaceAll(" +", " ")))
+        .containsExactly(
+            "replica max running reserved granted ended zombies audit",
+            "app#clean#1 8 3 2 30 25 1 clean",
+            "app#busy#1 8 3 2 30 25 1 busy, clean 12.3 s ago",
+            "app#wrong#1 8 3 2 30 25 1 mismatch of -2",
+            "total of 3 24 9 6 90 75 3");
+    assertThat(out.toString().lines())
+        .allSatisfy(line -> assertThat(line).hasSizeLessThanOrEqualTo(100));
+  }
+
+  @Test
+  void whatIsNamedIsShownAndWithoutAMismatchTheExitCodeIsZero() {
+    assertThat(
+            execute(
+                "ledger",
+                "--address",
+                address,
+                "--application=app",
+                "--replica=app#clean#1",
+                "--replica=app#busy#1"))
+        .isZero();
+    assertThat(out.toString().lines()).hasSize(4);
+    assertThat(execute("ledger", "--address", address, "--deployment=a b&c%", "--json")).isZero();
+  }
+
+  @Test
+  void asJsonItIsWhatTheServerSays() {
+    assertThat(execute("ledger", "--address", address, "--json")).isEqualTo(1);
+    assertThat(new JsonObject(out.toString()).getJsonArray("replicas")).hasSize(3);
+  }
+}
