@@ -63,6 +63,9 @@ public final class ExplainCost {
     servers.put(AGAIN, before.berth(AGAIN, plain));
     servers.put(OFF, now.berth(OFF, plain));
     servers.put(ON, now.berth(ON, plain, "  explain: {sample_rate: 1}\n"));
+    if (servers.get(ON).get("/").headers().firstValue("x-berth-overhead-us").isEmpty()) {
+      throw new IOException(ON + ": no X-Berth-Overhead-Us (expected: a jar that explains)");
+    }
     for (Map.Entry<String, Server> each : servers.entrySet()) {
       System.out.println("warming: " + each.getKey());
       Load.wrk().run(each.getValue().uri("/"), CONNECTIONS, WARM_UP_SECONDS);
