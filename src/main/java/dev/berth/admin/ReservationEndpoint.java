@@ -37,7 +37,6 @@ public final class ReservationEndpoint implements Endpoint {
   private static final String PREFIX = "/api/v1/applications/";
   private static final String TOGETHER = "/api/v1/reservations";
   private static final int MAX_KEY_CHARS = 255;
-  private static final int MAX_LEGS = 16;
 
   private final Reservations reservations;
   private final ReservationJson json;
@@ -51,6 +50,7 @@ public final class ReservationEndpoint implements Endpoint {
   /**
    * @param maxTtl what may be asked for at most
    * @param maxWait the same
+   * @param maxLegs slots that may be asked for together
    * @param ownHost where this instance takes requests; null when that is every address of it
    * @param ownPort the same
    */
@@ -58,11 +58,12 @@ public final class ReservationEndpoint implements Endpoint {
       Reservations reservations,
       java.time.Duration maxTtl,
       java.time.Duration maxWait,
+      int maxLegs,
       @Nullable String ownHost,
       IntSupplier ownPort) {
     this.reservations = reservations;
     this.json = new ReservationJson(maxTtl, maxWait);
-    this.legsJson = new LegsJson(json, MAX_LEGS);
+    this.legsJson = new LegsJson(json, maxLegs);
     this.ownHost = ownHost;
     this.ownPort = ownPort;
   }

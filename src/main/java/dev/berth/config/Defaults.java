@@ -121,6 +121,9 @@ public final class Defaults {
   /** Longest {@code reservation_ttl_s} and longest renewal a caller may ask for. */
   public static final Duration MAX_RESERVATION_TTL = Duration.ofSeconds(300);
 
+  /** Slots that one request may reserve together, over HTTP. */
+  public static final int MAX_RESERVATION_LEGS = 16;
+
   /** Bytes one stream may have under way before its writer must wait. */
   public static final int STREAM_WINDOW_BYTES = 256 << 10;
 

@@ -16,6 +16,7 @@ import java.time.Duration;
  * @param maxConnections open HTTP connections of the instance; a further one is closed
  * @param pendingRequestsPerLoop requests sent and not yet answered, per event loop; then 503
  * @param maxReservationTtl bound of every deployment's reservation_ttl_s and of every renewal
+ * @param maxReservationLegs slots that one request may reserve together, over HTTP
  * @param streamWindowBytes bytes one stream may have under way before its writer waits
  * @param streamBytesTotal bytes all streams of the instance may have under way
  * @param streamIdleTimeout how long a stream's reader may stand still before it is ended
@@ -33,6 +34,7 @@ public record LimitOptions(
     int maxConnections,
     int pendingRequestsPerLoop,
     Duration maxReservationTtl,
+    int maxReservationLegs,
     int streamWindowBytes,
     long streamBytesTotal,
     Duration streamIdleTimeout,
@@ -110,6 +112,12 @@ public record LimitOptions(
           Types.seconds(),
           Defaults.MAX_RESERVATION_TTL,
           "Bound of every deployment's reservation_ttl_s and of every renewal.");
+  static final Key<Integer> MAX_RESERVATION_LEGS =
+      Key.of(
+          "max_reservation_legs",
+          Types.integer(1, 64, "slots"),
+          Defaults.MAX_RESERVATION_LEGS,
+          "Slots that one POST of /api/v1/reservations may ask for together. One more is a 400.");
   static final Key<Integer> STREAM_WINDOW_BYTES =
       Key.of(
           "stream_window_bytes",
@@ -146,6 +154,7 @@ public record LimitOptions(
               MAX_CONNECTIONS,
               PENDING_REQUESTS_PER_LOOP,
               MAX_RESERVATION_TTL_S,
+              MAX_RESERVATION_LEGS,
               STREAM_WINDOW_BYTES,
               STREAM_BYTES_TOTAL,
               STREAM_IDLE_TIMEOUT_S,
@@ -168,6 +177,7 @@ public record LimitOptions(
     MAX_CONNECTIONS.require(maxConnections);
     PENDING_REQUESTS_PER_LOOP.require(pendingRequestsPerLoop);
     MAX_RESERVATION_TTL_S.require(maxReservationTtl);
+    MAX_RESERVATION_LEGS.require(maxReservationLegs);
     STREAM_WINDOW_BYTES.require(streamWindowBytes);
     STREAM_BYTES_TOTAL.require(streamBytesTotal);
     STREAM_IDLE_TIMEOUT_S.require(streamIdleTimeout);
@@ -212,6 +222,7 @@ public record LimitOptions(
         values.get(MAX_CONNECTIONS),
         values.get(PENDING_REQUESTS_PER_LOOP),
         values.get(MAX_RESERVATION_TTL_S),
+        values.get(MAX_RESERVATION_LEGS),
         values.get(STREAM_WINDOW_BYTES),
         values.get(STREAM_BYTES_TOTAL),
         values.get(STREAM_IDLE_TIMEOUT_S),

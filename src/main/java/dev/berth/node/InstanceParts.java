@@ -196,6 +196,7 @@ final class InstanceParts {
         reservations,
         config.berth().limits().maxReservationTtl(),
         Duration.ofSeconds(60),
+        config.berth().limits().maxReservationLegs(),
         host.equals("0.0.0.0") || host.equals("::") ? null : host,
         ingress::port);
   }

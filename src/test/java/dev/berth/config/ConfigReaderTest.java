@@ -64,6 +64,7 @@ class ConfigReaderTest {
                 max_connections: 6
                 pending_requests_per_loop: 7
                 max_reservation_ttl_s: 8
+                max_reservation_legs: 13
                 stream_window_bytes: 65536
                 stream_bytes_total: 5000000000
                 stream_idle_timeout_s: 9
@@ -96,6 +97,7 @@ class ConfigReaderTest {
                     6,
                     7,
                     Duration.ofSeconds(8),
+                    13,
                     65_536,
                     5_000_000_000L,
                     Duration.ofSeconds(9),

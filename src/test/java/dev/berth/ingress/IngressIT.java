@@ -98,6 +98,7 @@ class IngressIT {
         maxConnections,
         defaults.pendingRequestsPerLoop(),
         defaults.maxReservationTtl(),
+        defaults.maxReservationLegs(),
         defaults.streamWindowBytes(),
         defaults.streamBytesTotal(),
         SHORT,

@@ -81,6 +81,7 @@ final class IngressRig {
         maxConnections,
         defaults.pendingRequestsPerLoop(),
         defaults.maxReservationTtl(),
+        defaults.maxReservationLegs(),
         defaults.streamWindowBytes(),
         streamBytesTotal,
         streamIdle,
