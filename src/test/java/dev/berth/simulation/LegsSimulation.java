@@ -370,6 +370,7 @@ final class LegsSimulation {
 
   private void checkAtEnd() {
     for (Replica replica : started) {
+      replica.slots().audit();
       LedgerView view = replica.view();
       if (view.running() + view.reserved() != 0 || view.audit() != LedgerView.Audit.CLEAN) {
         throw world.fail("not at rest: " + view);
