@@ -109,7 +109,7 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
     if (declared == null
         && !connection.multiplexed() // HTTP/2 tells the end of a body and not its presence
         && !headers.contains(HttpHeaders.TRANSFER_ENCODING)) {
-      bodyRead(EMPTY);
+      call(new Request.Body.Whole(EMPTY), startedNanos); // no time has passed since
       return;
     }
     if (Expectation.isAnythingElse(headers)) {
@@ -186,12 +186,12 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
   /** The whole body is here. */
   void bodyRead(Buffer body) {
     reader = null;
-    call(new Request.Body.Whole(body));
+    call(new Request.Body.Whole(body), loop.now());
   }
 
   /** The body has begun, and goes on when a replica has accepted the request. */
   void bodyBegun(BodyReader body) {
-    call(new Request.Body.Streamed(body));
+    call(new Request.Body.Streamed(body), loop.now());
   }
 
   /** The last of a body that went on has come. */
@@ -199,7 +199,7 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
     reader = null;
   }
 
-  private void call(Request.Body body) {
+  private void call(Request.Body body, long nowNanos) {
     DeploymentRouter router = route.router();
     if (ended || router == null) {
       return;
@@ -212,7 +212,7 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
             new ReceivedHeaders(http.headers()),
             body);
     if (access != null) {
-      access.called(loop.now());
+      access.called(nowNanos);
     }
     if (recorder != null) {
       recorder.received();
@@ -244,6 +244,7 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
               "", // named methods are for callers within the application
               sessionId == null ? "" : sessionId,
               startedNanos,
+              nowNanos,
               deadlineNanos,
               this);
     } catch (ReservationException refused) {

@@ -100,7 +100,8 @@ public final class DeploymentRouter {
       String requestId,
       long deadlineNanos,
       CallObserver observer) {
-    return call(loop, request, requestId, "", "", loop.now(), deadlineNanos, observer);
+    long now = loop.now();
+    return call(loop, request, requestId, "", "", now, now, deadlineNanos, observer);
   }
 
   /**
@@ -109,6 +110,7 @@ public final class DeploymentRouter {
    * @param methodName one of the handler's methods, or "" for the handler itself
    * @param sessionId who the request is for, or ""
    * @param arrivedNanos when the request arrived, on the loop's clock
+   * @param nowNanos now, on that clock: whoever has just read it spares another look
    */
   public RoutedCall call(
       RouterLoop loop,
@@ -117,6 +119,7 @@ public final class DeploymentRouter {
       String methodName,
       String sessionId,
       long arrivedNanos,
+      long nowNanos,
       long deadlineNanos,
       CallObserver observer) {
     RoutedCall call =
@@ -131,6 +134,7 @@ public final class DeploymentRouter {
             deadlineNanos,
             observer,
             null);
+    call.calledAt(nowNanos);
     counters.calls.increment();
     call.begin();
     return call;

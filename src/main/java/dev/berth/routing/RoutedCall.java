@@ -22,11 +22,14 @@ import org.jspecify.annotations.Nullable;
  * For one elsewhere the slot is taken on arrival, and this call only counts it as its own.
  */
 public final class RoutedCall extends SlotRequest {
+  private static final long UNKNOWN = -1;
+
   private final Request request;
   String requestId; // empty until sent, when the caller named none
   private final String methodName; // "" for the handler itself
   private final String sessionId; // "" for none
   private final long arrivedNanos;
+  private long waitedNanos = UNKNOWN; // from its arrival until it was called; unknown off the loop
   private final CallObserver observer;
   private final @Nullable HeldSelection selection; // when dispatched
   private @Nullable RoutedReplica only; // of a broadcast: no other replica would do
@@ -69,6 +72,11 @@ public final class RoutedCall extends SlotRequest {
   /** Makes this replica the only one that would do; before it begins. */
   void goOnlyTo(RoutedReplica replica) {
     only = replica;
+  }
+
+  /** It is on its loop since this moment; before it begins. */
+  void calledAt(long nowNanos) {
+    waitedNanos = nowNanos - arrivedNanos;
   }
 
   /** Ends the call at once with {@link BerthException.Cancelled}. Any thread. */
@@ -191,13 +199,18 @@ public final class RoutedCall extends SlotRequest {
         admission,
         callDeadlineNanos == NO_DEADLINE ? -1 : remainingMs(),
         window,
-        Math.max(0, (loop.now() - arrivedNanos) / 1_000),
+        Math.max(0, waitedNanos()) / 1_000,
         requestId,
         methodName,
         sessionId,
         outgoing == null ? request : outgoing.opening(request),
         outgoing != null,
         recorder != null);
+  }
+
+  /** Who never had to wait for a slot is sent when it is called: no need to look at the clock. */
+  private long waitedNanos() {
+    return sequence == 0 && waitedNanos >= 0 ? waitedNanos : loop.now() - arrivedNanos;
   }
 
   @Override
