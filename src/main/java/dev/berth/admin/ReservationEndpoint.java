@@ -6,11 +6,13 @@ import dev.berth.protocol.port.Endpoint;
 import dev.berth.protocol.port.Reservations;
 import dev.berth.protocol.port.Reservations.Reservation;
 import dev.berth.protocol.port.Reservations.ReservationException;
+import io.netty.util.NetUtil;
 import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.json.JsonObject;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
+import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -111,7 +113,7 @@ public final class ReservationEndpoint implements Endpoint {
         asked,
         held -> {
           Map<String, String> headers = jsonHeaders();
-          headers.put("Location", request.path() + "/" + held.token());
+          headers.put("Location", "reservations/" + held.token()); // from this path
           return new Answer(201, headers, shown(held));
         });
   }
@@ -162,10 +164,24 @@ public final class ReservationEndpoint implements Endpoint {
                 .map(released -> new Answer(204, Map.of(), Buffer.buffer()))));
   }
 
-  /** Who is counted: the most that is known of the client. */
+  /**
+   * Who is counted: the most that is known of the client. Of an IPv6 address the first 64 bits, as
+   * any machine has the others to choose from.
+   */
   static String callerOf(Asked request) {
-    String subject = request.certificateSubject();
-    return subject != null ? "certificate " + subject : "address " + request.peer();
+    String client = request.client();
+    if (client != null) {
+      return client;
+    }
+    String peer = request.peer();
+    if (peer.indexOf(':') < 0) {
+      return "address " + peer;
+    }
+    byte[] address = NetUtil.createByteArrayFromIpAddressString(peer);
+    if (address == null || address.length != 16) {
+      return "address " + peer;
+    }
+    return "address " + HexFormat.of().formatHex(address, 0, 8);
   }
 
   private static @Nullable String keyOf(Asked request) throws BadBodyException {

@@ -160,6 +160,32 @@ public final class Defaults {
   /** Put before the names of metrics that Ray Serve has too. */
   public static final String METRICS_PREFIX = "";
 
+  // berth.reservations
+
+  /** Reservations held or waited for, of all callers. */
+  public static final int MAX_HELD_TOTAL = 10_000;
+
+  /** The same for one caller. */
+  public static final int MAX_HELD_PER_CALLER = 100;
+
+  /** Longest wait for a slot that may be asked for. */
+  public static final Duration MAX_RESERVATION_WAIT = Duration.ofSeconds(60);
+
+  /** Ended reservations that are remembered. */
+  public static final int MAX_ENDED_RESERVATIONS = 20_000;
+
+  /** Idempotency keys that are remembered, of all callers. */
+  public static final int MAX_IDEMPOTENCY_KEYS = 10_000;
+
+  /** The same for one caller. */
+  public static final int MAX_IDEMPOTENCY_KEYS_PER_CALLER = 1_000;
+
+  /** How long an idempotency key is remembered. */
+  public static final Duration IDEMPOTENCY_KEY_TTL = Duration.ofMinutes(10);
+
+  /** Whether reservations are also made on the port of the traffic. */
+  public static final boolean RESERVATIONS_ON_DATA_PORT = false;
+
   private Defaults() {}
 
   /** Event loops of the instance: one for each core this JVM may use. */

@@ -10,6 +10,7 @@ import java.time.Duration;
  * @param limits bounds of the instance
  * @param metrics rhythm of the metrics path
  * @param explain which requests are explained
+ * @param reservations slots held for clients by tokens
  * @param blockedLoopAfter how long an event loop may leave a task before it counts as blocked
  * @param shutdownTimeout how long the instance may take to drain when it is told to stop
  */
@@ -19,6 +20,7 @@ public record InstanceOptions(
     LimitOptions limits,
     MetricsOptions metrics,
     ExplainOptions explain,
+    ReservationOptions reservations,
     Duration blockedLoopAfter,
     Duration shutdownTimeout) {
 
@@ -51,6 +53,12 @@ public record InstanceOptions(
           Values.empty(ExplainOptions.SECTION),
           "Which requests are explained: why they went where they went, and where their time was"
               + " spent.");
+  static final Key<Values> RESERVATIONS =
+      Key.of(
+          "reservations",
+          ReservationOptions.SECTION,
+          Values.empty(ReservationOptions.SECTION),
+          "Slots held for clients by tokens, over HTTP.");
   static final Key<Duration> BLOCKED_LOOP_AFTER_MS =
       Key.of(
           "blocked_loop_after_ms",
@@ -67,7 +75,14 @@ public record InstanceOptions(
 
   static final Section SECTION =
       Section.of(
-          ADMIN, EVENT_LOOPS, LIMITS, METRICS, EXPLAIN, BLOCKED_LOOP_AFTER_MS, SHUTDOWN_TIMEOUT_S);
+          ADMIN,
+          EVENT_LOOPS,
+          LIMITS,
+          METRICS,
+          EXPLAIN,
+          RESERVATIONS,
+          BLOCKED_LOOP_AFTER_MS,
+          SHUTDOWN_TIMEOUT_S);
 
   /** Checks each value against its key. */
   public InstanceOptions {
@@ -88,6 +103,7 @@ public record InstanceOptions(
         LimitOptions.from(values.get(LIMITS)),
         MetricsOptions.from(values.get(METRICS)),
         ExplainOptions.from(values.get(EXPLAIN)),
+        ReservationOptions.from(values.get(RESERVATIONS)),
         values.get(BLOCKED_LOOP_AFTER_MS),
         values.get(SHUTDOWN_TIMEOUT_S));
   }
@@ -95,6 +111,13 @@ public record InstanceOptions(
   /** These options with another admin server address. */
   public InstanceOptions withAdmin(AdminOptions admin) {
     return new InstanceOptions(
-        admin, eventLoops, limits, metrics, explain, blockedLoopAfter, shutdownTimeout);
+        admin,
+        eventLoops,
+        limits,
+        metrics,
+        explain,
+        reservations,
+        blockedLoopAfter,
+        shutdownTimeout);
   }
 }

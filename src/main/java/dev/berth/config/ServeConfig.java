@@ -76,12 +76,30 @@ public record ServeConfig(
     Values.requireUnique(applications, ApplicationConfig.NAME);
     Values.requireUnique(applications, ApplicationConfig.ROUTE_PREFIX);
     Values berth = values.find(BERTH);
+    checkDataPort(values.find(HTTP_OPTIONS), berth);
     Values limits = berth == null ? null : berth.find(InstanceOptions.LIMITS);
     Duration longest = limits == null ? null : limits.find(LimitOptions.MAX_RESERVATION_TTL_S);
     if (applications != null && longest != null) {
       applications.forEach(
           application ->
               checkReservations(application.find(ApplicationConfig.DEPLOYMENTS), longest));
+    }
+  }
+
+  /** Nobody may hold slots from the network without telling who it is. */
+  private static void checkDataPort(@Nullable Values http, @Nullable Values berth) {
+    Values reservations = berth == null ? null : berth.find(InstanceOptions.RESERVATIONS);
+    if (reservations == null
+        || !Boolean.TRUE.equals(reservations.find(ReservationOptions.DATA_PORT))) {
+      return;
+    }
+    List<Values> tokens = reservations.find(ReservationOptions.BEARER_TOKENS);
+    boolean certificates = http != null && http.gives(HttpOptions.SSL_CA_CERTS);
+    if (!certificates && tokens != null && tokens.isEmpty()) {
+      reservations.problem(
+          ReservationOptions.DATA_PORT,
+          "true, and no client can tell who it is",
+          "bearer_tokens beside it, or http_options.ssl_ca_certs");
     }
   }
 

@@ -60,7 +60,7 @@ final class AccessEntry {
     return new AccessEntry(
         route,
         http.method().name(),
-        path == null ? "" : path,
+        path == null ? "" : TokenInPath.hidden(path),
         protocol(http),
         peer(http.remoteAddress()),
         requestId,

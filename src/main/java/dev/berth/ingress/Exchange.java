@@ -41,7 +41,7 @@ import org.slf4j.LoggerFactory;
  * <p>Source: Ray Serve's proxy. The handler sees the full path, as there; Ray's {@code root_path}
  * has no counterpart in {@link Request}.
  */
-final class Exchange implements CallObserver, BiConsumer<String, String> {
+sealed class Exchange implements CallObserver, BiConsumer<String, String> permits ApiExchange {
   private static final Logger LOG = LoggerFactory.getLogger(Exchange.class);
 
   /** Empty, and cannot be appended to: one serves every request without a body. */
@@ -199,7 +199,7 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
     reader = null;
   }
 
-  private void call(Request.Body body, long nowNanos) {
+  void call(Request.Body body, long nowNanos) {
     DeploymentRouter router = route.router();
     if (ended || router == null) {
       return;
@@ -420,7 +420,7 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
   }
 
   /** The answer is written, perhaps before the request was read. */
-  private void answered(long bytes, Future<Void> written) {
+  void answered(long bytes, Future<Void> written) {
     BodyReader rest = reader;
     connection.answered(http, bytes, written);
     if (rest == null) {
@@ -548,6 +548,10 @@ final class Exchange implements CallObserver, BiConsumer<String, String> {
   /** When the request was over, for a connection that keeps it until all of its answer is sent. */
   void endedAt(long now) {
     endedNanos = now;
+  }
+
+  boolean isOver() {
+    return ended;
   }
 
   HttpServerRequest request() {

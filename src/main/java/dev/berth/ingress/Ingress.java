@@ -5,6 +5,7 @@ import dev.berth.config.LimitOptions;
 import dev.berth.config.LogEncoding;
 import dev.berth.metrics.Meters;
 import dev.berth.metrics.Registration;
+import dev.berth.protocol.port.Endpoint;
 import dev.berth.routing.ReservationTable;
 import io.netty.channel.EventLoop;
 import java.time.Duration;
@@ -42,6 +43,7 @@ public final class Ingress {
   private volatile boolean populated;
   private volatile boolean draining;
   private @Nullable ReservationTable reservations; // before the loops start
+  private @Nullable Endpoint endpoint; // likewise
   private @Nullable AccessLog accessLog; // before the loops start
   private @Nullable LogEncoding unroutedAccess; // likewise
   private boolean explainsByHeader; // likewise
@@ -116,9 +118,14 @@ public final class Ingress {
         explainsByHeader, explainSampleRate, new SplittableRandom(~incarnation + loop));
   }
 
-  /** Runs requests on what is held for their tokens; to be called before the loops start. */
-  public void serveReservations(ReservationTable table) {
+  /**
+   * Runs requests on what is held for their tokens; to be called before the loops start.
+   *
+   * @param api answers below {@code /-}; null for nothing
+   */
+  public void serveReservations(ReservationTable table, @Nullable Endpoint api) {
     reservations = table;
+    endpoint = api;
   }
 
   /** How requests are logged; null when they are not, for which a route asks with null. */
@@ -292,6 +299,10 @@ public final class Ingress {
 
   LimitOptions limits() {
     return limits;
+  }
+
+  @Nullable Endpoint endpoint() {
+    return endpoint;
   }
 
   @Nullable ReservationTable reservations() {

@@ -2,6 +2,7 @@ package dev.berth.ingress;
 
 import dev.berth.config.Backpressure;
 import dev.berth.metrics.HttpMeters;
+import dev.berth.protocol.port.Endpoint;
 import dev.berth.protocol.port.Reservations.Problem;
 import dev.berth.protocol.port.Reservations.ReservationException;
 import dev.berth.routing.ReservationTable;
@@ -35,6 +36,7 @@ final class IngressLoop {
   private static final String HEALTH = "/-/healthz";
   private static final String READY = "/-/readyz";
   private static final String ROUTES = "/-/routes";
+  private static final String API = "/-/api/v1";
   private static final String NO_ROUTE = "";
 
   private final Executor executor;
@@ -52,6 +54,7 @@ final class IngressLoop {
   private final BoundRoute health;
   private final BoundRoute ready;
   private final BoundRoute routeList;
+  private final BoundRoute api;
   private final Map<HttpConnection, Connection> connections = new IdentityHashMap<>();
   private final Set<HeadWatch> unopened = new HashSet<>();
   private RouteTable<IngressRoute> boundFrom = RouteTable.empty();
@@ -99,6 +102,7 @@ final class IngressLoop {
     this.ready = builtIn(READY, null);
     this.rootPath = ingress.http().rootPath();
     this.routeList = builtIn(ROUTES, null);
+    this.api = builtIn(API, null); // its paths hold tokens
     this.coarseNanos = nanoClock.getAsLong();
   }
 
@@ -248,7 +252,17 @@ final class IngressLoop {
         exchange.answer(ErrorResponses.unhealthy(reason));
       }
     } else {
-      begin(request, connection, unrouted).answer(ErrorResponses.notFound(path));
+      Endpoint endpoint = ingress.endpoint();
+      String below = path.substring(BUILT_IN.length() - 1);
+      if (endpoint != null && endpoint.answers(below)) {
+        meters.started();
+        ApiExchange exchange =
+            new ApiExchange(this, connection, request, api, now(), endpoint, below);
+        connection.began(exchange);
+        exchange.start();
+      } else {
+        begin(request, connection, unrouted).answer(ErrorResponses.notFound(path));
+      }
     }
   }
 

@@ -404,13 +404,17 @@ public final class BerthNode {
   private void drain() {
     closing = true;
     InstanceParts all = running();
+    all.reservations().drain();
     all.ingress().drain();
     all.replicas().drainStarts();
     // Every answer now says that its connection will close. Who is about to send on a connection
     // that is idle for an instant learns it so, and is not cut off.
     Promise<Void> told = Promise.promise();
     vertx.setTimer(listening ? noticeMillis() : 1, passed -> told.complete());
-    Future<Void> answered = told.future().compose(passed -> all.stopIngress());
+    Future<Void> answered =
+        told.future()
+            .compose(passed -> all.reservationsOver(drainLimit().dividedBy(2)))
+            .compose(over -> all.stopIngress());
     // A request may need replicas that are not its own, so these stay until all requests have
     // ended, or the longest grace has.
     Promise<Void> replicasMayGo = Promise.promise();

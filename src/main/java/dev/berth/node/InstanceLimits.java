@@ -1,11 +1,13 @@
 package dev.berth.node;
 
 import dev.berth.config.LimitOptions;
+import dev.berth.config.ReservationOptions;
 import dev.berth.replica.BodyBounds;
 import dev.berth.replica.LedgerLimits;
 import dev.berth.replica.ReplicaLimits;
 import dev.berth.routing.InstanceBounds;
 import dev.berth.routing.LoopLimits;
+import dev.berth.routing.ReservationLimits;
 
 /**
  * What {@code berth.limits} means to each part of an instance.
@@ -33,6 +35,17 @@ public record InstanceLimits(
         new InstanceBounds(
             limits.maxQueuedTotal(), limits.maxQueuedBytes(), limits.streamBytesTotal()),
         new LoopLimits(limits.pendingRequestsPerLoop(), limits.streamWindowBytes()));
+  }
+
+  /** What {@code berth.reservations} means to the table of tokens. */
+  static ReservationLimits of(ReservationOptions options) {
+    return new ReservationLimits(
+        options.maxHeldTotal(),
+        options.maxHeldPerCaller(),
+        options.maxEnded(),
+        options.maxKeysTotal(),
+        options.maxKeysPerCaller(),
+        options.keyTtl().toNanos());
   }
 
   private static ReplicaLimits replica(LimitOptions limits) {

@@ -1,6 +1,7 @@
 package dev.berth.node;
 
 import dev.berth.admin.AdminVerticle;
+import dev.berth.admin.BearerTokens;
 import dev.berth.admin.EndpointRoutes;
 import dev.berth.admin.ExplainRing;
 import dev.berth.admin.ExplainRoutes;
@@ -9,10 +10,12 @@ import dev.berth.admin.LedgerRoutes;
 import dev.berth.admin.LedgerSource.ReplicaLedger;
 import dev.berth.admin.ReservationEndpoint;
 import dev.berth.api.DeploymentId;
+import dev.berth.config.BearerToken;
 import dev.berth.config.ExplainOptions;
 import dev.berth.config.LimitOptions;
 import dev.berth.config.LogEncoding;
 import dev.berth.config.LoggingOptions;
+import dev.berth.config.ReservationOptions;
 import dev.berth.config.ServeConfig;
 import dev.berth.controller.Controller;
 import dev.berth.controller.ControllerAction;
@@ -38,7 +41,6 @@ import dev.berth.replica.ReplicaState;
 import dev.berth.replica.ReplicaVerticle;
 import dev.berth.routing.ExplainPorts;
 import dev.berth.routing.LoopPorts;
-import dev.berth.routing.ReservationLimits;
 import dev.berth.routing.ReservationTable;
 import dev.berth.routing.RouterVerticle;
 import dev.berth.routing.Routers;
@@ -46,17 +48,21 @@ import dev.berth.routing.RoutingHooks;
 import io.vertx.core.Deployable;
 import io.vertx.core.Future;
 import io.vertx.core.Handler;
+import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.core.internal.ContextInternal;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.random.RandomGenerator;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -64,6 +70,9 @@ import org.jspecify.annotations.Nullable;
  * which order they start and stop. When is {@link BerthNode}'s to say. Belongs to the control loop.
  */
 final class InstanceParts {
+  /** How often a drain looks whether tokens still hold slots. */
+  private static final long RESERVATION_LOOK_MS = 50;
+
   /** What runs, and where. */
   private record Part(LoopVerticle loop, Deployable deployable) {
     Future<Void> deploy() {
@@ -143,10 +152,16 @@ final class InstanceParts {
     reservations =
         new ReservationTable(
             routers,
-            ReservationLimits.DEFAULTS,
+            InstanceLimits.of(config.berth().reservations()),
             identity.nanoClock(),
             new Secrets(identity.chance()));
-    ingress.serveReservations(reservations);
+    ReservationOptions held = config.berth().reservations();
+    ReservationEndpoint api = reservationEndpoint();
+    Map<String, String> secrets =
+        held.bearerTokens().stream()
+            .collect(Collectors.toMap(BearerToken::name, BearerToken::secret));
+    ingress.serveReservations(
+        reservations, held.dataPort() ? new BearerTokens(secrets, true, api) : null);
     bodyBounds = bounds.bodies();
     pusher =
         new MetricsPusher(
@@ -162,7 +177,7 @@ final class InstanceParts {
             new Controller(new Epoch(1, identity.node()), replicaIds(identity.seeded())),
             identity.nanoClock(),
             apply);
-    ReservationEndpoint endpoint = reservationEndpoint();
+    BearerTokens known = new BearerTokens(secrets, false, api);
     admin =
         new AdminVerticle(
             config.berth().admin(),
@@ -171,8 +186,8 @@ final class InstanceParts {
                 new HealthRoutes(meters),
                 new LedgerRoutes(this::ledgers, ports.wallClock()),
                 new ExplainRoutes(explained, explain),
-                new EndpointRoutes("/api/v1/applications/*", endpoint),
-                new EndpointRoutes("/api/v1/reservations", endpoint)));
+                new EndpointRoutes("/api/v1/applications/*", known),
+                new EndpointRoutes("/api/v1/reservations", known)));
     for (int index = 0; index < loops.serving().size(); index++) {
       replicaVerticles.add(replicaVerticle(index, bounds.replica()));
     }
@@ -195,7 +210,7 @@ final class InstanceParts {
     return new ReservationEndpoint(
         reservations,
         config.berth().limits().maxReservationTtl(),
-        Duration.ofSeconds(60),
+        config.berth().reservations().maxWait(),
         config.berth().limits().maxReservationLegs(),
         host.equals("0.0.0.0") || host.equals("::") ? null : host,
         ingress::port);
@@ -302,6 +317,7 @@ final class InstanceParts {
     meters.addPusher(pusher);
     MetricSources.show(routers.bounds(), config.berth().limits(), meters);
     MetricSources.show(bodyBounds, meters);
+    ReservationMetrics.show(reservations, meters);
     List<Future<?>> started = new ArrayList<>();
     started.add(start(loops.control(), controller));
     started.add(start(loops.control(), upkeep));
@@ -390,6 +406,29 @@ final class InstanceParts {
   }
 
   // --- stop ---
+
+  /**
+   * Waits until no token holds a slot any more, or the limit: its holder may come to use it, and
+   * may have no connection yet.
+   */
+  Future<Void> reservationsOver(Duration limit) {
+    if (ingresses.isEmpty() || reservations.held() == 0) {
+      return Future.succeededFuture();
+    }
+    Promise<Void> over = Promise.promise();
+    long looking =
+        vertx.setPeriodic(
+            RESERVATION_LOOK_MS,
+            look -> {
+              if (reservations.held() == 0) {
+                over.tryComplete();
+              }
+            });
+    return over.future()
+        .timeout(Math.max(1, limit.toMillis()), TimeUnit.MILLISECONDS)
+        .otherwiseEmpty()
+        .onComplete(done -> vertx.cancelTimer(looking));
+  }
 
   /** Accepts no more, and waits for the requests under way. */
   Future<Void> stopIngress() {

@@ -52,6 +52,16 @@ class ConfigReaderTest {
               shutdown_timeout_s: 7
               metrics: {record_interval_ms: 100, push_interval_ms: 500, prefix: ray_}
               explain: {sample_rate: 0.25, ring_size: 0, header: false}
+              reservations:
+                max_held_total: 1
+                max_held_per_caller: 2
+                max_wait_s: 3
+                max_ended: 4
+                max_idempotency_keys: 5
+                max_idempotency_keys_per_caller: 6
+                idempotency_key_ttl_s: 7
+                data_port: true
+                bearer_tokens: [{name: ci, token: 0123456789abcdef}]
               limits:
                 max_queued_total: 1
                 max_queued_bytes: 2
@@ -104,6 +114,16 @@ class ConfigReaderTest {
                     new Http2Limits(10, 11, Duration.ofSeconds(12), 65_537)),
                 new MetricsOptions(Duration.ofMillis(100), Duration.ofMillis(500), "ray_"),
                 new ExplainOptions(0.25, 0, false),
+                new ReservationOptions(
+                    1,
+                    2,
+                    Duration.ofSeconds(3),
+                    4,
+                    5,
+                    6,
+                    Duration.ofSeconds(7),
+                    true,
+                    List.of(new BearerToken("ci", "0123456789abcdef"))),
                 Duration.ofMillis(20),
                 Duration.ofSeconds(7)));
   }

@@ -43,7 +43,7 @@ final class OneReplicaWorld implements ReplicaDirectory {
   private final ConcurrentLinkedQueue<BusMessage.CallRequest> running =
       new ConcurrentLinkedQueue<>();
   private final AtomicInteger answered = new AtomicInteger();
-  private final Routers routers;
+  final Routers routers;
   final DeploymentRouter router;
 
   /** Runs whenever the routers ask for the time. */

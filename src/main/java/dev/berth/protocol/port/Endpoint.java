@@ -25,7 +25,7 @@ public interface Endpoint {
    *
    * @param path without the query, percent-encoded as it came
    * @param peer the address it came from
-   * @param certificateSubject of the client's certificate, which was verified; null for none
+   * @param client who it has shown to be, {@code certificate CN=ci}; null when that is not known
    */
   record Asked(
       String method,
@@ -33,7 +33,12 @@ public interface Endpoint {
       Headers headers,
       Buffer body,
       String peer,
-      @Nullable String certificateSubject) {
+      @Nullable String client) {
+    /** The same of a client that is known. */
+    public Asked by(String known) {
+      return new Asked(method, path, headers, body, peer, known);
+    }
+
     @Override
     public String toString() {
       return "Asked[" + method + "]"; // a path may hold a token

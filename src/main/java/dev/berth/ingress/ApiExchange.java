@@ -1,0 +1,103 @@
+package dev.berth.ingress;
+
+import dev.berth.api.Request;
+import dev.berth.protocol.port.Endpoint;
+import io.vertx.core.Future;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.http.HttpServerRequest;
+import io.vertx.core.net.SocketAddress;
+import javax.net.ssl.SSLPeerUnverifiedException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A request that the instance answers by an {@link Endpoint}, with a body that came whole. What a
+ * connection asks of it, and of how it ends, is as for any other. Confined to its loop.
+ */
+final class ApiExchange extends Exchange {
+  /** Of a body; what is asked for is a few numbers. */
+  private static final int MAX_BODY_BYTES = 16 << 10;
+
+  private final IngressLoop loop;
+  private final Endpoint endpoint;
+  private final String path;
+  private Endpoint.@Nullable Exchange asked;
+
+  ApiExchange(
+      IngressLoop loop,
+      Connection connection,
+      HttpServerRequest http,
+      BoundRoute route,
+      long startedNanos,
+      Endpoint endpoint,
+      String path) {
+    super(loop, connection, http, route, startedNanos);
+    this.loop = loop;
+    this.endpoint = endpoint;
+    this.path = path;
+  }
+
+  @Override
+  void call(Request.Body body, long nowNanos) {
+    if (!(body instanceof Request.Body.Whole whole) || whole.bytes().length() > MAX_BODY_BYTES) {
+      answerAndClose(ErrorResponses.bodyTooLarge(MAX_BODY_BYTES)); // or of no known length, slowly
+      return;
+    }
+    HttpServerRequest http = request();
+    Endpoint.Exchange exchange =
+        endpoint.handle(
+            new Endpoint.Asked(
+                http.method().name(),
+                path,
+                new ReceivedHeaders(http.headers()),
+                whole.bytes(),
+                hostOf(http.remoteAddress()),
+                certificateOf(http)));
+    asked = exchange;
+    exchange.answer().onSuccess(answer -> loop.later(() -> write(answer)));
+  }
+
+  private static String hostOf(@Nullable SocketAddress peer) {
+    String host = peer == null ? null : peer.hostAddress();
+    return host == null ? "" : host;
+  }
+
+  private static @Nullable String certificateOf(HttpServerRequest http) {
+    if (!http.isSSL() || http.sslSession() == null) {
+      return null;
+    }
+    try {
+      return "certificate " + http.sslSession().getPeerPrincipal().getName();
+    } catch (SSLPeerUnverifiedException none) {
+      return null;
+    }
+  }
+
+  private void write(Endpoint.Answer answer) {
+    if (!isOver()) {
+      answer.headers().forEach(request().response()::putHeader);
+      Buffer body = answer.body().length() == 0 ? EMPTY : answer.body();
+      answer(answer.status(), ErrorAnswer.JSON, body);
+    }
+  }
+
+  @Override
+  void answered(long bytes, Future<Void> written) {
+    super.answered(bytes, written);
+    written.onFailure(notSent -> goneBeforeItsAnswer());
+  }
+
+  @Override
+  void clientGone() {
+    boolean unanswered = !isOver();
+    super.clientGone();
+    if (unanswered) {
+      goneBeforeItsAnswer();
+    }
+  }
+
+  private void goneBeforeItsAnswer() {
+    if (asked != null) {
+      asked.clientGone();
+    }
+  }
+}

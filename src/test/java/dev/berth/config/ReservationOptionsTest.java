@@ -1,0 +1,62 @@
+package dev.berth.config;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class ReservationOptionsTest {
+  private static List<String> problems(String reservations) {
+    return Yaml.problems("applications: []\nberth:\n  reservations: " + reservations + "\n");
+  }
+
+  @Test
+  void theDataPortWantsToKnowWhoAsks() {
+    assertThat(problems("{data_port: true}"))
+        .containsExactly(
+            "berth.yaml:3:29: berth.reservations.data_port: true, and no client can tell who it is"
+                + " (expected: bearer_tokens beside it, or http_options.ssl_ca_certs)");
+    assertThat(problems("{data_port: true, bearer_tokens: [{name: ci, token: 0123456789abcdef}]}"))
+        .isEmpty();
+  }
+
+  @Test
+  void aBearerTokenIsLongEnoughAndNotShown() {
+    assertThat(problems("{bearer_tokens: [{name: ci, token: hunter2}]}"))
+        .hasSize(1)
+        .first()
+        .asString()
+        .contains("token: another; its value is not shown", "at least 16 printable")
+        .doesNotContain("hunter2");
+    assertThat(new BearerToken("ci", "0123456789abcdef").toString()).isEqualTo("BearerToken[ci]");
+  }
+
+  @Test
+  void aBearerTokenHasOnePlaceAndOneName() {
+    assertThat(problems("{bearer_tokens: [{name: ci}]}"))
+        .singleElement()
+        .asString()
+        .contains("token: missing (expected: token or token_file)");
+    assertThat(
+            problems(
+                "{bearer_tokens: [{name: a, token: 0123456789abcdef},"
+                    + " {name: a, token: 0123456789abcdeg}]}"))
+        .hasSize(1);
+  }
+
+  @Test
+  void aBearerTokenMayComeFromAFile(@TempDir Path folder) throws IOException {
+    Path secret = Files.writeString(folder.resolve("secret"), "0123456789abcdef\n");
+    ServeConfig config =
+        Yaml.read(
+            "applications: []\nberth: {reservations: {bearer_tokens: [{name: ci, token_file: '"
+                + secret
+                + "'}]}}");
+    assertThat(config.berth().reservations().bearerTokens())
+        .containsExactly(new BearerToken("ci", "0123456789abcdef"));
+  }
+}

@@ -1,0 +1,142 @@
+package dev.berth.routing;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.berth.api.BerthException;
+import dev.berth.api.Request;
+import dev.berth.api.Response;
+import dev.berth.fakes.Contest;
+import dev.berth.fakes.Effort;
+import dev.berth.protocol.port.Reservations.Asked;
+import dev.berth.protocol.port.Reservations.Caller;
+import dev.berth.protocol.port.Reservations.Reservation;
+import dev.berth.protocol.port.Reservations.ReservationException;
+import dev.berth.protocol.port.Reservations.Wish;
+import java.util.SplittableRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/**
+ * One token used on two loops, released and expired at the same time: exactly one of them ends it,
+ * its slot comes back once, and its caller's permit with it.
+ */
+@Tag("concurrency")
+class ReservationRaceTest {
+  private static final long TTL = TimeUnit.SECONDS.toNanos(10);
+  private static final int CONTENDERS = 4;
+  private static final int RELEASER = 2;
+  private static final int CLOCK = 3;
+
+  // All that is left to loops is left until the round is over: a loop may be busy for that long.
+  private final OneReplicaWorld world = new OneReplicaWorld(2, () -> false, RoutingHooks.NONE);
+  private final SplittableRandom secrets = new SplittableRandom(5);
+  private final ReservationTable table =
+      new ReservationTable(
+          world.routers,
+          new ReservationLimits(1, 1, 4, 1, 1, 1),
+          world.clock,
+          () -> {
+            synchronized (secrets) {
+              return secrets.nextLong();
+            }
+          });
+  private final AtomicInteger ran = new AtomicInteger();
+  private final AtomicInteger refused = new AtomicInteger();
+
+  private final class Counted implements CallObserver {
+    @Override
+    public void onResponse(Response response, String replicaId) {
+      ran.incrementAndGet();
+    }
+
+    @Override
+    public void onFailure(BerthException failure) {
+      throw new AssertionError(failure);
+    }
+  }
+
+  private void use(String token, int loop) {
+    try {
+      table.use(
+          token,
+          world.router,
+          world.loop(loop),
+          Request.get("/"),
+          "id",
+          "",
+          0,
+          SlotRequest.NO_DEADLINE,
+          new Counted());
+    } catch (ReservationException no) {
+      refused.incrementAndGet();
+    }
+  }
+
+  @Test
+  void ofTwoUsesAReleaseAndTheDeadlineExactlyOneEndsAReservation() {
+    SplittableRandom[] random = new SplittableRandom[CONTENDERS];
+    for (int i = 0; i < CONTENDERS; i++) {
+      random[i] = new SplittableRandom(70 + i);
+    }
+    int rounds = Effort.times(10_000);
+    Contest.run(
+        CONTENDERS,
+        rounds,
+        new Contest.Round() {
+          private String token = "";
+          private int ranBefore;
+
+          @Override
+          public void prepare(int round) {
+            ranBefore = ran.get();
+            Asked<Reservation> asked =
+                table.reserve(
+                    new Wish(world.router.deployment(), TTL, 0, ""), new Caller("c", null));
+            world.runTasks();
+            token = asked.answer().result().token(); // its permit was there: the last came back
+          }
+
+          @Override
+          public void act(int contender, int round) {
+            for (int i = random[contender].nextInt(60); i > 0; i--) {
+              Thread.onSpinWait();
+            }
+            switch (contender) {
+              case RELEASER -> {
+                if (round % 2 == 0) {
+                  table.release(world.router.deployment(), token);
+                }
+              }
+              case CLOCK -> {
+                if (round % 3 == 0) {
+                  world.clock.advanceNanos(TTL);
+                }
+                table.sweep();
+                world.ledger.sweep();
+              }
+              default -> use(token, contender);
+            }
+          }
+
+          @Override
+          public void check(int round) {
+            world.finish();
+            assertThat(ran.get() - ranBefore).as("requests that ran").isLessThanOrEqualTo(1);
+            assertThat(table.held()).isZero();
+            assertThat(table.permitsTaken()).isZero();
+            world.assertAtRest();
+          }
+        });
+    ReservationCounters counters = table.counters();
+    assertThat(counters.made()).isEqualTo(rounds);
+    assertThat(counters.used()).isEqualTo(ran.get()).isPositive();
+    assertThat(counters.used() + counters.released() + counters.expired()).isEqualTo(rounds);
+    assertThat(counters.released()).as("rounds in which it was released first").isPositive();
+    assertThat(counters.expired()).as("rounds in which it ran out first").isPositive();
+    assertThat(refused.get()).isEqualTo(2 * rounds - ran.get());
+    HandleCounters handle = world.router.counters;
+    assertThat(handle.unselected.sum()).isEqualTo(handle.selected.sum()).isEqualTo(rounds);
+  }
+}
