@@ -1,5 +1,7 @@
 package dev.berth.ingress;
 
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.handler.flush.FlushConsolidationHandler;
 import io.vertx.core.Future;
 import io.vertx.core.http.HttpConnection;
 import io.vertx.core.http.HttpServerRequest;
@@ -40,6 +42,9 @@ final class Http2Connection extends Connection {
   /** A GOAWAY that excludes no stream: those that come before the client has read it are served. */
   private static final int LAST_STREAM_OPEN = Integer.MAX_VALUE;
 
+  /** Flushes that may wait for the end of a run of the loop. */
+  private static final int MAX_TOGETHER = 256;
+
   private final int maxStreams;
   private final Set<Exchange> streams = new HashSet<>();
   private final Map<HttpServerRequest, Integer> unread = new HashMap<>(); // bytes charged for each
@@ -51,6 +56,18 @@ final class Http2Connection extends Connection {
     super(loop, http);
     this.maxStreams = maxStreams;
     this.idleSinceNanos = now;
+  }
+
+  /**
+   * Has what is written in one run of the loop leave in one write to the socket. Answers come after
+   * the read that brought their requests, so that each would be flushed by itself: a system call
+   * for each stream of a connection.
+   */
+  static void flushTogether(ChannelHandlerContext http2) {
+    http2
+        .pipeline()
+        .addBefore(
+            http2.name(), "flush-together", new FlushConsolidationHandler(MAX_TOGETHER, true));
   }
 
   @Override

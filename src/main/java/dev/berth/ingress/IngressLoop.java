@@ -132,6 +132,7 @@ final class IngressLoop {
       connection = http1;
     } else {
       watch.openedAsHttp2();
+      Http2Connection.flushTogether(((HttpServerConnection) http).channelHandlerContext());
       connection = new Http2Connection(this, http, now(), ingress.limits().http2().maxStreams());
     }
     connections.put(http, connection);
