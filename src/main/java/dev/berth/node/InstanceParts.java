@@ -409,7 +409,7 @@ final class InstanceParts {
 
   /**
    * Waits until no token holds a slot any more, or the limit: its holder may come to use it, and
-   * may have no connection yet.
+   * may have no connection yet. What is held after that is given back.
    */
   Future<Void> reservationsOver(Duration limit) {
     if (ingresses.isEmpty() || reservations.held() == 0) {
@@ -427,7 +427,11 @@ final class InstanceParts {
     return over.future()
         .timeout(Math.max(1, limit.toMillis()), TimeUnit.MILLISECONDS)
         .otherwiseEmpty()
-        .onComplete(done -> vertx.cancelTimer(looking));
+        .onComplete(
+            done -> {
+              vertx.cancelTimer(looking);
+              reservations.releaseAll(); // else their replicas would wait for them in vain
+            });
   }
 
   /** Accepts no more, and waits for the requests under way. */

@@ -167,13 +167,18 @@ final class ReservationAsk {
     if (untilNanos - now > 0) {
       return;
     }
+    giveUp(
+        new ReservationException(
+            Problem.FULL, "No slot was found in time.", RETRY_AFTER_SECONDS, -1));
+  }
+
+  /** Ends it, wherever it stands; what its way may still find is given back then. */
+  void giveUp(ReservationException why) {
     Runnable ends;
     synchronized (this) {
       ends = cancel;
     }
-    failed(
-        new ReservationException(
-            Problem.FULL, "No slot was found in time.", RETRY_AFTER_SECONDS, -1));
+    failed(why);
     if (ends != null) {
       ends.run();
     }

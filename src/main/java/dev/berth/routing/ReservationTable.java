@@ -138,7 +138,7 @@ public final class ReservationTable implements Reservations {
       ReservationAsk.Way way,
       Function<List<TokenEntry>, T> shown) {
     if (draining) {
-      return refusedAtOnce(refusal(Problem.UNAVAILABLE, "This node is being drained."));
+      return refusedAtOnce(drains());
     }
     String key = caller.idempotencyKey();
     long now = nanoClock.getAsLong();
@@ -165,7 +165,11 @@ public final class ReservationTable implements Reservations {
       return answer(ask, shown);
     }
     asking.add(ask);
-    ask.start(way);
+    if (draining) { // since it was looked at: who drains may have missed this one
+      ask.giveUp(drains());
+    } else {
+      ask.start(way);
+    }
     return answer(ask, shown);
   }
 
@@ -499,9 +503,22 @@ public final class ReservationTable implements Reservations {
     }
   }
 
-  /** Nothing more is reserved; what is held may still be used, renewed and released. */
+  /**
+   * Nothing more is reserved, and who waits is told so; what is held may still be used, renewed and
+   * released.
+   */
   public void drain() {
     draining = true;
+    asking.forEach(ask -> ask.giveUp(drains()));
+  }
+
+  private static ReservationException drains() {
+    return refusal(Problem.UNAVAILABLE, "This node is being drained.");
+  }
+
+  /** Gives back what is held: nobody can use it any more. */
+  public void releaseAll() {
+    held.forEach(this::giveBack);
   }
 
   // --- what operators see ---

@@ -406,6 +406,39 @@ class ReservationTableTest {
     replica.respond();
   }
 
+  @Test
+  void whoWaitsIsToldOfADrainAtOnceAndGetsNothingAfterwards() {
+    RoutingWorld.Replica replica = replica(1);
+    String token = reserve().token();
+    Future<Reservation> waits = ask(wish(1, 30), caller("c"));
+    world.run();
+    assertThat(world.router.queued()).isEqualTo(1);
+
+    table.drain();
+    world.run();
+    assertThat(problem(waits)).isEqualTo(Problem.UNAVAILABLE);
+    assertThat(world.router.queued()).isZero();
+
+    use(token);
+    replica.respond();
+    world.run();
+    assertThat(table.held()).isZero();
+    assertThat(table.permitsTaken()).isZero();
+    assertAtRest(replica);
+  }
+
+  @Test
+  void whatIsHeldWhenNobodyCanUseItAnyMoreIsGivenBack() {
+    RoutingWorld.Replica replica = replica(2);
+    String token = reserve().token();
+    table.drain();
+    table.releaseAll();
+    world.run();
+    refuses(token, Problem.RELEASED);
+    assertThat(table.permitsTaken()).isZero();
+    assertAtRest(replica);
+  }
+
   // --- none ---
 
   @Test
