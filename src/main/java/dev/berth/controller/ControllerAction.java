@@ -1,6 +1,7 @@
 package dev.berth.controller;
 
 import dev.berth.api.DeploymentId;
+import dev.berth.protocol.ApplicationStatus;
 import dev.berth.protocol.RoutingSnapshot;
 
 /** What the controller wants done. Doing one twice, by epoch and replica id, does it once. */

@@ -8,6 +8,7 @@ import dev.berth.controller.ControllerAction.Announce;
 import dev.berth.controller.ControllerAction.Publish;
 import dev.berth.controller.ControllerAction.StartReplica;
 import dev.berth.controller.ControllerAction.StopReplica;
+import dev.berth.protocol.ApplicationStatus;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.ReplicaInfo;
 import dev.berth.protocol.RoutingSnapshot;

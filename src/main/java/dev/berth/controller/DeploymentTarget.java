@@ -1,0 +1,15 @@
+package dev.berth.controller;
+
+import dev.berth.api.DeploymentId;
+import dev.berth.config.DeploymentSettings;
+
+/**
+ * What one deployment should be.
+ *
+ * @param id of the deployment
+ * @param build of the application's code that its replicas are made by
+ * @param version tells replicas as they should be from others
+ * @param settings of every replica; their number is how many should run
+ */
+public record DeploymentTarget(
+    DeploymentId id, String build, DeploymentVersion version, DeploymentSettings settings) {}

@@ -1,0 +1,46 @@
+package dev.berth.protocol.port;
+
+import java.util.List;
+
+/** A command that was not carried out, and changed nothing. Expected, so without a stack. */
+public final class CommandRefused extends RuntimeException {
+  private static final long serialVersionUID = 1;
+
+  /** Why; each is one HTTP status. */
+  public enum Kind {
+    /** What was asked for is wrong in itself: 400. */
+    INVALID,
+    /** There is no such application or deployment: 404. */
+    NOT_FOUND,
+    /** It exists, and its state or configuration forbids it: 412. */
+    PRECONDITION,
+    /** It could not be made durable, or the controller is not there: 503. */
+    UNAVAILABLE
+  }
+
+  private final Kind kind;
+  private final transient List<String> problems;
+
+  /** With one problem. */
+  public CommandRefused(Kind kind, String problem) {
+    this(kind, List.of(problem));
+  }
+
+  /**
+   * @param problems all of them, one line each
+   */
+  public CommandRefused(Kind kind, List<String> problems) {
+    super(String.join("\n", problems), null, false, false);
+    this.kind = kind;
+    this.problems = List.copyOf(problems);
+  }
+
+  public Kind kind() {
+    return kind;
+  }
+
+  /** One line each. */
+  public List<String> problems() {
+    return problems;
+  }
+}
