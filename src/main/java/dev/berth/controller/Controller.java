@@ -2,14 +2,21 @@ package dev.berth.controller;
 
 import dev.berth.api.DeploymentId;
 import dev.berth.controller.ControllerAction.Announce;
+import dev.berth.controller.ControllerAction.Build;
+import dev.berth.controller.ControllerAction.Configure;
+import dev.berth.controller.ControllerAction.DiscardBuild;
+import dev.berth.controller.ControllerAction.Forget;
 import dev.berth.controller.ControllerAction.Publish;
+import dev.berth.controller.ControllerAction.RouteTo;
 import dev.berth.controller.ControllerAction.StartReplica;
 import dev.berth.controller.ControllerAction.StopReplica;
+import dev.berth.controller.ControllerAction.Unroute;
 import dev.berth.protocol.ApplicationStatus;
 import dev.berth.protocol.BusMessage.HandleMetricBatch;
 import dev.berth.protocol.ReplicaInfo;
 import dev.berth.protocol.ReplicaPhase;
 import dev.berth.protocol.RoutingSnapshot;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -30,10 +37,13 @@ public final class Controller {
   private static final class App {
     final String name;
     final Map<DeploymentId, Fleet> fleets = new LinkedHashMap<>();
+    DeclaredApplication declared;
+    @Nullable BuiltApplication built;
     ApplicationStatus status = ApplicationStatus.DEPLOYING;
 
-    App(String name) {
-      this.name = name;
+    App(DeclaredApplication declared) {
+      this.name = declared.name();
+      this.declared = declared;
     }
   }
 
@@ -41,18 +51,18 @@ public final class Controller {
   private static final class Fleet {
     final App app;
     final DeploymentId deployment;
-    final int target;
+    final DeploymentTarget target;
     final Map<String, Member> members = new LinkedHashMap<>(); // by replica id
 
-    Fleet(App app, DeploymentId deployment, int target) {
+    Fleet(App app, DeploymentTarget target) {
       this.app = app;
-      this.deployment = deployment;
+      this.deployment = target.id();
       this.target = target;
     }
 
     boolean isComplete() {
       return members.values().stream().filter(each -> each.phase == ReplicaPhase.RUNNING).count()
-          >= target;
+          >= target.settings().numReplicas();
     }
   }
 
@@ -90,12 +100,16 @@ public final class Controller {
   }
 
   /** Takes an event; one that changes nothing gives no actions. */
-  public List<ControllerAction> on(ControllerEvent event) {
+  public List<ControllerAction> on(ControllerEvent event, long nowNanos) {
     List<ControllerAction> actions = new ArrayList<>();
     if (event instanceof ControllerEvent.Declared declared) {
-      declare(declared, actions);
+      declare(declared.application(), actions);
     } else if (event instanceof ControllerEvent.Withdrawn withdrawn) {
       withdraw(withdrawn.application(), actions);
+    } else if (event instanceof ControllerEvent.Built built) {
+      built(built, actions);
+    } else if (event instanceof ControllerEvent.BuildFailed failed) {
+      buildFailed(failed, actions);
     } else if (event instanceof ControllerEvent.ReplicaRunning running) {
       running(running.replica(), actions);
     } else if (event instanceof ControllerEvent.ReplicaDraining draining) {
@@ -110,31 +124,69 @@ public final class Controller {
     return actions;
   }
 
-  private void declare(ControllerEvent.Declared declared, List<ControllerAction> actions) {
-    if (apps.containsKey(declared.application())) {
-      throw new IllegalArgumentException(
-          "application: " + declared.application() + " (expected: one that is not declared yet)");
+  /** What is to be done since time has passed; to be called at {@link #nextWakeNanos}. */
+  public List<ControllerAction> wake(long nowNanos) {
+    return List.of();
+  }
+
+  /** When it next has something to do by itself; {@link Long#MAX_VALUE} when it has not. */
+  public long nextWakeNanos() {
+    return Long.MAX_VALUE;
+  }
+
+  private void declare(DeclaredApplication declared, List<ControllerAction> actions) {
+    App app = apps.get(declared.name());
+    if (app == null) {
+      app = new App(declared);
+      apps.put(app.name, app);
+      to(app, app.status, "", actions);
     }
-    App app = new App(declared.application());
-    apps.put(app.name, app);
-    actions.add(new Announce(app.name, app.status, ""));
-    declared.replicas().entrySet().stream()
-        .sorted(Map.Entry.comparingByKey(java.util.Comparator.comparing(DeploymentId::toString)))
-        .forEach(
-            entry -> {
-              Fleet fleet = new Fleet(app, entry.getKey(), entry.getValue());
-              app.fleets.put(fleet.deployment, fleet);
-              for (int i = 0; i < fleet.target; i++) {
-                actions.add(start(fleet));
-              }
-            });
+    app.declared = declared;
+    actions.add(new Build(epoch, app.name, declared.revision()));
+  }
+
+  private void built(ControllerEvent.Built event, List<ControllerAction> actions) {
+    App app = apps.get(event.application());
+    if (app == null
+        || app.built != null
+        || app.status == ApplicationStatus.DELETING
+        || app.declared.revision() != event.revision()) {
+      return;
+    }
+    app.built = event.built();
+    for (DeploymentTarget target : event.built().targets()) {
+      app.fleets.put(target.id(), new Fleet(app, target));
+      actions.add(new Configure(epoch, target));
+    }
+    for (Fleet fleet : app.fleets.values()) {
+      for (int i = 0; i < fleet.target.settings().numReplicas(); i++) {
+        actions.add(start(fleet));
+      }
+    }
+  }
+
+  private void buildFailed(ControllerEvent.BuildFailed event, List<ControllerAction> actions) {
+    App app = apps.get(event.application());
+    if (app != null
+        && app.status != ApplicationStatus.DELETING
+        && app.declared.revision() == event.revision()) {
+      to(app, ApplicationStatus.DEPLOY_FAILED, event.reason(), actions);
+    }
   }
 
   private StartReplica start(Fleet fleet) {
     Member member = new Member(fleet, replicaIds.apply(fleet.deployment));
     fleet.members.put(member.replicaId, member);
     members.put(member.replicaId, member);
-    return new StartReplica(epoch, fleet.deployment, member.replicaId);
+    return new StartReplica(epoch, fleet.target, member.replicaId);
+  }
+
+  private StopReplica stop(Member member) {
+    return new StopReplica(
+        epoch,
+        member.replicaId,
+        member.fleet.target.settings().gracefulShutdownTimeout(),
+        "its application is deleted");
   }
 
   private void withdraw(String application, List<ControllerAction> actions) {
@@ -146,7 +198,7 @@ public final class Controller {
     for (Fleet fleet : app.fleets.values()) {
       for (Member member : fleet.members.values()) {
         if (member.phase != ReplicaPhase.STARTING) { // that one is stopped when it has started
-          actions.add(new StopReplica(epoch, member.replicaId));
+          actions.add(stop(member));
         }
       }
     }
@@ -156,7 +208,8 @@ public final class Controller {
   private void running(ReplicaInfo info, List<ControllerAction> actions) {
     Member member = members.get(info.replicaId());
     if (member == null) {
-      actions.add(new StopReplica(epoch, info.replicaId())); // nobody wants it any more
+      actions.add(
+          new StopReplica(epoch, info.replicaId(), Duration.ZERO, "nobody wants it any more"));
       return;
     }
     if (member.phase != ReplicaPhase.STARTING) {
@@ -166,13 +219,22 @@ public final class Controller {
     member.phase = ReplicaPhase.RUNNING;
     member.info = info;
     if (fleet.app.status == ApplicationStatus.DELETING) {
-      actions.add(new StopReplica(epoch, member.replicaId));
+      actions.add(stop(member));
       return;
     }
     actions.add(publish(fleet));
     if (fleet.app.status == ApplicationStatus.DEPLOYING
         && fleet.app.fleets.values().stream().allMatch(Fleet::isComplete)) {
+      route(fleet.app, actions);
       to(fleet.app, ApplicationStatus.RUNNING, "", actions);
+    }
+  }
+
+  private void route(App app, List<ControllerAction> actions) {
+    BuiltApplication built = app.built;
+    if (built != null) {
+      DeploymentId ingress = new DeploymentId(app.name, built.ingress());
+      actions.add(new RouteTo(epoch, app.name, app.declared.routePrefix(), ingress));
     }
   }
 
@@ -222,7 +284,15 @@ public final class Controller {
     if (app.status == ApplicationStatus.DELETING
         && app.fleets.values().stream().allMatch(fleet -> fleet.members.isEmpty())) {
       apps.remove(app.name);
-      app.fleets.keySet().forEach(reports::forget);
+      actions.add(new Unroute(epoch, app.name));
+      for (DeploymentId deployment : app.fleets.keySet()) {
+        reports.forget(deployment);
+        actions.add(new Forget(epoch, deployment));
+      }
+      BuiltApplication built = app.built;
+      if (built != null) {
+        actions.add(new DiscardBuild(epoch, app.name, built.build()));
+      }
       to(app, ApplicationStatus.NOT_STARTED, "", actions);
     }
   }
@@ -230,7 +300,7 @@ public final class Controller {
   private static void to(
       App app, ApplicationStatus status, String reason, List<ControllerAction> actions) {
     app.status = status;
-    actions.add(new Announce(app.name, status, reason));
+    actions.add(new Announce(app.name, app.declared.revision(), status, reason));
   }
 
   private Publish publish(Fleet fleet) {

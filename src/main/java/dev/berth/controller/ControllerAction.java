@@ -2,26 +2,96 @@ package dev.berth.controller;
 
 import dev.berth.api.DeploymentId;
 import dev.berth.protocol.ApplicationStatus;
+import dev.berth.protocol.DeploymentStatus;
+import dev.berth.protocol.ReplicaPhase;
 import dev.berth.protocol.RoutingSnapshot;
+import dev.berth.protocol.StatusTrigger;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
 
-/** What the controller wants done. Doing one twice, by epoch and replica id, does it once. */
+/**
+ * What the controller wants done. Commands carry its epoch: an instance refuses those of an older
+ * one, and doing one twice does it once.
+ */
 public sealed interface ControllerAction {
 
-  /** Start a replica, and tell what came of it. */
-  record StartReplica(Epoch epoch, DeploymentId deployment, String replicaId)
+  /** Read the code of a revision, off the loop, and tell what it gave. */
+  record Build(Epoch epoch, String application, long revision) implements ControllerAction {}
+
+  /** No replica and no target uses a build any more: its class loader may go. */
+  record DiscardBuild(Epoch epoch, String application, String build) implements ControllerAction {}
+
+  /** Start a replica as the target says, and tell what came of it. */
+  record StartReplica(Epoch epoch, DeploymentTarget target, String replicaId)
       implements ControllerAction {}
 
-  /** Drain a replica, then stop it. */
-  record StopReplica(Epoch epoch, String replicaId) implements ControllerAction {}
+  /** Give a running replica the target's settings; it takes requests meanwhile. */
+  record ReconfigureReplica(Epoch epoch, String replicaId, DeploymentTarget target)
+      implements ControllerAction {}
+
+  /**
+   * Drain a replica, then stop it; one that is still starting stops too.
+   *
+   * @param grace time for what it accepted and for the leases it granted
+   * @param reason one line, for people
+   */
+  record StopReplica(Epoch epoch, String replicaId, Duration grace, String reason)
+      implements ControllerAction {}
+
+  /** What the routers of a deployment are to use from now on. */
+  record Configure(Epoch epoch, DeploymentTarget target) implements ControllerAction {}
+
+  /** A deployment is gone: its routers may go, and who waits there is told. */
+  record Forget(Epoch epoch, DeploymentId deployment) implements ControllerAction {}
 
   /** Give the routers a newer view of a deployment. */
   record Publish(RoutingSnapshot snapshot) implements ControllerAction {}
 
   /**
+   * Replaces the route of an application.
+   *
+   * @param prefix null for an application without HTTP
+   * @param ingress the deployment that answers
+   */
+  record RouteTo(Epoch epoch, String application, @Nullable String prefix, DeploymentId ingress)
+      implements ControllerAction {}
+
+  /** An application has no route from now on. */
+  record Unroute(Epoch epoch, String application) implements ControllerAction {}
+
+  /**
    * An application is in a new state.
    *
-   * @param reason why it failed, one line; empty when it has not
+   * @param message why, one line; may be empty
    */
-  record Announce(String application, ApplicationStatus status, String reason)
+  record Announce(String application, long revision, ApplicationStatus status, String message)
+      implements ControllerAction {}
+
+  /**
+   * A deployment is in a new state.
+   *
+   * @param version that is wanted
+   * @param message why, one line; may be empty
+   */
+  record AnnounceDeployment(
+      DeploymentId deployment,
+      DeploymentStatus status,
+      StatusTrigger trigger,
+      DeploymentVersion version,
+      String message)
+      implements ControllerAction {}
+
+  /**
+   * A replica is in a new state.
+   *
+   * @param version that it runs
+   * @param reason why, one line; may be empty
+   */
+  record AnnounceReplica(
+      String replicaId,
+      DeploymentId deployment,
+      DeploymentVersion version,
+      ReplicaPhase phase,
+      String reason)
       implements ControllerAction {}
 }

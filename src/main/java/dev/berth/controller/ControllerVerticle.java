@@ -7,28 +7,42 @@ import io.vertx.core.Future;
 import io.vertx.core.VerticleBase;
 import io.vertx.core.eventbus.Message;
 import io.vertx.core.eventbus.MessageConsumer;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import java.util.function.LongFunction;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The shell of the {@link Controller}: the one consumer of its address, on the control event loop.
- * One per cluster.
+ * The shell of the {@link Controller}: the one consumer of its address, on the control event loop,
+ * with one timer for when the controller next has something to do. One per cluster.
  */
 public final class ControllerVerticle extends VerticleBase {
+  private static final long NO_TIMER = -1;
+
   private final Controller controller;
   private final LongSupplier nanoClock;
   private final Consumer<ControllerAction> apply;
+  private final Consumer<Throwable> broken;
   private @Nullable MessageConsumer<BusMessage> consumer;
+  private boolean ended; // it decides nothing any more
+  private long timer = NO_TIMER;
+  private long armedFor; // the time of that timer
 
   /**
    * @param apply does what the controller wants done; called on the control event loop, in order
+   * @param broken told once when the controller threw: it decides nothing from then on
    */
   public ControllerVerticle(
-      Controller controller, LongSupplier nanoClock, Consumer<ControllerAction> apply) {
+      Controller controller,
+      LongSupplier nanoClock,
+      Consumer<ControllerAction> apply,
+      Consumer<Throwable> broken) {
     this.controller = controller;
     this.nanoClock = nanoClock;
     this.apply = apply;
+    this.broken = broken;
   }
 
   @Override
@@ -38,9 +52,54 @@ public final class ControllerVerticle extends VerticleBase {
     return consumer.completion();
   }
 
+  /** Its decisions; on the control event loop alone. */
+  public Controller controller() {
+    return controller;
+  }
+
   /** Tells the controller something, later, in the order of the calls. Any thread. */
   public void tell(ControllerEvent event) {
-    context.runOnContext(none -> controller.on(event).forEach(apply));
+    context.runOnContext(none -> step(now -> controller.on(event, now)));
+  }
+
+  private void step(LongFunction<List<ControllerAction>> decide) {
+    if (ended) {
+      return;
+    }
+    List<ControllerAction> actions;
+    try {
+      actions = decide.apply(nanoClock.getAsLong());
+    } catch (RuntimeException | Error thrown) {
+      end();
+      broken.accept(thrown);
+      return;
+    }
+    actions.forEach(apply);
+    arm();
+  }
+
+  /** A timer that is too early does no harm: it is set anew then. */
+  private void arm() {
+    long next = controller.nextWakeNanos();
+    if (ended || next == Long.MAX_VALUE || (timer != NO_TIMER && armedFor - next <= 0)) {
+      return;
+    }
+    disarm();
+    armedFor = next;
+    long wait = TimeUnit.NANOSECONDS.toMillis(next - nanoClock.getAsLong() + 999_999);
+    timer = vertx.setTimer(Math.max(1, wait), fired -> wake());
+  }
+
+  private void wake() {
+    timer = NO_TIMER;
+    step(controller::wake);
+  }
+
+  private void disarm() {
+    if (timer != NO_TIMER) {
+      vertx.cancelTimer(timer);
+      timer = NO_TIMER;
+    }
   }
 
   private void onMessage(Message<BusMessage> message) {
@@ -53,8 +112,14 @@ public final class ControllerVerticle extends VerticleBase {
     }
   }
 
+  private void end() {
+    ended = true;
+    disarm();
+  }
+
   @Override
   public Future<?> stop() {
+    end();
     return consumer == null ? Future.succeededFuture() : consumer.unregister();
   }
 }

@@ -51,6 +51,12 @@ record ApplicationCode(
     throw refused;
   }
 
+  /** Equal for equal {@code import_path}, args and jars. */
+  String identity() {
+    return Integer.toHexString(
+        List.of(config.importPath(), config.args(), config.jars()).hashCode());
+  }
+
   /** A class loader of the jars. A broken jar would be passed over in silence, so each is read. */
   private static @Nullable ApplicationClassLoader open(
       ApplicationConfig config, List<Problem> problems) {

@@ -28,7 +28,8 @@ final class ApplicationLoader {
     ApplicationCode code = ApplicationCode.find(config);
     try {
       Application application = code.build();
-      return new LoadedApplication(config, application, settings(config, application, file), code);
+      return new LoadedApplication(
+          code.identity(), config, application, settings(config, application, file), code);
     } catch (RuntimeException | Error failed) {
       code.close(failed);
       throw failed;

@@ -2,14 +2,12 @@ package dev.berth.node;
 
 import dev.berth.config.ApplicationConfig;
 import dev.berth.config.ConfigException;
-import dev.berth.config.DeploymentSettings;
 import dev.berth.config.Problem;
 import dev.berth.config.ServeConfig;
 import dev.berth.controller.ControllerAction;
 import dev.berth.controller.ControllerEvent;
-import dev.berth.ingress.IngressRoute;
+import dev.berth.controller.DeclaredApplication;
 import dev.berth.ingress.IngressTransport;
-import dev.berth.ingress.RouteTable;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.BusMessageCodec;
 import dev.berth.replica.HandlerPorts;
@@ -18,10 +16,8 @@ import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;
 import io.vertx.core.file.FileSystemOptions;
-import java.io.IOException;
 import java.time.Duration;
 import java.time.InstantSource;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -72,8 +68,6 @@ public final class BerthNode {
   private final AtomicBoolean closeAsked = new AtomicBoolean();
 
   // The control loop's.
-  private final Map<String, LoadedApplication> applications = new LinkedHashMap<>();
-  private final Map<String, IngressRoute> routes = new HashMap<>();
   private final Set<String> declared = new HashSet<>();
   private final Promise<Void> allGone = Promise.promise(); // applications, when closing
   private int loading; // applications
@@ -209,6 +203,7 @@ public final class BerthNode {
             loops,
             offLoop,
             new HandlerPorts(InstantSource.system(), healthThreads),
+            (application, revision) -> null, // there is no revision but the file's
             this::apply);
     parts = made;
     made.startCore()
@@ -273,14 +268,24 @@ public final class BerthNode {
 
   private void loaded(LoadedApplication application) {
     loading--;
-    applications.put(application.name(), application);
+    running().builds().readEarly(application.name(), Future.succeededFuture(application));
     if (closeAsked.get()) {
       completeIfGone();
       return;
     }
-    running().replicas().add(application);
     declared.add(application.name());
-    running().tell(new ControllerEvent.Declared(application.name(), application.replicas()));
+    running()
+        .tell(
+            new ControllerEvent.Declared(
+                new DeclaredApplication(
+                    application.name(),
+                    1,
+                    application.config().routePrefix(),
+                    "{}",
+                    false,
+                    System.currentTimeMillis(),
+                    null,
+                    Map.of())));
   }
 
   private void loadFailed(ApplicationConfig application, Throwable failed) {
@@ -334,6 +339,18 @@ public final class BerthNode {
       running().replicas().stop(stop);
     } else if (action instanceof ControllerAction.Publish publish) {
       running().routers().update(publish.snapshot());
+    } else if (action instanceof ControllerAction.Build build) {
+      running().builds().build(build);
+    } else if (action instanceof ControllerAction.DiscardBuild discard) {
+      running().builds().discard(discard);
+    } else if (action instanceof ControllerAction.Configure configure) {
+      running().replicas().configure(configure);
+    } else if (action instanceof ControllerAction.Forget forget) {
+      running().replicas().forget(forget);
+    } else if (action instanceof ControllerAction.RouteTo route) {
+      running().routes().route(route);
+    } else if (action instanceof ControllerAction.Unroute route) {
+      running().routes().unroute(route);
     } else if (action instanceof ControllerAction.Announce announce) {
       announced(announce);
     }
@@ -343,13 +360,13 @@ public final class BerthNode {
     String name = announce.application();
     switch (announce.status()) {
       case RUNNING -> {
-        route(Objects.requireNonNull(applications.get(name)));
+        LOG.info("application {} runs, after {} ms", name, millisSinceStart());
         awaited--;
         completeIfStarted();
       }
       case DEPLOY_FAILED -> {
         StartFailedException cause =
-            new StartFailedException("application " + name + ": " + announce.reason());
+            new StartFailedException("application " + name + ": " + announce.message());
         if (started.future().isComplete()) {
           LOG.error("{}", cause.getMessage());
         } else {
@@ -361,28 +378,9 @@ public final class BerthNode {
         declared.remove(name);
         completeIfGone();
       }
-      case DEPLOYING, DELETING -> LOG.debug("application {}: {}", name, announce.status());
+      case DEPLOYING, DELETING, UNHEALTHY ->
+          LOG.debug("application {}: {}", name, announce.status());
     }
-  }
-
-  private void route(LoadedApplication application) {
-    String prefix = application.config().routePrefix();
-    if (prefix != null) {
-      DeploymentSettings settings = running().replicas().settings(application.ingress());
-      routes.put(
-          prefix,
-          new IngressRoute(
-              application.name(),
-              running().replicas().router(application.ingress()),
-              settings.backpressure(),
-              running().accessEncoding(settings.logging())));
-      running().ingress().update(RouteTable.of(config.httpOptions().rootPath(), routes));
-    }
-    LOG.info(
-        "application {} runs{}, after {} ms",
-        application.name(),
-        prefix == null ? "" : " at " + prefix,
-        millisSinceStart());
   }
 
   // --- close ---
@@ -480,12 +478,9 @@ public final class BerthNode {
   private Future<Void> end() {
     offLoop.shutdownNow();
     healthThreads.shutdownNow();
-    for (LoadedApplication application : applications.values()) {
-      try {
-        application.close();
-      } catch (IOException failed) {
-        LOG.warn("application {}: its jars did not close", application.name(), failed);
-      }
+    InstanceParts all = parts;
+    if (all != null) {
+      all.builds().closeAll();
     }
     return vertx.close();
   }

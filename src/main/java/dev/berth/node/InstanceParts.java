@@ -11,6 +11,7 @@ import dev.berth.admin.LedgerSource.ReplicaLedger;
 import dev.berth.admin.ReservationEndpoint;
 import dev.berth.api.DeploymentId;
 import dev.berth.config.BearerToken;
+import dev.berth.config.DeploymentSettings;
 import dev.berth.config.ExplainOptions;
 import dev.berth.config.LimitOptions;
 import dev.berth.config.LogEncoding;
@@ -19,10 +20,12 @@ import dev.berth.config.ReservationOptions;
 import dev.berth.config.ServeConfig;
 import dev.berth.controller.Controller;
 import dev.berth.controller.ControllerAction;
+import dev.berth.controller.ControllerAction.RouteTo;
 import dev.berth.controller.ControllerEvent;
 import dev.berth.controller.ControllerVerticle;
 import dev.berth.controller.Epoch;
 import dev.berth.ingress.Ingress;
+import dev.berth.ingress.IngressRoute;
 import dev.berth.ingress.IngressVerticle;
 import dev.berth.metrics.FlightRecords;
 import dev.berth.metrics.LoopLag;
@@ -64,12 +67,16 @@ import java.util.function.Function;
 import java.util.random.RandomGenerator;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The parts of an instance, made and wired to one another: which exist, on which event loop, in
  * which order they start and stop. When is {@link BerthNode}'s to say. Belongs to the control loop.
  */
 final class InstanceParts {
+  private static final Logger LOG = LoggerFactory.getLogger(InstanceParts.class);
+
   /** How often a drain looks whether tokens still hold slots. */
   private static final long RESERVATION_LOOK_MS = 50;
 
@@ -99,6 +106,8 @@ final class InstanceParts {
   private final AccessLogWriter accessLog;
   private final MetricsPusher pusher;
   private final ControllerVerticle controller;
+  private final Builds builds;
+  private final Routes routes;
   private final AdminVerticle admin;
   private final List<ReplicaVerticle> replicaVerticles = new ArrayList<>();
   private final InstanceReplicas replicas;
@@ -108,6 +117,7 @@ final class InstanceParts {
   /**
    * @param offLoop runs what may block: making and stopping handlers
    * @param ports what handlers are given of the instance
+   * @param sources what applications are built from
    * @param apply does what the controller wants; on the control loop
    */
   InstanceParts(
@@ -117,6 +127,7 @@ final class InstanceParts {
       EventLoops loops,
       Executor offLoop,
       HandlerPorts ports,
+      Builds.Sources sources,
       Consumer<ControllerAction> apply) {
     this.config = config;
     this.identity = identity;
@@ -176,7 +187,10 @@ final class InstanceParts {
         new ControllerVerticle(
             new Controller(new Epoch(1, identity.node()), replicaIds(identity.seeded())),
             identity.nanoClock(),
-            apply);
+            apply,
+            broken -> LOG.error("the controller failed", broken));
+    builds = new Builds(offLoop, loops.control()::execute, sources, this::tell);
+    routes = new Routes(ingress, config.httpOptions().rootPath(), this::ingressRoute);
     BearerTokens known = new BearerTokens(secrets, false, api);
     admin =
         new AdminVerticle(
@@ -195,6 +209,7 @@ final class InstanceParts {
         new InstanceReplicas(
             host,
             routers,
+            builds,
             index -> replicaVerticles.get(index).loop(),
             loops.serving().size(),
             meters,
@@ -202,6 +217,7 @@ final class InstanceParts {
             identity.nanoClock(),
             new AtomicLong(identity.chance().nextLong())::incrementAndGet,
             limits.maxReservationTtl().toNanos(),
+            routes::prefixOf,
             this::tell);
   }
 
@@ -214,6 +230,15 @@ final class InstanceParts {
         config.berth().limits().maxReservationLegs(),
         host.equals("0.0.0.0") || host.equals("::") ? null : host,
         ingress::port);
+  }
+
+  private IngressRoute ingressRoute(RouteTo route) {
+    DeploymentSettings settings = replicas.settings(route.ingress());
+    return new IngressRoute(
+        route.application(),
+        replicas.router(route.ingress()),
+        settings.backpressure(),
+        accessEncoding(settings.logging()));
   }
 
   /** How requests are logged; null when they are not. Starts the writer if it is needed. */
@@ -273,8 +298,9 @@ final class InstanceParts {
   private void replicaChanged(Replica replica, ReplicaState state) {
     switch (state) {
       case DRAINING -> tell(new ControllerEvent.ReplicaDraining(replica.replicaId()));
-      case UNHEALTHY -> tell(new ControllerEvent.ReplicaHealth(replica.replicaId(), false));
-      case RUNNING -> tell(new ControllerEvent.ReplicaHealth(replica.replicaId(), true));
+      case UNHEALTHY ->
+          tell(new ControllerEvent.ReplicaHealth(replica.replicaId(), false, "unhealthy"));
+      case RUNNING -> tell(new ControllerEvent.ReplicaHealth(replica.replicaId(), true, ""));
       case STARTING, STOPPED -> {} // what starts and stops them tells
     }
   }
@@ -292,6 +318,14 @@ final class InstanceParts {
 
   InstanceReplicas replicas() {
     return replicas;
+  }
+
+  Builds builds() {
+    return builds;
+  }
+
+  Routes routes() {
+    return routes;
   }
 
   Routers routers() {

@@ -6,9 +6,12 @@ import dev.berth.api.HandlerFactory;
 import dev.berth.config.Backpressure;
 import dev.berth.config.DeploymentSettings;
 import dev.berth.config.Spread;
+import dev.berth.controller.ControllerAction.Configure;
+import dev.berth.controller.ControllerAction.Forget;
 import dev.berth.controller.ControllerAction.StartReplica;
 import dev.berth.controller.ControllerAction.StopReplica;
 import dev.berth.controller.ControllerEvent;
+import dev.berth.controller.DeploymentTarget;
 import dev.berth.metrics.Meters;
 import dev.berth.metrics.MetricsPusher;
 import dev.berth.metrics.Registration;
@@ -23,7 +26,7 @@ import dev.berth.routing.DeploymentRouter;
 import dev.berth.routing.RouterSettings;
 import dev.berth.routing.Routers;
 import java.time.Duration;
-import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalInt;
@@ -31,6 +34,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 import java.util.function.IntFunction;
 import java.util.function.LongSupplier;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -42,10 +46,14 @@ import org.slf4j.LoggerFactory;
 public final class InstanceReplicas {
   private static final Logger LOG = LoggerFactory.getLogger(InstanceReplicas.class);
 
-  private record Running(Replica replica, Registration shown) {}
+  private record Running(Replica replica, LoadedApplication code, Registration shown) {}
+
+  private record Configured(
+      DeploymentTarget target, Registration inMeters, Registration inPusher) {}
 
   private final ReplicaHost host;
   private final Routers routers;
+  private final Builds builds;
   private final IntFunction<ReplicaLoop> loops;
   private final Meters meters;
   private final MetricsPusher pusher;
@@ -53,11 +61,11 @@ public final class InstanceReplicas {
   private final LongSupplier epochs;
   private final long maxReservationTtlNanos;
   private final ReplicaPlacement placement;
+  private final UnaryOperator<String> prefixes;
   private final Consumer<ControllerEvent> controller;
 
-  private final Map<String, LoadedApplication> applications = new ConcurrentHashMap<>();
+  private final Map<DeploymentId, Configured> configured = new HashMap<>();
   private final Map<String, Running> running = new ConcurrentHashMap<>();
-  private final List<Registration> handles = new ArrayList<>();
   private @Nullable Long drainStartedNanos; // of the whole instance
 
   /**
@@ -65,11 +73,13 @@ public final class InstanceReplicas {
    * @param loopCount how many there are
    * @param epochs another number for each replica
    * @param maxReservationTtlNanos what callers may ask for at most
+   * @param prefixes where an application answers, by its name, or empty; any thread
    * @param controller told of what happens; any thread
    */
   public InstanceReplicas(
       ReplicaHost host,
       Routers routers,
+      Builds builds,
       IntFunction<ReplicaLoop> loops,
       int loopCount,
       Meters meters,
@@ -77,9 +87,11 @@ public final class InstanceReplicas {
       LongSupplier nanoClock,
       LongSupplier epochs,
       long maxReservationTtlNanos,
+      UnaryOperator<String> prefixes,
       Consumer<ControllerEvent> controller) {
     this.host = host;
     this.routers = routers;
+    this.builds = builds;
     this.loops = loops;
     this.meters = meters;
     this.pusher = pusher;
@@ -87,35 +99,51 @@ public final class InstanceReplicas {
     this.epochs = epochs;
     this.maxReservationTtlNanos = maxReservationTtlNanos;
     this.placement = new ReplicaPlacement(loopCount);
+    this.prefixes = prefixes;
     this.controller = controller;
   }
 
-  /** Makes the routers of an application, so that snapshots of its deployments find them. */
-  public void add(LoadedApplication application) {
-    applications.put(application.name(), application);
-    String route = application.route();
-    application
-        .settings()
-        .forEach(
-            (id, settings) -> {
-              var source = MetricSources.of(routers.router(id, routerSettings(settings)), route);
-              handles.add(meters.addHandle(source));
-              handles.add(pusher.register(source));
-            });
+  /** Makes the router of a deployment, so that snapshots find it, or gives it other settings. */
+  public void configure(Configure command) {
+    DeploymentTarget target = command.target();
+    DeploymentId id = target.id();
+    RouterSettings settings = routerSettings(target.settings());
+    DeploymentRouter router = routers.router(id, settings);
+    router.configure(settings);
+    Configured before = configured.get(id);
+    if (before == null) {
+      var source = MetricSources.of(router, () -> prefixes.apply(id.application()));
+      configured.put(id, new Configured(target, meters.addHandle(source), pusher.register(source)));
+    } else {
+      configured.put(id, new Configured(target, before.inMeters(), before.inPusher()));
+    }
   }
 
-  /** The router of a deployment that was added. */
+  /** A deployment is gone. */
+  public void forget(Forget command) {
+    forget(command.deployment());
+  }
+
+  private void forget(DeploymentId id) {
+    Configured gone = configured.remove(id);
+    if (gone != null) {
+      gone.inMeters().close();
+      gone.inPusher().close();
+    }
+  }
+
+  /** The router of a deployment that was configured. */
   public DeploymentRouter router(DeploymentId id) {
     return routers.router(id, routerSettings(settings(id)));
   }
 
+  /** What a deployment was last configured with. */
   public DeploymentSettings settings(DeploymentId id) {
-    LoadedApplication application = applications.get(id.application());
-    DeploymentSettings settings = application == null ? null : application.settings().get(id);
-    if (settings == null) {
+    Configured known = configured.get(id);
+    if (known == null) {
       throw new IllegalArgumentException("deployment: " + id + " (expected: a known one)");
     }
-    return settings;
+    return known.target().settings();
   }
 
   private RouterSettings routerSettings(DeploymentSettings settings) {
@@ -133,14 +161,21 @@ public final class InstanceReplicas {
   // --- commands ---
 
   public void start(StartReplica command) {
-    DeploymentId id = command.deployment();
-    LoadedApplication application = applications.get(id.application());
-    DeploymentSettings settings = settings(id);
+    DeploymentTarget target = command.target();
+    DeploymentId id = target.id();
+    DeploymentSettings settings = target.settings();
+    LoadedApplication application = builds.acquire(id.application(), target.build());
+    if (application == null) {
+      controller.accept(
+          new ControllerEvent.ReplicaFailed(
+              command.replicaId(), "build: " + target.build() + " (expected: a known one)"));
+      return;
+    }
     boolean spread = settings.spread() == Spread.EVENT_LOOPS;
     List<ReplicaSeat> seats =
         placement.place(spread).stream()
             .map(loops::apply)
-            .map(loop -> new ReplicaSeat(loop, name -> handle(id, name, loop.index())))
+            .map(loop -> new ReplicaSeat(loop, name -> handle(application, name, loop.index())))
             .toList();
     ReplicaSpec spec =
         new ReplicaSpec(
@@ -159,8 +194,11 @@ public final class InstanceReplicas {
                 HealthCheckSettings.FAILURES));
     host.start(spec, seats)
         .onComplete(
-            replica -> runs(replica, spread, application.route()),
-            thrown -> failed(command.replicaId(), id, thrown));
+            replica -> runs(replica, spread, application),
+            thrown -> {
+              builds.release(application);
+              failed(command.replicaId(), id, thrown);
+            });
   }
 
   /** User code expects its own loader as the thread's, as libraries look services up there. */
@@ -181,17 +219,17 @@ public final class InstanceReplicas {
   }
 
   /** A handle for user code on a serving loop. Any thread. */
-  private DeploymentHandle handle(DeploymentId caller, String name, int loop) {
-    DeploymentId id = new DeploymentId(caller.application(), name);
-    LoadedApplication application = applications.get(caller.application());
-    if (application == null || !application.settings().containsKey(id)) {
+  private DeploymentHandle handle(LoadedApplication application, String name, int loop) {
+    DeploymentId id = application.id(name);
+    DeploymentSettings settings = application.settings().get(id);
+    if (settings == null) {
       throw new IllegalArgumentException(
-          "deployment: " + name + " (expected: one of application " + caller.application() + ")");
+          "deployment: " + name + " (expected: one of application " + application.name() + ")");
     }
-    return routers.handle(id, routerSettings(settings(id)), loop);
+    return routers.handle(id, routerSettings(settings), loop);
   }
 
-  private void runs(Replica replica, boolean spread, String route) {
+  private void runs(Replica replica, boolean spread, LoadedApplication code) {
     ReplicaInfo info =
         new ReplicaInfo(
             replica.replicaId(),
@@ -205,12 +243,14 @@ public final class InstanceReplicas {
             null,
             Map.of());
     running.put( // on the replica's loop
-        replica.replicaId(), new Running(replica, show(replica, route)));
+        replica.replicaId(), new Running(replica, code, show(replica)));
     controller.accept(new ControllerEvent.ReplicaRunning(info));
   }
 
-  private Registration show(Replica replica, String route) {
-    Registration own = meters.addReplica(MetricSources.of(replica, route));
+  private Registration show(Replica replica) {
+    String application = replica.deployment().application();
+    Registration own =
+        meters.addReplica(MetricSources.of(replica, () -> prefixes.apply(application)));
     Registration users = meters.addUserMeters(replica.meters());
     return () -> {
       own.close();
@@ -232,17 +272,17 @@ public final class InstanceReplicas {
     }
     replica
         .replica()
-        .shutDown(grace(replica.replica().deployment()))
+        .shutDown(left(command.grace()))
         .onComplete(
             stopped -> {
               replica.shown().close();
+              builds.release(replica.code());
               controller.accept(new ControllerEvent.ReplicaStopped(command.replicaId()));
             });
   }
 
-  /** What is left of a deployment's grace: a drain of the instance has used some of it. */
-  private Duration grace(DeploymentId id) {
-    Duration grace = settings(id).gracefulShutdownTimeout();
+  /** What is left of a grace: a drain of the instance has used some of it. */
+  private Duration left(Duration grace) {
     Long since = drainStartedNanos;
     if (since == null) {
       return grace;
@@ -258,16 +298,14 @@ public final class InstanceReplicas {
 
   /** The longest grace of all deployments. */
   Duration longestGrace() {
-    return applications.values().stream()
-        .flatMap(each -> each.settings().values().stream())
-        .map(DeploymentSettings::gracefulShutdownTimeout)
+    return configured.values().stream()
+        .map(each -> each.target().settings().gracefulShutdownTimeout())
         .max(Duration::compareTo)
         .orElse(Duration.ZERO);
   }
 
   /** Takes the handles out of the meters; the pusher then sends a final zero of each. */
   void removeHandles() {
-    handles.forEach(Registration::close);
-    handles.clear();
+    List.copyOf(configured.keySet()).forEach(this::forget);
   }
 }

@@ -6,20 +6,26 @@ import dev.berth.api.DeploymentId;
 import dev.berth.config.ApplicationConfig;
 import dev.berth.config.DeploymentSettings;
 import dev.berth.config.ServeConfig;
+import dev.berth.controller.BuiltApplication;
+import dev.berth.controller.DeploymentTarget;
+import dev.berth.controller.DeploymentVersion;
 import java.io.IOException;
-import java.util.LinkedHashMap;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
  * An application whose code has been read: what runs, with which settings.
  *
+ * @param build identity of the code: equal for equal code and arguments
  * @param config as the file has it
  * @param application as its builder made it
  * @param settings of each deployment, the file's over the code's
  * @param code it was built by; null when someone else built it
  */
 public record LoadedApplication(
+    String build,
     ApplicationConfig config,
     Application application,
     Map<DeploymentId, DeploymentSettings> settings,
@@ -39,7 +45,7 @@ public record LoadedApplication(
   public static LoadedApplication of(
       ApplicationConfig config, Application application, ServeConfig file) {
     return new LoadedApplication(
-        config, application, ApplicationLoader.settings(config, application, file), null);
+        "given", config, application, ApplicationLoader.settings(config, application, file), null);
   }
 
   public String name() {
@@ -54,12 +60,6 @@ public record LoadedApplication(
     return id(application.ingress());
   }
 
-  /** Where it answers, for its metrics; empty when it has no HTTP. */
-  String route() {
-    String prefix = config.routePrefix();
-    return prefix == null ? "" : prefix;
-  }
-
   /** Code of a deployment. */
   Deployment deployment(DeploymentId id) {
     return application.deployments().stream()
@@ -69,11 +69,13 @@ public record LoadedApplication(
             () -> new IllegalArgumentException("deployment: " + id + " (expected: known)"));
   }
 
-  /** Replicas that each deployment is to have. */
-  public Map<DeploymentId, Integer> replicas() {
-    Map<DeploymentId, Integer> replicas = new LinkedHashMap<>();
-    settings.forEach((id, value) -> replicas.put(id, value.numReplicas()));
-    return replicas;
+  /** As the controller is told of it. */
+  public BuiltApplication built() {
+    List<DeploymentTarget> targets = new ArrayList<>();
+    settings.forEach(
+        (id, value) ->
+            targets.add(new DeploymentTarget(id, build, new DeploymentVersion(build, ""), value)));
+    return new BuiltApplication(build, application.ingress(), targets);
   }
 
   /** Gives its jars back; classes of it that were not yet loaded cannot be from now on. */

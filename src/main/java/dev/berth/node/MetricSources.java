@@ -18,6 +18,7 @@ import dev.berth.routing.RouterLoop;
 import java.util.List;
 import java.util.Map;
 import java.util.function.ObjIntConsumer;
+import java.util.function.Supplier;
 
 /** What the meters and the pusher read, of the parts that own it. */
 final class MetricSources {
@@ -59,13 +60,13 @@ final class MetricSources {
   }
 
   /**
-   * @param route of the deployment's application, or empty
+   * @param route of the deployment's application, or empty; it may change
    */
-  static HandleMeterSource of(DeploymentRouter router, String route) {
+  static HandleMeterSource of(DeploymentRouter router, Supplier<String> route) {
     return new HandleMeterSource() {
       @Override
       public String route() {
-        return route;
+        return route.get();
       }
 
       @Override
@@ -162,13 +163,13 @@ final class MetricSources {
   }
 
   /**
-   * @param route of the deployment's application, or empty
+   * @param route of the deployment's application, or empty; it may change
    */
-  static ReplicaMetricSource of(Replica replica, String route) {
+  static ReplicaMetricSource of(Replica replica, Supplier<String> route) {
     return new ReplicaMetricSource() {
       @Override
       public String route() {
-        return route;
+        return route.get();
       }
 
       @Override

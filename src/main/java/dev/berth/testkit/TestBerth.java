@@ -306,7 +306,7 @@ public final class TestBerth implements AutoCloseable {
    */
   public void stopReplica(String replicaId) {
     requireOpen();
-    instance.stop(running(replicaId).replicaId());
+    instance.stop(running(replicaId));
     instance.run();
   }
 

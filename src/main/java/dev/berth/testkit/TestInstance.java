@@ -7,9 +7,11 @@ import dev.berth.config.MetricsOptions;
 import dev.berth.controller.Controller;
 import dev.berth.controller.ControllerAction;
 import dev.berth.controller.ControllerEvent;
+import dev.berth.controller.DeclaredApplication;
 import dev.berth.controller.Epoch;
 import dev.berth.metrics.Meters;
 import dev.berth.metrics.MetricsPusher;
+import dev.berth.node.Builds;
 import dev.berth.node.InstanceLimits;
 import dev.berth.node.InstanceReplicas;
 import dev.berth.node.LoadedApplication;
@@ -26,6 +28,7 @@ import dev.berth.routing.DeploymentRouter;
 import dev.berth.routing.LoopPorts;
 import dev.berth.routing.Routers;
 import dev.berth.routing.RoutingHooks;
+import io.vertx.core.Future;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -54,6 +57,7 @@ final class TestInstance {
   final ReplicaHost host;
   final Routers routers;
   final BodyBounds bodies;
+  final Builds builds;
   final InstanceReplicas replicas;
   final List<ReplicaLoop> replicaLoops = new ArrayList<>();
   private final List<TestLoops.Loop> serving = new ArrayList<>();
@@ -129,10 +133,17 @@ final class TestInstance {
       bus.consume(Addresses.replica(NODE, index), loop, replicaLoops.get(index)::onMessage);
     }
     MetricsOptions metrics = options.metrics();
+    builds =
+        new Builds(
+            code -> threads.hook("build", code),
+            control::execute,
+            (application, revision) -> null, // all are built by the test
+            this::tell);
     replicas =
         new InstanceReplicas(
             host,
             routers,
+            builds,
             replicaLoops::get,
             eventLoops,
             new Meters(NODE, NODE),
@@ -147,13 +158,14 @@ final class TestInstance {
             time,
             new AtomicLong(random.nextLong(1L << 32))::incrementAndGet,
             limits.maxReservationTtl().toNanos(),
+            application -> "",
             this::tell);
   }
 
   // --- the control plane ---
 
   private void tell(ControllerEvent event) {
-    control.execute(() -> controller.on(event).forEach(this::apply));
+    control.execute(() -> controller.on(event, time.getAsLong()).forEach(this::apply));
   }
 
   private void apply(ControllerAction action) {
@@ -163,9 +175,15 @@ final class TestInstance {
       replicas.stop(stop);
     } else if (action instanceof ControllerAction.Publish publish) {
       routers.update(publish.snapshot());
+    } else if (action instanceof ControllerAction.Build build) {
+      builds.build(build);
+    } else if (action instanceof ControllerAction.Configure configure) {
+      replicas.configure(configure);
+    } else if (action instanceof ControllerAction.Forget forget) {
+      replicas.forget(forget);
     } else if (action instanceof ControllerAction.Announce announce) {
       statuses.put(announce.application(), announce.status());
-      failures.put(announce.application(), announce.reason());
+      failures.put(announce.application(), announce.message());
     }
   }
 
@@ -174,8 +192,9 @@ final class TestInstance {
     public void changed(Replica replica, ReplicaState state) {
       switch (state) {
         case DRAINING -> tell(new ControllerEvent.ReplicaDraining(replica.replicaId()));
-        case UNHEALTHY -> tell(new ControllerEvent.ReplicaHealth(replica.replicaId(), false));
-        case RUNNING -> tell(new ControllerEvent.ReplicaHealth(replica.replicaId(), true));
+        case UNHEALTHY ->
+            tell(new ControllerEvent.ReplicaHealth(replica.replicaId(), false, "unhealthy"));
+        case RUNNING -> tell(new ControllerEvent.ReplicaHealth(replica.replicaId(), true, ""));
         case STARTING, STOPPED -> {} // what starts and stops them tells
       }
     }
@@ -188,8 +207,18 @@ final class TestInstance {
 
   /** Starts an application's replicas; tasks say what came of it. */
   void declare(LoadedApplication application) {
-    replicas.add(application);
-    tell(new ControllerEvent.Declared(application.name(), application.replicas()));
+    builds.readEarly(application.name(), Future.succeededFuture(application));
+    tell(
+        new ControllerEvent.Declared(
+            new DeclaredApplication(
+                application.name(),
+                1,
+                application.config().routePrefix(),
+                "{}",
+                false,
+                time.millis(),
+                null,
+                Map.of())));
   }
 
   /** Drains an application's replicas and stops them. */
@@ -210,15 +239,20 @@ final class TestInstance {
     return failures.getOrDefault(application, "");
   }
 
-  void stop(String replicaId) {
-    control.execute(() -> replicas.stop(new ControllerAction.StopReplica(epoch, replicaId)));
+  void stop(Replica replica) {
+    Duration grace = replicas.settings(replica.deployment()).gracefulShutdownTimeout();
+    control.execute(
+        () ->
+            replicas.stop(
+                new ControllerAction.StopReplica(
+                    epoch, replica.replicaId(), grace, "the test wants it so")));
   }
 
   /** The replica takes nothing more and answers nothing: routers learn it as they run. */
   void kill(Replica replica) {
     replica.kill();
     tell(new ControllerEvent.ReplicaDraining(replica.replicaId()));
-    stop(replica.replicaId());
+    stop(replica);
   }
 
   DeploymentRouter router(DeploymentId id) {

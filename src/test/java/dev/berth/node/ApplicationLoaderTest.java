@@ -47,7 +47,6 @@ class ApplicationLoaderTest {
     assertThat(loaded.settings().get(loaded.id("back")).maxOngoingRequests()).isEqualTo(9);
     assertThat(loaded.settings().get(loaded.id("back")).numReplicas()).isEqualTo(3);
     assertThat(loaded.settings().get(loaded.id("front")).maxOngoingRequests()).isEqualTo(5);
-    assertThat(loaded.replicas()).containsEntry(loaded.id("back"), 3);
   }
 
   @Test
@@ -120,8 +119,8 @@ class ApplicationLoaderTest {
 
     LoadedApplication loaded = ApplicationLoader.load(file.applications().get(0), file);
 
-    assertThat(loaded.replicas())
-        .containsEntry(loaded.id("front"), 1)
-        .containsEntry(loaded.id("back"), 2);
+    assertThat(loaded.built().targets())
+        .extracting(target -> target.id().name() + " " + target.settings().numReplicas())
+        .containsExactly("front 1", "back 2");
   }
 }
