@@ -7,11 +7,16 @@ import ch.qos.logback.core.encoder.EncoderBase;
 import io.vertx.core.json.JsonObject;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
-import java.util.List;
-import org.slf4j.event.KeyValuePair;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
-/** One JSON object for each event, on one line: {@code logging_config.encoding: JSON}. */
+/**
+ * One JSON object for each event, on one line: {@code logging_config.encoding: JSON}. What it was
+ * logged with stands beside its own keys; a name that is one of those gets an underscore.
+ */
 final class JsonLines extends EncoderBase<ILoggingEvent> {
+  private static final Set<String> OWN =
+      Set.of("time", "level", "logger", "thread", "message", "exception");
 
   @Override
   public byte[] encode(ILoggingEvent event) {
@@ -22,17 +27,23 @@ final class JsonLines extends EncoderBase<ILoggingEvent> {
             .put("logger", event.getLoggerName())
             .put("thread", event.getThreadName())
             .put("message", event.getFormattedMessage());
-    List<KeyValuePair> pairs = event.getKeyValuePairs();
-    if (pairs != null) {
-      for (KeyValuePair pair : pairs) {
-        line.put(pair.key, String.valueOf(pair.value));
-      }
-    }
+    LogFields.of(event)
+        .forEach((key, value) -> line.put(OWN.contains(key) ? key + "_" : key, json(value)));
     IThrowableProxy thrown = event.getThrowableProxy();
     if (thrown != null) {
       line.put("exception", ThrowableProxyUtil.asString(thrown));
     }
     return (line.encode() + "\n").getBytes(StandardCharsets.UTF_8);
+  }
+
+  /** Counts and truths as such, so that they can be compared; the rest as text. */
+  private static @Nullable Object json(@Nullable Object value) {
+    boolean asIs =
+        value == null
+            || value instanceof Integer
+            || value instanceof Long
+            || value instanceof Boolean;
+    return asIs ? value : String.valueOf(value);
   }
 
   @Override

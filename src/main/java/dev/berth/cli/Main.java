@@ -30,7 +30,7 @@ public final class Main {
   }
 
   private static Future<RunningNode> start(ServeConfig config) {
-    return BerthNode.start(config).map(node -> node::close);
+    return BerthNode.start(config, LogTap.ofProcess()).map(node -> node::close);
   }
 
   /**

@@ -8,8 +8,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.time.OffsetDateTime;
 import java.time.ZoneId;
-import java.util.List;
-import org.slf4j.event.KeyValuePair;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One line for each event: {@code 2026-11-21T11:50:22.864Z INFO BerthNode - message key="value"},
@@ -40,11 +39,9 @@ final class TextLines extends EncoderBase<ILoggingEvent> {
       line.append(' ').append(logger, logger.lastIndexOf('.') + 1, logger.length()).append(" - ");
     }
     line.append(event.getFormattedMessage());
-    List<KeyValuePair> pairs = event.getKeyValuePairs();
-    if (pairs != null && !bare) {
-      for (KeyValuePair pair : pairs) {
-        line.append(' ').append(pair.key).append("=\"").append(pair.value).append('"');
-      }
+    if (!bare) {
+      LogFields.of(event)
+          .forEach((key, value) -> quoted(line.append(' ').append(key).append('='), value));
     }
     line.append('\n');
     IThrowableProxy thrown = event.getThrowableProxy();
@@ -52,6 +49,22 @@ final class TextLines extends EncoderBase<ILoggingEvent> {
       line.append(ThrowableProxyUtil.asString(thrown));
     }
     return line.toString().getBytes(StandardCharsets.UTF_8);
+  }
+
+  /** In quotes, on one line: what reads the line finds where the value ends. */
+  private static void quoted(StringBuilder line, @Nullable Object value) {
+    line.append('"');
+    String text = String.valueOf(value);
+    for (int i = 0; i < text.length(); i++) {
+      char c = text.charAt(i);
+      switch (c) {
+        case '"', '\\' -> line.append('\\').append(c);
+        case '\n' -> line.append("\\n");
+        case '\r' -> line.append("\\r");
+        default -> line.append(c);
+      }
+    }
+    line.append('"');
   }
 
   /** As {@code yyyy-MM-dd'T'HH:mm:ss.SSSXXX}, in the time zone of this machine. */

@@ -157,6 +157,12 @@ public final class Defaults {
   /** Whether a client may ask for an explanation. */
   public static final boolean EXPLAIN_HEADER = true;
 
+  /** Lines of the log that are kept in memory. */
+  public static final int LOG_RING_LINES = 2_000;
+
+  /** Memory that they may take. */
+  public static final long LOG_RING_BYTES = 4L << 20;
+
   /** Put before the names of metrics that Ray Serve has too. */
   public static final String METRICS_PREFIX = "";
 

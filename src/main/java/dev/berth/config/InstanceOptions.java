@@ -10,6 +10,7 @@ import java.time.Duration;
  * @param limits bounds of the instance
  * @param metrics rhythm of the metrics path
  * @param explain which requests are explained
+ * @param logRing how much of the log is kept in memory
  * @param reservations slots held for clients by tokens
  * @param blockedLoopAfter how long an event loop may leave a task before it counts as blocked
  * @param shutdownTimeout how long the instance may take to drain when it is told to stop
@@ -20,6 +21,7 @@ public record InstanceOptions(
     LimitOptions limits,
     MetricsOptions metrics,
     ExplainOptions explain,
+    LogRingOptions logRing,
     ReservationOptions reservations,
     Duration blockedLoopAfter,
     Duration shutdownTimeout) {
@@ -53,6 +55,12 @@ public record InstanceOptions(
           Values.empty(ExplainOptions.SECTION),
           "Which requests are explained: why they went where they went, and where their time was"
               + " spent.");
+  static final Key<Values> LOG_RING =
+      Key.of(
+          "log_ring",
+          LogRingOptions.SECTION,
+          Values.empty(LogRingOptions.SECTION),
+          "How much of the log is kept in memory, for berth logs.");
   static final Key<Values> RESERVATIONS =
       Key.of(
           "reservations",
@@ -80,6 +88,7 @@ public record InstanceOptions(
           LIMITS,
           METRICS,
           EXPLAIN,
+          LOG_RING,
           RESERVATIONS,
           BLOCKED_LOOP_AFTER_MS,
           SHUTDOWN_TIMEOUT_S);
@@ -103,6 +112,7 @@ public record InstanceOptions(
         LimitOptions.from(values.get(LIMITS)),
         MetricsOptions.from(values.get(METRICS)),
         ExplainOptions.from(values.get(EXPLAIN)),
+        LogRingOptions.from(values.get(LOG_RING)),
         ReservationOptions.from(values.get(RESERVATIONS)),
         values.get(BLOCKED_LOOP_AFTER_MS),
         values.get(SHUTDOWN_TIMEOUT_S));
@@ -116,6 +126,7 @@ public record InstanceOptions(
         limits,
         metrics,
         explain,
+        logRing,
         reservations,
         blockedLoopAfter,
         shutdownTimeout);

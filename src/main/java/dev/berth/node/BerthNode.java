@@ -10,6 +10,7 @@ import dev.berth.controller.DeclaredApplication;
 import dev.berth.ingress.IngressTransport;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.BusMessageCodec;
+import dev.berth.protocol.port.LogFeed;
 import dev.berth.replica.HandlerPorts;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
@@ -55,6 +56,7 @@ public final class BerthNode {
   private static final Duration NOTICE = Duration.ofMillis(250);
 
   private final ServeConfig config;
+  private final LogFeed log;
   private final Identity identity = Identity.create();
   private final long beganNanos = identity.now();
   private final ThreadPoolExecutor offLoop = offLoopThreads();
@@ -76,8 +78,9 @@ public final class BerthNode {
   private boolean closing;
   private boolean withdrawn;
 
-  private BerthNode(ServeConfig config) {
+  private BerthNode(ServeConfig config, LogFeed log) {
     this.config = config;
+    this.log = log;
     this.transport = IngressTransport.preferred();
     this.vertx = newVertx(config.berth().eventLoops() + 1, transport);
     this.loading = config.applications().size();
@@ -92,7 +95,16 @@ public final class BerthNode {
    *     instance from listening
    */
   public static Future<BerthNode> start(ServeConfig config) {
-    BerthNode node = new BerthNode(config);
+    return start(config, LogFeed.NONE);
+  }
+
+  /**
+   * As the other.
+   *
+   * @param log of the process, whose last lines the admin server shows
+   */
+  public static Future<BerthNode> start(ServeConfig config, LogFeed log) {
+    BerthNode node = new BerthNode(config, log);
     node.begin();
     return node.started.future();
   }
@@ -204,6 +216,7 @@ public final class BerthNode {
             offLoop,
             new HandlerPorts(InstantSource.system(), healthThreads),
             (application, revision) -> null, // there is no revision but the file's
+            log,
             this::apply);
     parts = made;
     made.startCore()

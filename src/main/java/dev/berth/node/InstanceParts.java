@@ -8,6 +8,8 @@ import dev.berth.admin.ExplainRoutes;
 import dev.berth.admin.HealthRoutes;
 import dev.berth.admin.LedgerRoutes;
 import dev.berth.admin.LedgerSource.ReplicaLedger;
+import dev.berth.admin.LogRing;
+import dev.berth.admin.LogRoutes;
 import dev.berth.admin.ReservationEndpoint;
 import dev.berth.api.DeploymentId;
 import dev.berth.config.BearerToken;
@@ -15,6 +17,7 @@ import dev.berth.config.DeploymentSettings;
 import dev.berth.config.ExplainOptions;
 import dev.berth.config.LimitOptions;
 import dev.berth.config.LogEncoding;
+import dev.berth.config.LogRingOptions;
 import dev.berth.config.LoggingOptions;
 import dev.berth.config.ReservationOptions;
 import dev.berth.config.ServeConfig;
@@ -33,6 +36,7 @@ import dev.berth.metrics.Meters;
 import dev.berth.metrics.MetricsPusher;
 import dev.berth.metrics.MetricsPusherVerticle;
 import dev.berth.protocol.Addresses;
+import dev.berth.protocol.port.LogFeed;
 import dev.berth.replica.BodyBounds;
 import dev.berth.replica.HandlerPorts;
 import dev.berth.replica.HandlerThreads;
@@ -100,6 +104,8 @@ final class InstanceParts {
   private final Ingress ingress;
   private final ReplicaHost host;
   private final ExplainRing explained;
+  private final LogRing logRing;
+  private final Runnable endLog;
   private final Routers routers;
   private final ReservationTable reservations;
   private final BodyBounds bodyBounds;
@@ -118,6 +124,7 @@ final class InstanceParts {
    * @param offLoop runs what may block: making and stopping handlers
    * @param ports what handlers are given of the instance
    * @param sources what applications are built from
+   * @param log of the process
    * @param apply does what the controller wants; on the control loop
    */
   InstanceParts(
@@ -128,6 +135,7 @@ final class InstanceParts {
       Executor offLoop,
       HandlerPorts ports,
       Builds.Sources sources,
+      LogFeed log,
       Consumer<ControllerAction> apply) {
     this.config = config;
     this.identity = identity;
@@ -158,6 +166,9 @@ final class InstanceParts {
             bounds.ledger(),
             this::replicaChanged);
     explained = new ExplainRing(explain.ringSize());
+    LogRingOptions kept = config.berth().logRing();
+    logRing = new LogRing(kept.lines(), kept.bytes(), ports.wallClock().instant());
+    endLog = log.to(logRing::add);
     routers =
         routers(bounds, new ExplainPorts(explained.and(FlightRecords.create()), ports.wallClock()));
     reservations =
@@ -200,6 +211,7 @@ final class InstanceParts {
                 new HealthRoutes(meters),
                 new LedgerRoutes(this::ledgers, ports.wallClock()),
                 new ExplainRoutes(explained, explain),
+                new LogRoutes(logRing),
                 new EndpointRoutes("/api/v1/applications/*", known),
                 new EndpointRoutes("/api/v1/reservations", known)));
     for (int index = 0; index < loops.serving().size(); index++) {
@@ -348,6 +360,7 @@ final class InstanceParts {
     meters.addCounter(
         "berth_audits_failed", "Mismatches that the audits of ledgers found.", upkeep::mismatches);
     explained.show(meters);
+    logRing.show(meters);
     meters.addPusher(pusher);
     MetricSources.show(routers.bounds(), config.berth().limits(), meters);
     MetricSources.show(bodyBounds, meters);
@@ -486,6 +499,6 @@ final class InstanceParts {
     for (Part part : others) {
       stopped = stopped.eventually(part::undeploy);
     }
-    return stopped.eventually(accessLog::stop);
+    return stopped.eventually(accessLog::stop).onComplete(over -> endLog.run());
   }
 }

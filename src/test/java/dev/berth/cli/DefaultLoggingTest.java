@@ -7,10 +7,12 @@ import ch.qos.logback.classic.LoggerContext;
 import ch.qos.logback.classic.spi.Configurator;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.classic.spi.LoggingEvent;
+import ch.qos.logback.classic.util.LogbackMDCAdapter;
 import ch.qos.logback.core.ConsoleAppender;
 import ch.qos.logback.core.encoder.Encoder;
 import java.nio.charset.StandardCharsets;
 import java.util.ServiceLoader;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.slf4j.Logger;
 import org.slf4j.event.KeyValuePair;
@@ -18,6 +20,11 @@ import org.slf4j.event.KeyValuePair;
 class DefaultLoggingTest {
 
   private final LoggerContext context = new LoggerContext();
+
+  @BeforeEach
+  void prepare() {
+    context.setMDCAdapter(new LogbackMDCAdapter());
+  }
 
   @Test
   void logbackFindsIt() {

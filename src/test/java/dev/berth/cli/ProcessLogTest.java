@@ -6,6 +6,7 @@ import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.LoggerContext;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.classic.spi.LoggingEvent;
+import ch.qos.logback.classic.util.LogbackMDCAdapter;
 import ch.qos.logback.core.ConsoleAppender;
 import dev.berth.config.ConfigReader;
 import dev.berth.config.ServeConfig;
@@ -23,6 +24,7 @@ class ProcessLogTest {
 
   @BeforeEach
   void defaults() {
+    context.setMDCAdapter(new LogbackMDCAdapter());
     DefaultLogging.configureDefaults(context);
   }
 
@@ -71,6 +73,43 @@ class ProcessLogTest {
   void inTextKeyValuePairsStandAfterTheMessage() {
     ProcessLog.apply(config("{encoding: TEXT}", ""), context);
     assertThat(line(null)).contains(" - two\n").endsWith(" request_id=\"r-1\"\n");
+  }
+
+  /** As node/TransitionLog writes them. */
+  private LoggingEvent transition() {
+    LoggingEvent event =
+        new LoggingEvent("", context.getLogger("T"), Level.INFO, "replica failed", null, null);
+    event.addKeyValuePair(new KeyValuePair("application", "shop"));
+    event.addKeyValuePair(new KeyValuePair("deployment", "cart"));
+    event.addKeyValuePair(new KeyValuePair("replica", "shop#cart#1"));
+    event.addKeyValuePair(new KeyValuePair("version", "9f2c"));
+    event.addKeyValuePair(new KeyValuePair("attempt", 2));
+    event.addKeyValuePair(new KeyValuePair("level", "mine"));
+    event.addKeyValuePair(new KeyValuePair("reason", "said \"no\"\nat C:\\x"));
+    return event;
+  }
+
+  @Test
+  void aTransitionIsOneLineOfTextWhoseValuesCanBeReadBack() {
+    assertThat(new String(new TextLines(false).encode(transition()), StandardCharsets.UTF_8))
+        .hasLineCount(1)
+        .endsWith(
+            " T - replica failed application=\"shop\" deployment=\"cart\" replica=\"shop#cart#1\""
+                + " version=\"9f2c\" attempt=\"2\" level=\"mine\""
+                + " reason=\"said \\\"no\\\"\\nat C:\\\\x\"\n");
+  }
+
+  @Test
+  void aTransitionIsOneJsonObjectWhosePairsHideNothingOfTheEvent() {
+    JsonObject line =
+        new JsonObject(new String(new JsonLines().encode(transition()), StandardCharsets.UTF_8));
+    assertThat(line.getString("application")).isEqualTo("shop");
+    assertThat(line.getString("replica")).isEqualTo("shop#cart#1");
+    assertThat(line.getString("version")).isEqualTo("9f2c");
+    assertThat(line.getValue("attempt")).isEqualTo(2);
+    assertThat(line.getString("reason")).isEqualTo("said \"no\"\nat C:\\x");
+    assertThat(line.getString("level")).isEqualTo("INFO");
+    assertThat(line.getString("level_")).isEqualTo("mine");
   }
 
   @Test

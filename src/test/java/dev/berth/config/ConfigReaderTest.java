@@ -52,6 +52,7 @@ class ConfigReaderTest {
               shutdown_timeout_s: 7
               metrics: {record_interval_ms: 100, push_interval_ms: 500, prefix: ray_}
               explain: {sample_rate: 0.25, ring_size: 0, header: false}
+              log_ring: {lines: 14, bytes: 65538}
               reservations:
                 max_held_total: 1
                 max_held_per_caller: 2
@@ -114,6 +115,7 @@ class ConfigReaderTest {
                     new Http2Limits(10, 11, Duration.ofSeconds(12), 65_537)),
                 new MetricsOptions(Duration.ofMillis(100), Duration.ofMillis(500), "ray_"),
                 new ExplainOptions(0.25, 0, false),
+                new LogRingOptions(14, 65_538),
                 new ReservationOptions(
                     1,
                     2,

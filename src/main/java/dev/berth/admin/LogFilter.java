@@ -1,0 +1,62 @@
+package dev.berth.admin;
+
+import dev.berth.protocol.LogLine;
+import java.util.List;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Which lines of the log are asked for. A line is of the application, deployment and replica that
+ * its fields name; of those that the name of its replica contains; or of those whose logger it came
+ * through, {@code application.deployment}.
+ *
+ * @param applications any of these; empty for all
+ * @param deployments any of these; empty for all
+ * @param replicas any of these; empty for all
+ * @param level the least severe one
+ */
+record LogFilter(
+    List<String> applications, List<String> deployments, List<String> replicas, String level)
+    implements Predicate<LogLine> {
+  static final List<String> LEVELS = List.of("TRACE", "DEBUG", "INFO", "WARN", "ERROR");
+
+  private static final String OURS = "dev.berth.";
+
+  @Override
+  public boolean test(LogLine line) {
+    if (LEVELS.indexOf(line.level()) < LEVELS.indexOf(level)) {
+      return false;
+    }
+    String replica = line.fields().get("replica");
+    return (replicas.isEmpty() || (replica != null && replicas.contains(replica)))
+        && (applications.isEmpty() || isOfApplication(line, replica))
+        && (deployments.isEmpty() || isOfDeployment(line, replica));
+  }
+
+  private boolean isOfApplication(LogLine line, @Nullable String replica) {
+    String named = line.fields().getOrDefault("application", line.fields().get("app"));
+    if (named == null) {
+      named = part(replica, 0);
+    }
+    return named != null
+        ? applications.contains(named)
+        : applications.stream().anyMatch(name -> line.logger().startsWith(name + "."));
+  }
+
+  private boolean isOfDeployment(LogLine line, @Nullable String replica) {
+    String named = line.fields().get("deployment");
+    if (named == null) {
+      named = part(replica, 1);
+    }
+    return named != null
+        ? deployments.contains(named)
+        : !line.logger().startsWith(OURS)
+            && deployments.stream().anyMatch(name -> line.logger().endsWith("." + name));
+  }
+
+  /** Of {@code application#deployment#suffix}; null when it is not of that form. */
+  private static @Nullable String part(@Nullable String replica, int index) {
+    String[] parts = replica == null ? new String[0] : replica.split("#", -1);
+    return parts.length == 3 ? parts[index] : null;
+  }
+}

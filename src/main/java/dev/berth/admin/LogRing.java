@@ -1,0 +1,177 @@
+package dev.berth.admin;
+
+import dev.berth.metrics.Meters;
+import dev.berth.protocol.LogLine;
+import java.time.Instant;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The last lines of the log, bounded by their number and by their memory. They are numbered from 1
+ * in the order they came, so a reader who comes back sees which it has missed. Any thread adds, and
+ * any reads: the lock is held for one line, or while the list of lines is copied.
+ */
+public final class LogRing {
+  /** Most characters of a message or a stack trace; what is longer is cut. */
+  static final int MAX_TEXT_CHARS = 16 << 10;
+
+  private static final int MAX_FIELD_CHARS = 1 << 10;
+  private static final int MAX_FIELDS = 32;
+
+  /** Of a line's objects beside its characters, about. */
+  private static final int LINE_BYTES = 256;
+
+  /** A line, and how many came up to it. */
+  record Kept(long number, LogLine line, int bytes) {}
+
+  /**
+   * What a reader is given.
+   *
+   * @param lines in their order
+   * @param next the number of the last line that was looked at; where to go on from
+   * @param lost lines after the asked number that are kept no more
+   */
+  record Page(List<Kept> lines, long next, long lost) {}
+
+  private final int maxLines;
+  private final long maxBytes;
+  private final Instant began;
+  private final ReentrantLock lock = new ReentrantLock();
+  private final Deque<Kept> kept = new ArrayDeque<>();
+  private long bytes; // of those kept
+  private long added;
+
+  /**
+   * @param maxLines kept; 0 keeps none
+   * @param maxBytes of memory they may take
+   * @param began when this ring was made: its numbers mean nothing in another
+   */
+  public LogRing(int maxLines, long maxBytes, Instant began) {
+    this.maxLines = maxLines;
+    this.maxBytes = maxBytes;
+    this.began = began;
+  }
+
+  /** Keeps a line; the oldest go for it. */
+  public void add(LogLine line) {
+    if (maxLines == 0) {
+      return;
+    }
+    LogLine cut = cut(line);
+    int size = bytes(cut);
+    lock.lock();
+    try {
+      kept.addLast(new Kept(++added, cut, size));
+      bytes += size;
+      while (kept.size() > maxLines || (bytes > maxBytes && kept.size() > 1)) {
+        bytes -= kept.removeFirst().bytes();
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** The last lines that are wanted. */
+  Page last(int most, Predicate<LogLine> wanted) {
+    List<Kept> all = new ArrayList<>();
+    long newest = copy(all);
+    List<Kept> found =
+        new ArrayList<>(all.stream().filter(each -> wanted.test(each.line)).toList());
+    return new Page(found.subList(Math.max(0, found.size() - most), found.size()), newest, 0);
+  }
+
+  /** The first lines that are wanted after the one with this number. */
+  Page after(long number, int most, Predicate<LogLine> wanted) {
+    List<Kept> all = new ArrayList<>();
+    long newest = copy(all);
+    long oldest = all.isEmpty() ? newest + 1 : all.get(0).number;
+    List<Kept> found = new ArrayList<>();
+    for (Kept each : all) {
+      if (found.size() == most) {
+        break;
+      }
+      if (each.number > number && wanted.test(each.line)) {
+        found.add(each);
+      }
+    }
+    long next = found.size() == most ? found.get(most - 1).number : Math.max(number, newest);
+    return new Page(found, next, Math.max(0, oldest - 1 - number));
+  }
+
+  private long copy(List<Kept> into) {
+    lock.lock();
+    try {
+      into.addAll(kept);
+      return added;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  Instant began() {
+    return began;
+  }
+
+  /** Shows its numbers. */
+  public void show(Meters meters) {
+    meters.addGauge("berth_log_lines", "Lines of the log kept in memory.", () -> counts()[0]);
+    meters.addGauge(
+        "berth_log_lines_limit", "Most lines of the log kept in memory.", () -> maxLines);
+    meters.addGauge("berth_log_bytes", "Memory of the kept lines of the log.", () -> counts()[1]);
+    meters.addGauge("berth_log_bytes_limit", "Most of it.", () -> maxBytes);
+    meters.addCounter(
+        "berth_log_lines_dropped",
+        "Lines of the log that gave their place to newer ones.",
+        () -> counts()[2]);
+  }
+
+  /** Lines kept, their bytes, and lines kept no more. */
+  private long[] counts() {
+    lock.lock();
+    try {
+      return new long[] {kept.size(), bytes, added - kept.size()};
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private static int bytes(LogLine line) {
+    int chars = line.logger().length() + line.thread().length() + line.message().length();
+    for (Map.Entry<String, String> field : line.fields().entrySet()) {
+      chars += field.getKey().length() + field.getValue().length() + LINE_BYTES / 4;
+    }
+    String exception = line.exception();
+    return LINE_BYTES + 2 * (chars + (exception == null ? 0 : exception.length()));
+  }
+
+  private static LogLine cut(LogLine line) {
+    Map<String, String> fields = new LinkedHashMap<>();
+    line.fields()
+        .forEach(
+            (key, value) -> {
+              if (fields.size() < MAX_FIELDS) {
+                fields.put(cut(key, MAX_FIELD_CHARS), cut(value, MAX_FIELD_CHARS));
+              }
+            });
+    @Nullable String exception = line.exception();
+    return new LogLine(
+        line.atMs(),
+        line.level(),
+        cut(line.logger(), MAX_FIELD_CHARS),
+        cut(line.thread(), MAX_FIELD_CHARS),
+        cut(line.message(), MAX_TEXT_CHARS),
+        fields,
+        exception == null ? null : cut(exception, MAX_TEXT_CHARS));
+  }
+
+  private static String cut(String text, int most) {
+    return text.length() <= most ? text : text.substring(0, most) + "...";
+  }
+}

@@ -1,0 +1,68 @@
+package dev.berth.cli;
+
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.LoggerContext;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.classic.spi.IThrowableProxy;
+import ch.qos.logback.classic.spi.ThrowableProxyUtil;
+import ch.qos.logback.core.UnsynchronizedAppenderBase;
+import dev.berth.protocol.LogLine;
+import dev.berth.protocol.port.LogFeed;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.function.Consumer;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Hands on what is logged, beside what the log's other appenders do with it: also when logback has
+ * a configuration of its own, whose levels hold. The access log has its own appender and is not in
+ * it.
+ */
+final class LogTap implements LogFeed {
+  private final LoggerContext context;
+
+  LogTap(LoggerContext context) {
+    this.context = context;
+  }
+
+  /** That of this process. */
+  static LogFeed ofProcess() {
+    return LoggerFactory.getILoggerFactory() instanceof LoggerContext context
+        ? new LogTap(context)
+        : LogFeed.NONE;
+  }
+
+  @Override
+  public Runnable to(Consumer<LogLine> sink) {
+    UnsynchronizedAppenderBase<ILoggingEvent> appender =
+        new UnsynchronizedAppenderBase<>() {
+          @Override
+          protected void append(ILoggingEvent event) {
+            sink.accept(line(event));
+          }
+        };
+    appender.setContext(context);
+    appender.setName("log-ring");
+    appender.start();
+    Logger root = context.getLogger(org.slf4j.Logger.ROOT_LOGGER_NAME);
+    root.addAppender(appender);
+    return () -> {
+      root.detachAppender(appender);
+      appender.stop();
+    };
+  }
+
+  private static LogLine line(ILoggingEvent event) {
+    Map<String, String> fields = new LinkedHashMap<>();
+    LogFields.of(event).forEach((key, value) -> fields.put(key, String.valueOf(value)));
+    IThrowableProxy thrown = event.getThrowableProxy();
+    return new LogLine(
+        event.getTimeStamp(),
+        event.getLevel().toString(),
+        event.getLoggerName(),
+        event.getThreadName(),
+        String.valueOf(event.getFormattedMessage()),
+        fields,
+        thrown == null ? null : ThrowableProxyUtil.asString(thrown));
+  }
+}

@@ -1,0 +1,113 @@
+package dev.berth.admin;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.berth.config.AdminOptions;
+import dev.berth.metrics.Meters;
+import dev.berth.protocol.LogLine;
+import io.vertx.core.Vertx;
+import io.vertx.core.VertxOptions;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class LogRoutesTest {
+  private static final Vertx VERTX = Vertx.vertx(new VertxOptions().setEventLoopPoolSize(1));
+  private static final HttpClient CLIENT = HttpClient.newHttpClient();
+  private static int port;
+
+  @BeforeAll
+  static void deploy() throws Exception {
+    LogRing ring = new LogRing(2, 1 << 20, Instant.EPOCH);
+    ring.add(new LogLine(0, "INFO", "gone", "t", "gone", Map.of(), null));
+    ring.add(
+        new LogLine(
+            1_500, "WARN", "shop.cart", "t", "no\nway", Map.of("replica", "shop#cart#1"), "stack"));
+    ring.add(new LogLine(2_000, "INFO", "dev.berth.X", "t", "on", Map.of(), null));
+    AdminVerticle admin =
+        new AdminVerticle(
+            new AdminOptions("127.0.0.1", 0),
+            new Meters("node-1", "127.0.0.1"),
+            List.of(new LogRoutes(ring)));
+    VERTX.deployVerticle(admin).toCompletionStage().toCompletableFuture().get(10, TimeUnit.SECONDS);
+    port = admin.port();
+  }
+
+  @AfterAll
+  static void close() throws Exception {
+    VERTX.close().toCompletionStage().toCompletableFuture().get(10, TimeUnit.SECONDS);
+  }
+
+  private static HttpResponse<String> get(String query) throws Exception {
+    URI uri = URI.create("http://127.0.0.1:" + port + "/api/v1/logs" + query);
+    return CLIENT.send(HttpRequest.newBuilder(uri).build(), HttpResponse.BodyHandlers.ofString());
+  }
+
+  private static JsonArray numbers(String query) throws Exception {
+    JsonArray numbers = new JsonArray();
+    for (Object line : new JsonObject(get(query).body()).getJsonArray("lines")) {
+      numbers.add(((JsonObject) line).getValue("number"));
+    }
+    return numbers;
+  }
+
+  @Test
+  void aLineIsGivenWithItsNumberItsFieldsAndItsStack() throws Exception {
+    assertThat(new JsonObject(get("?level=warn").body()))
+        .isEqualTo(
+            new JsonObject(
+                """
+                {"began": "1970-01-01T00:00:00Z", "next": 3, "lost": 0, "lines": [
+                  {"number": 2, "time": "1970-01-01T00:00:01.500Z", "level": "WARN",
+                   "logger": "shop.cart", "thread": "t", "message": "no\\nway",
+                   "fields": {"replica": "shop#cart#1"}, "exception": "stack"}
+                ]}
+                """));
+  }
+
+  @Test
+  void whoAsksForMoreThanIsKeptIsToldHowManyAreLost() throws Exception {
+    JsonObject page = new JsonObject(get("?since=0&limit=1").body());
+    assertThat(page.getInteger("lost")).isEqualTo(1);
+    assertThat(page.getInteger("next")).isEqualTo(2);
+  }
+
+  @Test
+  void linesAreChosenByWhatTheyAreOf() throws Exception {
+    assertThat(numbers("")).containsExactly(2, 3);
+    assertThat(numbers("?since=2")).containsExactly(3);
+    assertThat(numbers("?application=x&application=shop")).containsExactly(2);
+    assertThat(numbers("?application=shop&deployment=cart&replica=shop%23cart%231"))
+        .containsExactly(2);
+    assertThat(numbers("?deployment=till")).isEmpty();
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "?since=-1 | since: not understood (expected: an integer of at least 0)",
+        "?limit=0&since=x | since: not understood (expected: an integer of at least 0)",
+        "?limit=0 | limit: not understood (expected: an integer from 1 to 10000)",
+        "?level=LOUD | level: not understood (expected: one of TRACE, DEBUG, INFO, WARN, ERROR)",
+        "?levels=INFO | levels: unknown parameter (expected: since, limit, application, deployment,"
+            + " replica, level)"
+      })
+  void whatIsNotUnderstoodIsRefused(String query, String problem) throws Exception {
+    HttpResponse<String> refused = get(query);
+    assertThat(refused.statusCode()).isEqualTo(400);
+    assertThat(new JsonObject(refused.body()).getString("message")).isEqualTo(problem);
+  }
+}
