@@ -17,6 +17,7 @@ import org.jspecify.annotations.Nullable;
  * @param args handed to the builder; JSON values only
  * @param logging what is logged of it, and how: its own, else the file's
  * @param deployments overrides of what its code says, at most one for each name
+ * @param externalScalerEnabled whether the number of replicas may be set from outside
  * @param source where the entry stands in the file
  */
 public record ApplicationConfig(
@@ -27,6 +28,7 @@ public record ApplicationConfig(
     Map<String, @Nullable Object> args,
     LoggingOptions logging,
     List<DeploymentConfig> deployments,
+    boolean externalScalerEnabled,
     Source source) {
 
   static final Key<String> NAME =
@@ -72,8 +74,24 @@ public record ApplicationConfig(
           List.of(),
           "Overrides of what the application's code says, one entry for each deployment.");
 
+  static final Key<Boolean> EXTERNAL_SCALER_ENABLED =
+      Key.of(
+          "external_scaler_enabled",
+          Types.bool(),
+          Defaults.EXTERNAL_SCALER_ENABLED,
+          "Whether the number of replicas of its deployments may be set from outside, by the admin"
+              + " server's scale endpoint.");
+
   static final Section SECTION =
-      Section.of(NAME, ROUTE_PREFIX, IMPORT_PATH, RUNTIME_ENV, ARGS, LOGGING_CONFIG, DEPLOYMENTS)
+      Section.of(
+              NAME,
+              ROUTE_PREFIX,
+              IMPORT_PATH,
+              RUNTIME_ENV,
+              ARGS,
+              LOGGING_CONFIG,
+              DEPLOYMENTS,
+              EXTERNAL_SCALER_ENABLED)
           .and(RayOnly.APPLICATION)
           .misplaced("host", "http_options.host")
           .misplaced("port", "http_options.port")
@@ -97,6 +115,7 @@ public record ApplicationConfig(
         values.get(ARGS),
         logging == null ? outerLogging : LoggingOptions.from(logging),
         values.get(DEPLOYMENTS).stream().map(DeploymentConfig::from).toList(),
+        values.get(EXTERNAL_SCALER_ENABLED),
         values.source());
   }
 

@@ -42,6 +42,9 @@ public final class Defaults {
   /** Builder method of an {@code import_path} that names only a class. */
   public static final String BUILDER_METHOD = "build";
 
+  /** Whether the number of replicas may be set from outside. */
+  public static final boolean EXTERNAL_SCALER_ENABLED = false;
+
   /** Replicas of a deployment. */
   public static final int NUM_REPLICAS = 1;
 
@@ -62,6 +65,18 @@ public final class Defaults {
 
   /** How long one health check may take before it counts as failed. */
   public static final Duration HEALTH_CHECK_TIMEOUT = Duration.ofSeconds(30);
+
+  /** Share of the replicas replaced at a time. */
+  public static final double ROLLING_UPDATE_PERCENTAGE = 0.2;
+
+  /** Failed starts after which a version of a deployment has failed. */
+  public static final int MAX_CONSTRUCTOR_RETRY_COUNT = 20;
+
+  /**
+   * Percent of the replicas that may run beyond their number while they are replaced. Ray says 0,
+   * with which an update of one replica is an outage.
+   */
+  public static final double MAX_SURGE_PERCENT = 20;
 
   // deployments, Berth's own
 
@@ -87,6 +102,15 @@ public final class Defaults {
 
   /** TCP port of the admin server. */
   public static final int ADMIN_PORT = 8265;
+
+  /** Whether the admin server may be reached from other machines without a token. */
+  public static final boolean ADMIN_ALLOW_UNAUTHENTICATED = false;
+
+  /** Directory that keeps what was deployed, in the current folder. */
+  public static final String STATE_DIR = "berth-state";
+
+  /** Whether what is deployed is kept in memory only. */
+  public static final boolean EPHEMERAL = false;
 
   /** How long the instance may take to drain when it is told to stop. */
   public static final Duration SHUTDOWN_TIMEOUT = Duration.ofSeconds(30);

@@ -27,6 +27,7 @@ import org.jspecify.annotations.Nullable;
  * @param cancelGrace how long a cancelled handler may take to settle before it is a zombie
  * @param maxZombieRequests zombies that make a replica unhealthy
  * @param maxBufferedBodyBytes largest request body of a handler that takes it whole
+ * @param rollout how its replicas are replaced
  */
 public record DeploymentConfig(
     String name,
@@ -44,7 +45,8 @@ public record DeploymentConfig(
     @Nullable Duration reservationTtl,
     @Nullable Duration cancelGrace,
     @Nullable Integer maxZombieRequests,
-    @Nullable Integer maxBufferedBodyBytes) {
+    @Nullable Integer maxBufferedBodyBytes,
+    RolloutConfig rollout) {
 
   static final Key<String> NAME =
       Key.required(
@@ -160,7 +162,9 @@ public record DeploymentConfig(
           RESERVATION_TTL_S,
           CANCEL_GRACE_S,
           MAX_ZOMBIE_REQUESTS,
-          MAX_BUFFERED_BODY_BYTES);
+          MAX_BUFFERED_BODY_BYTES,
+          RolloutConfig.MAX_CONSTRUCTOR_RETRY_COUNT,
+          RolloutConfig.VERSION);
 
   static final Key<Values> BERTH =
       Key.of("berth", BERTH_SECTION, Values.empty(BERTH_SECTION), "What has no name in Ray Serve.");
@@ -178,6 +182,8 @@ public record DeploymentConfig(
               HEALTH_CHECK_TIMEOUT_S,
               LOGGING_CONFIG,
               MAX_REPLICAS_PER_NODE,
+              RolloutConfig.ROLLING_UPDATE_PERCENTAGE,
+              RolloutConfig.MAX_SURGE_PERCENT,
               BERTH)
           .and(RayOnly.DEPLOYMENT)
           .check(DeploymentConfig::check);
@@ -211,8 +217,23 @@ public record DeploymentConfig(
   /** An entry that overrides nothing. */
   public static DeploymentConfig of(String name) {
     return new DeploymentConfig(
-        name, null, null, null, null, null, null, null, null, null, null, null, null, null, null,
-        null);
+        name,
+        null,
+        null,
+        null,
+        null,
+        null,
+        null,
+        null,
+        null,
+        null,
+        null,
+        null,
+        null,
+        null,
+        null,
+        null,
+        RolloutConfig.NONE);
   }
 
   /** What code says about a deployment, as the lower side of {@link #over}. */
@@ -233,7 +254,8 @@ public record DeploymentConfig(
         null,
         null,
         null,
-        null);
+        null,
+        RolloutConfig.NONE);
   }
 
   static DeploymentConfig from(Values values) {
@@ -256,7 +278,8 @@ public record DeploymentConfig(
         berth.find(RESERVATION_TTL_S),
         berth.find(CANCEL_GRACE_S),
         berth.find(MAX_ZOMBIE_REQUESTS),
-        berth.find(MAX_BUFFERED_BODY_BYTES));
+        berth.find(MAX_BUFFERED_BODY_BYTES),
+        RolloutConfig.from(values, berth));
   }
 
   /** What is set here, and {@code lower}'s where nothing is. The name is this one's. */
@@ -277,7 +300,8 @@ public record DeploymentConfig(
         first(reservationTtl, lower.reservationTtl),
         first(cancelGrace, lower.cancelGrace),
         first(maxZombieRequests, lower.maxZombieRequests),
-        first(maxBufferedBodyBytes, lower.maxBufferedBodyBytes));
+        first(maxBufferedBodyBytes, lower.maxBufferedBodyBytes),
+        rollout.over(lower.rollout));
   }
 
   /** As {@link #resolve(LimitOptions, LoggingOptions)}, for a file silent about logging. */
@@ -321,7 +345,8 @@ public record DeploymentConfig(
         orElse(reservationTtl, defaultTtl.compareTo(longest) > 0 ? longest : defaultTtl),
         orElse(cancelGrace, Defaults.CANCEL_GRACE),
         Math.min(slots, orElse(maxZombieRequests, slots)),
-        orElse(maxBufferedBodyBytes, Defaults.MAX_BUFFERED_BODY_BYTES));
+        orElse(maxBufferedBodyBytes, Defaults.MAX_BUFFERED_BODY_BYTES),
+        rollout.resolve());
   }
 
   static String reservationTtlBound(Duration longest) {

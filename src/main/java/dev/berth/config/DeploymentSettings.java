@@ -1,5 +1,7 @@
 package dev.berth.config;
 
+import java.math.BigDecimal;
+import java.math.RoundingMode;
 import java.time.Duration;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -9,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  * DeploymentConfig#resolve}.
  *
  * @param name of the deployment
- * @param numReplicas replicas, at least 1
+ * @param numReplicas replicas; 0 only by the capacity of the instance or a scaler
  * @param maxOngoingRequests requests one replica works on at a time, 1 to 65535
  * @param maxQueuedRequests requests that may wait, per instance; -1 is no bound of its own
  * @param backpressure what a refused client is told
@@ -24,6 +26,7 @@ import org.jspecify.annotations.Nullable;
  * @param cancelGrace how long a cancelled handler may take to settle before it is a zombie
  * @param maxZombieRequests zombies that make a replica unhealthy, 1 to maxOngoingRequests
  * @param maxBufferedBodyBytes largest request body of a handler that takes it whole; then 413
+ * @param rollout how its replicas are replaced
  */
 public record DeploymentSettings(
     String name,
@@ -41,7 +44,8 @@ public record DeploymentSettings(
     Duration reservationTtl,
     Duration cancelGrace,
     int maxZombieRequests,
-    int maxBufferedBodyBytes) {
+    int maxBufferedBodyBytes,
+    Rollout rollout) {
 
   /** What a deployment runs with when neither file nor code says anything. */
   public static DeploymentSettings defaults(String name) {
@@ -49,14 +53,34 @@ public record DeploymentSettings(
   }
 
   /**
-   * These settings with a share of the replicas, rounded half up, at least 1: Ray Serve's {@code
-   * target_capacity}.
+   * These settings with a share of the replicas, rounded half up, at least 1 unless the share or
+   * their number is 0: Ray Serve's {@code target_capacity}.
    *
-   * @param percent above 0, at most 100
+   * @param percent from 0 to 100; null for all of them
    */
-  public DeploymentSettings atCapacity(double percent) {
-    ServeConfig.TARGET_CAPACITY.require(percent);
-    int replicas = (int) Math.max(1, Math.round(numReplicas * percent / 100));
+  public DeploymentSettings atCapacity(@Nullable Double percent) {
+    ServeConfig.TARGET_CAPACITY.requireIfSet(percent);
+    if (percent == null || percent == 100) {
+      return this;
+    }
+    int share =
+        BigDecimal.valueOf(numReplicas)
+            .multiply(BigDecimal.valueOf(percent))
+            .movePointLeft(2)
+            .setScale(0, RoundingMode.HALF_UP)
+            .intValue();
+    return withReplicas(percent == 0 || numReplicas == 0 ? 0 : Math.max(1, share));
+  }
+
+  /**
+   * These settings with another number of replicas.
+   *
+   * @param replicas 0 or more
+   */
+  public DeploymentSettings withReplicas(int replicas) {
+    if (replicas < 0) {
+      throw new IllegalArgumentException("replicas: " + replicas + " (expected: 0 or more)");
+    }
     return new DeploymentSettings(
         name,
         replicas,
@@ -73,6 +97,7 @@ public record DeploymentSettings(
         reservationTtl,
         cancelGrace,
         maxZombieRequests,
-        maxBufferedBodyBytes);
+        maxBufferedBodyBytes,
+        rollout);
   }
 }

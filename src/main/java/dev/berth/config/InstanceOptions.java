@@ -14,6 +14,7 @@ import java.time.Duration;
  * @param reservations slots held for clients by tokens
  * @param blockedLoopAfter how long an event loop may leave a task before it counts as blocked
  * @param shutdownTimeout how long the instance may take to drain when it is told to stop
+ * @param state where what is declared is kept
  */
 public record InstanceOptions(
     AdminOptions admin,
@@ -24,7 +25,8 @@ public record InstanceOptions(
     LogRingOptions logRing,
     ReservationOptions reservations,
     Duration blockedLoopAfter,
-    Duration shutdownTimeout) {
+    Duration shutdownTimeout,
+    StateOptions state) {
 
   static final Key<Values> ADMIN =
       Key.of(
@@ -91,7 +93,9 @@ public record InstanceOptions(
           LOG_RING,
           RESERVATIONS,
           BLOCKED_LOOP_AFTER_MS,
-          SHUTDOWN_TIMEOUT_S);
+          SHUTDOWN_TIMEOUT_S,
+          StateOptions.STATE_DIR,
+          StateOptions.EPHEMERAL);
 
   /** Checks each value against its key. */
   public InstanceOptions {
@@ -115,7 +119,8 @@ public record InstanceOptions(
         LogRingOptions.from(values.get(LOG_RING)),
         ReservationOptions.from(values.get(RESERVATIONS)),
         values.get(BLOCKED_LOOP_AFTER_MS),
-        values.get(SHUTDOWN_TIMEOUT_S));
+        values.get(SHUTDOWN_TIMEOUT_S),
+        StateOptions.from(values));
   }
 
   /** These options with another admin server address. */
@@ -129,6 +134,7 @@ public record InstanceOptions(
         logRing,
         reservations,
         blockedLoopAfter,
-        shutdownTimeout);
+        shutdownTimeout,
+        state);
   }
 }

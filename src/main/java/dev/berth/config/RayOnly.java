@@ -14,7 +14,6 @@ final class RayOnly {
   private static final String NO_PYTHON = "an application in Java needs no Python packages";
   private static final String ONE_MACHINE = "all replicas run in this process";
   private static final String SHARED = "replicas share what this process has";
-  private static final String NO_UPDATE = "a running application is not changed by this version";
   private static final String LOCAL = "every slot is counted exactly, so that nothing is retried";
   private static final String AS_RAY = "As in Ray Serve.";
 
@@ -88,17 +87,7 @@ final class RayOnly {
 
   /** Beside the keys of {@link ApplicationConfig}. */
   static final Section APPLICATION =
-      Section.of(
-              Key.optional(
-                  "external_scaler_enabled",
-                  only(
-                      Types.bool(),
-                      on -> !on,
-                      "false",
-                      "there is nothing to scale it through",
-                      Schema.oneOf(List.of(false))),
-                  "Only false, Ray Serve's default."))
-          .refuse("autoscaling_policy", "the number of replicas would stay as it is");
+      Section.of().refuse("autoscaling_policy", "the number of replicas would stay as it is");
 
   // --- deployments ---
 
@@ -183,9 +172,7 @@ final class RayOnly {
               Key.optional(
                   "deployment_actors",
                   none(Types.list(Types.freeMap()), "nothing would start them"),
-                  "Only [], Ray Serve's default."),
-              Key.noEffect("rolling_update_percentage", Types.numberAboveZero(1), NO_UPDATE),
-              Key.noEffect("max_surge_percent", Types.number(0, 100), NO_UPDATE))
+                  "Only [], Ray Serve's default."))
           .refuse("autoscaling_config", "the number of replicas would stay as it is")
           .refuse("gang_scheduling_config", "replicas start and stop one by one")
           .misplaced("max_concurrent_queries", "max_ongoing_requests");

@@ -11,7 +11,8 @@ import org.jspecify.annotations.Nullable;
  * @param logging what is logged, and how, of what does not say otherwise
  * @param applications what is served, in the order of the file
  * @param berth what holds for the instance and has no name in Ray Serve
- * @param targetCapacity percent of each deployment's replicas to run, above 0, at most 100
+ * @param targetCapacity percent of each deployment's replicas to run, 0 to 100; null when nothing
+ *     is said of it, which runs them all
  * @param warnings what the file says to no effect, in its order
  */
 public record ServeConfig(
@@ -19,7 +20,7 @@ public record ServeConfig(
     LoggingOptions logging,
     List<ApplicationConfig> applications,
     InstanceOptions berth,
-    double targetCapacity,
+    @Nullable Double targetCapacity,
     List<Problem> warnings) {
 
   static final Key<Values> HTTP_OPTIONS =
@@ -55,9 +56,9 @@ public record ServeConfig(
   static final Key<Double> TARGET_CAPACITY =
       Key.optional(
           "target_capacity",
-          Types.numberAboveZero(100),
-          "Percent of each deployment's num_replicas to run, rounded half up, at least 1 of each."
-              + " null runs them all.");
+          Types.number(0, 100),
+          "Percent of each deployment's num_replicas to run, rounded half up, at least 1 of each"
+              + " unless it is 0. null runs them all.");
 
   static final Section SECTION =
       Section.of(HTTP_OPTIONS, LOGGING_CONFIG, APPLICATIONS, BERTH, PROXY_LOCATION, TARGET_CAPACITY)
@@ -66,7 +67,7 @@ public record ServeConfig(
 
   /** The lists are copied. */
   public ServeConfig {
-    TARGET_CAPACITY.require(targetCapacity);
+    TARGET_CAPACITY.requireIfSet(targetCapacity);
     applications = List.copyOf(applications);
     warnings = List.copyOf(warnings);
   }
@@ -119,7 +120,6 @@ public record ServeConfig(
   static ServeConfig from(Values values, List<Problem> warnings) {
     Values given = values.find(LOGGING_CONFIG);
     LoggingOptions logging = given == null ? LoggingOptions.defaults() : LoggingOptions.from(given);
-    Double capacity = values.find(TARGET_CAPACITY);
     return new ServeConfig(
         HttpOptions.from(values.get(HTTP_OPTIONS)),
         logging,
@@ -127,7 +127,7 @@ public record ServeConfig(
             .map(application -> ApplicationConfig.from(application, logging))
             .toList(),
         InstanceOptions.from(values.get(BERTH)),
-        capacity == null ? 100 : capacity,
+        values.find(TARGET_CAPACITY),
         warnings);
   }
 

@@ -161,6 +161,11 @@ final class Types {
     return new ReadableFile();
   }
 
+  /** A path, from the file's folder, of what need not be there. */
+  static Type<Path> path() {
+    return new AnyPath();
+  }
+
   /** A string that says something, on one line. */
   static Type<String> text() {
     return string("a non-empty string on one line", Types::isText, "^" + LINE + "$");

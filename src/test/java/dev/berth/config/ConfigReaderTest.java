@@ -53,6 +53,8 @@ class ConfigReaderTest {
               metrics: {record_interval_ms: 100, push_interval_ms: 500, prefix: ray_}
               explain: {sample_rate: 0.25, ring_size: 0, header: false}
               log_ring: {lines: 14, bytes: 65538}
+              state_dir: /var/berth
+              ephemeral: true
               reservations:
                 max_held_total: 1
                 max_held_per_caller: 2
@@ -127,7 +129,8 @@ class ConfigReaderTest {
                     true,
                     List.of(new BearerToken("ci", "0123456789abcdef"))),
                 Duration.ofMillis(20),
-                Duration.ofSeconds(7)));
+                Duration.ofSeconds(7),
+                new StateOptions(Path.of("/var/berth"), true)));
   }
 
   @Test

@@ -33,13 +33,17 @@ class DeploymentConfigTest {
                 "health_check_period_s: 1",
                 "health_check_timeout_s: 0.5",
                 "logging_config: {log_level: ERROR}",
+                "rolling_update_percentage: 0.25",
+                "max_surge_percent: 50",
                 "berth:",
                 "  spread: event_loops",
                 "  queue_timeout_s: 7",
                 "  reservation_ttl_s: 8",
                 "  cancel_grace_s: 9",
                 "  max_zombie_requests: 10",
-                "  max_buffered_body_bytes: 11"))
+                "  max_buffered_body_bytes: 11",
+                "  max_constructor_retry_count: 12",
+                "  version: v1"))
         .isEqualTo(
             new DeploymentConfig(
                 "cart",
@@ -57,7 +61,8 @@ class DeploymentConfigTest {
                 Duration.ofSeconds(8),
                 Duration.ofSeconds(9),
                 10,
-                11));
+                11,
+                new RolloutConfig(0.25, 50.0, 12, "v1")));
   }
 
   @Test
@@ -80,7 +85,8 @@ class DeploymentConfigTest {
                 Duration.ofSeconds(10),
                 Duration.ofSeconds(10),
                 5,
-                4_194_304))
+                4_194_304,
+                new Rollout(0.2, 20, 20, null)))
         .isEqualTo(DeploymentSettings.defaults("cart"));
   }
 
@@ -92,7 +98,8 @@ class DeploymentConfigTest {
             .withMaxOngoingRequests(7)
             .withSpreadOverLoops(true)
             .withUserConfig(Map.of("from", "code"));
-    DeploymentConfig file = Yaml.deployment("num_replicas: 2", "berth: {queue_timeout_s: 1}");
+    DeploymentConfig file =
+        Yaml.deployment("num_replicas: 2", "berth: {queue_timeout_s: 1}", "max_surge_percent: 0");
 
     DeploymentSettings settings = file.over(DeploymentConfig.of(code)).resolve(LIMITS);
 
@@ -103,6 +110,20 @@ class DeploymentConfigTest {
     assertThat(settings.userConfig()).isEqualTo(Map.of("from", "code"));
     assertThat(settings.queueTimeout()).isEqualTo(Duration.ofSeconds(1));
     assertThat(settings.gracefulShutdownTimeout()).isEqualTo(Defaults.GRACEFUL_SHUTDOWN_TIMEOUT);
+    assertThat(settings.rollout()).isEqualTo(new Rollout(0.2, 0, 20, null));
+  }
+
+  @Test
+  void whatIsSaidOfARolloutIsKeptToItsRange() {
+    assertThat(Yaml.deploymentProblems("berth: {max_constructor_retry_count: 0}"))
+        .singleElement()
+        .asString()
+        .endsWith("max_constructor_retry_count: 0 (expected: an integer from 1 to 1000000)");
+    assertThat(Yaml.deployment("rolling_update_percentage: null", "max_surge_percent: null"))
+        .isEqualTo(DeploymentConfig.of("cart"));
+    assertThatThrownBy(() -> new Rollout(0, 20, 20, null))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessage("rolling_update_percentage: 0 (expected: a number above 0, at most 1)");
   }
 
   @Test
@@ -211,7 +232,8 @@ class DeploymentConfigTest {
         null,
         null,
         null,
-        null);
+        null,
+        RolloutConfig.NONE);
   }
 
   private static int zombieBound(String... lines) {

@@ -3,8 +3,11 @@ package dev.berth.config;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.nio.file.Path;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class InstanceOptionsTest {
 
@@ -53,6 +56,61 @@ class InstanceOptionsTest {
         .singleElement()
         .asString()
         .contains("\"fast\"");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"127.0.0.1", "127.1.2.3", "localhost", "LOCALHOST", "'::1'"})
+  void theAdminServerAsksNobodyForATokenOnThisMachine(String host) {
+    assertThat(Yaml.problems(Yaml.NO_APPLICATIONS + "berth: {admin: {host: " + host + "}}"))
+        .isEmpty();
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"0.0.0.0", "'::'", "10.0.0.1", "berth.example", "127.evil.example"})
+  void anAdminServerThatOtherMachinesReachWantsATokenOrAWaiver(String host) {
+    String admin = Yaml.NO_APPLICATIONS + "berth: {admin: {host: " + host;
+    assertThat(Yaml.problems(admin + "}}"))
+        .singleElement()
+        .asString()
+        .startsWith("berth.yaml:2:23: berth.admin.host: ")
+        .contains("bearer_tokens beside it", "allow_unauthenticated: true");
+    assertThat(Yaml.problems(admin + ", allow_unauthenticated: true}}")).isEmpty();
+    assertThat(
+            Yaml.read(admin + ", bearer_tokens: [{name: ci, token: 0123456789abcdef}]}}")
+                .berth()
+                .admin()
+                .bearerTokens())
+        .containsExactly(new BearerToken("ci", "0123456789abcdef"));
+  }
+
+  @Test
+  void anAdminTokenHasItsOwnName() {
+    assertThat(
+            Yaml.problems(
+                Yaml.NO_APPLICATIONS
+                    + "berth: {admin: {bearer_tokens: [{name: a, token: 0123456789abcdef},"
+                    + " {name: a, token: 0123456789abcdeg}]}}"))
+        .singleElement()
+        .asString()
+        .contains("twice");
+  }
+
+  @Test
+  void theStateIsKeptInTheCurrentFolderUnlessTheFileSaysElse() {
+    assertThat(InstanceOptions.defaults().state())
+        .isEqualTo(new StateOptions(Path.of("berth-state").toAbsolutePath(), false));
+    assertThat(
+            ConfigReader.read(
+                    "berth.yaml",
+                    Path.of("conf"),
+                    Yaml.NO_APPLICATIONS + "berth: {state_dir: s, ephemeral: true}")
+                .berth()
+                .state())
+        .isEqualTo(new StateOptions(Path.of("conf/s").toAbsolutePath(), true));
+    assertThat(Yaml.problems(Yaml.NO_APPLICATIONS + "berth: {state_dir: ''}"))
+        .singleElement()
+        .asString()
+        .contains("berth.state_dir: \"\", a string (expected: a path)");
   }
 
   @Test

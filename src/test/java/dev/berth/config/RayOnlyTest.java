@@ -121,9 +121,7 @@ class RayOnlyTest {
             "applications[0].deployments[0].request_router_config.request_routing_stats_timeout_s",
             "applications[0].deployments[0].request_router_config.initial_backoff_s",
             "applications[0].deployments[0].request_router_config.backoff_multiplier",
-            "applications[0].deployments[0].request_router_config.max_backoff_s",
-            "applications[0].deployments[0].rolling_update_percentage",
-            "applications[0].deployments[0].max_surge_percent");
+            "applications[0].deployments[0].request_router_config.max_backoff_s");
     assertThat(warnings)
         .allSatisfy(
             warning -> {
@@ -147,7 +145,6 @@ class RayOnlyTest {
         "proxy_location: Disabled",
         "grpc_options: {grpc_servicer_functions: ['a:b']}",
         "http_options: {middlewares: [a]}",
-        "target_capacity: 0",
       })
   void whatWouldMisleadIsRefusedAtTheTop(String line) {
     assertThat(Yaml.problems(Yaml.NO_APPLICATIONS + line))
@@ -155,14 +152,13 @@ class RayOnlyTest {
         .singleElement()
         .asString()
         .startsWith("berth.yaml:2:")
-        .containsAnyOf("not supported by this version: ", "a number above 0");
+        .contains("not supported by this version: ");
   }
 
   @ParameterizedTest
   @ValueSource(
       strings = {
         "autoscaling_policy: {policy_function: a.b}",
-        "external_scaler_enabled: true",
         "runtime_env: {working_dir: /x}",
         "runtime_env: {env_vars: {A: b}}",
         "runtime_env: {image_uri: x}",
@@ -229,23 +225,36 @@ class RayOnlyTest {
   }
 
   @ParameterizedTest
-  @CsvSource({"1, 100, 1", "1, 1, 1", "4, 50, 2", "5, 50, 3", "3, 50, 2", "10, 4, 1", "3, 99, 3"})
-  void targetCapacityIsRoundedHalfUpAndLeavesOne(int replicas, double percent, int running) {
+  @CsvSource({
+    "1, 100, 1",
+    "1, 1, 1",
+    "4, 50, 2",
+    "5, 50, 3",
+    "3, 50, 2",
+    "10, 4, 1",
+    "10, 0, 0",
+    "3, 99, 3",
+    "1000, 0.15, 2",
+    "2147483647, 99.9, 2145336163"
+  })
+  void targetCapacityIsRoundedHalfUpAndLeavesOneUnlessItIsZero(
+      int replicas, double percent, int running) {
     DeploymentSettings all =
         Yaml.deployment("num_replicas: " + replicas).resolve(LimitOptions.defaults());
 
     assertThat(all.atCapacity(percent).numReplicas()).isEqualTo(running);
-    assertThat(all.atCapacity(100)).isEqualTo(all);
+    assertThat(all.atCapacity(100.0)).isEqualTo(all).isEqualTo(all.atCapacity(null));
+    assertThat(all.withReplicas(0).atCapacity(percent).numReplicas()).isZero();
   }
 
   @Test
   void targetCapacityIsAPercentage() {
-    assertThat(Yaml.read(Yaml.NO_APPLICATIONS).targetCapacity()).isEqualTo(100);
+    assertThat(Yaml.read(Yaml.NO_APPLICATIONS).targetCapacity()).isNull();
     assertThat(Yaml.read(Yaml.NO_APPLICATIONS + "target_capacity: 12.5").targetCapacity())
         .isEqualTo(12.5);
     assertThat(Yaml.problems(Yaml.NO_APPLICATIONS + "target_capacity: 101"))
         .containsExactly(
-            "berth.yaml:2:18: target_capacity: 101 (expected: a number above 0, at most 100)");
+            "berth.yaml:2:18: target_capacity: 101 (expected: a number from 0 to 100)");
   }
 
   @Test

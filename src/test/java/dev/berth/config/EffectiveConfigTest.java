@@ -1,0 +1,58 @@
+package dev.berth.config;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.vertx.core.json.JsonObject;
+import java.util.LinkedHashMap;
+import org.junit.jupiter.api.Test;
+
+class EffectiveConfigTest {
+
+  private static DeploymentSettings settings(String... lines) {
+    return Yaml.deployment(lines).resolve(LimitOptions.defaults());
+  }
+
+  @Test
+  void whatRayServeHasAKeyForIsToldUnderItsName() {
+    assertThat(new JsonObject(EffectiveConfig.ofRay(settings("user_config: {a: null}"))).encode())
+        .isEqualTo(
+            "{\"name\":\"cart\",\"num_replicas\":1,\"max_ongoing_requests\":5,"
+                + "\"max_queued_requests\":-1,\"backpressure_config\":{\"status_code\":503},"
+                + "\"user_config\":{\"a\":null},\"graceful_shutdown_timeout_s\":20,"
+                + "\"health_check_period_s\":10,\"health_check_timeout_s\":30,"
+                + "\"logging_config\":{\"encoding\":\"TEXT\",\"log_level\":\"INFO\","
+                + "\"enable_access_log\":false},\"rolling_update_percentage\":0.2,"
+                + "\"max_surge_percent\":20}");
+  }
+
+  @Test
+  void whatIsToldIsReadAsWhatWasSaid() {
+    String[] lines = {
+      "num_replicas: 3",
+      "max_queued_requests: 7",
+      "backpressure_config: {status_code: 429, retry_after_s: 2}",
+      "health_check_period_s: 0.25",
+      "rolling_update_percentage: 0.5",
+      "max_surge_percent: 12.5",
+      "logging_config: {encoding: JSON, log_level: WARNING}",
+      "berth: {spread: event_loops, max_constructor_retry_count: 3, version: v2}"
+    };
+    DeploymentSettings said = settings(lines);
+
+    JsonObject told = new JsonObject(new LinkedHashMap<>(EffectiveConfig.ofRay(said)));
+    told.put("berth", new JsonObject(EffectiveConfig.ofBerth(said)));
+    DeploymentConfig read =
+        Yaml.read("applications: [{import_path: a.B, deployments: [" + told.encode() + "]}]")
+            .applications()
+            .get(0)
+            .deployments()
+            .get(0);
+
+    assertThat(read.resolve(LimitOptions.defaults())).isEqualTo(said);
+  }
+
+  @Test
+  void aNumberOfReplicasThatRayServeDoesNotKnowIsLeftOut() {
+    assertThat(EffectiveConfig.ofRay(settings().withReplicas(0))).doesNotContainKey("num_replicas");
+  }
+}
