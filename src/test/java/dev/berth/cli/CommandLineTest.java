@@ -166,12 +166,29 @@ class CommandLineTest {
   void optionsOfRunWinOverTheFile() {
     assertThat(
             execute(
-                "run", valid, "--host", "a", "--port=0", "--admin-host", "b", "--admin-port", "2"))
+                "run",
+                valid,
+                "--host",
+                "a",
+                "--port=0",
+                "--admin-host",
+                "localhost",
+                "--admin-port",
+                "2"))
         .isZero();
     assertThat(started.get().httpOptions().host()).isEqualTo("a");
     assertThat(started.get().httpOptions().port()).isZero();
-    assertThat(started.get().berth().admin().host()).isEqualTo("b");
+    assertThat(started.get().berth().admin().host()).isEqualTo("localhost");
     assertThat(started.get().berth().admin().port()).isEqualTo(2);
+  }
+
+  @Test
+  void anAdminServerForOtherMachinesWantsAToken() {
+    assertThat(execute("run", valid, "--admin-host", "0.0.0.0")).isEqualTo(2);
+    assertThat(err.toString())
+        .contains("--admin-host: berth.admin.host: \"0.0.0.0\"")
+        .contains("allow_unauthenticated");
+    assertThat(started.get()).isNull();
   }
 
   @Test
