@@ -7,6 +7,11 @@ public final class Addresses {
 
   private Addresses() {}
 
+  /** What an instance's routers are to know: {@code berth.routing.<node>}, on its control loop. */
+  public static String routing(String node) {
+    return "berth.routing." + node;
+  }
+
   /** Answers to a router loop: {@code berth.router.<node>.<loop>}. */
   public static String router(String node, int loop) {
     return "berth.router." + node + "." + loop;

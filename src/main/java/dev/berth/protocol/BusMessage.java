@@ -1,6 +1,7 @@
 package dev.berth.protocol;
 
 import dev.berth.api.BerthException;
+import dev.berth.api.DeploymentId;
 import dev.berth.api.Headers;
 import dev.berth.api.Request;
 import io.vertx.core.buffer.Buffer;
@@ -9,9 +10,10 @@ import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The messages of the data plane and the metrics path. Buffers in them are read only for the
- * receiver. {@code callId} is the asker's own name for what it waits for; it comes back untouched.
- * Durations cross as what remains, in milliseconds, never as clock times; -1 means none.
+ * The messages of the data plane, of the metrics path and of routing state. Buffers in them are
+ * read only for the receiver. {@code callId} is the asker's own name for what it waits for; it
+ * comes back untouched. Durations cross as what remains, in milliseconds, never as clock times; -1
+ * means none.
  */
 public sealed interface BusMessage {
 
@@ -276,4 +278,46 @@ public sealed interface BusMessage {
       handles = List.copyOf(handles);
     }
   }
+
+  // --- controller to instance, and back ---
+
+  /**
+   * What an instance's routers of a deployment are to know. Sent at each change, and for each
+   * deployment that was pulled.
+   */
+  record RoutingUpdate(RoutingDelta delta) implements BusMessage {}
+
+  /**
+   * Tell me of these deployments, now and at each change.
+   *
+   * @param node the instance
+   * @param incarnation which start of it
+   * @param all whether what it asked for before no longer counts
+   * @param held what it has of each
+   */
+  record PullRouting(String node, long incarnation, boolean all, List<Held> held)
+      implements BusMessage {
+    public PullRouting {
+      held = List.copyOf(held);
+    }
+
+    /** A deployment and the version held of it, or {@link RoutingSnapshot.Version#NONE}. */
+    public record Held(DeploymentId deployment, RoutingSnapshot.Version version) {}
+  }
+
+  /**
+   * Every few seconds: what an instance holds, in one number. The controller answers only if it
+   * should hold something else.
+   *
+   * @param digest the sum of {@link RoutingDigest#of} over what it holds
+   */
+  record CheckRouting(String node, long incarnation, long digest) implements BusMessage {}
+
+  /**
+   * What an instance holds is not what it should, or a new controller does not know of it: it is to
+   * pull everything.
+   *
+   * @param term the controller's
+   */
+  record RepullRouting(long term) implements BusMessage {}
 }

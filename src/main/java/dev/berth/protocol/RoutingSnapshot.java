@@ -31,6 +31,9 @@ public record RoutingSnapshot(
     /** Before every published version. */
     public static final Version NONE = new Version(-1, -1);
 
+    /** After every published version. */
+    public static final Version LAST = new Version(Long.MAX_VALUE, Long.MAX_VALUE);
+
     @Override
     public int compareTo(Version other) {
       int byTerm = Long.compare(term, other.term);

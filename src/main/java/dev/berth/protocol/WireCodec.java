@@ -7,13 +7,17 @@ import dev.berth.protocol.BusMessage.CallRefused;
 import dev.berth.protocol.BusMessage.CallRequest;
 import dev.berth.protocol.BusMessage.CallResponse;
 import dev.berth.protocol.BusMessage.CancelCall;
+import dev.berth.protocol.BusMessage.CheckRouting;
 import dev.berth.protocol.BusMessage.HandleMetricBatch;
+import dev.berth.protocol.BusMessage.PullRouting;
 import dev.berth.protocol.BusMessage.ReleaseSlot;
 import dev.berth.protocol.BusMessage.RenewLease;
 import dev.berth.protocol.BusMessage.ReplicaLoad;
+import dev.berth.protocol.BusMessage.RepullRouting;
 import dev.berth.protocol.BusMessage.RequestCredit;
 import dev.berth.protocol.BusMessage.RequestFrame;
 import dev.berth.protocol.BusMessage.ReserveSlot;
+import dev.berth.protocol.BusMessage.RoutingUpdate;
 import dev.berth.protocol.BusMessage.SlotOffer;
 import dev.berth.protocol.BusMessage.SlotReserved;
 import dev.berth.protocol.BusMessage.StreamCredit;
@@ -30,7 +34,7 @@ import io.vertx.core.buffer.Buffer;
  */
 public final class WireCodec {
   /** The form written, and the only one read. */
-  public static final int VERSION = 4;
+  public static final int VERSION = 5;
 
   /** The largest inline body or stream frame. */
   public static final int MAX_BODY_BYTES = 64 * 1024;
@@ -59,7 +63,11 @@ public final class WireCodec {
   private static final int HANDLE_METRIC_BATCH = 16;
   private static final int REQUEST_FRAME = 17;
   private static final int REQUEST_CREDIT = 18;
-  private static final int LAST_TYPE = REQUEST_CREDIT;
+  private static final int ROUTING_UPDATE = 19;
+  private static final int PULL_ROUTING = 20;
+  private static final int CHECK_ROUTING = 21;
+  private static final int REPULL_ROUTING = 22;
+  private static final int LAST_TYPE = REPULL_ROUTING;
 
   static final int ADMISSION_HELD = 0;
   static final int ADMISSION_TOKEN = 1;
@@ -284,6 +292,26 @@ public final class WireCodec {
       out.reports(m.handles());
       return HANDLE_METRIC_BATCH;
     }
+    return writeRoutingFields(message, out);
+  }
+
+  private static int writeRoutingFields(BusMessage message, WireWriter out) {
+    if (message instanceof RoutingUpdate m) {
+      RoutingWire.write(m, out);
+      return ROUTING_UPDATE;
+    }
+    if (message instanceof PullRouting m) {
+      RoutingWire.write(m, out);
+      return PULL_ROUTING;
+    }
+    if (message instanceof CheckRouting m) {
+      RoutingWire.write(m, out);
+      return CHECK_ROUTING;
+    }
+    if (message instanceof RepullRouting m) {
+      RoutingWire.write(m, out);
+      return REPULL_ROUTING;
+    }
     throw new WireFormatException(
         "type: " + message.getClass().getSimpleName() + " (expected: one with a wire form)");
   }
@@ -381,6 +409,10 @@ public final class WireCodec {
       case HANDLE_METRIC_BATCH ->
           new HandleMetricBatch(
               in.string("node"), in.fixed64("incarnation"), in.varint("sequence"), in.reports());
+      case ROUTING_UPDATE -> RoutingWire.update(in);
+      case PULL_ROUTING -> RoutingWire.pull(in);
+      case CHECK_ROUTING -> RoutingWire.check(in);
+      case REPULL_ROUTING -> RoutingWire.repull(in);
       default ->
           throw new WireFormatException("type: " + type + " (expected: 1 to " + LAST_TYPE + ")");
     };

@@ -369,6 +369,14 @@ public final class DeploymentRouter {
     }
   }
 
+  /** Its deployment is gone for good: no snapshot is newer than this. */
+  synchronized void retire() {
+    for (RoutedReplica replica : replicas.all) {
+      leave(replica);
+    }
+    publish(RoutingSnapshot.Version.LAST, false, List.of());
+  }
+
   /** A loop blocks, or runs again: who is eligible changes, and who is passed over. */
   synchronized void loopsChanged() {
     ReplicaSet current = replicas;

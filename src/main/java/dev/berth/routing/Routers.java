@@ -14,6 +14,7 @@ import dev.berth.routing.ranking.PowerOfTwoRanker;
 import java.util.Collection;
 import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 import java.util.random.RandomGenerator;
@@ -25,6 +26,10 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Routers {
   private record Remote(DeploymentRouter router, RemoteReplica replica) {}
+
+  private record Watch(Consumer<DeploymentId> made, Consumer<DeploymentId> forgotten) {
+    static final Watch NONE = new Watch(made -> {}, forgotten -> {});
+  }
 
   private final String node;
   private final @Nullable String zone;
@@ -39,6 +44,7 @@ public final class Routers {
   private final ConcurrentHashMap<DeploymentId, DeploymentRouter> byDeployment =
       new ConcurrentHashMap<>();
   private final ConcurrentHashMap<ReplicaAddress, Remote> remotes = new ConcurrentHashMap<>();
+  private volatile Watch watch = Watch.NONE;
 
   /**
    * @param node this instance's id
@@ -114,15 +120,40 @@ public final class Routers {
 
   /** The router of a deployment, made when first asked for. Any thread. */
   public DeploymentRouter router(DeploymentId deployment, RouterSettings settings) {
-    return byDeployment.computeIfAbsent(
-        deployment,
-        id ->
-            new DeploymentRouter(
-                this, id, settings, ranker, hooks, new java.util.SplittableRandom(seed())));
+    DeploymentRouter known = byDeployment.get(deployment);
+    if (known != null) {
+      return known;
+    }
+    DeploymentRouter made =
+        byDeployment.computeIfAbsent(
+            deployment,
+            id ->
+                new DeploymentRouter(
+                    this, id, settings, ranker, hooks, new java.util.SplittableRandom(seed())));
+    watch.made.accept(deployment);
+    return made;
   }
 
   private synchronized long seed() {
     return random.nextLong();
+  }
+
+  /**
+   * Who is told of each router that is made, those that exist included, and of each that is
+   * forgotten. On whichever thread that happens, possibly twice for the same.
+   */
+  void watch(Consumer<DeploymentId> made, Consumer<DeploymentId> forgotten) {
+    watch = new Watch(made, forgotten);
+    byDeployment.keySet().forEach(made);
+  }
+
+  /** A deployment is gone: who waits for it is told, and so is who asks its router yet. */
+  public void forget(DeploymentId deployment) {
+    DeploymentRouter gone = byDeployment.remove(deployment);
+    if (gone != null) {
+      gone.retire();
+      watch.forgotten.accept(deployment);
+    }
   }
 
   /** The router of a deployment, if there is one. */

@@ -12,11 +12,17 @@ import dev.berth.protocol.HandlerTime;
 import dev.berth.protocol.Load;
 import dev.berth.protocol.Refusal;
 import dev.berth.protocol.ReplicaAddress;
+import dev.berth.protocol.ReplicaInfo;
 import dev.berth.protocol.RouterAddress;
+import dev.berth.protocol.RoutingDelta;
+import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.protocol.SlotToken;
 import io.vertx.core.buffer.Buffer;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.OptionalInt;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
@@ -103,8 +109,61 @@ public final class RandomMessages {
           new BusMessage.SlotOffer(replica(), attempt(), token(), duration(), load());
       case "HandleMetricBatch" ->
           new BusMessage.HandleMetricBatch(text(20), number(), number(), list(this::report));
+      case "RoutingUpdate" -> new BusMessage.RoutingUpdate(delta());
+      case "PullRouting" ->
+          new BusMessage.PullRouting(
+              text(20),
+              number(),
+              random.nextBoolean(),
+              list(() -> new BusMessage.PullRouting.Held(deployment(), version())));
+      case "CheckRouting" -> new BusMessage.CheckRouting(text(20), number(), random.nextLong());
+      case "RepullRouting" -> new BusMessage.RepullRouting(number());
       default -> throw new IllegalArgumentException("type: " + type + " (expected: a known one)");
     };
+  }
+
+  private RoutingDelta delta() {
+    DeploymentId deployment = deployment();
+    RoutingSnapshot.Version one = version();
+    RoutingSnapshot.Version other = version();
+    boolean ordered = one.compareTo(other) <= 0;
+    return new RoutingDelta(
+        deployment,
+        ordered ? one : other,
+        ordered ? other : one,
+        random.nextBoolean(),
+        list(() -> route(deployment)),
+        list(() -> text(20)));
+  }
+
+  private RoutingSnapshot.Route route(DeploymentId deployment) {
+    Map<String, String> metadata = new HashMap<>();
+    for (int pairs = random.nextInt(4); pairs > 0; pairs--) {
+      metadata.put(text(10), text(30));
+    }
+    return new RoutingSnapshot.Route(
+        new ReplicaInfo(
+            text(20),
+            deployment,
+            replica(),
+            (int) number(),
+            random.nextBoolean(),
+            random.nextBoolean(),
+            random.nextBoolean() ? text(20) : null,
+            random.nextBoolean() ? OptionalInt.of(random.nextInt(65_536)) : OptionalInt.empty(),
+            random.nextBoolean() ? text(10) : null,
+            metadata),
+        random.nextBoolean());
+  }
+
+  private RoutingSnapshot.Version version() {
+    return random.nextInt(4) == 0
+        ? RoutingSnapshot.Version.NONE
+        : new RoutingSnapshot.Version(number(), number());
+  }
+
+  private DeploymentId deployment() {
+    return new DeploymentId("a" + text(20), "d" + text(20));
   }
 
   private @Nullable HandlerTime time() {
@@ -146,7 +205,7 @@ public final class RandomMessages {
 
   private HandleMetricReport report() {
     return new HandleMetricReport(
-        new DeploymentId("a" + text(20), "d" + text(20)),
+        deployment(),
         (int) number(),
         (int) number(),
         (int) number(),

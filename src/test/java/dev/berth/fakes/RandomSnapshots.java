@@ -1,0 +1,66 @@
+package dev.berth.fakes;
+
+import dev.berth.api.DeploymentId;
+import dev.berth.protocol.ReplicaAddress;
+import dev.berth.protocol.ReplicaInfo;
+import dev.berth.protocol.RoutingSnapshot;
+import dev.berth.protocol.RoutingSnapshot.Route;
+import dev.berth.protocol.RoutingSnapshot.Version;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalInt;
+import java.util.random.RandomGenerator;
+
+/** Snapshots of deployments, and what may become of them. */
+public final class RandomSnapshots {
+  private final RandomGenerator random;
+  private int replicas;
+
+  public RandomSnapshots(RandomGenerator random) {
+    this.random = random;
+  }
+
+  /** A routable replica with the next number. */
+  public Route route(DeploymentId deployment) {
+    int number = ++replicas;
+    return new Route(
+        new ReplicaInfo(
+            deployment + "#" + number,
+            deployment,
+            new ReplicaAddress("n1", 0, number, number),
+            4,
+            true,
+            false,
+            null,
+            OptionalInt.empty(),
+            null,
+            Map.of()),
+        true);
+  }
+
+  /** A snapshot of so many new replicas. */
+  public RoutingSnapshot of(DeploymentId deployment, Version version, int replicas) {
+    List<Route> routes = new ArrayList<>();
+    for (int i = 0; i < replicas; i++) {
+      routes.add(route(deployment));
+    }
+    return new RoutingSnapshot(deployment, version, true, routes);
+  }
+
+  /** The snapshot with some replicas gone, some draining or back, some new ones. */
+  public RoutingSnapshot changed(RoutingSnapshot from, Version version) {
+    List<Route> routes = new ArrayList<>();
+    for (Route route : from.replicas()) {
+      switch (random.nextInt(6)) {
+        case 0 -> {}
+        case 1 -> routes.add(new Route(route.replica(), !route.routable()));
+        default -> routes.add(route);
+      }
+    }
+    for (int joining = random.nextInt(3); joining > 0; joining--) {
+      routes.add(random.nextInt(routes.size() + 1), route(from.deployment()));
+    }
+    return new RoutingSnapshot(from.deployment(), version, random.nextInt(8) != 0, routes);
+  }
+}
