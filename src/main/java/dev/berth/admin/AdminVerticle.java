@@ -4,14 +4,13 @@ import dev.berth.config.AdminOptions;
 import dev.berth.metrics.Meters;
 import io.vertx.core.Future;
 import io.vertx.core.VerticleBase;
-import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.http.HttpServer;
 import io.vertx.core.http.HttpServerOptions;
 import io.vertx.ext.web.Router;
-import io.vertx.ext.web.RoutingContext;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -32,16 +31,25 @@ public final class AdminVerticle extends VerticleBase {
 
   private final AdminOptions options;
   private final Meters meters;
+  private final Map<String, String> secrets;
   private final List<AdminRoutes> routes;
   private volatile int connections; // written by its event loop
   private @Nullable HttpServer server;
 
+  /** One that answers whoever reaches it. */
+  public AdminVerticle(AdminOptions options, Meters meters, List<AdminRoutes> routes) {
+    this(options, meters, Map.of(), routes);
+  }
+
   /**
+   * @param secrets that clients must show one of, by the names of the clients; empty for none
    * @param routes what it answers, area by area
    */
-  public AdminVerticle(AdminOptions options, Meters meters, List<AdminRoutes> routes) {
+  public AdminVerticle(
+      AdminOptions options, Meters meters, Map<String, String> secrets, List<AdminRoutes> routes) {
     this.options = options;
     this.meters = meters;
+    this.secrets = Map.copyOf(secrets);
     this.routes = List.copyOf(routes);
   }
 
@@ -52,7 +60,9 @@ public final class AdminVerticle extends VerticleBase {
         "berth_admin_connections_limit", "Most open admin connections.", () -> MAX_CONNECTIONS);
     return vertx
         .executeBlocking(() -> InetAddress.getByName(options.host()).isLoopbackAddress())
-        .compose(loopback -> listen(new HostGuard(options.host(), loopback)));
+        .compose(
+            loopback ->
+                listen(new AdminGate(new HostGuard(options.host(), loopback), secrets, meters)));
   }
 
   @Override
@@ -65,9 +75,9 @@ public final class AdminVerticle extends VerticleBase {
     return server == null ? options.port() : server.actualPort();
   }
 
-  private Future<HttpServer> listen(HostGuard guard) {
+  private Future<HttpServer> listen(AdminGate gate) {
     Router router = Router.router(vertx);
-    router.route().handler(context -> guard(guard, context));
+    router.route().handler(gate::check);
     routes.forEach(area -> area.mount(router));
     router.errorHandler(
         404,
@@ -115,18 +125,5 @@ public final class AdminVerticle extends VerticleBase {
                             + failed.getMessage())))
         .onSuccess(
             listening -> LOG.info("admin listens on {}:{}", options.host(), made.actualPort()));
-  }
-
-  private static void guard(HostGuard guard, RoutingContext context) {
-    String host = context.request().getHeader(HttpHeaders.HOST);
-    if (guard.allows(host)) {
-      context.next();
-    } else {
-      JsonErrors.send(
-          context,
-          403,
-          "host_not_allowed",
-          "Host: not a name of this machine (expected: localhost or a loopback address)");
-    }
   }
 }

@@ -4,9 +4,6 @@ import dev.berth.api.Headers;
 import dev.berth.protocol.port.Endpoint;
 import io.vertx.core.MultiMap;
 import io.vertx.core.Vertx;
-import io.vertx.core.buffer.Buffer;
-import io.vertx.core.http.HttpConnection;
-import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.HttpServerResponse;
 import io.vertx.core.net.SocketAddress;
@@ -14,7 +11,6 @@ import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
 import java.util.ArrayList;
 import java.util.List;
-import org.jspecify.annotations.Nullable;
 
 /**
  * An {@link Endpoint} on the admin port: reads a request whole, within bounds of size and time,
@@ -24,8 +20,14 @@ public final class EndpointRoutes implements AdminRoutes {
   /** Of a body; what is asked for here is a few numbers. */
   private static final int MAX_BODY_BYTES = 16 << 10;
 
-  private static final long BODY_TIMEOUT_MS = 10_000;
+  private static final long MAX_BODIES_BYTES = 4L << 20;
 
+  private static final List<String> FOR_UNKNOWN = List.of("Idempotency-Key", "Authorization");
+
+  /** The token of one that the admin server knows is not the endpoint's to judge. */
+  private static final List<String> FOR_KNOWN = List.of("Idempotency-Key");
+
+  private final Bodies bodies = new Bodies(MAX_BODY_BYTES, MAX_BODIES_BYTES);
   private final String under;
   private final Endpoint endpoint;
 
@@ -43,96 +45,46 @@ public final class EndpointRoutes implements AdminRoutes {
   }
 
   private void handle(RoutingContext context) {
-    if (!endpoint.answers(context.request().path())) {
-      context.next();
-    } else if (isFromAnotherSite(context.request())) {
-      JsonErrors.send(
-          context,
-          403,
-          "cross_site",
-          "Origin: another site (expected: none, or this server)",
-          "A page of another site may not use what listens on this machine.");
+    if (endpoint.answers(context.request().path())) {
+      bodies.read(context).onSuccess(body -> ask(context, body));
     } else {
-      new Reading(context).start();
+      context.next();
     }
   }
 
-  /** A page anywhere can have a browser here send a POST, though it cannot read the answer. */
-  private static boolean isFromAnotherSite(HttpServerRequest request) {
-    String origin = request.getHeader(HttpHeaders.ORIGIN);
-    String host = request.getHeader(HttpHeaders.HOST);
-    return origin != null && (host == null || !origin.endsWith("://" + host));
+  private void ask(RoutingContext context, Bodies.Body body) {
+    HttpServerRequest request = context.request();
+    SocketAddress peer = request.remoteAddress();
+    String known = AdminGate.knownCallerOf(context);
+    Endpoint.Exchange exchange =
+        endpoint.handle(
+            new Endpoint.Asked(
+                request.method().name(),
+                request.path(),
+                headersOf(request.headers(), known == null ? FOR_UNKNOWN : FOR_KNOWN),
+                body.bytes(),
+                peer == null || peer.hostAddress() == null ? "" : peer.hostAddress(),
+                known));
+    body.release(); // read by now
+    new Asking(context.response(), exchange).start(context.vertx());
   }
 
-  /** One request. On the event loop of its connection. */
-  private final class Reading {
-    private final RoutingContext context;
-    private final HttpServerRequest request;
-    private final Vertx vertx;
-    private final Buffer body = Buffer.buffer();
-    private long timer;
+  /** One request that is being answered. On the event loop of its connection. */
+  private static final class Asking {
+    private final HttpServerResponse response;
+    private final Endpoint.Exchange exchange;
     private boolean over; // an answer is out, or no one is there to get it
-    private Endpoint.@Nullable Exchange exchange;
 
-    Reading(RoutingContext context) {
-      this.context = context;
-      this.request = context.request();
-      this.vertx = context.vertx();
+    Asking(HttpServerResponse response, Endpoint.Exchange exchange) {
+      this.response = response;
+      this.exchange = exchange;
     }
 
-    void start() {
-      timer =
-          vertx.setTimer(
-              BODY_TIMEOUT_MS, late -> refuse(408, "body_too_slow", "body: not whole after 10 s"));
-      context.response().closeHandler(closed -> gone());
-      context.response().exceptionHandler(failed -> gone());
-      request.handler(this::piece).endHandler(end -> whole()).exceptionHandler(failed -> gone());
-    }
-
-    private void piece(Buffer piece) {
-      if (over) {
-        return;
-      }
-      if (body.length() + piece.length() > MAX_BODY_BYTES) {
-        refuse(
-            413,
-            "body_too_large",
-            "body: longer than " + MAX_BODY_BYTES + " bytes (expected: at most that)");
-      } else {
-        body.appendBuffer(piece);
-      }
-    }
-
-    /** What still comes of the body means nothing, so the connection is of no more use. */
-    private void refuse(int status, String code, String message) {
-      if (!over) {
-        over = true;
-        vertx.cancelTimer(timer);
-        HttpConnection connection = request.connection();
-        context.response().putHeader(HttpHeaders.CONNECTION, "close");
-        context.addEndHandler(ended -> connection.close());
-        JsonErrors.send(context, status, code, message);
-      }
-    }
-
-    private void whole() {
-      vertx.cancelTimer(timer);
-      if (over) {
-        return;
-      }
-      SocketAddress peer = request.remoteAddress();
-      Endpoint.Exchange asked =
-          endpoint.handle(
-              new Endpoint.Asked(
-                  request.method().name(),
-                  request.path(),
-                  headersOf(request.headers()),
-                  body,
-                  peer == null || peer.hostAddress() == null ? "" : peer.hostAddress(),
-                  null));
-      exchange = asked;
+    void start(Vertx vertx) {
+      response.closeHandler(closed -> gone());
+      response.exceptionHandler(failed -> gone());
       var here = vertx.getOrCreateContext();
-      asked.answer().onSuccess(answer -> here.runOnContext(run -> write(answer)));
+      exchange.answer().onSuccess(answer -> here.runOnContext(run -> write(answer)));
     }
 
     private void write(Endpoint.Answer answer) {
@@ -140,33 +92,24 @@ public final class EndpointRoutes implements AdminRoutes {
         return;
       }
       over = true;
-      HttpServerResponse response = context.response();
       response.setStatusCode(answer.status());
       answer.headers().forEach(response::putHeader);
       (answer.body().length() == 0 ? response.end() : response.end(answer.body()))
-          .onFailure(
-              notSent -> {
-                if (exchange != null) {
-                  exchange.clientGone();
-                }
-              });
+          .onFailure(notSent -> exchange.clientGone());
     }
 
     private void gone() {
       if (!over) {
         over = true;
-        vertx.cancelTimer(timer);
-        if (exchange != null) {
-          exchange.clientGone();
-        }
+        exchange.clientGone();
       }
     }
   }
 
   /** Those that an endpoint reads. */
-  private static Headers headersOf(MultiMap received) {
+  private static Headers headersOf(MultiMap received, List<String> names) {
     List<String> pairs = new ArrayList<>();
-    for (String name : List.of("Idempotency-Key", "Authorization")) {
+    for (String name : names) {
       for (String value : received.getAll(name)) {
         pairs.add(name);
         pairs.add(value);

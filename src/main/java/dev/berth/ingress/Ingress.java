@@ -224,7 +224,7 @@ public final class Ingress {
   }
 
   /** In the numbers of Ray Serve's {@code serve_proxy_status}. */
-  private int status() {
+  public int status() {
     if (draining) {
       return 4;
     }

@@ -1,0 +1,178 @@
+package dev.berth.admin;
+
+import dev.berth.protocol.port.CommandRefused;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import io.vertx.core.Vertx;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.http.HttpConnection;
+import io.vertx.core.http.HttpHeaders;
+import io.vertx.core.http.HttpServerRequest;
+import io.vertx.ext.web.RoutingContext;
+import java.nio.ByteBuffer;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.StandardCharsets;
+
+/**
+ * Reads bodies of admin requests whole, within bounds of each one's size and time and of what all
+ * take together until they are released. On the event loop of the connections.
+ */
+final class Bodies {
+  static final long TIMEOUT_MS = 10_000;
+
+  private final int maxBytes;
+  private final long maxTotalBytes;
+  private volatile long totalBytes; // written by the event loop
+
+  /**
+   * @param maxBytes of one; more is a 413
+   * @param maxTotalBytes of all that are being read or were not released; more is a 503
+   */
+  Bodies(int maxBytes, long maxTotalBytes) {
+    this.maxBytes = maxBytes;
+    this.maxTotalBytes = maxTotalBytes;
+  }
+
+  /** What all take now. */
+  long totalBytes() {
+    return totalBytes;
+  }
+
+  long maxTotalBytes() {
+    return maxTotalBytes;
+  }
+
+  /** One that is there; who got it releases it, once. */
+  final class Body {
+    private final Buffer bytes;
+
+    private Body(Buffer bytes) {
+      this.bytes = bytes;
+    }
+
+    Buffer bytes() {
+      return bytes;
+    }
+
+    /**
+     * As UTF-8.
+     *
+     * @throws CommandRefused when it is none
+     */
+    String text() {
+      try {
+        return StandardCharsets.UTF_8
+            .newDecoder() // which refuses what is none
+            .decode(ByteBuffer.wrap(bytes.getBytes()))
+            .toString();
+      } catch (CharacterCodingException none) {
+        throw new CommandRefused(CommandRefused.Kind.INVALID, "body: not UTF-8 (expected: UTF-8)");
+      }
+    }
+
+    void release() {
+      totalBytes -= bytes.length();
+    }
+  }
+
+  /** There is none, and the client was told or is gone. Expected, so without a stack. */
+  static final class NoBodyException extends RuntimeException {
+    private static final long serialVersionUID = 1;
+
+    NoBodyException(String why) {
+      super(why, null, false, false);
+    }
+  }
+
+  /**
+   * Reads one, from its start.
+   *
+   * @return fails with {@link NoBodyException} after its answer
+   */
+  Future<Body> read(RoutingContext context) {
+    Reading reading = new Reading(context);
+    reading.start();
+    return reading.whole.future();
+  }
+
+  /** One body. */
+  private final class Reading {
+    private final Promise<Body> whole = Promise.promise();
+    private final RoutingContext context;
+    private final HttpServerRequest request;
+    private final Vertx vertx;
+    private final Buffer bytes = Buffer.buffer();
+    private long timer;
+    private boolean over;
+
+    Reading(RoutingContext context) {
+      this.context = context;
+      this.request = context.request();
+      this.vertx = context.vertx();
+    }
+
+    void start() {
+      timer =
+          vertx.setTimer(
+              TIMEOUT_MS,
+              late ->
+                  refuse(
+                      408, "body_too_slow", "body: not whole after " + TIMEOUT_MS / 1000 + " s"));
+      request
+          .handler(this::piece)
+          .endHandler(end -> whole())
+          .exceptionHandler(failed -> giveUp("the client is gone"));
+      if ("100-continue".equalsIgnoreCase(request.getHeader(HttpHeaders.EXPECT))) {
+        context.response().writeContinue();
+      }
+    }
+
+    private void piece(Buffer piece) {
+      if (over) {
+        return;
+      }
+      if (bytes.length() + piece.length() > maxBytes) {
+        refuse(
+            413,
+            "body_too_large",
+            "body: longer than " + maxBytes + " bytes (expected: at most that)");
+      } else if (totalBytes + piece.length() > maxTotalBytes) {
+        refuse(
+            503,
+            "too_many_bodies",
+            "body: all that are read now are longer than " + maxTotalBytes + " bytes; try again");
+      } else {
+        totalBytes += piece.length();
+        bytes.appendBuffer(piece);
+      }
+    }
+
+    private void whole() {
+      if (!over) {
+        over = true;
+        vertx.cancelTimer(timer);
+        whole.complete(new Body(bytes));
+      }
+    }
+
+    /** What still comes of the body means nothing, so the connection is of no more use. */
+    private void refuse(int status, String code, String message) {
+      if (!over) {
+        giveUp(message);
+        HttpConnection connection = request.connection();
+        context.response().putHeader(HttpHeaders.CONNECTION, "close");
+        context.addEndHandler(ended -> connection.close());
+        JsonErrors.send(context, status, code, message);
+      }
+    }
+
+    private void giveUp(String why) {
+      if (!over) {
+        over = true;
+        vertx.cancelTimer(timer);
+        totalBytes -= bytes.length();
+        whole.fail(new NoBodyException(why));
+      }
+    }
+  }
+}

@@ -1,0 +1,23 @@
+package dev.berth.admin;
+
+import dev.berth.config.HttpOptions;
+import java.util.function.IntSupplier;
+
+/**
+ * Where this instance takes requests, and whether it does.
+ *
+ * @param options as configured
+ * @param port that it listens on
+ * @param status as {@code serve_proxy_status} has it: 1 starting, 2 healthy, 4 draining
+ */
+public record HttpView(HttpOptions options, IntSupplier port, IntSupplier status) {
+
+  /** The status in Ray Serve's words. */
+  String statusName() {
+    return switch (status.getAsInt()) {
+      case 1 -> "STARTING";
+      case 4 -> "DRAINING";
+      default -> "HEALTHY";
+    };
+  }
+}

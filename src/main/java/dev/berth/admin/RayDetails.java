@@ -1,0 +1,185 @@
+package dev.berth.admin;
+
+import dev.berth.config.HttpOptions;
+import dev.berth.config.TlsFiles;
+import dev.berth.protocol.ApplicationDetails;
+import dev.berth.protocol.DeploymentDetails;
+import dev.berth.protocol.ReplicaDetails;
+import dev.berth.protocol.ReplicaPhase;
+import dev.berth.protocol.ServeDetails;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What the controller keeps true in the shape of Ray Serve 2.60's {@code ServeInstanceDetails},
+ * which Ray's own commands read. They refuse a key that they do not know, and what they would have
+ * to import, so everything else stands in {@link ServeJson}. What Berth does not have or measure is
+ * left out where Ray's shape allows it: gRPC, target groups, the topology, health of the control
+ * loop.
+ */
+final class RayDetails {
+  /** Where an application comes from. */
+  enum Source {
+    IMPERATIVE,
+    DECLARATIVE;
+
+    String word() {
+      return name().toLowerCase(Locale.ROOT);
+    }
+  }
+
+  /** The fields of Ray Serve's DeploymentSchema whose values Berth knows. */
+  private static final Set<String> DEPLOYMENT_FIELDS =
+      Set.of(
+          "num_replicas",
+          "max_ongoing_requests",
+          "max_queued_requests",
+          "backpressure_config",
+          "user_config",
+          "autoscaling_config",
+          "graceful_shutdown_wait_loop_s",
+          "graceful_shutdown_timeout_s",
+          "health_check_period_s",
+          "health_check_timeout_s",
+          "ray_actor_options",
+          "max_replicas_per_node",
+          "logging_config",
+          "rolling_update_percentage",
+          "max_surge_percent");
+
+  /** Of these a null means something; of the others Ray refuses it. */
+  private static final Set<String> NULLABLE_FIELDS =
+      Set.of("num_replicas", "user_config", "autoscaling_config");
+
+  private final HttpView http;
+
+  RayDetails(HttpView http) {
+    this.http = http;
+  }
+
+  /**
+   * @param source only applications that come from there; null for all
+   */
+  JsonObject of(ServeDetails serve, @Nullable Source source) {
+    JsonObject applications = new JsonObject();
+    for (ApplicationDetails application : serve.applications()) {
+      if (source == null || source == sourceOf(application)) {
+        applications.put(application.name(), of(application));
+      }
+    }
+    return new JsonObject()
+        .put("controller_info", new JsonObject().put("node_id", serve.node()))
+        .put("proxy_location", "EveryNode")
+        .put("http_options", httpOptions())
+        .put("proxies", new JsonObject().put(serve.node(), proxy(serve.node())))
+        .put("applications", applications)
+        .put("target_capacity", serve.targetCapacity())
+        .put("restores_unset_config_options", true);
+  }
+
+  private JsonObject httpOptions() {
+    HttpOptions options = http.options();
+    JsonObject shown =
+        new JsonObject()
+            .put("host", options.host())
+            .put("port", http.port().getAsInt())
+            .put("root_path", options.rootPath())
+            .put(
+                "request_timeout_s",
+                options.requestTimeout() == null
+                    ? null
+                    : options.requestTimeout().toMillis() / 1000.0)
+            // An integer there: the next one that is no shorter.
+            .put("keep_alive_timeout_s", (options.keepAliveTimeout().toMillis() + 999) / 1000);
+    TlsFiles tls = options.tls();
+    if (tls != null) {
+      shown
+          .put("ssl_keyfile", tls.key().toString())
+          .put("ssl_certfile", tls.certificate().toString());
+    }
+    return shown;
+  }
+
+  private JsonObject proxy(String node) {
+    return new JsonObject().put("node_id", node).put("status", http.statusName());
+  }
+
+  private static Source sourceOf(ApplicationDetails application) {
+    return application.config() == null ? Source.IMPERATIVE : Source.DECLARATIVE;
+  }
+
+  private static JsonObject of(ApplicationDetails application) {
+    String config = application.config();
+    JsonObject deployments = new JsonObject();
+    application.deployments().forEach(each -> deployments.put(each.name(), of(each)));
+    return new JsonObject()
+        .put("name", application.name())
+        .put("route_prefix", application.routePrefix())
+        .put("docs_path", null)
+        .put("status", application.status().name())
+        .put("message", application.message())
+        .put("last_deployed_time_s", seconds(application.deployedMs()))
+        .put("deployed_app_config", config == null ? null : new JsonObject(config))
+        .put("source", sourceOf(application).word())
+        .put("deployments", deployments)
+        .put("external_scaler_enabled", application.externalScalerEnabled());
+  }
+
+  private static JsonObject of(DeploymentDetails deployment) {
+    return new JsonObject()
+        .put("name", deployment.name())
+        .put("status", deployment.status().name())
+        .put("status_trigger", deployment.trigger().name())
+        .put("message", deployment.message())
+        .put("deployment_config", config(deployment))
+        .put("target_num_replicas", deployment.targetReplicas())
+        .put("required_resources", new JsonObject()) // replicas share what the process has
+        .put("replicas", list(deployment.replicas()))
+        .put("recent_dead_replicas", list(deployment.dead()));
+  }
+
+  private static JsonObject config(DeploymentDetails deployment) {
+    JsonObject shown = new JsonObject().put("name", deployment.name());
+    for (Map.Entry<String, @Nullable Object> each : deployment.config().entrySet()) {
+      String name = each.getKey();
+      Object value = each.getValue();
+      boolean none = name.equals("num_replicas") && value instanceof Number n && n.longValue() < 1;
+      if (DEPLOYMENT_FIELDS.contains(name)
+          && !none // target_num_replicas says it
+          && (value != null || NULLABLE_FIELDS.contains(name))) {
+        shown.put(name, value);
+      }
+    }
+    if (shown.getValue("autoscaling_config") != null) {
+      shown.remove("num_replicas"); // one or the other
+    }
+    return shown;
+  }
+
+  private static JsonArray list(List<ReplicaDetails> replicas) {
+    return new JsonArray(new ArrayList<>(replicas.stream().map(RayDetails::of).toList()));
+  }
+
+  private static JsonObject of(ReplicaDetails replica) {
+    return new JsonObject()
+        .put("node_id", replica.node())
+        .put("replica_id", replica.replicaId())
+        .put("state", state(replica.phase()))
+        .put("start_time_s", seconds(replica.startedMs()));
+  }
+
+  /** Ray Serve has no word for a replica that drains: it calls that stopping. */
+  private static String state(ReplicaPhase phase) {
+    return phase == ReplicaPhase.DRAINING ? "STOPPING" : phase.name();
+  }
+
+  private static double seconds(long millis) {
+    return millis / 1000.0;
+  }
+}

@@ -1,0 +1,239 @@
+package dev.berth.admin;
+
+import static dev.berth.admin.CommandAnswers.accepted;
+import static dev.berth.admin.CommandAnswers.ask;
+import static dev.berth.admin.CommandAnswers.refuseInText;
+import static dev.berth.admin.CommandAnswers.sendJson;
+import static dev.berth.admin.CommandAnswers.sendText;
+import static dev.berth.admin.CommandAnswers.statusOf;
+
+import dev.berth.admin.RayDetails.Source;
+import dev.berth.metrics.Meters;
+import dev.berth.protocol.port.CommandRefused;
+import dev.berth.protocol.port.ControllerCommands;
+import io.vertx.core.http.HttpHeaders;
+import io.vertx.core.http.HttpMethod;
+import io.vertx.core.json.JsonObject;
+import io.vertx.ext.web.Router;
+import io.vertx.ext.web.RoutingContext;
+import java.util.Locale;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Ray Serve's REST API, as its own commands use it.
+ *
+ * <pre>
+ *   GET    /api/ray/version                                           200, Ray's version and ours
+ *   GET    /api/serve/applications/[?api_type=imperative|declarative] 200, ServeInstanceDetails
+ *   PUT    /api/serve/applications/                                   200, nothing; 400, problems
+ *   DELETE /api/serve/applications/                                   200, nothing
+ *   POST   /api/v1/applications/{app}/deployments/{dep}/scale         200, 400, 404, 412, 503
+ * </pre>
+ *
+ * What Ray Serve has no word for is beside it, in {@link OperatorRoutes}.
+ *
+ * <p>Source: {@code serve_head.py} of Ray 2.60. Without the slash at its end Ray answers 404; here
+ * that is 308 to the path with it.
+ */
+public final class ServeRoutes implements AdminRoutes {
+  /** Whose REST API this is; Ray's commands ask for at least 1.12. */
+  static final String RAY_VERSION = "2.60.0";
+
+  /** Of the API's own version, as Ray 2.60 says it. */
+  private static final String API_VERSION = "4";
+
+  private static final String SCALING =
+      "Scaling request received. Deployment will get scaled asynchronously.";
+
+  /** Of one declaration. */
+  private static final int MAX_BODY_BYTES = 4 << 20;
+
+  private static final long MAX_BODIES_BYTES = 16L << 20;
+
+  private static final String APPLICATIONS = "/api/serve/applications/";
+  private static final String WITHOUT_SLASH = "/api/serve/applications";
+
+  private final ControllerCommands commands;
+  private final Bodies bodies = new Bodies(MAX_BODY_BYTES, MAX_BODIES_BYTES);
+  private final OperatorRoutes ours;
+  private final RayDetails shape;
+  private final String version;
+  private final String session;
+
+  /**
+   * @param kill ends a replica of this instance
+   * @param http where requests come in
+   * @param version of Berth
+   * @param session another for each start of the instance
+   */
+  public ServeRoutes(
+      ControllerCommands commands,
+      ReplicaKill kill,
+      HttpView http,
+      Meters meters,
+      String version,
+      String session) {
+    this.commands = commands;
+    this.ours = new OperatorRoutes(commands, kill, bodies);
+    this.shape = new RayDetails(http);
+    this.version = version;
+    this.session = session;
+    meters.addGauge(
+        "berth_admin_body_bytes",
+        "Bytes of declarations that are being read or carried out.",
+        bodies::totalBytes);
+    meters.addGauge(
+        "berth_admin_body_bytes_limit",
+        "Most bytes of declarations that are being read or carried out.",
+        bodies::maxTotalBytes);
+  }
+
+  @Override
+  public void mount(Router router) {
+    router.get("/api/ray/version").handler(this::version);
+    router.get(APPLICATIONS).handler(this::details);
+    router.put(APPLICATIONS).handler(this::deploy);
+    router.delete(APPLICATIONS).handler(this::deleteAll);
+    router
+        .route(WITHOUT_SLASH)
+        .method(HttpMethod.GET)
+        .method(HttpMethod.PUT)
+        .method(HttpMethod.DELETE)
+        .handler(ServeRoutes::addSlash);
+    router
+        .post("/api/v1/applications/:application/deployments/:deployment/scale")
+        .handler(this::scale);
+    ours.mount(router);
+  }
+
+  private void version(RoutingContext context) {
+    sendJson(
+        context,
+        200,
+        new JsonObject()
+            .put("version", API_VERSION)
+            .put("ray_version", RAY_VERSION)
+            .put("ray_commit", "berth " + version)
+            .put("session_name", session));
+  }
+
+  private static void addSlash(RoutingContext context) {
+    String query = context.request().query();
+    context
+        .response()
+        .setStatusCode(308) // the same method and body
+        .putHeader(HttpHeaders.LOCATION, query == null ? APPLICATIONS : APPLICATIONS + '?' + query)
+        .end();
+  }
+
+  // --- applications ---
+
+  private void details(RoutingContext context) {
+    String asked = context.queryParams().get("api_type");
+    Source source = null;
+    if (asked != null && !asked.isEmpty()) {
+      source = sourceOf(asked);
+      if (source == null) {
+        sendText(
+            context,
+            400,
+            "Invalid 'api_type' value: '" + asked + "'. Must be one of: imperative, declarative");
+        return;
+      }
+    }
+    Source only = source;
+    ask(commands::details)
+        // Of a thousand applications it is megabytes: not on the control loop.
+        .compose(
+            serve -> context.vertx().executeBlocking(() -> shape.of(serve, only).toBuffer(), false))
+        .onComplete(
+            json ->
+                context
+                    .response()
+                    .putHeader(HttpHeaders.CONTENT_TYPE, "application/json; charset=utf-8")
+                    .end(json),
+            failed -> refuseInText(context, failed));
+  }
+
+  private static @Nullable Source sourceOf(String word) {
+    return switch (word.toLowerCase(Locale.ROOT)) {
+      case "imperative" -> Source.IMPERATIVE;
+      case "declarative" -> Source.DECLARATIVE;
+      default -> null;
+    };
+  }
+
+  private void deploy(RoutingContext context) {
+    bodies
+        .read(context)
+        .onSuccess(
+            body ->
+                ask(() -> commands.deploy(body.text()))
+                    .onComplete(done -> body.release())
+                    .onComplete(
+                        done -> {
+                          accepted(context, "deploy");
+                          context.response().end();
+                        },
+                        failed -> refuseInText(context, failed)));
+  }
+
+  private void deleteAll(RoutingContext context) {
+    ask(commands::deleteAll)
+        .onComplete(
+            done -> {
+              accepted(context, "delete all");
+              context.response().end();
+            },
+            failed -> refuseInText(context, failed));
+  }
+
+  // --- scale ---
+
+  private void scale(RoutingContext context) {
+    bodies
+        .read(context)
+        .onSuccess(
+            body -> {
+              body.release(); // a number is left of it
+              scale(context, body);
+            });
+  }
+
+  private void scale(RoutingContext context, Bodies.Body body) {
+    String application = context.pathParam("application");
+    String deployment = context.pathParam("deployment");
+    ask(() -> {
+          int replicas = ScaleBody.replicas(body.text());
+          return commands.scale(application, deployment, replicas).map(replicas);
+        })
+        .onComplete(
+            replicas -> {
+              accepted(
+                  context,
+                  "scale",
+                  "application",
+                  application,
+                  "deployment",
+                  deployment,
+                  "replicas",
+                  replicas);
+              sendJson(context, 200, new JsonObject().put("message", SCALING));
+            },
+            failed -> refuseScale(context, failed));
+  }
+
+  private static void refuseScale(RoutingContext context, Throwable failed) {
+    if (!(failed instanceof CommandRefused refused)) {
+      context.fail(failed);
+    } else if (refused.kind() == CommandRefused.Kind.NOT_FOUND) {
+      sendError(context, 404, "Application or Deployment not found");
+    } else {
+      sendError(context, statusOf(refused), String.join("\n", refused.problems()));
+    }
+  }
+
+  private static void sendError(RoutingContext context, int status, String error) {
+    sendJson(context, status, new JsonObject().put("error", error));
+  }
+}

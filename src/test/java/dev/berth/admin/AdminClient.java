@@ -1,0 +1,81 @@
+package dev.berth.admin;
+
+import dev.berth.config.AdminOptions;
+import dev.berth.metrics.Meters;
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import io.vertx.core.VertxOptions;
+import java.io.IOException;
+import java.net.Socket;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/** An admin server on loopback and a client of it. */
+final class AdminClient implements AutoCloseable {
+  final Meters meters = new Meters("node-1", "127.0.0.1");
+  final int port;
+  private final Vertx vertx = Vertx.vertx(new VertxOptions().setEventLoopPoolSize(1));
+  private final HttpClient http =
+      HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+
+  /** What it answers, given the meters. */
+  @FunctionalInterface
+  interface Areas {
+    List<AdminRoutes> of(Meters meters);
+  }
+
+  AdminClient(Map<String, String> secrets, Areas areas) {
+    AdminVerticle admin =
+        new AdminVerticle(new AdminOptions("127.0.0.1", 0), meters, secrets, areas.of(meters));
+    await(vertx.deployVerticle(admin));
+    port = admin.port();
+  }
+
+  HttpResponse<String> send(String method, String path, @Nullable String body, String... headers) {
+    return sendAsync(
+            method, path, body == null ? null : body.getBytes(StandardCharsets.UTF_8), headers)
+        .orTimeout(20, TimeUnit.SECONDS)
+        .join();
+  }
+
+  CompletableFuture<HttpResponse<String>> sendAsync(
+      String method, String path, byte @Nullable [] body, String... headers) {
+    HttpRequest.Builder request =
+        HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + path))
+            .timeout(Duration.ofSeconds(20))
+            .method(
+                method, body == null ? BodyPublishers.noBody() : BodyPublishers.ofByteArray(body));
+    if (headers.length > 0) {
+      request.headers(headers);
+    }
+    return http.sendAsync(request.build(), HttpResponse.BodyHandlers.ofString());
+  }
+
+  /** Sends these bytes and reads until the server closes. */
+  String raw(String request) throws IOException {
+    try (Socket socket = new Socket("127.0.0.1", port)) {
+      socket.setSoTimeout(20_000);
+      socket.getOutputStream().write(request.getBytes(StandardCharsets.ISO_8859_1));
+      return new String(socket.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    }
+  }
+
+  @Override
+  public void close() {
+    await(vertx.close());
+  }
+
+  private static void await(Future<?> future) {
+    future.toCompletionStage().toCompletableFuture().orTimeout(20, TimeUnit.SECONDS).join();
+  }
+}

@@ -1,0 +1,149 @@
+package dev.berth.admin;
+
+import dev.berth.protocol.ApplicationDetails;
+import dev.berth.protocol.ApplicationStatus;
+import dev.berth.protocol.DeploymentDetails;
+import dev.berth.protocol.DeploymentStatus;
+import dev.berth.protocol.ReplicaDetails;
+import dev.berth.protocol.ReplicaPhase;
+import dev.berth.protocol.ServeDetails;
+import dev.berth.protocol.StatusTrigger;
+import dev.berth.protocol.port.CommandRefused;
+import dev.berth.protocol.port.ControllerCommands;
+import io.vertx.core.Future;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.jspecify.annotations.Nullable;
+
+/** A controller that writes down what it is asked for, and answers as it is told to. */
+final class FakeCommands implements ControllerCommands {
+  /** Each command with its arguments, one after the other. */
+  final List<String> asked = new CopyOnWriteArrayList<>();
+
+  /** What every command is refused with; null when it is carried out. */
+  volatile @Nullable RuntimeException refusal;
+
+  /** Where a command waits before it is carried out. */
+  volatile Future<Void> gate = Future.succeededFuture();
+
+  volatile ServeDetails details = serve();
+
+  /** As if it had just been made. */
+  void reset() {
+    asked.clear();
+    refusal = null;
+    gate = Future.succeededFuture();
+    details = serve();
+  }
+
+  /** An instance with these. */
+  static ServeDetails serve(ApplicationDetails... applications) {
+    return new ServeDetails("node-1", 3, 1_767_225_600_000L, null, "state", List.of(applications));
+  }
+
+  static ApplicationDetails application(
+      String name, @Nullable String config, DeploymentDetails... deployments) {
+    return new ApplicationDetails(
+        name,
+        "/" + name,
+        deployments.length == 0 ? "" : deployments[0].name(),
+        ApplicationStatus.RUNNING,
+        "",
+        1_767_225_600_250L,
+        4,
+        3L,
+        config,
+        true,
+        List.of(deployments));
+  }
+
+  static DeploymentDetails deployment(String name, Map<String, @Nullable Object> config) {
+    return new DeploymentDetails(
+        name,
+        DeploymentStatus.HEALTHY,
+        StatusTrigger.CONFIG_UPDATE_COMPLETED,
+        "",
+        "v1",
+        config,
+        2,
+        List.of(replica(name + "#1", ReplicaPhase.RUNNING)),
+        List.of());
+  }
+
+  static ReplicaDetails replica(String id, ReplicaPhase phase) {
+    return new ReplicaDetails(id, "node-1", phase, "v1", true, 1_767_225_600_500L, "");
+  }
+
+  /** What is in effect when a file says nothing, under Ray Serve's names. */
+  static Map<String, @Nullable Object> effective() {
+    Map<String, @Nullable Object> values = new LinkedHashMap<>();
+    values.put("num_replicas", 2);
+    values.put("max_ongoing_requests", 5);
+    values.put("max_queued_requests", -1);
+    values.put("user_config", null);
+    values.put("graceful_shutdown_timeout_s", 20.0);
+    values.put("health_check_period_s", 10.0);
+    values.put("health_check_timeout_s", 30.0);
+    values.put("rolling_update_percentage", 0.2);
+    values.put("max_surge_percent", 20);
+    return values;
+  }
+
+  private Future<Void> carryOut(String command) {
+    asked.add(command);
+    RuntimeException why = refusal;
+    return why == null ? gate : Future.failedFuture(why);
+  }
+
+  void refuse(CommandRefused.Kind kind, String... problems) {
+    refusal = new CommandRefused(kind, List.of(problems));
+  }
+
+  @Override
+  public Future<Void> deploy(String config) {
+    return carryOut("deploy " + config);
+  }
+
+  @Override
+  public Future<Void> deploy(String application, String config) {
+    return carryOut("deploy " + application + " " + config);
+  }
+
+  @Override
+  public Future<Void> deleteAll() {
+    return carryOut("delete all");
+  }
+
+  @Override
+  public Future<Void> delete(String application) {
+    return carryOut("delete " + application);
+  }
+
+  @Override
+  public Future<Void> scale(String application, String deployment, int replicas) {
+    return carryOut("scale " + application + " " + deployment + " " + replicas);
+  }
+
+  @Override
+  public Future<Long> rollback(String application) {
+    return carryOut("rollback " + application).map(7L);
+  }
+
+  @Override
+  public Future<ServeDetails> details() {
+    RuntimeException why = refusal;
+    return why == null ? Future.succeededFuture(details) : Future.failedFuture(why);
+  }
+
+  @Override
+  public Future<Void> restartController() {
+    return carryOut("restart controller");
+  }
+
+  @Override
+  public Future<Void> drain() {
+    return carryOut("drain");
+  }
+}
