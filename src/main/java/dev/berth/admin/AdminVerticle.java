@@ -1,6 +1,7 @@
 package dev.berth.admin;
 
 import dev.berth.config.AdminOptions;
+import dev.berth.config.BearerToken;
 import dev.berth.metrics.Meters;
 import io.vertx.core.Future;
 import io.vertx.core.VerticleBase;
@@ -12,6 +13,7 @@ import java.net.InetAddress;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -31,25 +33,17 @@ public final class AdminVerticle extends VerticleBase {
 
   private final AdminOptions options;
   private final Meters meters;
-  private final Map<String, String> secrets;
   private final List<AdminRoutes> routes;
   private volatile int connections; // written by its event loop
   private @Nullable HttpServer server;
 
-  /** One that answers whoever reaches it. */
-  public AdminVerticle(AdminOptions options, Meters meters, List<AdminRoutes> routes) {
-    this(options, meters, Map.of(), routes);
-  }
-
   /**
-   * @param secrets that clients must show one of, by the names of the clients; empty for none
+   * @param options also who may ask
    * @param routes what it answers, area by area
    */
-  public AdminVerticle(
-      AdminOptions options, Meters meters, Map<String, String> secrets, List<AdminRoutes> routes) {
+  public AdminVerticle(AdminOptions options, Meters meters, List<AdminRoutes> routes) {
     this.options = options;
     this.meters = meters;
-    this.secrets = Map.copyOf(secrets);
     this.routes = List.copyOf(routes);
   }
 
@@ -60,9 +54,7 @@ public final class AdminVerticle extends VerticleBase {
         "berth_admin_connections_limit", "Most open admin connections.", () -> MAX_CONNECTIONS);
     return vertx
         .executeBlocking(() -> InetAddress.getByName(options.host()).isLoopbackAddress())
-        .compose(
-            loopback ->
-                listen(new AdminGate(new HostGuard(options.host(), loopback), secrets, meters)));
+        .compose(loopback -> listen(gate(loopback)));
   }
 
   @Override
@@ -73,6 +65,13 @@ public final class AdminVerticle extends VerticleBase {
   /** The port it listens on; the configured one unless that is 0. Valid once it is deployed. */
   public int port() {
     return server == null ? options.port() : server.actualPort();
+  }
+
+  private AdminGate gate(boolean loopback) {
+    Map<String, String> secrets =
+        options.bearerTokens().stream()
+            .collect(Collectors.toMap(BearerToken::name, BearerToken::secret));
+    return new AdminGate(new HostGuard(options.host(), loopback), secrets, meters);
   }
 
   private Future<HttpServer> listen(AdminGate gate) {

@@ -1,6 +1,7 @@
 package dev.berth.admin;
 
 import dev.berth.config.AdminOptions;
+import dev.berth.config.BearerToken;
 import dev.berth.metrics.Meters;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
@@ -36,7 +37,16 @@ final class AdminClient implements AutoCloseable {
 
   AdminClient(Map<String, String> secrets, Areas areas) {
     AdminVerticle admin =
-        new AdminVerticle(new AdminOptions("127.0.0.1", 0), meters, secrets, areas.of(meters));
+        new AdminVerticle(
+            new AdminOptions(
+                "127.0.0.1",
+                0,
+                secrets.entrySet().stream()
+                    .map(each -> new BearerToken(each.getKey(), each.getValue()))
+                    .toList(),
+                false),
+            meters,
+            areas.of(meters));
     await(vertx.deployVerticle(admin));
     port = admin.port();
   }
