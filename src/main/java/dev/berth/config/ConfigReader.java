@@ -44,13 +44,26 @@ public final class ConfigReader {
    * @param settings that win over the file, later ones over earlier ones
    */
   public static ServeConfig read(Path file, List<Setting> settings) {
+    return readFile(file, settings).config();
+  }
+
+  /** As {@link #read(Path, List)}, for an instance that runs. */
+  public static Submission submission(Path file, List<Setting> settings) {
+    Read read = readFile(file, settings);
+    return Submission.of(read.config(), read.root(), read.top());
+  }
+
+  /** What was read, and from what. */
+  private record Read(ServeConfig config, Node root, Place top) {}
+
+  private static Read readFile(Path file, List<Setting> settings) {
     String name = file.toString();
     try {
       if (Files.size(file) > MOST_BYTES) {
         throw unreadable(name, Files.size(file) + " bytes", "at most " + MOST_BYTES + " bytes");
       }
       Path folder = file.toAbsolutePath().normalize().getParent();
-      return read(
+      return readText(
           name, folder == null ? file.toAbsolutePath() : folder, Files.readString(file), settings);
     } catch (NoSuchFileException missing) {
       throw unreadable(name, "no such file", "a YAML or JSON file");
@@ -74,6 +87,10 @@ public final class ConfigReader {
    * @param settings that win over it
    */
   public static ServeConfig read(String name, Path folder, String text, List<Setting> settings) {
+    return readText(name, folder, text, settings).config();
+  }
+
+  private static Read readText(String name, Path folder, String text, List<Setting> settings) {
     Place top = Place.top(name, folder);
     Optional<Node> root = compose(name, text);
     if (root.isEmpty()) {
@@ -85,7 +102,7 @@ public final class ConfigReader {
     if (values == null || !problems.stream().allMatch(Problem::isWarning)) {
       throw new ConfigException(problems);
     }
-    return ServeConfig.from(values, problems);
+    return new Read(ServeConfig.from(values, problems), whole, top);
   }
 
   static Optional<Node> compose(String name, String text) {
