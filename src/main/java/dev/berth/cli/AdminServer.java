@@ -2,8 +2,10 @@ package dev.berth.cli;
 
 import dev.berth.config.Defaults;
 import io.vertx.core.json.DecodeException;
+import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
+import java.net.ConnectException;
 import java.net.URI;
 import java.net.URISyntaxException;
 import java.net.URLEncoder;
@@ -11,8 +13,12 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.ExitCode;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
@@ -23,7 +29,16 @@ final class AdminServer {
   /** The exit code when no admin server answers. */
   static final int CANNOT_REACH = 3;
 
+  private static final String TOKEN_VARIABLE = "BERTH_TOKEN";
+  private static final int BAD_REQUEST = 400;
+  private static final int UNAUTHORIZED = 401;
   private static final Duration PATIENCE = Duration.ofSeconds(10);
+
+  /** A change is made durable before it is answered, and may be of a thousand applications. */
+  private static final Duration PATIENCE_WITH_CHANGES = Duration.ofSeconds(60);
+
+  private final Surroundings around;
+  private @Nullable HttpClient client; // made when it is first needed
 
   /** The command it is mixed into. */
   @Spec(Spec.Target.MIXEE)
@@ -36,6 +51,19 @@ final class AdminServer {
       description = {"The instance's admin server. Default:", "${DEFAULT-VALUE}"})
   private String address;
 
+  @Option(
+      names = "--token-file",
+      paramLabel = "FILE",
+      description = {
+        "Holds the bearer token that the admin server asks for, and nothing else. Default: the"
+            + " environment's BERTH_TOKEN. On the command line others would see it."
+      })
+  private @Nullable Path tokenFile;
+
+  AdminServer(Surroundings around) {
+    this.around = around;
+  }
+
   /**
    * Asks it.
    *
@@ -43,25 +71,140 @@ final class AdminServer {
    * @return null when there was no answer, which was then said
    */
   @Nullable HttpResponse<String> get(String path, String accept) throws InterruptedException {
-    HttpRequest request =
-        HttpRequest.newBuilder(uri(path)).timeout(PATIENCE).header("Accept", accept).build();
-    HttpClient client =
-        HttpClient.newBuilder()
-            .connectTimeout(PATIENCE)
-            .version(HttpClient.Version.HTTP_1_1)
-            .proxy(HttpClient.Builder.NO_PROXY)
-            .build();
+    return send("GET", path, null, accept);
+  }
+
+  /**
+   * Asks it to do something.
+   *
+   * @param json sent with it; null for nothing
+   * @return null when there was no answer, which was then said
+   */
+  @Nullable HttpResponse<String> send(
+      String method, String path, @Nullable String json, String accept)
+      throws InterruptedException {
     try {
-      return client.send(request, HttpResponse.BodyHandlers.ofString());
+      return ask(method, path, json, accept);
     } catch (IOException failed) {
-      String message = failed.getMessage();
-      cannotReach(message == null ? failed.getClass().getSimpleName() : message);
+      cannotReach(whyNot(failed));
       return null;
     }
   }
 
+  /** As {@link #send}, and nothing is said. */
+  HttpResponse<String> ask(String method, String path, @Nullable String json, String accept)
+      throws IOException, InterruptedException {
+    HttpRequest.Builder request =
+        HttpRequest.newBuilder(uri(path))
+            .timeout(method.equals("GET") ? PATIENCE : PATIENCE_WITH_CHANGES)
+            .header("Accept", accept)
+            .method(
+                method,
+                json == null
+                    ? HttpRequest.BodyPublishers.noBody()
+                    : HttpRequest.BodyPublishers.ofString(json));
+    if (json != null) {
+      request.header("Content-Type", "application/json");
+    }
+    String token = token();
+    if (token != null) {
+      request.header("Authorization", "Bearer " + token);
+    }
+    HttpClient asking = client;
+    if (asking == null) {
+      asking =
+          HttpClient.newBuilder()
+              .connectTimeout(PATIENCE)
+              .version(HttpClient.Version.HTTP_1_1)
+              .proxy(HttpClient.Builder.NO_PROXY)
+              .build();
+      client = asking;
+    }
+    return asking.send(request.build(), HttpResponse.BodyHandlers.ofString());
+  }
+
+  static String whyNot(IOException failed) {
+    String message = failed.getMessage();
+    return message != null
+        ? message
+        : failed instanceof ConnectException
+            ? "nothing listens there"
+            : failed.getClass().getSimpleName();
+  }
+
+  /** Where it is, as it was given. */
+  String address() {
+    return address;
+  }
+
+  private @Nullable String token() {
+    Path file = tokenFile;
+    String token = around.variables().apply(TOKEN_VARIABLE);
+    String from = TOKEN_VARIABLE;
+    if (file != null) {
+      from = "--token-file";
+      try {
+        token = Files.readString(file);
+      } catch (IOException unreadable) {
+        throw new ParameterException(
+            spec.commandLine(), from + ": " + file + " (expected: a readable file)");
+      }
+    }
+    if (token == null || (file == null && token.isEmpty())) {
+      return null;
+    }
+    token = token.strip();
+    if (token.isEmpty() || !token.chars().allMatch(c -> c > ' ' && c <= '~')) {
+      throw new ParameterException(
+          spec.commandLine(),
+          from + ": another, not shown (expected: printable ASCII characters without a space)");
+    }
+    return token;
+  }
+
+  /**
+   * Says why it would not: each problem on a line, as the server put it.
+   *
+   * @return the exit code: 2 for what was wrong in what was asked, or without a token
+   */
+  int refusal(HttpResponse<String> response) {
+    int status = response.statusCode();
+    List<String> problems = problems(response.body());
+    if (status == UNAUTHORIZED) {
+      say("the admin server asks for a token (expected: --token-file, or " + TOKEN_VARIABLE + ")");
+      return ExitCode.USAGE;
+    }
+    if (problems.isEmpty()) {
+      return refuse(response);
+    }
+    problems.forEach(this::say);
+    return status == BAD_REQUEST ? ExitCode.USAGE : ExitCode.SOFTWARE;
+  }
+
+  /** One line on standard error. */
+  void say(String message) {
+    spec.commandLine().getErr().println("berth: " + printable(message));
+  }
+
+  private static List<String> problems(String body) {
+    JsonObject error = json(body);
+    if (error == null) {
+      return body.isBlank() || body.stripLeading().startsWith("<")
+          ? List.of()
+          : body.lines().filter(line -> !line.isBlank()).toList();
+    }
+    if (error.getValue("problems") instanceof JsonArray all && !all.isEmpty()) {
+      return all.stream().map(String::valueOf).toList();
+    }
+    Object message = error.getValue("message", error.getValue("error"));
+    return message == null ? List.of() : String.valueOf(message).lines().toList();
+  }
+
   /** Prints what came, and a status that was not expected. */
   int refuse(HttpResponse<String> response) {
+    if (response.statusCode() == UNAUTHORIZED) {
+      return refusal(response);
+    }
     JsonObject error = json(response.body());
     cannotReach(
         "status "

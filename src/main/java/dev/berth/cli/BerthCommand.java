@@ -18,17 +18,21 @@ import picocli.CommandLine.Spec;
       "0:all went well",
       "1:a failure at run time",
       "2:wrong usage, or a configuration with problems",
-      "3:berth explain, berth ledger: no admin server answers"
+      "3:no admin server answers at the address",
+      "4:with --wait, it did not come true in time"
     },
     footerHeading = "%nExamples:%n",
     footer = {
       "  berth run conf/quickstart.yaml",
       "  berth run conf/quickstart.yaml --port 9000 --admin-port 0",
       "  berth validate conf/quickstart.yaml --json",
-      "  berth schema > berth.schema.json",
+      "  berth deploy conf/quickstart.yaml --wait",
+      "  berth status --watch",
+      "  berth logs --app echo -f",
+      "  berth rollback echo --wait",
       "  berth explain 4f1c-2a --address http://127.0.0.1:8265",
-      "  berth ledger",
-      "  berth run --help"
+      "  berth schema > berth.schema.json",
+      "  berth deploy --help"
     })
 final class BerthCommand implements Runnable {
 
@@ -49,7 +53,8 @@ final class BerthCommand implements Runnable {
   @Override
   public void run() {
     throw new ParameterException(
-        spec.commandLine(), "Missing command: run, validate, schema, explain or ledger");
+        spec.commandLine(),
+        "Missing command: one of " + String.join(", ", spec.subcommands().keySet()));
   }
 
   /** The version from the jar's manifest. */

@@ -3,6 +3,7 @@ package dev.berth.cli;
 import dev.berth.config.ConfigReader;
 import dev.berth.config.ServeConfig;
 import dev.berth.config.Setting;
+import dev.berth.config.Submission;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -34,11 +35,21 @@ final class ConfigSource {
    * @param options that win over {@code --set}
    */
   ServeConfig read(List<Setting> options) {
+    List<Setting> settings = settings();
+    settings.addAll(options);
+    return ConfigReader.read(file, settings);
+  }
+
+  /** For an instance that runs. */
+  Submission submission() {
+    return ConfigReader.submission(file, settings());
+  }
+
+  private List<Setting> settings() {
     List<Setting> settings = new ArrayList<>();
     for (String assignment : assignments) {
       settings.add(Setting.parse("--set", assignment));
     }
-    settings.addAll(options);
-    return ConfigReader.read(file, settings);
+    return settings;
   }
 }

@@ -40,7 +40,7 @@ final class ExplainCommand implements Callable<Integer> {
 
   @Spec private CommandSpec spec;
 
-  @Mixin private AdminServer server;
+  @Mixin private final AdminServer server;
 
   @Parameters(paramLabel = "ID", description = "The request's id, as in X-Request-ID.")
   private String id;
@@ -53,6 +53,10 @@ final class ExplainCommand implements Callable<Integer> {
       usageHelp = true,
       description = "Show this help.")
   private boolean help;
+
+  ExplainCommand(Surroundings around) {
+    server = new AdminServer(around);
+  }
 
   @Override
   public Integer call() throws InterruptedException {

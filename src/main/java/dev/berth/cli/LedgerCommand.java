@@ -41,7 +41,7 @@ final class LedgerCommand implements Callable<Integer> {
 
   @Spec private CommandSpec spec;
 
-  @Mixin private AdminServer server;
+  @Mixin private final AdminServer server;
 
   @Option(names = "--application", paramLabel = "NAME", description = "Its replicas only.")
   private List<String> applications = List.of();
@@ -60,6 +60,10 @@ final class LedgerCommand implements Callable<Integer> {
       usageHelp = true,
       description = "Show this help.")
   private boolean help;
+
+  LedgerCommand(Surroundings around) {
+    server = new AdminServer(around);
+  }
 
   @Override
   public Integer call() throws InterruptedException {

@@ -33,21 +33,38 @@ public final class Main {
     return BerthNode.start(config, LogTap.ofProcess()).map(node -> node::close);
   }
 
+  /** As the other, with what this process finds. */
+  static CommandLine commandLine(
+      Function<ServeConfig, Future<? extends RunningNode>> start,
+      Supplier<CompletionStage<String>> stopSignal) {
+    return commandLine(start, stopSignal, Surroundings.ofProcess(stopSignal));
+  }
+
   /**
    * The commands, with what they need from outside.
    *
    * @param start starts a node
    * @param stopSignal gives the name of the first signal to stop
+   * @param around what the other commands find
    */
   static CommandLine commandLine(
       Function<ServeConfig, Future<? extends RunningNode>> start,
-      Supplier<CompletionStage<String>> stopSignal) {
+      Supplier<CompletionStage<String>> stopSignal,
+      Surroundings around) {
     return new CommandLine(new BerthCommand())
         .addSubcommand(new RunCommand(start, stopSignal))
         .addSubcommand(new ValidateCommand())
+        .addSubcommand(new DeployCommand(around))
+        .addSubcommand(new StatusCommand(around))
+        .addSubcommand(new ConfigCommand(around))
+        .addSubcommand(new ScaleCommand(around))
+        .addSubcommand(new RollbackCommand(around))
+        .addSubcommand(new LogsCommand(around))
+        .addSubcommand(new LedgerCommand(around))
+        .addSubcommand(new ExplainCommand(around))
+        .addSubcommand(new ShutdownCommand(around))
+        .addSubcommand(new DrainCommand(around))
         .addSubcommand(new SchemaCommand())
-        .addSubcommand(new ExplainCommand())
-        .addSubcommand(new LedgerCommand())
         .setErr(new PrintWriter(System.err, true))
         .setOut(new PrintWriter(System.out, true));
   }

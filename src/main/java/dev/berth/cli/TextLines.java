@@ -52,7 +52,7 @@ final class TextLines extends EncoderBase<ILoggingEvent> {
   }
 
   /** In quotes, on one line: what reads the line finds where the value ends. */
-  private static void quoted(StringBuilder line, @Nullable Object value) {
+  static void quoted(StringBuilder line, @Nullable Object value) {
     line.append('"');
     String text = String.valueOf(value);
     for (int i = 0; i < text.length(); i++) {

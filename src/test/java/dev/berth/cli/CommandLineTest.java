@@ -252,7 +252,9 @@ class CommandLineTest {
   void noCommandOrAnUnknownOneIsWrongUsage() {
     assertThat(execute()).isEqualTo(2);
     assertThat(err.toString())
-        .startsWith("Missing command: run, validate, schema, explain or ledger");
+        .startsWith(
+            "Missing command: one of run, validate, deploy, status, config, scale, rollback, logs,"
+                + " ledger, explain, shutdown, drain, schema");
     assertThat(execute("serve")).isEqualTo(2);
     assertThat(execute("validate")).isEqualTo(2);
     assertThat(execute("validate", valid, valid)).isEqualTo(2);

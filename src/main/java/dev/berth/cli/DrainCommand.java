@@ -1,0 +1,106 @@
+package dev.berth.cli;
+
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.net.http.HttpResponse;
+import java.time.Duration;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.ExitCode;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** {@code berth drain}: has an instance finish what it accepted, and end. */
+@Command(
+    name = "drain",
+    header = "Has an instance finish what it accepted, and end.",
+    description = {
+      "As SIGTERM does: no new connections, requests under way and leases finish, at most"
+          + " berth.shutdown_timeout_s of the instance. What is deployed stays deployed: it runs"
+          + " again when the instance is started again."
+    },
+    exitCodeListHeading = "%nExit codes:%n",
+    exitCodeList = {
+      "0:the drain began; with --wait, the instance has ended",
+      "1:refused",
+      "2:wrong usage",
+      "3:no admin server answers at the address",
+      "4:with --wait, the instance has not ended in time"
+    },
+    footerHeading = "%nExamples:%n",
+    footer = {"  berth drain", "  berth drain --wait --timeout-s 40"})
+final class DrainCommand implements Callable<Integer> {
+  private static final int ACCEPTED = 202;
+  private static final Duration RHYTHM = Duration.ofMillis(200);
+
+  private final Surroundings around;
+
+  @Spec private CommandSpec spec;
+
+  @Mixin private final AdminServer server;
+
+  @Mixin private WaitOptions waiting;
+
+  @Option(names = "--json", description = "Print what became of it as JSON, at the end.")
+  private boolean json;
+
+  @Option(
+      names = {"-h", "--help"},
+      usageHelp = true,
+      description = "Show this help.")
+  private boolean help;
+
+  DrainCommand(Surroundings around) {
+    this.around = around;
+    this.server = new AdminServer(around);
+  }
+
+  @Override
+  public Integer call() throws InterruptedException {
+    Duration atMost = waiting.timeout();
+    HttpResponse<String> response = server.send("POST", "/api/v1/drain", null, "application/json");
+    if (response == null) {
+      return AdminServer.CANNOT_REACH;
+    }
+    if (response.statusCode() != ACCEPTED && response.statusCode() != 200) {
+      return server.refusal(response);
+    }
+    PrintWriter out = spec.commandLine().getOut();
+    if (!json) {
+      out.println(server.address() + ": drains");
+      out.flush();
+    }
+    boolean gone = waiting.isAsked() && isGone(atMost);
+    if (waiting.isAsked() && !gone) {
+      server.say("it answers still after " + atMost.toMillis() / 1e3 + " s");
+    } else if (gone && !json) {
+      out.println("It has ended.");
+    }
+    if (json) {
+      String outcome = !waiting.isAsked() ? "accepted" : gone ? "reached" : "timed_out";
+      out.println(new JsonObject().put("outcome", outcome).encodePrettily());
+    }
+    out.flush();
+    return gone || !waiting.isAsked() ? ExitCode.OK : WaitOptions.TIMED_OUT;
+  }
+
+  /** The admin server is the last that goes. */
+  private boolean isGone(Duration atMost) throws InterruptedException {
+    long began = around.nanoClock().getAsLong();
+    for (; ; ) {
+      try {
+        server.ask("GET", "/-/healthz", null, "*/*");
+      } catch (IOException gone) {
+        return true;
+      }
+      if (around.nanoClock().getAsLong() - began >= atMost.toNanos()) {
+        return false;
+      }
+      around.pause().until(new CompletableFuture<Void>(), RHYTHM);
+    }
+  }
+}

@@ -1,0 +1,167 @@
+package dev.berth.cli;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** What is waited for, and how far an instance is from it. Told of each look, one after another. */
+interface Goal {
+  /** How long something that can recover may be unhealthy before that counts as failed. */
+  Duration UNHEALTHY_PATIENCE = Duration.ofSeconds(5);
+
+  /** How far it is. */
+  enum State {
+    GOING_ON,
+    REACHED,
+    FAILED
+  }
+
+  /**
+   * How far it is, and why not further.
+   *
+   * @param causes a line for each thing that is not as it should be
+   */
+  record Verdict(State state, List<String> causes) {}
+
+  /** Those that the goal is about, for whoever watches. */
+  List<ServeStatus.Application> shown(ServeStatus serve);
+
+  /** What the last look says. */
+  Verdict judge(ServeStatus serve, long nowNanos);
+
+  /** Every one of some applications runs, in the revision that was declared. */
+  final class Running implements Goal {
+    private final Map<String, Long> revisions;
+    private final Set<String> seen = new HashSet<>();
+    private final Map<String, Long> unhealthySince = new HashMap<>();
+
+    /**
+     * @param revisions by application; 0 for any
+     */
+    Running(Map<String, Long> revisions) {
+      this.revisions = revisions;
+    }
+
+    @Override
+    public List<ServeStatus.Application> shown(ServeStatus serve) {
+      return serve.applications().stream()
+          .filter(each -> revisions.containsKey(each.name()) || each.status().equals("DELETING"))
+          .toList();
+    }
+
+    @Override
+    public Verdict judge(ServeStatus serve, long nowNanos) {
+      List<String> failures = new ArrayList<>();
+      List<String> open = new ArrayList<>();
+      revisions.forEach(
+          (name, revision) -> {
+            ServeStatus.Application application = serve.application(name);
+            String gone = gone(name, revision, application);
+            if (gone != null) {
+              failures.add(gone);
+            } else if (application == null) {
+              open.add(name + ": not there yet");
+            } else if (hasFailed(application, nowNanos)) {
+              failures.addAll(causes(application));
+            } else if (!application.status().equals(ServeStatus.RUNNING)) {
+              open.addAll(causes(application));
+            }
+          });
+      return !failures.isEmpty()
+          ? new Verdict(State.FAILED, failures)
+          : new Verdict(open.isEmpty() ? State.REACHED : State.GOING_ON, open);
+    }
+
+    private @Nullable String gone(
+        String name, long revision, ServeStatus.@Nullable Application application) {
+      if (application == null) {
+        return seen.contains(name) ? name + ": deleted by another command" : null;
+      }
+      seen.add(name);
+      return revision > 0 && application.revision() > revision
+          ? name + ": another command declared revision " + application.revision()
+          : null;
+    }
+
+    private boolean hasFailed(ServeStatus.Application application, long nowNanos) {
+      if (!application.status().equals(ServeStatus.UNHEALTHY)) {
+        unhealthySince.remove(application.name());
+        return application.status().equals(ServeStatus.DEPLOY_FAILED);
+      }
+      long since = unhealthySince.computeIfAbsent(application.name(), name -> nowNanos);
+      return nowNanos - since >= UNHEALTHY_PATIENCE.toNanos();
+    }
+
+    private static List<String> causes(ServeStatus.Application application) {
+      List<String> causes = new ArrayList<>();
+      causes.add(application.name() + ": " + application.status() + reason(application.message()));
+      for (ServeStatus.Deployment each : application.deployments()) {
+        if (!each.status().equals(ServeStatus.HEALTHY)) {
+          causes.add(application.name() + "/" + each.name() + ": " + Goal.describe(each));
+        }
+      }
+      return causes;
+    }
+  }
+
+  /** A deployment has a number of healthy replicas. */
+  final class Scaled implements Goal {
+    private final String application;
+    private final String deployment;
+    private final int replicas;
+    private @Nullable Long unhealthySince;
+
+    Scaled(String application, String deployment, int replicas) {
+      this.application = application;
+      this.deployment = deployment;
+      this.replicas = replicas;
+    }
+
+    @Override
+    public List<ServeStatus.Application> shown(ServeStatus serve) {
+      return serve.applications().stream().filter(each -> each.name().equals(application)).toList();
+    }
+
+    @Override
+    public Verdict judge(ServeStatus serve, long nowNanos) {
+      String name = application + "/" + deployment;
+      ServeStatus.Application within = serve.application(application);
+      ServeStatus.Deployment found = within == null ? null : within.deployment(deployment);
+      if (found == null) {
+        return new Verdict(State.FAILED, List.of(name + ": deleted by another command"));
+      }
+      List<String> causes = List.of(name + ": " + Goal.describe(found));
+      if (!found.status().equals(ServeStatus.UNHEALTHY)) {
+        unhealthySince = null;
+      } else if (unhealthySince == null) {
+        unhealthySince = nowNanos;
+      }
+      Long since = unhealthySince;
+      if (found.status().equals(ServeStatus.DEPLOY_FAILED)
+          || (since != null && nowNanos - since >= UNHEALTHY_PATIENCE.toNanos())) {
+        return new Verdict(State.FAILED, causes);
+      }
+      boolean reached =
+          found.status().equals(ServeStatus.HEALTHY)
+              && found.target() == replicas
+              && found.running() == replicas;
+      return new Verdict(reached ? State.REACHED : State.GOING_ON, reached ? List.of() : causes);
+    }
+  }
+
+  private static String describe(ServeStatus.Deployment deployment) {
+    return deployment.status()
+        + ", replicas "
+        + deployment.replicas()
+        + reason(deployment.message());
+  }
+
+  private static String reason(String message) {
+    return message.isBlank() ? "" : ": " + StatusTable.oneLine(message);
+  }
+}

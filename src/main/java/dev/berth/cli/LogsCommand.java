@@ -1,0 +1,183 @@
+package dev.berth.cli;
+
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.io.PrintWriter;
+import java.net.http.HttpResponse;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletionStage;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.ExitCode;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** {@code berth logs}: the last lines of an instance's log, and those that come. */
+@Command(
+    name = "logs",
+    header = "Shows the last lines of an instance's log.",
+    description = {
+      "Berth's own lines and those that handlers log, but not the access log. The last"
+          + " berth.log_ring.lines are kept; a reader who is too slow is told how many it missed."
+    },
+    exitCodeListHeading = "%nExit codes:%n",
+    exitCodeList = {
+      "0:shown; with --follow, ended by Ctrl-C",
+      "2:wrong usage",
+      "3:no admin server answers at the address, or with --follow, no more"
+    },
+    footerHeading = "%nExamples:%n",
+    footer = {
+      "  berth logs",
+      "  berth logs --app shop --deployment cart -f",
+      "  berth logs --replica 'shop#cart#naqspzbo' --level warn -n 1000",
+      "  berth logs -f --json | jq -r .fields.reason"
+    })
+final class LogsCommand implements Callable<Integer> {
+  private static final Duration RHYTHM = Duration.ofMillis(500);
+  private static final int MOST_AT_ONCE = 1_000;
+
+  private final Surroundings around;
+
+  @Spec private CommandSpec spec;
+
+  @Mixin private final AdminServer server;
+
+  @Option(
+      names = {"--app", "--application"},
+      paramLabel = "NAME",
+      description = "Lines of it only.")
+  private List<String> applications = List.of();
+
+  @Option(names = "--deployment", paramLabel = "NAME", description = "Lines of it only.")
+  private List<String> deployments = List.of();
+
+  @Option(names = "--replica", paramLabel = "ID", description = "Lines of it only.")
+  private List<String> replicas = List.of();
+
+  @Option(
+      names = "--level",
+      paramLabel = "LEVEL",
+      description = "The least severe: trace, debug, info, warn or error.")
+  private @Nullable String level;
+
+  @Option(
+      names = {"-f", "--follow"},
+      description = "Stay, and show lines as they come. Ctrl-C ends it.")
+  private boolean follow;
+
+  @Option(
+      names = {"-n", "--lines"},
+      paramLabel = "N",
+      description = "How many of the last lines. Default: ${DEFAULT-VALUE}")
+  private int lines = 100;
+
+  @Option(names = "--json", description = "Print each line as a JSON object.")
+  private boolean json;
+
+  @Option(
+      names = {"-h", "--help"},
+      usageHelp = true,
+      description = "Show this help.")
+  private boolean help;
+
+  LogsCommand(Surroundings around) {
+    this.around = around;
+    this.server = new AdminServer(around);
+  }
+
+  @Override
+  public Integer call() throws InterruptedException {
+    if (lines < 1 || lines > 10_000) {
+      throw new ParameterException(
+          spec.commandLine(), "-n: " + lines + " (expected: an integer from 1 to 10000)");
+    }
+    PrintWriter out = spec.commandLine().getOut();
+    CompletionStage<String> stop = follow ? around.stopSignal().get() : null;
+    String began = "";
+    long since = -1; // the last lines
+    for (; ; ) {
+      HttpResponse<String> response = server.get("/api/v1/logs" + query(since), "application/json");
+      if (response == null) {
+        return AdminServer.CANNOT_REACH;
+      }
+      JsonObject page = response.statusCode() == 200 ? AdminServer.json(response.body()) : null;
+      if (page == null || !(page.getValue("lines") instanceof JsonArray found)) {
+        return response.statusCode() == 400 ? server.refusal(response) : server.refuse(response);
+      }
+      String ring = String.valueOf(page.getValue("began"));
+      if (since >= 0 && !ring.equals(began)) {
+        server.say("the instance was started anew");
+        since = 0;
+        began = ring;
+        continue; // numbers begin anew
+      }
+      began = ring;
+      if (page.getValue("lost") instanceof Number lost && since >= 0 && lost.longValue() > 0) {
+        server.say(lost + " lines were missed: the instance keeps them no more");
+      }
+      found.forEach(line -> print(line, out));
+      out.flush();
+      since = page.getValue("next") instanceof Number next ? next.longValue() : since;
+      boolean more = since >= 0 && found.size() == MOST_AT_ONCE && follow;
+      if (stop == null || (!more && around.pause().until(stop, RHYTHM))) {
+        return ExitCode.OK;
+      }
+    }
+  }
+
+  private String query(long since) {
+    StringBuilder query = new StringBuilder("?limit=");
+    query.append(since < 0 ? lines : MOST_AT_ONCE);
+    if (since >= 0) {
+      query.append("&since=").append(since);
+    }
+    applications.forEach(name -> query.append("&application=").append(AdminServer.encoded(name)));
+    deployments.forEach(name -> query.append("&deployment=").append(AdminServer.encoded(name)));
+    replicas.forEach(id -> query.append("&replica=").append(AdminServer.encoded(id)));
+    if (level != null) {
+      query.append("&level=").append(AdminServer.encoded(level));
+    }
+    return query.toString();
+  }
+
+  private void print(Object each, PrintWriter out) {
+    if (!(each instanceof JsonObject line)) {
+      return;
+    }
+    if (json) {
+      out.println(AdminServer.printable(line.encode()));
+      return;
+    }
+    StringBuilder text = new StringBuilder();
+    String logger = text(line, "logger");
+    String severity = text(line, "level");
+    text.append(text(line, "time"))
+        .append(' ')
+        .append(severity)
+        .append(" ".repeat(Math.max(0, 5 - severity.length()) + 1))
+        .append(logger, logger.lastIndexOf('.') + 1, logger.length())
+        .append(" - ")
+        .append(text(line, "message"));
+    if (line.getValue("fields") instanceof JsonObject fields) {
+      fields.forEach(
+          field ->
+              TextLines.quoted(
+                  text.append(' ').append(field.getKey()).append('='), field.getValue()));
+    }
+    String exception = text(line, "exception");
+    if (!exception.isEmpty()) {
+      text.append('\n').append(exception.stripTrailing());
+    }
+    out.println(AdminServer.printable(text.toString().replace("\t", "    ")));
+  }
+
+  private static String text(JsonObject line, String key) {
+    return line.getValue(key) instanceof String text ? text : "";
+  }
+}

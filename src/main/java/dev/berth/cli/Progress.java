@@ -1,0 +1,29 @@
+package dev.berth.cli;
+
+import java.io.PrintWriter;
+import java.util.List;
+
+/** Shows successive looks: a table drawn in place on a terminal, else lines of what changed. */
+final class Progress {
+  private final PrintWriter out;
+  private final StatusChanges changes = new StatusChanges();
+  private final LiveBlock block;
+  private final StatusTable table;
+  private final boolean live;
+
+  Progress(Surroundings around, PrintWriter out) {
+    this.out = out;
+    this.live = around.terminal();
+    this.block = new LiveBlock(out, around.variables().apply("LINES"));
+    this.table = new StatusTable(around.colours());
+  }
+
+  void show(List<ServeStatus.Application> applications) {
+    if (live) {
+      block.draw(table.lines(applications));
+    } else {
+      changes.since(applications).forEach(out::println);
+      out.flush();
+    }
+  }
+}

@@ -1,0 +1,202 @@
+package dev.berth.cli;
+
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.net.http.HttpResponse;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletionStage;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.ExitCode;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** {@code berth status}: what an instance runs, and how far it is from what was declared. */
+@Command(
+    name = "status",
+    header = "Shows applications, their deployments and replicas.",
+    description = {
+      "Of a deployment's replicas the running ones are counted that have the wanted version and take"
+          + " requests, and in brackets those that start, drain, or are of an old version. The last"
+          + " column says why something is not as it should be."
+    },
+    exitCodeListHeading = "%nExit codes:%n",
+    exitCodeList = {
+      "0:shown; with --watch, ended by Ctrl-C",
+      "1:there is no application of this name",
+      "2:wrong usage",
+      "3:no admin server answers at the address"
+    },
+    footerHeading = "%nExamples:%n",
+    footer = {
+      "  berth status",
+      "  berth status shop --watch",
+      "  berth status --json | jq -r '.applications[] | .name + \" \" + .status'"
+    })
+final class StatusCommand implements Callable<Integer> {
+  private static final Duration RHYTHM = Duration.ofMillis(500);
+
+  private final Surroundings around;
+
+  @Spec private CommandSpec spec;
+
+  @Mixin private final AdminServer server;
+
+  @Parameters(paramLabel = "APP", arity = "0..1", description = "This application only.")
+  private @Nullable String only;
+
+  @Option(
+      names = {"-w", "--watch"},
+      description =
+          "Stay: on a terminal the table is drawn anew twice a second; else a line for each"
+              + " change. Ctrl-C ends it.")
+  private boolean watch;
+
+  @Option(
+      names = "--json",
+      description =
+          "Print what the instance says as JSON; with --watch as one line, when it changed.")
+  private boolean json;
+
+  @Option(
+      names = {"-h", "--help"},
+      usageHelp = true,
+      description = "Show this help.")
+  private boolean help;
+
+  StatusCommand(Surroundings around) {
+    this.around = around;
+    this.server = new AdminServer(around);
+  }
+
+  @Override
+  public Integer call() throws InterruptedException {
+    HttpResponse<String> response = server.get(ServeStatus.PATH, "application/json");
+    if (response == null) {
+      return AdminServer.CANNOT_REACH;
+    }
+    JsonObject found = response.statusCode() == 200 ? AdminServer.json(response.body()) : null;
+    ServeStatus serve = ServeStatus.of(found);
+    if (found == null || serve == null) {
+      return server.refuse(response);
+    }
+    if (only != null && !watch && serve.application(only) == null) {
+      server.say(noSuch(only, serve));
+      return ExitCode.SOFTWARE;
+    }
+    PrintWriter out = spec.commandLine().getOut();
+    if (watch) {
+      return watch(found, serve, out);
+    }
+    if (json) {
+      out.println(AdminServer.printable(chosen(found).encodePrettily()));
+    } else {
+      table(serve).forEach(out::println);
+    }
+    out.flush();
+    return ExitCode.OK;
+  }
+
+  static String noSuch(String application, ServeStatus serve) {
+    List<String> names = serve.applications().stream().map(ServeStatus.Application::name).toList();
+    return application
+        + ": no such application (expected: "
+        + (names.isEmpty() ? "none is deployed" : "one of " + String.join(", ", names))
+        + ")";
+  }
+
+  private List<ServeStatus.Application> shown(ServeStatus serve) {
+    return serve.applications().stream()
+        .filter(each -> only == null || only.equals(each.name()))
+        .toList();
+  }
+
+  private List<String> table(ServeStatus serve) {
+    List<String> lines = new ArrayList<>();
+    lines.add(StatusTable.headline(serve));
+    List<ServeStatus.Application> shown = shown(serve);
+    if (shown.isEmpty()) {
+      lines.add(only == null ? "No application is deployed." : only + ": not deployed.");
+    } else {
+      lines.addAll(new StatusTable(around.colours()).lines(shown));
+    }
+    return lines;
+  }
+
+  /** The whole, or the one application that is asked for. */
+  private JsonObject chosen(JsonObject found) {
+    if (only == null) {
+      return found;
+    }
+    JsonArray applications = new JsonArray();
+    for (Object each : found.getJsonArray("applications")) {
+      if (each instanceof JsonObject application && only.equals(application.getValue("name"))) {
+        applications.add(application);
+      }
+    }
+    return found.copy().put("applications", applications);
+  }
+
+  private int watch(JsonObject found, ServeStatus serve, PrintWriter out)
+      throws InterruptedException {
+    CompletionStage<String> stop = around.stopSignal().get();
+    Look look = new Look(found, serve, "");
+    Look shown = null;
+    LiveBlock block = new LiveBlock(out, around.variables().apply("LINES"));
+    StatusChanges changes = new StatusChanges();
+    for (; ; ) {
+      if (json) {
+        if (shown == null || !chosen(look.found).equals(chosen(shown.found))) {
+          out.println(AdminServer.printable(chosen(look.found).encode()));
+        }
+      } else if (around.terminal()) {
+        List<String> lines = table(look.serve);
+        if (!look.trouble.isEmpty()) {
+          lines.add(look.trouble);
+        }
+        block.draw(lines);
+      } else {
+        changes.since(shown(look.serve)).forEach(out::println);
+      }
+      if (!around.terminal() && shown != null && !look.trouble.equals(shown.trouble)) {
+        server.say(look.trouble.isEmpty() ? "it answers again" : look.trouble);
+      }
+      out.flush();
+      shown = look;
+      if (around.pause().until(stop, RHYTHM)) {
+        return ExitCode.OK;
+      }
+      look = lookAgain(look);
+    }
+  }
+
+  /**
+   * @param trouble why the last question was not answered; empty when it was
+   */
+  private record Look(JsonObject found, ServeStatus serve, String trouble) {}
+
+  /** An instance that does not answer may be on its way back: what was last seen stays. */
+  private Look lookAgain(Look last) throws InterruptedException {
+    String trouble;
+    try {
+      HttpResponse<String> response = server.ask("GET", ServeStatus.PATH, null, "application/json");
+      JsonObject found = AdminServer.json(response.body());
+      ServeStatus serve = response.statusCode() == 200 ? ServeStatus.of(found) : null;
+      if (found != null && serve != null) {
+        return new Look(found, serve, "");
+      }
+      trouble = "no answer now: status " + response.statusCode();
+    } catch (IOException failed) {
+      trouble = "no answer now: " + AdminServer.whyNot(failed);
+    }
+    return new Look(last.found, last.serve, AdminServer.printable(trouble));
+  }
+}

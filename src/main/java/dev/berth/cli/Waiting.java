@@ -1,0 +1,83 @@
+package dev.berth.cli;
+
+import java.io.PrintWriter;
+import java.net.http.HttpResponse;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.ExitCode;
+
+/** Looks at an instance again and again, until a goal is reached, has failed, or time is over. */
+final class Waiting {
+  private static final Duration FIRST_PAUSE = Duration.ofMillis(200);
+  private static final Duration LONGEST_PAUSE = Duration.ofSeconds(1);
+
+  /**
+   * How it ended.
+   *
+   * @param exitCode of the command
+   * @param causes a line for each thing that is not as it should be
+   * @param last look; null when there was none
+   */
+  record Outcome(int exitCode, List<String> causes, @Nullable ServeStatus last) {
+    /** A word for programs. */
+    String word() {
+      return switch (exitCode) {
+        case ExitCode.OK -> "reached";
+        case WaitOptions.TIMED_OUT -> "timed_out";
+        case AdminServer.CANNOT_REACH -> "no_answer";
+        default -> "failed";
+      };
+    }
+  }
+
+  private final AdminServer server;
+  private final Surroundings around;
+
+  Waiting(AdminServer server, Surroundings around) {
+    this.server = server;
+    this.around = around;
+  }
+
+  /**
+   * Waits, and says at the end why the goal was not reached.
+   *
+   * @param out where progress is shown; null for nowhere
+   */
+  Outcome until(Goal goal, Duration atMost, @Nullable PrintWriter out) throws InterruptedException {
+    long began = around.nanoClock().getAsLong();
+    Progress progress = out == null ? null : new Progress(around, out);
+    Duration pause = FIRST_PAUSE;
+    for (; ; ) {
+      HttpResponse<String> response = server.get(ServeStatus.PATH, "application/json");
+      if (response == null) {
+        return new Outcome(AdminServer.CANNOT_REACH, List.of(), null);
+      }
+      ServeStatus serve = ServeStatus.of(AdminServer.json(response.body()));
+      if (serve == null) {
+        return new Outcome(server.refuse(response), List.of(), null);
+      }
+      if (progress != null) {
+        progress.show(goal.shown(serve));
+      }
+      long now = around.nanoClock().getAsLong();
+      Goal.Verdict verdict = goal.judge(serve, now);
+      boolean late = now - began >= atMost.toNanos();
+      if (verdict.state() == Goal.State.REACHED) {
+        return new Outcome(ExitCode.OK, List.of(), serve);
+      }
+      if (verdict.state() == Goal.State.FAILED || late) {
+        boolean failed = verdict.state() == Goal.State.FAILED;
+        verdict.causes().forEach(server::say);
+        if (!failed) {
+          server.say("not reached within " + atMost.toMillis() / 1e3 + " s; it goes on");
+        }
+        return new Outcome(
+            failed ? ExitCode.SOFTWARE : WaitOptions.TIMED_OUT, verdict.causes(), serve);
+      }
+      around.pause().until(new CompletableFuture<Void>(), pause);
+      pause = pause.compareTo(LONGEST_PAUSE) < 0 ? pause.multipliedBy(5).dividedBy(4) : pause;
+    }
+  }
+}

@@ -1,0 +1,122 @@
+package dev.berth.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+class LogsCommandTest {
+  private static final String LOGS = "GET /api/v1/logs";
+
+  private final FakeInstance instance = new FakeInstance();
+
+  @AfterEach
+  void close() {
+    instance.close();
+  }
+
+  private static String page(String began, long next, long lost, JsonObject... lines) {
+    JsonArray array = new JsonArray();
+    for (JsonObject line : lines) {
+      array.add(line);
+    }
+    return new JsonObject()
+        .put("began", began)
+        .put("lines", array)
+        .put("next", next)
+        .put("lost", lost)
+        .encode();
+  }
+
+  private static JsonObject line(String message) {
+    return new JsonObject()
+        .put("number", 1)
+        .put("time", "2026-01-01T00:00:00.500Z")
+        .put("level", "WARN")
+        .put("logger", "dev.berth.node.X")
+        .put("thread", "t")
+        .put("message", message)
+        .put("fields", new JsonObject().put("reason", "said \"no\""));
+  }
+
+  @Test
+  void aLineIsShownAsTheLogWritesIt() {
+    instance.answer(LOGS, 200, page("b", 1, 0, line("m").put("exception", "E: x\n\tat y\n")));
+
+    assertThat(instance.execute("logs")).isZero();
+    assertThat(instance.out)
+        .hasToString(
+            "2026-01-01T00:00:00.500Z WARN  X - m reason=\"said \\\"no\\\"\"\nE: x\n    at y\n");
+    assertThat(instance.asked).containsExactly(LOGS + "?limit=100");
+  }
+
+  @Test
+  void linesAreAskedForByWhatTheyAreOf() {
+    instance.answer(LOGS, 200, page("b", 0, 0));
+
+    assertThat(
+            instance.execute(
+                "logs",
+                "--app=my shop",
+                "--deployment=cart",
+                "--replica=a#b#c",
+                "--level=warn",
+                "-n",
+                "5"))
+        .isZero();
+    assertThat(instance.asked)
+        .containsExactly(
+            LOGS + "?limit=5&application=my%20shop&deployment=cart&replica=a%23b%23c&level=warn");
+  }
+
+  @Test
+  void whoFollowsGoesOnWhereItWasAndIsToldWhatItMissed() {
+    instance
+        .answer(LOGS, 200, page("b", 7, 0, line("one")))
+        .answer(LOGS, 200, page("b", 9, 3, line("two")))
+        .answer(LOGS, 200, page("b", 9, 0));
+    instance.idlePauses = 2;
+
+    assertThat(instance.execute("logs", "-f", "--json")).isZero();
+    assertThat(instance.asked)
+        .containsExactly(
+            LOGS + "?limit=100", LOGS + "?limit=1000&since=7", LOGS + "?limit=1000&since=9");
+    assertThat(instance.out.toString().lines().map(JsonObject::new))
+        .extracting(line -> line.getString("message"))
+        .containsExactly("one", "two");
+    assertThat(instance.err)
+        .hasToString("berth: 3 lines were missed: the instance keeps them no more\n");
+  }
+
+  @Test
+  void whoFollowsSeesThatTheInstanceWasStartedAnew() {
+    instance
+        .answer(LOGS, 200, page("first", 900, 0, line("one")))
+        .answer(LOGS, 200, page("second", 900, 0))
+        .answer(LOGS, 200, page("second", 1, 0, line("anew")));
+    instance.idlePauses = 1;
+
+    assertThat(instance.execute("logs", "-f")).isZero();
+    assertThat(instance.asked).last().isEqualTo(LOGS + "?limit=1000&since=0");
+    assertThat(instance.out.toString()).contains(" - one", " - anew");
+    assertThat(instance.err).hasToString("berth: the instance was started anew\n");
+  }
+
+  @Test
+  void whatIsLoggedIsNotObeyedByTheTerminal() {
+    instance.answer(LOGS, 200, page("b", 1, 0, line("\u001b[2Jx")));
+    assertThat(instance.execute("logs")).isZero();
+    assertThat(instance.out.toString()).contains("?[2Jx").doesNotContain("\u001b");
+  }
+
+  @Test
+  void whatIsNotUnderstoodIsWrongUsage() {
+    instance.answer(
+        LOGS, 400, "{\"code\":\"bad_parameter\",\"message\":\"level: not understood\"}");
+    assertThat(instance.execute("logs", "--level=loud")).isEqualTo(2);
+    assertThat(instance.err).hasToString("berth: level: not understood\n");
+    assertThat(instance.execute("logs", "-n", "0")).isEqualTo(2);
+  }
+}
