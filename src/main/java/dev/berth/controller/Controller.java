@@ -1,326 +1,147 @@
 package dev.berth.controller;
 
 import dev.berth.api.DeploymentId;
-import dev.berth.controller.ControllerAction.Announce;
-import dev.berth.controller.ControllerAction.Build;
-import dev.berth.controller.ControllerAction.Configure;
-import dev.berth.controller.ControllerAction.DiscardBuild;
-import dev.berth.controller.ControllerAction.Forget;
-import dev.berth.controller.ControllerAction.Publish;
-import dev.berth.controller.ControllerAction.RouteTo;
-import dev.berth.controller.ControllerAction.StartReplica;
-import dev.berth.controller.ControllerAction.StopReplica;
-import dev.berth.controller.ControllerAction.Unroute;
+import dev.berth.config.DeploymentSettings;
+import dev.berth.protocol.ApplicationDetails;
 import dev.berth.protocol.ApplicationStatus;
 import dev.berth.protocol.BusMessage.HandleMetricBatch;
-import dev.berth.protocol.ReplicaInfo;
-import dev.berth.protocol.ReplicaPhase;
-import dev.berth.protocol.RoutingSnapshot;
-import java.time.Duration;
+import dev.berth.protocol.ServeDetails;
 import java.util.ArrayList;
-import java.util.HashMap;
+import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.DoubleSupplier;
 import java.util.function.Function;
+import java.util.function.LongSupplier;
+import java.util.function.ToIntFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Which replicas should run, and what routers should know: an event in, the actions it asks for
  * out. No clock, no messages, no threads of its own. Belongs to the controller's loop.
  *
- * <p>In this version a replica that fails is not started again, and the number of replicas does not
- * follow the load.
+ * <p>An event costs as much as the deployment it is about, and the list of its application's
+ * deployments; what else is declared costs nothing.
+ *
+ * <p>Events may come twice, late, or not at all where a repeated command brings them again.
  */
 public final class Controller {
-
-  private static final class App {
-    final String name;
-    final Map<DeploymentId, Fleet> fleets = new LinkedHashMap<>();
-    DeclaredApplication declared;
-    @Nullable BuiltApplication built;
-    ApplicationStatus status = ApplicationStatus.DEPLOYING;
-
-    App(DeclaredApplication declared) {
-      this.name = declared.name();
-      this.declared = declared;
-    }
-  }
-
-  /** The replicas of one deployment. */
-  private static final class Fleet {
-    final App app;
-    final DeploymentId deployment;
-    final DeploymentTarget target;
-    final Map<String, Member> members = new LinkedHashMap<>(); // by replica id
-
-    Fleet(App app, DeploymentTarget target) {
-      this.app = app;
-      this.deployment = target.id();
-      this.target = target;
-    }
-
-    boolean isComplete() {
-      return members.values().stream().filter(each -> each.phase == ReplicaPhase.RUNNING).count()
-          >= target.settings().numReplicas();
-    }
-  }
-
-  private static final class Member {
-    final Fleet fleet;
-    final String replicaId;
-    ReplicaPhase phase = ReplicaPhase.STARTING;
-    boolean healthy = true;
-    @Nullable ReplicaInfo info; // once it runs
-
-    Member(Fleet fleet, String replicaId) {
-      this.fleet = fleet;
-      this.replicaId = replicaId;
-    }
-
-    boolean isHealthy() {
-      return phase == ReplicaPhase.RUNNING && healthy;
-    }
-  }
-
   private final Epoch epoch;
-  private final Function<DeploymentId, String> replicaIds;
+  private final long startedMs;
+  private final Function<DeploymentSettings, Map<String, @Nullable Object>> config;
   private final HandleReports reports = new HandleReports();
-  private final Map<String, App> apps = new LinkedHashMap<>();
-  private final Map<String, Member> members = new HashMap<>(); // of all fleets, by replica id
-  private long counter; // of snapshots
+  private final Recovery recovery = new Recovery();
+  private final Fleets fleets;
+  private final Applications applications;
 
   /**
    * @param epoch carried by every command; its term orders the snapshots
    * @param replicaIds a new id for a replica of a deployment, never the same twice
+   * @param ongoing requests that a replica works on now, by its id; negative when it is unknown
+   * @param chance from 0 to 1, for waits after failures
+   * @param wallMillis the time of day, in milliseconds since 1970
+   * @param config what operators see of a deployment's settings
    */
-  public Controller(Epoch epoch, Function<DeploymentId, String> replicaIds) {
+  public Controller(
+      Epoch epoch,
+      Function<DeploymentId, String> replicaIds,
+      ToIntFunction<String> ongoing,
+      DoubleSupplier chance,
+      LongSupplier wallMillis,
+      Function<DeploymentSettings, Map<String, @Nullable Object>> config) {
     this.epoch = epoch;
-    this.replicaIds = replicaIds;
+    this.startedMs = wallMillis.getAsLong();
+    this.config = config;
+    this.fleets = new Fleets(epoch, replicaIds, ongoing, chance, wallMillis);
+    this.applications = new Applications(epoch, fleets, recovery, reports::forget);
+  }
+
+  /**
+   * Begins after another controller: before anything is started, stopped or published each of these
+   * instances has told its inventory, or 10 s have passed.
+   *
+   * @param nodes the instances that are there
+   */
+  public void recover(Collection<String> nodes, long nowNanos) {
+    recovery.begin(nodes, nowNanos);
   }
 
   /** Takes an event; one that changes nothing gives no actions. */
   public List<ControllerAction> on(ControllerEvent event, long nowNanos) {
-    List<ControllerAction> actions = new ArrayList<>();
+    Turn turn = new Turn(nowNanos);
     if (event instanceof ControllerEvent.Declared declared) {
-      declare(declared.application(), actions);
+      applications.declare(declared.application(), turn);
     } else if (event instanceof ControllerEvent.Withdrawn withdrawn) {
-      withdraw(withdrawn.application(), actions);
+      applications.withdraw(withdrawn.application(), turn);
+    } else if (event instanceof ControllerEvent.Scaled scaled) {
+      applications.scale(scaled, turn);
     } else if (event instanceof ControllerEvent.Built built) {
-      built(built, actions);
+      applications.built(built, turn);
     } else if (event instanceof ControllerEvent.BuildFailed failed) {
-      buildFailed(failed, actions);
-    } else if (event instanceof ControllerEvent.ReplicaRunning running) {
-      running(running.replica(), actions);
-    } else if (event instanceof ControllerEvent.ReplicaDraining draining) {
-      draining(draining.replicaId(), actions);
-    } else if (event instanceof ControllerEvent.ReplicaHealth health) {
-      health(health, actions);
-    } else if (event instanceof ControllerEvent.ReplicaFailed failed) {
-      failed(failed, actions);
-    } else if (event instanceof ControllerEvent.ReplicaStopped stopped) {
-      gone(members.get(stopped.replicaId()), actions);
+      applications.buildFailed(failed, turn);
+    } else if (event instanceof ControllerEvent.Inventory inventory) {
+      applications.inventory(inventory, turn);
+    } else {
+      observe(event, turn);
     }
-    return actions;
+    return settle(turn);
+  }
+
+  private void observe(ControllerEvent event, Turn turn) {
+    if (event instanceof ControllerEvent.ReplicaRunning running) {
+      if (!recovery.isPending() || fleets.knows(running.replica().replicaId())) {
+        fleets.running(running, turn); // else its instance has yet to tell of it
+      }
+    } else if (event instanceof ControllerEvent.ReplicaFailed failed) {
+      fleets.failed(failed, turn);
+    } else if (event instanceof ControllerEvent.ReplicaReconfigured reconfigured) {
+      fleets.reconfigured(reconfigured, turn);
+    } else if (event instanceof ControllerEvent.ReconfigureFailed failed) {
+      fleets.reconfigureFailed(failed, turn);
+    } else if (event instanceof ControllerEvent.ReplicaDraining draining) {
+      fleets.draining(draining, turn);
+    } else if (event instanceof ControllerEvent.ReplicaHealth health) {
+      fleets.health(health, turn);
+    } else if (event instanceof ControllerEvent.ReplicaSuspect suspect) {
+      fleets.suspect(suspect, turn);
+    } else if (event instanceof ControllerEvent.ReplicaStopped stopped) {
+      fleets.stopped(stopped, turn);
+    }
   }
 
   /** What is to be done since time has passed; to be called at {@link #nextWakeNanos}. */
   public List<ControllerAction> wake(long nowNanos) {
-    return List.of();
+    Turn turn = new Turn(nowNanos);
+    if (recovery.ends(nowNanos)) {
+      applications.stopUnclaimed(turn);
+      applications.ended(turn);
+    }
+    fleets.wake(turn);
+    return settle(turn);
   }
 
   /** When it next has something to do by itself; {@link Long#MAX_VALUE} when it has not. */
   public long nextWakeNanos() {
-    return Long.MAX_VALUE;
+    return Math.min(recovery.nextWakeNanos(), fleets.nextWakeNanos());
   }
 
-  private void declare(DeclaredApplication declared, List<ControllerAction> actions) {
-    App app = apps.get(declared.name());
-    if (app == null) {
-      app = new App(declared);
-      apps.put(app.name, app);
-      to(app, app.status, "", actions);
-    }
-    app.declared = declared;
-    actions.add(new Build(epoch, app.name, declared.revision()));
-  }
-
-  private void built(ControllerEvent.Built event, List<ControllerAction> actions) {
-    App app = apps.get(event.application());
-    if (app == null
-        || app.built != null
-        || app.status == ApplicationStatus.DELETING
-        || app.declared.revision() != event.revision()) {
-      return;
-    }
-    app.built = event.built();
-    for (DeploymentTarget target : event.built().targets()) {
-      app.fleets.put(target.id(), new Fleet(app, target));
-      actions.add(new Configure(epoch, target));
-    }
-    for (Fleet fleet : app.fleets.values()) {
-      for (int i = 0; i < fleet.target.settings().numReplicas(); i++) {
-        actions.add(start(fleet));
-      }
-    }
-  }
-
-  private void buildFailed(ControllerEvent.BuildFailed event, List<ControllerAction> actions) {
-    App app = apps.get(event.application());
-    if (app != null
-        && app.status != ApplicationStatus.DELETING
-        && app.declared.revision() == event.revision()) {
-      to(app, ApplicationStatus.DEPLOY_FAILED, event.reason(), actions);
-    }
-  }
-
-  private StartReplica start(Fleet fleet) {
-    Member member = new Member(fleet, replicaIds.apply(fleet.deployment));
-    fleet.members.put(member.replicaId, member);
-    members.put(member.replicaId, member);
-    return new StartReplica(epoch, fleet.target, member.replicaId);
-  }
-
-  private StopReplica stop(Member member) {
-    return new StopReplica(
-        epoch,
-        member.replicaId,
-        member.fleet.target.settings().gracefulShutdownTimeout(),
-        "its application is deleted");
-  }
-
-  private void withdraw(String application, List<ControllerAction> actions) {
-    App app = apps.get(application);
-    if (app == null || app.status == ApplicationStatus.DELETING) {
-      return;
-    }
-    to(app, ApplicationStatus.DELETING, "", actions);
-    for (Fleet fleet : app.fleets.values()) {
-      for (Member member : fleet.members.values()) {
-        if (member.phase != ReplicaPhase.STARTING) { // that one is stopped when it has started
-          actions.add(stop(member));
+  /** Deployments first; what follows for their applications may touch deployments again. */
+  private List<ControllerAction> settle(Turn turn) {
+    while (true) {
+      Fleet fleet = turn.nextFleet();
+      if (fleet != null) {
+        if (!recovery.isPending()) {
+          fleets.settle(fleet, turn);
         }
+        continue;
       }
-    }
-    removeIfEmpty(app, actions);
-  }
-
-  private void running(ReplicaInfo info, List<ControllerAction> actions) {
-    Member member = members.get(info.replicaId());
-    if (member == null) {
-      actions.add(
-          new StopReplica(epoch, info.replicaId(), Duration.ZERO, "nobody wants it any more"));
-      return;
-    }
-    if (member.phase != ReplicaPhase.STARTING) {
-      return;
-    }
-    Fleet fleet = member.fleet;
-    member.phase = ReplicaPhase.RUNNING;
-    member.info = info;
-    if (fleet.app.status == ApplicationStatus.DELETING) {
-      actions.add(stop(member));
-      return;
-    }
-    actions.add(publish(fleet));
-    if (fleet.app.status == ApplicationStatus.DEPLOYING
-        && fleet.app.fleets.values().stream().allMatch(Fleet::isComplete)) {
-      route(fleet.app, actions);
-      to(fleet.app, ApplicationStatus.RUNNING, "", actions);
-    }
-  }
-
-  private void route(App app, List<ControllerAction> actions) {
-    BuiltApplication built = app.built;
-    if (built != null) {
-      DeploymentId ingress = new DeploymentId(app.name, built.ingress());
-      actions.add(new RouteTo(epoch, app.name, app.declared.routePrefix(), ingress));
-    }
-  }
-
-  private void draining(String replicaId, List<ControllerAction> actions) {
-    Member member = members.get(replicaId);
-    if (member != null && member.phase == ReplicaPhase.RUNNING) {
-      member.phase = ReplicaPhase.DRAINING;
-      actions.add(publish(member.fleet));
-    }
-  }
-
-  private void health(ControllerEvent.ReplicaHealth health, List<ControllerAction> actions) {
-    Member member = members.get(health.replicaId());
-    if (member == null || member.healthy == health.healthy()) {
-      return;
-    }
-    member.healthy = health.healthy();
-    if (member.phase == ReplicaPhase.RUNNING) {
-      actions.add(publish(member.fleet));
-    }
-  }
-
-  private void failed(ControllerEvent.ReplicaFailed failed, List<ControllerAction> actions) {
-    Member member = members.get(failed.replicaId());
-    if (member == null) {
-      return;
-    }
-    App app = member.fleet.app;
-    if (app.status != ApplicationStatus.DELETING && app.status != ApplicationStatus.DEPLOY_FAILED) {
-      to(app, ApplicationStatus.DEPLOY_FAILED, failed.reason(), actions);
-    }
-    gone(member, actions);
-  }
-
-  private void gone(@Nullable Member member, List<ControllerAction> actions) {
-    if (member == null) {
-      return;
-    }
-    Fleet fleet = member.fleet;
-    members.remove(member.replicaId);
-    fleet.members.remove(member.replicaId);
-    actions.add(publish(fleet));
-    removeIfEmpty(fleet.app, actions);
-  }
-
-  private void removeIfEmpty(App app, List<ControllerAction> actions) {
-    if (app.status == ApplicationStatus.DELETING
-        && app.fleets.values().stream().allMatch(fleet -> fleet.members.isEmpty())) {
-      apps.remove(app.name);
-      actions.add(new Unroute(epoch, app.name));
-      for (DeploymentId deployment : app.fleets.keySet()) {
-        reports.forget(deployment);
-        actions.add(new Forget(epoch, deployment));
+      App app = turn.nextApp();
+      if (app == null) {
+        return turn.actions;
       }
-      BuiltApplication built = app.built;
-      if (built != null) {
-        actions.add(new DiscardBuild(epoch, app.name, built.build()));
-      }
-      to(app, ApplicationStatus.NOT_STARTED, "", actions);
+      applications.settle(app, turn);
     }
-  }
-
-  private static void to(
-      App app, ApplicationStatus status, String reason, List<ControllerAction> actions) {
-    app.status = status;
-    actions.add(new Announce(app.name, app.declared.revision(), status, reason));
-  }
-
-  private Publish publish(Fleet fleet) {
-    // Where every replica looks unhealthy the checks may be what is wrong: then all serve on.
-    boolean anyHealthy = fleet.members.values().stream().anyMatch(Member::isHealthy);
-    List<RoutingSnapshot.Route> routes = new ArrayList<>();
-    for (Member member : fleet.members.values()) {
-      if (member.info != null) {
-        boolean routable = member.phase == ReplicaPhase.RUNNING && (member.healthy || !anyHealthy);
-        routes.add(new RoutingSnapshot.Route(member.info, routable));
-      }
-    }
-    // A deployment with something that may yet run keeps its callers waiting; else they are told.
-    boolean available = !fleet.members.isEmpty();
-    return new Publish(
-        new RoutingSnapshot(
-            fleet.deployment,
-            new RoutingSnapshot.Version(epoch.term(), ++counter),
-            available,
-            routes));
   }
 
   // --- metrics ---
@@ -345,7 +166,25 @@ public final class Controller {
   /** The state of each application that is declared, in the order they were. */
   public Map<String, ApplicationStatus> applications() {
     Map<String, ApplicationStatus> all = new LinkedHashMap<>();
-    apps.values().forEach(app -> all.put(app.name, app.status));
+    applications.all().forEach(app -> all.put(app.name, app.state().status()));
     return all;
+  }
+
+  /** One application; null when it is not declared. */
+  public @Nullable ApplicationDetails details(String application) {
+    App app = applications.get(application);
+    return app == null ? null : app.details(config);
+  }
+
+  /**
+   * Everything.
+   *
+   * @param targetCapacity percent of the replicas that run; null when nothing was said of it
+   * @param stateDir where what is wanted is kept; null when it is kept in memory only
+   */
+  public ServeDetails details(@Nullable Double targetCapacity, @Nullable String stateDir) {
+    List<ApplicationDetails> all = new ArrayList<>();
+    applications.all().forEach(app -> all.add(app.details(config)));
+    return new ServeDetails(epoch.node(), epoch.term(), startedMs, targetCapacity, stateDir, all);
   }
 }

@@ -14,6 +14,7 @@ import dev.berth.admin.ReservationEndpoint;
 import dev.berth.api.DeploymentId;
 import dev.berth.config.BearerToken;
 import dev.berth.config.DeploymentSettings;
+import dev.berth.config.EffectiveConfig;
 import dev.berth.config.ExplainOptions;
 import dev.berth.config.LimitOptions;
 import dev.berth.config.LogEncoding;
@@ -196,7 +197,13 @@ final class InstanceParts {
             identity.nanoClock());
     controller =
         new ControllerVerticle(
-            new Controller(new Epoch(1, identity.node()), replicaIds(identity.seeded())),
+            new Controller(
+                new Epoch(1, identity.node()),
+                replicaIds(identity.seeded()),
+                replica -> -1,
+                identity.seeded()::nextDouble,
+                ports.wallClock()::millis,
+                EffectiveConfig::ofRay),
             identity.nanoClock(),
             apply,
             broken -> LOG.error("the controller failed", broken));

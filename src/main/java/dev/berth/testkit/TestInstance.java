@@ -4,7 +4,6 @@ import dev.berth.api.DeploymentId;
 import dev.berth.config.InstanceOptions;
 import dev.berth.config.LimitOptions;
 import dev.berth.config.MetricsOptions;
-import dev.berth.controller.Controller;
 import dev.berth.controller.ControllerAction;
 import dev.berth.controller.ControllerEvent;
 import dev.berth.controller.DeclaredApplication;
@@ -63,7 +62,7 @@ final class TestInstance {
   private final List<TestLoops.Loop> serving = new ArrayList<>();
   private final TestLoops.Loop control;
   private final Epoch epoch = new Epoch(1, NODE);
-  private final Controller controller;
+  private final FixedFleets controller;
   private final Map<String, ApplicationStatus> statuses = new HashMap<>();
   private final Map<String, String> failures = new HashMap<>(); // by application
   private final long patienceNanos; // of real time
@@ -81,7 +80,7 @@ final class TestInstance {
     bodies = bounds.bodies();
     AtomicLong replicaNumbers = new AtomicLong();
     controller =
-        new Controller(epoch, deployment -> deployment + "#" + replicaNumbers.incrementAndGet());
+        new FixedFleets(epoch, deployment -> deployment + "#" + replicaNumbers.incrementAndGet());
     SplittableRandom secrets = random.split();
     host =
         new ReplicaHost(
@@ -165,7 +164,7 @@ final class TestInstance {
   // --- the control plane ---
 
   private void tell(ControllerEvent event) {
-    control.execute(() -> controller.on(event, time.getAsLong()).forEach(this::apply));
+    control.execute(() -> controller.on(event).forEach(this::apply));
   }
 
   private void apply(ControllerAction action) {

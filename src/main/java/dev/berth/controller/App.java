@@ -1,0 +1,160 @@
+package dev.berth.controller;
+
+import dev.berth.api.DeploymentId;
+import dev.berth.config.DeploymentSettings;
+import dev.berth.protocol.ApplicationDetails;
+import dev.berth.protocol.ApplicationStatus;
+import dev.berth.protocol.DeploymentDetails;
+import dev.berth.protocol.StatusTrigger;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/** One application, as the controller keeps it. Belongs to its loop. */
+final class App {
+
+  /**
+   * A route as it was last commanded.
+   *
+   * @param prefix null for an application without HTTP
+   */
+  record Route(@Nullable String prefix, DeploymentId ingress) {}
+
+  /** A state as it was last announced. */
+  record State(long revision, ApplicationStatus status, String message) {}
+
+  final String name;
+  final Map<DeploymentId, Fleet> fleets = new LinkedHashMap<>();
+  final Set<String> builds = new HashSet<>(); // that the instance may hold
+  final Map<String, Integer> scales = new HashMap<>(); // replicas set from outside, by deployment
+  DeclaredApplication declared;
+  @Nullable BuiltApplication built; // the last that was
+  @Nullable String prefix; // of what was built
+  @Nullable String buildFailure; // of the last revision
+  boolean building;
+  boolean withdrawn;
+  @Nullable Route route;
+  @Nullable State announced;
+
+  App(DeclaredApplication declared) {
+    this.name = declared.name();
+    this.declared = declared;
+  }
+
+  /** Its target with the number of replicas that was set from outside, if one was. */
+  DeploymentTarget scaled(DeploymentTarget target) {
+    Integer replicas = scales.get(target.id().name());
+    return replicas == null || replicas == target.settings().numReplicas()
+        ? target
+        : new DeploymentTarget(
+            target.id(),
+            target.build(),
+            target.version(),
+            target.settings().withReplicas(replicas));
+  }
+
+  @Nullable Fleet ingress() {
+    return built == null ? null : fleets.get(new DeploymentId(name, built.ingress()));
+  }
+
+  /** Source: Ray Serve: the worst state of its deployments. */
+  State state() {
+    if (withdrawn) {
+      return state(ApplicationStatus.DELETING, "");
+    }
+    if (building) {
+      return state(ApplicationStatus.DEPLOYING, "");
+    }
+    if (buildFailure != null) {
+      return state(ApplicationStatus.DEPLOY_FAILED, buildFailure);
+    }
+    boolean changing = built == null;
+    List<Fleet> failed = new ArrayList<>();
+    List<Fleet> unhealthy = new ArrayList<>();
+    for (Fleet fleet : fleets.values()) {
+      if (fleet.obsolete || fleet.deleting) {
+        continue;
+      }
+      Standing standing = fleet.progress.standing();
+      switch (standing.status()) {
+        case DEPLOY_FAILED -> failed.add(fleet);
+        case UNHEALTHY -> unhealthy.add(fleet);
+        case UPDATING -> changing = true;
+        case UPSCALING, DOWNSCALING ->
+            changing |= standing.trigger() == StatusTrigger.CONFIG_UPDATE_STARTED;
+        case HEALTHY -> {}
+      }
+    }
+    if (!failed.isEmpty()) {
+      return state(ApplicationStatus.DEPLOY_FAILED, "failed to update: " + reasons(failed));
+    }
+    if (!unhealthy.isEmpty()) {
+      return state(ApplicationStatus.UNHEALTHY, "unhealthy: " + reasons(unhealthy));
+    }
+    return state(changing ? ApplicationStatus.DEPLOYING : ApplicationStatus.RUNNING, "");
+  }
+
+  private State state(ApplicationStatus status, String message) {
+    return new State(declared.revision(), status, message);
+  }
+
+  private static String reasons(List<Fleet> fleets) {
+    StringBuilder text = new StringBuilder();
+    for (Fleet fleet : fleets) {
+      text.append(text.isEmpty() ? "" : "; ").append("deployment ").append(fleet.id.name());
+      String why = fleet.progress.standing().message();
+      text.append(why.isEmpty() ? "" : ": ").append(why);
+    }
+    return text.toString();
+  }
+
+  /** Builds that nothing uses or may use. */
+  List<String> unused() {
+    if (building || builds.size() < 2) {
+      return List.of();
+    }
+    Set<String> used = new HashSet<>();
+    if (built != null) {
+      used.add(built.build());
+    }
+    for (Fleet fleet : fleets.values()) {
+      used.add(fleet.target.build());
+      DeploymentTarget complete = fleet.progress.complete();
+      if (complete != null && !fleet.deleting) {
+        used.add(complete.build());
+      }
+      for (Member member : fleet.members.values()) {
+        used.add(member.target.build());
+        if (member.next != null) {
+          used.add(member.next.build());
+        }
+      }
+    }
+    return builds.stream().filter(build -> !used.contains(build)).sorted().toList();
+  }
+
+  ApplicationDetails details(Function<DeploymentSettings, Map<String, @Nullable Object>> config) {
+    List<DeploymentDetails> deployments = new ArrayList<>(fleets.size());
+    fleets.values().forEach(fleet -> deployments.add(fleet.details(config)));
+    State state = state();
+    BuiltApplication known = built;
+    return new ApplicationDetails(
+        name,
+        declared.routePrefix(),
+        known == null ? "" : known.ingress(),
+        state.status(),
+        state.message(),
+        declared.deployedMs(),
+        declared.revision(),
+        declared.rollbackRevision(),
+        declared.config().isEmpty() ? null : declared.config(),
+        declared.externalScalerEnabled(),
+        deployments);
+  }
+}

@@ -1,0 +1,150 @@
+package dev.berth.controller;
+
+import dev.berth.api.DeploymentId;
+import dev.berth.config.DeploymentSettings;
+import dev.berth.protocol.DeploymentDetails;
+import dev.berth.protocol.ReplicaDetails;
+import dev.berth.protocol.ReplicaPhase;
+import dev.berth.protocol.RoutingSnapshot;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.Deque;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/** The replicas of one deployment, as the controller keeps them. Belongs to its loop. */
+final class Fleet {
+  /** Replicas that ended by themselves and are remembered. Source: Ray Serve. */
+  static final int MAX_DEAD = 10;
+
+  /** Which of them wakes first. */
+  static final Comparator<Fleet> BY_WAKE =
+      Comparator.<Fleet>comparingLong(fleet -> fleet.wakeNanos)
+          .thenComparingLong(fleet -> fleet.number);
+
+  final App app;
+  final DeploymentId id;
+  final long number; // in the order they were made
+  final Map<String, Member> members = new LinkedHashMap<>(); // in the order they were started
+  DeploymentTarget target;
+  Progress progress = Progress.FIRST;
+  boolean obsolete; // the application's code has it no more
+  boolean deleting;
+  long wakeNanos = Long.MAX_VALUE;
+  @Nullable Standing announced;
+  @Nullable RoutingSnapshot published;
+  private final Deque<ReplicaDetails> dead = new ArrayDeque<>();
+
+  Fleet(App app, DeploymentTarget target, long number) {
+    this.app = app;
+    this.id = target.id();
+    this.target = target;
+    this.number = number;
+  }
+
+  boolean isCurrent(Member member) {
+    return member.version().equals(target.version());
+  }
+
+  /** Whether replicas of another version than the wanted one are there. */
+  boolean othersServe() {
+    return members.values().stream().anyMatch(each -> each.isActive() && !isCurrent(each));
+  }
+
+  /** Whether nothing of an earlier version is left, not even what drains. */
+  boolean isRolledOut() {
+    return progress.isComplete(target) && members.values().stream().allMatch(this::isCurrent);
+  }
+
+  /** Whether requests may hope: something runs or comes, or it only has no replicas for now. */
+  boolean isAvailable() {
+    if (deleting) {
+      return false;
+    }
+    DeploymentTarget complete = progress.complete();
+    return !progress.frozen()
+        || complete != null
+        || members.values().stream().anyMatch(Member::isActive);
+  }
+
+  /**
+   * What routers may know: where every replica looks unhealthy the checks may be what is wrong, and
+   * all serve on; where more than half of them are suspects the fault is hardly theirs, and none is
+   * kept out.
+   */
+  List<RoutingSnapshot.Route> routes(long nowNanos) {
+    int healthy = 0;
+    int suspects = 0;
+    for (Member member : members.values()) {
+      if (member.isServing() && !member.isSick()) {
+        healthy++;
+        suspects += member.suspicion.isOut(nowNanos) ? 1 : 0;
+      }
+    }
+    boolean without = suspects * 2 <= healthy;
+    List<RoutingSnapshot.Route> routes = new ArrayList<>(members.size());
+    for (Member member : members.values()) {
+      if (member.info != null && member.phase != ReplicaPhase.STARTING) {
+        boolean routable =
+            member.isServing()
+                && (healthy == 0
+                    || (!member.isSick() && !(without && member.suspicion.isOut(nowNanos))));
+        routes.add(new RoutingSnapshot.Route(member.info, routable));
+      }
+    }
+    return routes;
+  }
+
+  boolean isRoutable() {
+    RoutingSnapshot last = published;
+    return last != null
+        && last.available()
+        && last.replicas().stream().anyMatch(RoutingSnapshot.Route::routable);
+  }
+
+  void remember(Member ended, String reason) {
+    dead.addFirst(details(ended, ReplicaPhase.STOPPED, false, reason));
+    if (dead.size() > MAX_DEAD) {
+      dead.removeLast();
+    }
+  }
+
+  DeploymentDetails details(Function<DeploymentSettings, Map<String, @Nullable Object>> config) {
+    List<ReplicaDetails> replicas = new ArrayList<>(members.size());
+    Map<String, Boolean> routable = new LinkedHashMap<>();
+    RoutingSnapshot last = published;
+    if (last != null) {
+      last.replicas().forEach(each -> routable.put(each.replica().replicaId(), each.routable()));
+    }
+    for (Member member : members.values()) {
+      replicas.add(
+          details(member, member.phase, routable.getOrDefault(member.id, false), member.reason));
+    }
+    return new DeploymentDetails(
+        id.name(),
+        progress.standing().status(),
+        progress.standing().trigger(),
+        progress.standing().message(),
+        target.version().toString(),
+        config.apply(target.settings()),
+        deleting ? 0 : target.settings().numReplicas(),
+        replicas,
+        List.copyOf(dead));
+  }
+
+  private static ReplicaDetails details(
+      Member member, ReplicaPhase phase, boolean routable, String reason) {
+    return new ReplicaDetails(
+        member.id,
+        member.info == null ? "" : member.info.address().node(),
+        phase,
+        member.target.version().toString(),
+        routable,
+        member.startedMs,
+        reason);
+  }
+}

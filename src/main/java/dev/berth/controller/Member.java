@@ -1,0 +1,66 @@
+package dev.berth.controller;
+
+import dev.berth.protocol.ReplicaInfo;
+import dev.berth.protocol.ReplicaPhase;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/** A replica that the controller keeps. Belongs to the controller's loop. */
+final class Member {
+  /** A command that nothing was heard of for so long is given again. */
+  static final long REPEAT_NANOS = TimeUnit.SECONDS.toNanos(60);
+
+  final Fleet fleet;
+  final String id;
+  final long startedMs;
+  DeploymentTarget target; // what it runs, or is started with
+  @Nullable DeploymentTarget next; // what it is being given
+  ReplicaPhase phase;
+  @Nullable ReplicaInfo info; // once it runs
+  boolean healthy = true; // by its checks
+  boolean refused; // a configuration: nobody knows what it runs with
+  String reason = ""; // why it is not as it should be
+  Suspicion suspicion = Suspicion.NONE;
+  boolean scaledDown;
+  Duration grace = Duration.ZERO; // of the stop it was told
+  long commandedNanos; // when it was last told anything
+
+  Member(Fleet fleet, String id, DeploymentTarget target, ReplicaPhase phase, long startedMs) {
+    this.fleet = fleet;
+    this.id = id;
+    this.target = target;
+    this.phase = phase;
+    this.startedMs = startedMs;
+  }
+
+  boolean isSick() {
+    return !healthy || refused;
+  }
+
+  boolean isServing() {
+    return phase == ReplicaPhase.RUNNING || phase == ReplicaPhase.UPDATING;
+  }
+
+  boolean isActive() {
+    return phase == ReplicaPhase.STARTING || isServing();
+  }
+
+  DeploymentVersion version() {
+    DeploymentTarget given = next;
+    return given == null ? target.version() : given.version();
+  }
+
+  /** When the command it was given last is to be given again. */
+  long repeatNanos() {
+    return switch (phase) {
+      case STARTING, UPDATING -> commandedNanos + REPEAT_NANOS;
+      case STOPPING, DRAINING -> commandedNanos + grace.toNanos() + REPEAT_NANOS;
+      default -> Long.MAX_VALUE;
+    };
+  }
+
+  ObservedReplica observed(int ongoing) {
+    return new ObservedReplica(id, target, next, phase, isSick(), ongoing, scaledDown);
+  }
+}

@@ -1,0 +1,366 @@
+package dev.berth.controller;
+
+import dev.berth.api.DeploymentId;
+import dev.berth.config.DeploymentSettings;
+import dev.berth.config.Rollout;
+import dev.berth.controller.ControllerAction.AnnounceDeployment;
+import dev.berth.controller.ControllerAction.Build;
+import dev.berth.controller.ControllerAction.Publish;
+import dev.berth.controller.ControllerAction.ReconfigureReplica;
+import dev.berth.controller.ControllerAction.StartReplica;
+import dev.berth.controller.ControllerAction.StopReplica;
+import dev.berth.protocol.ReplicaAddress;
+import dev.berth.protocol.ReplicaInfo;
+import dev.berth.protocol.ReplicaPhase;
+import dev.berth.protocol.RoutingSnapshot;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalInt;
+import java.util.TreeMap;
+import java.util.function.UnaryOperator;
+
+/** A controller, and an instance that does what the test says. Replicas are "m1", "m2", … */
+final class DrivenController {
+  static final String NODE = "n1";
+
+  /** A replica on the instance. */
+  static final class Hosted {
+    final String id;
+    DeploymentTarget target;
+    DeploymentTarget next;
+    boolean runs;
+    boolean stopping;
+    Duration grace;
+
+    Hosted(String id, DeploymentTarget target) {
+      this.id = id;
+      this.target = target;
+    }
+
+    private DeploymentVersion version() {
+      return next == null ? target.version() : next.version();
+    }
+  }
+
+  long now;
+  long revision;
+  double chance = 1; // the longest waits
+  boolean builds = true; // answered at once
+  final Map<String, BuiltApplication> code = new HashMap<>();
+  final Map<String, Hosted> hosted = new LinkedHashMap<>();
+  final Map<String, Integer> ongoing = new HashMap<>();
+  final Map<DeploymentId, RoutingSnapshot> routes = new HashMap<>();
+  final List<ControllerAction> log = new ArrayList<>();
+  Controller controller;
+  private int made;
+
+  DrivenController() {
+    controller = controller(1);
+  }
+
+  private Controller controller(long term) {
+    return new Controller(
+        new Epoch(term, NODE),
+        deployment -> deployment.name().charAt(0) + "" + ++made,
+        id -> ongoing.getOrDefault(id, -1),
+        () -> chance,
+        () -> 0,
+        settings -> Map.of());
+  }
+
+  /** Another controller takes over; nothing that runs has heard of it. */
+  void restart() {
+    controller = controller(2);
+    controller.recover(List.of(NODE), now);
+  }
+
+  // --- settings ---
+
+  static DeploymentSettings settings(String name, int replicas, Rollout rollout) {
+    return with(
+        DeploymentSettings.defaults(name).withReplicas(replicas), Map.of(), 100, rollout, 20);
+  }
+
+  static DeploymentSettings with(
+      DeploymentSettings base,
+      Map<String, Object> userConfig,
+      int maxQueued,
+      Rollout rollout,
+      int graceSeconds) {
+    return new DeploymentSettings(
+        base.name(),
+        base.numReplicas(),
+        base.maxOngoingRequests(),
+        maxQueued,
+        base.backpressure(),
+        new HashMap<>(userConfig),
+        Duration.ofSeconds(graceSeconds),
+        base.healthCheckPeriod(),
+        base.healthCheckTimeout(),
+        base.logging(),
+        base.spread(),
+        base.queueTimeout(),
+        base.reservationTtl(),
+        base.cancelGrace(),
+        base.maxZombieRequests(),
+        base.maxBufferedBodyBytes(),
+        rollout);
+  }
+
+  static Rollout surge(double percent) {
+    return new Rollout(0.2, percent, 20, null);
+  }
+
+  // --- events ---
+
+  List<ControllerAction> send(ControllerEvent event) {
+    return apply(controller.on(event, now));
+  }
+
+  List<ControllerAction> apply(List<ControllerAction> actions) {
+    log.addAll(actions);
+    for (ControllerAction action : actions) {
+      if (action instanceof StartReplica start) {
+        hosted.putIfAbsent(start.replicaId(), new Hosted(start.replicaId(), start.target()));
+      } else if (action instanceof StopReplica stop && hosted.containsKey(stop.replicaId())) {
+        hosted.get(stop.replicaId()).stopping = true;
+        hosted.get(stop.replicaId()).grace = stop.grace();
+      } else if (action instanceof ReconfigureReplica reconfigure
+          && hosted.containsKey(reconfigure.replicaId())) {
+        hosted.get(reconfigure.replicaId()).next = reconfigure.target();
+      } else if (action instanceof Publish publish) {
+        routes.put(publish.snapshot().deployment(), publish.snapshot());
+      } else if (action instanceof Build build && builds) {
+        BuiltApplication built = code.get(build.application());
+        send(new ControllerEvent.Built(build.application(), build.revision(), built));
+      }
+    }
+    return actions;
+  }
+
+  /** Lets time pass, and the controller wake whenever it wants to. */
+  void advance(Duration time) {
+    long until = now + time.toNanos();
+    while (controller.nextWakeNanos() <= until) {
+      now = Math.max(now, controller.nextWakeNanos());
+      apply(controller.wake(now));
+    }
+    now = until;
+  }
+
+  void declare(String application, DeploymentTarget... targets) {
+    revision++;
+    code.put(
+        application,
+        new BuiltApplication(targets[0].build(), targets[0].id().name(), List.of(targets)));
+    send(new ControllerEvent.Declared(application(application, "/")));
+  }
+
+  DeclaredApplication application(String name, String prefix) {
+    return new DeclaredApplication(name, revision, prefix, "{}", true, 0, null, Map.of());
+  }
+
+  void run(String... ids) {
+    for (String id : ids) {
+      hosted.get(id).runs = true;
+      send(new ControllerEvent.ReplicaRunning(info(hosted.get(id))));
+    }
+  }
+
+  /** Everything that starts runs; as long as something new does. */
+  void runAll() {
+    boolean more = true;
+    while (more) {
+      more = false;
+      for (Hosted each : List.copyOf(hosted.values())) {
+        if (!each.runs && !each.stopping) {
+          more = true;
+          run(each.id);
+        }
+      }
+    }
+  }
+
+  /** Everything that was told to stop has stopped. */
+  void stopAll() {
+    for (Hosted each : List.copyOf(hosted.values())) {
+      if (each.stopping) {
+        die(each.id);
+      }
+    }
+  }
+
+  /** Starts run, stops end, configurations are taken, until nothing is asked for. */
+  void finish() {
+    String before = "";
+    while (!before.equals(hostedNow())) {
+      before = hostedNow();
+      runAll();
+      hosted.values().stream().filter(each -> each.next != null).toList().forEach(this::take);
+      stopAll();
+    }
+  }
+
+  private String hostedNow() {
+    StringBuilder text = new StringBuilder();
+    hosted.values().forEach(each -> text.append(each.id).append(each.version()).append(each.runs));
+    return text.toString();
+  }
+
+  private void take(Hosted each) {
+    if (hosted.containsKey(each.id) && !each.stopping) {
+      reconfigured(each.id);
+    }
+  }
+
+  void reconfigured(String... ids) {
+    for (String id : ids) {
+      Hosted each = hosted.get(id);
+      each.target = each.next;
+      each.next = null;
+      send(new ControllerEvent.ReplicaReconfigured(id, each.target.version()));
+    }
+  }
+
+  void refuse(String id, String reason) {
+    Hosted each = hosted.get(id);
+    DeploymentTarget refused = each.next;
+    each.next = null;
+    send(new ControllerEvent.ReconfigureFailed(id, refused.version(), reason));
+  }
+
+  void fail(String id, String reason) {
+    hosted.remove(id);
+    send(new ControllerEvent.ReplicaFailed(id, reason));
+  }
+
+  void die(String id) {
+    hosted.remove(id);
+    send(new ControllerEvent.ReplicaStopped(id));
+  }
+
+  void sick(String id) {
+    send(new ControllerEvent.ReplicaHealth(id, false, "three checks failed"));
+  }
+
+  void well(String id) {
+    send(new ControllerEvent.ReplicaHealth(id, true, ""));
+  }
+
+  void suspect(String id) {
+    send(new ControllerEvent.ReplicaSuspect(id, true, "nothing but failures"));
+  }
+
+  void tellInventory() {
+    List<ControllerEvent.Inventory.Found> found = new ArrayList<>();
+    for (Hosted each : hosted.values()) {
+      ReplicaPhase phase =
+          each.stopping
+              ? ReplicaPhase.DRAINING
+              : each.runs ? ReplicaPhase.RUNNING : ReplicaPhase.STARTING;
+      found.add(new ControllerEvent.Inventory.Found(info(each), each.target, phase, true, 0));
+    }
+    send(new ControllerEvent.Inventory(NODE, found));
+  }
+
+  static ReplicaInfo info(Hosted replica) {
+    return new ReplicaInfo(
+        replica.id,
+        replica.target.id(),
+        new ReplicaAddress(NODE, 0, replica.id.hashCode() & 0xff, 1),
+        4,
+        true,
+        false,
+        null,
+        OptionalInt.empty(),
+        null,
+        Map.of());
+  }
+
+  // --- what came of it ---
+
+  /** The replicas there, such as {@code "v1 RUNNING x2, v2 STARTING x1"}, by version. */
+  String fleet() {
+    Map<String, Integer> counts = new TreeMap<>();
+    for (Hosted each : hosted.values()) {
+      String state =
+          each.stopping
+              ? " STOPPING"
+              : !each.runs ? " STARTING" : each.next != null ? " UPDATING" : " RUNNING";
+      counts.merge(each.version().code() + each.version().live() + state, 1, Integer::sum);
+    }
+    List<String> parts = new ArrayList<>();
+    counts.forEach((what, count) -> parts.add(what + " x" + count));
+    return String.join(", ", parts);
+  }
+
+  /** Ids of the replicas that requests may go to, in order. */
+  List<String> routable(DeploymentId deployment) {
+    RoutingSnapshot snapshot = routes.get(deployment);
+    return snapshot == null
+        ? List.of()
+        : snapshot.replicas().stream()
+            .filter(RoutingSnapshot.Route::routable)
+            .map(route -> route.replica().replicaId())
+            .toList();
+  }
+
+  boolean available(DeploymentId deployment) {
+    return routes.get(deployment).available();
+  }
+
+  List<String> stopping() {
+    return hosted.values().stream().filter(each -> each.stopping).map(each -> each.id).toList();
+  }
+
+  /** All states of a deployment that were announced, such as {@code "HEALTHY UNSPECIFIED"}. */
+  List<String> announced(DeploymentId deployment) {
+    return log.stream()
+        .filter(AnnounceDeployment.class::isInstance)
+        .map(AnnounceDeployment.class::cast)
+        .filter(each -> each.deployment().equals(deployment))
+        .map(each -> each.status() + " " + each.trigger())
+        .toList();
+  }
+
+  /** The state of a deployment as operators see it. */
+  String state(DeploymentId deployment) {
+    return controller.details(deployment.application()).deployments().stream()
+        .filter(each -> each.name().equals(deployment.name()))
+        .map(each -> each.status() + " " + each.trigger())
+        .findFirst()
+        .orElse("gone");
+  }
+
+  String message(DeploymentId deployment) {
+    return controller.details(deployment.application()).deployments().stream()
+        .filter(each -> each.name().equals(deployment.name()))
+        .findFirst()
+        .orElseThrow()
+        .message();
+  }
+
+  <T> List<T> asked(Class<T> type) {
+    return log.stream().filter(type::isInstance).map(type::cast).toList();
+  }
+
+  static DeploymentTarget target(
+      DeploymentId id, String code, String live, DeploymentSettings settings) {
+    return new DeploymentTarget(id, "build-" + code, new DeploymentVersion(code, live), settings);
+  }
+
+  static DeploymentTarget changed(
+      DeploymentTarget target, UnaryOperator<DeploymentSettings> change) {
+    return new DeploymentTarget(
+        target.id(), target.build(), target.version(), change.apply(target.settings()));
+  }
+
+  static List<String> ids(String... ids) {
+    return Arrays.asList(ids);
+  }
+}
