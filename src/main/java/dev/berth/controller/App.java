@@ -92,10 +92,10 @@ final class App {
       }
     }
     if (!failed.isEmpty()) {
-      return state(ApplicationStatus.DEPLOY_FAILED, "failed to update: " + reasons(failed));
+      return state(ApplicationStatus.DEPLOY_FAILED, reasons(failed));
     }
     if (!unhealthy.isEmpty()) {
-      return state(ApplicationStatus.UNHEALTHY, "unhealthy: " + reasons(unhealthy));
+      return state(ApplicationStatus.UNHEALTHY, reasons(unhealthy));
     }
     return state(changing ? ApplicationStatus.DEPLOYING : ApplicationStatus.RUNNING, "");
   }
