@@ -48,18 +48,13 @@ final class Server implements AutoCloseable {
    * Starts one and waits until its applications run.
    *
    * @param options of the command; without any, it takes free ports of this machine. Those that
-   *     begin with {@code -D} or {@code -X} are the JVM's
+   *     begin with {@code -D} or {@code -X} are the JVM's; with one of {@code -X} it gets nothing
+   *     of {@link ArchivedStart}
    */
   static Server start(Path config, String... options) throws IOException {
     Server server = launch(config, options);
     try {
-      server.await("a started server", () -> server.prints(STARTED.asPredicate()));
-      Matcher ports = PORTS.matcher(String.join("\n", server.output));
-      if (!ports.find()) {
-        throw new AssertionError("no ports in: " + server.output);
-      }
-      server.port = Integer.parseInt(ports.group(1));
-      server.adminPort = Integer.parseInt(ports.group(2));
+      server.awaitStarted();
       return server;
     } catch (Throwable failed) {
       server.close();
@@ -67,16 +62,38 @@ final class Server implements AutoCloseable {
     }
   }
 
+  void awaitStarted() {
+    await("a started server", () -> prints(STARTED.asPredicate()));
+    Matcher ports = PORTS.matcher(String.join("\n", output));
+    if (!ports.find()) {
+      throw new AssertionError("no ports in: " + output);
+    }
+    port = Integer.parseInt(ports.group(1));
+    adminPort = Integer.parseInt(ports.group(2));
+  }
+
   /** Starts one and does not wait, for those that cannot start. */
   static Server launch(Path config, String... options) throws IOException {
-    List<String> command = new ArrayList<>();
-    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-    command.add("-Xmx512m");
+    Path java = Path.of(System.getProperty("java.home"), "bin", "java");
+    Path jar = Path.of(requireNonNull(System.getProperty("berth.jar"), "berth.jar: null"));
+    List<String> command = new ArrayList<>(List.of(java.toString()));
+    if (Stream.of(options).noneMatch(option -> option.startsWith("-X"))) {
+      command.addAll(ArchivedStart.options(java, jar));
+    }
     Stream.of(options).filter(Server::isOfTheJvm).forEach(command::add);
-    command.add("-jar");
-    command.add(requireNonNull(System.getProperty("berth.jar"), "berth.jar: null"));
-    command.addAll(List.of("run", config.toString()));
     List<String> own = Stream.of(options).filter(option -> !isOfTheJvm(option)).toList();
+    return launch(command, jar, config, own);
+  }
+
+  /**
+   * Starts one by a JVM that is told just what is given.
+   *
+   * @param own options of the command; without any, it takes free ports of this machine
+   */
+  static Server launch(List<String> java, Path jar, Path config, List<String> own)
+      throws IOException {
+    List<String> command = new ArrayList<>(java);
+    command.addAll(List.of("-Xmx512m", "-jar", jar.toString(), "run", config.toString()));
     command.addAll(own.isEmpty() ? List.of("--host=127.0.0.1", "--port=0", "--admin-port=0") : own);
     return new Server(new ProcessBuilder(command).redirectErrorStream(true).start());
   }
