@@ -47,14 +47,21 @@ class Http2IT {
   private static final Http2Limits LIMITS =
       new Http2Limits(MAX_STREAMS, MAX_RESETS, Duration.ofSeconds(30), 1 << 20);
 
-  private final IngressRig rig;
-  private final FakeUpstream upstream;
+  private IngressRig rig;
+  private FakeUpstream upstream;
   private final HttpClient client;
 
   Http2IT() throws Exception {
     rig = IngressRig.tight(100, LIMITS);
     upstream = rig.upstream;
     client = client(false);
+  }
+
+  /** From here on a client may stand still for a third of a second, and not for one. */
+  private void hurry() throws Exception {
+    rig.close();
+    rig = IngressRig.tight(100, LIMITS, IngressRig.SHORTEST);
+    upstream = rig.upstream;
   }
 
   private HttpClient client(boolean upgrade) {
@@ -250,10 +257,11 @@ class Http2IT {
 
   @Test
   void aBodyThatStandsStillIs408AndOthersGoOn() throws Exception {
+    hurry();
     try (RawHttp2 raw = new RawHttp2(rig.port())) {
       raw.post(1, "/").get(3, "/");
       Call other = upstream.nextCall();
-      assertThat(raw.next(RawHttp2.DATA, 1).text()).isEqualTo("Request body stood still for 1s.");
+      assertThat(raw.next(RawHttp2.DATA, 1).text()).isEqualTo("Request body stood still for 0.3s.");
       assertThat(raw.next(RawHttp2.RST_STREAM, 1).errorCode()).isEqualTo(NO_ERROR);
       other.respond("other");
       assertThat(raw.next(RawHttp2.DATA, 3).text()).isEqualTo("other");
@@ -392,6 +400,7 @@ class Http2IT {
 
   @Test
   void aStreamThatItsClientDoesNotReadIsEndedHoweverSlowlyItGrows() throws Exception {
+    hurry();
     try (RawHttp2 raw = new RawHttp2(rig.port())) {
       raw.frame(RawHttp2.SETTINGS, 0, 0, new byte[] {0, 4, 0, 0, 0, 0}); // windows of 0 bytes
       raw.get(1, "/");
@@ -410,6 +419,7 @@ class Http2IT {
 
   @Test
   void anAnswerThatItsClientDoesNotReadIsNotKeptForEver() throws Exception {
+    hurry();
     try (RawHttp2 raw = new RawHttp2(rig.port())) {
       raw.frame(RawHttp2.SETTINGS, 0, 0, new byte[] {0, 4, 0, 0, 0, 0}); // windows of 0 bytes
       raw.get(1, "/");
@@ -604,6 +614,7 @@ class Http2IT {
 
   @Test
   void aConnectionWithoutRequestsIsClosedAndABusyOneIsNot() throws Exception {
+    hurry();
     try (RawHttp2 idle = new RawHttp2(rig.port());
         RawHttp2 busy = new RawHttp2(rig.port())) {
       busy.get(1, "/");
@@ -620,6 +631,7 @@ class Http2IT {
 
   @Test
   void aConnectionThatSendsNoMoreThanItsPrefaceIsClosed() throws Exception {
+    hurry();
     try (RawClient raw = new RawClient(rig.port())) {
       raw.send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
       raw.readToEnd();
@@ -629,6 +641,7 @@ class Http2IT {
 
   @Test
   void aHeadThatIsBegunAndNotEndedClosesAConnectionWithoutOthers() throws Exception {
+    hurry();
     try (RawHttp2 raw = new RawHttp2(rig.port())) {
       raw.frame(RawHttp2.HEADERS, 0, 1, RawHttp2.block(":method", "GET")); // no END_HEADERS
       assertThat(raw.next(RawHttp2.GOAWAY).errorCode()).isEqualTo(NO_ERROR);

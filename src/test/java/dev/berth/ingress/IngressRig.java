@@ -25,6 +25,9 @@ final class IngressRig {
   static final int MAX_BODY = 64 << 10;
   static final Duration SHORT = Duration.ofSeconds(1);
 
+  /** For those who wait until such a time is over; little more than one sweep. */
+  static final Duration SHORTEST = Duration.ofMillis(300);
+
   private static final String PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8";
 
   final Vertx vertx =
@@ -58,8 +61,15 @@ final class IngressRig {
 
   /** At {@code /}, with limits that are small where a test would wait or send too much. */
   static IngressRig tight(int maxConnections, Http2Limits http2) throws Exception {
-    HttpOptions http = new HttpOptions("127.0.0.1", 0, null, SHORT);
-    return new IngressRig(http, tightLimits(maxConnections, http2)).route("/");
+    return tight(maxConnections, http2, SHORT);
+  }
+
+  /** And with this for every time that a client may stand still. */
+  static IngressRig tight(int maxConnections, Http2Limits http2, Duration idle) throws Exception {
+    HttpOptions http = new HttpOptions("127.0.0.1", 0, null, idle);
+    long streamBytesTotal = LimitOptions.defaults().streamBytesTotal();
+    return new IngressRig(http, tightLimits(maxConnections, http2, streamBytesTotal, idle, idle))
+        .route("/");
   }
 
   static LimitOptions tightLimits(int maxConnections, Http2Limits http2) {
@@ -68,6 +78,15 @@ final class IngressRig {
 
   static LimitOptions tightLimits(
       int maxConnections, Http2Limits http2, long streamBytesTotal, Duration streamIdle) {
+    return tightLimits(maxConnections, http2, streamBytesTotal, streamIdle, SHORT);
+  }
+
+  private static LimitOptions tightLimits(
+      int maxConnections,
+      Http2Limits http2,
+      long streamBytesTotal,
+      Duration streamIdle,
+      Duration idle) {
     LimitOptions defaults = LimitOptions.defaults();
     return new LimitOptions(
         defaults.maxQueuedTotal(),
@@ -76,8 +95,8 @@ final class IngressRig {
         defaults.bufferedBodyBytesTotal(),
         defaults.maxHeaderBytes(),
         defaults.maxUriBytes(),
-        SHORT,
-        SHORT,
+        idle,
+        idle,
         maxConnections,
         defaults.pendingRequestsPerLoop(),
         defaults.maxReservationTtl(),

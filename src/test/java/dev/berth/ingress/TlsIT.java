@@ -23,7 +23,9 @@ import io.vertx.core.http.HttpClientResponse;
 import io.vertx.core.http.HttpMethod;
 import io.vertx.core.http.HttpVersion;
 import io.vertx.core.http.PoolOptions;
+import io.vertx.core.net.NetClient;
 import io.vertx.core.net.NetClientOptions;
+import io.vertx.core.net.NetSocket;
 import io.vertx.core.net.PemKeyCertOptions;
 import io.vertx.core.net.PemTrustOptions;
 import java.io.IOException;
@@ -165,15 +167,15 @@ class TlsIT {
     LimitOptions tight = IngressRig.tightLimits(4, LimitOptions.defaults().http2());
     IngressRig made = new IngressRig(http, tight).route("/");
     rig = made;
+    NetClient client =
+        made.vertx.createNetClient(
+            new NetClientOptions()
+                .setSsl(true)
+                .setHostnameVerificationAlgorithm("")
+                .setTrustAll(true));
     StringBuilder read = new StringBuilder();
     await(
-        made.vertx
-            .createNetClient(
-                new NetClientOptions()
-                    .setSsl(true)
-                    .setHostnameVerificationAlgorithm("")
-                    .setTrustAll(true))
-            .connect(made.port(), "127.0.0.1")
+        connectQuickly(made, client)
             .compose(
                 socket -> {
                   Promise<Void> closed = Promise.promise();
@@ -185,6 +187,26 @@ class TlsIT {
                   return closed.future();
                 }));
     assertThat(read.toString()).startsWith("HTTP/1.1 408");
+  }
+
+  /**
+   * The server's clock runs from the moment it accepts. So a handshake that took much of that time,
+   * on a machine that has other work, is not the one to measure by: another is made.
+   */
+  private static Future<NetSocket> connectQuickly(IngressRig made, NetClient client) {
+    long began = System.nanoTime();
+    return client
+        .connect(made.port(), "127.0.0.1")
+        .transform(
+            connected -> {
+              boolean quick = System.nanoTime() - began < IngressRig.SHORT.toNanos() / 3;
+              if (connected.succeeded() && quick) {
+                return Future.succeededFuture(connected.result());
+              }
+              Future<?> left =
+                  connected.succeeded() ? connected.result().close() : Future.succeededFuture();
+              return left.compose(closed -> connectQuickly(made, client));
+            });
   }
 
   @ParameterizedTest
