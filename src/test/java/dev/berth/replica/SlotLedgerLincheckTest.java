@@ -1,6 +1,7 @@
 package dev.berth.replica;
 
 import dev.berth.fakes.Effort;
+import dev.berth.fakes.Interleavings;
 import dev.berth.fakes.ManualClock;
 import dev.berth.protocol.AttemptId;
 import dev.berth.protocol.Refusal;
@@ -32,7 +33,7 @@ import org.junit.jupiter.api.Test;
  * full. The slot models therefore give each thread leases of its own, and the lease model counts no
  * slots; {@code LeaseRaceTest} has the two together.
  */
-@Tag("concurrency")
+@Tag("lincheck")
 class SlotLedgerLincheckTest {
   private static final long FOREVER = 1L << 40;
 
@@ -47,7 +48,7 @@ class SlotLedgerLincheckTest {
           .treatAsAtomic();
 
   private static ModelCheckingOptions options(int threads, int actors, int iterations) {
-    return new ModelCheckingOptions()
+    return Interleavings.options()
         .threads(threads)
         .actorsPerThread(actors)
         .actorsBefore(2)

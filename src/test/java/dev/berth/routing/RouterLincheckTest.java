@@ -1,12 +1,12 @@
 package dev.berth.routing;
 
 import dev.berth.fakes.Effort;
+import dev.berth.fakes.Interleavings;
 import java.lang.reflect.Method;
 import java.util.List;
 import org.jetbrains.kotlinx.lincheck.Actor;
 import org.jetbrains.kotlinx.lincheck.execution.ExecutionScenario;
 import org.jetbrains.lincheck.datastructures.ManagedStrategyGuaranteeKt;
-import org.jetbrains.lincheck.datastructures.ModelCheckingOptions;
 import org.jetbrains.lincheck.datastructures.Operation;
 import org.jetbrains.lincheck.datastructures.Param;
 import org.jetbrains.lincheck.datastructures.ThreadIdGen;
@@ -20,12 +20,12 @@ import org.junit.jupiter.api.Test;
  * arrival, a completion and a cancel on different loops: the order of steps in a request, which
  * tests of the queue alone cannot see.
  */
-@Tag("concurrency")
+@Tag("lincheck")
 class RouterLincheckTest {
 
   @Test
   void aRequestThatArrivesWhileASlotComesFreeIsNotForgotten() {
-    new ModelCheckingOptions()
+    Interleavings.options()
         .iterations(0)
         .invocationsPerIteration(Effort.times(100))
         .addGuarantee(

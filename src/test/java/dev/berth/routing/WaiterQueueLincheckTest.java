@@ -1,6 +1,7 @@
 package dev.berth.routing;
 
 import dev.berth.fakes.Effort;
+import dev.berth.fakes.Interleavings;
 import dev.berth.fakes.ManualClock;
 import dev.berth.protocol.port.LedgerView;
 import dev.berth.protocol.port.SlotLease;
@@ -27,7 +28,7 @@ import org.junit.jupiter.api.Test;
  * all threads are done, whatever they did, no one waits beside a free slot, everyone who left the
  * queue left it once, and every slot is accounted for.
  */
-@Tag("concurrency")
+@Tag("lincheck")
 class WaiterQueueLincheckTest {
 
   /** The JDK's collections and counters are taken to be atomic: it is the queue that is tried. */
@@ -41,7 +42,7 @@ class WaiterQueueLincheckTest {
           .treatAsAtomic();
 
   private static ModelCheckingOptions options() {
-    return new ModelCheckingOptions()
+    return Interleavings.options()
         .addGuarantee(JDK_IS_CORRECT)
         .sequentialSpecification(AnythingGoes.class);
   }
@@ -113,7 +114,7 @@ class WaiterQueueLincheckTest {
   /** The atom of it all: whoever leaves WAITING wins, and no one else. */
   @Test
   void ofGrantCancelAndExpiryExactlyOneEndsAWait() {
-    new ModelCheckingOptions()
+    Interleavings.options()
         .threads(3)
         .actorsPerThread(1)
         .actorsBefore(0)
