@@ -24,7 +24,7 @@ final class HealthWatch {
     WAIT_ON
   }
 
-  private final HealthCheckSettings settings;
+  private HealthCheckSettings settings;
   private final RandomGenerator random;
   private long nextAt;
   private boolean running;
@@ -62,12 +62,30 @@ final class HealthWatch {
     return first ? Act.INTERRUPT : Act.WAIT_ON;
   }
 
+  /** When there is something to look at, unless a check that is too late is over before. */
+  synchronized long nextLook(long now) {
+    if (!running) {
+      return nextAt;
+    }
+    boolean nextIsFirst = nextAt - now > 0 && nextAt - patienceEndsAt < 0;
+    return nextIsFirst ? nextAt : patienceEndsAt;
+  }
+
   /** A check starts now, whether it is time or not: the first one, before there are requests. */
   synchronized void start(long now) {
     running = true;
     timedOut = false;
     patienceEndsAt = now + settings.timeoutNanos();
     nextAt = now + period();
+  }
+
+  /** Checks follow these from the next one on; a shorter period holds at once. */
+  synchronized void configure(HealthCheckSettings next, long now) {
+    settings = next;
+    long soonest = now + period();
+    if (nextAt - soonest > 0) {
+      nextAt = soonest;
+    }
   }
 
   /**

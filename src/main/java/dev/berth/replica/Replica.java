@@ -18,14 +18,17 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.SplittableRandom;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -39,11 +42,15 @@ import org.slf4j.LoggerFactory;
 public final class Replica {
   private static final Logger LOG = LoggerFactory.getLogger(Replica.class);
 
-  private final ReplicaSpec spec;
+  /** How long a stop hook is waited for. */
+  static final long STOP_HOOK_NANOS = TimeUnit.SECONDS.toNanos(10);
+
+  private final String replicaId;
+  private final DeploymentId deployment;
   private final ReplicaAddress address;
   private final SlotLedger slots;
   private final RefusedRouters refused;
-  private final ReplicaLimits limits;
+  private volatile ReplicaLimits limits;
   private final LedgerLimits ledgerLimits;
   private final LongSupplier nanoClock;
   private final Executor offLoop;
@@ -52,6 +59,7 @@ public final class Replica {
   private final Logger userLog;
   private final ReplicaListener listener;
   private final Runnable gone; // frees its place at the host
+  private final Consumer<Replica> toLookAt; // a look at it is due sooner than was said
   private final FailureLog failures;
 
   private final AtomicReference<ReplicaState> state = new AtomicReference<>(ReplicaState.STARTING);
@@ -71,8 +79,13 @@ public final class Replica {
   /** When its slots had all come back, on the nano clock; null before. */
   private volatile @Nullable Long drainedNanos;
 
+  /** When its handlers were told to stop, on the nano clock; null before. */
+  private volatile @Nullable Long stopHookNanos;
+
   /** When a draining replica is killed, on the nano clock; null while there is no such time. */
   private volatile @Nullable Long graceEndsNanos;
+
+  private @Nullable Long planned; // the wheel's thread alone
 
   private final FailureCounts errors = new FailureCounts(FailureLog.MAX_CLASSES);
   private final Utilization utilization = new Utilization();
@@ -90,8 +103,10 @@ public final class Replica {
       Executor offLoop,
       HandlerPorts ports,
       ReplicaListener listener,
-      Runnable gone) {
-    this.spec = spec;
+      Runnable gone,
+      Consumer<Replica> toLookAt) {
+    this.replicaId = spec.replicaId(); // of the spec no more: it holds on to user code
+    this.deployment = spec.deployment();
     this.address = address;
     this.slots = slots;
     this.limits = spec.limits() == null ? limits : spec.limits();
@@ -105,6 +120,7 @@ public final class Replica {
         LoggerFactory.getLogger(spec.deployment().application() + "." + spec.deployment().name());
     this.listener = listener;
     this.gone = gone;
+    this.toLookAt = toLookAt;
     this.failures = new FailureLog(spec.replicaId());
     this.health =
         new ReplicaHealth(
@@ -114,7 +130,7 @@ public final class Replica {
             ports.healthThreads(),
             nanoClock,
             failures,
-            this::judge);
+            this::checked);
     slots.observe(
         new SlotObserver() {
           @Override
@@ -133,11 +149,11 @@ public final class Replica {
   // --- what it is ---
 
   public String replicaId() {
-    return spec.replicaId();
+    return replicaId;
   }
 
   public DeploymentId deployment() {
-    return spec.deployment();
+    return deployment;
   }
 
   /** Where its messages go: the loop of its first seat. */
@@ -199,6 +215,25 @@ public final class Replica {
     start = starting;
   }
 
+  /** It will never run. */
+  void startFailed() {
+    start = null;
+  }
+
+  /**
+   * Nobody waits for its start any more: the hook that runs is interrupted, and the start fails.
+   *
+   * @return false when it has started, or failed, already
+   */
+  public boolean abandonStart() {
+    ReplicaStart starting = start;
+    if (starting == null) {
+      return false;
+    }
+    starting.abandon();
+    return true;
+  }
+
   /** Takes requests on every loop, then is RUNNING. */
   void begin(ReplicaStart.Started started, Promise<Replica> begun) {
     start = null;
@@ -208,6 +243,7 @@ public final class Replica {
         part -> part.loop.host(part),
         () -> {
           move(ReplicaState.RUNNING, ReplicaState.STARTING);
+          toLookAt.accept(this);
           begun.complete(this);
         });
   }
@@ -244,14 +280,17 @@ public final class Replica {
 
   /**
    * Drains, then stops the handlers off the loop; what has not finished in time is killed. A second
-   * call waits for the first.
+   * call waits for the first, and makes its grace shorter if it says so.
    *
    * @param grace time for accepted requests and granted leases
-   * @return completes when the handlers have stopped; it does not fail
+   * @return completes when the handlers have stopped, or take too long for it; it does not fail
    */
   public Future<Void> shutDown(Duration grace) {
-    if (shuttingDown.compareAndSet(false, true)) {
-      graceEndsNanos = nanoClock.getAsLong() + grace.toNanos();
+    long ends = nanoClock.getAsLong() + grace.toNanos();
+    if (!shuttingDown.compareAndSet(false, true)) {
+      hurry(ends);
+    } else {
+      graceEndsNanos = ends;
       drain()
           .onComplete(
               done -> {
@@ -261,6 +300,16 @@ public final class Replica {
               });
     }
     return stopped.future();
+  }
+
+  private void hurry(long ends) {
+    synchronized (shuttingDown) {
+      Long before = graceEndsNanos;
+      if (before != null && ends - before < 0) {
+        graceEndsNanos = ends;
+        slots.drain(ends);
+      }
+    }
   }
 
   private void leave() {
@@ -282,6 +331,11 @@ public final class Replica {
     if (ends != null && state.get() != ReplicaState.STOPPED && ends - now <= 0) {
       LOG.warn("replica {}: {} slots not back in time, killed", replicaId(), slots.ongoing());
       kill();
+    }
+    Long stopping = stopHookNanos;
+    if (stopping != null && now - stopping >= STOP_HOOK_NANOS && stopped.tryComplete()) {
+      LOG.warn("replica {}: its stop hook does not end, and is waited for no longer", replicaId());
+      hooks.interruptStop();
     }
     Long since = drainedNanos;
     if (since == null
@@ -325,6 +379,7 @@ public final class Replica {
     if (running != null) {
       running.stop();
     }
+    stopHookNanos = nanoClock.getAsLong();
     offLoop.execute(
         () -> {
           try {
@@ -343,6 +398,17 @@ public final class Replica {
       running.resize(maxOngoing);
     }
     slots.setMaxOngoing(maxOngoing);
+  }
+
+  /** Holds it to other bounds from now on; what runs keeps those it began with. */
+  public void configure(int maxOngoing, ReplicaLimits next, HealthCheckSettings healthChecks) {
+    limits = next;
+    if (slots.maxOngoing() != maxOngoing) {
+      setMaxOngoing(maxOngoing);
+    }
+    health.configure(healthChecks);
+    toLookAt.accept(this);
+    judge();
   }
 
   private boolean move(ReplicaState to, ReplicaState... from) {
@@ -364,7 +430,7 @@ public final class Replica {
     homeLoop().execute(task);
   }
 
-  private void onEachLoop(java.util.function.Consumer<HostedReplica> task, Runnable afterAll) {
+  private void onEachLoop(Consumer<HostedReplica> task, Runnable afterAll) {
     List<HostedReplica> all = parts;
     AtomicInteger left = new AtomicInteger(all.size());
     for (HostedReplica part : all) {
@@ -422,13 +488,45 @@ public final class Replica {
     return now == ReplicaState.RUNNING || now == ReplicaState.UNHEALTHY;
   }
 
-  /** Looks at the clock for its health checks and its start. */
-  void tick() {
+  /**
+   * Looks at the clock for its health checks and its start.
+   *
+   * @return when to look again, on the nano clock; null when there is nothing to look at any more
+   */
+  @Nullable Long tick() {
     ReplicaStart starting = start;
     if (starting != null) {
       starting.logProgress(nanoClock.getAsLong());
+      return starting.nextLook();
     }
     health.tick(isServing());
+    return isServing() || health.underWay() ? (Long) health.nextLook() : null;
+  }
+
+  /**
+   * The wheel's: when it looks here next.
+   *
+   * @return false when that was planned already
+   */
+  boolean plan(@Nullable Long atNanos) {
+    boolean changed = !Objects.equals(planned, atNanos);
+    planned = atNanos;
+    return changed;
+  }
+
+  /** The wheel's: whether it looks here at that time. */
+  boolean isPlanned(long atNanos) {
+    boolean is = planned != null && planned == atNanos;
+    if (is) {
+      planned = null;
+    }
+    return is;
+  }
+
+  /** A health check is over, or overdue. */
+  private void checked() {
+    judge();
+    toLookAt.accept(this);
   }
 
   /** Unhealthy while too many checks in a row failed, or too many cancelled requests linger. */
@@ -449,7 +547,7 @@ public final class Replica {
   }
 
   /** Passes a new configuration to the handlers, after those passed before. */
-  synchronized Future<Void> reconfigure(Map<String, Object> userConfig) {
+  public synchronized Future<Void> reconfigure(Map<String, Object> userConfig) {
     Map<String, Object> given = Collections.unmodifiableMap(new LinkedHashMap<>(userConfig));
     Promise<Void> done = Promise.promise();
     Future<Void> before = reconfigured;

@@ -90,12 +90,30 @@ final class ReplicaHealth {
   private void start() {
     Check check = new Check();
     underWay = check;
+    if (!hooks.checkHealthDoesSomething()) {
+      check.run(); // no user code: no thread is needed
+      return;
+    }
     try {
       threads.execute(check);
     } catch (RejectedExecutionException stopping) {
       underWay = null;
       watch.skipped();
     }
+  }
+
+  /** When to look again, on the nano clock, unless a check is over before. */
+  long nextLook() {
+    return watch.nextLook(nanoClock.getAsLong());
+  }
+
+  void configure(HealthCheckSettings settings) {
+    watch.configure(settings, nanoClock.getAsLong());
+  }
+
+  /** Whether a check runs now. */
+  boolean underWay() {
+    return underWay != null;
   }
 
   boolean failing() {

@@ -4,6 +4,7 @@ import dev.berth.api.ReplicaHandler;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The handlers of one replica, one for each of its seats, as the hooks reach them: in the order of
@@ -15,10 +16,28 @@ final class ReplicaHooks {
   }
 
   private final List<ReplicaHandler> handlers = new CopyOnWriteArrayList<>();
+  private final Object stopLock = new Object();
+  private @Nullable Thread stopping; // under the lock, while it runs user code
+  private volatile boolean checked; // one of them has a hook of its own for its health
 
   /** A handler was made; what follows concerns it too. */
   void add(ReplicaHandler handler) {
     handlers.add(handler);
+    checked |= checksItself(handler);
+  }
+
+  private static boolean checksItself(ReplicaHandler handler) {
+    try {
+      return handler.getClass().getMethod("checkHealth").getDeclaringClass()
+          != ReplicaHandler.class;
+    } catch (NoSuchMethodException | LinkageError strange) {
+      return true; // then it is called, whatever it is
+    }
+  }
+
+  /** Whether a check of their health runs any user code. */
+  boolean checkHealthDoesSomething() {
+    return checked;
   }
 
   void start() throws Exception {
@@ -35,10 +54,26 @@ final class ReplicaHooks {
 
   /** Stops every handler, whatever one of them throws, and lets go of them. */
   void stop() throws Exception {
+    synchronized (stopLock) {
+      stopping = Thread.currentThread();
+    }
     try {
       each(ReplicaHandler::stop, true);
     } finally {
       handlers.clear();
+      synchronized (stopLock) {
+        stopping = null;
+      }
+      Thread.interrupted(); // whatever interrupted this is over with it
+    }
+  }
+
+  /** Interrupts a stop that takes too long. */
+  void interruptStop() {
+    synchronized (stopLock) {
+      if (stopping != null) {
+        stopping.interrupt();
+      }
     }
   }
 

@@ -34,6 +34,8 @@ public final class ReplicaHost implements ReplicaDirectory {
   private final LedgerLimits ledgerLimits;
   private final ReplicaListener listener;
 
+  private final LookWheel wheel = new LookWheel();
+
   /** By ordinal; replaced whole with each start and stop. */
   private final AtomicReference<@Nullable Replica[]> replicas =
       new AtomicReference<>(new Replica[0]);
@@ -83,6 +85,19 @@ public final class ReplicaHost implements ReplicaDirectory {
    * @return the running replica; fails with what the factory or a hook threw
    */
   public Future<Replica> start(ReplicaSpec spec, List<ReplicaSeat> seats) {
+    return begin(spec, seats).running();
+  }
+
+  /**
+   * A replica whose handlers are being made.
+   *
+   * @param replica it
+   * @param running completes when it takes requests; fails with what the factory or a hook threw
+   */
+  public record Starting(Replica replica, Future<Replica> running) {}
+
+  /** As {@link #start}, for a start that may have to be abandoned. */
+  public Starting begin(ReplicaSpec spec, List<ReplicaSeat> seats) {
     if (seats.isEmpty()) {
       throw new IllegalArgumentException("seats: 0 (expected: >= 1)");
     }
@@ -91,8 +106,9 @@ public final class ReplicaHost implements ReplicaDirectory {
     Promise<Replica> begun = Promise.promise();
     ReplicaStart start = new ReplicaStart(spec, seated, replica, threads, nanoClock.getAsLong());
     replica.starts(start);
+    wheel.touch(replica);
     offLoop.execute(() -> run(start, seated.get(0), replica, begun));
-    return begun.future();
+    return new Starting(replica, begun.future());
   }
 
   private Replica place(ReplicaSpec spec, List<ReplicaSeat> seats) {
@@ -127,7 +143,8 @@ public final class ReplicaHost implements ReplicaDirectory {
         offLoop,
         ports,
         listener,
-        () -> remove(ordinal, spec.epoch()));
+        () -> remove(ordinal, spec.epoch()),
+        wheel::touch);
   }
 
   private void run(ReplicaStart start, ReplicaSeat home, Replica replica, Promise<Replica> begun) {
@@ -135,6 +152,7 @@ public final class ReplicaHost implements ReplicaDirectory {
     try {
       started = start.run();
     } catch (Throwable thrown) { // user code
+      replica.startFailed();
       remove(replica.ordinal(), replica.epoch());
       home.loop().execute(() -> begun.fail(thrown));
       return;
@@ -203,14 +221,11 @@ public final class ReplicaHost implements ReplicaDirectory {
 
   /**
    * Starts the health checks that are due, ends those that take too long, and says which starts
-   * take long; to be called several times a second, by one thread at a time.
+   * take long; to be called several times a second, by one thread at a time. Costs what is due, not
+   * what is there.
    */
   public void tick() {
-    for (Replica replica : replicas.get()) {
-      if (replica != null) {
-        replica.tick();
-      }
-    }
+    wheel.turn(nanoClock.getAsLong());
   }
 
   /** Those that started and have not stopped, and stopped ones whose slots are not all back. */

@@ -11,6 +11,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.concurrent.CancellationException;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -32,6 +33,8 @@ final class ReplicaStart {
   private final HandlerThreads.Factory threads;
   private @Nullable HandlerThreads running; // of blocking handlers
   private volatile String doing = "being made";
+  private boolean abandoned; // under the lock
+  private @Nullable Thread thread; // under the lock, while user code runs
 
   // The host's tick alone.
   private final long beganNanos;
@@ -57,24 +60,31 @@ final class ReplicaStart {
   /**
    * Runs user code until the replica can take requests.
    *
-   * @throws Throwable what user code threw; what it had made is stopped
+   * @throws Throwable what user code threw, or {@link CancellationException} when nobody waits for
+   *     it any more; what it had made is stopped
    */
   Started run() throws Throwable {
+    begin();
     try {
       List<HostedReplica> parts = new ArrayList<>(seats.size());
       for (ReplicaSeat seat : seats) {
         parts.add(part(seat));
+        requireWanted();
       }
       doing = "in start";
       replica.hooks().start();
+      requireWanted();
       if (!spec.userConfig().isEmpty()) {
         doing = "in reconfigure";
         replica.hooks().reconfigure(spec.userConfig());
+        requireWanted();
       }
       doing = "in checkHealth";
       replica.health().checkFirst();
+      end();
       return new Started(parts, running);
     } catch (Throwable thrown) { // user code
+      end();
       try {
         replica.hooks().stop();
       } catch (Throwable second) {
@@ -84,6 +94,32 @@ final class ReplicaStart {
         running.stop();
       }
       throw thrown;
+    }
+  }
+
+  private synchronized void begin() {
+    requireWanted();
+    thread = Thread.currentThread();
+  }
+
+  private synchronized void requireWanted() {
+    if (abandoned) {
+      throw new CancellationException("replica " + spec.replicaId() + ": told to stop");
+    }
+  }
+
+  private void end() {
+    synchronized (this) {
+      thread = null;
+    }
+    Thread.interrupted(); // whatever interrupted the start is over with it
+  }
+
+  /** Nobody waits for it any more: the hook that runs is interrupted, and none follows. */
+  synchronized void abandon() {
+    abandoned = true;
+    if (thread != null) {
+      thread.interrupt();
     }
   }
 
@@ -113,9 +149,14 @@ final class ReplicaStart {
     return HandlerInvoker.of(handler, executor);
   }
 
+  /** When it says next that it is not done yet, on the nano clock. */
+  long nextLook() {
+    return saidNanos + PROGRESS_NANOS;
+  }
+
   /** Says every 30 s that it is not done yet. */
   void logProgress(long nowNanos) {
-    if (nowNanos - saidNanos >= PROGRESS_NANOS) {
+    if (nowNanos - nextLook() >= 0) {
       saidNanos = nowNanos;
       LOG.info(
           "replica {}: starting for {} s, its handler: {}",
