@@ -1,36 +1,32 @@
 package dev.berth.node;
 
-import dev.berth.api.DeploymentHandle;
-import dev.berth.api.DeploymentId;
 import dev.berth.api.HandlerFactory;
-import dev.berth.config.Backpressure;
 import dev.berth.config.DeploymentSettings;
 import dev.berth.config.Spread;
-import dev.berth.controller.ControllerAction.Configure;
-import dev.berth.controller.ControllerAction.Forget;
+import dev.berth.controller.ControllerAction.ReconfigureReplica;
 import dev.berth.controller.ControllerAction.StartReplica;
 import dev.berth.controller.ControllerAction.StopReplica;
 import dev.berth.controller.ControllerEvent;
 import dev.berth.controller.DeploymentTarget;
 import dev.berth.metrics.Meters;
-import dev.berth.metrics.MetricsPusher;
 import dev.berth.metrics.Registration;
-import dev.berth.protocol.ReplicaInfo;
 import dev.berth.replica.HealthCheckSettings;
 import dev.berth.replica.Replica;
 import dev.berth.replica.ReplicaHost;
+import dev.berth.replica.ReplicaLimits;
 import dev.berth.replica.ReplicaLoop;
 import dev.berth.replica.ReplicaSeat;
 import dev.berth.replica.ReplicaSpec;
-import dev.berth.routing.DeploymentRouter;
-import dev.berth.routing.RouterSettings;
-import dev.berth.routing.Routers;
+import dev.berth.replica.ReplicaState;
 import java.time.Duration;
+import java.time.InstantSource;
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.OptionalInt;
-import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.Executor;
 import java.util.function.Consumer;
 import java.util.function.IntFunction;
 import java.util.function.LongSupplier;
@@ -40,53 +36,61 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Starts and stops replicas on this instance as the controller commands, and tells it what came of
- * it. Belongs to the control loop, unless a method says otherwise.
+ * Starts, reconfigures and stops replicas on this instance as the controller commands, and tells it
+ * what came of it. A command that comes twice is done once, and answered again. Belongs to the
+ * control loop, unless a method says otherwise.
  */
 public final class InstanceReplicas {
   private static final Logger LOG = LoggerFactory.getLogger(InstanceReplicas.class);
 
-  private record Running(Replica replica, LoadedApplication code, Registration shown) {}
-
-  private record Configured(
-      DeploymentTarget target, Registration inMeters, Registration inPusher) {}
+  /** Replicas that ended, remembered so that a late command does not start one of them anew. */
+  private static final int MAX_ENDED = 16_384;
 
   private final ReplicaHost host;
-  private final Routers routers;
+  private final InstanceRouters routers;
   private final Builds builds;
   private final IntFunction<ReplicaLoop> loops;
   private final Meters meters;
-  private final MetricsPusher pusher;
+  private final Executor control;
   private final LongSupplier nanoClock;
+  private final InstantSource wallClock;
   private final LongSupplier epochs;
-  private final long maxReservationTtlNanos;
-  private final ReplicaPlacement placement;
   private final UnaryOperator<String> prefixes;
+  private final ReplicaPlacement placement;
   private final Consumer<ControllerEvent> controller;
 
-  private final Map<DeploymentId, Configured> configured = new HashMap<>();
-  private final Map<String, Running> running = new ConcurrentHashMap<>();
+  private final Map<String, HostedHere> hosted = new LinkedHashMap<>();
+  private final Map<String, String> startFailures = new HashMap<>(); // logged last, by deployment
+  private final Map<String, Boolean> ended =
+      new LinkedHashMap<>() {
+        private static final long serialVersionUID = 1;
+
+        @Override
+        protected boolean removeEldestEntry(Map.Entry<String, Boolean> eldest) {
+          return size() > MAX_ENDED;
+        }
+      };
   private @Nullable Long drainStartedNanos; // of the whole instance
 
   /**
    * @param loops the replica loop of an index; asked once they run
    * @param loopCount how many there are
+   * @param control runs tasks on the control loop
    * @param epochs another number for each replica
-   * @param maxReservationTtlNanos what callers may ask for at most
    * @param prefixes where an application answers, by its name, or empty; any thread
    * @param controller told of what happens; any thread
    */
   public InstanceReplicas(
       ReplicaHost host,
-      Routers routers,
+      InstanceRouters routers,
       Builds builds,
       IntFunction<ReplicaLoop> loops,
       int loopCount,
       Meters meters,
-      MetricsPusher pusher,
+      Executor control,
       LongSupplier nanoClock,
+      InstantSource wallClock,
       LongSupplier epochs,
-      long maxReservationTtlNanos,
       UnaryOperator<String> prefixes,
       Consumer<ControllerEvent> controller) {
     this.host = host;
@@ -94,111 +98,94 @@ public final class InstanceReplicas {
     this.builds = builds;
     this.loops = loops;
     this.meters = meters;
-    this.pusher = pusher;
+    this.control = control;
     this.nanoClock = nanoClock;
+    this.wallClock = wallClock;
     this.epochs = epochs;
-    this.maxReservationTtlNanos = maxReservationTtlNanos;
-    this.placement = new ReplicaPlacement(loopCount);
     this.prefixes = prefixes;
+    this.placement = new ReplicaPlacement(loopCount);
     this.controller = controller;
   }
 
-  /** Makes the router of a deployment, so that snapshots find it, or gives it other settings. */
-  public void configure(Configure command) {
-    DeploymentTarget target = command.target();
-    DeploymentId id = target.id();
-    RouterSettings settings = routerSettings(target.settings());
-    DeploymentRouter router = routers.router(id, settings);
-    router.configure(settings);
-    Configured before = configured.get(id);
-    if (before == null) {
-      var source = MetricSources.of(router, () -> prefixes.apply(id.application()));
-      configured.put(id, new Configured(target, meters.addHandle(source), pusher.register(source)));
-    } else {
-      configured.put(id, new Configured(target, before.inMeters(), before.inPusher()));
-    }
-  }
-
-  /** A deployment is gone. */
-  public void forget(Forget command) {
-    forget(command.deployment());
-  }
-
-  private void forget(DeploymentId id) {
-    Configured gone = configured.remove(id);
-    if (gone != null) {
-      gone.inMeters().close();
-      gone.inPusher().close();
-    }
-  }
-
-  /** The router of a deployment that was configured. */
-  public DeploymentRouter router(DeploymentId id) {
-    return routers.router(id, routerSettings(settings(id)));
-  }
-
-  /** What a deployment was last configured with. */
-  public DeploymentSettings settings(DeploymentId id) {
-    Configured known = configured.get(id);
-    if (known == null) {
-      throw new IllegalArgumentException("deployment: " + id + " (expected: a known one)");
-    }
-    return known.target().settings();
-  }
-
-  private RouterSettings routerSettings(DeploymentSettings settings) {
-    Backpressure refusal = settings.backpressure();
-    Duration retryAfter = refusal.retryAfter();
-    return new RouterSettings(
-        settings.maxQueuedRequests(),
-        settings.queueTimeout().toNanos(),
-        settings.reservationTtl().toNanos(),
-        maxReservationTtlNanos,
-        refusal.statusCode(),
-        retryAfter == null ? -1 : (int) retryAfter.toSeconds());
-  }
-
-  // --- commands ---
+  // --- start ---
 
   public void start(StartReplica command) {
-    DeploymentTarget target = command.target();
-    DeploymentId id = target.id();
-    DeploymentSettings settings = target.settings();
-    LoadedApplication application = builds.acquire(id.application(), target.build());
-    if (application == null) {
-      controller.accept(
-          new ControllerEvent.ReplicaFailed(
-              command.replicaId(), "build: " + target.build() + " (expected: a known one)"));
+    String id = command.replicaId();
+    HostedHere known = hosted.get(id);
+    if (known != null) {
+      if (known.running && !known.stopping) {
+        controller.accept(new ControllerEvent.ReplicaRunning(known.info()));
+      }
+      return; // else its start answers
+    }
+    if (ended.containsKey(id)) {
+      controller.accept(new ControllerEvent.ReplicaStopped(id));
       return;
     }
-    boolean spread = settings.spread() == Spread.EVENT_LOOPS;
-    List<ReplicaSeat> seats =
-        placement.place(spread).stream()
-            .map(loops::apply)
-            .map(loop -> new ReplicaSeat(loop, name -> handle(application, name, loop.index())))
-            .toList();
-    ReplicaSpec spec =
-        new ReplicaSpec(
-            command.replicaId(),
-            id,
-            epochs.getAsLong(),
-            settings.maxOngoingRequests(),
-            settings.userConfig(),
-            underLoader(application.deployment(id).factory(), application.classLoader()),
-            host.limits()
-                .withZombies(settings.cancelGrace().toNanos(), settings.maxZombieRequests())
-                .withMaxBufferedBody(settings.maxBufferedBodyBytes()),
-            new HealthCheckSettings(
-                settings.healthCheckPeriod().toNanos(),
-                settings.healthCheckTimeout().toNanos(),
-                HealthCheckSettings.FAILURES));
-    host.start(spec, seats)
+    DeploymentTarget target = command.target();
+    LoadedApplication code = builds.acquire(target.id().application(), target.build());
+    if (code == null) {
+      refused(id, "build: " + target.build() + " (expected: a known one)");
+      return;
+    }
+    routers.ensure(code);
+    ReplicaHost.Starting starting;
+    try {
+      starting = host.begin(spec(id, target, code), seats(target, code));
+    } catch (RuntimeException failed) { // no more places
+      builds.release(code);
+      refused(id, StartFailedException.describe(failed));
+      return;
+    }
+    HostedHere begun = new HostedHere(starting.replica(), code, target, wallClock.millis());
+    hosted.put(id, begun);
+    starting
+        .running()
         .onComplete(
-            replica -> runs(replica, spread, application),
-            thrown -> {
-              builds.release(application);
-              failed(command.replicaId(), id, thrown);
-            });
+            running -> control.execute(() -> runs(begun)),
+            thrown -> control.execute(() -> failed(begun, thrown)));
+  }
+
+  private void refused(String replicaId, String reason) {
+    ended.put(replicaId, true);
+    controller.accept(new ControllerEvent.ReplicaFailed(replicaId, reason));
+  }
+
+  private List<ReplicaSeat> seats(DeploymentTarget target, LoadedApplication code) {
+    return placement.place(isSpread(target)).stream()
+        .map(loops::apply)
+        .map(loop -> new ReplicaSeat(loop, name -> routers.handle(code, name, loop.index())))
+        .toList();
+  }
+
+  static boolean isSpread(DeploymentTarget target) {
+    return target.settings().spread() == Spread.EVENT_LOOPS;
+  }
+
+  private ReplicaSpec spec(String replicaId, DeploymentTarget target, LoadedApplication code) {
+    DeploymentSettings settings = target.settings();
+    return new ReplicaSpec(
+        replicaId,
+        target.id(),
+        epochs.getAsLong(),
+        settings.maxOngoingRequests(),
+        settings.userConfig(),
+        underLoader(code.deployment(target.id()).factory(), code.classLoader()),
+        limits(settings),
+        healthChecks(settings));
+  }
+
+  private ReplicaLimits limits(DeploymentSettings settings) {
+    return host.limits()
+        .withZombies(settings.cancelGrace().toNanos(), settings.maxZombieRequests())
+        .withMaxBufferedBody(settings.maxBufferedBodyBytes());
+  }
+
+  private static HealthCheckSettings healthChecks(DeploymentSettings settings) {
+    return new HealthCheckSettings(
+        settings.healthCheckPeriod().toNanos(),
+        settings.healthCheckTimeout().toNanos(),
+        HealthCheckSettings.FAILURES);
   }
 
   /** User code expects its own loader as the thread's, as libraries look services up there. */
@@ -218,33 +205,20 @@ public final class InstanceReplicas {
     };
   }
 
-  /** A handle for user code on a serving loop. Any thread. */
-  private DeploymentHandle handle(LoadedApplication application, String name, int loop) {
-    DeploymentId id = application.id(name);
-    DeploymentSettings settings = application.settings().get(id);
-    if (settings == null) {
-      throw new IllegalArgumentException(
-          "deployment: " + name + " (expected: one of application " + application.name() + ")");
+  private void runs(HostedHere here) {
+    if (here.stopping) { // told to stop before it ran, or died at once
+      here.replica.shutDown(Duration.ZERO).onComplete(stopped -> control.execute(() -> end(here)));
+      return;
     }
-    return routers.handle(id, routerSettings(settings), loop);
-  }
-
-  private void runs(Replica replica, boolean spread, LoadedApplication code) {
-    ReplicaInfo info =
-        new ReplicaInfo(
-            replica.replicaId(),
-            replica.deployment(),
-            replica.address(),
-            replica.slots().maxOngoing(),
-            true,
-            spread,
-            null,
-            OptionalInt.empty(),
-            null,
-            Map.of());
-    running.put( // on the replica's loop
-        replica.replicaId(), new Running(replica, code, show(replica)));
-    controller.accept(new ControllerEvent.ReplicaRunning(info));
+    here.running = true;
+    here.shown = show(here.replica);
+    startFailures.remove(here.target.id().toString());
+    controller.accept(new ControllerEvent.ReplicaRunning(here.info()));
+    DeploymentTarget next = here.next;
+    if (next != null) {
+      here.next = null;
+      reconfigure(here, next);
+    }
   }
 
   private Registration show(Replica replica) {
@@ -258,27 +232,126 @@ public final class InstanceReplicas {
     };
   }
 
-  private void failed(String replicaId, DeploymentId id, Throwable thrown) {
-    LOG.error("replica {} did not start", replicaId, thrown);
+  private void failed(HostedHere here, Throwable thrown) {
+    end(here);
+    if (here.stopping) {
+      return; // that it stopped was told
+    }
+    String reason = StartFailedException.describe(thrown);
+    if (!(thrown instanceof CancellationException)
+        && !reason.equals(startFailures.put(here.target.id().toString(), reason))) {
+      LOG.error("replica {} did not start", here.id(), thrown); // once, for its stack
+    }
     controller.accept(
         new ControllerEvent.ReplicaFailed(
-            replicaId, "deployment " + id.name() + ": " + StartFailedException.describe(thrown)));
+            here.id(), "deployment " + here.target.id().name() + ": " + reason));
   }
 
-  public void stop(StopReplica command) {
-    Running replica = running.remove(command.replicaId());
-    if (replica == null) {
-      return; // commanded twice
+  // --- reconfigure ---
+
+  public void reconfigure(ReconfigureReplica command) {
+    HostedHere here = hosted.get(command.replicaId());
+    DeploymentTarget target = command.target();
+    if (here == null || here.stopping) {
+      controller.accept(
+          new ControllerEvent.ReconfigureFailed(
+              command.replicaId(), target.version(), "it is not there"));
+    } else if (!here.running) {
+      here.next = target; // given to it as soon as it runs
+    } else if (here.next != null ? here.next.equals(target) : here.target.equals(target)) {
+      if (here.next == null) {
+        reconfigured(here);
+      } // else its hook answers
+    } else {
+      reconfigure(here, target);
     }
-    replica
-        .replica()
-        .shutDown(left(command.grace()))
+  }
+
+  private void reconfigure(HostedHere here, DeploymentTarget target) {
+    DeploymentTarget before = here.next == null ? here.target : here.next;
+    DeploymentSettings settings = target.settings();
+    here.next = target;
+    here.replica.configure(
+        settings.maxOngoingRequests(), limits(settings), healthChecks(settings));
+    if (before.settings().userConfig().equals(settings.userConfig())) {
+      if (here.next == target && before == here.target) {
+        reconfigured(here, target);
+        return;
+      }
+    }
+    here.replica
+        .reconfigure(settings.userConfig())
         .onComplete(
-            stopped -> {
-              replica.shown().close();
-              builds.release(replica.code());
-              controller.accept(new ControllerEvent.ReplicaStopped(command.replicaId()));
-            });
+            taken -> control.execute(() -> reconfigured(here, target)),
+            thrown -> control.execute(() -> notReconfigured(here, target, thrown)));
+  }
+
+  private void reconfigured(HostedHere here, DeploymentTarget target) {
+    if (here.next == target && !here.stopping) { // else another one follows, or nothing
+      here.next = null;
+      here.target = target;
+      reconfigured(here);
+    }
+  }
+
+  private void reconfigured(HostedHere here) {
+    controller.accept(
+        new ControllerEvent.ReplicaReconfigured(here.id(), here.target.version()));
+  }
+
+  private void notReconfigured(HostedHere here, DeploymentTarget target, Throwable thrown) {
+    if (here.next == target && !here.stopping) {
+      here.next = null;
+      controller.accept(
+          new ControllerEvent.ReconfigureFailed(
+              here.id(), target.version(), StartFailedException.describe(thrown)));
+    }
+  }
+
+  // --- stop ---
+
+  public void stop(StopReplica command) {
+    HostedHere here = hosted.get(command.replicaId());
+    if (here == null) {
+      ended.put(command.replicaId(), true);
+      controller.accept(new ControllerEvent.ReplicaStopped(command.replicaId()));
+    } else if (!here.running) {
+      boolean first = !here.stopping;
+      here.stopping = true;
+      here.replica.abandonStart(); // what of it comes up all the same is stopped then
+      if (first) {
+        controller.accept(new ControllerEvent.ReplicaStopped(here.id()));
+      }
+    } else if (here.stopping) {
+      here.replica.shutDown(left(command.grace())); // sooner, if that is sooner
+    } else {
+      here.stopping = true;
+      here.replica
+          .shutDown(left(command.grace()))
+          .onComplete(stopped -> control.execute(() -> stopped(here)));
+    }
+  }
+
+  private void stopped(HostedHere here) {
+    end(here);
+    controller.accept(new ControllerEvent.ReplicaStopped(here.id()));
+  }
+
+  /** Nothing of it takes anything more. Its code is in use until its last request has settled. */
+  private void end(HostedHere here) {
+    if (!hosted.remove(here.id(), here)) {
+      return;
+    }
+    ended.put(here.id(), true);
+    Registration shown = here.shown;
+    if (shown != null) {
+      shown.close();
+    }
+    if (here.running) {
+      here.replica.slotsBack().onComplete(back -> builds.release(here.code));
+    } else {
+      builds.release(here.code);
+    }
   }
 
   /** What is left of a grace: a drain of the instance has used some of it. */
@@ -296,16 +369,71 @@ public final class InstanceReplicas {
     drainStartedNanos = nanoClock.getAsLong();
   }
 
-  /** The longest grace of all deployments. */
-  Duration longestGrace() {
-    return configured.values().stream()
-        .map(each -> each.target().settings().gracefulShutdownTimeout())
-        .max(Duration::compareTo)
-        .orElse(Duration.ZERO);
+  // --- what happens to them ---
+
+  /** A replica is in a new state: for the host's listener. Any thread. */
+  public void changed(Replica replica, ReplicaState state) {
+    String id = replica.replicaId();
+    switch (state) {
+      case DRAINING -> controller.accept(new ControllerEvent.ReplicaDraining(id));
+      case UNHEALTHY ->
+          controller.accept(
+              new ControllerEvent.ReplicaHealth(id, false, replica.unhealthyReason()));
+      case RUNNING -> controller.accept(new ControllerEvent.ReplicaHealth(id, true, ""));
+      case STOPPED -> control.execute(() -> died(id));
+      case STARTING -> {}
+    }
   }
 
-  /** Takes the handles out of the meters; the pusher then sends a final zero of each. */
-  void removeHandles() {
-    List.copyOf(configured.keySet()).forEach(this::forget);
+  /** It has stopped; if nobody told it to, it died. */
+  private void died(String replicaId) {
+    HostedHere here = hosted.get(replicaId);
+    if (here != null && !here.stopping) {
+      here.stopping = true;
+      controller.accept(new ControllerEvent.ReplicaStopped(replicaId));
+      here.replica.kill().onComplete(stopped -> control.execute(() -> end(here)));
+    }
+  }
+
+  /**
+   * Ends a replica at once, as if it had died: what it runs is answered as of unknown outcome.
+   *
+   * @return false when there is none of that name
+   */
+  public boolean kill(String replicaId) {
+    HostedHere here = hosted.get(replicaId);
+    if (here == null || here.stopping) {
+      return false;
+    }
+    if (here.running) {
+      here.replica.kill(); // its new state tells
+    } else {
+      here.replica.abandonStart();
+    }
+    return true;
+  }
+
+  // --- what is there ---
+
+  /** Everything that is hosted here and was not told to stop before it ran. */
+  public List<ControllerEvent.Inventory.Found> inventory() {
+    List<ControllerEvent.Inventory.Found> found = new ArrayList<>();
+    for (HostedHere here : hosted.values()) {
+      if (here.running || !here.stopping) {
+        found.add(here.found());
+      }
+    }
+    return found;
+  }
+
+  /** Requests a replica works on now, those that hold a slot included; -1 when it is not here. */
+  public int ongoing(String replicaId) {
+    HostedHere here = hosted.get(replicaId);
+    return here == null ? -1 : here.replica.slots().ongoing();
+  }
+
+  /** How many are here, in whatever state. */
+  int size() {
+    return hosted.size();
   }
 }

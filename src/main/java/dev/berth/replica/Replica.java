@@ -267,6 +267,11 @@ public final class Replica {
     return drained.future();
   }
 
+  /** Completes when it drains, or was killed, and no handler works for it any more. */
+  public Future<Void> slotsBack() {
+    return drained.future();
+  }
+
   private void checkDrained() {
     if (slots.draining() && slots.ongoing() == 0 && drainedSeen.compareAndSet(false, true)) {
       onHomeLoop(this::allSlotsAreBack);
@@ -544,6 +549,14 @@ public final class Replica {
             health.failing() ? "failing" : "well");
       }
     }
+  }
+
+  /** Why it is unhealthy, in one line; empty when it is not. */
+  public String unhealthyReason() {
+    if (zombies.get() > limits.maxZombieRequests()) {
+      return "zombies: " + zombies.get() + " (expected: at most " + limits.maxZombieRequests() + ")";
+    }
+    return health.failing() ? "health checks: failing" : "";
   }
 
   /** Passes a new configuration to the handlers, after those passed before. */

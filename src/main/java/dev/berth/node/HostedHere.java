@@ -1,0 +1,64 @@
+package dev.berth.node;
+
+import dev.berth.controller.ControllerEvent.Inventory.Found;
+import dev.berth.controller.DeploymentTarget;
+import dev.berth.metrics.Registration;
+import dev.berth.protocol.ReplicaInfo;
+import dev.berth.protocol.ReplicaPhase;
+import dev.berth.replica.Replica;
+import java.util.Map;
+import java.util.OptionalInt;
+import org.jspecify.annotations.Nullable;
+
+/** One replica of this instance, and how far it is with its commands. The control loop's. */
+final class HostedHere {
+  final Replica replica;
+  final LoadedApplication code;
+  private final long startedMs;
+  DeploymentTarget target; // it runs with
+
+  /** What it is being given, or will be when it runs. */
+  @Nullable DeploymentTarget next;
+
+  @Nullable Registration shown; // in the meters, once it runs
+  boolean running; // it came up
+  boolean stopping; // it was told to stop, or died
+
+  HostedHere(Replica replica, LoadedApplication code, DeploymentTarget target, long startedMs) {
+    this.replica = replica;
+    this.code = code;
+    this.target = target;
+    this.startedMs = startedMs;
+  }
+
+  String id() {
+    return replica.replicaId();
+  }
+
+  ReplicaInfo info() {
+    return new ReplicaInfo(
+        replica.replicaId(),
+        replica.deployment(),
+        replica.address(),
+        replica.slots().maxOngoing(),
+        true,
+        InstanceReplicas.isSpread(target),
+        null,
+        OptionalInt.empty(),
+        null,
+        Map.of());
+  }
+
+  /** For a controller that starts anew. */
+  Found found() {
+    ReplicaPhase phase;
+    if (!running) {
+      phase = ReplicaPhase.STARTING;
+    } else if (stopping || replica.slots().draining()) {
+      phase = ReplicaPhase.DRAINING;
+    } else {
+      phase = next == null ? ReplicaPhase.RUNNING : ReplicaPhase.UPDATING;
+    }
+    return new Found(info(), next == null ? target : next, phase, replica.healthy(), startedMs);
+  }
+}

@@ -1,0 +1,182 @@
+package dev.berth.node;
+
+import dev.berth.api.DeploymentHandle;
+import dev.berth.api.DeploymentId;
+import dev.berth.config.Backpressure;
+import dev.berth.config.DeploymentSettings;
+import dev.berth.controller.DeploymentTarget;
+import dev.berth.metrics.HandleMeterSource;
+import dev.berth.metrics.Meters;
+import dev.berth.metrics.MetricsPusher;
+import dev.berth.metrics.Registration;
+import dev.berth.routing.DeploymentRouter;
+import dev.berth.routing.RouterSettings;
+import dev.berth.routing.Routers;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The routers of this instance's deployments: made and configured as the controller wants, shown in
+ * the meters, and taken away when their deployment is gone. Belongs to the control loop, unless a
+ * method says otherwise.
+ */
+public final class InstanceRouters {
+
+  /** One router, and where it is shown. */
+  private static final class Routed {
+    final DeploymentRouter router;
+    final Registration inMeters;
+    final Registration inPusher;
+    @Nullable DeploymentTarget target; // null while only code that runs wants it
+
+    Routed(DeploymentRouter router, Registration inMeters, Registration inPusher) {
+      this.router = router;
+      this.inMeters = inMeters;
+      this.inPusher = inPusher;
+    }
+  }
+
+  private final Routers routers;
+  private final Meters meters;
+  private final MetricsPusher pusher;
+  private final long maxReservationTtlNanos;
+  private final UnaryOperator<String> prefixes;
+  private final Map<DeploymentId, Routed> routed = new HashMap<>();
+
+  /**
+   * @param maxReservationTtlNanos what callers may ask for at most
+   * @param prefixes where an application answers, by its name, or empty; any thread
+   */
+  public InstanceRouters(
+      Routers routers,
+      Meters meters,
+      MetricsPusher pusher,
+      long maxReservationTtlNanos,
+      UnaryOperator<String> prefixes) {
+    this.routers = routers;
+    this.meters = meters;
+    this.pusher = pusher;
+    this.maxReservationTtlNanos = maxReservationTtlNanos;
+    this.prefixes = prefixes;
+  }
+
+  /** Makes the router of a deployment, so that snapshots find it, or gives it other settings. */
+  public void configure(DeploymentTarget target) {
+    Routed known = ensure(target.id(), target.settings());
+    known.router.configure(routerSettings(target.settings()));
+    known.target = target;
+  }
+
+  /** Makes the routers that the handlers of a build may ask for. */
+  void ensure(LoadedApplication code) {
+    code.settings().forEach(this::ensure);
+  }
+
+  private Routed ensure(DeploymentId id, DeploymentSettings settings) {
+    Routed known = routed.get(id);
+    if (known == null) {
+      DeploymentRouter router = routers.router(id, routerSettings(settings));
+      HandleMeterSource source =
+          MetricSources.of(router, () -> prefixes.apply(id.application()));
+      known = new Routed(router, meters.addHandle(source), pusher.register(source));
+      routed.put(id, known);
+    }
+    return known;
+  }
+
+  /** A deployment is gone: who waits for it is told so, and nothing of its router is kept. */
+  public void forget(DeploymentId id) {
+    Routed gone = routed.remove(id);
+    if (gone != null) {
+      gone.inMeters.close();
+      gone.inPusher.close();
+      routers.forget(id);
+    }
+  }
+
+  /** The code is gone: the routers that only its handlers wanted go too. */
+  void forgetUnwanted(LoadedApplication code) {
+    for (DeploymentId id : code.settings().keySet()) {
+      Routed known = routed.get(id);
+      if (known != null && known.target == null) {
+        forget(id);
+      }
+    }
+  }
+
+  /** The router of a deployment that was configured. */
+  public DeploymentRouter router(DeploymentId id) {
+    return known(id).router;
+  }
+
+  /** What a deployment was last configured with. */
+  public DeploymentSettings settings(DeploymentId id) {
+    DeploymentTarget target = known(id).target;
+    if (target == null) {
+      throw unknown(id);
+    }
+    return target.settings();
+  }
+
+  private Routed known(DeploymentId id) {
+    Routed known = routed.get(id);
+    if (known == null) {
+      throw unknown(id);
+    }
+    return known;
+  }
+
+  private static IllegalArgumentException unknown(DeploymentId id) {
+    return new IllegalArgumentException("deployment: " + id + " (expected: a known one)");
+  }
+
+  /** A handle for user code on a serving loop. Any thread. */
+  DeploymentHandle handle(LoadedApplication code, String name, int loop) {
+    DeploymentId id = code.id(name);
+    DeploymentSettings settings = code.settings().get(id);
+    if (settings == null || routers.find(id) == null) {
+      throw new IllegalArgumentException(
+          "deployment: " + name + " (expected: one of application " + code.name() + ")");
+    }
+    return routers.handle(id, routerSettings(settings), loop);
+  }
+
+  private RouterSettings routerSettings(DeploymentSettings settings) {
+    Backpressure refusal = settings.backpressure();
+    Duration retryAfter = refusal.retryAfter();
+    return new RouterSettings(
+        settings.maxQueuedRequests(),
+        settings.queueTimeout().toNanos(),
+        settings.reservationTtl().toNanos(),
+        maxReservationTtlNanos,
+        refusal.statusCode(),
+        retryAfter == null ? -1 : (int) retryAfter.toSeconds());
+  }
+
+  /** The longest grace of all deployments. */
+  Duration longestGrace() {
+    return routed.values().stream()
+        .filter(each -> each.target != null)
+        .map(each -> each.target.settings().gracefulShutdownTimeout())
+        .max(Duration::compareTo)
+        .orElse(Duration.ZERO);
+  }
+
+  /** How many there are. */
+  int size() {
+    return routed.size();
+  }
+
+  /** Takes all out of the meters; the pusher then sends a final zero of each. */
+  void hide() {
+    for (DeploymentId id : List.copyOf(routed.keySet())) {
+      Routed each = known(id);
+      each.inMeters.close();
+      each.inPusher.close();
+    }
+  }
+}
