@@ -49,6 +49,7 @@ public final class ControllerVerticle extends VerticleBase {
   public Future<?> start() {
     consumer = vertx.eventBus().localConsumer(Addresses.CONTROLLER);
     consumer.handler(this::onMessage);
+    arm();
     return consumer.completion();
   }
 
@@ -57,9 +58,9 @@ public final class ControllerVerticle extends VerticleBase {
     return controller;
   }
 
-  /** Tells the controller something, later, in the order of the calls. Any thread. */
-  public void tell(ControllerEvent event) {
-    context.runOnContext(none -> step(now -> controller.on(event, now)));
+  /** Tells the controller something; what it wants is done before this returns. On its loop. */
+  public void on(ControllerEvent event) {
+    step(now -> controller.on(event, now));
   }
 
   private void step(LongFunction<List<ControllerAction>> decide) {

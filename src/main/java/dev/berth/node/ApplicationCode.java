@@ -14,6 +14,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.jar.JarEntry;
 import java.util.jar.JarFile;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -51,10 +52,25 @@ record ApplicationCode(
     throw refused;
   }
 
-  /** Equal for equal {@code import_path}, args and jars. */
+  /**
+   * Equal for equal {@code import_path}, args and contents of the jars, wherever they lie and
+   * whenever they were made: of each entry a jar's directory has the checksum. Reads no contents.
+   */
   String identity() {
-    return Integer.toHexString(
-        List.of(config.importPath(), config.args(), config.jars()).hashCode());
+    Fingerprint print = new Fingerprint().add("import_path", config.importPath()).add("args", config.args());
+    for (Path path : config.jars()) {
+      try (JarFile jar = new JarFile(path.toFile())) {
+        for (var entries = jar.entries(); entries.hasMoreElements(); ) {
+          JarEntry entry = entries.nextElement();
+          print.add(entry.getName(), entry.getCrc() * 31 + entry.getSize());
+        }
+      } catch (IOException broken) {
+        throw new ConfigException(
+            List.of(jarProblem(config, path, StartFailedException.describe(broken))));
+      }
+      print.add("jar", "end");
+    }
+    return print.toString();
   }
 
   /** A class loader of the jars. A broken jar would be passed over in silence, so each is read. */

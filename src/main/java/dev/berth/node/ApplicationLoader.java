@@ -9,6 +9,8 @@ import dev.berth.config.DeploymentConfig;
 import dev.berth.config.DeploymentSettings;
 import dev.berth.config.Problem;
 import dev.berth.config.ServeConfig;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -25,15 +27,50 @@ final class ApplicationLoader {
    * @throws StartFailedException when the code fails
    */
   static LoadedApplication load(ApplicationConfig config, ServeConfig file) {
+    return read(new Builds.Source(config, file, Map.of()), Map.of()).code();
+  }
+
+  /**
+   * As above, but for code that was read before: then only the settings are made anew.
+   *
+   * @param known code of this application, by build
+   */
+  static Builds.Read read(Builds.Source source, Map<String, LoadedApplication> known) {
+    ApplicationConfig config = source.config();
     ApplicationCode code = ApplicationCode.find(config);
     try {
-      Application application = code.build();
-      return new LoadedApplication(
-          code.identity(), config, application, settings(config, application, file), code);
+      String build = code.identity();
+      LoadedApplication same = known.get(build);
+      if (same == null) {
+        Application application = code.build();
+        LoadedApplication loaded =
+            new LoadedApplication(build, config, application, settings(source, application), code);
+        return Builds.Read.of(loaded);
+      }
+      code.close();
+      Map<DeploymentId, DeploymentSettings> settings = settings(source, same.application());
+      return new Builds.Read(same, same.built(settings, config.routePrefix()));
     } catch (RuntimeException | Error failed) {
       code.close(failed);
       throw failed;
+    } catch (IOException failed) {
+      throw new UncheckedIOException(failed);
     }
+  }
+
+  /** The file's values over the code's, for each deployment of the code, and the scales' over both. */
+  private static Map<DeploymentId, DeploymentSettings> settings(
+      Builds.Source source, Application application) {
+    Map<DeploymentId, DeploymentSettings> settings =
+        settings(source.config(), application, source.file());
+    source
+        .scales()
+        .forEach(
+            (deployment, replicas) ->
+                settings.computeIfPresent(
+                    new DeploymentId(source.config().name(), deployment),
+                    (id, each) -> each.withReplicas(replicas)));
+    return settings;
   }
 
   /** The file's values over the code's, for each deployment of the code. */

@@ -2,18 +2,24 @@ package dev.berth.node;
 
 import dev.berth.config.ApplicationConfig;
 import dev.berth.config.ConfigException;
+import dev.berth.config.Problem;
 import dev.berth.config.ServeConfig;
+import dev.berth.controller.BuiltApplication;
 import dev.berth.controller.ControllerAction.Build;
 import dev.berth.controller.ControllerAction.DiscardBuild;
 import dev.berth.controller.ControllerEvent;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.io.IOException;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Consumer;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -21,7 +27,8 @@ import org.slf4j.LoggerFactory;
 /**
  * The code of this instance's applications, by build: read off the loop when the controller asks
  * for it, shared by the revisions that differ in nothing but settings, and given back when no
- * replica of it is left. Belongs to the control loop.
+ * replica of it is left. Several builds of one application stand side by side, each with a class
+ * loader of its own. Belongs to the control loop.
  */
 public final class Builds {
   private static final Logger LOG = LoggerFactory.getLogger(Builds.class);
@@ -31,8 +38,13 @@ public final class Builds {
    *
    * @param config of the application
    * @param file that {@code config} is a part of
+   * @param scales replicas that were set from outside, by deployment
    */
-  public record Source(ApplicationConfig config, ServeConfig file) {}
+  public record Source(ApplicationConfig config, ServeConfig file, Map<String, Integer> scales) {
+    public Source {
+      scales = Map.copyOf(scales);
+    }
+  }
 
   /** What was declared; null when that revision is not wanted any more. Control loop. */
   @FunctionalInterface
@@ -40,13 +52,20 @@ public final class Builds {
     @Nullable Source find(String application, long revision);
   }
 
+  /** Code, with the settings of one revision. */
+  record Read(LoadedApplication code, BuiltApplication built) {
+    static Read of(LoadedApplication loaded) {
+      return new Read(loaded, loaded.built());
+    }
+  }
+
   private static final class Held {
-    final LoadedApplication loaded;
-    int replicas; // that may still run its code
+    final LoadedApplication code;
+    int users; // replicas that may still run it, and builds that may come to use it
     boolean discarded;
 
-    Held(LoadedApplication loaded) {
-      this.loaded = loaded;
+    Held(LoadedApplication code) {
+      this.code = code;
     }
   }
 
@@ -54,21 +73,28 @@ public final class Builds {
   private final Executor control;
   private final Sources sources;
   private final Consumer<ControllerEvent> controller;
-  private final Map<String, Map<String, Held>> held =
-      new LinkedHashMap<>(); // by application, build
+  private final Consumer<LoadedApplication> gone;
+  private final Map<String, Map<String, Held>> held = new LinkedHashMap<>(); // by application, build
   private final Map<String, Future<LoadedApplication>> early = new HashMap<>();
+  private boolean closed;
 
   /**
    * @param offLoop runs user code
    * @param control runs tasks on the control loop
    * @param controller told what came of it
+   * @param gone told of code that nothing uses any more
    */
   public Builds(
-      Executor offLoop, Executor control, Sources sources, Consumer<ControllerEvent> controller) {
+      Executor offLoop,
+      Executor control,
+      Sources sources,
+      Consumer<ControllerEvent> controller,
+      Consumer<LoadedApplication> gone) {
     this.offLoop = offLoop;
     this.control = control;
     this.sources = sources;
     this.controller = controller;
+    this.gone = gone;
   }
 
   /** Code that is being read already answers the next build of its application. */
@@ -76,57 +102,94 @@ public final class Builds {
     early.put(application, loading);
   }
 
+  // --- build ---
+
   public void build(Build command) {
-    String application = command.application();
-    Future<LoadedApplication> loading = early.remove(application);
-    if (loading == null) {
-      Source source = sources.find(application, command.revision());
-      if (source == null) {
-        return; // another revision is wanted by now, and its build is on its way
-      }
-      loading = load(source);
+    Future<LoadedApplication> loading = early.remove(command.application());
+    if (loading != null) {
+      loading.onComplete(
+          loaded -> control.execute(() -> built(command, Read.of(loaded))),
+          failed -> control.execute(() -> failed(command, failed)));
+      return;
     }
-    loading.onComplete(
-        loaded -> control.execute(() -> built(command, loaded)),
-        failed -> control.execute(() -> failed(command, failed)));
+    Source source = sources.find(command.application(), command.revision());
+    if (source == null) {
+      return; // another revision is wanted by now, and its build is on its way
+    }
+    List<Held> known = List.copyOf(held.getOrDefault(command.application(), Map.of()).values());
+    known.forEach(each -> each.users++); // none of them goes while it may be found fit
+    read(source, known)
+        .onComplete(
+            read -> control.execute(() -> wanted(command, read, known)),
+            thrown ->
+                control.execute(
+                    () -> {
+                      known.forEach(this::leave);
+                      failed(command, thrown);
+                    }));
   }
 
-  private Future<LoadedApplication> load(Source source) {
-    Promise<LoadedApplication> loaded = Promise.promise();
-    offLoop.execute(
-        () -> {
-          try {
-            loaded.complete(ApplicationLoader.load(source.config(), source.file()));
-          } catch (Throwable thrown) { // user code
-            loaded.fail(thrown);
-          }
-        });
-    return loaded.future();
+  private Future<Read> read(Source source, List<Held> known) {
+    Map<String, LoadedApplication> fit =
+        known.stream().collect(Collectors.toMap(each -> each.code.build(), each -> each.code));
+    Promise<Read> read = Promise.promise();
+    try {
+      offLoop.execute(
+          () -> {
+            try {
+              read.complete(ApplicationLoader.read(source, fit));
+            } catch (Throwable thrown) { // user code
+              read.fail(thrown);
+            }
+          });
+    } catch (RejectedExecutionException stopping) {
+      read.fail(stopping);
+    }
+    return read.future();
   }
 
-  private void built(Build command, LoadedApplication loaded) {
+  private void wanted(Build command, Read read, List<Held> known) {
+    if (sources.find(command.application(), command.revision()) != null) {
+      built(command, read);
+    } else if (find(command.application(), read.code.build()) == null) {
+      close(read.code);
+    }
+    known.forEach(this::leave);
+  }
+
+  private void built(Build command, Read read) {
+    LoadedApplication code = read.code;
+    if (closed) {
+      close(code);
+      return;
+    }
     Map<String, Held> builds =
         held.computeIfAbsent(command.application(), name -> new LinkedHashMap<>());
-    Held known = builds.get(loaded.build());
-    if (known == null) {
-      builds.put(loaded.build(), new Held(loaded));
-    } else if (known.loaded != loaded) {
-      close(loaded);
+    Held known = builds.computeIfAbsent(code.build(), build -> new Held(code));
+    known.discarded = false; // wanted again
+    if (known.code != code) {
+      close(code); // read twice at the same time
     }
     controller.accept(
-        new ControllerEvent.Built(command.application(), command.revision(), loaded.built()));
+        new ControllerEvent.Built(command.application(), command.revision(), read.built));
   }
 
   private void failed(Build command, Throwable failed) {
-    boolean expected = failed instanceof StartFailedException || failed instanceof ConfigException;
-    if (!expected) {
-      LOG.error("application {} cannot be loaded", command.application(), failed);
+    String reason;
+    if (failed instanceof ConfigException refused) {
+      reason =
+          refused.problems().stream().map(Problem::toString).collect(Collectors.joining("; "));
+    } else if (failed instanceof StartFailedException) {
+      reason = String.valueOf(failed.getMessage());
+    } else {
+      LOG.error("application {} cannot be read", command.application(), failed);
+      reason = StartFailedException.describe(failed);
     }
-    String reason =
-        expected ? String.valueOf(failed.getMessage()) : StartFailedException.describe(failed);
     controller.accept(
         new ControllerEvent.BuildFailed(command.application(), command.revision(), reason));
   }
+
+  // --- use ---
 
   public void discard(DiscardBuild command) {
     Held found = find(command.application(), command.build());
@@ -134,24 +197,6 @@ public final class Builds {
       found.discarded = true;
       closeIfUnused(found);
     }
-  }
-
-  private void closeIfUnused(Held unused) {
-    if (unused.discarded && unused.replicas == 0) {
-      LoadedApplication loaded = unused.loaded;
-      Map<String, Held> builds = held.get(loaded.name());
-      if (builds != null && builds.remove(loaded.build(), unused)) {
-        if (builds.isEmpty()) {
-          held.remove(loaded.name());
-        }
-        close(loaded);
-      }
-    }
-  }
-
-  private @Nullable Held find(String application, String build) {
-    Map<String, Held> builds = held.get(application);
-    return builds == null ? null : builds.get(build);
   }
 
   /**
@@ -164,36 +209,68 @@ public final class Builds {
     if (found == null) {
       return null;
     }
-    found.replicas++;
-    return found.loaded;
+    found.users++;
+    return found.code;
   }
 
   /** Nothing of a replica is left. Any thread. */
-  void release(LoadedApplication loaded) {
-    control.execute(() -> released(loaded));
+  void release(LoadedApplication code) {
+    control.execute(
+        () -> {
+          Held found = find(code.name(), code.build());
+          if (found != null && found.code == code) {
+            leave(found);
+          }
+        });
   }
 
-  private void released(LoadedApplication loaded) {
-    Held found = find(loaded.name(), loaded.build());
-    if (found != null) {
-      found.replicas--;
-      closeIfUnused(found);
+  private void leave(Held used) {
+    used.users--;
+    closeIfUnused(used);
+  }
+
+  private void closeIfUnused(Held unused) {
+    LoadedApplication code = unused.code;
+    Map<String, Held> builds = held.get(code.name());
+    if (!unused.discarded
+        || unused.users > 0
+        || builds == null
+        || !builds.remove(code.build(), unused)) {
+      return;
     }
+    if (builds.isEmpty()) {
+      held.remove(code.name());
+    }
+    gone.accept(code);
+    close(code);
   }
 
-  /** Gives back the jars of all of them. */
+  private @Nullable Held find(String application, String build) {
+    Map<String, Held> builds = held.get(application);
+    return builds == null ? null : builds.get(build);
+  }
+
+  /** The builds whose code is held, {@code application/build}. */
+  List<String> names() {
+    List<String> names = new ArrayList<>();
+    held.forEach((name, builds) -> builds.keySet().forEach(build -> names.add(name + "/" + build)));
+    return names;
+  }
+
+  /** Gives back the jars of all of them, and of those that are still being read when they are. */
   void closeAll() {
-    held.values().forEach(builds -> builds.values().forEach(each -> close(each.loaded)));
+    closed = true;
+    held.values().forEach(builds -> builds.values().forEach(each -> close(each.code)));
     held.clear();
     early.values().forEach(loading -> loading.onSuccess(Builds::close));
     early.clear();
   }
 
-  private static void close(LoadedApplication loaded) {
+  private static void close(LoadedApplication code) {
     try {
-      loaded.close();
+      code.close();
     } catch (IOException failed) {
-      LOG.warn("application {}: its jars did not close", loaded.name(), failed);
+      LOG.warn("application {}: its jars did not close", code.name(), failed);
     }
   }
 }

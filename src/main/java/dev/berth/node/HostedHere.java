@@ -6,6 +6,7 @@ import dev.berth.metrics.Registration;
 import dev.berth.protocol.ReplicaInfo;
 import dev.berth.protocol.ReplicaPhase;
 import dev.berth.replica.Replica;
+import io.vertx.core.Future;
 import java.util.Map;
 import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
@@ -19,6 +20,9 @@ final class HostedHere {
 
   /** What it is being given, or will be when it runs. */
   @Nullable DeploymentTarget next;
+
+  /** The last time that its user_config changed. */
+  Future<Void> userConfigTaken = Future.succeededFuture();
 
   @Nullable Registration shown; // in the meters, once it runs
   boolean running; // it came up

@@ -273,17 +273,13 @@ public final class InstanceReplicas {
     here.next = target;
     here.replica.configure(
         settings.maxOngoingRequests(), limits(settings), healthChecks(settings));
-    if (before.settings().userConfig().equals(settings.userConfig())) {
-      if (here.next == target && before == here.target) {
-        reconfigured(here, target);
-        return;
-      }
+    boolean same = before.settings().userConfig().equals(settings.userConfig());
+    if (!same || here.userConfigTaken.failed()) { // a hook that failed is asked again
+      here.userConfigTaken = here.replica.reconfigure(settings.userConfig());
     }
-    here.replica
-        .reconfigure(settings.userConfig())
-        .onComplete(
-            taken -> control.execute(() -> reconfigured(here, target)),
-            thrown -> control.execute(() -> notReconfigured(here, target, thrown)));
+    here.userConfigTaken.onComplete(
+        taken -> control.execute(() -> reconfigured(here, target)),
+        thrown -> control.execute(() -> notReconfigured(here, target, thrown)));
   }
 
   private void reconfigured(HostedHere here, DeploymentTarget target) {

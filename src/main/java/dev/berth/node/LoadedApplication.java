@@ -8,7 +8,6 @@ import dev.berth.config.DeploymentSettings;
 import dev.berth.config.ServeConfig;
 import dev.berth.controller.BuiltApplication;
 import dev.berth.controller.DeploymentTarget;
-import dev.berth.controller.DeploymentVersion;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -71,10 +70,18 @@ public record LoadedApplication(
 
   /** As the controller is told of it. */
   public BuiltApplication built() {
+    return built(settings, config.routePrefix());
+  }
+
+  /** As the controller is told of it when it is to run with other settings than its own. */
+  BuiltApplication built(
+      Map<DeploymentId, DeploymentSettings> wanted, @Nullable String routePrefix) {
     List<DeploymentTarget> targets = new ArrayList<>();
-    settings.forEach(
+    wanted.forEach(
         (id, value) ->
-            targets.add(new DeploymentTarget(id, build, new DeploymentVersion(build, ""), value)));
+            targets.add(
+                new DeploymentTarget(
+                    id, build, DeploymentVersions.of(build, value, routePrefix), value)));
     return new BuiltApplication(build, application.ingress(), targets);
   }
 

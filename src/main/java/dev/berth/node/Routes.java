@@ -1,64 +1,96 @@
 package dev.berth.node;
 
+import dev.berth.api.DeploymentId;
 import dev.berth.controller.ControllerAction.RouteTo;
-import dev.berth.controller.ControllerAction.Unroute;
 import dev.berth.ingress.Ingress;
 import dev.berth.ingress.IngressRoute;
 import dev.berth.ingress.RouteTable;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executor;
 import java.util.function.Function;
 
-/** Which application answers where on this instance. Belongs to the control loop. */
+/**
+ * Which application answers where on this instance. Changes that come together, as at a start, make
+ * one new table. Belongs to the control loop.
+ */
 final class Routes {
+
+  private record Routed(String prefix, DeploymentId ingress, IngressRoute leadsTo) {}
+
   private final Ingress ingress;
   private final String rootPath;
-  private final Function<RouteTo, IngressRoute> made;
-  private final Map<String, RouteTo> byApplication = new ConcurrentHashMap<>(); // those with HTTP
+  private final Executor control;
+  private final Function<DeploymentId, IngressRoute> made;
+  private final Map<String, Routed> byApplication = new ConcurrentHashMap<>(); // those with HTTP
+  private boolean changed;
 
   /**
-   * @param made what a route leads to, as it is configured now
+   * @param control runs tasks on the control loop, later
+   * @param made what a route to a deployment leads to, as that is configured now
    */
-  Routes(Ingress ingress, String rootPath, Function<RouteTo, IngressRoute> made) {
+  Routes(
+      Ingress ingress,
+      String rootPath,
+      Executor control,
+      Function<DeploymentId, IngressRoute> made) {
     this.ingress = ingress;
     this.rootPath = rootPath;
+    this.control = control;
     this.made = made;
   }
 
   void route(RouteTo command) {
-    if (command.prefix() == null) {
-      byApplication.remove(command.application());
+    String prefix = command.prefix();
+    if (prefix == null) {
+      unroute(command.application());
     } else {
-      byApplication.put(command.application(), command);
+      put(command.application(), prefix, command.ingress());
     }
-    update();
   }
 
-  void unroute(Unroute command) {
-    if (byApplication.remove(command.application()) != null) {
-      update();
+  private void put(String application, String prefix, DeploymentId to) {
+    Routed next = new Routed(prefix, to, made.apply(to));
+    if (!next.equals(byApplication.put(application, next))) {
+      change();
+    }
+  }
+
+  /** Routes to it are as it is configured now. */
+  void configured(DeploymentId deployment) {
+    Routed route = byApplication.get(deployment.application());
+    if (route != null && route.ingress.equals(deployment)) {
+      put(deployment.application(), route.prefix, deployment);
+    }
+  }
+
+  void unroute(String application) {
+    if (byApplication.remove(application) != null) {
+      change();
+    }
+  }
+
+  private void change() {
+    if (!changed) {
+      changed = true;
+      control.execute(this::flush);
+    }
+  }
+
+  /** Makes what was changed take effect at once. */
+  void flush() {
+    if (changed) {
+      changed = false;
+      Map<String, IngressRoute> routes = new HashMap<>();
+      byApplication.values().forEach(route -> routes.put(route.prefix, route.leadsTo));
+      ingress.update(RouteTable.of(rootPath, routes));
     }
   }
 
   /** Where an application answers; empty when it does not. Any thread. */
   String prefixOf(String application) {
-    RouteTo route = byApplication.get(application);
-    String prefix = route == null ? null : route.prefix();
-    return prefix == null ? "" : prefix;
-  }
-
-  private void update() {
-    Map<String, IngressRoute> routes = new HashMap<>();
-    byApplication
-        .values()
-        .forEach(
-            route -> {
-              String prefix = route.prefix();
-              if (prefix != null) {
-                routes.put(prefix, made.apply(route));
-              }
-            });
-    ingress.update(RouteTable.of(rootPath, routes));
+    Routed route = byApplication.get(application);
+    return route == null ? "" : route.prefix;
   }
 }

@@ -1,0 +1,180 @@
+package dev.berth.node;
+
+import dev.berth.controller.Controller;
+import dev.berth.controller.ControllerAction;
+import dev.berth.controller.ControllerEvent;
+import dev.berth.controller.ControllerVerticle;
+import dev.berth.controller.DeclaredApplication;
+import dev.berth.controller.Epoch;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The controller of this instance: started, told of what happens, and started anew, by an operator
+ * or since it failed. A new one has a later term; it is told what is wanted and what runs here
+ * before it decides anything, so requests and replicas notice nothing of it. What happens while
+ * there is none is part of what the next one is told. Belongs to the control loop, unless a method
+ * says otherwise.
+ */
+final class ControlPlane {
+  private static final Logger LOG = LoggerFactory.getLogger(ControlPlane.class);
+
+  /** The wait before a controller that failed is followed doubles from here to the longest. */
+  private static final long SHORTEST_WAIT_MS = 50;
+
+  private static final long LONGEST_WAIT_MS = 30_000;
+
+  /** One that ran for so long did not fail for the reason of the one before. */
+  private static final long WELL_NANOS = TimeUnit.SECONDS.toNanos(60);
+
+  /**
+   * What a controller is to know when it begins.
+   *
+   * @param wanted every application that is declared
+   * @param hosted every replica of this instance
+   */
+  record Known(
+      Supplier<List<DeclaredApplication>> wanted,
+      Supplier<List<ControllerEvent.Inventory.Found>> hosted) {}
+
+  private final LoopVerticle control;
+  private final String node;
+  private final LongSupplier terms;
+  private final LongSupplier nanoClock;
+  private final Function<Epoch, Controller> make;
+  private final Known known;
+  private final Consumer<ControllerAction> apply;
+
+  private @Nullable ControllerVerticle current;
+  private Future<Void> changing = Future.succeededFuture(); // the last start or stop of one
+  private long beganNanos;
+  private int failures; // in a row
+  private boolean stopped;
+  private volatile long restarts;
+
+  /**
+   * @param terms another one for each controller, always later
+   * @param make a controller of an epoch
+   * @param apply does what the controller wants
+   */
+  ControlPlane(
+      LoopVerticle control,
+      String node,
+      LongSupplier terms,
+      LongSupplier nanoClock,
+      Function<Epoch, Controller> make,
+      Known known,
+      Consumer<ControllerAction> apply) {
+    this.control = control;
+    this.node = node;
+    this.terms = terms;
+    this.nanoClock = nanoClock;
+    this.make = make;
+    this.known = known;
+    this.apply = apply;
+  }
+
+  /** Starts the first controller. */
+  Future<Void> start() {
+    return begin();
+  }
+
+  /** Tells the controller something, later, in the order of the calls. Any thread. */
+  void tell(ControllerEvent event) {
+    control.execute(
+        () -> {
+          ControllerVerticle told = current;
+          if (told != null) {
+            told.on(event);
+          }
+        });
+  }
+
+  /** The controller now; null while there is none. */
+  @Nullable Controller controller() {
+    ControllerVerticle verticle = current;
+    return verticle == null ? null : verticle.controller();
+  }
+
+  /** Ends the controller and starts another; completes when that one decides. */
+  Future<Void> restart() {
+    restarts++;
+    changing = changing.otherwiseEmpty().compose(before -> end()).compose(ended -> begin());
+    return changing;
+  }
+
+  private Future<Void> begin() {
+    if (stopped) {
+      return Future.failedFuture("controller: stopped (expected: an instance that does not drain)");
+    }
+    Controller made = make.apply(new Epoch(terms.getAsLong(), node));
+    ControllerVerticle[] self = new ControllerVerticle[1];
+    ControllerVerticle verticle =
+        new ControllerVerticle(made, nanoClock, apply, thrown -> failed(self[0], thrown));
+    self[0] = verticle;
+    beganNanos = nanoClock.getAsLong();
+    Promise<Void> begun = Promise.promise();
+    made.recover(List.of(node), beganNanos);
+    control
+        .deploy(verticle)
+        .onComplete(
+            deployed -> {
+              current = verticle;
+              for (DeclaredApplication application : known.wanted.get()) {
+                verticle.on(new ControllerEvent.Declared(application));
+              }
+              verticle.on(new ControllerEvent.Inventory(node, known.hosted.get()));
+              begun.complete();
+            },
+            begun::fail);
+    return begun.future();
+  }
+
+  private Future<Void> end() {
+    ControllerVerticle ending = current;
+    current = null;
+    return ending == null ? Future.succeededFuture() : control.undeploy(ending);
+  }
+
+  /** It decides nothing any more: another one follows, the later the more of them failed. */
+  private void failed(ControllerVerticle which, Throwable thrown) {
+    if (nanoClock.getAsLong() - beganNanos > WELL_NANOS) {
+      failures = 0;
+    }
+    long wait = Math.min(LONGEST_WAIT_MS, SHORTEST_WAIT_MS << Math.min(failures, 16));
+    failures++;
+    LOG.error("the controller failed; another one follows in {} ms", wait, thrown);
+    control
+        .home()
+        .owner()
+        .setTimer(
+            wait,
+            over ->
+                control.execute(
+                    () -> {
+                      if (current == which && !stopped) {
+                        restart().onFailure(no -> LOG.error("no controller follows", no));
+                      }
+                    }));
+  }
+
+  /** Controllers that followed another one. Any thread. */
+  long restarts() {
+    return restarts;
+  }
+
+  /** No controller any more, from now on. */
+  Future<Void> stop() {
+    stopped = true;
+    return changing.otherwiseEmpty().compose(before -> end());
+  }
+}
