@@ -12,6 +12,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.LongFunction;
 import java.util.function.LongSupplier;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,6 +25,7 @@ public final class ControllerVerticle extends VerticleBase {
   private final Controller controller;
   private final LongSupplier nanoClock;
   private final Consumer<ControllerAction> apply;
+  private final Predicate<BusMessage> routing;
   private final Consumer<Throwable> broken;
   private @Nullable MessageConsumer<BusMessage> consumer;
   private boolean ended; // it decides nothing any more
@@ -32,16 +34,19 @@ public final class ControllerVerticle extends VerticleBase {
 
   /**
    * @param apply does what the controller wants done; called on the control event loop, in order
+   * @param routing takes messages of routers; false for those that are none
    * @param broken told once when the controller threw: it decides nothing from then on
    */
   public ControllerVerticle(
       Controller controller,
       LongSupplier nanoClock,
       Consumer<ControllerAction> apply,
+      Predicate<BusMessage> routing,
       Consumer<Throwable> broken) {
     this.controller = controller;
     this.nanoClock = nanoClock;
     this.apply = apply;
+    this.routing = routing;
     this.broken = broken;
   }
 
@@ -107,7 +112,7 @@ public final class ControllerVerticle extends VerticleBase {
     if (message.body() instanceof HandleMetricBatch batch) {
       controller.record(batch, nanoClock.getAsLong());
       message.reply(null); // a stale one too: its sender need not tell it again
-    } else {
+    } else if (!routing.test(message.body())) {
       message.fail(
           400, "message: " + message.body().getClass().getSimpleName() + " (expected: a batch)");
     }

@@ -57,7 +57,8 @@ record ApplicationCode(
    * whenever they were made: of each entry a jar's directory has the checksum. Reads no contents.
    */
   String identity() {
-    Fingerprint print = new Fingerprint().add("import_path", config.importPath()).add("args", config.args());
+    Fingerprint print =
+        new Fingerprint().add("import_path", config.importPath()).add("args", config.args());
     for (Path path : config.jars()) {
       try (JarFile jar = new JarFile(path.toFile())) {
         for (var entries = jar.entries(); entries.hasMoreElements(); ) {

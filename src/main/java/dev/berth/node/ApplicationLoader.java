@@ -58,7 +58,9 @@ final class ApplicationLoader {
     }
   }
 
-  /** The file's values over the code's, for each deployment of the code, and the scales' over both. */
+  /**
+   * The file's values over the code's, for each deployment of the code, and the scales' over both.
+   */
   private static Map<DeploymentId, DeploymentSettings> settings(
       Builds.Source source, Application application) {
     Map<DeploymentId, DeploymentSettings> settings =

@@ -74,7 +74,8 @@ public final class Builds {
   private final Sources sources;
   private final Consumer<ControllerEvent> controller;
   private final Consumer<LoadedApplication> gone;
-  private final Map<String, Map<String, Held>> held = new LinkedHashMap<>(); // by application, build
+  private final Map<String, Map<String, Held>> held =
+      new LinkedHashMap<>(); // by application, build
   private final Map<String, Future<LoadedApplication>> early = new HashMap<>();
   private boolean closed;
 
@@ -177,8 +178,7 @@ public final class Builds {
   private void failed(Build command, Throwable failed) {
     String reason;
     if (failed instanceof ConfigException refused) {
-      reason =
-          refused.problems().stream().map(Problem::toString).collect(Collectors.joining("; "));
+      reason = refused.problems().stream().map(Problem::toString).collect(Collectors.joining("; "));
     } else if (failed instanceof StartFailedException) {
       reason = String.valueOf(failed.getMessage());
     } else {
@@ -266,7 +266,8 @@ public final class Builds {
     early.clear();
   }
 
-  private static void close(LoadedApplication code) {
+  /** Gives the jars back. Any thread. */
+  static void close(LoadedApplication code) {
     try {
       code.close();
     } catch (IOException failed) {

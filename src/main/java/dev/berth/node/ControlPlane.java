@@ -7,7 +7,6 @@ import dev.berth.controller.ControllerVerticle;
 import dev.berth.controller.DeclaredApplication;
 import dev.berth.controller.Epoch;
 import io.vertx.core.Future;
-import io.vertx.core.Promise;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
@@ -53,11 +52,13 @@ final class ControlPlane {
   private final Function<Epoch, Controller> make;
   private final Known known;
   private final Consumer<ControllerAction> apply;
+  private final RoutingLink routing;
 
   private @Nullable ControllerVerticle current;
   private Future<Void> changing = Future.succeededFuture(); // the last start or stop of one
   private long beganNanos;
   private int failures; // in a row
+  private boolean draining;
   private boolean stopped;
   private volatile long restarts;
 
@@ -65,6 +66,7 @@ final class ControlPlane {
    * @param terms another one for each controller, always later
    * @param make a controller of an epoch
    * @param apply does what the controller wants
+   * @param routing takes the messages of routers
    */
   ControlPlane(
       LoopVerticle control,
@@ -73,7 +75,8 @@ final class ControlPlane {
       LongSupplier nanoClock,
       Function<Epoch, Controller> make,
       Known known,
-      Consumer<ControllerAction> apply) {
+      Consumer<ControllerAction> apply,
+      RoutingLink routing) {
     this.control = control;
     this.node = node;
     this.terms = terms;
@@ -81,6 +84,7 @@ final class ControlPlane {
     this.make = make;
     this.known = known;
     this.apply = apply;
+    this.routing = routing;
   }
 
   /** Starts the first controller. */
@@ -107,36 +111,37 @@ final class ControlPlane {
 
   /** Ends the controller and starts another; completes when that one decides. */
   Future<Void> restart() {
+    if (draining) {
+      return Future.failedFuture("controller: ends (expected: an instance that does not drain)");
+    }
     restarts++;
     changing = changing.otherwiseEmpty().compose(before -> end()).compose(ended -> begin());
     return changing;
   }
 
   private Future<Void> begin() {
-    if (stopped) {
-      return Future.failedFuture("controller: stopped (expected: an instance that does not drain)");
-    }
-    Controller made = make.apply(new Epoch(terms.getAsLong(), node));
+    long term = terms.getAsLong();
+    Controller made = make.apply(new Epoch(term, node));
     ControllerVerticle[] self = new ControllerVerticle[1];
     ControllerVerticle verticle =
-        new ControllerVerticle(made, nanoClock, apply, thrown -> failed(self[0], thrown));
+        new ControllerVerticle(
+            made, nanoClock, apply, routing::on, thrown -> failed(self[0], thrown));
     self[0] = verticle;
     beganNanos = nanoClock.getAsLong();
-    Promise<Void> begun = Promise.promise();
     made.recover(List.of(node), beganNanos);
-    control
+    return control
         .deploy(verticle)
-        .onComplete(
+        .map(
             deployed -> {
               current = verticle;
+              routing.begin(term);
               for (DeclaredApplication application : known.wanted.get()) {
                 verticle.on(new ControllerEvent.Declared(application));
               }
               verticle.on(new ControllerEvent.Inventory(node, known.hosted.get()));
-              begun.complete();
-            },
-            begun::fail);
-    return begun.future();
+              routing.recovered();
+              return null;
+            });
   }
 
   private Future<Void> end() {
@@ -161,7 +166,7 @@ final class ControlPlane {
             over ->
                 control.execute(
                     () -> {
-                      if (current == which && !stopped) {
+                      if (current == which && !draining && !stopped) {
                         restart().onFailure(no -> LOG.error("no controller follows", no));
                       }
                     }));
@@ -170,6 +175,11 @@ final class ControlPlane {
   /** Controllers that followed another one. Any thread. */
   long restarts() {
     return restarts;
+  }
+
+  /** The instance drains: there is one controller until its end, or none. */
+  void drains() {
+    draining = true;
   }
 
   /** No controller any more, from now on. */

@@ -29,7 +29,11 @@ final class EpochGate {
     refused++;
     if (!epoch.equals(said)) {
       said = epoch;
-      LOG.warn("commands of term {} of {} are refused: term {} is known", epoch.term(), epoch.node(), known.term());
+      LOG.warn(
+          "commands of term {} of {} are refused: term {} is known",
+          epoch.term(),
+          epoch.node(),
+          known.term());
     }
     return false;
   }

@@ -2,7 +2,6 @@ package dev.berth.node;
 
 import dev.berth.controller.ControllerAction;
 import dev.berth.controller.Epoch;
-import dev.berth.routing.Routers;
 import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -18,7 +17,7 @@ final class InstanceActions implements Consumer<ControllerAction> {
   private final Builds builds;
   private final InstanceReplicas replicas;
   private final InstanceRouters deployments;
-  private final Routers routers;
+  private final RoutingLink routing;
   private final Routes routes;
   private final TransitionLog transitions = new TransitionLog();
   private final Consumer<ControllerAction.Announce> announced;
@@ -31,14 +30,14 @@ final class InstanceActions implements Consumer<ControllerAction> {
       Builds builds,
       InstanceReplicas replicas,
       InstanceRouters deployments,
-      Routers routers,
+      RoutingLink routing,
       Routes routes,
       Consumer<ControllerAction.Announce> announced) {
     this.gate = gate;
     this.builds = builds;
     this.replicas = replicas;
     this.deployments = deployments;
-    this.routers = routers;
+    this.routing = routing;
     this.routes = routes;
     this.announced = announced;
   }
@@ -54,7 +53,7 @@ final class InstanceActions implements Consumer<ControllerAction> {
 
   private void apply(ControllerAction action) {
     if (action instanceof ControllerAction.Publish publish) {
-      routers.update(publish.snapshot()); // older ones change nothing
+      routing.publish(publish);
     } else if (action instanceof ControllerAction.Announce announce) {
       transitions.announce(announce);
       announced.accept(announce);
@@ -86,7 +85,12 @@ final class InstanceActions implements Consumer<ControllerAction> {
             routes.configured(configure.target().id());
           });
     } else if (action instanceof ControllerAction.Forget forget) {
-      ifNew(forget.epoch(), () -> deployments.forget(forget.deployment()));
+      ifNew(
+          forget.epoch(),
+          () -> {
+            routing.forget(forget);
+            deployments.forget(forget.deployment());
+          });
     } else if (action instanceof ControllerAction.RouteTo route) {
       ifNew(route.epoch(), () -> routes.route(route));
     } else if (action instanceof ControllerAction.Unroute route) {

@@ -11,10 +11,7 @@ import dev.berth.admin.LedgerSource.ReplicaLedger;
 import dev.berth.admin.LogRing;
 import dev.berth.admin.LogRoutes;
 import dev.berth.admin.ReservationEndpoint;
-import dev.berth.api.DeploymentId;
 import dev.berth.config.BearerToken;
-import dev.berth.config.DeploymentSettings;
-import dev.berth.config.EffectiveConfig;
 import dev.berth.config.ExplainOptions;
 import dev.berth.config.LimitOptions;
 import dev.berth.config.LogEncoding;
@@ -22,14 +19,8 @@ import dev.berth.config.LogRingOptions;
 import dev.berth.config.LoggingOptions;
 import dev.berth.config.ReservationOptions;
 import dev.berth.config.ServeConfig;
-import dev.berth.controller.Controller;
-import dev.berth.controller.ControllerAction;
-import dev.berth.controller.ControllerAction.RouteTo;
-import dev.berth.controller.ControllerEvent;
-import dev.berth.controller.ControllerVerticle;
-import dev.berth.controller.Epoch;
+import dev.berth.controller.ControllerAction.Announce;
 import dev.berth.ingress.Ingress;
-import dev.berth.ingress.IngressRoute;
 import dev.berth.ingress.IngressVerticle;
 import dev.berth.metrics.FlightRecords;
 import dev.berth.metrics.LoopLag;
@@ -41,17 +32,16 @@ import dev.berth.protocol.port.LogFeed;
 import dev.berth.replica.BodyBounds;
 import dev.berth.replica.HandlerPorts;
 import dev.berth.replica.HandlerThreads;
-import dev.berth.replica.Replica;
 import dev.berth.replica.ReplicaHost;
 import dev.berth.replica.ReplicaLimits;
 import dev.berth.replica.ReplicaLoop;
-import dev.berth.replica.ReplicaState;
 import dev.berth.replica.ReplicaVerticle;
 import dev.berth.routing.ExplainPorts;
 import dev.berth.routing.LoopPorts;
 import dev.berth.routing.ReservationTable;
 import dev.berth.routing.RouterVerticle;
 import dev.berth.routing.Routers;
+import dev.berth.routing.RoutingFeedVerticle;
 import dev.berth.routing.RoutingHooks;
 import io.vertx.core.Deployable;
 import io.vertx.core.Future;
@@ -66,22 +56,15 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
-import java.util.function.Function;
-import java.util.random.RandomGenerator;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * The parts of an instance, made and wired to one another: which exist, on which event loop, in
  * which order they start and stop. When is {@link BerthNode}'s to say. Belongs to the control loop.
  */
 final class InstanceParts {
-  private static final Logger LOG = LoggerFactory.getLogger(InstanceParts.class);
-
   /** How often a drain looks whether tokens still hold slots. */
   private static final long RESERVATION_LOOK_MS = 50;
 
@@ -112,21 +95,19 @@ final class InstanceParts {
   private final BodyBounds bodyBounds;
   private final AccessLogWriter accessLog;
   private final MetricsPusher pusher;
-  private final ControllerVerticle controller;
-  private final Builds builds;
-  private final Routes routes;
   private final AdminVerticle admin;
   private final List<ReplicaVerticle> replicaVerticles = new ArrayList<>();
-  private final InstanceReplicas replicas;
+  private final InstanceControl control;
+  private final RoutingFeedVerticle feed;
   private final List<Part> ingresses = new ArrayList<>(); // started
   private final List<Part> others = new ArrayList<>(); // started, in that order
 
   /**
    * @param offLoop runs what may block: making and stopping handlers
    * @param ports what handlers are given of the instance
-   * @param sources what applications are built from
+   * @param declarations what the controller is to keep true
    * @param log of the process
-   * @param apply does what the controller wants; on the control loop
+   * @param announced told of the states of applications; on the control loop
    */
   InstanceParts(
       ServeConfig config,
@@ -135,9 +116,9 @@ final class InstanceParts {
       EventLoops loops,
       Executor offLoop,
       HandlerPorts ports,
-      Builds.Sources sources,
+      Declarations declarations,
       LogFeed log,
-      Consumer<ControllerAction> apply) {
+      Consumer<Announce> announced) {
     this.config = config;
     this.identity = identity;
     this.vertx = vertx;
@@ -165,7 +146,7 @@ final class InstanceParts {
             HandlerThreads::create,
             bounds.replica(),
             bounds.ledger(),
-            this::replicaChanged);
+            (replica, state) -> control().changed(replica, state));
     explained = new ExplainRing(explain.ringSize());
     LogRingOptions kept = config.berth().logRing();
     logRing = new LogRing(kept.lines(), kept.bytes(), ports.wallClock().instant());
@@ -195,20 +176,6 @@ final class InstanceParts {
                 config.berth().metrics().pushInterval(),
                 MetricsPusher.Settings.DEFAULT_MAX_REPORT_BYTES),
             identity.nanoClock());
-    controller =
-        new ControllerVerticle(
-            new Controller(
-                new Epoch(1, identity.node()),
-                replicaIds(identity.seeded()),
-                replica -> -1,
-                identity.seeded()::nextDouble,
-                ports.wallClock()::millis,
-                EffectiveConfig::ofRay),
-            identity.nanoClock(),
-            apply,
-            broken -> LOG.error("the controller failed", broken));
-    builds = new Builds(offLoop, loops.control()::execute, sources, this::tell);
-    routes = new Routes(ingress, config.httpOptions().rootPath(), this::ingressRoute);
     BearerTokens known = new BearerTokens(secrets, false, api);
     admin =
         new AdminVerticle(
@@ -224,20 +191,31 @@ final class InstanceParts {
     for (int index = 0; index < loops.serving().size(); index++) {
       replicaVerticles.add(replicaVerticle(index, bounds.replica()));
     }
-    replicas =
-        new InstanceReplicas(
-            host,
+    control =
+        new InstanceControl(
+            new InstanceControl.Instance(
+                config,
+                identity,
+                loops.control(),
+                offLoop,
+                ports.wallClock(),
+                meters,
+                pusher,
+                ingress,
+                host,
+                routers,
+                index -> replicaVerticles.get(index).loop(),
+                loops.serving().size(),
+                this::accessEncoding),
+            declarations,
+            announced);
+    feed =
+        new RoutingFeedVerticle(
+            identity.node(),
+            identity.incarnation(),
             routers,
-            builds,
-            index -> replicaVerticles.get(index).loop(),
-            loops.serving().size(),
-            meters,
-            pusher,
-            identity.nanoClock(),
-            new AtomicLong(identity.chance().nextLong())::incrementAndGet,
-            limits.maxReservationTtl().toNanos(),
-            routes::prefixOf,
-            this::tell);
+            message -> vertx.eventBus().send(Addresses.CONTROLLER, message, RoutingLink.LOCAL),
+            identity.nanoClock());
   }
 
   private ReservationEndpoint reservationEndpoint() {
@@ -249,15 +227,6 @@ final class InstanceParts {
         config.berth().limits().maxReservationLegs(),
         host.equals("0.0.0.0") || host.equals("::") ? null : host,
         ingress::port);
-  }
-
-  private IngressRoute ingressRoute(RouteTo route) {
-    DeploymentSettings settings = replicas.settings(route.ingress());
-    return new IngressRoute(
-        route.application(),
-        replicas.router(route.ingress()),
-        settings.backpressure(),
-        accessEncoding(settings.logging()));
   }
 
   /** How requests are logged; null when they are not. Starts the writer if it is needed. */
@@ -302,53 +271,21 @@ final class InstanceParts {
                 bodyBounds));
   }
 
-  /** {@code application#deployment#suffix}, as Ray Serve names replicas. */
-  private static Function<DeploymentId, String> replicaIds(RandomGenerator random) {
-    return deployment ->
-        deployment + "#" + Long.toString(random.nextLong(1L << 40, 1L << 41), Character.MAX_RADIX);
-  }
-
   private List<ReplicaLedger> ledgers() {
     return host.replicas().stream()
         .map(replica -> new ReplicaLedger(replica.deployment(), replica.view()))
         .toList();
   }
 
-  private void replicaChanged(Replica replica, ReplicaState state) {
-    switch (state) {
-      case DRAINING -> tell(new ControllerEvent.ReplicaDraining(replica.replicaId()));
-      case UNHEALTHY ->
-          tell(new ControllerEvent.ReplicaHealth(replica.replicaId(), false, "unhealthy"));
-      case RUNNING -> tell(new ControllerEvent.ReplicaHealth(replica.replicaId(), true, ""));
-      case STARTING, STOPPED -> {} // what starts and stops them tells
-    }
-  }
-
   // --- what the node asks ---
 
-  /** Tells the controller. Any thread. */
-  void tell(ControllerEvent event) {
-    controller.tell(event);
+  /** What the controller commands. */
+  InstanceControl control() {
+    return control;
   }
 
   Ingress ingress() {
     return ingress;
-  }
-
-  InstanceReplicas replicas() {
-    return replicas;
-  }
-
-  Builds builds() {
-    return builds;
-  }
-
-  Routes routes() {
-    return routes;
-  }
-
-  Routers routers() {
-    return routers;
   }
 
   ReservationTable reservations() {
@@ -373,7 +310,8 @@ final class InstanceParts {
     MetricSources.show(bodyBounds, meters);
     ReservationMetrics.show(reservations, meters);
     List<Future<?>> started = new ArrayList<>();
-    started.add(start(loops.control(), controller));
+    started.add(control.start());
+    started.add(start(loops.control(), feed));
     started.add(start(loops.control(), upkeep));
     for (int index = 0; index < loops.serving().size(); index++) {
       LoopVerticle loop = loops.serving().get(index);
@@ -497,7 +435,7 @@ final class InstanceParts {
 
   /** Stops everything else, in the reverse order: the pusher's last batch finds its controller. */
   Future<Void> stopOthers() {
-    replicas.removeHandles();
+    control.deployments().hide();
     ingress.close();
     others.removeIf(part -> part.deployable() == admin); // it goes last: someone may be looking
     others.add(0, new Part(loops.control(), admin));
@@ -506,6 +444,9 @@ final class InstanceParts {
     for (Part part : others) {
       stopped = stopped.eventually(part::undeploy);
     }
-    return stopped.eventually(accessLog::stop).onComplete(over -> endLog.run());
+    return stopped
+        .eventually(() -> control.plane().stop())
+        .eventually(accessLog::stop)
+        .onComplete(over -> endLog.run());
   }
 }

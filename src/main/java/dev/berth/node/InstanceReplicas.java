@@ -271,8 +271,7 @@ public final class InstanceReplicas {
     DeploymentTarget before = here.next == null ? here.target : here.next;
     DeploymentSettings settings = target.settings();
     here.next = target;
-    here.replica.configure(
-        settings.maxOngoingRequests(), limits(settings), healthChecks(settings));
+    here.replica.configure(settings.maxOngoingRequests(), limits(settings), healthChecks(settings));
     boolean same = before.settings().userConfig().equals(settings.userConfig());
     if (!same || here.userConfigTaken.failed()) { // a hook that failed is asked again
       here.userConfigTaken = here.replica.reconfigure(settings.userConfig());
@@ -291,8 +290,7 @@ public final class InstanceReplicas {
   }
 
   private void reconfigured(HostedHere here) {
-    controller.accept(
-        new ControllerEvent.ReplicaReconfigured(here.id(), here.target.version()));
+    controller.accept(new ControllerEvent.ReplicaReconfigured(here.id(), here.target.version()));
   }
 
   private void notReconfigured(HostedHere here, DeploymentTarget target, Throwable thrown) {

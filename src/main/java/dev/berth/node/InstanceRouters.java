@@ -80,8 +80,7 @@ public final class InstanceRouters {
     Routed known = routed.get(id);
     if (known == null) {
       DeploymentRouter router = routers.router(id, routerSettings(settings));
-      HandleMeterSource source =
-          MetricSources.of(router, () -> prefixes.apply(id.application()));
+      HandleMeterSource source = MetricSources.of(router, () -> prefixes.apply(id.application()));
       known = new Routed(router, meters.addHandle(source), pusher.register(source));
       routed.put(id, known);
     }
@@ -106,6 +105,12 @@ public final class InstanceRouters {
         forget(id);
       }
     }
+  }
+
+  /** Whether the controller wants a deployment to exist. */
+  boolean isWanted(DeploymentId id) {
+    Routed known = routed.get(id);
+    return known != null && known.target != null;
   }
 
   /** The router of a deployment that was configured. */

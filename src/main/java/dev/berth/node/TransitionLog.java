@@ -29,7 +29,8 @@ final class TransitionLog {
     boolean bad = to == ApplicationStatus.DEPLOY_FAILED || to == ApplicationStatus.UNHEALTHY;
     LoggingEventBuilder line = bad ? LOG.atError() : LOG.atInfo();
     line = line.addKeyValue("application", change.application());
-    String from = move("application " + change.application(), to, to == ApplicationStatus.NOT_STARTED);
+    String from =
+        move("application " + change.application(), to, to == ApplicationStatus.NOT_STARTED);
     if (to == ApplicationStatus.NOT_STARTED) {
       String own = "deployment " + change.application() + "#";
       states.keySet().removeIf(each -> each.startsWith(own));

@@ -554,7 +554,11 @@ public final class Replica {
   /** Why it is unhealthy, in one line; empty when it is not. */
   public String unhealthyReason() {
     if (zombies.get() > limits.maxZombieRequests()) {
-      return "zombies: " + zombies.get() + " (expected: at most " + limits.maxZombieRequests() + ")";
+      return "zombies: "
+          + zombies.get()
+          + " (expected: at most "
+          + limits.maxZombieRequests()
+          + ")";
     }
     return health.failing() ? "health checks: failing" : "";
   }

@@ -13,6 +13,7 @@ import dev.berth.metrics.MetricsPusher;
 import dev.berth.node.Builds;
 import dev.berth.node.InstanceLimits;
 import dev.berth.node.InstanceReplicas;
+import dev.berth.node.InstanceRouters;
 import dev.berth.node.LoadedApplication;
 import dev.berth.protocol.Addresses;
 import dev.berth.protocol.ApplicationStatus;
@@ -57,6 +58,7 @@ final class TestInstance {
   final Routers routers;
   final BodyBounds bodies;
   final Builds builds;
+  final InstanceRouters deployments;
   final InstanceReplicas replicas;
   final List<ReplicaLoop> replicaLoops = new ArrayList<>();
   private final List<TestLoops.Loop> serving = new ArrayList<>();
@@ -132,20 +134,11 @@ final class TestInstance {
       bus.consume(Addresses.replica(NODE, index), loop, replicaLoops.get(index)::onMessage);
     }
     MetricsOptions metrics = options.metrics();
-    builds =
-        new Builds(
-            code -> threads.hook("build", code),
-            control::execute,
-            (application, revision) -> null, // all are built by the test
-            this::tell);
-    replicas =
-        new InstanceReplicas(
-            host,
+    Meters meters = new Meters(NODE, NODE);
+    deployments =
+        new InstanceRouters(
             routers,
-            builds,
-            replicaLoops::get,
-            eventLoops,
-            new Meters(NODE, NODE),
+            meters,
             new MetricsPusher(
                 NODE,
                 incarnation,
@@ -154,9 +147,27 @@ final class TestInstance {
                     metrics.pushInterval(),
                     MetricsPusher.Settings.DEFAULT_MAX_REPORT_BYTES),
                 time),
+            limits.maxReservationTtl().toNanos(),
+            application -> "");
+    builds =
+        new Builds(
+            code -> threads.hook("build", code),
+            control::execute,
+            (application, revision) -> null, // all are built by the test
+            this::tell,
+            code -> {});
+    replicas =
+        new InstanceReplicas(
+            host,
+            deployments,
+            builds,
+            replicaLoops::get,
+            eventLoops,
+            meters,
+            control::execute,
+            time,
             time,
             new AtomicLong(random.nextLong(1L << 32))::incrementAndGet,
-            limits.maxReservationTtl().toNanos(),
             application -> "",
             this::tell);
   }
@@ -170,6 +181,8 @@ final class TestInstance {
   private void apply(ControllerAction action) {
     if (action instanceof ControllerAction.StartReplica start) {
       replicas.start(start);
+    } else if (action instanceof ControllerAction.ReconfigureReplica reconfigure) {
+      replicas.reconfigure(reconfigure);
     } else if (action instanceof ControllerAction.StopReplica stop) {
       replicas.stop(stop);
     } else if (action instanceof ControllerAction.Publish publish) {
@@ -177,9 +190,9 @@ final class TestInstance {
     } else if (action instanceof ControllerAction.Build build) {
       builds.build(build);
     } else if (action instanceof ControllerAction.Configure configure) {
-      replicas.configure(configure);
+      deployments.configure(configure.target());
     } else if (action instanceof ControllerAction.Forget forget) {
-      replicas.forget(forget);
+      deployments.forget(forget.deployment());
     } else if (action instanceof ControllerAction.Announce announce) {
       statuses.put(announce.application(), announce.status());
       failures.put(announce.application(), announce.message());
@@ -189,13 +202,7 @@ final class TestInstance {
   private final class Listener implements ReplicaListener {
     @Override
     public void changed(Replica replica, ReplicaState state) {
-      switch (state) {
-        case DRAINING -> tell(new ControllerEvent.ReplicaDraining(replica.replicaId()));
-        case UNHEALTHY ->
-            tell(new ControllerEvent.ReplicaHealth(replica.replicaId(), false, "unhealthy"));
-        case RUNNING -> tell(new ControllerEvent.ReplicaHealth(replica.replicaId(), true, ""));
-        case STARTING, STOPPED -> {} // what starts and stops them tells
-      }
+      replicas.changed(replica, state);
     }
 
     @Override
@@ -239,7 +246,7 @@ final class TestInstance {
   }
 
   void stop(Replica replica) {
-    Duration grace = replicas.settings(replica.deployment()).gracefulShutdownTimeout();
+    Duration grace = deployments.settings(replica.deployment()).gracefulShutdownTimeout();
     control.execute(
         () ->
             replicas.stop(
@@ -255,7 +262,7 @@ final class TestInstance {
   }
 
   DeploymentRouter router(DeploymentId id) {
-    return replicas.router(id);
+    return deployments.router(id);
   }
 
   // --- running ---

@@ -1,0 +1,183 @@
+package dev.berth.node;
+
+import dev.berth.api.DeploymentId;
+import dev.berth.config.DeploymentSettings;
+import dev.berth.config.EffectiveConfig;
+import dev.berth.config.LogEncoding;
+import dev.berth.config.LoggingOptions;
+import dev.berth.config.ServeConfig;
+import dev.berth.controller.Controller;
+import dev.berth.controller.ControllerAction.Announce;
+import dev.berth.controller.ControllerEvent;
+import dev.berth.controller.Epoch;
+import dev.berth.ingress.Ingress;
+import dev.berth.ingress.IngressRoute;
+import dev.berth.metrics.Meters;
+import dev.berth.metrics.MetricsPusher;
+import dev.berth.replica.Replica;
+import dev.berth.replica.ReplicaHost;
+import dev.berth.replica.ReplicaLoop;
+import dev.berth.replica.ReplicaState;
+import dev.berth.routing.Routers;
+import io.vertx.core.Future;
+import java.time.InstantSource;
+import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import java.util.function.IntFunction;
+import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The control side of an instance, wired: the controller, and what does here what it wants. Belongs
+ * to the control loop.
+ */
+final class InstanceControl {
+
+  /**
+   * What it works on.
+   *
+   * @param host starts and finds the replicas
+   * @param routers of all deployments
+   * @param loops the replica loop of an index; asked once they run
+   * @param accessEncoding how requests are logged; null when they are not
+   */
+  record Instance(
+      ServeConfig config,
+      Identity identity,
+      LoopVerticle control,
+      Executor offLoop,
+      InstantSource wallClock,
+      Meters meters,
+      MetricsPusher pusher,
+      Ingress ingress,
+      ReplicaHost host,
+      Routers routers,
+      IntFunction<ReplicaLoop> loops,
+      int loopCount,
+      Function<LoggingOptions, @Nullable LogEncoding> accessEncoding) {}
+
+  private final Instance on;
+  private final EpochGate gate = new EpochGate();
+  private final Builds builds;
+  private final InstanceRouters deployments;
+  private final InstanceReplicas replicas;
+  private final Routes routes;
+  private final RoutingLink routing;
+  private final ControlPlane plane;
+
+  /**
+   * @param declarations what is to be kept true
+   * @param announced told of the states of applications
+   */
+  InstanceControl(Instance on, Declarations declarations, Consumer<Announce> announced) {
+    this.on = on;
+    Executor later = on.control::execute;
+    routes = new Routes(on.ingress, on.config.httpOptions().rootPath(), later, this::leadsTo);
+    deployments =
+        new InstanceRouters(
+            on.routers,
+            on.meters,
+            on.pusher,
+            on.config.berth().limits().maxReservationTtl().toNanos(),
+            routes::prefixOf);
+    builds = new Builds(on.offLoop, later, declarations, this::tell, deployments::forgetUnwanted);
+    replicas =
+        new InstanceReplicas(
+            on.host,
+            deployments,
+            builds,
+            on.loops,
+            on.loopCount,
+            on.meters,
+            later,
+            on.identity.nanoClock(),
+            on.wallClock,
+            new AtomicLong(on.identity.chance().nextLong())::incrementAndGet,
+            routes::prefixOf,
+            this::tell);
+    routing =
+        new RoutingLink(
+            on.control.home().owner().eventBus(), on.identity.node(), deployments::isWanted);
+    InstanceActions actions =
+        new InstanceActions(gate, builds, replicas, deployments, routing, routes, announced);
+    RandomGenerator random = on.identity.seeded();
+    plane =
+        new ControlPlane(
+            on.control,
+            on.identity.node(),
+            declarations::nextTerm,
+            on.identity.nanoClock(),
+            epoch -> controller(epoch, random),
+            new ControlPlane.Known(declarations::declared, replicas::inventory),
+            actions,
+            routing);
+  }
+
+  private Controller controller(Epoch epoch, RandomGenerator random) {
+    return new Controller(
+        epoch,
+        deployment -> replicaId(deployment, random),
+        replicas::ongoing,
+        random::nextDouble,
+        on.wallClock::millis,
+        EffectiveConfig::ofRay);
+  }
+
+  /** {@code application#deployment#suffix}, as Ray Serve names replicas. */
+  private static String replicaId(DeploymentId deployment, RandomGenerator random) {
+    return deployment
+        + "#"
+        + Long.toString(random.nextLong(1L << 40, 1L << 41), Character.MAX_RADIX);
+  }
+
+  private IngressRoute leadsTo(DeploymentId ingress) {
+    DeploymentSettings settings = deployments.settings(ingress);
+    return new IngressRoute(
+        ingress.application(),
+        deployments.router(ingress),
+        settings.backpressure(),
+        on.accessEncoding.apply(settings.logging()));
+  }
+
+  Future<Void> start() {
+    on.meters.addCounter(
+        "berth_stale_commands",
+        "Commands of a controller that another one had followed; refused.",
+        gate::refused);
+    on.meters.addCounter(
+        "berth_controller_restarts", "Controllers that followed another one.", plane::restarts);
+    return plane.start();
+  }
+
+  /** Tells the controller. Any thread. */
+  void tell(ControllerEvent event) {
+    plane.tell(event);
+  }
+
+  /** For the host's listener. Any thread. */
+  void changed(Replica replica, ReplicaState state) {
+    replicas.changed(replica, state);
+  }
+
+  ControlPlane plane() {
+    return plane;
+  }
+
+  Builds builds() {
+    return builds;
+  }
+
+  Routes routes() {
+    return routes;
+  }
+
+  InstanceRouters deployments() {
+    return deployments;
+  }
+
+  InstanceReplicas replicas() {
+    return replicas;
+  }
+}

@@ -1,0 +1,102 @@
+package dev.berth.node;
+
+import dev.berth.controller.Controller;
+import dev.berth.controller.ControllerEvent;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import io.vertx.core.Vertx;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+/**
+ * The end of an instance's work, in order. Belongs to the control loop.
+ *
+ * <pre>
+ *   notice -> no new connections -> requests under way end -> replicas drain
+ * </pre>
+ */
+final class InstanceDrain {
+  /** How long clients are told of a drain before the listener and idle connections close. */
+  private static final Duration NOTICE = Duration.ofMillis(250);
+
+  private final Vertx vertx;
+  private final LoopVerticle control;
+  private final InstanceParts parts;
+  private final Duration limit;
+  private final Promise<Void> allGone = Promise.promise(); // replicas
+  private boolean withdrawn;
+
+  /**
+   * @param limit how long it may take
+   */
+  InstanceDrain(Vertx vertx, LoopVerticle control, InstanceParts parts, Duration limit) {
+    this.vertx = vertx;
+    this.control = control;
+    this.parts = parts;
+    this.limit = limit;
+  }
+
+  /**
+   * @param listening whether there are clients to be told
+   * @param alsoAwaited what else is to end before the instance does
+   * @return completes when nothing is under way; fails with a {@link TimeoutException} when that
+   *     takes too long
+   */
+  Future<Void> begin(boolean listening, Future<?> alsoAwaited) {
+    parts.reservations().drain();
+    parts.ingress().drain();
+    parts.control().replicas().drainStarts();
+    parts.control().plane().drains();
+    // Every answer now says that its connection will close. Who is about to send on a connection
+    // that is idle for an instant learns it so, and is not cut off.
+    Promise<Void> told = Promise.promise();
+    vertx.setTimer(listening ? noticeMillis() : 1, passed -> told.complete());
+    Future<Void> answered =
+        told.future()
+            .compose(passed -> parts.reservationsOver(limit.dividedBy(2)))
+            .compose(over -> parts.stopIngress());
+    // A request may need replicas that are not its own, so these stay until all requests have
+    // ended, or the longest grace has.
+    Promise<Void> replicasMayGo = Promise.promise();
+    answered.onComplete(ended -> replicasMayGo.tryComplete());
+    long grace =
+        vertx.setTimer(
+            Math.max(1, parts.control().deployments().longestGrace().toMillis()),
+            passed -> replicasMayGo.tryComplete());
+    replicasMayGo
+        .future()
+        .onComplete(
+            ended -> {
+              vertx.cancelTimer(grace);
+              control.execute(this::withdrawAll);
+            });
+    return Future.join(answered, allGone.future(), alsoAwaited)
+        .<Void>mapEmpty()
+        .timeout(limit.toMillis(), TimeUnit.MILLISECONDS);
+  }
+
+  private long noticeMillis() {
+    return Math.min(NOTICE.toMillis(), Math.max(1, limit.toMillis() / 10));
+  }
+
+  private void withdrawAll() {
+    Controller controller = parts.control().plane().controller();
+    if (controller != null) {
+      for (String application : List.copyOf(controller.applications().keySet())) {
+        parts.control().tell(new ControllerEvent.Withdrawn(application));
+      }
+    }
+    withdrawn = true;
+    look();
+  }
+
+  /** An application's state changed: it may have been the last one. */
+  void look() {
+    Controller controller = parts.control().plane().controller();
+    if (withdrawn && (controller == null || controller.applications().isEmpty())) {
+      allGone.tryComplete();
+    }
+  }
+}

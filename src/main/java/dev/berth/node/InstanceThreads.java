@@ -1,0 +1,61 @@
+package dev.berth.node;
+
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.Executor;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.SynchronousQueue;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/** The threads of an instance on which user code may block; they end when idle. Any thread. */
+final class InstanceThreads {
+  /** Hooks and builders at a time: some of them may wait for long, and others go on beside them. */
+  private static final int OFF_LOOP = 32;
+
+  private static final int IDLE_SECONDS = 10;
+
+  // The queue is bounded by the replicas and applications of the instance.
+  private final ThreadPoolExecutor offLoop =
+      threads("berth-off-loop-", OFF_LOOP, OFF_LOOP, new LinkedBlockingQueue<>());
+
+  // As many as health checks run at a time: at most one for each replica.
+  private final ThreadPoolExecutor health =
+      threads("berth-health-", 0, Integer.MAX_VALUE, new SynchronousQueue<>());
+
+  InstanceThreads() {
+    offLoop.allowCoreThreadTimeOut(true);
+  }
+
+  private static ThreadPoolExecutor threads(
+      String name, int core, int max, BlockingQueue<Runnable> queue) {
+    AtomicInteger made = new AtomicInteger();
+    return new ThreadPoolExecutor(
+        core,
+        max,
+        IDLE_SECONDS,
+        TimeUnit.SECONDS,
+        queue,
+        task -> {
+          Thread thread = new Thread(task, name + made.incrementAndGet());
+          thread.setDaemon(true);
+          return thread;
+        });
+  }
+
+  /** Loads applications, and makes and stops handlers. */
+  Executor offLoop() {
+    return offLoop;
+  }
+
+  /** Runs health checks. */
+  Executor health() {
+    return health;
+  }
+
+  /** No more tasks; those that run are interrupted. */
+  void stop() {
+    offLoop.shutdownNow();
+    health.shutdownNow();
+  }
+}

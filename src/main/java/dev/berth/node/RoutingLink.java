@@ -1,0 +1,74 @@
+package dev.berth.node;
+
+import dev.berth.api.DeploymentId;
+import dev.berth.controller.ControllerAction.Forget;
+import dev.berth.controller.ControllerAction.Publish;
+import dev.berth.controller.RoutingPublisher;
+import dev.berth.protocol.Addresses;
+import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.BusMessageCodec;
+import io.vertx.core.eventbus.DeliveryOptions;
+import io.vertx.core.eventbus.EventBus;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The way from the controller to the routers of every instance: what it publishes goes to those who
+ * pulled it. A controller that follows another one has its own. Belongs to the control loop.
+ */
+final class RoutingLink {
+  /** For messages between the controller and the routers of this instance. */
+  static final DeliveryOptions LOCAL =
+      new DeliveryOptions().setLocalOnly(true).setCodecName(BusMessageCodec.NAME);
+
+  private final EventBus bus;
+  private final String node;
+  private final Predicate<DeploymentId> isDeclared;
+  private @Nullable RoutingPublisher publisher; // of the controller there is
+
+  /**
+   * @param isDeclared whether a deployment is to exist, be it that nothing of it runs yet
+   */
+  RoutingLink(EventBus bus, String node, Predicate<DeploymentId> isDeclared) {
+    this.bus = bus;
+    this.node = node;
+    this.isDeclared = isDeclared;
+  }
+
+  /** A controller begins: instances pull from it what they knew from the one before. */
+  void begin(long term) {
+    RoutingPublisher next =
+        new RoutingPublisher(
+            term, isDeclared, (to, message) -> bus.send(Addresses.routing(to), message, LOCAL));
+    publisher = next;
+    next.greet(node);
+  }
+
+  /** The controller knows what runs. */
+  void recovered() {
+    RoutingPublisher own = publisher;
+    if (own != null) {
+      own.recovered();
+    }
+  }
+
+  void publish(Publish action) {
+    RoutingPublisher own = publisher;
+    if (own != null) {
+      own.publish(action.snapshot());
+    }
+  }
+
+  void forget(Forget action) {
+    RoutingPublisher own = publisher;
+    if (own != null) {
+      own.forget(action.deployment());
+    }
+  }
+
+  /** Takes a message to the controller; false when it is not about routing. */
+  boolean on(BusMessage message) {
+    RoutingPublisher own = publisher;
+    return own != null && own.on(message);
+  }
+}
