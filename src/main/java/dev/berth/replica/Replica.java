@@ -419,7 +419,7 @@ public final class Replica {
   private boolean move(ReplicaState to, ReplicaState... from) {
     for (ReplicaState each : from) {
       if (state.compareAndSet(each, to)) {
-        LOG.info("replica {}: {} -> {}", replicaId(), each, to);
+        LOG.debug("replica {}: {} -> {}", replicaId(), each, to); // the controller says it
         listener.changed(this, to);
         return true;
       }
