@@ -38,13 +38,8 @@ public final class Builds {
    *
    * @param config of the application
    * @param file that {@code config} is a part of
-   * @param scales replicas that were set from outside, by deployment
    */
-  public record Source(ApplicationConfig config, ServeConfig file, Map<String, Integer> scales) {
-    public Source {
-      scales = Map.copyOf(scales);
-    }
-  }
+  public record Source(ApplicationConfig config, ServeConfig file) {}
 
   /** What was declared; null when that revision is not wanted any more. Control loop. */
   @FunctionalInterface

@@ -38,7 +38,7 @@ final class DeclaredFile implements Declarations {
     return file.applications().stream()
         .filter(each -> each.name().equals(application))
         .findFirst()
-        .map(each -> new Builds.Source(each, file, Map.of()))
+        .map(each -> new Builds.Source(each, file))
         .orElse(null);
   }
 
