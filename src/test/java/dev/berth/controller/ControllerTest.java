@@ -1,0 +1,577 @@
+package dev.berth.controller;
+
+import static dev.berth.controller.DrivenController.settings;
+import static dev.berth.controller.DrivenController.target;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.berth.api.DeploymentId;
+import dev.berth.config.DeploymentSettings;
+import dev.berth.config.Rollout;
+import dev.berth.controller.ControllerAction.Announce;
+import dev.berth.controller.ControllerAction.Build;
+import dev.berth.controller.ControllerAction.DiscardBuild;
+import dev.berth.controller.ControllerAction.Forget;
+import dev.berth.controller.ControllerAction.Publish;
+import dev.berth.controller.ControllerAction.ReconfigureReplica;
+import dev.berth.controller.ControllerAction.RouteTo;
+import dev.berth.controller.ControllerAction.StartReplica;
+import dev.berth.controller.ControllerAction.StopReplica;
+import dev.berth.controller.ControllerAction.Unroute;
+import dev.berth.protocol.ApplicationDetails;
+import dev.berth.protocol.ReplicaDetails;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+/** Events in, actions out: applications, their code, their routes and their end. */
+class ControllerTest {
+  private static final Epoch EPOCH = new Epoch(1, DrivenController.NODE);
+  private static final DeploymentId FRONT = new DeploymentId("app", "front");
+  private static final DeploymentId MODEL = new DeploymentId("app", "model");
+  private static final DeploymentId OTHER = new DeploymentId("app", "other");
+
+  private final DrivenController it = new DrivenController();
+
+  private static DeploymentTarget of(DeploymentId id, String code, int replicas) {
+    return target(id, code, "", settings(id.name(), replicas, Rollout.defaults()));
+  }
+
+  private List<String> statuses() {
+    return it.asked(Announce.class).stream()
+        .map(each -> each.revision() + " " + each.status())
+        .toList();
+  }
+
+  // --- declaring ---
+
+  @Test
+  void whatIsDeclaredIsBuiltThenConfiguredThenStartedAndRunsWhenAllOfItDoes() {
+    it.builds = false;
+    it.declare("app", of(FRONT, "v1", 1), of(MODEL, "v1", 2));
+    assertThat(it.log)
+        .containsExactly(
+            new Build(EPOCH, "app", 1),
+            new Announce("app", 1, dev.berth.protocol.ApplicationStatus.DEPLOYING, ""));
+    it.log.clear();
+    it.send(new ControllerEvent.Built("app", 1, it.code.get("app")));
+    assertThat(it.log.get(0)).isEqualTo(new ControllerAction.Configure(EPOCH, of(FRONT, "v1", 1)));
+    assertThat(it.asked(StartReplica.class))
+        .extracting(StartReplica::replicaId)
+        .containsExactly("f1", "m2", "m3");
+    it.run("m2", "f1");
+    assertThat(statuses()).isEmpty();
+    it.run("m3");
+    assertThat(statuses()).containsExactly("1 RUNNING");
+  }
+
+  @Test
+  void codeThatCannotBeBuiltFailsItsApplicationAndWhatRanBeforeServesOn() {
+    it.declare("app", of(FRONT, "v1", 1));
+    it.finish();
+    it.builds = false;
+    it.declare("app", of(FRONT, "v2", 1));
+    it.send(new ControllerEvent.BuildFailed("app", 2, "import_path: no such class"));
+    assertThat(it.fleet()).isEqualTo("v1 RUNNING x1");
+    assertThat(it.routable(FRONT)).containsExactly("f1");
+    assertThat(statuses())
+        .containsExactly("1 DEPLOYING", "1 RUNNING", "2 DEPLOYING", "2 DEPLOY_FAILED");
+    assertThat(it.controller.details("app").message()).isEqualTo("import_path: no such class");
+    it.die("f1");
+    it.finish();
+    assertThat(it.fleet()).isEqualTo("v1 RUNNING x1"); // kept true, though not the newest
+  }
+
+  @Test
+  void aBuildOfAnEarlierRevisionIsNotUsedAndDiscardedOnceTheNewestIsThere() {
+    it.builds = false;
+    it.declare("app", of(FRONT, "v1", 1));
+    it.declare("app", of(FRONT, "v2", 1));
+    BuiltApplication old = new BuiltApplication("build-v1", "front", List.of(of(FRONT, "v1", 1)));
+    it.send(new ControllerEvent.Built("app", 1, old));
+    assertThat(it.hosted).isEmpty();
+    assertThat(it.asked(DiscardBuild.class)).isEmpty(); // the newest may turn out to be the same
+    it.send(new ControllerEvent.Built("app", 2, it.code.get("app")));
+    assertThat(it.asked(DiscardBuild.class))
+        .containsExactly(new DiscardBuild(EPOCH, "app", "build-v1"));
+    assertThat(it.fleet()).isEqualTo("v2 STARTING x1");
+  }
+
+  @Test
+  void aFailureOfAnEarlierRevisionIsNobodysConcern() {
+    it.builds = false;
+    it.declare("app", of(FRONT, "v1", 1));
+    it.declare("app", of(FRONT, "v2", 1));
+    assertThat(it.send(new ControllerEvent.BuildFailed("app", 1, "no"))).isEmpty();
+  }
+
+  @Test
+  void theSameCodeBuiltAgainChangesNothing() {
+    it.declare("app", of(FRONT, "v1", 2));
+    it.finish();
+    it.log.clear();
+    it.builds = false;
+    it.send(new ControllerEvent.Declared(it.application("app", "/")));
+    assertThat(it.log).containsExactly(new Build(EPOCH, "app", 1));
+    assertThat(it.send(new ControllerEvent.Built("app", 1, it.code.get("app")))).isEmpty();
+  }
+
+  @Test
+  void aRevisionThatComesLateIsNotTakenForTheNewest() {
+    it.declare("app", of(FRONT, "v1", 1));
+    DeclaredApplication old = it.application("app", "/");
+    it.declare("app", of(FRONT, "v1", 1));
+    assertThat(it.send(new ControllerEvent.Declared(old))).isEmpty();
+  }
+
+  @Test
+  void aBuildIsKeptWhileItsVersionMakesUpForOneThatFailed() {
+    it.declare("app", of(FRONT, "v1", 1));
+    it.finish();
+    it.declare("app", of(FRONT, "v2", 1));
+    it.send(new ControllerEvent.ReplicaStopped("f1"));
+    it.hosted.remove("f1"); // none of v1 is left
+    assertThat(it.asked(DiscardBuild.class)).isEmpty();
+    it.advance(Duration.ofSeconds(64));
+    it.finish();
+    assertThat(it.fleet()).isEqualTo("v2 RUNNING x1");
+    assertThat(it.asked(DiscardBuild.class))
+        .containsExactly(new DiscardBuild(EPOCH, "app", "build-v1"));
+  }
+
+  @Test
+  void aScaleSurvivesTheNextBuild() {
+    it.declare("app", of(FRONT, "v1", 1));
+    it.send(new ControllerEvent.Scaled(FRONT, 3));
+    it.builds = true;
+    it.send(
+        new ControllerEvent.Declared(
+            new DeclaredApplication("app", 1, "/", "{}", true, 0, null, Map.of("front", 3))));
+    it.finish();
+    assertThat(it.fleet()).isEqualTo("v1 RUNNING x3");
+  }
+
+  // --- routes ---
+
+  @Test
+  void anApplicationIsReachableWhenItsIngressFirstRuns() {
+    it.declare("app", of(FRONT, "v1", 2), of(MODEL, "v1", 1));
+    it.run("m3");
+    assertThat(it.asked(RouteTo.class)).isEmpty();
+    it.run("f1");
+    assertThat(it.asked(RouteTo.class)).containsExactly(new RouteTo(EPOCH, "app", "/", FRONT));
+    it.run("f2");
+    assertThat(it.asked(RouteTo.class)).hasSize(1);
+  }
+
+  @Test
+  void anIngressWithoutReplicasIsReachableSoThatItsCallersWait() {
+    it.declare("app", of(FRONT, "v1", 0));
+    assertThat(it.asked(RouteTo.class)).containsExactly(new RouteTo(EPOCH, "app", "/", FRONT));
+    assertThat(it.available(FRONT)).isTrue();
+  }
+
+  @Test
+  void anotherPrefixIsTakenAtOnce() {
+    it.declare("app", of(FRONT, "v1", 1));
+    it.finish();
+    it.revision++;
+    it.send(new ControllerEvent.Declared(it.application("app", "/new")));
+    assertThat(it.asked(RouteTo.class))
+        .containsExactly(
+            new RouteTo(EPOCH, "app", "/", FRONT), new RouteTo(EPOCH, "app", "/new", FRONT));
+  }
+
+  @Test
+  void anotherIngressIsReachedWhenItRunsAndTheOldOneGoesLast() {
+    it.declare("app", of(FRONT, "v1", 1));
+    it.finish();
+    it.log.clear();
+    it.declare("app", of(OTHER, "v2", 1));
+    assertThat(it.asked(RouteTo.class)).isEmpty();
+    assertThat(it.routable(FRONT)).containsExactly("f1");
+    it.run("o2");
+    List<ControllerAction> order =
+        it.log.stream()
+            .filter(each -> each instanceof RouteTo || each instanceof StopReplica)
+            .toList();
+    assertThat(order).hasSize(2);
+    assertThat(order.get(0)).isEqualTo(new RouteTo(EPOCH, "app", "/", OTHER));
+    assertThat(it.stopping()).containsExactly("f1");
+  }
+
+  // --- what the code has no more, and the end ---
+
+  @Test
+  void aDeploymentThatIsNoLongerPartStaysUntilWhatMayCallItIsGone() {
+    it.declare("app", of(FRONT, "v1", 1), of(MODEL, "v1", 1));
+    it.finish();
+    it.declare("app", of(FRONT, "v2", 1));
+    it.run("f3"); // the old front still drains
+    assertThat(it.stopping()).containsExactly("f1");
+    assertThat(it.routable(MODEL)).containsExactly("m2");
+    it.die("f1");
+    assertThat(it.stopping()).containsExactly("m2");
+    assertThat(it.available(MODEL)).isFalse();
+    it.die("m2");
+    assertThat(it.asked(Forget.class)).containsExactly(new Forget(EPOCH, MODEL));
+    assertThat(it.controller.details("app").deployments()).hasSize(1);
+  }
+
+  @Test
+  void anApplicationIsUnroutedThenItsIngressDrainsThenTheOthers() {
+    it.declare("app", of(FRONT, "v1", 1), of(MODEL, "v1", 1));
+    it.finish();
+    it.log.clear();
+    it.send(new ControllerEvent.Withdrawn("app"));
+    assertThat(it.log.get(0)).isEqualTo(new Unroute(EPOCH, "app"));
+    assertThat(it.stopping()).containsExactly("f1");
+    assertThat(it.routable(MODEL)).containsExactly("m2"); // the front may still call it
+    it.die("f1");
+    assertThat(it.stopping()).containsExactly("m2");
+    it.die("m2");
+    assertThat(it.asked(Forget.class)).extracting(Forget::deployment).containsExactly(FRONT, MODEL);
+    assertThat(it.asked(DiscardBuild.class))
+        .containsExactly(new DiscardBuild(EPOCH, "app", "build-v1"));
+    assertThat(statuses()).containsExactly("1 DELETING", "1 NOT_STARTED");
+    assertThat(it.controller.details("app")).isNull();
+    assertThat(it.controller.nextWakeNanos()).isEqualTo(Long.MAX_VALUE);
+  }
+
+  @Test
+  void aBuildThatEndsAfterItsApplicationIsDiscarded() {
+    it.builds = false;
+    it.declare("app", of(FRONT, "v1", 1));
+    it.send(new ControllerEvent.Withdrawn("app"));
+    assertThat(it.send(new ControllerEvent.Built("app", 1, it.code.get("app"))))
+        .containsExactly(new DiscardBuild(EPOCH, "app", "build-v1"));
+  }
+
+  @Test
+  void withdrawnTwiceItIsWithdrawnOnce() {
+    it.declare("app", of(FRONT, "v1", 1));
+    it.finish();
+    it.send(new ControllerEvent.Withdrawn("app"));
+    assertThat(it.send(new ControllerEvent.Withdrawn("app"))).isEmpty();
+  }
+
+  // --- states ---
+
+  @Test
+  void anApplicationsStateIsTheWorstOfItsDeployments() {
+    it.declare("app", of(FRONT, "v1", 1), of(MODEL, "v1", 2));
+    it.finish();
+    it.sick("m2");
+    assertThat(it.controller.applications()).hasToString("{app=UNHEALTHY}");
+    assertThat(it.controller.details("app").message())
+        .isEqualTo("deployment model: a replica failed and is replaced: three checks failed");
+    it.finish();
+    assertThat(it.controller.applications()).hasToString("{app=RUNNING}");
+    it.send(new ControllerEvent.Scaled(MODEL, 3));
+    assertThat(it.controller.applications()).hasToString("{app=DEPLOYING}");
+    it.finish();
+    assertThat(it.controller.applications()).hasToString("{app=RUNNING}");
+  }
+
+  @Test
+  void eachStateIsAnnouncedOnce() {
+    it.declare("app", of(FRONT, "v1", 2));
+    it.finish();
+    it.send(new ControllerEvent.Scaled(FRONT, 1));
+    it.finish();
+    it.send(new ControllerEvent.Withdrawn("app"));
+    it.finish();
+    assertThat(it.announced(FRONT))
+        .containsExactly(
+            "UPDATING CONFIG_UPDATE_STARTED",
+            "HEALTHY CONFIG_UPDATE_COMPLETED",
+            "DOWNSCALING CONFIG_UPDATE_STARTED",
+            "HEALTHY DOWNSCALE_COMPLETED",
+            "UPDATING DELETING");
+    assertThat(
+            it.asked(ControllerAction.AnnounceReplica.class).stream()
+                .filter(each -> each.replicaId().equals("f2"))
+                .map(each -> each.phase() + " " + each.reason()))
+        .containsExactly(
+            "STARTING ", "RUNNING ", "STOPPING fewer are wanted", "STOPPED fewer are wanted");
+  }
+
+  @Test
+  void theLastTenReplicasThatEndedByThemselvesAreRemembered() {
+    it.declare("app", of(FRONT, "v1", 1));
+    for (int i = 1; i <= 12; i++) {
+      it.run("f" + i);
+      it.die("f" + i);
+      it.advance(Duration.ofSeconds(64));
+    }
+    it.run("f13");
+    it.send(new ControllerEvent.Scaled(FRONT, 0));
+    it.die("f13"); // told to
+    ApplicationDetails details = it.controller.details("app");
+    assertThat(details.deployments().get(0).dead())
+        .hasSize(10)
+        .allSatisfy(each -> assertThat(each.reason()).isEqualTo("it died"))
+        .extracting(ReplicaDetails::replicaId)
+        .startsWith("f12", "f11")
+        .endsWith("f3");
+  }
+
+  // --- snapshots ---
+
+  @Test
+  void snapshotsCarryItsTermRiseAndAreMadeOnlyWhenSomethingChanged() {
+    it.declare("app", of(FRONT, "v1", 2));
+    it.run("f1", "f2");
+    it.run("f2");
+    it.send(new ControllerEvent.ReplicaHealth("f2", true, ""));
+    assertThat(it.asked(Publish.class))
+        .extracting(each -> each.snapshot().version().toString())
+        .containsExactly(
+            "Version[term=1, counter=1]",
+            "Version[term=1, counter=2]",
+            "Version[term=1, counter=3]");
+  }
+
+  @Test
+  void aDrainingReplicaIsStillPublishedForHeldLeasesButNotRoutable() {
+    it.declare("app", of(FRONT, "v1", 2));
+    it.run("f1", "f2");
+    it.send(new ControllerEvent.ReplicaDraining("f1")); // nobody told it to
+    assertThat(it.routable(FRONT)).containsExactly("f2");
+    assertThat(it.routes.get(FRONT).replicas()).hasSize(2);
+    assertThat(it.fleet()).contains("v1 STARTING x1"); // it is replaced
+  }
+
+  @Test
+  void whereAllLookUnhealthyNoneIsTakenOut() {
+    it.declare("app", of(FRONT, "v1", 2));
+    it.run("f1", "f2");
+    it.sick("f1");
+    it.hosted.remove("f1"); // told to stop, and has
+    it.send(new ControllerEvent.ReplicaStopped("f1"));
+    it.sick("f2");
+    assertThat(it.routable(FRONT)).containsExactly("f2");
+  }
+
+  @Test
+  void aSuspectIsLeftAloneForAWhileAndNotReplaced() {
+    it.declare("app", of(FRONT, "v1", 2));
+    it.run("f1", "f2");
+    it.suspect("f1");
+    assertThat(it.routable(FRONT)).containsExactly("f2");
+    assertThat(it.hosted).hasSize(2);
+    assertThat(it.state(FRONT)).startsWith("HEALTHY");
+    it.advance(Duration.ofMillis(9_999));
+    assertThat(it.routable(FRONT)).containsExactly("f2");
+    it.advance(Duration.ofMillis(1));
+    assertThat(it.routable(FRONT)).containsExactly("f1", "f2");
+  }
+
+  @Test
+  void aSuspectThatFailsAgainSoonIsLeftAloneForLongerAtMostFiveMinutes() {
+    it.declare("app", of(FRONT, "v1", 2));
+    it.run("f1", "f2");
+    for (long seconds = 10; seconds <= 320; seconds += 10) {
+      it.suspect("f1");
+      it.advance(Duration.ofSeconds(Math.min(300, seconds)).minusMillis(1));
+      assertThat(it.routable(FRONT)).as("after %s s", seconds).containsExactly("f2");
+      it.advance(Duration.ofMillis(1));
+      assertThat(it.routable(FRONT)).as("after %s s", seconds).containsExactly("f1", "f2");
+    }
+    it.advance(Duration.ofSeconds(300)); // long enough without
+    it.suspect("f1");
+    it.advance(Duration.ofSeconds(10));
+    assertThat(it.routable(FRONT)).containsExactly("f1", "f2");
+  }
+
+  @Test
+  void aSuspectThatAnswersWellAgainIsBackAtOnce() {
+    it.declare("app", of(FRONT, "v1", 2));
+    it.run("f1", "f2");
+    it.suspect("f1");
+    it.send(new ControllerEvent.ReplicaSuspect("f1", false, ""));
+    assertThat(it.routable(FRONT)).containsExactly("f1", "f2");
+  }
+
+  @Test
+  void ifMostAreSuspectsNoneIsTakenOut() {
+    it.declare("app", of(FRONT, "v1", 3));
+    it.run("f1", "f2", "f3");
+    it.suspect("f1");
+    assertThat(it.routable(FRONT)).containsExactly("f2", "f3");
+    it.suspect("f2");
+    assertThat(it.routable(FRONT)).containsExactly("f1", "f2", "f3");
+  }
+
+  // --- events that come twice, late or not at all ---
+
+  @Test
+  void aReplicaThatNobodyKnowsIsStopped() {
+    it.declare("app", of(FRONT, "v1", 1));
+    var stranger = new DrivenController.Hosted("x9", of(FRONT, "v1", 1));
+    it.hosted.put("x9", stranger);
+    it.run("x9");
+    assertThat(it.stopping()).containsExactly("x9");
+  }
+
+  @Test
+  void whatIsSaidOfAnUnknownReplicaChangesNothing() {
+    DeploymentVersion version = new DeploymentVersion("v1", "");
+    assertThat(it.send(new ControllerEvent.ReplicaFailed("x", "no"))).isEmpty();
+    assertThat(it.send(new ControllerEvent.ReplicaStopped("x"))).isEmpty();
+    assertThat(it.send(new ControllerEvent.ReplicaDraining("x"))).isEmpty();
+    assertThat(it.send(new ControllerEvent.ReplicaHealth("x", false, "no"))).isEmpty();
+    assertThat(it.send(new ControllerEvent.ReplicaSuspect("x", true, "no"))).isEmpty();
+    assertThat(it.send(new ControllerEvent.ReplicaReconfigured("x", version))).isEmpty();
+    assertThat(it.send(new ControllerEvent.ReconfigureFailed("x", version, "no"))).isEmpty();
+    assertThat(it.send(new ControllerEvent.Withdrawn("x"))).isEmpty();
+    assertThat(it.send(new ControllerEvent.Scaled(MODEL, 3))).isEmpty();
+    assertThat(it.send(new ControllerEvent.BuildFailed("x", 1, "no"))).isEmpty();
+  }
+
+  @Test
+  void aCommandThatNothingIsHeardOfIsGivenAgain() {
+    it.declare("app", of(FRONT, "v1", 1));
+    it.advance(Duration.ofSeconds(60));
+    assertThat(it.asked(StartReplica.class))
+        .hasSize(2)
+        .containsOnly(it.asked(StartReplica.class).get(0));
+    it.run("f1");
+    it.declare("app", target(FRONT, "v1", "b", settings("front", 1, Rollout.defaults())));
+    it.advance(Duration.ofSeconds(60));
+    assertThat(it.asked(ReconfigureReplica.class)).hasSize(2);
+    it.reconfigured("f1");
+    it.send(new ControllerEvent.Withdrawn("app"));
+    it.advance(Duration.ofSeconds(79)); // the grace and the bound
+    assertThat(it.asked(StopReplica.class)).hasSize(1);
+    it.advance(Duration.ofSeconds(1));
+    assertThat(it.asked(StopReplica.class)).hasSize(2);
+  }
+
+  // --- recovery ---
+
+  @Test
+  void whatRunsIsPublishedOnceTheCodeIsKnownInWhicheverOrder() {
+    it.declare("app", of(FRONT, "v1", 1));
+    it.finish();
+    it.restart();
+    it.log.clear();
+    it.builds = false;
+    it.tellInventory();
+    it.send(new ControllerEvent.Declared(it.application("app", "/")));
+    assertThat(it.asked(Publish.class)).isEmpty();
+    it.send(new ControllerEvent.Built("app", 1, it.code.get("app")));
+    assertThat(it.routable(FRONT)).containsExactly("f1");
+    assertThat(it.asked(StartReplica.class)).isEmpty();
+    assertThat(it.asked(RouteTo.class)).hasSize(1);
+    assertThat(it.asked(Publish.class)).hasSize(1);
+  }
+
+  @Test
+  void replicasOfAnApplicationThatNobodyDeclaredAreStopped() {
+    it.declare("app", of(FRONT, "v1", 1));
+    it.finish();
+    it.restart();
+    it.tellInventory();
+    assertThat(it.stopping()).isEmpty(); // it may yet be declared
+    it.advance(Duration.ofSeconds(10));
+    assertThat(it.stopping()).containsExactly("f1");
+    it.stopAll();
+    assertThat(it.controller.applications()).isEmpty();
+  }
+
+  @Test
+  void replicasOfADeploymentThatTheCodeHasNoMoreAreDrainedAfterTheRollout() {
+    it.declare("app", of(FRONT, "v1", 1), of(MODEL, "v1", 1));
+    it.finish();
+    it.restart();
+    it.declare("app", of(FRONT, "v2", 1));
+    it.tellInventory();
+    assertThat(it.stopping()).isEmpty();
+    it.finish();
+    assertThat(it.fleet()).isEqualTo("v2 RUNNING x1");
+  }
+
+  @Test
+  void ifItsCodeCannotBeBuiltAnyMoreWhatRunsServesOn() {
+    it.declare("app", of(FRONT, "v1", 2));
+    it.finish();
+    it.restart();
+    it.log.clear();
+    it.builds = false;
+    it.send(new ControllerEvent.Declared(it.application("app", "/")));
+    it.tellInventory();
+    it.send(new ControllerEvent.BuildFailed("app", 1, "import_path: gone"));
+    assertThat(it.routable(FRONT)).containsExactly("f1", "f2");
+    assertThat(it.stopping()).isEmpty();
+    assertThat(it.controller.applications()).hasToString("{app=DEPLOY_FAILED}");
+  }
+
+  @Test
+  void anInventoryThatComesLateBringsNoDeadReplicaBack() {
+    it.declare("app", of(FRONT, "v1", 1));
+    it.finish();
+    DrivenController.Hosted first = it.hosted.get("f1");
+    it.restart();
+    it.send(new ControllerEvent.Declared(it.application("app", "/")));
+    it.tellInventory();
+    it.die("f1");
+    it.finish();
+    assertThat(it.hosted).hasSize(1);
+    it.hosted.put("f1", first);
+    it.tellInventory();
+    it.hosted.remove("f1");
+    assertThat(it.routable(FRONT)).hasSize(1).doesNotContain("f1");
+  }
+
+  // --- cost ---
+
+  @Test
+  void anEventLooksAtItsOwnDeploymentAndAtNoOther() {
+    List<String> asked = new ArrayList<>();
+    int[] made = {0};
+    Controller controller =
+        new Controller(
+            EPOCH,
+            id -> id + "#" + ++made[0],
+            replica -> {
+              asked.add(replica);
+              return 0;
+            },
+            () -> 1,
+            () -> 0,
+            settings -> Map.of());
+    for (int i = 0; i < 200; i++) {
+      DeploymentId id = new DeploymentId("app" + i, "front");
+      DeploymentSettings settings = settings("front", 2, Rollout.defaults());
+      controller.on(
+          new ControllerEvent.Declared(
+              new DeclaredApplication(
+                  id.application(), 1, "/" + i, "{}", false, 0, null, Map.of())),
+          0);
+      List<ControllerAction> actions =
+          controller.on(
+              new ControllerEvent.Built(
+                  id.application(),
+                  1,
+                  new BuiltApplication("b", "front", List.of(target(id, "v1", "", settings)))),
+              0);
+      for (ControllerAction action : actions) {
+        if (action instanceof StartReplica start) {
+          var hosted = new DrivenController.Hosted(start.replicaId(), start.target());
+          controller.on(new ControllerEvent.ReplicaRunning(DrivenController.info(hosted)), 0);
+        }
+      }
+    }
+    asked.clear();
+    controller.on(new ControllerEvent.Scaled(new DeploymentId("app7", "front"), 3), 0);
+    assertThat(asked).hasSize(2).allMatch(id -> id.startsWith("app7#"));
+  }
+
+  @Test
+  void epochsAreOrderedByTermThenByNode() {
+    assertThat(List.of(new Epoch(2, "a"), new Epoch(1, "b"), new Epoch(1, "a")).stream().sorted())
+        .containsExactly(new Epoch(1, "a"), new Epoch(1, "b"), new Epoch(2, "a"));
+  }
+}
