@@ -9,6 +9,7 @@ import java.net.http.HttpResponse;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -28,8 +29,9 @@ import picocli.CommandLine.Spec;
           + " instance takes all of it or nothing, keeps it, and makes it true: new code beside"
           + " the old, replica by replica. Applications that it runs and the file does not name are"
           + " deleted; with --app no other application is touched.",
-      "http_options and berth hold for an instance from its start, and are not sent. Relative paths"
-          + " of jars become absolute: the instance must see them there."
+      "http_options, logging_config and berth of the file hold for an instance from its start, and"
+          + " are not sent. Relative paths of jars become absolute: the instance must see them"
+          + " there."
     },
     exitCodeListHeading = "%nExit codes:%n",
     exitCodeList = {
@@ -49,6 +51,9 @@ import picocli.CommandLine.Spec;
 final class DeployCommand implements Callable<Integer> {
   private static final String ALL = "/api/serve/applications/";
   private static final String JSON = "application/json";
+  private static final String CHANGED = "changed";
+  private static final String SAME = "same configuration";
+  private static final Set<String> KEPT = Set.of(CHANGED, SAME);
 
   private final Surroundings around;
 
@@ -98,7 +103,7 @@ final class DeployCommand implements Callable<Integer> {
     submission.config().warnings().forEach(spec.commandLine().getErr()::println);
     if (!submission.leftOut().isEmpty()) {
       server.say(
-          String.join(" and ", submission.leftOut())
+          String.join(", ", submission.leftOut())
               + " of the file: not sent, they hold for an instance from its start");
     }
     if (only != null && !submission.applications().containsKey(only)) {
@@ -123,6 +128,7 @@ final class DeployCommand implements Callable<Integer> {
       return server.refuse(before);
     }
     Map<String, String> changes = changes(submission, running);
+    ServeStatus after = null;
     if (!dryRun) {
       HttpResponse<String> accepted = put(submission);
       if (accepted == null) {
@@ -131,13 +137,16 @@ final class DeployCommand implements Callable<Integer> {
       if (accepted.statusCode() != 200) {
         return server.refusal(accepted);
       }
+      HttpResponse<String> look = server.get(ServeStatus.PATH, JSON);
+      after = look == null ? null : ServeStatus.of(AdminServer.json(look.body()));
+      correct(changes, ServeStatus.of(running), after);
     }
     if (!json) {
       tell(changes);
     }
     Waiting.Outcome outcome = null;
     if (waiting.isAsked() && !dryRun) {
-      outcome = await(changes);
+      outcome = await(changes, after);
     }
     if (json) {
       print(changes, outcome);
@@ -155,7 +164,7 @@ final class DeployCommand implements Callable<Integer> {
             JSON);
   }
 
-  /** What becomes of each application: new, changed, unchanged, deleted. */
+  /** What becomes of each application, as far as its configuration tells. */
   private Map<String, String> changes(Submission submission, JsonObject running) {
     Map<String, @Nullable Object> configs = new LinkedHashMap<>();
     for (Object each : running.getJsonArray("applications")) {
@@ -171,14 +180,25 @@ final class DeployCommand implements Callable<Integer> {
               if (only == null || only.equals(name)) {
                 boolean same =
                     new JsonObject(new JsonObject(entry).encode()).equals(configs.get(name));
-                changes.put(
-                    name, !configs.containsKey(name) ? "new" : same ? "unchanged" : "changed");
+                changes.put(name, !configs.containsKey(name) ? "new" : same ? SAME : CHANGED);
               }
             });
     if (only == null) {
       configs.keySet().forEach(name -> changes.putIfAbsent(name, "deleted"));
     }
     return changes;
+  }
+
+  /** The same configuration with other bytes in its jars is a change, which the instance sees. */
+  private static void correct(
+      Map<String, String> changes, @Nullable ServeStatus before, @Nullable ServeStatus after) {
+    changes.replaceAll(
+        (name, change) -> {
+          ServeStatus.Application was = before == null ? null : before.application(name);
+          ServeStatus.Application is = after == null ? null : after.application(name);
+          boolean comparable = was != null && is != null && KEPT.contains(change);
+          return !comparable ? change : is.revision() > was.revision() ? CHANGED : "unchanged";
+        });
   }
 
   private static boolean isGoing(JsonObject application) {
@@ -196,10 +216,9 @@ final class DeployCommand implements Callable<Integer> {
     out.flush();
   }
 
-  private Waiting.Outcome await(Map<String, String> changes) throws InterruptedException {
+  private Waiting.Outcome await(Map<String, String> changes, @Nullable ServeStatus serve)
+      throws InterruptedException {
     Map<String, Long> revisions = new LinkedHashMap<>();
-    HttpResponse<String> after = server.get(ServeStatus.PATH, JSON);
-    ServeStatus serve = after == null ? null : ServeStatus.of(AdminServer.json(after.body()));
     changes.forEach(
         (name, change) -> {
           if (!change.equals("deleted")) {

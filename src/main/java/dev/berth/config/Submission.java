@@ -13,7 +13,8 @@ import org.snakeyaml.engine.v2.nodes.SequenceNode;
 /**
  * A file as it is sent to an instance that runs: what is set over it is in it, and paths of jars
  * are absolute, since the instance does not know the file's folder. What holds for an instance from
- * its start, {@code http_options} and {@code berth}, is left out, and with it every secret.
+ * its start, {@code http_options}, {@code logging_config} and {@code berth}, is left out, and with
+ * it every secret.
  *
  * @param config what the file means, checked
  * @param document under the file's own names, JSON values only, in its order
@@ -27,7 +28,10 @@ public record Submission(
     List<String> leftOut) {
   private static final Key<?> JARS = ApplicationConfig.JARS;
   private static final List<String> OF_THE_INSTANCE =
-      List.of(ServeConfig.HTTP_OPTIONS.name(), ServeConfig.BERTH.name());
+      List.of(
+          ServeConfig.HTTP_OPTIONS.name(),
+          ServeConfig.LOGGING_CONFIG.name(),
+          ServeConfig.BERTH.name());
 
   /**
    * @param root the file with what is set over it, already found to be right

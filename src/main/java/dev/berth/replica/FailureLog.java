@@ -29,7 +29,10 @@ final class FailureLog {
   void add(String what, Throwable cause) {
     if (counts.add(cause)) {
       String name = cause.getClass().getName();
-      LOG.warn("replica {}: {}; more {} are counted, not logged", replicaId, what, name, cause);
+      LOG.atWarn()
+          .addKeyValue("replica", replicaId)
+          .setCause(cause)
+          .log("replica {}: {}; more {} are counted, not logged", replicaId, what, name);
     }
   }
 

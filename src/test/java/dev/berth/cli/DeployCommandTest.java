@@ -127,6 +127,17 @@ class DeployCommandTest {
   }
 
   @Test
+  void aDryRunTellsOfTheConfigurationOnlyAndADeployOfTheCodeToo() {
+    ApplicationDetails first = shop(ApplicationStatus.RUNNING, "", 1);
+    instance.serves(first).serves(first).serves(shop(ApplicationStatus.DEPLOYING, "", 2));
+
+    assertThat(instance.execute("deploy", file, "--dry-run")).isZero();
+    assertThat(instance.out.toString()).endsWith("  shop: same configuration\n");
+    assertThat(instance.execute("deploy", file)).isZero();
+    assertThat(instance.out.toString()).contains("  shop: changed\n"); // its jar was
+  }
+
+  @Test
   void everyProblemIsSaidBeforeAnythingIsAsked() throws IOException {
     String wrong = file("wrong.yaml", "foo: 1\napplications: [{name: a}]\n");
 
@@ -146,7 +157,7 @@ class DeployCommandTest {
         .isEqualTo(new JsonObject("{\"applications\":[]}"));
     assertThat(instance.err)
         .hasToString(
-            "berth: http_options and berth of the file: not sent, they hold for an instance from"
+            "berth: http_options, berth of the file: not sent, they hold for an instance from"
                 + " its start\n");
   }
 

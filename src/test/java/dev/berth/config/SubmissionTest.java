@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.BeforeEach;
@@ -56,7 +57,7 @@ class SubmissionTest {
                 "import_path",
                 "a.B:c",
                 "args",
-                Map.of("n", 16, "deep", java.util.Arrays.asList(1.5, null, "1")),
+                Map.of("n", 16, "deep", Arrays.asList(1.5, null, "1")),
                 "deployments",
                 List.of(Map.of("name", "cart", "num_replicas", 3))));
     assertThat(submission.config().applications()).hasSize(1);
@@ -94,11 +95,12 @@ class SubmissionTest {
         submission(
             """
             http_options: {port: 1}
+            logging_config: {encoding: JSON}
             applications: []
             berth: {reservations: {bearer_tokens: [{name: ci, token: 0123456789abcdef}]}}
             """);
 
-    assertThat(submission.leftOut()).containsExactly("http_options", "berth");
+    assertThat(submission.leftOut()).containsExactly("http_options", "logging_config", "berth");
     assertThat(submission.document()).isEqualTo(Map.of("applications", List.of()));
   }
 
