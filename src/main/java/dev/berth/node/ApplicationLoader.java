@@ -27,7 +27,7 @@ final class ApplicationLoader {
    * @throws StartFailedException when the code fails
    */
   static LoadedApplication load(ApplicationConfig config, ServeConfig file) {
-    return read(new Builds.Source(config, file, Map.of()), Map.of()).code();
+    return read(new Builds.Source(config, file), Map.of()).code();
   }
 
   /**
@@ -44,11 +44,13 @@ final class ApplicationLoader {
       if (same == null) {
         Application application = code.build();
         LoadedApplication loaded =
-            new LoadedApplication(build, config, application, settings(source, application), code);
+            new LoadedApplication(
+                build, config, application, settings(config, application, source.file()), code);
         return Builds.Read.of(loaded);
       }
       code.close();
-      Map<DeploymentId, DeploymentSettings> settings = settings(source, same.application());
+      Map<DeploymentId, DeploymentSettings> settings =
+          settings(config, same.application(), source.file());
       return new Builds.Read(same, same.built(settings, config.routePrefix()));
     } catch (RuntimeException | Error failed) {
       code.close(failed);
@@ -56,23 +58,6 @@ final class ApplicationLoader {
     } catch (IOException failed) {
       throw new UncheckedIOException(failed);
     }
-  }
-
-  /**
-   * The file's values over the code's, for each deployment of the code, and the scales' over both.
-   */
-  private static Map<DeploymentId, DeploymentSettings> settings(
-      Builds.Source source, Application application) {
-    Map<DeploymentId, DeploymentSettings> settings =
-        settings(source.config(), application, source.file());
-    source
-        .scales()
-        .forEach(
-            (deployment, replicas) ->
-                settings.computeIfPresent(
-                    new DeploymentId(source.config().name(), deployment),
-                    (id, each) -> each.withReplicas(replicas)));
-    return settings;
   }
 
   /** The file's values over the code's, for each deployment of the code. */
