@@ -38,6 +38,9 @@ public interface ReplicaMetricSource {
   /** Whether it counts as healthy. */
   boolean healthy();
 
+  /** Whether it gave nothing but failures of late. */
+  boolean suspect();
+
   /** Health checks that failed since its start. */
   long healthCheckFailures();
 

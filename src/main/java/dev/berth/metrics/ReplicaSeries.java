@@ -66,6 +66,11 @@ final class ReplicaSeries {
         "1 when a replica is healthy, else 0.",
         labels,
         replica.healthy() ? 1 : 0);
+    into.gauge(
+        "berth_replica_suspect",
+        "1 while a replica gives nothing but failures, else 0.",
+        labels,
+        replica.suspect() ? 1 : 0);
     into.counter(
         "serve_health_check_failures",
         "Health checks of a replica that failed or took too long.",

@@ -218,6 +218,11 @@ final class MetricSources {
       }
 
       @Override
+      public boolean suspect() {
+        return replica.suspect();
+      }
+
+      @Override
       public long healthCheckFailures() {
         return replica.healthCheckFailures();
       }

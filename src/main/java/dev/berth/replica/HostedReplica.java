@@ -19,6 +19,10 @@ final class HostedReplica {
   private final boolean runsOnThread;
   boolean stopped; // takes nothing more
 
+  // What its requests say of the replica. Written on the loop, read by who looks at its health.
+  private volatile long failed;
+  private volatile long unanswered;
+
   HostedReplica(
       Replica replica,
       ReplicaLoop loop,
@@ -74,6 +78,32 @@ final class HostedReplica {
     }
     HandlerInvoker named = methods.get(method);
     return named != null && named.runsOnThread();
+  }
+
+  /**
+   * A request failed, or ran out of its time, in the handler's hands.
+   *
+   * @param how for people: the class of what the handler threw
+   */
+  void requestFailed(String how) {
+    failed = failed + 1;
+    replica.requestFailed(how);
+  }
+
+  /** A request ends that says nothing good of the replica; before it is counted as ended. */
+  void endsUnanswered() {
+    unanswered = unanswered + 1;
+  }
+
+  /** Requests that failed; any thread. */
+  long failed() {
+    return failed;
+  }
+
+  /** Requests that were answered well; any thread. */
+  long answered() {
+    long ended = meters.times().count(); // first: of these, all that were not answered are known
+    return ended - unanswered;
   }
 
   /** Takes nothing more, and lets go of the handler, which may hold a model. */

@@ -44,6 +44,9 @@ import org.slf4j.Logger;
  */
 sealed class Invocation implements RequestContext, Completable<Response>
     permits ExplainedInvocation {
+  /** Statuses from here on are neither a good answer of the handler nor its failure. */
+  private static final int SERVER_ERROR = 500;
+
   final HostedReplica host;
   final ReplicaLoop loop;
   final RouterPeer source;
@@ -211,7 +214,7 @@ sealed class Invocation implements RequestContext, Completable<Response>
     Response.Body body = Objects.requireNonNull(response.body(), "body: null (expected: a body)");
     if (body instanceof Response.Body.Whole whole) {
       if (whole.bytes().length() <= ResponseStream.MAX_FRAME_BYTES) {
-        end();
+        end(response.status() < SERVER_ERROR);
         send(
             new CallResponse(
                 callId, response.status(), headers, whole.bytes(), false, load(), time()));
@@ -271,8 +274,8 @@ sealed class Invocation implements RequestContext, Completable<Response>
       boolean headSent = body.headSent();
       body.abandon();
       if (headSent) {
-        BerthException told = host.replica.failureOf(failure);
-        end();
+        BerthException told = failed(failure);
+        end(false);
         send(new StreamReset(callId, told.kind(), message(told), load()));
       } else {
         answerFailure(failure);
@@ -281,9 +284,18 @@ sealed class Invocation implements RequestContext, Completable<Response>
   }
 
   private void answerFailure(Throwable failure) {
-    BerthException told = host.replica.failureOf(failure);
-    end();
+    BerthException told = failed(failure);
+    end(false);
     send(CallFailed.of(callId, told, load(), time()));
+  }
+
+  private BerthException failed(Throwable failure) {
+    BerthException told = host.replica.failureOf(failure);
+    if (told.kind() == BerthException.Kind.HANDLER_FAILED) { // others are meant, or another's
+      Throwable cause = told.getCause();
+      host.requestFailed(cause == null ? "HandlerFailed" : cause.getClass().getName());
+    }
+    return told;
   }
 
   private static String message(BerthException failure) {
@@ -424,8 +436,7 @@ sealed class Invocation implements RequestContext, Completable<Response>
       return;
     }
     if (deadline <= now) {
-      host.replica.timedOut();
-      cancel(); // the router tells its caller by its own deadline
+      outOfTime();
       return;
     }
     dueAt = deadline;
@@ -443,6 +454,18 @@ sealed class Invocation implements RequestContext, Completable<Response>
     }
   }
 
+  /** Its deadline has passed: the router tells its caller by its own. */
+  void outOfTime() {
+    if (cancelled || ended) {
+      return;
+    }
+    host.replica.timedOut();
+    if (handlerCalled && !handlerSettled) {
+      host.requestFailed("its time was over");
+    }
+    cancel();
+  }
+
   void wakeAt(long moment) {
     if (moment < dueAt) {
       dueAt = moment;
@@ -456,10 +479,20 @@ sealed class Invocation implements RequestContext, Completable<Response>
 
   /** Over: leaves the tables and frees the slot. The answer, if any, is sent after this. */
   void end() {
+    end(true);
+  }
+
+  /**
+   * @param well whether its answer speaks for the replica; one that is cancelled never does
+   */
+  private void end(boolean well) {
     if (ended) {
       return;
     }
     ended = true;
+    if (!well || cancelled) {
+      host.endsUnanswered();
+    }
     cancelActions = null;
     source.remove(this);
     loop.remove(this);

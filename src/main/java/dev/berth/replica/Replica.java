@@ -66,6 +66,8 @@ public final class Replica {
   private volatile List<HostedReplica> parts = List.of();
   private final ReplicaHooks hooks = new ReplicaHooks();
   private final ReplicaHealth health;
+  private final PassiveHealth passive = new PassiveHealth();
+  private volatile String lastFailure = ""; // of a request, for people
   private final Object judging = new Object();
   private volatile @Nullable ReplicaStart start; // until it runs
   private Future<Void> reconfigured = Future.succeededFuture(); // the last; under the lock
@@ -505,7 +507,54 @@ public final class Replica {
       return starting.nextLook();
     }
     health.tick(isServing());
-    return isServing() || health.underWay() ? (Long) health.nextLook() : null;
+    if (!isServing()) {
+      return health.underWay() ? (Long) health.nextLook() : null;
+    }
+    return passive.isLooking() ? sooner(health.nextLook(), lookAtRequests()) : health.nextLook();
+  }
+
+  /** On the nano clock, which may overflow: the difference orders. */
+  private static long sooner(long one, long other) {
+    return one - other <= 0 ? one : other;
+  }
+
+  /** What its requests say of it; when to look again. */
+  private long lookAtRequests() {
+    long answered = 0;
+    long failed = 0;
+    for (HostedReplica part : parts) {
+      answered += part.answered();
+      failed += part.failed();
+    }
+    long now = nanoClock.getAsLong();
+    boolean known = passive.isSuspect();
+    switch (passive.look(answered, failed, now)) {
+      case SUSPECT -> {
+        String reason =
+            "requests: the last "
+                + passive.inARow()
+                + " failed (expected: an answer); the last: "
+                + lastFailure;
+        if (!known) {
+          LOG.warn("replica {}: suspect: {}", replicaId(), reason);
+        }
+        listener.suspected(this, true, reason);
+      }
+      case CLEARED -> {
+        LOG.info("replica {}: suspect no more: it answers", replicaId());
+        listener.suspected(this, false, "");
+      }
+      case NOTHING_NEW -> {}
+    }
+    return now + PassiveHealth.LOOK_NANOS;
+  }
+
+  /** A request failed in its hands. On any of its loops. */
+  void requestFailed(String how) {
+    lastFailure = how;
+    if (passive.failed()) {
+      toLookAt.accept(this);
+    }
   }
 
   /**
@@ -667,6 +716,11 @@ public final class Replica {
   /** Whether neither its health checks nor lingering requests speak against it. */
   public boolean healthy() {
     return state.get() != ReplicaState.UNHEALTHY;
+  }
+
+  /** Whether it gave nothing but failures of late. */
+  public boolean suspect() {
+    return passive.isSuspect();
   }
 
   /** Health checks that failed, the ones that took too long included. */

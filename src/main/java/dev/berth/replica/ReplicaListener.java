@@ -13,4 +13,12 @@ public interface ReplicaListener {
    * User code failed a request, not with a kind of ours; what the caller is told hides the rest.
    */
   default void handlerFailed(Replica replica, Throwable cause) {}
+
+  /**
+   * A replica gave nothing but failures of late, or answers again.
+   *
+   * @param suspect said again as long as requests go on failing
+   * @param reason one line, for people; empty when it is no suspect
+   */
+  default void suspected(Replica replica, boolean suspect, String reason) {}
 }

@@ -265,7 +265,11 @@ public final class ReplicaLoop {
     RouterPeer peer = knownPeer(message.source());
     Invocation invocation = peer == null ? null : peer.find(message.callId());
     if (invocation != null) {
-      invocation.cancel();
+      if (message.timedOut()) { // the router's clock was a tick ahead
+        invocation.outOfTime();
+      } else {
+        invocation.cancel();
+      }
       return;
     }
     HostedReplica host = find(message.target());

@@ -304,6 +304,11 @@ class MetersTest {
     }
 
     @Override
+    public boolean suspect() {
+      return false;
+    }
+
+    @Override
     public long healthCheckFailures() {
       return 4;
     }

@@ -63,6 +63,7 @@ final class ReplicaRig {
   final QueueExecutor workers = new QueueExecutor(); // of blocking handlers
   final RecordingBus bus = new RecordingBus();
   final List<ReplicaState> states = new ArrayList<>();
+  final List<String> suspicions = new ArrayList<>(); // what was told of passive health
   final List<Timer> timers = new ArrayList<>();
   final ReplicaHost host;
   final List<ReplicaLoop> loops = new ArrayList<>();
@@ -107,7 +108,17 @@ final class ReplicaRig {
             (replicaId, maxOngoing) -> threads(),
             limits,
             LedgerLimits.DEFAULTS,
-            (replica, state) -> states.add(state));
+            new ReplicaListener() {
+              @Override
+              public void changed(Replica replica, ReplicaState state) {
+                states.add(state);
+              }
+
+              @Override
+              public void suspected(Replica replica, boolean suspect, String reason) {
+                suspicions.add(suspect ? "suspect: " + reason : "cleared");
+              }
+            });
   }
 
   private Runnable startTimer(long delayNanos, Runnable task) {

@@ -1,0 +1,254 @@
+package dev.berth.replica;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.berth.api.AsyncHandler;
+import dev.berth.api.BerthException;
+import dev.berth.api.Request;
+import dev.berth.api.Response;
+import dev.berth.protocol.BusMessage.CancelCall;
+import dev.berth.replica.PassiveHealth.Verdict;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import io.vertx.core.buffer.Buffer;
+import java.time.Duration;
+import java.util.function.Supplier;
+import org.junit.jupiter.api.Test;
+
+/** What requests say of the replica that runs them. */
+class PassiveHealthTest {
+  private static final Duration LOOK = Duration.ofNanos(PassiveHealth.LOOK_NANOS);
+
+  private final ReplicaRig rig = new ReplicaRig(ReplicaLimits.DEFAULTS, 2);
+  private Supplier<Future<Response>> behaviour = PassiveHealthTest::fails;
+  private final AsyncHandler handler = (request, context) -> behaviour.get();
+  private final Replica replica = rig.start(100, handler);
+  private int calls;
+
+  private static Future<Response> fails() {
+    throw new IllegalStateException("no model (expected: one)");
+  }
+
+  private static Future<Response> answers() {
+    return Future.succeededFuture(Response.text("here"));
+  }
+
+  private long call() {
+    long id = ReplicaRig.callId(++calls, 1);
+    rig.sendHeld(replica, id);
+    rig.runAll();
+    return id;
+  }
+
+  private void callsOver(int count, Duration span) {
+    for (int i = 0; i < count; i++) {
+      call();
+      pass(span.dividedBy(count));
+    }
+    pass(LOOK);
+  }
+
+  /** Time as the control loop sees it: it looks ten times a second. */
+  private void pass(Duration span) {
+    for (long left = span.toMillis(); left > 0; left -= 100) {
+      rig.pass(Duration.ofMillis(Math.min(100, left)));
+      rig.host.tick();
+    }
+  }
+
+  @Test
+  void nothingButFailuresForAWhileMakesASuspect() {
+    callsOver(8, Duration.ofSeconds(2));
+
+    assertThat(replica.suspect()).isTrue();
+    assertThat(rig.suspicions).hasSize(1);
+    assertThat(rig.suspicions.get(0))
+        .startsWith("suspect: requests: the last ")
+        .endsWith("failed (expected: an answer); the last: java.lang.IllegalStateException");
+    assertThat(replica.state()).as("its checks have the last word").isEqualTo(ReplicaState.RUNNING);
+  }
+
+  @Test
+  void anAnswerClearsIt() {
+    callsOver(8, Duration.ofSeconds(2));
+    behaviour = PassiveHealthTest::answers;
+    call();
+    pass(LOOK.multipliedBy(2));
+
+    assertThat(replica.suspect()).isFalse();
+    assertThat(rig.suspicions).hasSize(2).last().isEqualTo("cleared");
+  }
+
+  @Test
+  void anAnswerNowAndThenKeepsItAboveSuspicion() {
+    for (int i = 0; i < 10; i++) {
+      behaviour = PassiveHealthTest::fails;
+      callsOver(4, Duration.ofMillis(600));
+      behaviour = PassiveHealthTest::answers;
+      callsOver(1, Duration.ofMillis(100));
+    }
+
+    assertThat(rig.suspicions).isEmpty();
+  }
+
+  @Test
+  void aBurstOfFailuresIsNotEnough() {
+    for (int i = 0; i < 50; i++) {
+      call();
+    }
+    pass(Duration.ofSeconds(5));
+    assertThat(rig.suspicions).isEmpty();
+
+    callsOver(6, Duration.ofSeconds(1));
+    assertThat(rig.suspicions).as("but it was the first of more").hasSize(1);
+  }
+
+  @Test
+  void aSuspectThatGoesOnFailingIsNamedAgain() {
+    callsOver(8, Duration.ofSeconds(2));
+    callsOver(12, Duration.ofSeconds(4));
+
+    assertThat(rig.suspicions).hasSizeBetween(2, 4).allMatch(each -> each.startsWith("suspect"));
+  }
+
+  @Test
+  void whatTheHandlerAnswersOnPurposeIsNoFailure() {
+    behaviour =
+        () ->
+            Future.succeededFuture(Response.of(404, "text/plain", Buffer.buffer("no such thing")));
+    callsOver(20, Duration.ofSeconds(4));
+
+    assertThat(rig.suspicions).isEmpty();
+    assertThat(replica.suspect()).isFalse();
+  }
+
+  @Test
+  void aServerErrorOnPurposeSpeaksNeitherForItNorAgainstIt() {
+    behaviour =
+        () -> Future.succeededFuture(Response.of(503, "text/plain", Buffer.buffer("loading")));
+    callsOver(20, Duration.ofSeconds(4));
+    assertThat(rig.suspicions).isEmpty();
+
+    behaviour = PassiveHealthTest::fails;
+    callsOver(8, Duration.ofSeconds(2));
+    behaviour =
+        () -> Future.succeededFuture(Response.of(503, "text/plain", Buffer.buffer("loading")));
+    callsOver(4, Duration.ofSeconds(1));
+    assertThat(replica.suspect()).isTrue();
+  }
+
+  @Test
+  void ourOwnKindsOfFailureAreAnothersFault() {
+    behaviour =
+        () ->
+            Future.failedFuture(
+                new BerthException.DeploymentUnavailable("deployment: app#other (expected: one)"));
+    callsOver(20, Duration.ofSeconds(4));
+
+    assertThat(rig.suspicions).isEmpty();
+  }
+
+  @Test
+  void cancelledRequestsSayNothing() {
+    behaviour = () -> Promise.<Response>promise().future();
+    for (int i = 0; i < 20; i++) {
+      rig.cancel(replica, call());
+      pass(Duration.ofMillis(200));
+    }
+
+    assertThat(rig.suspicions).isEmpty();
+  }
+
+  @Test
+  void requestsThatRunOutOfTimeInTheHandlersHandsAreFailures() {
+    behaviour = () -> Promise.<Response>promise().future();
+    for (int i = 0; i < 8; i++) {
+      long id = ReplicaRig.callId(++calls, 1);
+      assertThat(replica.slots().tryAcquire()).isTrue();
+      rig.loop().onMessage(ReplicaRig.call(replica).id(id).deadlineMs(100).message());
+      pass(Duration.ofMillis(300));
+    }
+    pass(LOOK);
+
+    assertThat(rig.suspicions).isNotEmpty().first().asString().endsWith("its time was over");
+    assertThat(replica.timeouts()).isEqualTo(8);
+  }
+
+  @Test
+  void aRouterWhoseClockIsATickAheadTellsTheSame() {
+    behaviour = () -> Promise.<Response>promise().future();
+    for (int i = 0; i < 8; i++) {
+      long id = call();
+      rig.loop()
+          .onMessage(new CancelCall(id, ReplicaRig.OWN, rig.attempt(), replica.address(), true));
+      pass(Duration.ofMillis(300));
+    }
+    pass(LOOK);
+
+    assertThat(rig.suspicions).isNotEmpty();
+    assertThat(replica.timeouts()).isEqualTo(8);
+  }
+
+  @Test
+  void itsPartsOnAllLoopsAreSeenTogether() {
+    Replica spread = rig.start(100, context -> handler, 2);
+    for (int i = 0; i < 8; i++) {
+      assertThat(spread.slots().tryAcquire()).isTrue();
+      rig.loops
+          .get(i % 2)
+          .onMessage(ReplicaRig.call(spread).id(ReplicaRig.callId(++calls, 1)).message());
+      rig.runAll();
+      pass(Duration.ofMillis(300));
+    }
+    pass(LOOK);
+
+    assertThat(spread.suspect()).isTrue();
+  }
+
+  @Test
+  void aReplicaThatAnswersIsNotLookedAt() {
+    PassiveHealth health = new PassiveHealth();
+    assertThat(health.isLooking()).isFalse();
+    assertThat(health.failed()).isTrue();
+    assertThat(health.failed()).as("it is being looked at").isFalse();
+    health.look(0, 2, 0);
+    assertThat(health.isLooking()).isTrue();
+    assertThat(health.look(1, 2, PassiveHealth.LOOK_NANOS)).isEqualTo(Verdict.NOTHING_NEW);
+    assertThat(health.isLooking()).isFalse();
+    assertThat(health.failed()).isTrue();
+  }
+
+  @Test
+  void oneThatDrainsIsNoLongerJudged() {
+    callsOver(3, Duration.ofSeconds(1));
+    for (int i = 0; i < 8; i++) {
+      assertThat(replica.slots().tryAcquire()).isTrue();
+    }
+    replica.drain();
+    for (int i = 0; i < 8; i++) {
+      rig.send(ReplicaRig.call(replica).id(ReplicaRig.callId(++calls, 1)));
+      rig.runAll();
+      pass(Duration.ofMillis(300));
+    }
+
+    assertThat(replica.slots().ongoing()).isZero();
+    assertThat(rig.suspicions).isEmpty();
+  }
+
+  @Test
+  void aRequestThatIsNeverGivenToTheHandlerIsNotItsFailure() {
+    behaviour = PassiveHealthTest::answers;
+    Request unread = Request.post("/", Buffer.buffer("begin"));
+    for (int i = 0; i < 8; i++) {
+      long id = ReplicaRig.callId(++calls, 1);
+      assertThat(replica.slots().tryAcquire()).isTrue();
+      rig.loop()
+          .onMessage(
+              ReplicaRig.call(replica).id(id).deadlineMs(100).following(unread.bytes()).message());
+      pass(Duration.ofMillis(300));
+    }
+    pass(LOOK);
+
+    assertThat(rig.suspicions).isEmpty();
+  }
+}
