@@ -28,7 +28,8 @@ import org.jspecify.annotations.Nullable;
  * has a version too, the newest of any, and nothing needs to be remembered of one that is gone.
  *
  * <p>A controller that starts anew holds its tongue about deployments of which it has published
- * nothing, until it knows what runs: routers go on with what the one before it told them.
+ * nothing: routers go on with what the one before it told them. Only of those that are not declared
+ * it says, once it knows of every replica there is, that there are none.
  */
 public final class RoutingPublisher {
   /** Instances that can pull; pulls of more are refused, and counted. */
@@ -93,7 +94,7 @@ public final class RoutingPublisher {
 
   /**
    * The controller knows of every replica that ran before it: from now on a deployment of which
-   * nothing was published has no replicas, or does not exist.
+   * nothing was published, and that is not declared, does not exist.
    */
   public void recovered() {
     if (recovered) {
@@ -208,12 +209,12 @@ public final class RoutingPublisher {
 
   private void answer(Subscriber to, DeploymentId deployment, Version held) {
     RoutingSnapshot snapshot = published.get(deployment);
-    if (snapshot == null && !recovered) {
+    if (snapshot == null && (!recovered || isDeclared.test(deployment))) {
       to.tell(deployment, Version.NONE); // it is told when there is something to tell
       return;
     }
     if (snapshot == null) {
-      snapshot = new RoutingSnapshot(deployment, newest, isDeclared.test(deployment), List.of());
+      snapshot = new RoutingSnapshot(deployment, newest, false, List.of());
     }
     tell(
         to,
