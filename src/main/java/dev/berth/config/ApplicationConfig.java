@@ -18,6 +18,7 @@ import org.jspecify.annotations.Nullable;
  * @param logging what is logged of it, and how: its own, else the file's
  * @param deployments overrides of what its code says, at most one for each name
  * @param externalScalerEnabled whether the number of replicas may be set from outside
+ * @param entry all that the file says here, as JSON values
  * @param source where the entry stands in the file
  */
 public record ApplicationConfig(
@@ -29,6 +30,7 @@ public record ApplicationConfig(
     LoggingOptions logging,
     List<DeploymentConfig> deployments,
     boolean externalScalerEnabled,
+    Map<String, @Nullable Object> entry,
     Source source) {
 
   static final Key<String> NAME =
@@ -95,7 +97,12 @@ public record ApplicationConfig(
           .and(RayOnly.APPLICATION)
           .misplaced("host", "http_options.host")
           .misplaced("port", "http_options.port")
-          .check(values -> Values.requireUnique(values.find(DEPLOYMENTS), DeploymentConfig.NAME));
+          .check(ApplicationConfig::check);
+
+  private static void check(Values values) {
+    Values.requireUnique(values.find(DEPLOYMENTS), DeploymentConfig.NAME);
+    values.tree(); // it is kept as JSON
+  }
 
   /** Checks each value against its key; the lists are copied, {@code args} is kept as it is. */
   public ApplicationConfig {
@@ -116,7 +123,23 @@ public record ApplicationConfig(
         logging == null ? outerLogging : LoggingOptions.from(logging),
         values.get(DEPLOYMENTS).stream().map(DeploymentConfig::from).toList(),
         values.get(EXTERNAL_SCALER_ENABLED),
+        values.tree(),
         values.source());
+  }
+
+  /** This application with the same code in other files. */
+  public ApplicationConfig withJars(List<Path> jars) {
+    return new ApplicationConfig(
+        name,
+        routePrefix,
+        importPath,
+        jars,
+        args,
+        logging,
+        deployments,
+        externalScalerEnabled,
+        entry,
+        source);
   }
 
   /** The overrides of one deployment, if the file has any. */

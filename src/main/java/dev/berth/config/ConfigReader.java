@@ -26,7 +26,8 @@ import org.snakeyaml.engine.v2.schema.CoreSchema;
  */
 public final class ConfigReader {
 
-  private static final int MOST_BYTES = 1 << 20; // of a file; a real one has a few thousand
+  /** Of a file, or of what is submitted; a thousand applications have some hundred thousand. */
+  public static final int MOST_BYTES = 4 << 20;
 
   private static final String WELL_FORMED = "one well-formed YAML or JSON document";
 
@@ -111,6 +112,7 @@ public final class ConfigReader {
             .setLabel(name)
             .setSchema(new CoreSchema())
             .setAllowNonScalarKeys(true) // refused later, with their place
+            .setCodePointLimit(MOST_BYTES)
             .build();
     try {
       return new BoundedComposer(settings, text).getSingleNode();

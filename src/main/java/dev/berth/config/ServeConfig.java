@@ -131,6 +131,17 @@ public record ServeConfig(
         warnings);
   }
 
+  /** This instance with other applications. */
+  ServeConfig withApplications(
+      List<ApplicationConfig> applications, @Nullable Double capacity, List<Problem> warnings) {
+    return new ServeConfig(httpOptions, logging, applications, berth, capacity, warnings);
+  }
+
+  /** This configuration with another capacity; null runs all replicas. */
+  public ServeConfig withTargetCapacity(@Nullable Double targetCapacity) {
+    return withApplications(applications, targetCapacity, warnings);
+  }
+
   /** This configuration with other HTTP options. */
   public ServeConfig withHttpOptions(HttpOptions httpOptions) {
     return new ServeConfig(httpOptions, logging, applications, berth, targetCapacity, warnings);

@@ -1,5 +1,6 @@
 package dev.berth.config;
 
+import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -56,6 +57,22 @@ final class Values {
     return entry == null ? key.fallback() : (T) entry.value();
   }
 
+  /**
+   * Everything that stands here, as JSON values; empty when it is none, which is reported unless
+   * something else is wrong already.
+   */
+  Map<String, @Nullable Object> tree() {
+    if (node == null || place == null) {
+      return Map.of();
+    }
+    Map<String, @Nullable Object> tree =
+        new FreeMap().read(node, Place.top("", Path.of(""))); // whose problems nobody reads
+    if (tree == null && place.problems().stream().allMatch(Problem::isWarning)) {
+      new FreeMap().read(node, place);
+    }
+    return tree == null ? Map.of() : tree;
+  }
+
   /** Where this mapping stands. */
   Source source() {
     return place == null ? new Source("", "", Map.of()) : place.source();
@@ -65,6 +82,14 @@ final class Values {
   boolean gives(Key<?> key) {
     Given entry = given.get(key.name());
     return entry != null && (entry.wrong() || entry.value() != null);
+  }
+
+  /** Warns that the value of {@code key} has no effect. */
+  void warn(Key<?> key, String value, String expected) {
+    Given entry = given.get(key.name());
+    if (place != null && entry != null) {
+      place.key(key.name()).warning(entry.node(), value, expected);
+    }
   }
 
   /** Reports a problem with the value of {@code key}, at it or else at the mapping. */

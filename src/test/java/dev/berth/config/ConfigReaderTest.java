@@ -281,9 +281,9 @@ class ConfigReaderTest {
         .isEqualTo(latin + ": not UTF-8 (expected: a YAML or JSON file in UTF-8)");
 
     Path large = folder.resolve("large.yaml");
-    Files.writeString(large, "applications: []\n" + "#".repeat(1 << 20));
+    Files.writeString(large, "applications: []\n" + "#".repeat(4 << 20));
     assertThat(problem(large))
-        .isEqualTo(large + ": 1048593 bytes (expected: at most 1048576 bytes)");
+        .isEqualTo(large + ": 4194321 bytes (expected: at most 4194304 bytes)");
   }
 
   @Test

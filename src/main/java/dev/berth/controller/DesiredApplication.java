@@ -1,0 +1,155 @@
+package dev.berth.controller;
+
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One application of the {@link DesiredState}.
+ *
+ * @param name unique
+ * @param wanted what is to run
+ * @param revision of it
+ * @param deployedMs when it was accepted, in milliseconds since 1970
+ * @param healthy whether that revision has run
+ * @param scales replicas that were set from outside since, by deployment
+ * @param before what last ran before it; null when nothing did, or nothing is known of it
+ */
+public record DesiredApplication(
+    String name,
+    Wanted wanted,
+    long revision,
+    long deployedMs,
+    boolean healthy,
+    Map<String, Integer> scales,
+    @Nullable Before before) {
+
+  /**
+   * What was submitted.
+   *
+   * @param routePrefix where it answers; null for an application without HTTP
+   * @param config its entry, a JSON object
+   * @param jars its code, in the order of the class path
+   * @param externalScaler whether its numbers of replicas may be set from outside
+   * @param digest equal for entries that say the same, with jars that hold the same
+   */
+  public record Wanted(
+      @Nullable String routePrefix,
+      String config,
+      List<Jar> jars,
+      boolean externalScaler,
+      String digest) {
+    public Wanted {
+      jars = List.copyOf(jars);
+    }
+  }
+
+  /**
+   * A file of code, by its content.
+   *
+   * @param name as it was submitted, for people
+   * @param sha256 of its bytes, in hexadecimal digits
+   */
+  public record Jar(String name, String sha256) {}
+
+  /** An earlier revision that has run. */
+  public record Before(long revision, Wanted wanted) {}
+
+  public DesiredApplication {
+    scales = Collections.unmodifiableMap(new LinkedHashMap<>(scales));
+  }
+
+  /** As the controller is told of it. */
+  public DeclaredApplication declared() {
+    return new DeclaredApplication(
+        name,
+        revision,
+        wanted.routePrefix(),
+        wanted.config(),
+        wanted.externalScaler(),
+        deployedMs,
+        before == null ? null : (Long) before.revision(),
+        scales);
+  }
+
+  DesiredApplication ran() {
+    return new DesiredApplication(name, wanted, revision, deployedMs, true, scales, before);
+  }
+
+  DesiredApplication scaled(String deployment, int replicas) {
+    Map<String, Integer> all = new LinkedHashMap<>(scales);
+    all.put(deployment, replicas);
+    return new DesiredApplication(name, wanted, revision, deployedMs, healthy, all, before);
+  }
+
+  /** Something else is wanted: its scales go, and what ran before can be had back. */
+  DesiredApplication changed(Wanted other, long newRevision, long nowMs) {
+    Before last = healthy ? new Before(revision, wanted) : before;
+    return new DesiredApplication(name, other, newRevision, nowMs, false, Map.of(), last);
+  }
+
+  // --- as it is kept ---
+
+  JsonObject toJson() {
+    JsonObject json =
+        write(wanted)
+            .put("name", name)
+            .put("revision", revision)
+            .put("deployed_ms", deployedMs)
+            .put("healthy", healthy);
+    if (!scales.isEmpty()) {
+      JsonObject numbers = new JsonObject();
+      scales.forEach(numbers::put);
+      json.put("scales", numbers);
+    }
+    if (before != null) {
+      json.put("before", write(before.wanted()).put("revision", before.revision()));
+    }
+    return json;
+  }
+
+  static DesiredApplication of(JsonObject json) {
+    Map<String, Integer> scales = new LinkedHashMap<>();
+    JsonObject numbers = json.getJsonObject("scales", new JsonObject());
+    numbers.fieldNames().forEach(name -> scales.put(name, numbers.getInteger(name)));
+    JsonObject before = json.getJsonObject("before");
+    return new DesiredApplication(
+        json.getString("name"),
+        read(json),
+        json.getLong("revision"),
+        json.getLong("deployed_ms"),
+        json.getBoolean("healthy"),
+        scales,
+        before == null ? null : new Before(before.getLong("revision"), read(before)));
+  }
+
+  private static JsonObject write(Wanted wanted) {
+    JsonObject json =
+        new JsonObject()
+            .put("config", wanted.config())
+            .put("digest", wanted.digest())
+            .put("external_scaler", wanted.externalScaler());
+    if (wanted.routePrefix() != null) {
+      json.put("route_prefix", wanted.routePrefix());
+    }
+    JsonArray jars = new JsonArray();
+    wanted.jars().forEach(jar -> jars.add(new JsonArray().add(jar.name()).add(jar.sha256())));
+    return json.put("jars", jars);
+  }
+
+  private static Wanted read(JsonObject json) {
+    return new Wanted(
+        json.getString("route_prefix"),
+        json.getString("config"),
+        json.getJsonArray("jars").stream()
+            .map(JsonArray.class::cast)
+            .map(jar -> new Jar(jar.getString(0), jar.getString(1)))
+            .toList(),
+        json.getBoolean("external_scaler"),
+        json.getString("digest"));
+  }
+}

@@ -1,0 +1,234 @@
+package dev.berth.node;
+
+import dev.berth.controller.DesiredApplication.Jar;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Copies of the jars that are declared, by their content: what is written over a jar afterwards
+ * neither breaks what runs from it nor a rollback to it, and equal code is equal by its bytes. In
+ * the directory of the state, or in one that goes with the process. May block; one caller at a
+ * time.
+ */
+final class JarStore {
+  private static final Logger LOG = LoggerFactory.getLogger(JarStore.class);
+  private static final String BEING_WRITTEN = "copying.tmp";
+  private static final String NAMED = ".+-[0-9a-f]{32}\\.jar";
+
+  /** Bytes of all copies together. */
+  static final long MOST_BYTES = 8L << 30;
+
+  private final Path directory;
+  private final boolean temporary;
+  private final long mostBytes;
+  private final Set<String> unusedBefore = new HashSet<>();
+
+  private JarStore(Path directory, boolean temporary, long mostBytes) {
+    this.directory = directory;
+    this.temporary = temporary;
+    this.mostBytes = mostBytes;
+  }
+
+  /** In the directory of the state; made when there is something to keep. */
+  static JarStore in(Path stateDirectory) {
+    return new JarStore(stateDirectory.resolve("jars"), false, MOST_BYTES);
+  }
+
+  static JarStore in(Path stateDirectory, long mostBytes) {
+    return new JarStore(stateDirectory.resolve("jars"), false, mostBytes);
+  }
+
+  /** In a directory of its own, which goes when it is closed. */
+  static JarStore temporary() throws IOException {
+    return new JarStore(Files.createTempDirectory("berth-jars-"), true, MOST_BYTES);
+  }
+
+  /** Where the copy of a jar is. */
+  Path path(Jar jar) {
+    String plain = jar.name().replaceAll("\\.jar$", "").replaceAll("[^A-Za-z0-9._-]", "_");
+    String shortened = plain.length() > 60 ? plain.substring(0, 60) : plain;
+    return directory.resolve(shortened + "-" + jar.sha256().substring(0, 32) + ".jar");
+  }
+
+  /** What a jar is, without keeping it. */
+  static Jar identify(Path file) throws IOException {
+    try (InputStream in = Files.newInputStream(file)) {
+      return new Jar(file.getFileName().toString(), copy(in, OutputStream.nullOutputStream()));
+    }
+  }
+
+  /**
+   * Keeps copies; they outlast a crash when this returns.
+   *
+   * @throws IOException when one cannot be read, or there is no room
+   */
+  List<Jar> keep(List<Path> files) throws IOException {
+    if (files.isEmpty()) {
+      return List.of();
+    }
+    StateStoreDisk.createDirectories(directory);
+    List<Jar> jars = new ArrayList<>();
+    for (Path file : files) {
+      jars.add(keep(file));
+    }
+    StateStoreDisk.forceNames(directory);
+    return jars;
+  }
+
+  private Jar keep(Path file) throws IOException {
+    Jar jar = identify(file);
+    if (Files.isRegularFile(path(jar))) {
+      return jar;
+    }
+    long bytes = Files.size(file);
+    if (size() + bytes > mostBytes) {
+      throw new IOException(
+          "jars: "
+              + (size() + bytes)
+              + " bytes with "
+              + file
+              + " (expected: at most "
+              + mostBytes
+              + ")");
+    }
+    Path copying = directory.resolve(BEING_WRITTEN);
+    Files.deleteIfExists(copying);
+    Files.createFile(copying, StateStoreDisk.ownerOnly("rw-------"));
+    Jar copied;
+    try (InputStream in = Files.newInputStream(file);
+        OutputStream out = Files.newOutputStream(copying)) {
+      copied = new Jar(jar.name(), copy(in, out));
+    } catch (IOException failed) {
+      deleteQuietly(copying);
+      throw failed;
+    }
+    try (FileChannel written = FileChannel.open(copying, StandardOpenOption.WRITE)) {
+      written.force(true);
+    }
+    // What was copied is what is kept, though the file was written to meanwhile.
+    Files.move(
+        copying, path(copied), StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+    return copied;
+  }
+
+  private static String copy(InputStream in, OutputStream out) throws IOException {
+    MessageDigest digest = sha256();
+    byte[] buffer = new byte[64 << 10];
+    for (int read = in.read(buffer); read >= 0; read = in.read(buffer)) {
+      digest.update(buffer, 0, read);
+      out.write(buffer, 0, read);
+    }
+    return HexFormat.of().formatHex(digest.digest());
+  }
+
+  static MessageDigest sha256() {
+    try {
+      return MessageDigest.getInstance("SHA-256");
+    } catch (NoSuchAlgorithmException impossible) {
+      throw new IllegalStateException("SHA-256: missing (expected: in every Java)", impossible);
+    }
+  }
+
+  private long size() throws IOException {
+    long bytes = 0;
+    for (Path file : copies()) {
+      bytes += Files.size(file);
+    }
+    return bytes;
+  }
+
+  private List<Path> copies() throws IOException {
+    if (!Files.isDirectory(directory)) {
+      return List.of();
+    }
+    try (Stream<Path> files = Files.list(directory)) {
+      return files.filter(file -> file.getFileName().toString().matches(NAMED)).toList();
+    }
+  }
+
+  /**
+   * Removes copies that nothing declared needs. What runs may still need one that was declared
+   * lately, so one is passed over at first, and goes when it is not needed the next time either.
+   *
+   * @param atStart nothing runs yet: all of them go now
+   */
+  void removeUnused(Set<Jar> declared, boolean atStart) {
+    Set<Path> needed = new HashSet<>();
+    declared.forEach(jar -> needed.add(path(jar)));
+    Set<String> unused = new HashSet<>();
+    try {
+      for (Path file : copies()) {
+        String name = file.getFileName().toString();
+        if (needed.contains(file)) {
+          continue;
+        }
+        if (atStart || unusedBefore.contains(name)) {
+          Files.deleteIfExists(file);
+        } else {
+          unused.add(name);
+        }
+      }
+      Files.deleteIfExists(directory.resolve(BEING_WRITTEN));
+    } catch (IOException failed) {
+      LOG.warn("state: unused jars are not removed: {}", failed.toString());
+    }
+    unusedBefore.clear();
+    unusedBefore.addAll(unused);
+  }
+
+  /** Copies a declared jar from another store. */
+  void takeOver(Jar jar, JarStore from) throws IOException {
+    if (!Files.isRegularFile(path(jar))) {
+      StateStoreDisk.createDirectories(directory);
+      Path copying = directory.resolve(BEING_WRITTEN);
+      Files.copy(from.path(jar), copying, StandardCopyOption.REPLACE_EXISTING);
+      try (FileChannel written = FileChannel.open(copying, StandardOpenOption.WRITE)) {
+        written.force(true);
+      }
+      Files.move(copying, path(jar), StandardCopyOption.ATOMIC_MOVE);
+      StateStoreDisk.forceNames(directory);
+    }
+  }
+
+  /** Removes what goes with the process. */
+  void close() {
+    if (temporary) {
+      try {
+        for (Path file : copies()) {
+          Files.deleteIfExists(file);
+        }
+        Files.deleteIfExists(directory.resolve(BEING_WRITTEN));
+        Files.deleteIfExists(directory);
+      } catch (IOException failed) {
+        LOG.warn("state: {} is not removed: {}", directory, failed.toString());
+      }
+    }
+  }
+
+  private static void deleteQuietly(@Nullable Path file) {
+    try {
+      if (file != null) {
+        Files.deleteIfExists(file);
+      }
+    } catch (IOException failed) {
+      LOG.debug("state: {} is not removed: {}", file, failed.toString());
+    }
+  }
+}

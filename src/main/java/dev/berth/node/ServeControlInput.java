@@ -1,0 +1,109 @@
+package dev.berth.node;
+
+import dev.berth.config.ApplicationConfig;
+import dev.berth.config.ServeConfig;
+import dev.berth.config.SubmittedConfig;
+import dev.berth.controller.DesiredApplication.Jar;
+import dev.berth.controller.DesiredApplication.Wanted;
+import io.vertx.core.json.Json;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.security.MessageDigest;
+import java.util.ArrayList;
+import java.util.HexFormat;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/** From what was written to what is kept, and back. May block on the disk. */
+final class ServeControlInput {
+
+  /** Finds out what jars are, and may keep copies of them. */
+  @FunctionalInterface
+  interface Jars {
+    List<Jar> of(List<Path> files) throws IOException;
+  }
+
+  private ServeControlInput() {}
+
+  /** What the entries of a configuration ask for, by application. */
+  static Map<String, Wanted> wanted(List<ApplicationConfig> applications, Jars jars)
+      throws IOException {
+    Map<String, Wanted> wanted = new LinkedHashMap<>();
+    for (ApplicationConfig application : applications) {
+      wanted.put(application.name(), wanted(application, jars.of(application.jars())));
+    }
+    return wanted;
+  }
+
+  static Wanted wanted(ApplicationConfig application, List<Jar> jars) {
+    return new Wanted(
+        application.routePrefix(),
+        new JsonObject(new LinkedHashMap<>(application.entry())).encode(),
+        jars,
+        application.externalScalerEnabled(),
+        digest(application, jars));
+  }
+
+  private static String digest(ApplicationConfig application, List<Jar> jars) {
+    List<Object> all = new ArrayList<>();
+    all.add(application.name());
+    all.add(sorted(application.entry()));
+    jars.forEach(jar -> all.add(jar.sha256()));
+    return digest(Json.encode(all));
+  }
+
+  /** Of all that a file declares. */
+  static String digest(Map<String, Wanted> wanted, @Nullable Double targetCapacity) {
+    StringBuilder all = new StringBuilder(String.valueOf(targetCapacity));
+    wanted.values().forEach(each -> all.append(' ').append(each.digest()));
+    return digest(all.toString());
+  }
+
+  private static String digest(String text) {
+    MessageDigest sha256 = JarStore.sha256();
+    return HexFormat.of().formatHex(sha256.digest(text.getBytes(StandardCharsets.UTF_8)));
+  }
+
+  /** The order of keys says nothing. */
+  private static @Nullable Object sorted(@Nullable Object value) {
+    if (value instanceof Map<?, ?> map) {
+      Map<String, @Nullable Object> sorted = new TreeMap<>();
+      map.forEach((key, each) -> sorted.put(String.valueOf(key), sorted(each)));
+      return sorted;
+    }
+    if (value instanceof List<?> list) {
+      List<@Nullable Object> all = new ArrayList<>();
+      list.forEach(each -> all.add(sorted(each)));
+      return all;
+    }
+    return value;
+  }
+
+  /**
+   * Reads a kept entry again.
+   *
+   * @param paths of its jars' copies
+   * @param running what the instance was started with
+   * @throws dev.berth.config.ConfigException when it is no longer allowed
+   */
+  static ApplicationConfig read(
+      String application, Wanted wanted, Function<Jar, Path> paths, ServeConfig running) {
+    JsonObject entry = new JsonObject(wanted.config());
+    if (entry.getValue("runtime_env") instanceof JsonObject environment) {
+      JsonArray jars = new JsonArray();
+      wanted.jars().forEach(jar -> jars.add(paths.apply(jar).toString()));
+      environment.put("jars", jars);
+    }
+    return SubmittedConfig.readOne(
+            "application " + application, Path.of("."), entry.encode(), application, running)
+        .applications()
+        .get(0);
+  }
+}

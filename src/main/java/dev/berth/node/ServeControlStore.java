@@ -1,0 +1,216 @@
+package dev.berth.node;
+
+import dev.berth.config.StateOptions;
+import dev.berth.controller.DesiredApplication;
+import dev.berth.controller.DesiredApplication.Jar;
+import dev.berth.controller.DesiredApplication.Wanted;
+import dev.berth.controller.DesiredChange;
+import dev.berth.controller.DesiredState;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Where {@link ServeControl} keeps its state: a directory that is made by the first accepted
+ * change, or memory. May block; one caller at a time.
+ *
+ * <pre>
+ *   ephemeral ---------------------------> memory
+ *   no directory --------> none yet --first change--> held
+ *   a directory ----------------------------------> held
+ *   one that another instance holds ----> refused
+ * </pre>
+ */
+final class ServeControlStore {
+  private static final Logger LOG = LoggerFactory.getLogger(ServeControlStore.class);
+
+  /** Opens and holds a directory; null when another instance holds it. */
+  @FunctionalInterface
+  interface Opener {
+    @Nullable StateStoreFiles hold(Path directory) throws IOException;
+  }
+
+  private final StateOptions options;
+  private final Opener opener;
+  private @Nullable StateStore store; // once held
+  private @Nullable JarStore durable; // likewise
+  private @Nullable JarStore temporary; // once needed
+  private boolean refused; // another instance holds the directory
+
+  ServeControlStore(StateOptions options) {
+    this(options, StateStoreDisk::hold);
+  }
+
+  ServeControlStore(StateOptions options, Opener opener) {
+    this.options = options;
+    this.opener = opener;
+  }
+
+  /**
+   * Reads what was kept, if anything was.
+   *
+   * @param state an empty one
+   * @throws StartFailedException when it is there and cannot be read
+   */
+  void open(DesiredState state) {
+    if (options.ephemeral() || !Files.exists(options.directory())) {
+      return;
+    }
+    try {
+      hold(state);
+    } catch (IOException failed) {
+      throw new StartFailedException(
+          "berth.state_dir: "
+              + options.directory()
+              + ": "
+              + StartFailedException.describe(failed)
+              + " (expected: a directory that can be read and written, or berth.ephemeral)");
+    }
+    if (refused) {
+      LOG.warn(
+          "state: {} is held by another instance: this one runs without it, and refuses changes",
+          options.directory());
+    } else if (durable != null) {
+      durable.removeUnused(jars(state), true);
+    }
+  }
+
+  private void hold(DesiredState state) throws IOException {
+    StateStoreFiles files = opener.hold(options.directory());
+    refused = files == null;
+    if (files != null) {
+      try {
+        store = StateStore.open(files, state);
+        durable = JarStore.in(options.directory());
+      } catch (IOException | RuntimeException | Error failed) {
+        try {
+          files.close();
+        } catch (IOException second) {
+          failed.addSuppressed(second);
+        }
+        throw failed;
+      }
+    }
+  }
+
+  /** Whether the directory holds something, so that what is declared from now on is kept. */
+  boolean isUsed() {
+    return store != null && store.isUsed();
+  }
+
+  /** Where changes are kept; null when they are not. */
+  @Nullable Path directory() {
+    return options.ephemeral() || refused ? null : options.directory();
+  }
+
+  /**
+   * A change is about to be made: there is a directory from now on, unless all is in memory.
+   *
+   * @throws IOException when there cannot be one; nothing is different then
+   */
+  void prepare(DesiredState state) throws IOException {
+    if (options.ephemeral()) {
+      return;
+    }
+    if (store == null) {
+      DesiredState found = new DesiredState();
+      hold(found);
+      if (store != null && store.isUsed()) {
+        store.close();
+        store = null;
+        durable = null;
+        throw new IOException(
+            "berth.state_dir: "
+                + options.directory()
+                + " was made by another instance meanwhile (expected: one for each instance)");
+      }
+      LOG.info("state: kept in {}", options.directory());
+    }
+    JarStore kept = durable;
+    if (refused || kept == null) {
+      throw new IOException(
+          "berth.state_dir: "
+              + options.directory()
+              + " is held by another instance (expected: one for each instance)");
+    }
+    if (!isUsed() && temporary != null) {
+      for (Jar jar : jars(state)) {
+        kept.takeOver(jar, temporary);
+      }
+    }
+  }
+
+  /**
+   * Keeps copies of jars.
+   *
+   * @param prepared whether {@link #prepare} was called, so that they are to be durable
+   */
+  List<Jar> keep(List<Path> files, boolean prepared) throws IOException {
+    return files.isEmpty() ? List.of() : jars(prepared).keep(files);
+  }
+
+  private JarStore jars(boolean prepared) throws IOException {
+    if (durable != null && (prepared || isUsed())) {
+      return durable;
+    }
+    if (temporary == null) {
+      temporary = JarStore.temporary();
+    }
+    return temporary;
+  }
+
+  /** Where the copy of a kept jar is. */
+  Path path(Jar jar) {
+    if (durable != null) {
+      Path path = durable.path(jar);
+      if (temporary == null || Files.exists(path)) {
+        return path;
+      }
+    }
+    return temporary == null ? Path.of(jar.name()) : temporary.path(jar);
+  }
+
+  /** Keeps a change, if changes are kept; {@link #prepare} was called. */
+  void append(DesiredChange change, DesiredState before) throws IOException {
+    StateStore kept = store;
+    if (kept != null && kept.append(change, before::whole) && durable != null) {
+      Set<Jar> needed = jars(before);
+      change.applications().forEach(each -> add(each, needed));
+      durable.removeUnused(needed, false);
+    }
+  }
+
+  private static Set<Jar> jars(DesiredState state) {
+    Set<Jar> jars = new HashSet<>();
+    state.applications().forEach(each -> add(each, jars));
+    return jars;
+  }
+
+  private static void add(DesiredApplication application, Set<Jar> jars) {
+    DesiredApplication.Before before = application.before();
+    Stream.of(application.wanted()).map(Wanted::jars).forEach(jars::addAll);
+    if (before != null) {
+      jars.addAll(before.wanted().jars());
+    }
+  }
+
+  void close() {
+    try {
+      if (store != null) {
+        store.close();
+      }
+    } catch (IOException failed) {
+      LOG.warn("state: {} does not close: {}", options.directory(), failed.toString());
+    }
+    if (temporary != null) {
+      temporary.close();
+    }
+  }
+}

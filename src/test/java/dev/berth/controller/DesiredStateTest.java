@@ -1,0 +1,224 @@
+package dev.berth.controller;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.berth.controller.DesiredApplication.Jar;
+import dev.berth.controller.DesiredApplication.Wanted;
+import io.vertx.core.json.JsonObject;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+
+class DesiredStateTest {
+
+  private final DesiredState state = new DesiredState();
+
+  private static Wanted wanted(String says) {
+    return new Wanted("/" + says, "{\"says\":\"" + says + "\"}", List.of(), true, says);
+  }
+
+  private static Map<String, Wanted> all(String... namesAndWords) {
+    Map<String, Wanted> all = new LinkedHashMap<>();
+    for (int i = 0; i < namesAndWords.length; i += 2) {
+      all.put(namesAndWords[i], wanted(namesAndWords[i + 1]));
+    }
+    return all;
+  }
+
+  private DesiredChange done(DesiredChange change) {
+    assertThat(change).isNotNull();
+    state.apply(change);
+    return change;
+  }
+
+  private DesiredApplication application(String name) {
+    return java.util.Objects.requireNonNull(state.find(name));
+  }
+
+  private void deploy(String... namesAndWords) {
+    done(state.deploy(all(namesAndWords), null, null, 1));
+  }
+
+  private void ran(String name) {
+    done(state.markHealthy(Map.of(name, application(name).revision())));
+  }
+
+  @Test
+  void aWholeConfigurationReplacesWhatWasThere() {
+    deploy("a", "1", "b", "1");
+
+    DesiredChange change = done(state.deploy(all("b", "1", "c", "1"), 50.0, null, 7));
+
+    assertThat(change.removed()).containsExactly("a");
+    assertThat(change.applications()).extracting(DesiredApplication::name).containsExactly("c");
+    assertThat(state.applications()).extracting(DesiredApplication::name).containsExactly("b", "c");
+    assertThat(application("c").revision()).isEqualTo(3);
+    assertThat(application("c").deployedMs()).isEqualTo(7);
+    assertThat(state.targetCapacity()).isEqualTo(50);
+  }
+
+  @Test
+  void anEntryThatSaysTheSameKeepsItsRevisionAndItsScales() {
+    deploy("a", "1", "b", "1");
+    done(state.scale("a", "d", 3));
+    DesiredApplication before = application("a");
+
+    assertThat(state.deploy(all("a", "1", "b", "1"), null, null, 9)).isNull();
+    done(state.deploy(all("a", "1", "b", "2"), null, null, 9));
+
+    assertThat(application("a")).isSameAs(before);
+    assertThat(application("b").revision()).isEqualTo(3);
+  }
+
+  @Test
+  void anEntryThatSaysSomethingElseLosesItsScales() {
+    deploy("a", "1");
+    done(state.scale("a", "d", 0));
+    assertThat(state.scale("a", "d", 0)).isNull();
+
+    deploy("a", "2");
+
+    assertThat(application("a").scales()).isEmpty();
+  }
+
+  @Test
+  void oneApplicationIsDeclaredBesideTheOthers() {
+    deploy("a", "1");
+
+    DesiredChange change = done(state.deploy("b", wanted("2"), 3));
+
+    assertThat(change.removed()).isEmpty();
+    assertThat(state.applications()).hasSize(2);
+    assertThat(state.deploy("b", wanted("2"), 4)).isNull();
+  }
+
+  @Test
+  void aRollbackDeclaresWhatLastRanUnderARevisionOfItsOwn() {
+    deploy("a", "good");
+    assertThat(state.rollback("a", 5)).as("nothing ran").isNull();
+    ran("a");
+    deploy("a", "bad");
+    deploy("a", "worse");
+    assertThat(application("a").declared().rollbackRevision()).isEqualTo(1);
+
+    done(state.rollback("a", 5));
+
+    assertThat(application("a").wanted()).isEqualTo(wanted("good"));
+    assertThat(application("a").revision()).isEqualTo(4);
+    assertThat(application("a").healthy()).isFalse();
+    assertThat(state.rollback("a", 6)).as("what never ran is not gone back to").isNull();
+  }
+
+  @Test
+  void aRollbackOfWhatRanCanBeTakenBack() {
+    deploy("a", "1");
+    ran("a");
+    deploy("a", "2");
+    ran("a");
+
+    done(state.rollback("a", 5));
+    assertThat(application("a").wanted()).isEqualTo(wanted("1"));
+    done(state.rollback("a", 6));
+    assertThat(application("a").wanted()).isEqualTo(wanted("2"));
+    assertThat(application("a").revision()).isEqualTo(4);
+  }
+
+  @Test
+  void onlyTheRevisionThatIsWantedCanHaveRun() {
+    deploy("a", "1");
+    deploy("a", "2");
+
+    assertThat(state.markHealthy(Map.of("a", 1L, "gone", 1L))).isNull();
+    assertThat(done(state.markHealthy(Map.of("a", 2L))).applications()).hasSize(1);
+    assertThat(state.markHealthy(Map.of("a", 2L))).isNull();
+  }
+
+  @Test
+  void aRouteBelongsToOneApplicationUntilItIsGivenUp() {
+    deploy("a", "x", "b", "y");
+    assertThat(state.at("/x")).isEqualTo("a");
+
+    deploy("a", "y", "b", "x"); // they change places
+
+    assertThat(state.at("/x")).isEqualTo("b");
+    assertThat(state.at("/y")).isEqualTo("a");
+    done(state.delete("a"));
+    assertThat(state.at("/y")).isNull();
+    assertThat(state.at("/x")).isEqualTo("b");
+  }
+
+  @Test
+  void termsRise() {
+    assertThat(state.term()).isZero();
+    done(state.nextTerm());
+    done(state.nextTerm());
+    assertThat(state.term()).isEqualTo(2);
+  }
+
+  @Test
+  void aFilesDigestIsRememberedUntilAnotherFileIsDeclared() {
+    done(state.deploy(all("a", "1"), null, "f1", 1));
+    deploy("a", "2");
+    assertThat(state.file()).isEqualTo("f1");
+    done(state.deploy(all("a", "2"), null, "f2", 1));
+    assertThat(state.file()).isEqualTo("f2");
+  }
+
+  @Test
+  void everythingCanBeDeleted() {
+    assertThat(state.deleteAll()).isNull();
+    deploy("a", "1", "b", "1");
+    done(state.deleteAll());
+    assertThat(state.applications()).isEmpty();
+    deploy("a", "1");
+    assertThat(application("a").revision()).as("never one that was given").isEqualTo(3);
+  }
+
+  /** What is written is all that is needed: a state made of what was written is the same. */
+  @Test
+  void aStateMadeOfItsWrittenChangesIsTheSame() {
+    long seed = System.nanoTime();
+    Random random = new Random(seed);
+    DesiredState copy = new DesiredState();
+    for (int i = 0; i < 500; i++) {
+      DesiredChange change = randomCommand(random, i);
+      if (change != null) {
+        state.apply(change);
+        copy.apply(DesiredChange.of(new JsonObject(change.toJson().encode())));
+      }
+      if (i % 50 == 0) {
+        DesiredState fresh = new DesiredState();
+        fresh.apply(DesiredChange.of(new JsonObject(state.whole().toJson().encode())));
+        copy = fresh;
+      }
+      assertThat(copy.whole()).as("seed %d, step %d", seed, i).isEqualTo(state.whole());
+    }
+  }
+
+  private DesiredChange randomCommand(Random random, int step) {
+    List<DesiredApplication> known = new ArrayList<>(state.applications());
+    String name = "app" + random.nextInt(5);
+    DesiredApplication some = known.isEmpty() ? null : known.get(random.nextInt(known.size()));
+    Wanted wanted =
+        new Wanted(
+            random.nextBoolean() ? null : "/" + random.nextInt(9),
+            "{\"a\":" + random.nextInt(3) + "}",
+            random.nextBoolean() ? List.of() : List.of(new Jar("j.jar", "00" + step)),
+            random.nextBoolean(),
+            "d" + random.nextInt(3));
+    Double capacity = random.nextBoolean() ? null : (double) random.nextInt(101);
+    return switch (random.nextInt(8)) {
+      case 0 -> state.deploy(Map.of(name, wanted), capacity, "f" + step, step);
+      case 1 -> state.deploy(name, wanted, step);
+      case 2 -> some == null ? null : state.delete(some.name());
+      case 3 -> some == null ? null : state.scale(some.name(), "d", random.nextInt(3));
+      case 4 -> some == null ? null : state.rollback(some.name(), step);
+      case 5 -> random.nextInt(9) == 0 ? state.deleteAll() : null;
+      case 6 -> some == null ? null : state.markHealthy(Map.of(some.name(), some.revision()));
+      default -> state.nextTerm();
+    };
+  }
+}

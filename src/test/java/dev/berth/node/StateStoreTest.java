@@ -1,0 +1,318 @@
+package dev.berth.node;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.berth.controller.DesiredApplication.Wanted;
+import dev.berth.controller.DesiredChange;
+import dev.berth.controller.DesiredState;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Objects;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class StateStoreTest {
+  private static final long SMALL = 400; // bytes of changes before a new file
+
+  /** A store, what it holds, and what was acknowledged. */
+  private static final class Node {
+    final StateStoreTestFiles disk;
+    final DesiredState state = new DesiredState();
+    final StateStore store;
+
+    Node(StateStoreTestFiles disk) throws IOException {
+      this(disk, SMALL);
+    }
+
+    Node(StateStoreTestFiles disk, long leastGrowth) throws IOException {
+      this.disk = disk;
+      this.store = StateStore.open(disk, state, leastGrowth);
+    }
+
+    /** Whether it was kept. */
+    boolean deploy(String application, String says) {
+      DesiredChange change = Objects.requireNonNull(state.deploy(application, wanted(says), 1));
+      try {
+        store.append(change, state::whole);
+        state.apply(change);
+        return true;
+      } catch (IOException failed) {
+        return false;
+      }
+    }
+  }
+
+  private static Wanted wanted(String says) {
+    return new Wanted(null, "{\"says\":\"" + says + "\"}", List.of(), false, says);
+  }
+
+  private static DesiredChange read(StateStoreTestFiles disk) throws IOException {
+    return new Node(disk).state.whole();
+  }
+
+  private static String last(StateStoreTestFiles disk) {
+    return disk.list().stream()
+        .filter(each -> each.matches("state-\\d+"))
+        .reduce((a, b) -> b)
+        .get();
+  }
+
+  @Test
+  void nothingIsWrittenUntilThereIsAChange() throws IOException {
+    Node node = new Node(new StateStoreTestFiles());
+
+    assertThat(node.store.isUsed()).isFalse();
+    assertThat(node.disk.list()).isEmpty();
+    node.deploy("a", "1");
+    assertThat(node.store.isUsed()).isTrue();
+  }
+
+  @Test
+  void whatWasAcknowledgedOutlastsAPowerCut() throws IOException {
+    Node node = new Node(new StateStoreTestFiles());
+    for (int i = 0; i < 40; i++) {
+      assertThat(node.deploy("app" + i % 7, "v" + i)).isTrue();
+      assertThat(read(node.disk.cut())).isEqualTo(node.state.whole());
+      assertThat(read(node.disk.killed())).isEqualTo(node.state.whole());
+    }
+    assertThat(number(last(node.disk))).as("new files were begun").isGreaterThan(3);
+    assertThat(node.disk.list()).as("this one and the one before").hasSize(2);
+  }
+
+  private static int number(String name) {
+    return Integer.parseInt(name.substring("state-".length()));
+  }
+
+  @Test
+  void aChangeCostsWhatItIsLargeAndNotWhatThereIs() throws IOException {
+    long few = costOfOneChange(10);
+    long many = costOfOneChange(1_000);
+    assertThat(many).isBetween(few - 4, few + 4); // digits of the revision
+  }
+
+  private static long costOfOneChange(int applications) throws IOException {
+    Node node = new Node(new StateStoreTestFiles(), StateStore.LEAST_GROWTH);
+    for (int i = 0; i < applications; i++) {
+      node.deploy("app" + i, "first");
+    }
+    long before = node.disk.bytes(last(node.disk)).length;
+    int operations = node.disk.operations();
+    node.deploy("app0", "other");
+    assertThat(node.disk.operations() - operations).as("a write and a force").isEqualTo(2);
+    return node.disk.bytes(last(node.disk)).length - before;
+  }
+
+  /** Whatever byte it ends at, nothing that was whole before it is lost, and it can go on. */
+  @Test
+  void aFileThatEndsAnywhereIsCutOffWhereItWasLastWhole() throws IOException {
+    Node node = new Node(new StateStoreTestFiles(), StateStore.LEAST_GROWTH);
+    List<DesiredChange> after = new ArrayList<>();
+    List<Integer> ends = new ArrayList<>();
+    for (int i = 0; i < 6; i++) {
+      node.deploy("a" + i % 2, "v" + i);
+      after.add(node.state.whole());
+      ends.add(node.disk.bytes(last(node.disk)).length);
+    }
+    byte[] whole = node.disk.bytes("state-00000001");
+    for (int length = 0; length < whole.length; length++) {
+      StateStoreTestFiles torn = new StateStoreTestFiles();
+      torn.put("state-00000001", Arrays.copyOf(whole, length));
+
+      Node again = new Node(torn);
+
+      int kept = (int) ends.stream().filter(acceptable(length)).count();
+      DesiredChange expected = kept == 0 ? new DesiredState().whole() : after.get(kept - 1);
+      assertThat(again.state.whole()).as("%d bytes", length).isEqualTo(expected);
+      assertThat(again.deploy("new", "one")).isTrue();
+      assertThat(read(torn.cut())).as("%d bytes", length).isEqualTo(again.state.whole());
+    }
+  }
+
+  private static java.util.function.Predicate<Integer> acceptable(int length) {
+    return end -> end <= length;
+  }
+
+  @Test
+  void whateverBitIsTurnedNothingBeforeItIsLostAndNothingWrongIsTakenForRight() throws IOException {
+    Node node = new Node(new StateStoreTestFiles(), StateStore.LEAST_GROWTH);
+    List<DesiredChange> after = new ArrayList<>();
+    List<Integer> ends = new ArrayList<>();
+    for (int i = 0; i < 4; i++) {
+      node.deploy("a" + i % 2, "v" + i);
+      after.add(node.state.whole());
+      ends.add(node.disk.bytes(last(node.disk)).length);
+    }
+    byte[] whole = node.disk.bytes("state-00000001");
+    for (int bit = 0; bit < whole.length * 8; bit++) {
+      byte[] turned = whole.clone();
+      turned[bit / 8] ^= (byte) (1 << bit % 8);
+      StateStoreTestFiles disk = new StateStoreTestFiles();
+      disk.put("state-00000001", turned);
+
+      Node again = new Node(disk);
+
+      int at = bit / 8;
+      int kept = (int) ends.stream().filter(end -> end <= at).count();
+      DesiredChange expected = kept == 0 ? new DesiredState().whole() : after.get(kept - 1);
+      assertThat(again.state.whole()).as("bit %d", bit).isEqualTo(expected);
+      assertThat(again.deploy("new", "one")).isTrue();
+      assertThat(disk.list())
+          .as("bit %d: the damaged file is kept aside", bit)
+          .contains("state-00000001.corrupt-1");
+      assertThat(disk.bytes("state-00000001.corrupt-1")).isEqualTo(turned);
+      assertThat(read(disk.cut())).as("bit %d", bit).isEqualTo(again.state.whole());
+    }
+  }
+
+  @Test
+  void aDamagedBeginningFallsBackToTheFileBeforeIt() throws IOException {
+    Node node = new Node(new StateStoreTestFiles());
+    while (!node.disk.list().contains("state-00000003")) {
+      node.deploy("a", "v" + node.disk.operations());
+    }
+    DesiredChange whole = node.state.whole();
+    byte[] bytes = node.disk.bytes("state-00000003");
+    bytes[StateStoreRecords.FILE_HEAD + 30] ^= 1;
+    node.disk.put("state-00000003", bytes);
+
+    Node again = new Node(node.disk);
+
+    // The change that the new file was begun for is in it alone; all before it is in the old one.
+    assertThat(again.state.applications()).hasSize(1);
+    assertThat(again.state.whole().head().revision()).isEqualTo(whole.head().revision() - 1);
+    again.deploy("b", "1");
+    assertThat(node.disk.list()).contains("state-00000003.corrupt-1", "state-00000004");
+    assertThat(read(node.disk.cut())).isEqualTo(again.state.whole());
+  }
+
+  @Test
+  void damagedFilesThatAreKeptAsideAreBounded() throws IOException {
+    StateStoreTestFiles disk = new StateStoreTestFiles();
+    for (int i = 0; i < 8; i++) {
+      Node node = new Node(disk);
+      node.deploy("a", "v" + i);
+      byte[] bytes = disk.bytes(last(disk));
+      bytes[bytes.length - 1] ^= 1;
+      disk.put(last(disk), bytes);
+    }
+    new Node(disk).deploy("a", "last");
+
+    assertThat(disk.list())
+        .filteredOn(name -> name.contains("corrupt"))
+        .hasSize(StateStore.MOST_ASIDE)
+        .allMatch(name -> name.matches(".*-(6|7|8)"));
+  }
+
+  @Test
+  void aFileOfALaterVersionIsRefused() {
+    StateStoreTestFiles disk = new StateStoreTestFiles();
+    disk.put("state-00000001", StateStoreRecords.fileHead((byte) 2));
+
+    assertThatThrownBy(() -> new Node(disk))
+        .isInstanceOf(StartFailedException.class)
+        .hasMessage("state: state-00000001: format 2 (expected: that of this version, or none)");
+    assertThat(disk.list()).containsExactly("state-00000001");
+  }
+
+  /** Each operation of a long history fails once, or for good until the disk is healed. */
+  @Test
+  void whateverOperationFailsNothingAcknowledgedIsLostAndNothingRefusedComesTrue()
+      throws IOException {
+    Node count = new Node(new StateStoreTestFiles());
+    deployMany(count);
+    int operations = count.disk.operations();
+    assertThat(operations).isGreaterThan(40);
+    for (int failing = 0; failing < operations; failing++) {
+      for (boolean stays : new boolean[] {false, true}) {
+        StateStoreTestFiles disk = new StateStoreTestFiles();
+        Node node = new Node(disk);
+        disk.failAfter(failing, stays);
+        deployMany(node);
+        String what = "operation " + failing + (stays ? " and all after it" : "");
+        if (!stays) { // else what could not be cut off either may be found by a start
+          assertThat(read(disk.killed())).as(what).isEqualTo(node.state.whole());
+        }
+        disk.heal();
+        assertThat(node.deploy("healed", "v")).as(what).isTrue();
+        assertThat(read(disk.killed())).as(what).isEqualTo(node.state.whole());
+        assertThat(read(disk.cut())).as(what).isEqualTo(node.state.whole());
+      }
+    }
+  }
+
+  private static void deployMany(Node node) {
+    for (int i = 0; i < 14; i++) {
+      node.deploy("app" + i % 3, "v" + i);
+    }
+  }
+
+  @Test
+  void aFullDiskRefusesChangesUntilThereIsRoomAgain() throws IOException {
+    Node node = new Node(new StateStoreTestFiles());
+    node.deploy("a", "1");
+    DesiredChange before = node.state.whole();
+    node.disk.full(true);
+    for (int i = 0; i < 5; i++) {
+      assertThat(node.deploy("a", "v" + i)).isFalse();
+    }
+    assertThat(node.state.whole()).isEqualTo(before);
+    node.disk.full(false);
+    assertThat(node.deploy("a", "2")).isTrue();
+    assertThat(read(node.disk.killed())).isEqualTo(node.state.whole());
+  }
+
+  /** Crashes, torn tails and failures in any order, with what was acknowledged beside it. */
+  @Test
+  void aLongLifeOfCrashesAndFailuresLosesNothing() throws IOException {
+    long seed = System.nanoTime();
+    Random random = new Random(seed);
+    StateStoreTestFiles disk = new StateStoreTestFiles();
+    Node node = new Node(disk);
+    for (int i = 0; i < 3_000; i++) {
+      switch (random.nextInt(20)) {
+        case 0 -> disk.failAfter(random.nextInt(6), random.nextBoolean());
+        case 1 -> disk.heal();
+        case 2 -> {
+          disk.heal();
+          assertThat(node.deploy("x", "h" + i)).as("seed %d, step %d", seed, i).isTrue();
+          disk = random.nextBoolean() ? disk.cut() : disk.killed();
+          DesiredChange acknowledged = node.state.whole();
+          node = new Node(disk);
+          assertThat(node.state.whole()).as("seed %d, step %d", seed, i).isEqualTo(acknowledged);
+        }
+        default -> node.deploy("app" + random.nextInt(6), "v" + i);
+      }
+    }
+  }
+
+  @Test
+  void aDirectoryOnADiskIsForItsOwnerAloneAndHeldByOneInstance(@TempDir Path folder)
+      throws IOException {
+    Path directory = folder.resolve("a/state");
+    DesiredState state = new DesiredState();
+    try (StateStore store =
+        StateStore.open(Objects.requireNonNull(StateStoreDisk.hold(directory)), state)) {
+      DesiredChange change = Objects.requireNonNull(state.deploy("a", wanted("1"), 1));
+      store.append(change, state::whole);
+      state.apply(change);
+
+      assertThat(StateStoreDisk.hold(directory)).as("held").isNull();
+      assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(directory)))
+          .isEqualTo("rwx------");
+      assertThat(
+              PosixFilePermissions.toString(
+                  Files.getPosixFilePermissions(directory.resolve("state-00000001"))))
+          .isEqualTo("rw-------");
+    }
+    DesiredState again = new DesiredState();
+    StateStore.open(Objects.requireNonNull(StateStoreDisk.hold(directory)), again).close();
+    assertThat(again.whole()).isEqualTo(state.whole());
+  }
+}
