@@ -20,6 +20,7 @@ import dev.berth.config.LoggingOptions;
 import dev.berth.config.ReservationOptions;
 import dev.berth.config.ServeConfig;
 import dev.berth.controller.ControllerAction.Announce;
+import dev.berth.controller.ControllerEvent;
 import dev.berth.ingress.Ingress;
 import dev.berth.ingress.IngressVerticle;
 import dev.berth.metrics.FlightRecords;
@@ -32,9 +33,12 @@ import dev.berth.protocol.port.LogFeed;
 import dev.berth.replica.BodyBounds;
 import dev.berth.replica.HandlerPorts;
 import dev.berth.replica.HandlerThreads;
+import dev.berth.replica.Replica;
 import dev.berth.replica.ReplicaHost;
 import dev.berth.replica.ReplicaLimits;
+import dev.berth.replica.ReplicaListener;
 import dev.berth.replica.ReplicaLoop;
+import dev.berth.replica.ReplicaState;
 import dev.berth.replica.ReplicaVerticle;
 import dev.berth.routing.ExplainPorts;
 import dev.berth.routing.LoopPorts;
@@ -146,7 +150,7 @@ final class InstanceParts {
             HandlerThreads::create,
             bounds.replica(),
             bounds.ledger(),
-            (replica, state) -> control().changed(replica, state));
+            listener());
     explained = new ExplainRing(explain.ringSize());
     LogRingOptions kept = config.berth().logRing();
     logRing = new LogRing(kept.lines(), kept.bytes(), ports.wallClock().instant());
@@ -282,6 +286,21 @@ final class InstanceParts {
   /** What the controller commands. */
   InstanceControl control() {
     return control;
+  }
+
+  /** What becomes of replicas is for the controller to know. */
+  private ReplicaListener listener() {
+    return new ReplicaListener() {
+      @Override
+      public void changed(Replica replica, ReplicaState state) {
+        control().changed(replica, state);
+      }
+
+      @Override
+      public void suspected(Replica replica, boolean suspect, String reason) {
+        control().tell(new ControllerEvent.ReplicaSuspect(replica.replicaId(), suspect, reason));
+      }
+    };
   }
 
   Ingress ingress() {
