@@ -30,7 +30,21 @@ public final class Main {
   }
 
   private static Future<RunningNode> start(ServeConfig config) {
-    return BerthNode.start(config, LogTap.ofProcess()).map(node -> node::close);
+    return BerthNode.start(config, LogTap.ofProcess()).map(Main::running);
+  }
+
+  private static RunningNode running(BerthNode node) {
+    return new RunningNode() {
+      @Override
+      public Future<Void> close() {
+        return node.close();
+      }
+
+      @Override
+      public Future<String> stopAsked() {
+        return node.stopAsked();
+      }
+    };
   }
 
   /** As the other, with what this process finds. */

@@ -33,7 +33,11 @@ final class NodeRun {
       CompletionStage<String> stopSignal)
       throws ExecutionException, InterruptedException {
     RunningNode node = start.apply(config).toCompletionStage().toCompletableFuture().get();
-    String signal = stopSignal.toCompletableFuture().join();
+    String signal =
+        stopSignal
+            .applyToEither(node.stopAsked().toCompletionStage(), Function.identity())
+            .toCompletableFuture()
+            .join();
     return drain(node, signal, config.berth().shutdownTimeout());
   }
 

@@ -2,7 +2,6 @@ package dev.berth.node;
 
 import dev.berth.config.ServeConfig;
 import dev.berth.controller.ControllerAction.Announce;
-import dev.berth.controller.ControllerEvent;
 import dev.berth.ingress.IngressTransport;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.BusMessageCodec;
@@ -13,6 +12,7 @@ import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;
 import io.vertx.core.file.FileSystemOptions;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.HashSet;
@@ -55,8 +55,9 @@ public final class BerthNode {
   private volatile @Nullable InstanceParts parts; // likewise
   private final AtomicBoolean closeAsked = new AtomicBoolean();
 
-  private final FileApplications files;
-  private final DeclaredFile declarations;
+  private final Promise<String> stopAsked = Promise.promise();
+  private final ServeControl serve;
+  private final InitialApplications initial;
 
   // The control loop's.
   private @Nullable InstanceDrain drain; // once the event loops are there
@@ -68,9 +69,16 @@ public final class BerthNode {
     this.log = log;
     this.transport = IngressTransport.preferred();
     this.vertx = newVertx(config.berth().eventLoops() + 1, transport);
-    this.declarations = new DeclaredFile(config);
-    config.applications().forEach(each -> awaited.add(each.name()));
-    this.files = new FileApplications(config, threads.offLoop()); // beside the event loops
+    this.serve =
+        new ServeControl(
+            config,
+            Path.of("").toAbsolutePath(),
+            new ServeControlStore(config.berth().state()),
+            threads.commands(),
+            this::onControl,
+            wallClock::millis,
+            new NodeControls(() -> parts, this::drainAsked));
+    this.initial = new InitialApplications(serve, threads.offLoop()); // beside the event loops
   }
 
   /**
@@ -150,27 +158,27 @@ public final class BerthNode {
             loops,
             threads.offLoop(),
             new HandlerPorts(wallClock, threads.health()),
-            declarations,
+            serve,
             log,
             this::announced);
     parts = made;
     drain = new InstanceDrain(vertx, loops.control(), made, drainLimit());
     // Nothing listens before every application's code is found fit for what the file says.
     made.startCore()
-        .compose(core -> files.read())
+        .compose(core -> initial.read())
         .onComplete(read -> onControl(() -> serve(made)), this::fail);
   }
 
   private void serve(InstanceParts made) {
-    Throwable problem = files.problem();
+    Throwable problem = initial.problem();
     if (problem != null) {
       fail(problem);
     } else if (!closeAsked.get()) {
-      files.handTo(made.control().builds());
-      declarations
-          .declare(wallClock.millis())
-          .forEach(each -> made.control().tell(new ControllerEvent.Declared(each)));
-      made.startEdge(drainLimit()).onComplete(edge -> onControl(this::listening), this::fail);
+      awaited.addAll(initial.awaited());
+      initial.handTo(made.control().builds());
+      made.startControl()
+          .compose(controls -> made.startEdge(drainLimit()))
+          .onComplete(edge -> onControl(this::listening), this::fail);
     }
   }
 
@@ -223,6 +231,7 @@ public final class BerthNode {
   /** What the controller says of an application, which may be one that the start waits for. */
   private void announced(Announce announce) {
     String name = announce.application();
+    serve.announced(announce);
     switch (announce.status()) {
       case RUNNING -> {
         if (awaited.remove(name)) {
@@ -256,9 +265,20 @@ public final class BerthNode {
     return closed.future();
   }
 
+  /** An operator wants it to drain, and to end. */
+  private void drainAsked() {
+    stopAsked.tryComplete("POST /api/v1/drain");
+    close();
+  }
+
+  /** Completes when the instance is told to stop from inside, with who told it. Any thread. */
+  public Future<String> stopAsked() {
+    return stopAsked.future();
+  }
+
   private void drain() {
     draining()
-        .begin(listening, files.read())
+        .begin(listening, Future.join(initial.read(), serve.close()))
         .onComplete(drained -> onControl(() -> stop(drained.cause())));
   }
 
@@ -298,7 +318,7 @@ public final class BerthNode {
     if (all != null) {
       all.control().builds().closeAll();
     }
-    files.close();
+    initial.close();
     return vertx.close();
   }
 

@@ -47,15 +47,16 @@ final class ControlPlane {
 
   private final LoopVerticle control;
   private final String node;
-  private final LongSupplier terms;
   private final LongSupplier nanoClock;
   private final Function<Epoch, Controller> make;
   private final Known known;
+  private final Supplier<Future<Void>> follow;
   private final Consumer<ControllerAction> apply;
   private final RoutingLink routing;
 
   private @Nullable ControllerVerticle current;
   private Future<Void> changing = Future.succeededFuture(); // the last start or stop of one
+  private long lastTerm;
   private long beganNanos;
   private int failures; // in a row
   private boolean draining;
@@ -63,33 +64,33 @@ final class ControlPlane {
   private volatile long restarts;
 
   /**
-   * @param terms another one for each controller, always later
    * @param make a controller of an epoch
+   * @param follow finds a later term, and has a controller of it follow one that failed
    * @param apply does what the controller wants
    * @param routing takes the messages of routers
    */
   ControlPlane(
       LoopVerticle control,
       String node,
-      LongSupplier terms,
       LongSupplier nanoClock,
       Function<Epoch, Controller> make,
       Known known,
+      Supplier<Future<Void>> follow,
       Consumer<ControllerAction> apply,
       RoutingLink routing) {
     this.control = control;
     this.node = node;
-    this.terms = terms;
     this.nanoClock = nanoClock;
     this.make = make;
     this.known = known;
+    this.follow = follow;
     this.apply = apply;
     this.routing = routing;
   }
 
   /** Starts the first controller. */
-  Future<Void> start() {
-    return begin();
+  Future<Void> start(long term) {
+    return begin(term);
   }
 
   /** Tells the controller something, later, in the order of the calls. Any thread. */
@@ -109,18 +110,24 @@ final class ControlPlane {
     return verticle == null ? null : verticle.controller();
   }
 
-  /** Ends the controller and starts another; completes when that one decides. */
-  Future<Void> restart() {
+  /**
+   * Ends the controller and starts another; completes when that one decides.
+   *
+   * @param term of the other
+   */
+  Future<Void> restart(long term) {
     if (draining) {
       return Future.failedFuture("controller: ends (expected: an instance that does not drain)");
     }
     restarts++;
-    changing = changing.otherwiseEmpty().compose(before -> end()).compose(ended -> begin());
+    changing = changing.otherwiseEmpty().compose(before -> end()).compose(ended -> begin(term));
     return changing;
   }
 
-  private Future<Void> begin() {
-    long term = terms.getAsLong();
+  private Future<Void> begin(long wanted) {
+    long term =
+        Math.max(wanted, lastTerm + 1); // whatever was kept of it: later than the one before
+    lastTerm = term;
     Controller made = make.apply(new Epoch(term, node));
     ControllerVerticle[] self = new ControllerVerticle[1];
     ControllerVerticle verticle =
@@ -167,7 +174,10 @@ final class ControlPlane {
                 control.execute(
                     () -> {
                       if (current == which && !draining && !stopped) {
-                        restart().onFailure(no -> LOG.error("no controller follows", no));
+                        follow
+                            .get()
+                            .recover(notKept -> restart(lastTerm + 1))
+                            .onFailure(no -> LOG.error("no controller follows", no));
                       }
                     }));
   }

@@ -16,6 +16,7 @@ import dev.berth.metrics.Meters;
 import dev.berth.metrics.MetricsPusher;
 import dev.berth.replica.Replica;
 import dev.berth.replica.ReplicaHost;
+import dev.berth.replica.ReplicaListener;
 import dev.berth.replica.ReplicaLoop;
 import dev.berth.replica.ReplicaState;
 import dev.berth.routing.Routers;
@@ -33,7 +34,7 @@ import org.jspecify.annotations.Nullable;
  * The control side of an instance, wired: the controller, and what does here what it wants. Belongs
  * to the control loop.
  */
-final class InstanceControl {
+final class InstanceControl implements ReplicaListener {
 
   /**
    * What it works on.
@@ -59,6 +60,7 @@ final class InstanceControl {
       Function<LoggingOptions, @Nullable LogEncoding> accessEncoding) {}
 
   private final Instance on;
+  private final ServeControl serve;
   private final EpochGate gate = new EpochGate();
   private final Builds builds;
   private final InstanceRouters deployments;
@@ -68,11 +70,12 @@ final class InstanceControl {
   private final ControlPlane plane;
 
   /**
-   * @param declarations what is to be kept true
+   * @param serve what is to be kept true
    * @param announced told of the states of applications
    */
-  InstanceControl(Instance on, Declarations declarations, Consumer<Announce> announced) {
+  InstanceControl(Instance on, ServeControl serve, Consumer<Announce> announced) {
     this.on = on;
+    this.serve = serve;
     Executor later = on.control::execute;
     routes = new Routes(on.ingress, on.config.httpOptions().rootPath(), later, this::leadsTo);
     deployments =
@@ -82,7 +85,7 @@ final class InstanceControl {
             on.pusher,
             on.config.berth().limits().maxReservationTtl().toNanos(),
             routes::prefixOf);
-    builds = new Builds(on.offLoop, later, declarations, this::tell, deployments::forgetUnwanted);
+    builds = new Builds(on.offLoop, later, serve, this::tell, deployments::forgetUnwanted);
     replicas =
         new InstanceReplicas(
             on.host,
@@ -107,10 +110,10 @@ final class InstanceControl {
         new ControlPlane(
             on.control,
             on.identity.node(),
-            declarations::nextTerm,
             on.identity.nanoClock(),
             epoch -> controller(epoch, random),
-            new ControlPlane.Known(declarations::declared, replicas::inventory),
+            new ControlPlane.Known(serve::applications, replicas::inventory),
+            serve::restartController,
             actions,
             routing);
   }
@@ -148,7 +151,7 @@ final class InstanceControl {
         gate::refused);
     on.meters.addCounter(
         "berth_controller_restarts", "Controllers that followed another one.", plane::restarts);
-    return plane.start();
+    return plane.start(serve.term());
   }
 
   /** Tells the controller. Any thread. */
@@ -156,9 +159,14 @@ final class InstanceControl {
     plane.tell(event);
   }
 
-  /** For the host's listener. Any thread. */
-  void changed(Replica replica, ReplicaState state) {
+  @Override
+  public void changed(Replica replica, ReplicaState state) {
     replicas.changed(replica, state);
+  }
+
+  @Override
+  public void suspected(Replica replica, boolean suspect, String reason) {
+    tell(new ControllerEvent.ReplicaSuspect(replica.replicaId(), suspect, reason));
   }
 
   ControlPlane plane() {

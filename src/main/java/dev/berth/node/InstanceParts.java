@@ -6,11 +6,13 @@ import dev.berth.admin.EndpointRoutes;
 import dev.berth.admin.ExplainRing;
 import dev.berth.admin.ExplainRoutes;
 import dev.berth.admin.HealthRoutes;
+import dev.berth.admin.HttpView;
 import dev.berth.admin.LedgerRoutes;
 import dev.berth.admin.LedgerSource.ReplicaLedger;
 import dev.berth.admin.LogRing;
 import dev.berth.admin.LogRoutes;
 import dev.berth.admin.ReservationEndpoint;
+import dev.berth.admin.ServeRoutes;
 import dev.berth.config.BearerToken;
 import dev.berth.config.ExplainOptions;
 import dev.berth.config.LimitOptions;
@@ -109,7 +111,7 @@ final class InstanceParts {
   /**
    * @param offLoop runs what may block: making and stopping handlers
    * @param ports what handlers are given of the instance
-   * @param declarations what the controller is to keep true
+   * @param serve what the controller is to keep true, and the commands of operators
    * @param log of the process
    * @param announced told of the states of applications; on the control loop
    */
@@ -120,7 +122,7 @@ final class InstanceParts {
       EventLoops loops,
       Executor offLoop,
       HandlerPorts ports,
-      Declarations declarations,
+      ServeControl serve,
       LogFeed log,
       Consumer<Announce> announced) {
     this.config = config;
@@ -190,6 +192,7 @@ final class InstanceParts {
                 new LedgerRoutes(this::ledgers, ports.wallClock()),
                 new ExplainRoutes(explained, explain),
                 new LogRoutes(logRing),
+                serveRoutes(serve),
                 new EndpointRoutes("/api/v1/applications/*", known),
                 new EndpointRoutes("/api/v1/reservations", known)));
     for (int index = 0; index < loops.serving().size(); index++) {
@@ -211,7 +214,7 @@ final class InstanceParts {
                 index -> replicaVerticles.get(index).loop(),
                 loops.serving().size(),
                 this::accessEncoding),
-            declarations,
+            serve,
             announced);
     feed =
         new RoutingFeedVerticle(
@@ -220,6 +223,33 @@ final class InstanceParts {
             routers,
             message -> vertx.eventBus().send(Addresses.CONTROLLER, message, RoutingLink.LOCAL),
             identity.nanoClock());
+  }
+
+  /** The control side, which is made after the host. */
+  private ReplicaListener listener() {
+    return new ReplicaListener() {
+      @Override
+      public void changed(Replica replica, ReplicaState state) {
+        control.changed(replica, state);
+      }
+
+      @Override
+      public void suspected(Replica replica, boolean suspect, String reason) {
+        control.suspected(replica, suspect, reason);
+      }
+    };
+  }
+
+  private ServeRoutes serveRoutes(ServeControl serve) {
+    String version = InstanceParts.class.getPackage().getImplementationVersion();
+    return new ServeRoutes(
+        serve,
+        (deployment, replica) ->
+            Future.succeededFuture(control.replicas().kill(deployment, replica)),
+        new HttpView(config.httpOptions(), ingress::port, ingress::status),
+        meters,
+        version == null ? "unknown" : version,
+        identity.node());
   }
 
   private ReservationEndpoint reservationEndpoint() {
@@ -317,7 +347,7 @@ final class InstanceParts {
 
   // --- start ---
 
-  /** Starts what requests pass through, and the controller. */
+  /** Starts what requests pass through. */
   Future<Void> startCore() {
     UpkeepVerticle upkeep = new UpkeepVerticle(host, reservations::sweep);
     meters.addCounter(
@@ -329,7 +359,6 @@ final class InstanceParts {
     MetricSources.show(bodyBounds, meters);
     ReservationMetrics.show(reservations, meters);
     List<Future<?>> started = new ArrayList<>();
-    started.add(control.start());
     started.add(start(loops.control(), feed));
     started.add(start(loops.control(), upkeep));
     for (int index = 0; index < loops.serving().size(); index++) {
@@ -379,6 +408,11 @@ final class InstanceParts {
           MetricSources.of(
               routers.loop(index), replicaVerticles.get(index).loop(), index, pending));
     }
+  }
+
+  /** Starts the controller, which starts what is declared. */
+  Future<Void> startControl() {
+    return control.start();
   }
 
   /** Starts what listens, and the metrics. */

@@ -1,5 +1,6 @@
 package dev.berth.node;
 
+import dev.berth.api.DeploymentId;
 import dev.berth.api.HandlerFactory;
 import dev.berth.config.DeploymentSettings;
 import dev.berth.config.Spread;
@@ -392,11 +393,11 @@ public final class InstanceReplicas {
   /**
    * Ends a replica at once, as if it had died: what it runs is answered as of unknown outcome.
    *
-   * @return false when there is none of that name
+   * @return false when the deployment has none of that name here
    */
-  public boolean kill(String replicaId) {
+  public boolean kill(DeploymentId deployment, String replicaId) {
     HostedHere here = hosted.get(replicaId);
-    if (here == null || here.stopping) {
+    if (here == null || here.stopping || !here.target.id().equals(deployment)) {
       return false;
     }
     if (here.running) {

@@ -23,8 +23,13 @@ final class InstanceThreads {
   private final ThreadPoolExecutor health =
       threads("berth-health-", 0, Integer.MAX_VALUE, new SynchronousQueue<>());
 
+  // Its queue is bounded by those who ask.
+  private final ThreadPoolExecutor commands =
+      threads("berth-commands-", 1, 1, new LinkedBlockingQueue<>());
+
   InstanceThreads() {
     offLoop.allowCoreThreadTimeOut(true);
+    commands.allowCoreThreadTimeOut(true);
   }
 
   private static ThreadPoolExecutor threads(
@@ -53,9 +58,17 @@ final class InstanceThreads {
     return health;
   }
 
+  /**
+   * One thread, which carries out the commands of operators: hooks that hang are no bar to them.
+   */
+  Executor commands() {
+    return commands;
+  }
+
   /** No more tasks; those that run are interrupted. */
   void stop() {
     offLoop.shutdownNow();
     health.shutdownNow();
+    commands.shutdownNow();
   }
 }

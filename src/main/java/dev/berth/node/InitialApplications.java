@@ -1,0 +1,117 @@
+package dev.berth.node;
+
+import dev.berth.config.ConfigException;
+import dev.berth.config.Problem;
+import dev.berth.controller.DeclaredApplication;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Executor;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The applications that an instance starts with, of its file or of what was kept: their code is
+ * read while its event loops are made, for neither needs the other. Of a file's applications none
+ * may be unfit. Made on any thread, then the control loop's.
+ */
+final class InitialApplications {
+  private static final Logger LOG = LoggerFactory.getLogger(InitialApplications.class);
+
+  private final ServeControl serve;
+  private final Executor offLoop;
+  private final Future<Void> opened;
+  private final Map<String, Future<LoadedApplication>> loads = new LinkedHashMap<>();
+
+  /** Finds out what is declared, and starts to read it. */
+  InitialApplications(ServeControl serve, Executor offLoop) {
+    this.serve = serve;
+    this.offLoop = offLoop;
+    Promise<Void> promise = Promise.promise();
+    opened = promise.future();
+    offLoop.execute(
+        () -> {
+          try {
+            serve.open();
+            serve.applications().forEach(this::load);
+          } catch (Throwable thrown) { // whatever it is, the start must not wait for ever
+            promise.fail(thrown);
+            return;
+          }
+          promise.complete();
+        });
+  }
+
+  private void load(DeclaredApplication application) {
+    Builds.Source source = serve.find(application.name(), application.revision());
+    if (source == null) {
+      return; // it cannot be read: who builds it finds out why
+    }
+    Promise<LoadedApplication> loaded = Promise.promise();
+    loads.put(application.name(), loaded.future());
+    offLoop.execute(
+        () -> {
+          try {
+            loaded.complete(ApplicationLoader.load(source.config(), source.file()));
+          } catch (Throwable thrown) { // user code
+            loaded.fail(thrown);
+          }
+        });
+  }
+
+  /** Completes when each of them is read, or failed to be; it does not fail. */
+  Future<Void> read() {
+    return opened
+        .<Void>compose(open -> Future.join(List.copyOf(loads.values())).mapEmpty())
+        .otherwiseEmpty();
+  }
+
+  /** Why the instance cannot start, once all are read; null when it can. */
+  @Nullable Throwable problem() {
+    if (opened.failed()) {
+      return opened.cause();
+    }
+    if (!serve.fromFile()) {
+      return null; // what was kept ran once: operators see what has become of it
+    }
+    List<Problem> problems = new ArrayList<>();
+    Throwable first = null;
+    for (Map.Entry<String, Future<LoadedApplication>> load : loads.entrySet()) {
+      Throwable cause = load.getValue().cause();
+      if (cause instanceof ConfigException refused) {
+        problems.addAll(refused.problems());
+      } else if (cause != null && first == null) {
+        first = cause instanceof StartFailedException ? cause : unexpected(load.getKey(), cause);
+      }
+    }
+    return problems.isEmpty() ? first : new ConfigException(problems); // of all applications
+  }
+
+  private static StartFailedException unexpected(String application, Throwable cause) {
+    LOG.error("application {} cannot be read", application, cause);
+    return new StartFailedException(
+        "application " + application + ": " + StartFailedException.describe(cause));
+  }
+
+  /** Names of those that the start waits for. */
+  List<String> awaited() {
+    return serve.fromFile()
+        ? serve.applications().stream().map(DeclaredApplication::name).toList()
+        : List.of();
+  }
+
+  /** Hands what was read to whoever builds: it answers the first build of each. */
+  void handTo(Builds builds) {
+    loads.forEach(builds::readEarly);
+    loads.clear();
+  }
+
+  /** Gives back the jars of what was read and not handed on. */
+  void close() {
+    loads.values().forEach(load -> load.onSuccess(Builds::close));
+  }
+}

@@ -1,0 +1,76 @@
+package dev.berth.node;
+
+import dev.berth.controller.Controller;
+import dev.berth.controller.ControllerEvent;
+import dev.berth.protocol.ApplicationDetails;
+import dev.berth.protocol.DeploymentDetails;
+import dev.berth.protocol.ServeDetails;
+import dev.berth.protocol.port.CommandRefused;
+import io.vertx.core.Future;
+import java.util.LinkedHashSet;
+import java.util.Set;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/** What the commands of operators reach of an instance. Belongs to the control loop. */
+final class NodeControls implements ServeControl.Controls {
+  private final Supplier<@Nullable InstanceParts> parts;
+  private final Runnable drain;
+
+  /**
+   * @param parts null before the instance has any
+   * @param drain begins the drain of the instance
+   */
+  NodeControls(Supplier<@Nullable InstanceParts> parts, Runnable drain) {
+    this.parts = parts;
+    this.drain = drain;
+  }
+
+  @Override
+  public void tell(ControllerEvent event) {
+    InstanceParts made = parts.get();
+    if (made != null) {
+      made.control().tell(event);
+    } // else the first controller is told of everything
+  }
+
+  @Override
+  public Future<ServeDetails> details(@Nullable Double targetCapacity, @Nullable String stateDir) {
+    return Future.succeededFuture(controller().details(targetCapacity, stateDir));
+  }
+
+  @Override
+  public @Nullable Set<String> deployments(String application) {
+    ApplicationDetails known = controller().details(application);
+    if (known == null) {
+      return null;
+    }
+    Set<String> names = new LinkedHashSet<>();
+    known.deployments().stream().map(DeploymentDetails::name).forEach(names::add);
+    return names;
+  }
+
+  private Controller controller() {
+    InstanceParts made = parts.get();
+    Controller controller = made == null ? null : made.control().plane().controller();
+    if (controller == null) {
+      throw new CommandRefused(
+          CommandRefused.Kind.UNAVAILABLE, "controller: none (expected: one, in a moment)");
+    }
+    return controller;
+  }
+
+  @Override
+  public Future<Void> restart(long term) {
+    InstanceParts made = parts.get();
+    return made == null
+        ? Future.failedFuture("controller: none (expected: a started instance)")
+        : made.control().plane().restart(term);
+  }
+
+  @Override
+  public Future<Void> drain() {
+    drain.run();
+    return Future.succeededFuture();
+  }
+}
