@@ -46,7 +46,7 @@ import picocli.CommandLine.Spec;
       "  berth deploy conf/quickstart.yaml --wait",
       "  berth deploy serve.yaml --dry-run",
       "  berth deploy serve.yaml --app shop --set applications.shop.args.currency=EUR",
-      "  BERTH_TOKEN=$(cat token) berth deploy serve.yaml --address https://10.0.0.7:8265"
+      "  berth deploy a.yaml --address https://10.0.0.7:8265 --token-file token"
     })
 final class DeployCommand implements Callable<Integer> {
   private static final String ALL = "/api/serve/applications/";
