@@ -1,5 +1,6 @@
 package dev.berth.cli;
 
+import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.LoggerContext;
 import ch.qos.logback.classic.spi.ILoggingEvent;
@@ -11,12 +12,13 @@ import dev.berth.protocol.port.LogFeed;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.LoggerFactory;
 
 /**
  * Hands on what is logged, beside what the log's other appenders do with it: also when logback has
  * a configuration of its own, whose levels hold. The access log has its own appender and is not in
- * it.
+ * it. Levels are set where the log is Berth's own.
  */
 final class LogTap implements LogFeed {
   private final LoggerContext context;
@@ -50,6 +52,14 @@ final class LogTap implements LogFeed {
       root.detachAppender(appender);
       appender.stop();
     };
+  }
+
+  @Override
+  public void level(String logger, @Nullable String level) {
+    Logger root = context.getLogger(org.slf4j.Logger.ROOT_LOGGER_NAME);
+    if (root.getAppender(DefaultLogging.APPENDER) != null) {
+      context.getLogger(logger).setLevel(level == null ? null : Level.toLevel(level));
+    }
   }
 
   private static LogLine line(ILoggingEvent event) {

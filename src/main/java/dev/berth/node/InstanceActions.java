@@ -1,7 +1,9 @@
 package dev.berth.node;
 
+import dev.berth.api.DeploymentId;
 import dev.berth.controller.ControllerAction;
 import dev.berth.controller.Epoch;
+import dev.berth.protocol.port.LogFeed;
 import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -19,10 +21,12 @@ final class InstanceActions implements Consumer<ControllerAction> {
   private final InstanceRouters deployments;
   private final RoutingLink routing;
   private final Routes routes;
+  private final LogFeed log;
   private final TransitionLog transitions = new TransitionLog();
   private final Consumer<ControllerAction.Announce> announced;
 
   /**
+   * @param log whose levels deployments may have
    * @param announced told of the states of applications, after they were logged
    */
   InstanceActions(
@@ -32,6 +36,7 @@ final class InstanceActions implements Consumer<ControllerAction> {
       InstanceRouters deployments,
       RoutingLink routing,
       Routes routes,
+      LogFeed log,
       Consumer<ControllerAction.Announce> announced) {
     this.gate = gate;
     this.builds = builds;
@@ -39,6 +44,7 @@ final class InstanceActions implements Consumer<ControllerAction> {
     this.deployments = deployments;
     this.routing = routing;
     this.routes = routes;
+    this.log = log;
     this.announced = announced;
   }
 
@@ -82,6 +88,9 @@ final class InstanceActions implements Consumer<ControllerAction> {
           configure.epoch(),
           () -> {
             deployments.configure(configure.target());
+            log.level(
+                loggerOf(configure.target().id()),
+                configure.target().settings().logging().level().name());
             routes.configured(configure.target().id());
           });
     } else if (action instanceof ControllerAction.Forget forget) {
@@ -90,12 +99,18 @@ final class InstanceActions implements Consumer<ControllerAction> {
           () -> {
             routing.forget(forget);
             deployments.forget(forget.deployment());
+            log.level(loggerOf(forget.deployment()), null);
           });
     } else if (action instanceof ControllerAction.RouteTo route) {
       ifNew(route.epoch(), () -> routes.route(route));
     } else if (action instanceof ControllerAction.Unroute route) {
       ifNew(route.epoch(), () -> routes.unroute(route.application()));
     }
+  }
+
+  /** The logger that its handlers are given. */
+  private static String loggerOf(DeploymentId deployment) {
+    return deployment.application() + "." + deployment.name();
   }
 
   private void ifNew(Epoch epoch, Runnable command) {

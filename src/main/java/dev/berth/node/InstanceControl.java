@@ -14,6 +14,7 @@ import dev.berth.ingress.Ingress;
 import dev.berth.ingress.IngressRoute;
 import dev.berth.metrics.Meters;
 import dev.berth.metrics.MetricsPusher;
+import dev.berth.protocol.port.LogFeed;
 import dev.berth.replica.Replica;
 import dev.berth.replica.ReplicaHost;
 import dev.berth.replica.ReplicaListener;
@@ -42,6 +43,7 @@ final class InstanceControl implements ReplicaListener {
    * @param host starts and finds the replicas
    * @param routers of all deployments
    * @param loops the replica loop of an index; asked once they run
+   * @param log of the process
    * @param accessEncoding how requests are logged; null when they are not
    */
   record Instance(
@@ -57,6 +59,7 @@ final class InstanceControl implements ReplicaListener {
       Routers routers,
       IntFunction<ReplicaLoop> loops,
       int loopCount,
+      LogFeed log,
       Function<LoggingOptions, @Nullable LogEncoding> accessEncoding) {}
 
   private final Instance on;
@@ -104,7 +107,8 @@ final class InstanceControl implements ReplicaListener {
         new RoutingLink(
             on.control.home().owner().eventBus(), on.identity.node(), deployments::isWanted);
     InstanceActions actions =
-        new InstanceActions(gate, builds, replicas, deployments, routing, routes, announced);
+        new InstanceActions(
+            gate, builds, replicas, deployments, routing, routes, on.log, announced);
     RandomGenerator random = on.identity.seeded();
     plane =
         new ControlPlane(

@@ -213,6 +213,7 @@ final class InstanceParts {
                 routers,
                 index -> replicaVerticles.get(index).loop(),
                 loops.serving().size(),
+                log,
                 this::accessEncoding),
             serve,
             announced);

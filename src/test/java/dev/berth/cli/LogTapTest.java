@@ -59,6 +59,22 @@ class LogTapTest {
   }
 
   @Test
+  void aDeploymentMayHaveALevelOfItsOwnAndLoseItAgain() {
+    DefaultLogging.configureDefaults(context);
+    LogTap tap = new LogTap(context);
+    tap.level("shop.cart", "DEBUG");
+    assertThat(context.getLogger("shop.cart").isDebugEnabled()).isTrue();
+    tap.level("shop.cart", null);
+    assertThat(context.getLogger("shop.cart").isDebugEnabled()).isFalse();
+  }
+
+  @Test
+  void logbacksOwnConfigurationHasTheLastWordOnLevels() {
+    new LogTap(context).level("shop.cart", "ERROR");
+    assertThat(context.getLogger("shop.cart").getLevel()).isNull();
+  }
+
+  @Test
   void theProcessesOwnLogIsFoundWhereItIsLogbacks() {
     assertThat(LogTap.ofProcess()).isInstanceOf(LogTap.class);
   }

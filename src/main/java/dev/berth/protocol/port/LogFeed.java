@@ -2,8 +2,9 @@ package dev.berth.protocol.port;
 
 import dev.berth.protocol.LogLine;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
-/** The log of this process, as it is written. */
+/** The log of this process: what is written there, and what is not. Any thread. */
 @FunctionalInterface
 public interface LogFeed {
   /** Where nobody tells what is logged. */
@@ -16,4 +17,13 @@ public interface LogFeed {
    * @return ends it
    */
   Runnable to(Consumer<LogLine> sink);
+
+  /**
+   * The least severe event that is logged through a logger.
+   *
+   * @param logger as {@code application.deployment}
+   * @param level {@code DEBUG}, {@code INFO}, {@code WARN} or {@code ERROR}; null for that of
+   *     everything
+   */
+  default void level(String logger, @Nullable String level) {}
 }
