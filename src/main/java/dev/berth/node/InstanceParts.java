@@ -22,7 +22,6 @@ import dev.berth.config.LoggingOptions;
 import dev.berth.config.ReservationOptions;
 import dev.berth.config.ServeConfig;
 import dev.berth.controller.ControllerAction.Announce;
-import dev.berth.controller.ControllerEvent;
 import dev.berth.ingress.Ingress;
 import dev.berth.ingress.IngressVerticle;
 import dev.berth.metrics.FlightRecords;
@@ -317,21 +316,6 @@ final class InstanceParts {
   /** What the controller commands. */
   InstanceControl control() {
     return control;
-  }
-
-  /** What becomes of replicas is for the controller to know. */
-  private ReplicaListener listener() {
-    return new ReplicaListener() {
-      @Override
-      public void changed(Replica replica, ReplicaState state) {
-        control().changed(replica, state);
-      }
-
-      @Override
-      public void suspected(Replica replica, boolean suspect, String reason) {
-        control().tell(new ControllerEvent.ReplicaSuspect(replica.replicaId(), suspect, reason));
-      }
-    };
   }
 
   Ingress ingress() {
