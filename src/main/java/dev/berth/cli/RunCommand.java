@@ -1,12 +1,14 @@
 package dev.berth.cli;
 
 import dev.berth.config.ConfigException;
+import dev.berth.config.ConfigReader;
 import dev.berth.config.ServeConfig;
 import dev.berth.config.Setting;
 import dev.berth.node.StartFailedException;
 import io.vertx.core.Future;
 import java.io.IOException;
 import java.io.PrintWriter;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
@@ -20,16 +22,21 @@ import picocli.CommandLine.ExitCode;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
 /** {@code berth run}: starts a node and stays until it is told to stop, then drains it. */
 @Command(
     name = "run",
-    header = "Serves the applications of a configuration until told to stop.",
+    header = "Serves applications, those of a file and what is deployed, until told to stop.",
     description = {
       "SIGTERM and SIGINT drain: no new connections, requests under way finish, at most"
           + " berth.shutdown_timeout_s. A second signal ends at once.",
-      "The options win over --set, and --set over the file."
+      "The options win over --set, and --set over the file.",
+      "What is deployed while it runs is kept in a directory, which the first deploy makes, and"
+          + " runs again after a restart. The file's applications are declared when nothing is kept"
+          + " there, or when they say something else than those that were declared from a file"
+          + " last."
     },
     exitCodeListHeading = "%nExit codes:%n",
     exitCodeList = {
@@ -42,7 +49,8 @@ import picocli.CommandLine.Spec;
       "  berth run conf/quickstart.yaml",
       "  berth run conf/quickstart.yaml --host 127.0.0.1 --port 0 --admin-port 0",
       "  berth run conf/quickstart.yaml --set applications.echo.deployments.echo.num_replicas=4",
-      "  berth run conf/quickstart.yaml --set berth.limits.max_body_bytes=1048576"
+      "  berth run conf/quickstart.yaml --set berth.limits.max_body_bytes=1048576",
+      "  berth run --state-dir /var/lib/berth"
     })
 final class RunCommand implements Callable<Integer> {
 
@@ -51,7 +59,13 @@ final class RunCommand implements Callable<Integer> {
 
   @Spec private CommandSpec spec;
 
-  @Mixin private ConfigSource source;
+  @Parameters(
+      paramLabel = "CONFIG",
+      arity = "0..1",
+      description = "A YAML or JSON file. Without one the instance waits for deploys.")
+  private @Nullable Path file;
+
+  @Mixin private Assignments assignments = new Assignments();
 
   @Option(names = "--host", paramLabel = "HOST", description = "Address of the HTTP server.")
   private @Nullable String host;
@@ -70,6 +84,17 @@ final class RunCommand implements Callable<Integer> {
       paramLabel = "PORT",
       description = "Port of the admin server; 0 takes any free one.")
   private @Nullable Integer adminPort;
+
+  @Option(
+      names = "--state-dir",
+      paramLabel = "DIR",
+      description = "Directory that keeps what is deployed; berth-state here unless given.")
+  private @Nullable String stateDir;
+
+  @Option(
+      names = "--ephemeral",
+      description = "Keep what is deployed in memory only; forget it at the end.")
+  private boolean ephemeral;
 
   @Option(
       names = {"-h", "--help"},
@@ -92,7 +117,7 @@ final class RunCommand implements Callable<Integer> {
   public Integer call() throws InterruptedException {
     ServeConfig effective;
     try {
-      effective = source.read(options());
+      effective = read(assignments.with(options()));
     } catch (ConfigException refused) {
       return refuse(refused);
     }
@@ -106,6 +131,12 @@ final class RunCommand implements Callable<Integer> {
     } catch (RuntimeException failed) {
       return startFailed(failed); // thrown before there was a future
     }
+  }
+
+  private ServeConfig read(List<Setting> settings) {
+    return file != null
+        ? ConfigReader.read(file, settings)
+        : ConfigReader.read("no file", Path.of("").toAbsolutePath(), "applications: []", settings);
   }
 
   /** The short options, as settings of the keys they stand for. */
@@ -122,6 +153,12 @@ final class RunCommand implements Callable<Integer> {
     }
     if (adminPort != null) {
       settings.add(Setting.yaml("--admin-port", "berth.admin.port", adminPort.toString()));
+    }
+    if (stateDir != null) {
+      settings.add(Setting.text("--state-dir", "berth.state_dir", stateDir));
+    }
+    if (ephemeral) {
+      settings.add(Setting.yaml("--ephemeral", "berth.ephemeral", "true"));
     }
     return settings;
   }

@@ -57,6 +57,11 @@ final class Place {
     return !mark.getName().equals(reading.file());
   }
 
+  /** Where relative paths start. */
+  Path folder() {
+    return reading.folder();
+  }
+
   /** A problem with a setting that cannot be applied. */
   void problem(Setting setting, String value, String expected) {
     reading

@@ -1,5 +1,6 @@
 package dev.berth.config;
 
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -13,6 +14,7 @@ import org.jspecify.annotations.Nullable;
  * @param berth what holds for the instance and has no name in Ray Serve
  * @param targetCapacity percent of each deployment's replicas to run, 0 to 100; null when nothing
  *     is said of it, which runs them all
+ * @param folder that relative paths in it start from; those of what is submitted later too
  * @param warnings what the file says to no effect, in its order
  */
 public record ServeConfig(
@@ -21,6 +23,7 @@ public record ServeConfig(
     List<ApplicationConfig> applications,
     InstanceOptions berth,
     @Nullable Double targetCapacity,
+    Path folder,
     List<Problem> warnings) {
 
   static final Key<Values> HTTP_OPTIONS =
@@ -128,13 +131,14 @@ public record ServeConfig(
             .toList(),
         InstanceOptions.from(values.get(BERTH)),
         values.find(TARGET_CAPACITY),
+        values.folder(),
         warnings);
   }
 
   /** This instance with other applications. */
   ServeConfig withApplications(
       List<ApplicationConfig> applications, @Nullable Double capacity, List<Problem> warnings) {
-    return new ServeConfig(httpOptions, logging, applications, berth, capacity, warnings);
+    return new ServeConfig(httpOptions, logging, applications, berth, capacity, folder, warnings);
   }
 
   /** This configuration with another capacity; null runs all replicas. */
@@ -144,11 +148,13 @@ public record ServeConfig(
 
   /** This configuration with other HTTP options. */
   public ServeConfig withHttpOptions(HttpOptions httpOptions) {
-    return new ServeConfig(httpOptions, logging, applications, berth, targetCapacity, warnings);
+    return new ServeConfig(
+        httpOptions, logging, applications, berth, targetCapacity, folder, warnings);
   }
 
   /** This configuration with other instance options. */
   public ServeConfig withBerth(InstanceOptions berth) {
-    return new ServeConfig(httpOptions, logging, applications, berth, targetCapacity, warnings);
+    return new ServeConfig(
+        httpOptions, logging, applications, berth, targetCapacity, folder, warnings);
   }
 }

@@ -73,6 +73,11 @@ final class Values {
     return tree == null ? Map.of() : tree;
   }
 
+  /** Where relative paths start. */
+  Path folder() {
+    return place == null ? Path.of("").toAbsolutePath() : place.folder();
+  }
+
   /** Where this mapping stands. */
   Source source() {
     return place == null ? new Source("", "", Map.of()) : place.source();

@@ -1,18 +1,16 @@
 package dev.berth.node;
 
-import dev.berth.api.DeploymentId;
 import dev.berth.config.ApplicationConfig;
 import dev.berth.config.ConfigException;
 import dev.berth.config.Problem;
 import dev.berth.config.ServeConfig;
-import dev.berth.config.SubmittedConfig;
 import dev.berth.controller.ControllerAction.Announce;
 import dev.berth.controller.ControllerEvent;
 import dev.berth.controller.DeclaredApplication;
 import dev.berth.controller.DesiredApplication;
-import dev.berth.controller.DesiredApplication.Wanted;
 import dev.berth.controller.DesiredChange;
 import dev.berth.controller.DesiredState;
+import dev.berth.node.ServeControlFindings.Outcome;
 import dev.berth.protocol.ApplicationStatus;
 import dev.berth.protocol.ServeDetails;
 import dev.berth.protocol.port.CommandRefused;
@@ -21,12 +19,10 @@ import dev.berth.protocol.port.ControllerCommands;
 import io.vertx.core.Future;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.Executor;
 import java.util.function.LongSupplier;
@@ -44,7 +40,6 @@ import org.slf4j.LoggerFactory;
  */
 public final class ServeControl implements ControllerCommands, Builds.Sources {
   private static final Logger LOG = LoggerFactory.getLogger(ServeControl.class);
-  private static final String TEXT = "config";
 
   /** What it needs of the controller and of the instance. Control loop. */
   public interface Controls {
@@ -66,20 +61,8 @@ public final class ServeControl implements ControllerCommands, Builds.Sources {
     Future<Void> drain();
   }
 
-  /** What a command found out off the loop, and what the controller is told of it. */
-  private record Outcome<T>(
-      @Nullable DesiredChange change,
-      List<ControllerEvent> events,
-      Map<String, ApplicationConfig> read,
-      T answer) {
-
-    static <T> Outcome<T> nothing(T answer) {
-      return new Outcome<>(null, List.of(), Map.of(), answer);
-    }
-  }
-
   private final ServeConfig file;
-  private final Path folder;
+  private final ServeControlFindings findings;
   private final ServeControlStore store;
   private final ServeControlQueue queue;
   private final LongSupplier nowMs;
@@ -107,7 +90,7 @@ public final class ServeControl implements ControllerCommands, Builds.Sources {
       LongSupplier nowMs,
       Controls controls) {
     this.file = file;
-    this.folder = folder;
+    this.findings = new ServeControlFindings(file, folder, store, state, nowMs);
     this.store = store;
     this.queue = new ServeControlQueue(offLoop, control);
     this.nowMs = nowMs;
@@ -123,95 +106,11 @@ public final class ServeControl implements ControllerCommands, Builds.Sources {
    * @throws StartFailedException when what is kept cannot be used
    */
   public void open() {
-    store.open(state);
-    try {
-      decide();
-    } catch (IOException failed) {
-      throw new StartFailedException("state: " + StartFailedException.describe(failed));
-    }
-    nextTerm();
-    state.applications().forEach(this::readKept);
-  }
-
-  /** The file wins when it says something else than the file that was declared last. */
-  private void decide() throws IOException {
-    Map<String, Wanted> declared =
-        ServeControlInput.wanted(file.applications(), this::identifyOrKeep);
-    String digest = ServeControlInput.digest(declared, file.targetCapacity());
-    boolean empty = state.applications().isEmpty();
-    fromFile = !declared.isEmpty() && (empty || !digest.equals(state.file()));
-    if (fromFile) {
-      boolean kept = store.isUsed();
-      Map<String, Wanted> wanted =
-          kept
-              ? ServeControlInput.wanted(file.applications(), jars -> store.keep(jars, true))
-              : declared;
-      keep(state.deploy(wanted, file.targetCapacity(), digest, nowMs.getAsLong()));
-      if (!empty) {
-        LOG.info("state: the applications of the file are declared: it says something new");
-      }
-    } else if (!empty) {
-      LOG.info(
-          "state: {} applications from {}{}",
-          state.applications().size(),
-          store.directory(),
-          declared.isEmpty() ? "" : "; those of the file were declared before");
-    }
-  }
-
-  /** One that is not kept does no harm while there is one instance. */
-  private void nextTerm() {
-    DesiredChange change = state.nextTerm();
-    try {
-      keep(change);
-    } catch (IOException failed) {
-      LOG.warn("state: the term of the controller is not kept: {}", failed.toString());
-      state.apply(change);
-    }
-  }
-
-  private List<DesiredApplication.Jar> identifyOrKeep(List<Path> jars) throws IOException {
-    if (!store.isUsed()) {
-      return store.keep(jars, false);
-    }
-    List<DesiredApplication.Jar> identified = new ArrayList<>();
-    for (Path jar : jars) {
-      identified.add(JarStore.identify(jar));
-    }
-    return identified;
-  }
-
-  /** What a start changes is kept if anything was kept before. */
-  private void keep(@Nullable DesiredChange change) throws IOException {
-    if (change != null) {
-      if (store.isUsed()) {
-        store.append(change, state);
-      }
-      state.apply(change);
-    }
-  }
-
-  private void readKept(DesiredApplication application) {
-    String name = application.name();
-    ApplicationConfig given = ofFile(name);
-    if (fromFile && given != null) {
-      read.put(
-          name, given.withJars(application.wanted().jars().stream().map(store::path).toList()));
-      return;
-    }
-    try {
-      read.put(name, ServeControlInput.read(name, application.wanted(), store::path, file));
-    } catch (ConfigException refused) {
-      LOG.error("state: application {}: {}", name, refused.getMessage());
-      unreadable.put(name, refused.getMessage());
-    }
-  }
-
-  private @Nullable ApplicationConfig ofFile(String name) {
-    return file.applications().stream()
-        .filter(each -> each.name().equals(name))
-        .findFirst()
-        .orElse(null);
+    ServeControlStart start = new ServeControlStart(file, store, state, nowMs);
+    start.begin();
+    read.putAll(start.read());
+    unreadable.putAll(start.unreadable());
+    fromFile = start.fromFile();
   }
 
   /** Whether what runs at first is what the file says, and not what was kept. */
@@ -294,118 +193,22 @@ public final class ServeControl implements ControllerCommands, Builds.Sources {
 
   @Override
   public Future<Void> deploy(String config) {
-    return command(
-        config.length(),
-        () -> {
-          ServeConfig submitted = SubmittedConfig.read(TEXT, folder, config, file);
-          return declare(submitted, null);
-        });
+    return command(config.length(), () -> findings.deploy(config));
   }
 
   @Override
   public Future<Void> deploy(String application, String config) {
-    return command(
-        config.length(),
-        () -> {
-          ServeConfig submitted = SubmittedConfig.readOne(TEXT, folder, config, application, file);
-          return declare(submitted, application);
-        });
-  }
-
-  /**
-   * @param only the application that is declared; null when it is all of them
-   */
-  private Outcome<Void> declare(ServeConfig submitted, @Nullable String only) throws IOException {
-    submitted.warnings().forEach(warning -> LOG.warn("{}", warning));
-    if (only != null) {
-      requireFreeRoute(submitted.applications().get(0));
-    }
-    store.prepare(state);
-    Map<String, Wanted> wanted =
-        ServeControlInput.wanted(submitted.applications(), jars -> store.keep(jars, true));
-    long now = nowMs.getAsLong();
-    DesiredChange change =
-        only == null
-            ? state.deploy(wanted, submitted.targetCapacity(), null, now)
-            : state.deploy(only, Objects.requireNonNull(wanted.get(only)), now);
-    Map<String, DesiredApplication> changed = new LinkedHashMap<>();
-    List<ControllerEvent> events = new ArrayList<>();
-    if (change != null) {
-      change.removed().forEach(name -> events.add(new ControllerEvent.Withdrawn(name)));
-      change.applications().forEach(each -> changed.put(each.name(), each));
-    }
-    boolean everything =
-        only == null && !Objects.equals(submitted.targetCapacity(), state.targetCapacity());
-    Map<String, ApplicationConfig> configs = new HashMap<>();
-    for (ApplicationConfig each : submitted.applications()) {
-      DesiredApplication known = changed.get(each.name());
-      if (known != null) {
-        configs.put(
-            each.name(), each.withJars(known.wanted().jars().stream().map(store::path).toList()));
-      } else {
-        known = Objects.requireNonNull(state.find(each.name()));
-      }
-      // What has not run yet is tried anew: what it waits for may be there by now.
-      if (everything || changed.containsKey(each.name()) || !known.healthy()) {
-        events.add(new ControllerEvent.Declared(known.declared()));
-      }
-    }
-    LOG.info(
-        "deploy: {} applications new or changed, {} as they were, {} removed",
-        changed.size(),
-        submitted.applications().size() - changed.size(),
-        change == null ? 0 : change.removed().size());
-    return new Outcome<>(change, events, configs, null);
-  }
-
-  private void requireFreeRoute(ApplicationConfig application) {
-    String prefix = application.routePrefix();
-    String other = prefix == null ? null : state.at(prefix);
-    if (other != null && !other.equals(application.name())) {
-      throw new ConfigException(
-          List.of(
-              application
-                  .source()
-                  .problem(
-                      "route_prefix",
-                      '"' + prefix + '"',
-                      "unique; application " + other + " has it already")));
-    }
+    return command(config.length(), () -> findings.deploy(application, config));
   }
 
   @Override
   public Future<Void> deleteAll() {
-    return command(0, () -> removed(state.deleteAll()));
+    return command(0, findings::deleteAll);
   }
 
   @Override
   public Future<Void> delete(String application) {
-    return command(
-        0,
-        () -> {
-          require(application);
-          return removed(state.delete(application));
-        });
-  }
-
-  private Outcome<Void> removed(@Nullable DesiredChange change) throws IOException {
-    if (change == null) {
-      return Outcome.nothing(null);
-    }
-    store.prepare(state);
-    List<ControllerEvent> events = new ArrayList<>();
-    change.removed().forEach(name -> events.add(new ControllerEvent.Withdrawn(name)));
-    LOG.info("delete: {} applications removed", change.removed().size());
-    return new Outcome<>(change, events, Map.of(), null);
-  }
-
-  private DesiredApplication require(String application) {
-    DesiredApplication known = state.find(application);
-    if (known == null) {
-      throw new CommandRefused(
-          Kind.NOT_FOUND, "application: " + application + " (expected: a deployed one)");
-    }
-    return known;
+    return command(0, () -> findings.delete(application));
   }
 
   @Override
@@ -414,81 +217,13 @@ public final class ServeControl implements ControllerCommands, Builds.Sources {
         0,
         () -> {
           Set<String> known = controls.deployments(application);
-          return work(() -> scaled(application, deployment, replicas, known));
+          return work(() -> findings.scale(application, deployment, replicas, known));
         });
-  }
-
-  private Outcome<Void> scaled(
-      String application, String deployment, int replicas, @Nullable Set<String> known)
-      throws IOException {
-    if (replicas < 0) {
-      throw new CommandRefused(
-          Kind.INVALID, "target_num_replicas: " + replicas + " (expected: 0 or more)");
-    }
-    if (known == null || !known.contains(deployment)) {
-      throw new CommandRefused(Kind.NOT_FOUND, "Application or Deployment not found");
-    }
-    DesiredApplication wanted = state.find(application);
-    if (wanted == null) {
-      throw new CommandRefused(
-          Kind.PRECONDITION,
-          "deployment: "
-              + new DeploymentId(application, deployment)
-              + " is being deleted"
-              + " (expected: one that stays)");
-    }
-    if (!wanted.wanted().externalScaler()) {
-      throw new CommandRefused(
-          Kind.PRECONDITION,
-          "external_scaler_enabled: false for application "
-              + application
-              + " (expected: true, in its configuration)");
-    }
-    DesiredChange change = state.scale(application, deployment, replicas);
-    if (change == null) {
-      return Outcome.nothing(null);
-    }
-    store.prepare(state);
-    ControllerEvent event =
-        new ControllerEvent.Scaled(new DeploymentId(application, deployment), replicas);
-    return new Outcome<>(change, List.of(event), Map.of(), null);
   }
 
   @Override
   public Future<Long> rollback(String application) {
-    return command(0, () -> rolledBack(require(application)));
-  }
-
-  private Outcome<Long> rolledBack(DesiredApplication application) throws IOException {
-    DesiredChange change = state.rollback(application.name(), nowMs.getAsLong());
-    if (change == null) {
-      throw new CommandRefused(
-          Kind.PRECONDITION,
-          "application: "
-              + application.name()
-              + ": nothing to go back to (expected: a revision that ran before this one)");
-    }
-    DesiredApplication back = change.applications().get(0);
-    String prefix = back.wanted().routePrefix();
-    String other = prefix == null ? null : state.at(prefix);
-    if (other != null && !other.equals(back.name())) {
-      throw new CommandRefused(
-          Kind.PRECONDITION,
-          "route_prefix: \"" + prefix + "\" (expected: unique; application " + other + " has it)");
-    }
-    store.prepare(state);
-    ApplicationConfig config =
-        ServeControlInput.read(back.name(), back.wanted(), store::path, file);
-    LOG.info(
-        "rollback: application {}: revision {} is declared again, as {}",
-        back.name(),
-        Objects.requireNonNull(application.before()).revision(),
-        back.revision());
-    return new Outcome<>(
-        change,
-        List.of(new ControllerEvent.Declared(back.declared())),
-        Map.of(back.name(), config),
-        back.revision());
+    return command(0, () -> findings.rollback(application));
   }
 
   @Override
@@ -506,8 +241,12 @@ public final class ServeControl implements ControllerCommands, Builds.Sources {
             () ->
                 () -> {
                   DesiredChange change = state.nextTerm();
-                  if (store.isUsed()) {
-                    store.append(change, state);
+                  try {
+                    if (store.isUsed()) {
+                      store.append(change, state);
+                    }
+                  } catch (IOException failed) { // no harm while there is one instance
+                    LOG.warn("state: the term is not kept: {}", failed.toString());
                   }
                   return done -> state.apply(change);
                 });

@@ -6,6 +6,7 @@ import dev.berth.config.ConfigException;
 import dev.berth.config.Problem;
 import dev.berth.config.Schema;
 import dev.berth.config.ServeConfig;
+import dev.berth.config.StateOptions;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.json.JsonArray;
@@ -180,6 +181,18 @@ class CommandLineTest {
     assertThat(started.get().httpOptions().port()).isZero();
     assertThat(started.get().berth().admin().host()).isEqualTo("localhost");
     assertThat(started.get().berth().admin().port()).isEqualTo(2);
+  }
+
+  @Test
+  void runWithoutAFileWaitsForDeploys() {
+    assertThat(execute("run", "--state-dir", "s", "--port=0")).isZero();
+    assertThat(started.get().applications()).isEmpty();
+    assertThat(started.get().berth().state())
+        .isEqualTo(new StateOptions(Path.of("s").toAbsolutePath(), false));
+    assertThat(execute("run", "--ephemeral")).isZero();
+    assertThat(started.get().berth().state().ephemeral()).isTrue();
+    assertThat(execute("run", "--set", "http_options.port=x")).isEqualTo(2);
+    assertThat(execute("validate")).isEqualTo(2);
   }
 
   @Test

@@ -1,0 +1,33 @@
+package dev.berth.cli;
+
+import dev.berth.config.Setting;
+import java.util.ArrayList;
+import java.util.List;
+import picocli.CommandLine.Option;
+
+/** What the command line sets over a file. */
+final class Assignments {
+
+  @Option(
+      names = "--set",
+      paramLabel = "KEY=VALUE",
+      description = {
+        "Sets one key over the file; may be repeated. The key is a path, as in http_options.port;"
+            + " an entry of a list goes by its name or its index, as in"
+            + " applications.echo.deployments.echo.num_replicas or applications[0].args.",
+        "The value is YAML. Relative paths in it start from the current folder."
+      })
+  private List<String> assignments = new ArrayList<>();
+
+  /**
+   * @param options that win over {@code --set}
+   */
+  List<Setting> with(List<Setting> options) {
+    List<Setting> settings = new ArrayList<>();
+    for (String assignment : assignments) {
+      settings.add(Setting.parse("--set", assignment));
+    }
+    settings.addAll(options);
+    return settings;
+  }
+}
