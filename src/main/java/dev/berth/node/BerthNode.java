@@ -12,7 +12,6 @@ import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;
 import io.vertx.core.file.FileSystemOptions;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.HashSet;
@@ -72,7 +71,7 @@ public final class BerthNode {
     this.serve =
         new ServeControl(
             config,
-            Path.of("").toAbsolutePath(),
+            config.folder(),
             new ServeControlStore(config.berth().state()),
             threads.commands(),
             this::onControl,

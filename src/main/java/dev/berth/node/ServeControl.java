@@ -229,8 +229,12 @@ public final class ServeControl implements ControllerCommands, Builds.Sources {
   @Override
   public Future<ServeDetails> details() {
     Path directory = store.directory();
-    return controls.details(
-        state.targetCapacity(), directory == null ? null : directory.toString());
+    try {
+      return controls.details(
+          state.targetCapacity(), directory == null ? null : directory.toString());
+    } catch (CommandRefused noController) {
+      return Future.failedFuture(noController);
+    }
   }
 
   @Override
