@@ -32,6 +32,7 @@ final class App {
   final String name;
   final Map<DeploymentId, Fleet> fleets = new LinkedHashMap<>();
   final Set<String> builds = new HashSet<>(); // that the instance may hold
+  final Set<String> discarded = new HashSet<>(); // since the last build was asked for
   final Map<String, Integer> scales = new HashMap<>(); // replicas set from outside, by deployment
   DeclaredApplication declared;
   @Nullable BuiltApplication built; // the last that was
@@ -52,11 +53,7 @@ final class App {
     Integer replicas = scales.get(target.id().name());
     return replicas == null || replicas == target.settings().numReplicas()
         ? target
-        : new DeploymentTarget(
-            target.id(),
-            target.build(),
-            target.version(),
-            target.settings().withReplicas(replicas));
+        : target.withReplicas(replicas);
   }
 
   @Nullable Fleet ingress() {

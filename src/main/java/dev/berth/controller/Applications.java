@@ -63,8 +63,14 @@ final class Applications {
     app.declared = declared;
     app.scales.clear();
     app.scales.putAll(declared.scales());
-    turn.add(new Build(epoch, app.name, declared.revision()));
+    build(app, turn);
     turn.touch(app);
+    adopt(app, turn);
+  }
+
+  private void build(App app, Turn turn) {
+    app.discarded.clear();
+    turn.add(new Build(epoch, app.name, app.declared.revision()));
   }
 
   void withdraw(String name, Turn turn) {
@@ -103,16 +109,22 @@ final class Applications {
       turn.add(new DiscardBuild(epoch, event.application(), built.build()));
       return;
     }
+    boolean wanted = !app.withdrawn && app.declared.revision() == event.revision();
+    if (wanted && app.discarded.contains(built.build())) {
+      build(app, turn); // it was found superfluous while this was on its way
+      return;
+    }
     app.builds.add(built.build());
     turn.touch(app);
-    if (app.withdrawn || app.declared.revision() != event.revision()) {
-      return; // nobody wants it; it is discarded with the others that are not used
+    if (!wanted) {
+      return; // it is discarded with the others that are not used
     }
     boolean deployed = app.building || app.buildFailure != null;
     app.building = false;
     app.buildFailure = null;
     app.built = built;
     app.prefix = app.declared.routePrefix();
+    adopt(app, turn);
     Set<DeploymentId> kept = new HashSet<>();
     for (DeploymentTarget each : built.targets()) {
       DeploymentTarget target = app.scaled(each);
@@ -120,14 +132,16 @@ final class Applications {
       Fleet fleet = app.fleets.get(target.id());
       if (fleet == null) {
         fleets.make(app, target, turn);
+      } else if (fleet.held) {
+        fleets.claim(fleet, target, turn);
       } else {
         fleets.retarget(fleet, target, deployed, turn);
       }
     }
     for (Fleet fleet : app.fleets.values()) {
       fleet.obsolete = !kept.contains(fleet.id);
+      fleet.held = false;
     }
-    adopt(app, turn);
   }
 
   void buildFailed(ControllerEvent.BuildFailed event, Turn turn) {
@@ -138,7 +152,13 @@ final class Applications {
     app.building = false;
     app.buildFailure = event.reason();
     turn.touch(app);
-    adopt(app, turn);
+    for (Fleet fleet : app.fleets.values()) {
+      if (fleet.held) { // as many as were found are to be kept
+        int found = (int) fleet.members.values().stream().filter(Member::isActive).count();
+        DeploymentTarget most = fleet.mostCommonTarget();
+        fleets.claim(fleet, app.scaled(most.withReplicas(found)), turn);
+      }
+    }
   }
 
   // --- replicas of an earlier controller ---
@@ -147,7 +167,7 @@ final class Applications {
     if (recovery.tell(inventory, turn.nowNanos)) {
       for (String name : recovery.unclaimed()) {
         App app = apps.get(name);
-        if (app != null && !app.building) {
+        if (app != null) {
           adopt(app, turn);
         }
       }
@@ -182,9 +202,9 @@ final class Applications {
       DeploymentId id = found.target().id();
       Fleet fleet = app.fleets.get(id);
       if (fleet == null) {
-        // What it should be is not known: as it is, or not at all when the code is known.
         fleet = fleets.make(app, app.scaled(found.target()), turn);
-        fleet.obsolete = app.built != null;
+        fleet.held = app.built == null;
+        fleet.obsolete = app.built != null; // its code has it no more
       }
       app.builds.add(found.target().build());
       fleets.adopt(fleet, found, turn);
@@ -207,6 +227,7 @@ final class Applications {
     }
     for (String build : app.unused()) {
       app.builds.remove(build);
+      app.discarded.add(build);
       turn.add(new DiscardBuild(epoch, app.name, build));
     }
     App.State state = app.state();

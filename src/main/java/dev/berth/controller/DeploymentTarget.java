@@ -12,4 +12,10 @@ import dev.berth.config.DeploymentSettings;
  * @param settings of every replica; their number is how many should run
  */
 public record DeploymentTarget(
-    DeploymentId id, String build, DeploymentVersion version, DeploymentSettings settings) {}
+    DeploymentId id, String build, DeploymentVersion version, DeploymentSettings settings) {
+
+  /** The same with another number of replicas. */
+  public DeploymentTarget withReplicas(int replicas) {
+    return new DeploymentTarget(id, build, version, settings.withReplicas(replicas));
+  }
+}

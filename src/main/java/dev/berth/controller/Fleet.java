@@ -34,6 +34,7 @@ final class Fleet {
   Progress progress = Progress.FIRST;
   boolean obsolete; // the application's code has it no more
   boolean deleting;
+  boolean held; // what runs was found, and what should is not known yet: it is left as it is
   long wakeNanos = Long.MAX_VALUE;
   @Nullable Standing announced;
   @Nullable RoutingSnapshot published;
@@ -53,6 +54,20 @@ final class Fleet {
   /** Whether replicas of another version than the wanted one are there. */
   boolean othersServe() {
     return members.values().stream().anyMatch(each -> each.isActive() && !isCurrent(each));
+  }
+
+  /** What most of its active replicas run; its own target when there are none. */
+  DeploymentTarget mostCommonTarget() {
+    Map<DeploymentVersion, Integer> counts = new LinkedHashMap<>();
+    DeploymentTarget most = target;
+    for (Member member : members.values()) {
+      int count = member.isActive() ? counts.merge(member.target.version(), 1, Integer::sum) : 0;
+      if (count > counts.getOrDefault(most.version(), 0)
+          || (count > 0 && member.target.version().equals(most.version()))) {
+        most = member.target;
+      }
+    }
+    return most;
   }
 
   /** Whether nothing of an earlier version is left, not even what drains. */

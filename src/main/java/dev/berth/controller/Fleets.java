@@ -89,10 +89,22 @@ final class Fleets {
     turn.touch(fleet);
   }
 
+  /** What should run of a deployment that was found is known now. */
+  void claim(Fleet fleet, DeploymentTarget target, Turn turn) {
+    fleet.held = false;
+    fleet.obsolete = false;
+    fleet.target = target;
+    fleet.progress = Progress.FIRST;
+    fleet.members.values().stream().filter(Member::isServing).forEach(Fleets::started);
+    turn.add(new ControllerAction.Configure(epoch, target));
+    turn.touch(fleet);
+  }
+
   /** Drains and stops all of its replicas; when none is left it is gone. */
   void delete(Fleet fleet, Turn turn) {
     if (!fleet.deleting) {
       fleet.deleting = true;
+      fleet.held = false;
       fleet.progress = fleet.progress.with(fleet.progress.standing().on(Standing.Cause.DELETE, ""));
       turn.touch(fleet);
     }
@@ -104,15 +116,19 @@ final class Fleets {
       return; // it is gone
     }
     announce(fleet, turn);
-    Decision decision =
-        Reconciler.decide(
-            fleet.target, fleet.deleting, observed(fleet), fleet.progress, turn.nowNanos);
-    decision.steps().forEach(step -> take(fleet, step, turn));
-    fleet.progress = decision.progress();
-    announce(fleet, turn);
+    long wakeNanos = Long.MAX_VALUE;
+    if (!fleet.held) {
+      Decision decision =
+          Reconciler.decide(
+              fleet.target, fleet.deleting, observed(fleet), fleet.progress, turn.nowNanos);
+      decision.steps().forEach(step -> take(fleet, step, turn));
+      fleet.progress = decision.progress();
+      wakeNanos = decision.wakeNanos();
+      announce(fleet, turn);
+    }
     repeat(fleet, turn);
     publish(fleet, turn);
-    wakeAt(fleet, Math.min(decision.wakeNanos(), ownWakeNanos(fleet, turn.nowNanos)));
+    wakeAt(fleet, Math.min(wakeNanos, ownWakeNanos(fleet, turn.nowNanos)));
     turn.touch(fleet.app);
   }
 
@@ -326,7 +342,11 @@ final class Fleets {
 
   void failed(ControllerEvent.ReplicaFailed event, Turn turn) {
     Member member = members.get(event.replicaId());
-    if (member == null || member.info != null) {
+    if (member == null) {
+      over(event.replicaId());
+      return;
+    }
+    if (member.info != null) {
       return; // it ran: told of it twice, or late
     }
     if (member.phase == ReplicaPhase.STARTING) {
@@ -339,6 +359,7 @@ final class Fleets {
   void stopped(ControllerEvent.ReplicaStopped event, Turn turn) {
     Member member = members.get(event.replicaId());
     if (member == null) {
+      over(event.replicaId());
       return;
     }
     String reason = member.reason;
@@ -369,11 +390,15 @@ final class Fleets {
   private void gone(Member member, String reason, Turn turn) {
     members.remove(member.id);
     member.fleet.members.remove(member.id);
-    ended.add(member.id);
+    over(member.id);
+    to(member, ReplicaPhase.STOPPED, reason, turn);
+  }
+
+  private void over(String replicaId) {
+    ended.add(replicaId);
     if (ended.size() > MAX_ENDED) {
       ended.remove(ended.iterator().next());
     }
-    to(member, ReplicaPhase.STOPPED, reason, turn);
   }
 
   /** Takes a replica that runs already and that another controller started. */

@@ -452,18 +452,21 @@ class ControllerTest {
   // --- recovery ---
 
   @Test
-  void whatRunsIsPublishedOnceTheCodeIsKnownInWhicheverOrder() {
+  void whatRunsIsPublishedAndLeftAloneUntilItsCodeIsKnown() {
     it.declare("app", of(FRONT, "v1", 1));
     it.finish();
     it.restart();
     it.log.clear();
     it.builds = false;
     it.tellInventory();
+    assertThat(it.asked(Publish.class)).isEmpty(); // it may be nobody's
     it.send(new ControllerEvent.Declared(it.application("app", "/")));
-    assertThat(it.asked(Publish.class)).isEmpty();
-    it.send(new ControllerEvent.Built("app", 1, it.code.get("app")));
     assertThat(it.routable(FRONT)).containsExactly("f1");
+    it.advance(Duration.ofSeconds(30));
+    it.send(new ControllerEvent.Built("app", 1, it.code.get("app")));
     assertThat(it.asked(StartReplica.class)).isEmpty();
+    assertThat(it.stopping()).isEmpty();
+    assertThat(it.state(FRONT)).isEqualTo("HEALTHY CONFIG_UPDATE_COMPLETED");
     assertThat(it.asked(RouteTo.class)).hasSize(1);
     assertThat(it.asked(Publish.class)).hasSize(1);
   }
@@ -506,6 +509,35 @@ class ControllerTest {
     assertThat(it.routable(FRONT)).containsExactly("f1", "f2");
     assertThat(it.stopping()).isEmpty();
     assertThat(it.controller.applications()).hasToString("{app=DEPLOY_FAILED}");
+  }
+
+  @Test
+  void whatHappensToReplicasWhileTheirCodeIsReadIsNotLost() {
+    it.declare("app", of(FRONT, "v1", 3));
+    it.run("f1", "f2");
+    it.restart();
+    it.builds = false;
+    it.send(new ControllerEvent.Declared(it.application("app", "/")));
+    it.tellInventory();
+    it.run("f3"); // it was starting
+    it.die("f1");
+    assertThat(it.stopping()).isEmpty();
+    assertThat(it.routable(FRONT)).containsExactly("f2", "f3");
+    it.send(new ControllerEvent.Built("app", 1, it.code.get("app")));
+    assertThat(it.fleet()).isEqualTo("v1 RUNNING x2, v1 STARTING x1");
+    assertThat(it.routable(FRONT)).containsExactly("f2", "f3");
+  }
+
+  @Test
+  void aReplicaThatDiedBeforeAnybodyClaimedItIsNotBroughtBack() {
+    it.declare("app", of(FRONT, "v1", 1));
+    it.finish();
+    it.restart();
+    it.tellInventory();
+    it.die("f1");
+    it.send(new ControllerEvent.Declared(it.application("app", "/")));
+    assertThat(it.routable(FRONT)).isEmpty();
+    assertThat(it.fleet()).isEqualTo("v1 STARTING x1");
   }
 
   @Test

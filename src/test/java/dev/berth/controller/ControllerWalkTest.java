@@ -33,7 +33,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  * it ends up as declared.
  */
 class ControllerWalkTest {
-  private static final int WALKS = 300;
+  private static final int WALKS = 200;
   private static final int STEPS = 250;
   private static final String NODE = "n1";
   private static final DeploymentId FRONT = new DeploymentId("app", "front");
@@ -62,12 +62,13 @@ class ControllerWalkTest {
     final Map<String, DrivenController.Hosted> hosted = new LinkedHashMap<>();
     final Set<String> ended = new HashSet<>();
     final Deque<ControllerEvent> events = new ArrayDeque<>(); // on their way to the controller
+    final Deque<ControllerEvent> builds = new ArrayDeque<>(); // that take their time
     final Map<DeploymentId, RoutingSnapshot> routes = new HashMap<>();
     final Set<String> loaded = new HashSet<>(); // builds
-    final Map<DeploymentId, Set<String>> wantedCode = new HashMap<>(); // that may be started
     final Map<Long, BuiltApplication> code = new HashMap<>();
     final List<String> history = new ArrayList<>();
     Controller controller;
+    BuiltApplication inEffect; // null when the controller knows of none
     DeclaredApplication declared; // null when it is withdrawn
     boolean calm;
     long now;
@@ -101,6 +102,9 @@ class ControllerWalkTest {
         case 5 -> crash();
         case 6 -> health();
         default -> progress();
+      }
+      if (!builds.isEmpty() && random.nextInt(8) == 0) {
+        tell(builds.poll());
       }
       deliver();
     }
@@ -220,6 +224,8 @@ class ControllerWalkTest {
     private void restart() {
       term++;
       events.clear();
+      builds.clear();
+      inEffect = null;
       controller =
           new Controller(
               new Epoch(term, NODE),
@@ -260,11 +266,17 @@ class ControllerWalkTest {
     private void deliver() {
       while (!events.isEmpty()) {
         ControllerEvent event = events.poll();
-        apply(controller.on(event, now));
-        if (random.nextInt(4) == 0 && !(event instanceof ControllerEvent.Declared)) {
+        if (event instanceof ControllerEvent.Built built
+            && declared != null
+            && built.revision() == declared.revision()) {
+          inEffect = built.built();
+        }
+        List<ControllerAction> first = controller.on(event, now);
+        apply(first);
+        if (random.nextInt(4) == 0 && first.stream().noneMatch(Build.class::isInstance)) {
           assertThat(controller.on(event, now))
               .as("%s twice; %s", event, history)
-              .allMatch(StopReplica.class::isInstance); // the same stop as the first time
+              .allMatch(each -> each instanceof StopReplica || each instanceof DiscardBuild);
         }
       }
     }
@@ -272,9 +284,7 @@ class ControllerWalkTest {
     private void apply(List<ControllerAction> actions) {
       for (ControllerAction action : actions) {
         if (action instanceof Build build) {
-          BuiltApplication built = code.get(build.revision());
-          loaded.add(built.build());
-          tell(new ControllerEvent.Built("app", build.revision(), built));
+          build(build.revision());
         } else if (action instanceof DiscardBuild discard) {
           loaded.remove(discard.build());
           assertThat(hosted.values())
@@ -287,6 +297,23 @@ class ControllerWalkTest {
         } else {
           obey(action);
         }
+      }
+    }
+
+    /** At once, later, or it fails. */
+    private void build(long of) {
+      BuiltApplication built = code.get(of);
+      ControllerEvent event = new ControllerEvent.Built("app", of, built);
+      if (!calm && random.nextInt(8) == 0) {
+        event = new ControllerEvent.BuildFailed("app", of, "no such class");
+      } else {
+        loaded.add(built.build());
+      }
+      if (!calm && random.nextBoolean()) {
+        note("later " + event.getClass().getSimpleName() + " " + of);
+        builds.add(event);
+      } else {
+        tell(event);
       }
     }
 
@@ -341,7 +368,7 @@ class ControllerWalkTest {
         return;
       }
       for (var each : details.deployments()) {
-        BuiltApplication built = declared == null ? null : code.get(declared.revision());
+        BuiltApplication built = declared == null ? null : inEffect;
         DeploymentTarget target =
             built == null
                 ? null
@@ -405,6 +432,9 @@ class ControllerWalkTest {
     /** No more faults: what is declared last must come to be, and nothing else be left. */
     void comeToRest() {
       calm = true;
+      while (!builds.isEmpty()) {
+        tell(builds.poll());
+      }
       deploy("v" + (1 + random.nextInt(2)), 0);
       deliver();
       for (int round = 0; round < 60; round++) {
