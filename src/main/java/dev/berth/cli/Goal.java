@@ -101,7 +101,8 @@ interface Goal {
       List<String> causes = new ArrayList<>();
       causes.add(application.name() + ": " + application.status() + reason(application.message()));
       for (ServeStatus.Deployment each : application.deployments()) {
-        if (!each.status().equals(ServeStatus.HEALTHY)) {
+        boolean said = !each.message().isBlank() && application.message().contains(each.message());
+        if (!each.status().equals(ServeStatus.HEALTHY) && !said) {
           causes.add(application.name() + "/" + each.name() + ": " + Goal.describe(each));
         }
       }

@@ -12,7 +12,6 @@ import picocli.CommandLine.ExitCode;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
 /** {@code berth shutdown}: deletes every application; the instance itself stays. */
@@ -61,8 +60,8 @@ final class ShutdownCommand implements Callable<Integer> {
   @Override
   public Integer call() throws InterruptedException {
     if (!yes && !around.terminal()) {
-      throw new ParameterException(
-          spec.commandLine(), "no terminal to ask on (expected: -y, to delete without a question)");
+      server.say("no terminal to ask on (expected: -y, which deletes without a question)");
+      return ExitCode.USAGE;
     }
     HttpResponse<String> response = server.get(ServeStatus.PATH, "application/json");
     if (response == null) {

@@ -227,6 +227,23 @@ class DeployCommandTest {
   }
 
   @Test
+  void aCauseThatTheApplicationNamesIsSaidOnce() {
+    instance
+        .serves()
+        .serves(
+            application(
+                "shop",
+                ApplicationStatus.DEPLOY_FAILED,
+                "deployment cart: no model",
+                2,
+                SHOP,
+                deployment("cart", DeploymentStatus.DEPLOY_FAILED, "no model", 2)));
+
+    assertThat(instance.execute("deploy", file, "--wait")).isEqualTo(1);
+    assertThat(instance.err).hasToString("berth: shop: DEPLOY_FAILED: deployment cart: no model\n");
+  }
+
+  @Test
   void whatIsUnhealthyMayRecoverButNotForLong() {
     ApplicationDetails unhealthy = shop(ApplicationStatus.UNHEALTHY, "three checks failed", 2);
     instance.serves().serves(unhealthy).serves(unhealthy).serves(unhealthy);
