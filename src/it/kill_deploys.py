@@ -39,8 +39,9 @@ class Instance:
 
     def __init__(self, jar, folder):
         self.log_name = os.path.join(folder, "berth.log")
-        command = ["java", "-Xmx256m", "-jar", jar, "run", "--state-dir", folder + "/state"]
-        command += ["--host", "127.0.0.1", "--port", "0", "--admin-port", "0"]
+        command = ["java", "-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]  # to start soon
+        command += ["-jar", jar, "run", "--state-dir", folder + "/state", "--host", "127.0.0.1"]
+        command += ["--port", "0", "--admin-port", "0", "--set", "berth.event_loops=1"]
         self.log = open(self.log_name, "a")
         self.begin = self.log.tell()
         self.process = subprocess.Popen(
@@ -169,7 +170,7 @@ class Run:
         try:
             self.check(self.found(instance), self.maybe)
             self.maybe = None
-            instance.kill_in(self.random.random() ** 2 * 2)
+            instance.kill_in(self.random.random() ** 3 * 5)
             while self.kept["deploys"] < deploys:
                 command, after = self.command()
                 self.maybe = after

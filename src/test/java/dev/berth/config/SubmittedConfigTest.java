@@ -136,7 +136,7 @@ class SubmittedConfigTest {
     assertThatThrownBy(() -> read(long1))
         .isInstanceOf(ConfigException.class)
         .hasMessage("PUT: 4194306 bytes (expected: at most 4194304 bytes)");
-    String lines = "\n".repeat(ConfigReader.MOST_BYTES - 100);
+    String lines = "\n".repeat(3_200_000);
     assertThat(readOne("{import_path: a.B}" + lines).applications()).hasSize(1);
   }
 
