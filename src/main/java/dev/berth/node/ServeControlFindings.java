@@ -187,12 +187,7 @@ final class ServeControlFindings {
     }
     DesiredApplication wanted = state.find(application);
     if (wanted == null) {
-      throw new CommandRefused(
-          Kind.PRECONDITION,
-          "deployment: "
-              + new DeploymentId(application, deployment)
-              + " is being deleted"
-              + " (expected: one that stays)");
+      throw new CommandRefused(Kind.PRECONDITION, "Deployment is deleted"); // Ray's words
     }
     if (!wanted.wanted().externalScaler()) {
       throw new CommandRefused(

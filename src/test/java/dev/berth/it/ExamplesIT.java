@@ -2,9 +2,12 @@ package dev.berth.it;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.net.http.HttpResponse;
 import java.nio.file.Path;
+import java.util.Collections;
 import java.util.List;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -13,11 +16,18 @@ import org.junit.jupiter.api.Test;
 
 /** {@code conf/examples.yaml} as its head says. */
 class ExamplesIT {
+  private static final String APPLICATIONS = "/api/serve/applications/";
   private static Server server;
 
   @BeforeAll
   static void start() throws IOException {
-    server = Server.start(Path.of("conf/examples.yaml"));
+    server =
+        Server.start(
+            Path.of("conf/examples.yaml"),
+            "--host=127.0.0.1",
+            "--port=0",
+            "--admin-port=0",
+            "--ephemeral");
   }
 
   @AfterAll
@@ -64,5 +74,47 @@ class ExamplesIT {
     assertThat(metrics).containsPattern("example_letters_total\\{application=\"words\",deployment");
     assertThat(metrics).containsPattern("serve_health_check_latency_ms_count\\{");
     assertThat(metrics).contains("serve_deployment_replica_healthy");
+  }
+
+  /** With what Ray Serve's own commands send; {@code RayCommandsTest} has the shapes. */
+  @Test
+  void whatIsDeployedIsReadDeletedAndDeployedAgainOverHttp() throws Exception {
+    JsonArray declared = new JsonArray();
+    applications().forEach(each -> declared.add(config((JsonObject) each.getValue())));
+    String config = new JsonObject().put("applications", declared).encode();
+    assertThat(declared).hasSize(5);
+
+    HttpResponse<String> refused =
+        server.admin("PUT", APPLICATIONS, config.replace("import_path", "path"));
+    assertThat(refused.statusCode()).isEqualTo(400);
+    assertThat(refused.body()).isNotBlank();
+    assertThat(get("/words?text=hello").statusCode()).isEqualTo(200);
+
+    assertThat(server.admin("DELETE", APPLICATIONS, "").statusCode()).isEqualTo(200);
+    server.await("no application", () -> applications().isEmpty());
+    assertThat(get("/words?text=hello").statusCode()).isEqualTo(404);
+
+    HttpResponse<String> accepted = server.admin("PUT", APPLICATIONS, config);
+    assertThat(accepted.statusCode()).as(accepted.body()).isEqualTo(200);
+    assertThat(accepted.body()).isEmpty();
+    server.await("all of them", () -> statuses().equals(Collections.nCopies(5, "RUNNING")));
+    assertThat(get("/words?text=hello").body()).isEqualTo("HELLO! has 5 letters\n");
+  }
+
+  private static JsonObject applications() {
+    return new JsonObject(server.admin(APPLICATIONS)).getJsonObject("applications");
+  }
+
+  private static List<String> statuses() {
+    return applications().stream()
+        .map(each -> ((JsonObject) each.getValue()).getString("status"))
+        .toList();
+  }
+
+  /** As it was submitted, but from no folder. */
+  private static JsonObject config(JsonObject application) {
+    JsonObject config = application.getJsonObject("deployed_app_config").copy();
+    String jar = Path.of(System.getProperty("berth.examples.jar")).toAbsolutePath().toString();
+    return config.put("runtime_env", new JsonObject().put("jars", new JsonArray().add(jar)));
   }
 }

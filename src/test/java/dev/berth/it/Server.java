@@ -165,6 +165,16 @@ final class Server implements AutoCloseable {
     }
   }
 
+  /** Asks the admin server for a change. */
+  HttpResponse<String> admin(String method, String path, String body)
+      throws IOException, InterruptedException {
+    return send(
+        HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + adminPort + path))
+            .timeout(LIMIT)
+            .method(method, HttpRequest.BodyPublishers.ofString(body))
+            .build());
+  }
+
   /** The values of every series of a name in the metrics. */
   List<Double> metric(String name) {
     List<Double> values = new ArrayList<>();

@@ -447,7 +447,7 @@ class ServeControlTest {
         .hasMessageContaining("external_scaler_enabled: false");
     ok(control.delete("b"));
     assertThat(refused(Kind.PRECONDITION, control.scale("b", "d", 1)))
-        .hasMessageContaining("is being deleted");
+        .hasMessage("Deployment is deleted");
     deployments = null;
     refused(Kind.NOT_FOUND, control.scale("b", "d", 1));
   }
