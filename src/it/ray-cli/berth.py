@@ -32,7 +32,10 @@ class Berth:
         config = {
             "http_options": {"host": "127.0.0.1", "port": 0},
             "applications": [],
-            "berth": {"admin": {"host": "127.0.0.1", "port": 0}},
+            "berth": {
+                "admin": {"host": "127.0.0.1", "port": 0},
+                "state_dir": os.path.join(folder, "state"),
+            },
         }
         if token:
             config["berth"]["admin"]["bearer_tokens"] = [{"name": "ray", "token": token}]
@@ -47,8 +50,6 @@ class Berth:
                     os.path.abspath("target/berth.jar"),
                     "run",
                     file,
-                    "--state-dir",
-                    os.path.join(folder, "state"),
                 ],
                 stdout=out,
                 stderr=subprocess.STDOUT,

@@ -12,10 +12,14 @@ import java.util.function.IntSupplier;
  */
 public record HttpView(HttpOptions options, IntSupplier port, IntSupplier status) {
 
-  /** The status in Ray Serve's words. */
-  String statusName() {
+  /**
+   * The status in Ray Serve's words.
+   *
+   * @param empty whether there is no application, so that none is waited for either
+   */
+  String statusName(boolean empty) {
     return switch (status.getAsInt()) {
-      case 1 -> "STARTING";
+      case 1 -> empty ? "HEALTHY" : "STARTING";
       case 4 -> "DRAINING";
       default -> "HEALTHY";
     };

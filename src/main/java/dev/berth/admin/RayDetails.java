@@ -77,7 +77,7 @@ final class RayDetails {
         .put("controller_info", new JsonObject().put("node_id", serve.node()))
         .put("proxy_location", "EveryNode")
         .put("http_options", httpOptions())
-        .put("proxies", new JsonObject().put(serve.node(), proxy(serve.node())))
+        .put("proxies", new JsonObject().put(serve.node(), proxy(serve)))
         .put("applications", applications)
         .put("target_capacity", serve.targetCapacity())
         .put("restores_unset_config_options", true);
@@ -106,8 +106,10 @@ final class RayDetails {
     return shown;
   }
 
-  private JsonObject proxy(String node) {
-    return new JsonObject().put("node_id", node).put("status", http.statusName());
+  private JsonObject proxy(ServeDetails serve) {
+    return new JsonObject()
+        .put("node_id", serve.node())
+        .put("status", http.statusName(serve.applications().isEmpty()));
   }
 
   private static Source sourceOf(ApplicationDetails application) {

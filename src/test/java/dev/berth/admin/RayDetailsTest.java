@@ -200,7 +200,10 @@ class RayDetailsTest {
 
   @Test
   void theInstancesOwnStateIsThatOfItsProxy() {
-    assertThat(statusOf(shown(serve(), 1, null))).isEqualTo("STARTING");
+    ServeDetails one = serve(application("a", CONFIG));
+    assertThat(statusOf(shown(one, 1, null))).isEqualTo("STARTING");
+    assertThat(statusOf(shown(one, 2, null))).isEqualTo("HEALTHY");
+    assertThat(statusOf(shown(serve(), 1, null))).isEqualTo("HEALTHY");
     assertThat(statusOf(shown(serve(), 4, null))).isEqualTo("DRAINING");
   }
 

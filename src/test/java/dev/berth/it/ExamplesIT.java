@@ -27,7 +27,7 @@ class ExamplesIT {
             "--host=127.0.0.1",
             "--port=0",
             "--admin-port=0",
-            "--ephemeral");
+            "--set=berth.ephemeral=true");
   }
 
   @AfterAll
