@@ -20,6 +20,9 @@ import java.util.Set;
  * @param control admin, controller, pusher and sweeps, and nothing that serves
  */
 record EventLoops(List<LoopVerticle> serving, LoopVerticle control) {
+  /** What the thread of the control loop is called. */
+  static final String CONTROL_THREAD = "berth-control";
+
   EventLoops {
     serving = List.copyOf(serving);
   }
@@ -43,6 +46,8 @@ record EventLoops(List<LoopVerticle> serving, LoopVerticle control) {
             all -> {
               EventLoops made = new EventLoops(loops, control);
               made.requireDistinct(((VertxInternal) vertx).nettyEventLoopGroup());
+              // So that its share of the processor can be told from outside.
+              control.execute(() -> Thread.currentThread().setName(CONTROL_THREAD));
               return made;
             });
   }
