@@ -46,6 +46,7 @@ final class EmptyServer implements AutoCloseable {
             "applications: []",
             "berth:",
             "  event_loops: 2",
+            "  ephemeral: true",
             // A busy machine may keep a thread from its core for longer than the default of 100 ms.
             "  blocked_loop_after_ms: 10000",
             "  admin: {host: 127.0.0.1, port: 0}",
@@ -53,7 +54,7 @@ final class EmptyServer implements AutoCloseable {
     log = work.resolve(name + ".log");
     List<String> command = new ArrayList<>(List.of(Servers.java()));
     command.addAll(jvm);
-    command.addAll(List.of("-jar", jar.toString(), "run", file.toString(), "--ephemeral"));
+    command.addAll(List.of("-jar", jar.toString(), "run", file.toString()));
     process = servers.launch(command, log);
     long giveUp = System.nanoTime() + START_LIMIT.toNanos();
     String text = "";
