@@ -103,8 +103,9 @@ final class EmptyServer implements AutoCloseable {
             .header("Content-Type", "application/json"));
   }
 
+  /** Asks for the end of something, which comes later. */
   void delete(String path) throws IOException, InterruptedException {
-    expect(200, HttpRequest.newBuilder(admin.resolve(path)).DELETE());
+    expect(202, HttpRequest.newBuilder(admin.resolve(path)).DELETE());
   }
 
   /** Applications by name, as Ray Serve's API tells them. */

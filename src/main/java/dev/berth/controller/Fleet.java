@@ -87,26 +87,30 @@ final class Fleet {
   }
 
   /**
-   * What routers may know: where every replica looks unhealthy the checks may be what is wrong, and
-   * all serve on; where more than half of them are suspects the fault is hardly theirs, and none is
-   * kept out.
+   * What routers may know: where more than half of the replicas look unhealthy the checks may be
+   * what is wrong, and the few that are left could not carry the load: all serve on. Where more
+   * than half are suspects the fault is hardly theirs, and none is kept out. Source: Envoy's panic
+   * threshold.
    */
   List<RoutingSnapshot.Route> routes(long nowNanos) {
+    int serving = 0;
     int healthy = 0;
     int suspects = 0;
     for (Member member : members.values()) {
+      serving += member.isServing() ? 1 : 0;
       if (member.isServing() && !member.isSick()) {
         healthy++;
         suspects += member.suspicion.isOut(nowNanos) ? 1 : 0;
       }
     }
+    boolean fewAreHealthy = healthy * 2 < serving;
     boolean without = suspects * 2 <= healthy;
     List<RoutingSnapshot.Route> routes = new ArrayList<>(members.size());
     for (Member member : members.values()) {
       if (member.info != null && member.phase != ReplicaPhase.STARTING) {
         boolean routable =
             member.isServing()
-                && (healthy == 0
+                && (fewAreHealthy
                     || (!member.isSick() && !(without && member.suspicion.isOut(nowNanos))));
         routes.add(new RoutingSnapshot.Route(member.info, routable));
       }

@@ -1,13 +1,16 @@
 package dev.berth.controller;
 
+import dev.berth.config.DeploymentSettings;
 import dev.berth.controller.Standing.Cause;
+import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
  * What a deployment remembers from one decision to the next.
  *
- * @param complete the last target of which every replica ran: what a failing one is made up for by;
- *     null when there has been none
+ * @param complete the last target of which every replica ran, and stayed well for its trial: what a
+ *     failing one is made up for by; null when there has been none
+ * @param trial of the wanted version, once every replica of it runs; null before, and afterwards
  * @param proven whether a replica of the wanted version has run
  * @param failures of the wanted version: all of them until it is complete, in a row afterwards
  * @param frozen the wanted version has failed: it is started no more until the next deploy
@@ -15,10 +18,34 @@ import org.jspecify.annotations.Nullable;
 record Progress(
     Standing standing,
     @Nullable DeploymentTarget complete,
+    @Nullable Trial trial,
     boolean proven,
     int failures,
     boolean frozen,
     Backoff backoff) {
+
+  /**
+   * A version of which every replica runs, and that is still watched: a version may start well and
+   * fail its checks a little later, when the one before it would else be gone.
+   */
+  record Trial(DeploymentTarget target, long endsNanos) {
+    /** Periods of health checks that it lasts: as many as it takes to fail, and one. */
+    static final int PERIODS = 4;
+
+    static final Duration SHORTEST = Duration.ofSeconds(10);
+    static final Duration LONGEST = Duration.ofSeconds(60);
+
+    static Trial of(DeploymentTarget target, long nowNanos) {
+      Duration lasts = target.settings().healthCheckPeriod().multipliedBy(PERIODS);
+      lasts = lasts.compareTo(SHORTEST) < 0 ? SHORTEST : lasts;
+      lasts = lasts.compareTo(LONGEST) > 0 ? LONGEST : lasts;
+      return new Trial(target, nowNanos + lasts.toNanos());
+    }
+
+    boolean isOver(long nowNanos) {
+      return endsNanos - nowNanos <= 0;
+    }
+  }
 
   /** Failed starts of one replica that are put up with. Source: Ray Serve. */
   static final int START_FAILURES_PER_REPLICA = 3;
@@ -33,13 +60,23 @@ record Progress(
     HEALTH
   }
 
-  static final Progress FIRST = new Progress(Standing.FIRST, null, false, 0, false, Backoff.NONE);
+  static final Progress FIRST =
+      new Progress(Standing.FIRST, null, null, false, 0, false, Backoff.NONE);
 
-  /** Failures of one version before it is complete that mean that it cannot be. */
-  static int threshold(DeploymentTarget target) {
-    int replicas = target.settings().numReplicas();
-    int most = target.settings().rollout().maxStartFailures();
-    return Math.max(1, (int) Math.min(most, (long) replicas * START_FAILURES_PER_REPLICA));
+  /**
+   * Failures of one version before it is complete that mean that it cannot be: three for each
+   * replica that is tried. At first these are all of them; a rollout tries a few at a time, and is
+   * not to try for minutes what fails each time.
+   */
+  static int threshold(DeploymentTarget target, boolean rollout) {
+    DeploymentSettings settings = target.settings();
+    int tried = settings.numReplicas();
+    if (rollout) {
+      int surge = Reconciler.surge(settings, tried);
+      tried = Math.min(tried, surge > 0 ? surge : Reconciler.rollout(settings));
+    }
+    int most = settings.rollout().maxStartFailures();
+    return Math.max(1, (int) Math.min(most, (long) tried * START_FAILURES_PER_REPLICA));
   }
 
   boolean isComplete(DeploymentTarget target) {
@@ -56,6 +93,7 @@ record Progress(
       return new Progress(
           standing.on(Cause.CONFIG_UPDATE, ""),
           complete,
+          null,
           isComplete(after),
           0,
           false,
@@ -72,9 +110,9 @@ record Progress(
     return with(standing.on(more > fewer ? Cause.MORE_WANTED : Cause.FEWER_WANTED, ""));
   }
 
-  /** It is to be there again after it was to go. */
+  /** It is to be there again after it was to go: the code of what was complete may be gone. */
   Progress revived() {
-    return new Progress(Standing.FIRST, complete, proven, 0, false, Backoff.NONE);
+    return new Progress(Standing.FIRST, null, null, proven, 0, false, Backoff.NONE);
   }
 
   /** A replica of a version runs. */
@@ -85,7 +123,7 @@ record Progress(
     // Of a first version some may fail for good and a slow one run after all: then it goes on.
     boolean stillFrozen = frozen && (othersServe || hasFallback(target));
     return new Progress(
-        standing, complete, true, isComplete(target) ? 0 : failures, stillFrozen, backoff);
+        standing, complete, trial, true, isComplete(target) ? 0 : failures, stillFrozen, backoff);
   }
 
   /**
@@ -105,15 +143,15 @@ record Progress(
       double chance) {
     Backoff next = backoff.after(how != Failure.START, nowNanos, chance);
     if (frozen || !version.equals(target.version())) {
-      return new Progress(standing, complete, proven, failures, frozen, next);
+      return new Progress(standing, complete, trial, proven, failures, frozen, next);
     }
     int count = failures + 1;
     boolean rollout = !isComplete(target) && (othersServe || hasFallback(target));
-    boolean tooOften = count >= threshold(target);
+    boolean tooOften = count >= threshold(target, rollout);
     boolean freezes = tooOften && (rollout || (!proven && !isComplete(target)));
     Standing now = standing;
     if (freezes) {
-      now = now.on(cause(how), givenUp(how, count, target, rollout, reason));
+      now = Standing.givenUp(cause(how), givenUp(how, count, target, rollout, reason));
     } else if (how == Failure.HEALTH) {
       now = now.on(Cause.HEALTH_CHECK_FAILED, "a replica failed and is replaced: " + reason);
     } else if (tooOften && isComplete(target)) {
@@ -122,7 +160,7 @@ record Progress(
               Cause.STARTUP_FAILED,
               "a replica failed to start " + count + " times, and is tried again: " + reason);
     }
-    return new Progress(now, complete, proven, count, freezes, next);
+    return new Progress(now, complete, null, proven, count, freezes, next);
   }
 
   private static Cause cause(Failure how) {
@@ -154,13 +192,26 @@ record Progress(
     return complete != null && !complete.version().equals(target.version());
   }
 
-  /** Every replica of the target runs. */
-  Progress completed(DeploymentTarget target) {
-    boolean first = !isComplete(target);
-    return new Progress(standing, target, proven, first ? 0 : failures, false, backoff);
+  /** Every replica of the target runs. What replaces another version is on trial first. */
+  Progress completed(DeploymentTarget target, long nowNanos) {
+    if (isComplete(target)) {
+      return new Progress(standing, target, null, proven, failures, false, backoff);
+    }
+    Trial now = trial;
+    if (complete != null && (now == null || !isOf(target, now))) {
+      now = Trial.of(target, nowNanos);
+    }
+    if (complete != null && now != null && !now.isOver(nowNanos)) {
+      return new Progress(standing, complete, now, proven, failures, frozen, backoff);
+    }
+    return new Progress(standing, target, null, proven, 0, false, backoff);
+  }
+
+  private static boolean isOf(DeploymentTarget target, Trial trial) {
+    return trial.target().version().equals(target.version());
   }
 
   Progress with(Standing other) {
-    return new Progress(other, complete, proven, failures, frozen, backoff);
+    return new Progress(other, complete, trial, proven, failures, frozen, backoff);
   }
 }

@@ -102,7 +102,8 @@ final class Reconciler {
     }
     reconfigure();
     start();
-    return new Decision(List.copyOf(steps), judge(), wakeNanos);
+    Progress after = judge(); // may have something to wake for
+    return new Decision(List.copyOf(steps), after, wakeNanos);
   }
 
   // --- who is who ---
@@ -133,13 +134,13 @@ final class Reconciler {
 
   // --- steps ---
 
-  /** Routers leave the sick alone as soon as others serve; until then they are better than none. */
+  /** One for each that serves in its place: many at once may be sick of what is not their fault. */
   private void stopSick() {
-    if (active.stream().anyMatch(Reconciler::servesWell)) {
-      for (ObservedReplica replica : List.copyOf(active)) {
-        if (replica.sick()) {
-          stop(replica, "it is unhealthy and is replaced", false);
-        }
+    long spare = active.stream().filter(ObservedReplica::isServing).count() - wanted;
+    for (ObservedReplica replica : List.copyOf(active)) {
+      if (replica.sick() && (spare > 0 || wanted == 0)) {
+        stop(replica, "it is unhealthy and is replaced", false);
+        spare--;
       }
     }
   }
@@ -315,8 +316,14 @@ final class Reconciler {
     if (!settled || steps.stream().anyMatch(Step.Reconfigure.class::isInstance)) {
       return before;
     }
-    Progress done = before.completed(target);
+    Progress done = before.completed(target, nowNanos);
+    Progress.Trial trial = done.trial();
+    if (trial != null) {
+      wakeNanos = Math.min(wakeNanos, trial.endsNanos());
+    }
     boolean nothingLeaves = active.size() == fleet.size() && steps.isEmpty();
-    return nothingLeaves ? done.with(done.standing().on(Cause.HEALTHY, "")) : done;
+    return nothingLeaves && !done.frozen()
+        ? done.with(done.standing().on(Cause.HEALTHY, ""))
+        : done;
   }
 }

@@ -101,6 +101,11 @@ record Standing(DeploymentStatus status, StatusTrigger trigger, String message) 
     };
   }
 
+  /** The wanted version is tried no more, however it stood before. */
+  static Standing givenUp(Cause cause, String why) {
+    return failed(cause, DeploymentStatus.DEPLOY_FAILED, why);
+  }
+
   private static Standing failed(Cause cause, DeploymentStatus failure, String why) {
     return new Standing(
         failure,

@@ -136,6 +136,8 @@ class ControllerTest {
     it.advance(Duration.ofSeconds(64));
     it.finish();
     assertThat(it.fleet()).isEqualTo("v2 RUNNING x1");
+    assertThat(it.asked(DiscardBuild.class)).isEmpty(); // v2 is on trial
+    it.advance(Duration.ofSeconds(60));
     assertThat(it.asked(DiscardBuild.class))
         .containsExactly(new DiscardBuild(EPOCH, "app", "build-v1"));
   }
@@ -212,6 +214,8 @@ class ControllerTest {
     assertThat(it.stopping()).containsExactly("f1");
     assertThat(it.routable(MODEL)).containsExactly("m2");
     it.die("f1");
+    assertThat(it.stopping()).isEmpty(); // the old front may be wanted back: the new is on trial
+    it.advance(Duration.ofSeconds(60));
     assertThat(it.stopping()).containsExactly("m2");
     assertThat(it.available(MODEL)).isFalse();
     it.die("m2");
