@@ -52,9 +52,9 @@ public record DesiredApplication(
    * A file of code, by its content.
    *
    * @param name as it was submitted, for people
-   * @param sha256 of its bytes, in hexadecimal digits
+   * @param digest equal for files that hold the same, in hexadecimal digits
    */
-  public record Jar(String name, String sha256) {}
+  public record Jar(String name, String digest) {}
 
   /** An earlier revision that has run. */
   public record Before(long revision, Wanted wanted) {}
@@ -137,7 +137,7 @@ public record DesiredApplication(
       json.put("route_prefix", wanted.routePrefix());
     }
     JsonArray jars = new JsonArray();
-    wanted.jars().forEach(jar -> jars.add(new JsonArray().add(jar.name()).add(jar.sha256())));
+    wanted.jars().forEach(jar -> jars.add(new JsonArray().add(jar.name()).add(jar.digest())));
     return json.put("jars", jars);
   }
 

@@ -5,18 +5,24 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
+import java.security.DigestOutputStream;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.ArrayList;
+import java.util.Enumeration;
 import java.util.HashSet;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.Stream;
+import java.util.zip.ZipEntry;
+import java.util.zip.ZipException;
+import java.util.zip.ZipFile;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -64,18 +70,36 @@ final class JarStore {
   Path path(Jar jar) {
     String plain = jar.name().replaceAll("\\.jar$", "").replaceAll("[^A-Za-z0-9._-]", "_");
     String shortened = plain.length() > 60 ? plain.substring(0, 60) : plain;
-    return directory.resolve(shortened + "-" + jar.sha256().substring(0, 32) + ".jar");
-  }
-
-  /** What a jar is, without keeping it. */
-  static Jar identify(Path file) throws IOException {
-    try (InputStream in = Files.newInputStream(file)) {
-      return new Jar(file.getFileName().toString(), copy(in, OutputStream.nullOutputStream()));
-    }
+    return directory.resolve(shortened + "-" + jar.digest().substring(0, 32) + ".jar");
   }
 
   /**
-   * Keeps copies; they outlast a crash when this returns.
+   * What a jar is, without keeping it: by the names, sizes and checksums of what is in it, which
+   * stand together at its end. To read all of a large one would be a good part of a start.
+   */
+  static Jar identify(Path file) throws IOException {
+    return new Jar(file.getFileName().toString(), digest(file));
+  }
+
+  private static String digest(Path file) throws IOException {
+    MessageDigest digest = sha256();
+    try (ZipFile zip = new ZipFile(file.toFile())) {
+      for (Enumeration<? extends ZipEntry> all = zip.entries(); all.hasMoreElements(); ) {
+        ZipEntry entry = all.nextElement();
+        String line = entry.getName() + ' ' + entry.getSize() + ' ' + entry.getCrc() + '\n';
+        digest.update(line.getBytes(StandardCharsets.UTF_8));
+      }
+    } catch (ZipException none) { // its application will say so
+      digest.reset();
+      try (InputStream in = Files.newInputStream(file)) {
+        in.transferTo(new DigestOutputStream(OutputStream.nullOutputStream(), digest));
+      }
+    }
+    return HexFormat.of().formatHex(digest.digest());
+  }
+
+  /**
+   * Keeps copies; they outlast a crash when this returns, unless they go with the process.
    *
    * @throws IOException when one cannot be read, or there is no room
    */
@@ -88,7 +112,9 @@ final class JarStore {
     for (Path file : files) {
       jars.add(keep(file));
     }
-    StateStoreDisk.forceNames(directory);
+    if (!temporary) {
+      StateStoreDisk.forceNames(directory);
+    }
     return jars;
   }
 
@@ -111,31 +137,26 @@ final class JarStore {
     Path copying = directory.resolve(BEING_WRITTEN);
     Files.deleteIfExists(copying);
     Files.createFile(copying, StateStoreDisk.ownerOnly("rw-------"));
-    Jar copied;
-    try (InputStream in = Files.newInputStream(file);
-        OutputStream out = Files.newOutputStream(copying)) {
-      copied = new Jar(jar.name(), copy(in, out));
+    try (OutputStream out = Files.newOutputStream(copying)) {
+      Files.copy(file, out);
     } catch (IOException failed) {
       deleteQuietly(copying);
       throw failed;
     }
-    try (FileChannel written = FileChannel.open(copying, StandardOpenOption.WRITE)) {
-      written.force(true);
-    }
+    force(copying);
     // What was copied is what is kept, though the file was written to meanwhile.
+    Jar copied = new Jar(jar.name(), digest(copying));
     Files.move(
         copying, path(copied), StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
     return copied;
   }
 
-  private static String copy(InputStream in, OutputStream out) throws IOException {
-    MessageDigest digest = sha256();
-    byte[] buffer = new byte[64 << 10];
-    for (int read = in.read(buffer); read >= 0; read = in.read(buffer)) {
-      digest.update(buffer, 0, read);
-      out.write(buffer, 0, read);
+  private void force(Path written) throws IOException {
+    if (!temporary) {
+      try (FileChannel channel = FileChannel.open(written, StandardOpenOption.WRITE)) {
+        channel.force(true);
+      }
     }
-    return HexFormat.of().formatHex(digest.digest());
   }
 
   static MessageDigest sha256() {
@@ -199,9 +220,7 @@ final class JarStore {
       StateStoreDisk.createDirectories(directory);
       Path copying = directory.resolve(BEING_WRITTEN);
       Files.copy(from.path(jar), copying, StandardCopyOption.REPLACE_EXISTING);
-      try (FileChannel written = FileChannel.open(copying, StandardOpenOption.WRITE)) {
-        written.force(true);
-      }
+      force(copying);
       Files.move(copying, path(jar), StandardCopyOption.ATOMIC_MOVE);
       StateStoreDisk.forceNames(directory);
     }

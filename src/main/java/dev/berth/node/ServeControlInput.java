@@ -55,7 +55,7 @@ final class ServeControlInput {
     List<Object> all = new ArrayList<>();
     all.add(application.name());
     all.add(sorted(application.entry()));
-    jars.forEach(jar -> all.add(jar.sha256()));
+    jars.forEach(jar -> all.add(jar.digest()));
     return digest(Json.encode(all));
   }
 

@@ -5,11 +5,15 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.berth.controller.DesiredApplication.Jar;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.LocalDateTime;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.Stream;
+import java.util.zip.ZipEntry;
+import java.util.zip.ZipOutputStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -40,6 +44,27 @@ class JarStoreTest {
         .isEqualTo("shop_one-2d711642b726b04401627ca9fbac32f5.jar");
     assertThat(copies()).isEqualTo(2);
     assertThat(JarStore.identify(folder.resolve("b.jar"))).isEqualTo(first.get(1));
+  }
+
+  @Test
+  void aJarIsToldByWhatItHoldsAndNotByWhenItWasMade() throws IOException {
+    JarStore store = JarStore.in(folder);
+    Jar first = store.keep(List.of(zip("a.jar", "one", 1))).get(0);
+
+    assertThat(JarStore.identify(zip("a.jar", "one", 2))).isEqualTo(first);
+    assertThat(JarStore.identify(zip("a.jar", "two", 1))).isNotEqualTo(first);
+    assertThat(JarStore.identify(store.path(first)).digest()).isEqualTo(first.digest());
+  }
+
+  private Path zip(String name, String content, int day) throws IOException {
+    Path file = folder.resolve(name);
+    try (ZipOutputStream zip = new ZipOutputStream(Files.newOutputStream(file))) {
+      ZipEntry entry = new ZipEntry("content");
+      entry.setTimeLocal(LocalDateTime.of(2026, 1, day, 0, 0));
+      zip.putNextEntry(entry);
+      zip.write(content.getBytes(StandardCharsets.UTF_8));
+    }
+    return file;
   }
 
   @Test
