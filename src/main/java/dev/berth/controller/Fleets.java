@@ -19,6 +19,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.TimeUnit;
 import java.util.function.DoubleSupplier;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
@@ -31,6 +32,9 @@ import java.util.function.ToIntFunction;
 final class Fleets {
   /** Replicas that ended and are still told apart from those of a late inventory. */
   static final int MAX_ENDED = 10_000;
+
+  /** Decisions that would never end go on after this long: the loop has other things to do. */
+  private static final long RESUME_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   /** For a replica that nobody knows and that may have taken requests. */
   private static final Duration STRANGERS_GRACE = Duration.ofSeconds(20);
@@ -128,7 +132,11 @@ final class Fleets {
     }
     repeat(fleet, turn);
     publish(fleet, turn);
-    wakeAt(fleet, Math.min(wakeNanos, ownWakeNanos(fleet, turn.nowNanos)));
+    wakeNanos = Math.min(wakeNanos, ownWakeNanos(fleet, turn.nowNanos));
+    if (turn.isEnough(fleet)) {
+      wakeNanos = Math.min(wakeNanos, turn.nowNanos + RESUME_NANOS);
+    }
+    wakeAt(fleet, wakeNanos);
     turn.touch(fleet.app);
   }
 
