@@ -10,6 +10,7 @@ import picocli.CommandLine.ExitCode;
 
 /** Looks at an instance again and again, until a goal is reached, has failed, or time is over. */
 final class Waiting {
+  private static final int UNAVAILABLE = 503;
   private static final Duration FIRST_PAUSE = Duration.ofMillis(200);
   private static final Duration LONGEST_PAUSE = Duration.ofSeconds(1);
 
@@ -55,15 +56,19 @@ final class Waiting {
         return new Outcome(AdminServer.CANNOT_REACH, List.of(), null);
       }
       ServeStatus serve = ServeStatus.of(AdminServer.json(response.body()));
+      long now = around.nanoClock().getAsLong();
+      boolean late = now - began >= atMost.toNanos();
+      if (response.statusCode() == UNAVAILABLE && !late) {
+        around.pause().until(new CompletableFuture<Void>(), LONGEST_PAUSE);
+        continue; // its controller is being started anew
+      }
       if (serve == null) {
         return new Outcome(server.refuse(response), List.of(), null);
       }
       if (progress != null) {
         progress.show(goal.shown(serve));
       }
-      long now = around.nanoClock().getAsLong();
       Goal.Verdict verdict = goal.judge(serve, now);
-      boolean late = now - began >= atMost.toNanos();
       if (verdict.state() == Goal.State.REACHED) {
         return new Outcome(ExitCode.OK, List.of(), serve);
       }

@@ -294,6 +294,18 @@ class DeployCommandTest {
   }
 
   @Test
+  void aControllerThatIsStartedAnewDoesNotEndTheWait() {
+    instance
+        .serves()
+        .serves(shop(ApplicationStatus.DEPLOYING, "", 2))
+        .answer("GET /api/v1/serve", 503, "{\"code\":\"unavailable\",\"message\":\"no\"}")
+        .serves(shop(ApplicationStatus.RUNNING, "", 2));
+
+    assertThat(instance.execute("deploy", file, "--wait")).isZero();
+    assertThat(instance.err).hasToString("");
+  }
+
+  @Test
   void anInstanceThatEndsEndsTheWait() {
     instance.serves().serves(shop(ApplicationStatus.DEPLOYING, "", 2));
     instance.pauses.add(instance::close);
