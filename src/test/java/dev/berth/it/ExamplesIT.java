@@ -7,14 +7,17 @@ import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.net.http.HttpResponse;
 import java.nio.file.Path;
-import java.util.Collections;
 import java.util.List;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.MethodOrderer;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestMethodOrder;
 
 /** {@code conf/examples.yaml} as its head says. */
+@TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 class ExamplesIT {
   private static final String APPLICATIONS = "/api/serve/applications/";
   private static Server server;
@@ -37,7 +40,9 @@ class ExamplesIT {
 
   @AfterEach
   void everythingIsGivenBack() throws IOException {
-    SlotsIT.assertAtRest(server);
+    if (!applications().isEmpty()) { // else nothing shows its slots
+      SlotsIT.assertAtRest(server);
+    }
   }
 
   private HttpResponse<String> get(String path) throws Exception {
@@ -76,29 +81,30 @@ class ExamplesIT {
     assertThat(metrics).contains("serve_deployment_replica_healthy");
   }
 
-  /** With what Ray Serve's own commands send; {@code RayCommandsTest} has the shapes. */
+  /** The last one, as it takes all away. {@code RayCommandsTest} has the shapes. */
   @Test
-  void whatIsDeployedIsReadDeletedAndDeployedAgainOverHttp() throws Exception {
-    JsonArray declared = new JsonArray();
-    applications().forEach(each -> declared.add(config((JsonObject) each.getValue())));
-    String config = new JsonObject().put("applications", declared).encode();
-    assertThat(declared).hasSize(5);
+  @Order(Integer.MAX_VALUE)
+  void whatIsDeployedIsReadReplacedAndDeletedOverHttp() throws Exception {
+    JsonObject words = config(applications().getJsonObject("words"));
 
-    HttpResponse<String> refused =
-        server.admin("PUT", APPLICATIONS, config.replace("import_path", "path"));
+    HttpResponse<String> refused = put(words.copy().put("args", 3));
     assertThat(refused.statusCode()).isEqualTo(400);
-    assertThat(refused.body()).isNotBlank();
-    assertThat(get("/words?text=hello").statusCode()).isEqualTo(200);
+    assertThat(refused.body()).contains("applications[0].args: 3");
+    assertThat(applications()).hasSize(5);
+
+    assertThat(put(words.put("route_prefix", "/other")).statusCode()).isEqualTo(200);
+    server.await("it alone", () -> statuses().equals(List.of("RUNNING")));
+    assertThat(get("/other?text=hello").body()).isEqualTo("HELLO! has 5 letters\n");
+    assertThat(get("/choose").statusCode()).isEqualTo(404);
 
     assertThat(server.admin("DELETE", APPLICATIONS, "").statusCode()).isEqualTo(200);
     server.await("no application", () -> applications().isEmpty());
-    assertThat(get("/words?text=hello").statusCode()).isEqualTo(404);
+    assertThat(get("/other?text=hello").statusCode()).isEqualTo(404);
+  }
 
-    HttpResponse<String> accepted = server.admin("PUT", APPLICATIONS, config);
-    assertThat(accepted.statusCode()).as(accepted.body()).isEqualTo(200);
-    assertThat(accepted.body()).isEmpty();
-    server.await("all of them", () -> statuses().equals(Collections.nCopies(5, "RUNNING")));
-    assertThat(get("/words?text=hello").body()).isEqualTo("HELLO! has 5 letters\n");
+  private static HttpResponse<String> put(JsonObject application) throws Exception {
+    JsonObject config = new JsonObject().put("applications", new JsonArray().add(application));
+    return server.admin("PUT", APPLICATIONS, config.encode());
   }
 
   private static JsonObject applications() {
