@@ -97,6 +97,7 @@ final class Reconciler {
     stopSick();
     stopOutdatedThatStart();
     scaleDown();
+    keepBound();
     if (!isScalingDown()) {
       stopOutdated();
     }
@@ -171,6 +172,19 @@ final class Reconciler {
               .thenComparing(LEAST_BUSY));
       victims.subList(0, excess).forEach(each -> stop(each, "fewer are wanted", true));
       excess = excess();
+    }
+  }
+
+  /** Fewer may be wanted by now than when replacements of sick ones were started. */
+  private void keepBound() {
+    List<ObservedReplica> last = new ArrayList<>(active);
+    Collections.reverse(last);
+    last.sort(Comparator.comparing(ObservedReplica::isServing)); // what starts goes first
+    for (ObservedReplica replica : last) {
+      boolean over = active.size() > wanted + Math.max(surge, 1);
+      if (over && (replica.isStarting() || replica.sick())) {
+        stop(replica, "fewer are wanted", true);
+      }
     }
   }
 
