@@ -1,7 +1,8 @@
 package dev.berth.metrics;
 
-import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
@@ -12,7 +13,9 @@ import java.util.concurrent.atomic.AtomicLong;
 public final class HttpMeters {
   private final AtomicLong started = new AtomicLong();
   private final AtomicLong ended = new AtomicLong();
-  private volatile List<RouteMeters> routes = List.of();
+  private final Map<Key, RouteMeters> routes = new ConcurrentHashMap<>();
+
+  private record Key(String route, String application, String deployment) {}
 
   HttpMeters() {}
 
@@ -23,18 +26,14 @@ public final class HttpMeters {
    * @param route the route's prefix, or "" for requests that no route takes
    */
   public RouteMeters route(String route, String application, String deployment) {
-    for (RouteMeters known : routes) {
-      if (known.route().equals(route)
-          && known.application().equals(application)
-          && known.deployment().equals(deployment)) {
-        return known;
-      }
-    }
-    RouteMeters made = new RouteMeters(route, application, deployment);
-    List<RouteMeters> more = new ArrayList<>(routes);
-    more.add(made);
-    routes = List.copyOf(more);
-    return made;
+    return routes.computeIfAbsent(
+        new Key(route, application, deployment),
+        key -> new RouteMeters(key.route, key.application, key.deployment));
+  }
+
+  /** A route is gone: it is shown no more. By the owning loop only. */
+  public void forget(RouteMeters gone) {
+    routes.values().remove(gone);
   }
 
   /** A request came in. By the owning loop only. */
@@ -53,6 +52,6 @@ public final class HttpMeters {
   }
 
   List<RouteMeters> routes() {
-    return routes;
+    return List.copyOf(routes.values());
   }
 }

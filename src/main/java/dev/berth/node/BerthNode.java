@@ -112,7 +112,8 @@ public final class BerthNode {
     return running().adminPort();
   }
 
-  private InstanceParts running() {
+  /** What it is made of. */
+  InstanceParts running() {
     return Objects.requireNonNull(parts, "node: not started (expected: a started one)");
   }
 

@@ -158,6 +158,11 @@ final class InstanceControl implements ReplicaListener {
     return plane.start(serve.term());
   }
 
+  /** Runs a task on its loop, later. Any thread. */
+  void execute(Runnable task) {
+    on.control.execute(task);
+  }
+
   /** Tells the controller. Any thread. */
   void tell(ControllerEvent event) {
     plane.tell(event);
@@ -171,6 +176,10 @@ final class InstanceControl implements ReplicaListener {
   @Override
   public void suspected(Replica replica, boolean suspect, String reason) {
     tell(new ControllerEvent.ReplicaSuspect(replica.replicaId(), suspect, reason));
+  }
+
+  Routers routers() {
+    return on.routers;
   }
 
   ControlPlane plane() {

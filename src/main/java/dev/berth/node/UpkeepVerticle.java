@@ -37,7 +37,7 @@ final class UpkeepVerticle extends VerticleBase {
   }
 
   void tick() {
-    replicas.sweep();
+    replicas.sweep(sweeps, SWEEPS_PER_AUDIT);
     replicas.tick();
     alsoSwept.run();
     replicas.audit(++sweeps % SWEEPS_PER_AUDIT != 0, this::mismatched);

@@ -253,6 +253,30 @@ public final class ReplicaHost implements ReplicaDirectory {
   }
 
   /**
+   * As {@link #sweep}, for one share of the replicas in turn, and for leases of all of them: so
+   * that thousands of idle ones cost little though it is called often.
+   *
+   * @param turn rises by one with each call
+   * @param shares after so many calls all had their turn
+   */
+  public void sweep(int turn, int shares) {
+    @Nullable Replica[] all = replicas.get();
+    int now = Math.floorMod(turn, shares);
+    for (int place = 0; place < all.length; place++) {
+      Replica replica = all[place];
+      if (replica == null) {
+        continue;
+      }
+      if (place % shares == now) {
+        replica.slots().sweep();
+        replica.sampleUtilization();
+      } else if (replica.slots().hasLeases()) {
+        replica.slots().sweep();
+      }
+    }
+  }
+
+  /**
    * Audits the ledgers; to be called about once a second, by one thread.
    *
    * @param unaudited only those that never were

@@ -371,6 +371,11 @@ public final class SlotLedger extends SlotCounts implements Slots {
     memory.forget(now);
   }
 
+  /** Whether anything is held that may run out. */
+  boolean hasLeases() {
+    return !live.isEmpty();
+  }
+
   // --- what operators see ---
 
   /** Attempts that came again, or after their release. */

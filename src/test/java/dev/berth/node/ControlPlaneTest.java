@@ -1,0 +1,131 @@
+package dev.berth.node;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.berth.api.DeploymentId;
+import dev.berth.config.DeploymentSettings;
+import dev.berth.controller.BuiltApplication;
+import dev.berth.controller.Controller;
+import dev.berth.controller.ControllerAction;
+import dev.berth.controller.ControllerAction.Build;
+import dev.berth.controller.ControllerEvent;
+import dev.berth.controller.DeclaredApplication;
+import dev.berth.controller.DeploymentTarget;
+import dev.berth.controller.DeploymentVersion;
+import dev.berth.controller.Epoch;
+import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.BusMessageCodec;
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** A controller that ends, and the one that follows it. */
+class ControlPlaneTest {
+  private static final DeclaredApplication APP =
+      new DeclaredApplication("a", 1, "/a", "{}", false, 0, null, Map.of());
+
+  private final Vertx vertx = Vertx.vertx();
+  private final LoopVerticle loop = new LoopVerticle("control loop");
+  private final BlockingQueue<ControllerAction> actions = new LinkedBlockingQueue<>();
+  private @Nullable ControlPlane plane;
+
+  @BeforeEach
+  void start() throws Exception {
+    vertx.eventBus().registerDefaultCodec(BusMessage.class, new BusMessageCodec());
+    await(vertx.deployVerticle(loop));
+  }
+
+  @AfterEach
+  void stop() throws Exception {
+    await(vertx.close());
+  }
+
+  private static <T> T await(Future<T> future) throws Exception {
+    return future.toCompletionStage().toCompletableFuture().get(10, TimeUnit.SECONDS);
+  }
+
+  /** The first controller cannot name replicas, so it fails with the first. */
+  private Controller controller(Epoch epoch) {
+    return new Controller(
+        epoch,
+        deployment -> {
+          if (epoch.term() == 1) {
+            throw new IllegalStateException("for the test");
+          }
+          return deployment + "#" + epoch.term();
+        },
+        replica -> -1,
+        () -> 0,
+        () -> 0,
+        settings -> Map.of());
+  }
+
+  private ControlPlane plane() {
+    ControlPlane made =
+        new ControlPlane(
+            loop,
+            "n",
+            System::nanoTime,
+            this::controller,
+            new ControlPlane.Known(() -> List.of(APP), List::of),
+            () -> Future.failedFuture("its term cannot be kept"),
+            actions::add,
+            new RoutingLink(vertx.eventBus(), "n", deployment -> true));
+    plane = made;
+    return made;
+  }
+
+  private Build nextBuild() throws InterruptedException {
+    for (; ; ) {
+      ControllerAction action = actions.poll(10, TimeUnit.SECONDS);
+      assertThat(action).as("no build was asked for").isNotNull();
+      if (action instanceof Build build) {
+        return build;
+      }
+    }
+  }
+
+  @Test
+  void oneThatFailsIsFollowedByOneOfALaterTermThatKnowsWhatIsWanted() throws Exception {
+    ControlPlane made = plane();
+    await(made.start(1));
+    assertThat(nextBuild().epoch()).isEqualTo(new Epoch(1, "n"));
+    DeploymentId id = new DeploymentId("a", "d");
+    DeploymentTarget target =
+        new DeploymentTarget(
+            id, "b", new DeploymentVersion("c", "l"), DeploymentSettings.defaults("d"));
+
+    made.tell(new ControllerEvent.Built("a", 1, new BuiltApplication("b", "d", List.of(target))));
+
+    assertThat(nextBuild()).isEqualTo(new Build(new Epoch(2, "n"), "a", 1));
+    assertThat(made.restarts()).isEqualTo(1);
+  }
+
+  @Test
+  void aRestartTakesALaterTermThanAnyBefore() throws Exception {
+    ControlPlane made = plane();
+    await(made.start(7));
+    nextBuild();
+
+    await(made.restart(3)); // whoever keeps the terms has lost one
+
+    assertThat(nextBuild().epoch()).isEqualTo(new Epoch(8, "n"));
+  }
+
+  @Test
+  void anInstanceThatDrainsKeepsItsController() throws Exception {
+    ControlPlane made = plane();
+    await(made.start(2));
+    made.drains();
+
+    assertThat(made.restart(3).failed()).isTrue();
+  }
+}

@@ -1,0 +1,200 @@
+package dev.berth.node;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.berth.config.ConfigReader;
+import dev.berth.config.ServeConfig;
+import io.vertx.core.Future;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** What operators ask of an instance that runs, in this JVM. */
+class NodeLifecycleTest {
+  private static final int CYCLES = 60;
+
+  private final HttpClient client = HttpClient.newHttpClient();
+  private @Nullable BerthNode started;
+
+  @BeforeEach
+  void start() throws Exception {
+    ServeConfig config =
+        ConfigReader.read(
+            "test.yaml",
+            Path.of("."),
+            """
+            http_options: {host: 127.0.0.1, port: 0}
+            applications: []
+            berth: {event_loops: 2, ephemeral: true, admin: {port: 0}, shutdown_timeout_s: 5}
+            """);
+    started = await(BerthNode.start(config));
+  }
+
+  @AfterEach
+  void stop() throws Exception {
+    await(node().close());
+  }
+
+  private BerthNode node() {
+    return Objects.requireNonNull(started);
+  }
+
+  private static <T> T await(Future<T> future) throws Exception {
+    return future.toCompletionStage().toCompletableFuture().get(20, TimeUnit.SECONDS);
+  }
+
+  private static void until(BooleanSupplier condition, String what) {
+    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
+    while (!condition.getAsBoolean()) {
+      assertThat(System.nanoTime() - deadline).as(what).isNegative();
+      new CompletableFuture<Void>().completeOnTimeout(null, 2, TimeUnit.MILLISECONDS).join();
+    }
+  }
+
+  private HttpResponse<String> send(String method, int port, String path, String body) {
+    try {
+      return client.send(
+          HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + path))
+              .method(method, BodyPublishers.ofString(body))
+              .build(),
+          BodyHandlers.ofString());
+    } catch (Exception failed) {
+      throw new AssertionError(method + " " + path, failed);
+    }
+  }
+
+  private void deploy(String name, String more) {
+    String entry =
+        "{name: %s, route_prefix: /%s, import_path: 'dev.berth.node.TestApplications:plain'%s}"
+            .formatted(name, name, more);
+    HttpResponse<String> answer =
+        send("PUT", node().adminPort(), "/api/v1/applications/" + name, entry);
+    assertThat(answer.statusCode()).as(answer.body()).isEqualTo(200);
+    until(() -> get("/" + name) == 200, name + " does not answer");
+  }
+
+  private int get(String path) {
+    return send("GET", node().port(), path, "").statusCode();
+  }
+
+  private <T> T onControl(java.util.function.Function<InstanceControl, T> look) {
+    CompletableFuture<T> seen = new CompletableFuture<>();
+    InstanceControl control = node().running().control();
+    control.execute(() -> seen.complete(look.apply(control)));
+    return seen.orTimeout(10, TimeUnit.SECONDS).join();
+  }
+
+  private List<String> replicas() {
+    return onControl(
+        control ->
+            control.replicas().inventory().stream()
+                .map(found -> found.info().replicaId() + " " + found.target().version())
+                .sorted()
+                .toList());
+  }
+
+  @Test
+  void aControllerThatStartsAnewLosesNoRequestAndRestartsNoReplica() {
+    deploy("a", "");
+    until(() -> replicas().size() == 4, "front and back do not run");
+    List<String> before = replicas();
+    AtomicBoolean over = new AtomicBoolean();
+    AtomicInteger sent = new AtomicInteger();
+    CompletableFuture<List<Integer>> load =
+        CompletableFuture.supplyAsync(
+            () -> {
+              List<Integer> wrong = new ArrayList<>();
+              while (!over.get()) {
+                int status = get("/a");
+                sent.incrementAndGet();
+                if (status != 200) {
+                  wrong.add(status);
+                }
+              }
+              return wrong;
+            });
+    for (int restart = 0; restart < 5; restart++) {
+      int seen = sent.get();
+      assertThat(send("POST", node().adminPort(), "/api/v1/controller/restart", "").statusCode())
+          .isEqualTo(200);
+      until(() -> sent.get() > seen + 3, "no requests");
+    }
+    over.set(true);
+
+    assertThat(load.orTimeout(20, TimeUnit.SECONDS).join()).isEmpty();
+    assertThat(replicas()).isEqualTo(before);
+  }
+
+  @Test
+  void otherSettingsReachTheReplicasThatRun() {
+    deploy("a", "");
+    until(() -> replicas().size() == 4, "front and back do not run");
+    List<String> before = replicas().stream().map(each -> each.split(" ")[0]).toList();
+
+    deploy("a", ", deployments: [{name: front, max_ongoing_requests: 9}]");
+
+    until(
+        () ->
+            onControl(
+                control ->
+                    control.replicas().inventory().stream()
+                        .anyMatch(found -> found.info().maxOngoing() == 9)),
+        "no replica has 9 slots");
+    assertThat(replicas().stream().map(each -> each.split(" ")[0])).isEqualTo(before);
+  }
+
+  @Test
+  void aReplicaThatIsKilledIsReplaced() {
+    deploy("a", "");
+    until(() -> replicas().size() == 4, "front and back do not run");
+    String killed =
+        replicas().stream().filter(each -> each.startsWith("a#front")).findFirst().orElseThrow();
+    String id = killed.split(" ")[0];
+
+    assertThat(
+            send(
+                    "DELETE",
+                    node().adminPort(),
+                    "/api/v1/applications/a/deployments/front/replicas/" + id.replace("#", "%23"),
+                    "")
+                .statusCode())
+        .isEqualTo(202);
+
+    until(() -> !replicas().contains(killed) && replicas().size() == 4, "it is not replaced");
+    assertThat(get("/a")).isEqualTo(200);
+  }
+
+  @Test
+  void whatIsDeployedAndDeletedOverAndOverLeavesNothing() {
+    for (int cycle = 0; cycle < CYCLES; cycle++) {
+      String name = "app" + cycle;
+      deploy(name, "");
+      assertThat(
+              send("DELETE", node().adminPort(), "/api/v1/applications/" + name, "").statusCode())
+          .isEqualTo(200);
+    }
+    until(() -> onControl(control -> control.replicas().size()) == 0, "replicas are left");
+    until(() -> onControl(control -> control.builds().names()).isEmpty(), "builds are left");
+    until(() -> onControl(control -> control.deployments().size()) == 0, "routers are left");
+    assertThat(onControl(InstanceControl::routers).all()).isEmpty();
+    until(() -> get("/app0") == 404, "a route is left");
+    String metrics = send("GET", node().adminPort(), "/metrics", "").body();
+    assertThat(metrics).doesNotContain("app0\"").doesNotContain("app" + (CYCLES - 1) + "\"");
+  }
+}
