@@ -188,7 +188,8 @@ final class Fleets {
   /** Commands that may have been lost; one that was not is done once all the same. */
   private void repeat(Fleet fleet, Turn turn) {
     for (Member member : fleet.members.values()) {
-      if (member.repeatNanos() - turn.nowNanos > 0) {
+      long due = member.repeatNanos();
+      if (due == Long.MAX_VALUE || due - turn.nowNanos > 0) { // a nano clock may be negative
         continue;
       }
       member.commandedNanos = turn.nowNanos;

@@ -1,0 +1,29 @@
+package dev.berth.simulation;
+
+/** What happens to a cluster while its controller keeps it as declared. */
+enum LifecycleFault {
+  DEPLOY_CODE,
+  DEPLOY_LIVE,
+  DEPLOY_REPLICAS,
+  DEPLOY_ROLLOUT,
+  DEPLOY_ROUTE,
+  DEPLOY_FEWER_OR_MORE_PARTS,
+  BAD_BUILD,
+  NEVER_STARTS,
+  OFTEN_FAILS_TO_START,
+  NEVER_TAKES_IT,
+  SICKENS,
+  SCALE,
+  CAPACITY,
+  DELETE,
+  DECLARE_AGAIN,
+  ROLLBACK,
+  CRASH,
+  ALL_CRASH,
+  UNHEALTHY,
+  HEALTHY_AGAIN,
+  SUSPECT,
+  ANSWERS_AGAIN,
+  CONTROLLER_RESTART,
+  NODE_BLOCKED
+}

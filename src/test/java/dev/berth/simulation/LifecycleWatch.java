@@ -1,0 +1,436 @@
+package dev.berth.simulation;
+
+import dev.berth.api.DeploymentId;
+import dev.berth.controller.ControllerAction;
+import dev.berth.controller.ControllerEvent;
+import dev.berth.controller.DeploymentTarget;
+import dev.berth.controller.DeploymentVersion;
+import dev.berth.controller.Epoch;
+import dev.berth.protocol.DeploymentStatus;
+import dev.berth.protocol.ReplicaPhase;
+import dev.berth.protocol.RoutingSnapshot;
+import dev.berth.protocol.StatusTrigger;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a controller may know, from the events it was told, and what it must not do, by the actions
+ * it asks for. Kept apart from the controller's own state, so that an error there does not hide
+ * itself here.
+ */
+final class LifecycleWatch {
+  private enum Life {
+    STARTING,
+    SERVING,
+    LEAVING
+  }
+
+  private static final class Rep {
+    final DeploymentId deployment;
+    DeploymentTarget target;
+    @Nullable DeploymentTarget next;
+    Life life;
+    boolean healthy = true;
+    boolean refused;
+
+    Rep(DeploymentId deployment, DeploymentTarget target, Life life) {
+      this.deployment = deployment;
+      this.target = target;
+      this.life = life;
+    }
+
+    boolean isWell() {
+      return healthy && !refused;
+    }
+
+    boolean serves() {
+      return life == Life.SERVING && isWell();
+    }
+
+    DeploymentVersion version() {
+      return next == null ? target.version() : next.version();
+    }
+  }
+
+  private static final class Fleet {
+    final Map<String, Rep> reps = new LinkedHashMap<>();
+    @Nullable DeploymentTarget target; // of this controller's last word
+    boolean deleting;
+    @Nullable DeploymentStatus status;
+    @Nullable DeploymentVersion statusVersion;
+    @Nullable RoutingSnapshot published;
+    int wantedBefore; // of the turn before
+    int servingBefore; // this turn
+    int startedNow;
+    int leftNow; // serving well, and told to stop
+
+    int serving() {
+      return (int) reps.values().stream().filter(Rep::serves).count();
+    }
+  }
+
+  private final World world;
+  private final Set<String> loaded;
+  private final Map<DeploymentId, Fleet> fleets = new LinkedHashMap<>();
+  private final Set<String> ended = new LinkedHashSet<>(); // of this controller
+  private final Map<String, Long> declared = new LinkedHashMap<>(); // revisions, by application
+  private final Set<String> decided = new LinkedHashSet<>(); // applications whose code is known
+  final Map<DeploymentStatus, Long> statuses = new LinkedHashMap<>();
+  @Nullable Epoch epoch;
+  boolean recovering;
+
+  LifecycleWatch(World world, Set<String> loaded) {
+    this.world = world;
+    this.loaded = loaded;
+  }
+
+  /** Another controller begins: it knows nothing but what it is told. */
+  void begins(Epoch next) {
+    epoch = next;
+    recovering = true;
+    ended.clear();
+    declared.clear();
+    decided.clear();
+    fleets.values().removeIf(fleet -> fleet.published == null);
+    for (Fleet fleet : fleets.values()) {
+      fleet.reps.clear();
+      fleet.target = null;
+      fleet.deleting = false;
+      fleet.status = null;
+    }
+  }
+
+  private Fleet fleet(DeploymentId id) {
+    return fleets.computeIfAbsent(id, none -> new Fleet());
+  }
+
+  private @Nullable Rep find(String id) {
+    for (Fleet fleet : fleets.values()) {
+      Rep rep = fleet.reps.get(id);
+      if (rep != null) {
+        return rep;
+      }
+    }
+    return null;
+  }
+
+  RuntimeException broken(String claim) {
+    throw world.fail(claim);
+  }
+
+  // --- events ---
+
+  /** What the controller is told now. */
+  void told(ControllerEvent event) {
+    if (event instanceof ControllerEvent.ReplicaRunning running) {
+      Rep rep = find(running.replica().replicaId());
+      if (rep != null && rep.life == Life.STARTING) {
+        rep.life = Life.SERVING;
+      }
+    } else if (event instanceof ControllerEvent.ReplicaFailed failed) {
+      Rep rep = find(failed.replicaId());
+      if (rep != null && rep.life != Life.SERVING) {
+        over(failed.replicaId());
+      }
+    } else if (event instanceof ControllerEvent.ReplicaStopped stopped) {
+      over(stopped.replicaId());
+    } else if (event instanceof ControllerEvent.ReplicaReconfigured taken) {
+      Rep rep = find(taken.replicaId());
+      if (rep != null && rep.next != null && rep.next.version().equals(taken.version())) {
+        rep.target = rep.next;
+        rep.next = null;
+      }
+    } else if (event instanceof ControllerEvent.ReconfigureFailed failed) {
+      Rep rep = find(failed.replicaId());
+      if (rep != null && rep.next != null && rep.next.version().equals(failed.version())) {
+        rep.refused = true;
+        rep.next = null;
+      }
+    } else if (event instanceof ControllerEvent.ReplicaDraining draining) {
+      Rep rep = find(draining.replicaId());
+      if (rep != null) {
+        rep.life = Life.LEAVING;
+      }
+    } else if (event instanceof ControllerEvent.ReplicaHealth health) {
+      Rep rep = find(health.replicaId());
+      if (rep != null) {
+        rep.healthy = health.healthy();
+      }
+    } else if (event instanceof ControllerEvent.Declared wanted) {
+      declared.put(wanted.application().name(), wanted.application().revision());
+    } else if (event instanceof ControllerEvent.Built built) {
+      decide(built.application(), built.revision());
+    } else if (event instanceof ControllerEvent.BuildFailed failed && !recovering) {
+      decide(failed.application(), failed.revision());
+    } else if (event instanceof ControllerEvent.Inventory inventory) {
+      inventory.replicas().forEach(this::found);
+    }
+    for (Fleet fleet : fleets.values()) {
+      fleet.servingBefore = fleet.serving();
+      fleet.startedNow = 0;
+      fleet.leftNow = 0;
+    }
+  }
+
+  /** What is found of an application stays as it is until its code is known. */
+  private void decide(String application, long revision) {
+    if (Long.valueOf(revision).equals(declared.get(application))) {
+      decided.add(application);
+    }
+  }
+
+  private void found(ControllerEvent.Inventory.Found found) {
+    String id = found.info().replicaId();
+    if (find(id) != null || ended.contains(id)) {
+      return;
+    }
+    Life life =
+        switch (found.phase()) {
+          case STARTING -> Life.STARTING;
+          case RUNNING, UPDATING -> Life.SERVING;
+          default -> Life.LEAVING;
+        };
+    Rep rep = new Rep(found.target().id(), found.target(), life);
+    rep.healthy = found.healthy();
+    rep.next = found.phase() == ReplicaPhase.UPDATING ? found.target() : null;
+    fleet(found.target().id()).reps.put(id, rep);
+  }
+
+  private void over(String id) {
+    ended.add(id);
+    fleets.values().forEach(fleet -> fleet.reps.remove(id));
+  }
+
+  // --- actions ---
+
+  void asked(ControllerAction action) {
+    if (action instanceof ControllerAction.StartReplica start) {
+      commandedBy(start.epoch());
+      start(start);
+    } else if (action instanceof ControllerAction.StopReplica stop) {
+      commandedBy(stop.epoch());
+      Rep rep = find(stop.replicaId());
+      if (rep != null) {
+        fleet(rep.deployment).leftNow += rep.serves() ? 1 : 0;
+        rep.life = Life.LEAVING;
+      }
+    } else if (action instanceof ControllerAction.ReconfigureReplica reconfigure) {
+      commandedBy(reconfigure.epoch());
+      Rep rep = find(reconfigure.replicaId());
+      if (rep == null || rep.life != Life.SERVING) {
+        throw broken("reconfigure of " + reconfigure.replicaId() + " (expected: one that serves)");
+      }
+      rep.next = reconfigure.target();
+    } else if (action instanceof ControllerAction.Configure configure) {
+      commandedBy(configure.epoch());
+      fleet(configure.target().id()).target = configure.target();
+    } else if (action instanceof ControllerAction.DiscardBuild discard) {
+      commandedBy(discard.epoch());
+      discard(discard);
+    } else if (action instanceof ControllerAction.Publish publish) {
+      publish(publish.snapshot());
+    } else if (action instanceof ControllerAction.AnnounceDeployment announce) {
+      Fleet fleet = fleet(announce.deployment());
+      fleet.status = announce.status();
+      fleet.statusVersion = announce.version();
+      fleet.deleting = announce.trigger() == StatusTrigger.DELETING;
+      statuses.merge(announce.status(), 1L, Long::sum);
+    } else if (action instanceof ControllerAction.Forget forget) {
+      commandedBy(forget.epoch());
+      forget(forget.deployment());
+    }
+  }
+
+  private void commandedBy(Epoch by) {
+    if (!by.equals(epoch)) {
+      throw broken("epoch: " + by + " (expected: " + epoch + ")");
+    }
+  }
+
+  private void start(ControllerAction.StartReplica start) {
+    Fleet fleet = fleet(start.target().id());
+    Rep known = fleet.reps.get(start.replicaId());
+    if (known != null) {
+      if (known.life != Life.STARTING) {
+        throw broken("start of " + start.replicaId() + ", which is " + known.life);
+      }
+      return; // commanded again
+    }
+    if (ended.contains(start.replicaId())) {
+      throw broken("start of " + start.replicaId() + " (expected: a new id, it has ended)");
+    }
+    if (!loaded.contains(start.target().build())) {
+      throw broken(
+          "start of " + start.replicaId() + " of " + start.target().build() + ", discarded");
+    }
+    fleet.startedNow++;
+    fleet.reps.put(start.replicaId(), new Rep(start.target().id(), start.target(), Life.STARTING));
+  }
+
+  private void discard(ControllerAction.DiscardBuild discard) {
+    fleets.forEach(
+        (id, fleet) ->
+            fleet.reps.forEach(
+                (replica, rep) -> {
+                  if (id.application().equals(discard.application())
+                      && rep.target.build().equals(discard.build())) {
+                    throw broken("discard of " + discard.build() + ", which runs " + replica);
+                  }
+                }));
+  }
+
+  private void publish(RoutingSnapshot snapshot) {
+    if (epoch == null || snapshot.version().term() != epoch.term()) {
+      throw broken("snapshot " + snapshot.version() + " (expected: of " + epoch + ")");
+    }
+    fleet(snapshot.deployment()).published = snapshot;
+  }
+
+  private void forget(DeploymentId id) {
+    Fleet fleet = fleet(id);
+    if (!fleet.reps.isEmpty()) {
+      throw broken("forget of " + id + ", which has " + fleet.reps.keySet());
+    }
+    RoutingSnapshot last = fleet.published;
+    if (last != null && (last.available() || !routable(last).isEmpty())) {
+      throw broken("forget of " + id + ", of which routers know " + last);
+    }
+    fleets.remove(id);
+  }
+
+  static List<String> routable(RoutingSnapshot snapshot) {
+    List<String> ids = new ArrayList<>();
+    for (RoutingSnapshot.Route route : snapshot.replicas()) {
+      if (route.routable()) {
+        ids.add(route.replica().replicaId());
+      }
+    }
+    return ids;
+  }
+
+  // --- after each turn ---
+
+  void turnEnds() {
+    fleets.forEach(
+        (id, fleet) -> {
+          DeploymentTarget target = fleet.target;
+          if (target != null && !recovering && decided.contains(id.application())) {
+            checkNumber(id, fleet, target);
+            checkDip(id, fleet, target);
+            checkRoutes(id, fleet, target);
+            fleet.wantedBefore = target.settings().numReplicas();
+          }
+        });
+  }
+
+  static int surge(DeploymentTarget target) {
+    return (int)
+        Math.ceil(
+            target.settings().rollout().surgePercent() * target.settings().numReplicas() / 100);
+  }
+
+  /** Never more than wanted and the surge; of the sick, one more is made up for at a time. */
+  private void checkNumber(DeploymentId id, Fleet fleet, DeploymentTarget target) {
+    if (fleet.deleting) {
+      return;
+    }
+    int wanted = target.settings().numReplicas();
+    int active = 0;
+    int well = 0;
+    for (Rep rep : fleet.reps.values()) {
+      active += rep.life == Life.LEAVING ? 0 : 1;
+      well += rep.life != Life.LEAVING && rep.isWell() ? 1 : 0;
+    }
+    if (well > wanted + surge(target)) {
+      throw broken(
+          id
+              + ": "
+              + well
+              + " replicas (expected: at most "
+              + wanted
+              + " + "
+              + surge(target)
+              + ")");
+    }
+    int most = wanted + Math.max(surge(target), active > well ? 1 : 0);
+    if (fleet.startedNow > 0 && active > most) {
+      throw broken(id + ": " + active + " with what was started (expected: at most " + most + ")");
+    }
+  }
+
+  /** In a rollout with a surge nothing that serves is stopped before another makes up for it. */
+  private void checkDip(DeploymentId id, Fleet fleet, DeploymentTarget target) {
+    if (fleet.leftNow == 0 || fleet.deleting || surge(target) == 0) {
+      return;
+    }
+    int least = Math.min(fleet.wantedBefore, target.settings().numReplicas());
+    if (fleet.serving() < least) {
+      throw broken(
+          id
+              + ": stopped "
+              + fleet.leftNow
+              + " of "
+              + fleet.servingBefore
+              + ", "
+              + fleet.serving()
+              + " serve on (expected: at least "
+              + least
+              + ")");
+    }
+  }
+
+  private void checkRoutes(DeploymentId id, Fleet fleet, DeploymentTarget target) {
+    RoutingSnapshot snapshot = fleet.published;
+    if (snapshot == null || epoch == null || snapshot.version().term() != epoch.term()) {
+      return; // the one before it told them
+    }
+    List<String> routable = routable(snapshot);
+    boolean complete =
+        fleet.status == DeploymentStatus.HEALTHY && target.version().equals(fleet.statusVersion);
+    int serving = fleet.serving();
+    long there = fleet.reps.values().stream().filter(rep -> rep.life == Life.SERVING).count();
+    for (String replica : routable) {
+      Rep rep = fleet.reps.get(replica);
+      if (rep == null || rep.life != Life.SERVING) {
+        throw broken(
+            id + ": " + replica + " is routable, " + (rep == null ? "over" : rep.life.name()));
+      }
+      if (!rep.isWell() && serving * 2 >= there) {
+        throw broken(id + ": " + replica + " is routable and sick, half and more are well");
+      }
+      if (complete && !rep.version().equals(target.version())) {
+        throw broken(
+            id
+                + ": "
+                + replica
+                + " of "
+                + rep.version()
+                + " is routable (expected: "
+                + target.version()
+                + ", whose rollout is over)");
+      }
+    }
+    if (routable.size() * 2 < serving) {
+      throw broken(id + ": " + routable.size() + " routable of " + serving + " (expected: half)");
+    }
+    if (fleet.deleting && snapshot.available()) {
+      throw broken(id + ": is deleted (expected: not available)");
+    }
+  }
+
+  /** Replicas of a deployment that serve well, as the controller may know. */
+  int serving(DeploymentId id) {
+    Fleet fleet = fleets.get(id);
+    return fleet == null ? 0 : fleet.serving();
+  }
+
+  @Nullable RoutingSnapshot published(DeploymentId id) {
+    Fleet fleet = fleets.get(id);
+    return fleet == null ? null : fleet.published;
+  }
+}
