@@ -51,10 +51,14 @@ public record DeploymentConfig(
   static final Key<String> NAME =
       Key.required(
           "name", Types.name(), "The deployment of the application this entry is about; unique.");
+
+  /** Most replicas of a deployment, however many are asked for: more is a slip of the finger. */
+  public static final int MAX_REPLICAS = 10_000;
+
   static final Key<Integer> NUM_REPLICAS =
       Key.override(
               "num_replicas",
-              Types.integer(1, Integer.MAX_VALUE, "replicas")
+              Types.integer(1, MAX_REPLICAS, "replicas")
                   .without("auto", "the number of replicas is fixed"),
               Defaults.NUM_REPLICAS,
               "Replicas to run.")

@@ -3,6 +3,7 @@ package dev.berth.node;
 import dev.berth.api.DeploymentId;
 import dev.berth.config.ApplicationConfig;
 import dev.berth.config.ConfigException;
+import dev.berth.config.DeploymentConfig;
 import dev.berth.config.ServeConfig;
 import dev.berth.config.SubmittedConfig;
 import dev.berth.controller.ControllerEvent;
@@ -178,9 +179,14 @@ final class ServeControlFindings {
   Outcome<Void> scale(
       String application, String deployment, int replicas, @Nullable Set<String> known)
       throws IOException {
-    if (replicas < 0) {
+    if (replicas < 0 || replicas > DeploymentConfig.MAX_REPLICAS) {
       throw new CommandRefused(
-          Kind.INVALID, "target_num_replicas: " + replicas + " (expected: 0 or more)");
+          Kind.INVALID,
+          "target_num_replicas: "
+              + replicas
+              + " (expected: 0 to "
+              + DeploymentConfig.MAX_REPLICAS
+              + ")");
     }
     if (known == null || !known.contains(deployment)) {
       throw new CommandRefused(Kind.NOT_FOUND, "Application or Deployment not found");
