@@ -201,7 +201,7 @@ class DeploymentConfigTest {
         .hasMessage("name: # (expected: a non-empty string on one line, without #)");
     assertThatThrownBy(() -> withReplicas(code, 0))
         .isInstanceOf(IllegalArgumentException.class)
-        .hasMessage("num_replicas: 0 (expected: an integer >= 1)");
+        .hasMessage("num_replicas: 0 (expected: an integer from 1 to 10000)");
     assertThatThrownBy(() -> new HttpOptions("0.0.0.0", 65_536, null, Duration.ofSeconds(1)))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessage("port: 65536 (expected: an integer from 0 to 65535)");

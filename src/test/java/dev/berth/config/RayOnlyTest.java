@@ -235,7 +235,7 @@ class RayOnlyTest {
     "10, 0, 0",
     "3, 99, 3",
     "1000, 0.15, 2",
-    "2147483647, 99.9, 2145336163"
+    "10000, 99.9, 9990"
   })
   void targetCapacityIsRoundedHalfUpAndLeavesOneUnlessItIsZero(
       int replicas, double percent, int running) {

@@ -134,7 +134,7 @@ class TypesTest {
         .containsExactly(
             "berth.yaml:5:23: applications[0].deployments[0].num_replicas: \"auto\", not"
                 + " supported by this version: the number of replicas is fixed"
-                + " (expected: an integer >= 1)");
+                + " (expected: an integer from 1 to 10000)");
   }
 
   @Test
