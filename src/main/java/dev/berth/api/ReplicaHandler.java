@@ -39,9 +39,11 @@ public sealed interface ReplicaHandler permits AsyncHandler, BlockingHandler {
 
   /**
    * Takes the deployment's {@code user_config}: after {@link #start} when there is one, and later
-   * each time it changes; in a context that may block, beside requests under way.
+   * each time it changes; in a context that may block, beside requests under way. A replica that
+   * runs waits for it for ten minutes, then interrupts it and counts it as failed.
    *
-   * @throws Exception the replica does not start, or fails
+   * @throws Exception the replica does not start; or, when it runs, serves on, and the change has
+   *     failed
    */
   default void reconfigure(Map<String, Object> userConfig) throws Exception {}
 

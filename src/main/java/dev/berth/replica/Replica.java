@@ -14,8 +14,6 @@ import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.time.Duration;
 import java.time.InstantSource;
-import java.util.Collections;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -70,7 +68,7 @@ public final class Replica {
   private volatile String lastFailure = ""; // of a request, for people
   private final Object judging = new Object();
   private volatile @Nullable ReplicaStart start; // until it runs
-  private Future<Void> reconfigured = Future.succeededFuture(); // the last; under the lock
+  private final Reconfigurations reconfigurations;
   private volatile @Nullable HandlerThreads threads; // of a blocking handler
   private final AtomicBoolean leaving = new AtomicBoolean(); // the home loop looks after it
   private final AtomicBoolean drainedSeen = new AtomicBoolean();
@@ -133,6 +131,8 @@ public final class Replica {
             nanoClock,
             failures,
             this::checked);
+    this.reconfigurations =
+        new Reconfigurations(hooks, offLoop, nanoClock, failures, () -> toLookAt.accept(this));
     slots.observe(
         new SlotObserver() {
           @Override
@@ -382,6 +382,7 @@ public final class Replica {
   }
 
   private void stopHandlers() {
+    reconfigurations.close();
     HandlerThreads running = threads;
     if (running != null) {
       running.stop();
@@ -506,16 +507,19 @@ public final class Replica {
       starting.logProgress(nanoClock.getAsLong());
       return starting.nextLook();
     }
+    reconfigurations.tick();
+    Long reconfigured = reconfigurations.nextLook();
     health.tick(isServing());
     if (!isServing()) {
-      return health.underWay() ? (Long) health.nextLook() : null;
+      return health.underWay() ? sooner(health.nextLook(), reconfigured) : reconfigured;
     }
-    return passive.isLooking() ? sooner(health.nextLook(), lookAtRequests()) : health.nextLook();
+    long next = sooner(health.nextLook(), reconfigured);
+    return passive.isLooking() ? sooner(next, lookAtRequests()) : next;
   }
 
   /** On the nano clock, which may overflow: the difference orders. */
-  private static long sooner(long one, long other) {
-    return one - other <= 0 ? one : other;
+  private static Long sooner(long one, @Nullable Long other) {
+    return other == null || one - other <= 0 ? (Long) one : other;
   }
 
   /** What its requests say of it; when to look again. */
@@ -612,26 +616,12 @@ public final class Replica {
     return health.failing() ? "health checks: failing" : "";
   }
 
-  /** Passes a new configuration to the handlers, after those passed before. */
-  public synchronized Future<Void> reconfigure(Map<String, Object> userConfig) {
-    Map<String, Object> given = Collections.unmodifiableMap(new LinkedHashMap<>(userConfig));
-    Promise<Void> done = Promise.promise();
-    Future<Void> before = reconfigured;
-    reconfigured = done.future();
-    before.onComplete(
-        over ->
-            offLoop.execute(
-                () -> {
-                  try {
-                    hooks.reconfigure(given);
-                  } catch (Throwable thrown) { // user code
-                    failures.add("reconfigure failed", thrown);
-                    done.fail(thrown);
-                    return;
-                  }
-                  done.complete();
-                }));
-    return done.future();
+  /**
+   * Passes a new configuration to the handlers, after those passed before; {@link Reconfigurations}
+   * says how long they may take.
+   */
+  public Future<Void> reconfigure(Map<String, Object> userConfig) {
+    return reconfigurations.give(userConfig);
   }
 
   /**

@@ -1,0 +1,215 @@
+package dev.berth.replica;
+
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import java.util.ArrayDeque;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Passes one replica's new {@code user_config}s to its handlers, one after the other, each within a
+ * bound: a hook that hangs is interrupted, and whoever gave the configuration is told so. A hook
+ * that heeds no interrupt is joined by no other; those that follow wait for it within their own
+ * bound. Any thread.
+ */
+final class Reconfigurations {
+  /**
+   * How long the hooks of a replica may take for one configuration: ten minutes. A constant, and
+   * not {@code health_check_timeout_s}: a hook may read a model, and its replica serves meanwhile.
+   */
+  static final long PATIENCE_NANOS = TimeUnit.MINUTES.toNanos(10);
+
+  private static final class Call {
+    final Map<String, Object> userConfig;
+    final Promise<Void> done = Promise.promise();
+    long endsNanos; // once it is its turn
+    @Nullable Thread thread; // while user code runs
+
+    Call(Map<String, Object> userConfig) {
+      this.userConfig = userConfig;
+    }
+  }
+
+  private final ReplicaHooks hooks;
+  private final Executor offLoop;
+  private final LongSupplier nanoClock;
+  private final FailureLog failures;
+  private final Runnable toLookAt; // another look is due sooner than was said
+
+  // All under the lock.
+  private final ArrayDeque<Call> waiting = new ArrayDeque<>();
+  private @Nullable Call turn; // whose time runs
+  private @Nullable Call executing; // on a thread, its time may be over
+  private boolean closed;
+
+  Reconfigurations(
+      ReplicaHooks hooks,
+      Executor offLoop,
+      LongSupplier nanoClock,
+      FailureLog failures,
+      Runnable toLookAt) {
+    this.hooks = hooks;
+    this.offLoop = offLoop;
+    this.nanoClock = nanoClock;
+    this.failures = failures;
+    this.toLookAt = toLookAt;
+  }
+
+  /**
+   * Passes a configuration on, after those given before.
+   *
+   * @return fails with what a hook threw, with {@link TimeoutException} when it took too long, with
+   *     {@link CancellationException} when the replica stopped first
+   */
+  Future<Void> give(Map<String, Object> userConfig) {
+    Call call = new Call(Collections.unmodifiableMap(new LinkedHashMap<>(userConfig)));
+    boolean late;
+    synchronized (this) {
+      late = closed;
+      if (!late) {
+        waiting.add(call);
+      }
+    }
+    if (late) {
+      call.done.fail(stopped());
+    } else {
+      advance();
+    }
+    return call.done.future();
+  }
+
+  private static CancellationException stopped() {
+    return new CancellationException("reconfigure: not done (expected: a replica that serves)");
+  }
+
+  /** Gives the next one its turn, and a thread if none works. */
+  private void advance() {
+    Call next = null;
+    boolean begun = false;
+    synchronized (this) {
+      if (turn == null) {
+        turn = waiting.poll();
+        if (turn != null) {
+          turn.endsNanos = nanoClock.getAsLong() + PATIENCE_NANOS;
+          begun = true;
+        }
+      }
+      if (turn != null && executing == null) {
+        next = turn;
+        executing = next;
+      }
+    }
+    if (begun) {
+      toLookAt.run();
+    }
+    if (next != null) {
+      start(next);
+    }
+  }
+
+  private void start(Call call) {
+    try {
+      offLoop.execute(() -> run(call));
+    } catch (RejectedExecutionException stopping) {
+      settle(call, stopping);
+    }
+  }
+
+  private void run(Call call) {
+    boolean wanted;
+    synchronized (this) {
+      wanted = turn == call;
+      call.thread = wanted ? Thread.currentThread() : null;
+    }
+    Throwable failure = null;
+    if (wanted) { // else it was given up before there was a thread for it
+      try {
+        hooks.reconfigure(call.userConfig);
+      } catch (Throwable thrown) { // user code
+        failures.add("reconfigure failed", thrown);
+        failure = thrown;
+      }
+      synchronized (this) {
+        call.thread = null;
+      }
+      Thread.interrupted(); // whatever interrupted this call is over with it
+    }
+    settle(call, failure);
+  }
+
+  private void settle(Call call, @Nullable Throwable failure) {
+    synchronized (this) {
+      executing = null;
+      if (turn == call) {
+        turn = null;
+      }
+    }
+    if (failure == null) { // unless its time was over, and it has failed
+      call.done.tryComplete();
+    } else {
+      call.done.tryFail(failure);
+    }
+    advance();
+  }
+
+  /** Looks at the clock: ends the patience with one that takes too long. */
+  void tick() {
+    Call late;
+    boolean hangs;
+    synchronized (this) {
+      late = turn;
+      if (late == null || late.endsNanos - nanoClock.getAsLong() > 0) {
+        return;
+      }
+      hangs = executing == late;
+      turn = null;
+      interrupt(late);
+    }
+    TimeoutException failure =
+        new TimeoutException(
+            "reconfigure: not done in "
+                + TimeUnit.NANOSECONDS.toSeconds(PATIENCE_NANOS)
+                + (hangs ? " s" : " s: the one before it still runs")
+                + " (expected: an end)");
+    failures.add("reconfigure failed", failure);
+    late.done.tryFail(failure);
+    advance();
+  }
+
+  private static void interrupt(Call call) { // under the lock
+    if (call.thread != null) {
+      call.thread.interrupt();
+    }
+  }
+
+  /** When to look again, on the nano clock; null when none is under way. */
+  synchronized @Nullable Long nextLook() {
+    return turn == null ? null : (Long) turn.endsNanos;
+  }
+
+  /** The replica stops: what runs is interrupted, what waits has failed. */
+  void close() {
+    ArrayDeque<Call> dropped;
+    synchronized (this) {
+      closed = true;
+      dropped = new ArrayDeque<>(waiting);
+      waiting.clear();
+      if (turn != null) {
+        dropped.addFirst(turn);
+        turn = null;
+      }
+      if (executing != null) {
+        interrupt(executing);
+      }
+    }
+    dropped.forEach(each -> each.done.tryFail(stopped()));
+  }
+}
