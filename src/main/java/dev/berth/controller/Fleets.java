@@ -327,9 +327,9 @@ final class Fleets {
     }
     boolean was = member.isSick();
     member.healthy = event.healthy();
-    if (member.isServing() && was != member.isSick()) {
+    if (member.isActive() && was != member.isSick()) { // one whose start was not heard of, too
       member.reason = event.reason();
-      if (member.isSick()) {
+      if (member.isServing() && member.isSick()) {
         fail(member, Failure.HEALTH, event.reason(), turn);
       }
       turn.touch(member.fleet);

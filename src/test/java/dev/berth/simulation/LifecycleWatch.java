@@ -61,9 +61,11 @@ final class LifecycleWatch {
     final Map<String, Rep> reps = new LinkedHashMap<>();
     @Nullable DeploymentTarget target; // of this controller's last word
     boolean deleting;
+    boolean leftAsFound; // the code has it no more, and this controller came upon it
     @Nullable DeploymentStatus status;
     @Nullable DeploymentVersion statusVersion;
     @Nullable RoutingSnapshot published;
+    boolean found; // by this controller, whose code it did not know
     int wantedBefore; // of the turn before
     int servingBefore; // this turn
     int startedNow;
@@ -101,6 +103,8 @@ final class LifecycleWatch {
       fleet.reps.clear();
       fleet.target = null;
       fleet.deleting = false;
+      fleet.found = false;
+      fleet.leftAsFound = false;
       fleet.status = null;
     }
   }
@@ -165,6 +169,7 @@ final class LifecycleWatch {
       declared.put(wanted.application().name(), wanted.application().revision());
     } else if (event instanceof ControllerEvent.Built built) {
       decide(built.application(), built.revision());
+      leaveAsFound(built);
     } else if (event instanceof ControllerEvent.BuildFailed failed && !recovering) {
       decide(failed.application(), failed.revision());
     } else if (event instanceof ControllerEvent.Inventory inventory) {
@@ -184,6 +189,17 @@ final class LifecycleWatch {
     }
   }
 
+  /** Who may still call a deployment that the code has no more finds as many as were there. */
+  private void leaveAsFound(ControllerEvent.Built built) {
+    fleets.forEach(
+        (id, fleet) -> {
+          if (id.application().equals(built.application())) {
+            boolean part = built.built().targets().stream().anyMatch(each -> each.id().equals(id));
+            fleet.leftAsFound = !part && (fleet.leftAsFound || fleet.found);
+          }
+        });
+  }
+
   private void found(ControllerEvent.Inventory.Found found) {
     String id = found.info().replicaId();
     if (find(id) != null || ended.contains(id)) {
@@ -198,7 +214,9 @@ final class LifecycleWatch {
     Rep rep = new Rep(found.target().id(), found.target(), life);
     rep.healthy = found.healthy();
     rep.next = found.phase() == ReplicaPhase.UPDATING ? found.target() : null;
-    fleet(found.target().id()).reps.put(id, rep);
+    Fleet fleet = fleet(found.target().id());
+    fleet.found = true;
+    fleet.reps.put(id, rep);
   }
 
   private void over(String id) {
@@ -346,7 +364,7 @@ final class LifecycleWatch {
       active += rep.life == Life.LEAVING ? 0 : 1;
       well += rep.life != Life.LEAVING && rep.isWell() ? 1 : 0;
     }
-    if (well > wanted + surge(target)) {
+    if (well > wanted + surge(target) && !fleet.leftAsFound) {
       throw broken(
           id
               + ": "
