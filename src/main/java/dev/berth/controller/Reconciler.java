@@ -299,10 +299,11 @@ final class Reconciler {
     if (complete != null) {
       return complete;
     }
+    // One that did not take a configuration still tells what ran before it.
     return fleet.stream()
-        .filter(each -> !isCurrent(each) && each.next() == null && servesWell(each))
+        .filter(each -> !isCurrent(each) && each.next() == null && each.isServing())
+        .min(Comparator.comparing(ObservedReplica::sick))
         .map(ObservedReplica::target)
-        .findFirst()
         .orElse(null);
   }
 

@@ -228,6 +228,7 @@ final class LifecycleSimulation implements LifecycleNode.Link {
     controller = next;
     armedNanos = Long.MAX_VALUE;
     watch.begins(epoch);
+    inventories = 0; // those of an earlier controller were told to it alone
     publisher =
         new RoutingPublisher(
             term,
