@@ -1,0 +1,41 @@
+package dev.berth.node;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.berth.controller.Epoch;
+import org.junit.jupiter.api.Test;
+
+class EpochGateTest {
+  private final EpochGate gate = new EpochGate();
+
+  @Test
+  void commandsOfAnOlderControllerAreRefusedAndThoseOfTheSameOrANewerOneTaken() {
+    assertThat(gate.admits(new Epoch(3, "n1"))).as("the first one known").isTrue();
+    assertThat(gate.admits(new Epoch(3, "n1"))).as("the same").isTrue();
+    assertThat(gate.admits(new Epoch(2, "n9"))).as("an older term").isFalse();
+    assertThat(gate.admits(new Epoch(5, "n2"))).as("a newer term").isTrue();
+    assertThat(gate.admits(new Epoch(3, "n1"))).as("the one it followed").isFalse();
+    assertThat(gate.admits(new Epoch(5, "n2"))).as("still the newest").isTrue();
+    assertThat(gate.refused()).isEqualTo(2);
+  }
+
+  @Test
+  void ofTwoThatWereElectedAtOnceOneIsTakenWhicheverCameFirst() {
+    assertThat(gate.admits(new Epoch(3, "n1"))).isTrue();
+    assertThat(gate.admits(new Epoch(3, "n2"))).isTrue();
+    assertThat(gate.admits(new Epoch(3, "n1"))).isFalse();
+
+    EpochGate other = new EpochGate();
+    assertThat(other.admits(new Epoch(3, "n2"))).isTrue();
+    assertThat(other.admits(new Epoch(3, "n1"))).isFalse();
+  }
+
+  @Test
+  void anOldCommandDoesNotMakeTheGateForgetTheNewest() {
+    gate.admits(new Epoch(9, "n1"));
+    for (long term = 1; term < 9; term++) {
+      assertThat(gate.admits(new Epoch(term, "n1"))).as("term %d", term).isFalse();
+    }
+    assertThat(gate.refused()).isEqualTo(8);
+  }
+}

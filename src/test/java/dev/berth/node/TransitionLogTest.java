@@ -1,0 +1,139 @@
+package dev.berth.node;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
+import dev.berth.api.DeploymentId;
+import dev.berth.controller.ControllerAction.Announce;
+import dev.berth.controller.ControllerAction.AnnounceDeployment;
+import dev.berth.controller.ControllerAction.AnnounceReplica;
+import dev.berth.controller.DeploymentVersion;
+import dev.berth.protocol.ApplicationStatus;
+import dev.berth.protocol.DeploymentStatus;
+import dev.berth.protocol.ReplicaPhase;
+import dev.berth.protocol.StatusTrigger;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.slf4j.LoggerFactory;
+
+class TransitionLogTest {
+  private static final DeploymentId FRONT = new DeploymentId("shop", "front");
+  private static final DeploymentVersion V1 = new DeploymentVersion("c1", "l1");
+
+  private final Logger log = (Logger) LoggerFactory.getLogger("dev.berth.Transitions");
+  private final ListAppender<ILoggingEvent> lines = new ListAppender<>();
+  private final TransitionLog transitions = new TransitionLog();
+
+  @BeforeEach
+  void listen() {
+    lines.start();
+    log.setLevel(Level.INFO); // tests log less
+    log.addAppender(lines);
+  }
+
+  @AfterEach
+  void leave() {
+    log.detachAppender(lines);
+    log.setLevel(null);
+  }
+
+  /** The pairs of the only line since the last look, as {@code key=value} in their order. */
+  private String pairs() {
+    assertThat(lines.list).hasSize(1);
+    ILoggingEvent line = lines.list.remove(0);
+    return line.getKeyValuePairs().stream()
+        .map(pair -> pair.key + "=" + pair.value)
+        .collect(Collectors.joining(" "));
+  }
+
+  private Level level() {
+    return lines.list.get(0).getLevel();
+  }
+
+  private void application(ApplicationStatus status, String message) {
+    transitions.announce(new Announce("shop", 7, status, message));
+  }
+
+  private void deployment(DeploymentStatus status, StatusTrigger trigger, String message) {
+    transitions.announce(new AnnounceDeployment(FRONT, status, trigger, V1, message));
+  }
+
+  private void replica(ReplicaPhase phase, String reason) {
+    transitions.announce(new AnnounceReplica("shop#front#x1", FRONT, V1, phase, reason));
+  }
+
+  @Test
+  void aReplicasLineSaysWhoseItIsItsVersionFromWhereToWhereAndWhy() {
+    replica(ReplicaPhase.STARTING, "");
+    assertThat(lines.list.get(0).getFormattedMessage())
+        .isEqualTo("replica shop#front#x1: NONE -> STARTING");
+    assertThat(pairs())
+        .isEqualTo(
+            "application=shop deployment=front replica=shop#front#x1 version=c1.l1"
+                + " from=NONE to=STARTING");
+
+    replica(ReplicaPhase.RUNNING, "");
+    assertThat(pairs()).endsWith("from=STARTING to=RUNNING");
+
+    replica(ReplicaPhase.DRAINING, "another version");
+    assertThat(level()).isEqualTo(Level.INFO);
+    assertThat(pairs()).endsWith("from=RUNNING to=DRAINING reason=another version");
+  }
+
+  @Test
+  void aDeploymentsLineSaysWhatBroughtItThere() {
+    deployment(DeploymentStatus.UPDATING, StatusTrigger.CONFIG_UPDATE_STARTED, "");
+    assertThat(level()).isEqualTo(Level.INFO);
+    assertThat(pairs())
+        .isEqualTo(
+            "application=shop deployment=front version=c1.l1 trigger=CONFIG_UPDATE_STARTED"
+                + " from=NONE to=UPDATING");
+
+    deployment(DeploymentStatus.DEPLOY_FAILED, StatusTrigger.REPLICA_STARTUP_FAILED, "no model");
+    assertThat(level()).isEqualTo(Level.WARN);
+    assertThat(pairs())
+        .endsWith("trigger=REPLICA_STARTUP_FAILED from=UPDATING to=DEPLOY_FAILED reason=no model");
+  }
+
+  @Test
+  void anApplicationsLineSaysItsRevision() {
+    application(ApplicationStatus.DEPLOYING, "");
+    assertThat(level()).isEqualTo(Level.INFO);
+    assertThat(pairs()).isEqualTo("application=shop revision=7 from=NONE to=DEPLOYING");
+
+    application(ApplicationStatus.DEPLOY_FAILED, "front: no model");
+    assertThat(level()).isEqualTo(Level.ERROR);
+    assertThat(pairs())
+        .isEqualTo(
+            "application=shop revision=7 from=DEPLOYING to=DEPLOY_FAILED reason=front: no model");
+  }
+
+  @Test
+  void whatIsGoneIsRememberedNoMore() {
+    application(ApplicationStatus.RUNNING, "");
+    deployment(DeploymentStatus.HEALTHY, StatusTrigger.CONFIG_UPDATE_COMPLETED, "");
+    transitions.announce(
+        new AnnounceDeployment(
+            new DeploymentId("shopping", "front"),
+            DeploymentStatus.HEALTHY,
+            StatusTrigger.CONFIG_UPDATE_COMPLETED,
+            V1,
+            ""));
+    replica(ReplicaPhase.RUNNING, "");
+    replica(ReplicaPhase.STOPPED, "");
+    assertThat(transitions.size()).isEqualTo(3);
+    application(ApplicationStatus.NOT_STARTED, "");
+    assertThat(transitions.size()).as("the deployment of another one").isEqualTo(1);
+    lines.list.clear();
+
+    deployment(DeploymentStatus.UPDATING, StatusTrigger.CONFIG_UPDATE_STARTED, "");
+    assertThat(pairs()).contains("from=NONE");
+    replica(ReplicaPhase.STARTING, "");
+    assertThat(pairs()).contains("from=NONE");
+  }
+}
