@@ -1,0 +1,516 @@
+package dev.berth.node;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.berth.api.Application;
+import dev.berth.api.AsyncHandler;
+import dev.berth.api.Deployment;
+import dev.berth.api.Request;
+import dev.berth.api.RequestContext;
+import dev.berth.api.Response;
+import dev.berth.config.ConfigReader;
+import dev.berth.config.ServeConfig;
+import dev.berth.controller.ControllerAction.Build;
+import dev.berth.controller.ControllerAction.ReconfigureReplica;
+import dev.berth.controller.ControllerAction.StartReplica;
+import dev.berth.controller.ControllerAction.StopReplica;
+import dev.berth.controller.ControllerEvent;
+import dev.berth.controller.ControllerEvent.Built;
+import dev.berth.controller.ControllerEvent.Inventory.Found;
+import dev.berth.controller.ControllerEvent.ReconfigureFailed;
+import dev.berth.controller.ControllerEvent.ReplicaDraining;
+import dev.berth.controller.ControllerEvent.ReplicaFailed;
+import dev.berth.controller.ControllerEvent.ReplicaHealth;
+import dev.berth.controller.ControllerEvent.ReplicaReconfigured;
+import dev.berth.controller.ControllerEvent.ReplicaRunning;
+import dev.berth.controller.ControllerEvent.ReplicaStopped;
+import dev.berth.controller.DeploymentTarget;
+import dev.berth.controller.Epoch;
+import dev.berth.fakes.ManualClock;
+import dev.berth.fakes.QueueExecutor;
+import dev.berth.fakes.RecordingBus;
+import dev.berth.metrics.Meters;
+import dev.berth.metrics.MetricsPusher;
+import dev.berth.protocol.ReplicaPhase;
+import dev.berth.replica.BodyBounds;
+import dev.berth.replica.HandlerPorts;
+import dev.berth.replica.HandlerThreads;
+import dev.berth.replica.LedgerLimits;
+import dev.berth.replica.Replica;
+import dev.berth.replica.ReplicaHost;
+import dev.berth.replica.ReplicaLimits;
+import dev.berth.replica.ReplicaListener;
+import dev.berth.replica.ReplicaLoop;
+import dev.berth.routing.InstanceBounds;
+import dev.berth.routing.LoopLimits;
+import dev.berth.routing.LoopPorts;
+import dev.berth.routing.Routers;
+import dev.berth.routing.RoutingHooks;
+import io.vertx.core.Future;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.SplittableRandom;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** What an instance does with the commands for its replicas, and what it answers. */
+class InstanceReplicasTest {
+  private static final String ID = "a#front#1";
+  private static final Epoch EPOCH = new Epoch(1, "n1");
+  private static final Duration GRACE = Duration.ofSeconds(20);
+
+  private final ManualClock clock = new ManualClock();
+  private final QueueExecutor control = new QueueExecutor();
+  private final QueueExecutor offLoop = new QueueExecutor();
+  private final QueueExecutor loopTasks = new QueueExecutor();
+  private final InstantSource wallClock = InstantSource.fixed(Instant.EPOCH);
+  private final List<ControllerEvent> told = new ArrayList<>();
+  private final List<String> calls = new ArrayList<>(); // of hooks
+  private final Meters meters = new Meters("n1", "127.0.0.1");
+  private final RecordingBus bus = new RecordingBus();
+  private final AtomicLong counter = new AtomicLong();
+  private String failing = ""; // the hook that throws
+  private Runnable duringStart = () -> {};
+
+  private final ReplicaLoop loop =
+      new ReplicaLoop(
+          "n1",
+          0,
+          loopTasks,
+          bus,
+          clock,
+          (delay, task) -> {
+            throw new AssertionError("timer: asked for (expected: no handler delays)");
+          },
+          ReplicaLimits.DEFAULTS,
+          BodyBounds.defaults());
+  private final ReplicaHost host =
+      new ReplicaHost(
+          "n1",
+          bus,
+          clock,
+          counter::incrementAndGet,
+          offLoop,
+          new HandlerPorts(wallClock, offLoop),
+          HandlerThreads::create,
+          ReplicaLimits.DEFAULTS,
+          LedgerLimits.DEFAULTS,
+          listener());
+  private final InstanceRouters routers =
+      new InstanceRouters(
+          new Routers(
+              "n1",
+              1,
+              null,
+              host,
+              InstanceBounds.defaults(),
+              LoopLimits.DEFAULTS,
+              RoutingHooks.NONE,
+              new SplittableRandom(1),
+              List.of(new LoopPorts(loopTasks, () -> true, bus, clock, new SplittableRandom(2)))),
+          meters,
+          new MetricsPusher(
+              "n1",
+              1,
+              new MetricsPusher.Settings(Duration.ofMillis(200), Duration.ofSeconds(1), 1 << 16),
+              clock),
+          Duration.ofMinutes(1).toNanos(),
+          application -> "/");
+  private final Builds builds =
+      new Builds(offLoop, control, (application, revision) -> null, told::add, gone -> {});
+  private final InstanceReplicas replicas =
+      new InstanceReplicas(
+          host,
+          routers,
+          builds,
+          index -> loop,
+          1,
+          meters,
+          control,
+          clock,
+          wallClock,
+          counter::incrementAndGet,
+          application -> "/",
+          told::add);
+
+  private final DeploymentTarget first = target("max_ongoing_requests: 3, user_config: {k: 1}");
+
+  /** It is made before the replicas are. */
+  private ReplicaListener listener() {
+    return (replica, state) -> replicas.changed(replica, state);
+  }
+
+  /** Writes down what it is told. */
+  private final class Hooked implements AsyncHandler {
+    private void called(String hook) {
+      calls.add(hook);
+      if (failing.equals(hook)) {
+        throw new IllegalStateException(hook + " fails");
+      }
+    }
+
+    @Override
+    public Future<Response> handle(Request request, RequestContext context) {
+      return Future.succeededFuture(Response.text("ok"));
+    }
+
+    @Override
+    public void start() {
+      duringStart.run();
+      called("start");
+    }
+
+    @Override
+    public void reconfigure(Map<String, Object> userConfig) {
+      called("reconfigure" + userConfig);
+    }
+
+    @Override
+    public void stop() {
+      called("stop");
+    }
+  }
+
+  private LoadedApplication loaded(String ofDeployment) {
+    ServeConfig file =
+        ConfigReader.read(
+            "test.yaml",
+            Path.of("."),
+            "applications: [{name: a, import_path: 'x.Y:z', deployments: [{name: front, "
+                + ofDeployment
+                + "}]}]");
+    return LoadedApplication.of(
+        file.applications().get(0),
+        Application.of(Deployment.of("front", replica -> new Hooked())),
+        file);
+  }
+
+  private DeploymentTarget target(String ofDeployment) {
+    return loaded(ofDeployment).built().targets().get(0);
+  }
+
+  @BeforeEach
+  void build() {
+    builds.readEarly("a", Future.succeededFuture(loaded("num_replicas: 1")));
+    builds.build(new Build(EPOCH, "a", 1));
+    runAll();
+    assertThat(take()).hasSize(1).first().isInstanceOf(Built.class);
+  }
+
+  private void runAll() {
+    while (offLoop.runAll() + loopTasks.runAll() + control.runAll() > 0) {
+      // What one ran may have queued on another.
+    }
+  }
+
+  /** What the controller was told since the last look, but for the health of what began to run. */
+  private List<ControllerEvent> take() {
+    List<ControllerEvent> taken =
+        told.stream().filter(event -> !(event instanceof ReplicaHealth)).toList();
+    told.clear();
+    return taken;
+  }
+
+  private void start() {
+    replicas.start(new StartReplica(EPOCH, first, ID));
+  }
+
+  private Replica running() {
+    start();
+    runAll();
+    assertThat(take()).hasSize(1).first().isInstanceOf(ReplicaRunning.class);
+    calls.clear();
+    return host.replicas().get(0);
+  }
+
+  private void stop(Duration grace) {
+    replicas.stop(new StopReplica(EPOCH, ID, grace, "for the test"));
+  }
+
+  private void reconfigure(DeploymentTarget target) {
+    replicas.reconfigure(new ReconfigureReplica(EPOCH, ID, target));
+  }
+
+  private Found found() {
+    List<Found> inventory = replicas.inventory();
+    assertThat(inventory).hasSize(1);
+    return inventory.get(0);
+  }
+
+  // --- start ---
+
+  @Test
+  void aStartGivenTwiceMakesOneReplicaAndIsAnsweredAgain() {
+    start();
+    start();
+    assertThat(found().phase()).isEqualTo(ReplicaPhase.STARTING);
+    runAll();
+    List<ControllerEvent> once = take();
+    assertThat(once).hasSize(1).first().isInstanceOf(ReplicaRunning.class);
+
+    start();
+    runAll();
+    assertThat(take()).as("the same answer").isEqualTo(once);
+    assertThat(calls).containsExactly("start", "reconfigure{k=1}");
+    assertThat(host.replicas()).hasSize(1);
+  }
+
+  @Test
+  void aStartThatComesAfterTheEndOfItsReplicaStartsNothing() {
+    running();
+    stop(GRACE);
+    runAll();
+    take();
+    calls.clear();
+
+    start();
+    runAll();
+
+    assertThat(take()).containsExactly(new ReplicaStopped(ID));
+    assertThat(calls).isEmpty();
+  }
+
+  @Test
+  void aStartThatFailsIsToldWithItsReasonAndNotTriedAgain() {
+    failing = "start";
+    start();
+    runAll();
+    assertThat(take())
+        .containsExactly(
+            new ReplicaFailed(ID, "deployment front: IllegalStateException: start fails"));
+    assertThat(calls).containsExactly("start", "stop");
+    assertThat(replicas.size()).isZero();
+    start();
+    runAll();
+    assertThat(calls).containsExactly("start", "stop");
+  }
+
+  @Test
+  void aStartOfAnUnknownBuildFails() {
+    replicas.start(
+        new StartReplica(
+            EPOCH, new DeploymentTarget(first.id(), "x", first.version(), first.settings()), ID));
+    assertThat(take()).containsExactly(new ReplicaFailed(ID, "build: x (expected: a known one)"));
+  }
+
+  @Test
+  void aStartToldToStopBeforeItBeganRunsNoUserCode() {
+    start();
+    stop(GRACE);
+    assertThat(take()).as("at once").containsExactly(new ReplicaStopped(ID));
+    runAll();
+    assertThat(calls).isEmpty();
+    assertThat(take()).as("and no other answer").isEmpty();
+    assertThat(replicas.size()).isZero();
+  }
+
+  @Test
+  void aStartToldToStopWhileItsHookRunsIsInterruptedAndGoesNoFurther() {
+    boolean[] interrupted = {false};
+    duringStart =
+        () -> {
+          stop(GRACE);
+          stop(GRACE);
+          interrupted[0] = Thread.currentThread().isInterrupted();
+        };
+    start();
+    runAll();
+    assertThat(interrupted[0]).isTrue();
+    assertThat(Thread.currentThread().isInterrupted()).as("its thread's next task").isFalse();
+    assertThat(calls).containsExactly("start", "stop");
+    assertThat(take()).containsExactly(new ReplicaStopped(ID));
+    assertThat(replicas.size()).isZero();
+    assertThat(host.replicas()).isEmpty();
+  }
+
+  // --- stop ---
+
+  @Test
+  void aStopGivenTwiceStopsOnceIsAnsweredOnceAndAgainWhenItIsOver() {
+    Replica replica = running();
+    assertThat(replica.slots().tryAcquire()).isTrue();
+    stop(GRACE);
+    stop(GRACE);
+    runAll();
+    assertThat(take()).containsExactly(new ReplicaDraining(ID));
+    assertThat(found().phase()).isEqualTo(ReplicaPhase.DRAINING);
+
+    replica.slots().complete();
+    runAll();
+
+    assertThat(calls).containsExactly("stop");
+    assertThat(take()).containsExactly(new ReplicaStopped(ID));
+    stop(GRACE);
+    runAll();
+    assertThat(take()).containsExactly(new ReplicaStopped(ID));
+    assertThat(calls).containsExactly("stop");
+    assertThat(replicas.ongoing(ID)).isEqualTo(-1);
+  }
+
+  @Test
+  void aReplicaThatDiesIsToldOnceAndItsStopIsAnswered() {
+    running();
+    assertThat(replicas.kill(first.id(), ID)).isTrue();
+    runAll();
+    assertThat(take()).containsExactly(new ReplicaStopped(ID));
+    assertThat(replicas.kill(first.id(), ID)).as("again").isFalse();
+    stop(GRACE);
+    assertThat(take()).containsExactly(new ReplicaStopped(ID));
+    assertThat(calls).containsExactly("stop");
+  }
+
+  // --- reconfigure ---
+
+  @Test
+  void aReconfigureGivenTwiceCallsTheHookOnceAndIsAnsweredAgain() {
+    running();
+    DeploymentTarget next = target("max_ongoing_requests: 3, user_config: {k: 2}");
+    reconfigure(next);
+    reconfigure(next);
+    assertThat(found().phase()).isEqualTo(ReplicaPhase.UPDATING);
+    runAll();
+    ReplicaReconfigured answer = new ReplicaReconfigured(ID, next.version());
+    assertThat(take()).containsExactly(answer);
+    reconfigure(next);
+    runAll();
+    assertThat(take()).containsExactly(answer);
+    assertThat(calls).containsExactly("reconfigure{k=2}");
+    assertThat(found().target()).isEqualTo(next);
+  }
+
+  @Test
+  void theSlotsChangeLiveAndOnlyAnotherUserConfigCallsTheHook() {
+    Replica replica = running();
+    for (int slot = 0; slot < 3; slot++) {
+      assertThat(replica.slots().tryAcquire()).isTrue();
+    }
+    assertThat(replica.slots().tryAcquire()).isFalse();
+    DeploymentTarget wider =
+        target("max_ongoing_requests: 4, health_check_period_s: 3, user_config: {k: 1}");
+
+    reconfigure(wider);
+
+    assertThat(replica.slots().tryAcquire()).as("a fourth one, at once").isTrue();
+    assertThat(replica.slots().tryAcquire()).isFalse();
+    runAll();
+    assertThat(take()).containsExactly(new ReplicaReconfigured(ID, wider.version()));
+    assertThat(calls).as("its user_config is the same").isEmpty();
+    reconfigure(first);
+    runAll();
+    assertThat(replica.slots().maxOngoing()).isEqualTo(3);
+    assertThat(replica.slots().ongoing()).as("none is taken away").isEqualTo(4);
+    assertThat(calls).isEmpty();
+  }
+
+  @Test
+  void aHookThatFailsIsToldAndItsReplicaServesOn() {
+    Replica replica = running();
+    failing = "reconfigure{k=2}";
+    DeploymentTarget next = target("max_ongoing_requests: 3, user_config: {k: 2}");
+    reconfigure(next);
+    runAll();
+    assertThat(take())
+        .containsExactly(
+            new ReconfigureFailed(
+                ID, next.version(), "IllegalStateException: reconfigure{k=2} fails"));
+    assertThat(found().phase()).isEqualTo(ReplicaPhase.RUNNING);
+    assertThat(replica.healthy()).isTrue();
+    assertThat(replica.slots().tryAcquire()).isTrue();
+
+    failing = "";
+    reconfigure(next);
+    runAll();
+    assertThat(calls).as("it is asked again").hasSize(2);
+    assertThat(take()).containsExactly(new ReplicaReconfigured(ID, next.version()));
+  }
+
+  @Test
+  void aHookThatNeverEndsIsToldToHaveFailed() {
+    running();
+    DeploymentTarget next = target("max_ongoing_requests: 3, user_config: {k: 2}");
+    reconfigure(next); // and no thread for it
+    clock.advance(Duration.ofMinutes(10));
+    host.tick();
+    control.runAll();
+    assertThat(take())
+        .singleElement()
+        .isInstanceOfSatisfying(
+            ReconfigureFailed.class,
+            failed ->
+                assertThat(failed.reason()).startsWith("TimeoutException: reconfigure: not done"));
+    assertThat(found().phase()).isEqualTo(ReplicaPhase.RUNNING);
+  }
+
+  @Test
+  void ofTwoReconfiguresTheLaterOneIsAnswered() {
+    running();
+    DeploymentTarget second = target("max_ongoing_requests: 3, user_config: {k: 2}");
+    DeploymentTarget third = target("max_ongoing_requests: 3, user_config: {k: 3}");
+    reconfigure(second);
+    reconfigure(third);
+    runAll();
+    assertThat(calls).containsExactly("reconfigure{k=2}", "reconfigure{k=3}");
+    assertThat(take()).containsExactly(new ReplicaReconfigured(ID, third.version()));
+    assertThat(found().target()).isEqualTo(third);
+  }
+
+  @Test
+  void aReplicaThatStartsIsReconfiguredWhenItRuns() {
+    start();
+    DeploymentTarget next = target("max_ongoing_requests: 9, user_config: {k: 2}");
+    reconfigure(next);
+    assertThat(take()).isEmpty();
+    runAll();
+    assertThat(calls).containsExactly("start", "reconfigure{k=1}", "reconfigure{k=2}");
+    List<ControllerEvent> answers = take();
+    assertThat(answers).hasSize(2);
+    assertThat(answers.get(0)).isInstanceOf(ReplicaRunning.class);
+    assertThat(answers.get(1)).isEqualTo(new ReplicaReconfigured(ID, next.version()));
+    assertThat(found().info().maxOngoing()).isEqualTo(9);
+  }
+
+  @Test
+  void oneThatStopsOrIsNotThereCannotBeReconfigured() {
+    DeploymentTarget next = target("max_ongoing_requests: 9");
+    ReconfigureFailed answer = new ReconfigureFailed(ID, next.version(), "it is not there");
+    reconfigure(next);
+    assertThat(take()).containsExactly(answer);
+    Replica replica = running();
+    assertThat(replica.slots().tryAcquire()).isTrue();
+    stop(GRACE);
+    runAll();
+    take();
+    reconfigure(next);
+    assertThat(take()).containsExactly(answer);
+  }
+
+  // --- what is left ---
+
+  @Test
+  void aThousandReplicasLeaveTheirPlacesToThoseThatFollow() {
+    int highest = 0;
+    for (int cycle = 0; cycle < 1_000; cycle++) {
+      String id = "a#front#" + (100 + cycle);
+      replicas.start(new StartReplica(EPOCH, first, id));
+      runAll();
+      highest = Math.max(highest, found().info().address().ordinal());
+      replicas.stop(new StopReplica(EPOCH, id, GRACE, "for the test"));
+      runAll();
+      clock.advance(Duration.ofSeconds(20));
+      loop.tick();
+      host.tick();
+      host.sweep();
+      runAll();
+    }
+    assertThat(replicas.size()).isZero();
+    long remembered = LedgerLimits.DEFAULTS.rememberNanos() / Duration.ofSeconds(20).toNanos();
+    assertThat(highest).isLessThanOrEqualTo((int) remembered + 1);
+    assertThat(calls).hasSize(3_000);
+  }
+}
