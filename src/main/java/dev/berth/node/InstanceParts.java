@@ -326,6 +326,11 @@ final class InstanceParts {
     return reservations;
   }
 
+  /** What tells the controller of the handles. */
+  MetricsPusher pusher() {
+    return pusher;
+  }
+
   int adminPort() {
     return admin.port();
   }

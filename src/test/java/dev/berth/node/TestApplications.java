@@ -4,9 +4,13 @@ import dev.berth.api.Application;
 import dev.berth.api.AsyncHandler;
 import dev.berth.api.BerthException;
 import dev.berth.api.Deployment;
+import dev.berth.api.Request;
+import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
 import io.vertx.core.Future;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /** Builders that a configuration names. */
@@ -41,6 +45,72 @@ public final class TestApplications {
                     (request, context) ->
                         Future.failedFuture(
                             new BerthException.HandlerFailed("for the test", null))));
+  }
+
+  /** Where a test holds user code up: it enters, and goes on when it is let. */
+  static final class Gate {
+    final CompletableFuture<Void> entered = new CompletableFuture<>();
+    final CompletableFuture<Void> open = new CompletableFuture<>();
+    final CompletableFuture<Void> interrupted = new CompletableFuture<>();
+
+    private void pass() throws Exception {
+      entered.complete(null);
+      try {
+        open.get();
+      } catch (InterruptedException stopped) {
+        interrupted.complete(null);
+        throw stopped;
+      }
+    }
+  }
+
+  private static final Map<String, Gate> GATES = new ConcurrentHashMap<>();
+
+  /** A gate by the name that {@code args} have for it. */
+  static Gate gate(String name) {
+    return GATES.computeIfAbsent(name, unknown -> new Gate());
+  }
+
+  /** Lets through whatever still waits; the next test has gates of its own. */
+  static void openGates() {
+    GATES.values().forEach(gate -> gate.open.complete(null));
+    GATES.clear();
+  }
+
+  /**
+   * One deployment whose requests to {@code /held} wait at the gate {@code args.held}; that is
+   * built, and whose replicas start, past the gates {@code args.build} and {@code args.start} if
+   * there are such.
+   */
+  public static Application gated(Map<String, Object> args) throws Exception {
+    Object build = args.get("build");
+    if (build != null) {
+      gate((String) build).pass();
+    }
+    Gate held = gate((String) args.get("held"));
+    Object start = args.get("start");
+    return Application.of(
+        Deployment.of(
+            "front",
+            replica ->
+                new AsyncHandler() {
+                  @Override
+                  public void start() throws Exception {
+                    if (start != null) {
+                      gate((String) start).pass();
+                    }
+                  }
+
+                  @Override
+                  public Future<Response> handle(Request request, RequestContext context) {
+                    Response answer = Response.text("ok");
+                    if (!request.path().endsWith("/held")) {
+                      return Future.succeededFuture(answer);
+                    }
+                    held.entered.complete(null);
+                    return Future.fromCompletionStage(held.open).map(answer);
+                  }
+                }));
   }
 
   /** A replica that cannot start. */
