@@ -88,6 +88,13 @@ final class App {
         case HEALTHY -> {}
       }
     }
+    DeclaredApplication.Failed instead = declared.failed();
+    if (instead != null && !changing) {
+      failed.addAll(unhealthy);
+      return state(
+          ApplicationStatus.DEPLOY_FAILED,
+          instead.message() + (failed.isEmpty() ? "" : "; " + reasons(failed)));
+    }
     if (!failed.isEmpty()) {
       return state(ApplicationStatus.DEPLOY_FAILED, reasons(failed));
     }

@@ -56,8 +56,10 @@ final class Applications {
       apps.put(app.name, app);
     } else if (!app.withdrawn && declared.revision() < app.declared.revision()) {
       return; // late
-    } else if (app.withdrawn || app.declared.revision() != declared.revision()) {
-      app.building = true;
+    } else if (app.withdrawn
+        || app.declared.revision() != declared.revision()
+        || app.state().status() == ApplicationStatus.DEPLOY_FAILED) {
+      app.building = true; // what failed is tried anew
     }
     app.withdrawn = false;
     app.declared = declared;
@@ -123,7 +125,7 @@ final class Applications {
     app.building = false;
     app.buildFailure = null;
     app.built = built;
-    app.prefix = app.declared.routePrefix();
+    app.prefix = app.declared.servedPrefix();
     adopt(app, turn);
     Set<DeploymentId> kept = new HashSet<>();
     for (DeploymentTarget each : built.targets()) {

@@ -16,6 +16,8 @@ import org.jspecify.annotations.Nullable;
  * @param deployedMs when it was accepted, in milliseconds since 1970
  * @param rollbackRevision the revision that a rollback would bring back; null when there is none
  * @param scales replicas that were set from outside, by deployment
+ * @param failed that it has failed, so that what ran before is built and serves in its place; null
+ *     when nothing is known against it
  */
 public record DeclaredApplication(
     String name,
@@ -25,8 +27,45 @@ public record DeclaredApplication(
     boolean externalScalerEnabled,
     long deployedMs,
     @Nullable Long rollbackRevision,
-    Map<String, Integer> scales) {
+    Map<String, Integer> scales,
+    @Nullable Failed failed) {
+
+  /**
+   * A revision that is not to be tried again until the next deploy.
+   *
+   * @param message why, and what serves, for people, one line
+   * @param routePrefix where what serves in its place answers; null for one without HTTP
+   */
+  public record Failed(String message, @Nullable String routePrefix) {}
+
+  /** One that has not failed. */
+  public DeclaredApplication(
+      String name,
+      long revision,
+      @Nullable String routePrefix,
+      String config,
+      boolean externalScalerEnabled,
+      long deployedMs,
+      @Nullable Long rollbackRevision,
+      Map<String, Integer> scales) {
+    this(
+        name,
+        revision,
+        routePrefix,
+        config,
+        externalScalerEnabled,
+        deployedMs,
+        rollbackRevision,
+        scales,
+        null);
+  }
+
   public DeclaredApplication {
     scales = Collections.unmodifiableMap(new LinkedHashMap<>(scales));
+  }
+
+  /** Where that which is to run answers; null for an application without HTTP. */
+  @Nullable String servedPrefix() {
+    return failed == null ? routePrefix : failed.routePrefix();
   }
 }

@@ -15,7 +15,9 @@ import org.jspecify.annotations.Nullable;
  * @param wanted what is to run
  * @param revision of it
  * @param deployedMs when it was accepted, in milliseconds since 1970
- * @param healthy whether that revision has run
+ * @param healthy whether that revision has run, and has not failed since
+ * @param failed why that revision was given up, so that what ran before serves in its place; null
+ *     when it was not, or nothing ran before
  * @param scales replicas that were set from outside since, by deployment
  * @param before what last ran before it; null when nothing did, or nothing is known of it
  */
@@ -25,6 +27,7 @@ public record DesiredApplication(
     long revision,
     long deployedMs,
     boolean healthy,
+    @Nullable String failed,
     Map<String, Integer> scales,
     @Nullable Before before) {
 
@@ -63,8 +66,19 @@ public record DesiredApplication(
     scales = Collections.unmodifiableMap(new LinkedHashMap<>(scales));
   }
 
-  /** As the controller is told of it. */
-  public DeclaredApplication declared() {
+  /**
+   * As the controller is told of it.
+   *
+   * @param other the application that answers where what ran before did; null for none
+   */
+  DeclaredApplication declared(@Nullable String other) {
+    DeclaredApplication.Failed instead = null;
+    if (failed != null && before != null) {
+      String message = failed + "; revision " + before.revision() + " serves";
+      boolean free = other == null || other.equals(name);
+      Wanted serves = free ? before.wanted() : wanted;
+      instead = new DeclaredApplication.Failed(message, serves.routePrefix());
+    }
     return new DeclaredApplication(
         name,
         revision,
@@ -73,23 +87,39 @@ public record DesiredApplication(
         wanted.externalScaler(),
         deployedMs,
         before == null ? null : (Long) before.revision(),
-        scales);
+        scales,
+        instead);
+  }
+
+  /** What is to run now: what is wanted, or what ran before if that has failed. */
+  public Wanted serving() {
+    return failed != null && before != null ? before.wanted() : wanted;
   }
 
   DesiredApplication ran() {
-    return new DesiredApplication(name, wanted, revision, deployedMs, true, scales, before);
+    return new DesiredApplication(name, wanted, revision, deployedMs, true, null, scales, before);
+  }
+
+  /** It is not gone back to, though it may have run for a while. */
+  DesiredApplication failed(String why) {
+    return new DesiredApplication(name, wanted, revision, deployedMs, false, why, scales, before);
+  }
+
+  /** It was deployed again as it is. */
+  DesiredApplication triedAgain() {
+    return new DesiredApplication(name, wanted, revision, deployedMs, false, null, scales, before);
   }
 
   DesiredApplication scaled(String deployment, int replicas) {
     Map<String, Integer> all = new LinkedHashMap<>(scales);
     all.put(deployment, replicas);
-    return new DesiredApplication(name, wanted, revision, deployedMs, healthy, all, before);
+    return new DesiredApplication(name, wanted, revision, deployedMs, healthy, failed, all, before);
   }
 
   /** Something else is wanted: its scales go, and what ran before can be had back. */
   DesiredApplication changed(Wanted other, long newRevision, long nowMs) {
     Before last = healthy ? new Before(revision, wanted) : before;
-    return new DesiredApplication(name, other, newRevision, nowMs, false, Map.of(), last);
+    return new DesiredApplication(name, other, newRevision, nowMs, false, null, Map.of(), last);
   }
 
   // --- as it is kept ---
@@ -101,6 +131,9 @@ public record DesiredApplication(
             .put("revision", revision)
             .put("deployed_ms", deployedMs)
             .put("healthy", healthy);
+    if (failed != null) {
+      json.put("failed", failed);
+    }
     if (!scales.isEmpty()) {
       JsonObject numbers = new JsonObject();
       scales.forEach(numbers::put);
@@ -123,6 +156,7 @@ public record DesiredApplication(
         json.getLong("revision"),
         json.getLong("deployed_ms"),
         json.getBoolean("healthy"),
+        json.getString("failed"),
         scales,
         before == null ? null : new Before(before.getLong("revision"), read(before)));
   }

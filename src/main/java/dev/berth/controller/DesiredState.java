@@ -23,6 +23,9 @@ import org.jspecify.annotations.Nullable;
  * remembered in turn if it had run, so a second rollback goes forward again; otherwise there is
  * nothing to go back to. One step is kept.
  *
+ * <p>A revision that failed after another had run is marked, and what ran before is to serve until
+ * the next deploy: of something else, or of the same once more.
+ *
  * <p>Not thread-safe: one command after the other.
  */
 public final class DesiredState {
@@ -34,6 +37,17 @@ public final class DesiredState {
   /** Everything that is declared, in the order of the first declaration. */
   public Collection<DesiredApplication> applications() {
     return Collections.unmodifiableCollection(applications.values());
+  }
+
+  /** As the controller is told of them, in the same order. */
+  public List<DeclaredApplication> declared() {
+    return applications.values().stream().map(this::declared).toList();
+  }
+
+  /** As the controller is told of one of them. */
+  public DeclaredApplication declared(DesiredApplication application) {
+    String prefix = application.serving().routePrefix();
+    return application.declared(prefix == null ? null : at(prefix));
   }
 
   /** Null when there is none of that name. */
@@ -98,13 +112,15 @@ public final class DesiredState {
         changed.add(first(each.getKey(), each.getValue(), ++revision, nowMs));
       } else if (!known.wanted().digest().equals(each.getValue().digest())) {
         changed.add(known.changed(each.getValue(), ++revision, nowMs));
+      } else if (known.failed() != null) {
+        changed.add(known.triedAgain());
       }
     }
     return unlessEmpty(new DesiredChange(changed, removed, next.withRevision(revision)));
   }
 
   private static DesiredApplication first(String name, Wanted wanted, long revision, long nowMs) {
-    return new DesiredApplication(name, wanted, revision, nowMs, false, Map.of(), null);
+    return new DesiredApplication(name, wanted, revision, nowMs, false, null, Map.of(), null);
   }
 
   /** Every application goes. */
@@ -145,17 +161,36 @@ public final class DesiredState {
     return new DesiredChange(List.of(once), List.of(), head.withRevision(revision));
   }
 
-  /** These revisions have run; those that are not wanted any more are passed over. */
-  public @Nullable DesiredChange markHealthy(Map<String, Long> revisions) {
-    List<DesiredApplication> ran = new ArrayList<>();
-    revisions.forEach(
-        (name, revision) -> {
+  /**
+   * What has become of a revision.
+   *
+   * @param failure why it failed; null when it runs
+   */
+  public record Mark(long revision, @Nullable String failure) {}
+
+  /**
+   * What has become of these applications; revisions that are not wanted any more are passed over,
+   * and failures of those before which nothing ran.
+   *
+   * @param marks by application
+   */
+  public @Nullable DesiredChange mark(Map<String, Mark> marks) {
+    List<DesiredApplication> marked = new ArrayList<>();
+    marks.forEach(
+        (name, mark) -> {
           DesiredApplication known = applications.get(name);
-          if (known != null && known.revision() == revision && !known.healthy()) {
-            ran.add(known.ran());
+          if (known == null || known.revision() != mark.revision()) {
+            return;
+          }
+          if (mark.failure() == null) {
+            if (!known.healthy()) {
+              marked.add(known.ran());
+            }
+          } else if (known.before() != null && known.failed() == null) {
+            marked.add(known.failed(mark.failure()));
           }
         });
-    return unlessEmpty(new DesiredChange(ran, List.of(), head));
+    return unlessEmpty(new DesiredChange(marked, List.of(), head));
   }
 
   /** A controller starts: its term is the next one. */

@@ -11,7 +11,6 @@ import dev.berth.controller.DesiredApplication;
 import dev.berth.controller.DesiredChange;
 import dev.berth.controller.DesiredState;
 import dev.berth.node.ServeControlFindings.Outcome;
-import dev.berth.protocol.ApplicationStatus;
 import dev.berth.protocol.ServeDetails;
 import dev.berth.protocol.port.CommandRefused;
 import dev.berth.protocol.port.CommandRefused.Kind;
@@ -20,7 +19,6 @@ import io.vertx.core.Future;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.HashMap;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -65,12 +63,12 @@ public final class ServeControl implements ControllerCommands, Builds.Sources {
   private final ServeControlFindings findings;
   private final ServeControlStore store;
   private final ServeControlQueue queue;
+  private final ServeControlMarks marks;
   private final LongSupplier nowMs;
   private final Controls controls;
   private final DesiredState state = new DesiredState();
   private final Map<String, ApplicationConfig> read = new HashMap<>(); // what is wanted, by name
   private final Map<String, String> unreadable = new HashMap<>(); // why, by name
-  private final Map<String, Long> ran = new LinkedHashMap<>(); // revisions, to be made durable
   private boolean fromFile;
 
   /**
@@ -93,6 +91,7 @@ public final class ServeControl implements ControllerCommands, Builds.Sources {
     this.findings = new ServeControlFindings(file, folder, store, state, nowMs);
     this.store = store;
     this.queue = new ServeControlQueue(offLoop, control);
+    this.marks = new ServeControlMarks(file, store, state, queue, controls::tell);
     this.nowMs = nowMs;
     this.controls = controls;
   }
@@ -110,6 +109,7 @@ public final class ServeControl implements ControllerCommands, Builds.Sources {
     start.begin();
     read.putAll(start.read());
     unreadable.putAll(start.unreadable());
+    marks.open();
     fromFile = start.fromFile();
   }
 
@@ -120,7 +120,7 @@ public final class ServeControl implements ControllerCommands, Builds.Sources {
 
   /** What is declared. */
   public List<DeclaredApplication> applications() {
-    return state.applications().stream().map(DesiredApplication::declared).toList();
+    return state.declared();
   }
 
   /** Of the controller that is to run, at least 1. */
@@ -141,47 +141,22 @@ public final class ServeControl implements ControllerCommands, Builds.Sources {
     if (wanted == null || wanted.revision() != revision) {
       return null;
     }
-    ApplicationConfig config = read.get(application);
+    boolean failed = wanted.failed() != null;
+    ApplicationConfig config = failed ? marks.read(application) : read.get(application);
     if (config == null) {
-      String why = unreadable.getOrDefault(application, "unknown (expected: known)");
+      String why =
+          failed
+              ? marks.unreadable(application)
+              : unreadable.getOrDefault(application, "unknown (expected: known)");
       controls.tell(new ControllerEvent.BuildFailed(application, revision, why));
       return null;
     }
     return new Builds.Source(config, file.withTargetCapacity(state.targetCapacity()));
   }
 
-  /** An application is in a new state; one that runs can be had back later. */
+  /** An application is in a new state: whether it can be had back later, or is not tried again. */
   public void announced(Announce announce) {
-    DesiredApplication wanted = state.find(announce.application());
-    if (announce.status() != ApplicationStatus.RUNNING
-        || wanted == null
-        || wanted.healthy()
-        || wanted.revision() != announce.revision()) {
-      return;
-    }
-    boolean first = ran.isEmpty();
-    ran.put(announce.application(), announce.revision());
-    if (first) {
-      queue
-          .addInternal(this::markHealthy)
-          .onFailure(failed -> LOG.warn("state: what ran is not kept: {}", failed.toString()));
-    }
-  }
-
-  private ServeControlQueue.Work<Void> markHealthy() {
-    Map<String, Long> revisions = Map.copyOf(ran);
-    ran.clear();
-    return () -> {
-      DesiredChange change = state.markHealthy(revisions);
-      if (change != null && store.isUsed()) {
-        store.append(change, state);
-      }
-      return done -> {
-        if (change != null) {
-          state.apply(change);
-        }
-      };
-    };
+    marks.announced(announce);
   }
 
   /** Gives the directory back when the command under way has ended; later ones are refused. */
@@ -307,6 +282,7 @@ public final class ServeControl implements ControllerCommands, Builds.Sources {
       state.apply(change);
       change.removed().forEach(read::remove);
       change.removed().forEach(unreadable::remove);
+      change.removed().forEach(marks::forget);
     }
     read.putAll(outcome.read());
     unreadable.keySet().removeAll(outcome.read().keySet());

@@ -118,7 +118,7 @@ final class ServeControlFindings {
       }
       // What has not run yet is tried anew: what it waits for may be there by now.
       if (everything || changed.containsKey(each.name()) || !known.healthy()) {
-        events.add(new ControllerEvent.Declared(known.declared()));
+        events.add(new ControllerEvent.Declared(state.declared(known)));
       }
     }
     LOG.info(
@@ -240,7 +240,7 @@ final class ServeControlFindings {
         back.revision());
     return new Outcome<>(
         change,
-        List.of(new ControllerEvent.Declared(back.declared())),
+        List.of(new ControllerEvent.Declared(state.declared(back))),
         Map.of(back.name(), config),
         back.revision());
   }

@@ -500,6 +500,92 @@ class ControllerTest {
     assertThat(it.fleet()).isEqualTo("v2 RUNNING x1");
   }
 
+  private DeclaredApplication failed() {
+    return new DeclaredApplication(
+        "app",
+        it.revision,
+        "/new",
+        "{}",
+        true,
+        0,
+        1L,
+        Map.of(),
+        new DeclaredApplication.Failed("no model; revision 1 serves", "/"));
+  }
+
+  @Test
+  void inPlaceOfARevisionThatFailedTheOneBeforeStartsAndItsFailureIsSaid() {
+    it.revision = 2;
+    it.code.put("app", new BuiltApplication("build-v1", "front", List.of(of(FRONT, "v1", 1))));
+
+    it.send(new ControllerEvent.Declared(failed()));
+    assertThat(statuses()).containsExactly("2 DEPLOYING");
+    it.finish();
+
+    assertThat(it.fleet()).isEqualTo("v1 RUNNING x1");
+    assertThat(statuses()).containsExactly("2 DEPLOYING", "2 DEPLOY_FAILED");
+    assertThat(it.controller.details("app").message()).isEqualTo("no model; revision 1 serves");
+    assertThat(it.controller.details("app").routePrefix()).isEqualTo("/new");
+    assertThat(it.asked(RouteTo.class)).extracting(RouteTo::prefix).containsExactly("/");
+    it.declare("app", of(FRONT, "v1", 1)); // a rollback
+    assertThat(it.fleet()).isEqualTo("v1 RUNNING x1");
+    assertThat(statuses()).endsWith("3 DEPLOYING", "3 RUNNING");
+  }
+
+  @Test
+  void aControllerThatStartsAnewDoesNotTryWhatFailedAgain() {
+    it.declare("app", of(FRONT, "v1", 2));
+    it.finish();
+    DeploymentTarget bad = of(FRONT, "v2", 2);
+    it.declare("app", bad);
+    while (it.state(FRONT).startsWith("UPDATING")) {
+      it.hosted.values().stream()
+          .filter(each -> each.target.equals(bad) && !each.runs)
+          .map(each -> each.id)
+          .toList()
+          .forEach(id -> it.fail(id, "no model"));
+      it.advance(Duration.ofSeconds(10));
+    }
+    it.finish();
+    assertThat(it.fleet()).isEqualTo("v1 RUNNING x2");
+    it.restart();
+    it.log.clear();
+    it.code.put("app", new BuiltApplication("build-v1", "front", List.of(of(FRONT, "v1", 2))));
+
+    it.send(new ControllerEvent.Declared(failed()));
+    it.tellInventory();
+    it.advance(Duration.ofMinutes(5));
+
+    assertThat(it.asked(StartReplica.class)).isEmpty();
+    assertThat(it.stopping()).isEmpty();
+    assertThat(it.routable(FRONT)).hasSize(2);
+    assertThat(statuses()).endsWith("2 DEPLOY_FAILED");
+  }
+
+  @Test
+  void whatFailedIsTriedAgainWhenTheSameIsDeployedAgain() {
+    it.declare("app", of(FRONT, "v1", 1));
+    it.finish();
+    it.declare("app", DrivenController.changed(of(FRONT, "v2", 1), ControllerTest::onlyOneTry));
+    it.hosted.values().stream()
+        .filter(each -> !each.runs)
+        .map(each -> each.id)
+        .toList()
+        .forEach(id -> it.fail(id, "no model"));
+    assertThat(statuses()).endsWith("2 DEPLOY_FAILED");
+
+    it.send(new ControllerEvent.Declared(it.application("app", "/")));
+    it.finish();
+
+    assertThat(it.fleet()).isEqualTo("v2 RUNNING x1");
+    assertThat(statuses()).endsWith("2 DEPLOY_FAILED", "2 DEPLOYING", "2 RUNNING");
+  }
+
+  private static DeploymentSettings onlyOneTry(DeploymentSettings settings) {
+    return DrivenController.settings(
+        settings.name(), settings.numReplicas(), new Rollout(0.2, 20, 1, null));
+  }
+
   @Test
   void ifItsCodeCannotBeBuiltAnyMoreWhatRunsServesOn() {
     it.declare("app", of(FRONT, "v1", 2));

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.controller.DesiredApplication.Jar;
 import dev.berth.controller.DesiredApplication.Wanted;
+import dev.berth.controller.DesiredState.Mark;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -43,7 +44,11 @@ class DesiredStateTest {
   }
 
   private void ran(String name) {
-    done(state.markHealthy(Map.of(name, application(name).revision())));
+    done(state.mark(Map.of(name, new Mark(application(name).revision(), null))));
+  }
+
+  private void failed(String name, String why) {
+    done(state.mark(Map.of(name, new Mark(application(name).revision(), why))));
   }
 
   @Test
@@ -102,7 +107,7 @@ class DesiredStateTest {
     ran("a");
     deploy("a", "bad");
     deploy("a", "worse");
-    assertThat(application("a").declared().rollbackRevision()).isEqualTo(1);
+    assertThat(state.declared(application("a")).rollbackRevision()).isEqualTo(1);
 
     done(state.rollback("a", 5));
 
@@ -110,6 +115,91 @@ class DesiredStateTest {
     assertThat(application("a").revision()).isEqualTo(4);
     assertThat(application("a").healthy()).isFalse();
     assertThat(state.rollback("a", 6)).as("what never ran is not gone back to").isNull();
+  }
+
+  @Test
+  void whatRanBeforeServesInPlaceOfARevisionThatFailed() {
+    deploy("a", "good");
+    ran("a");
+    deploy("a", "bad");
+
+    failed("a", "no model");
+
+    DeclaredApplication declared = state.declared().get(0);
+    assertThat(declared.revision()).isEqualTo(2);
+    assertThat(declared.config()).isEqualTo(wanted("bad").config());
+    assertThat(declared.routePrefix()).isEqualTo("/bad");
+    assertThat(declared.rollbackRevision()).isEqualTo(1);
+    assertThat(declared.failed())
+        .isEqualTo(new DeclaredApplication.Failed("no model; revision 1 serves", "/good"));
+    assertThat(application("a").serving()).isEqualTo(wanted("good"));
+    assertThat(state.mark(Map.of("a", new Mark(2, "again")))).as("it is marked once").isNull();
+  }
+
+  @Test
+  void whereAnotherApplicationAnswersByNowTheEarlierRevisionDoesNot() {
+    deploy("a", "good");
+    ran("a");
+    deploy("a", "bad", "b", "good");
+
+    failed("a", "no model");
+
+    assertThat(state.declared(application("a")).failed())
+        .extracting(DeclaredApplication.Failed::routePrefix)
+        .isEqualTo("/bad");
+  }
+
+  @Test
+  void aFailureIsForgottenByTheNextDeployOfTheSameOrOfSomethingElse() {
+    deploy("a", "good");
+    ran("a");
+    deploy("a", "bad");
+    failed("a", "no model");
+
+    done(state.deploy("a", wanted("bad"), 5));
+    assertThat(application("a").failed()).isNull();
+    assertThat(application("a").revision()).as("the same is tried again").isEqualTo(2);
+    assertThat(application("a").serving()).isEqualTo(wanted("bad"));
+    failed("a", "no model");
+    deploy("a", "better");
+
+    assertThat(application("a").failed()).isNull();
+    assertThat(state.declared(application("a")).rollbackRevision()).isEqualTo(1);
+  }
+
+  @Test
+  void aRollbackOfWhatFailedRunsWhatRanBefore() {
+    deploy("a", "good");
+    ran("a");
+    deploy("a", "bad");
+    ran("a"); // for a while
+    failed("a", "three checks failed");
+
+    done(state.rollback("a", 5));
+
+    assertThat(application("a").serving()).isEqualTo(wanted("good"));
+    assertThat(application("a").failed()).isNull();
+    assertThat(state.rollback("a", 6)).as("what failed is not gone back to").isNull();
+  }
+
+  @Test
+  void aFirstRevisionThatFailedIsTriedAgain() {
+    deploy("a", "bad");
+
+    assertThat(state.mark(Map.of("a", new Mark(1, "no model")))).isNull();
+  }
+
+  @Test
+  void whatRunsAfterAllHasNotFailed() {
+    deploy("a", "good");
+    ran("a");
+    deploy("a", "slow");
+    failed("a", "no model yet");
+
+    ran("a");
+
+    assertThat(application("a").failed()).isNull();
+    assertThat(application("a").healthy()).isTrue();
   }
 
   @Test
@@ -131,9 +221,11 @@ class DesiredStateTest {
     deploy("a", "1");
     deploy("a", "2");
 
-    assertThat(state.markHealthy(Map.of("a", 1L, "gone", 1L))).isNull();
-    assertThat(done(state.markHealthy(Map.of("a", 2L))).applications()).hasSize(1);
-    assertThat(state.markHealthy(Map.of("a", 2L))).isNull();
+    Mark first = new Mark(1, null);
+    Mark second = new Mark(2, null);
+    assertThat(state.mark(Map.of("a", first, "gone", first))).isNull();
+    assertThat(done(state.mark(Map.of("a", second))).applications()).hasSize(1);
+    assertThat(state.mark(Map.of("a", second))).isNull();
   }
 
   @Test
@@ -217,7 +309,12 @@ class DesiredStateTest {
       case 3 -> some == null ? null : state.scale(some.name(), "d", random.nextInt(3));
       case 4 -> some == null ? null : state.rollback(some.name(), step);
       case 5 -> random.nextInt(9) == 0 ? state.deleteAll() : null;
-      case 6 -> some == null ? null : state.markHealthy(Map.of(some.name(), some.revision()));
+      case 6 ->
+          some == null
+              ? null
+              : state.mark(
+                  Map.of(
+                      some.name(), new Mark(some.revision(), random.nextBoolean() ? null : "no")));
       default -> state.nextTerm();
     };
   }

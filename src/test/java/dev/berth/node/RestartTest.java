@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.berth.config.ConfigReader;
 import dev.berth.config.ServeConfig;
 import io.vertx.core.Future;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -12,9 +14,12 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -22,9 +27,15 @@ import org.junit.jupiter.api.io.TempDir;
 class RestartTest {
   private static final HttpClient CLIENT = HttpClient.newHttpClient();
 
+  private static final String TRIED = "dev.berth.node.RestartTest.tried";
+
   @TempDir Path folder;
 
   private BerthNode start(String applications) throws Exception {
+    return start(applications, "state");
+  }
+
+  private BerthNode start(String applications, String stateDir) throws Exception {
     ServeConfig config =
         ConfigReader.read(
             "test.yaml",
@@ -32,9 +43,9 @@ class RestartTest {
             """
             http_options: {host: 127.0.0.1, port: 0}
             applications: [%s]
-            berth: {event_loops: 1, admin: {port: 0}, shutdown_timeout_s: 5, state_dir: state}
+            berth: {event_loops: 1, admin: {port: 0}, shutdown_timeout_s: 5, state_dir: %s}
             """
-                .formatted(applications));
+                .formatted(applications, stateDir));
     return await(BerthNode.start(config));
   }
 
@@ -61,14 +72,66 @@ class RestartTest {
             .formatted(answer));
   }
 
+  /** It says in a system property that it was tried. */
+  private void jarThatDoesNotStart() throws IOException {
+    CompiledJar.in(
+        folder,
+        "shop.jar",
+        """
+        package acme;
+        import dev.berth.api.*;
+        public final class Shop {
+          public static Application build() {
+            return Application.of(Deployment.of("shop", replica -> {
+              System.setProperty("%s", "yes");
+              throw new IllegalStateException("no model");
+            }));
+          }
+        }
+        """
+            .formatted(TRIED));
+  }
+
   private static HttpResponse<String> deploy(BerthNode node, String entry) throws Exception {
     return CLIENT.send(
-        HttpRequest.newBuilder(
-                URI.create("http://127.0.0.1:" + node.adminPort() + "/api/v1/applications/shop"))
-            .header("Content-Type", "application/json")
-            .PUT(BodyPublishers.ofString(entry))
-            .build(),
+        admin(node, "/api/v1/applications/shop").PUT(BodyPublishers.ofString(entry)).build(),
         BodyHandlers.ofString());
+  }
+
+  private static void post(BerthNode node, String path) throws Exception {
+    HttpResponse<String> answer =
+        CLIENT.send(
+            admin(node, path).POST(BodyPublishers.ofString("{}")).build(), BodyHandlers.ofString());
+    assertThat(answer.statusCode()).as(answer.body()).isEqualTo(200);
+  }
+
+  private static HttpRequest.Builder admin(BerthNode node, String path) {
+    return HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + node.adminPort() + path))
+        .header("Content-Type", "application/json");
+  }
+
+  /** The shop as operators see it, once it has that status. */
+  private static JsonObject awaitStatus(BerthNode node, String expected) throws Exception {
+    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
+    while (true) {
+      String body =
+          CLIENT.send(admin(node, "/api/v1/serve").build(), BodyHandlers.ofString()).body();
+      JsonArray all = new JsonObject(body).getJsonArray("applications");
+      JsonObject shop = all.isEmpty() ? new JsonObject() : all.getJsonObject(0);
+      if (expected.equals(shop.getString("status"))) {
+        return shop;
+      }
+      assertThat(System.nanoTime() - deadline).as("last: " + body).isNegative();
+      new CompletableFuture<Void>().completeOnTimeout(null, 10, TimeUnit.MILLISECONDS).join();
+    }
+  }
+
+  private void copy(String from, String to) throws IOException {
+    try (Stream<Path> files = Files.walk(folder.resolve(from))) {
+      for (Path file : files.toList()) {
+        Files.copy(file, folder.resolve(to).resolve(folder.resolve(from).relativize(file)));
+      }
+    }
   }
 
   private static void awaitAnswer(BerthNode node, String expected) throws Exception {
@@ -85,6 +148,11 @@ class RestartTest {
               .body();
       new CompletableFuture<Void>().completeOnTimeout(null, 10, TimeUnit.MILLISECONDS).join();
     }
+  }
+
+  @AfterEach
+  void forget() {
+    System.clearProperty(TRIED);
   }
 
   @Test
@@ -110,5 +178,52 @@ class RestartTest {
     } finally {
       await(second.close());
     }
+  }
+
+  @Test
+  void whatRanBeforeServesOnWhenTheControllerOrTheProcessStartsAnewAfterAFailedDeploy()
+      throws Exception {
+    String entry =
+        "{import_path: 'acme.Shop:build', route_prefix: /shop, runtime_env: {jars: [shop.jar]},"
+            + " deployments: [{name: shop, berth: {max_constructor_retry_count: 1}}]}";
+    jar("one");
+    BerthNode first = start("");
+    try {
+      assertThat(deploy(first, entry).statusCode()).isEqualTo(200);
+      awaitStatus(first, "RUNNING");
+      jarThatDoesNotStart();
+      assertThat(deploy(first, entry).statusCode()).isEqualTo(200);
+      assertThat(awaitStatus(first, "DEPLOY_FAILED").getString("message")).contains("no model");
+      assertThat(System.clearProperty(TRIED)).isEqualTo("yes");
+
+      post(first, "/api/v1/controller/restart");
+
+      assertServesTheEarlierRevision(first);
+      copy("state", "crashed"); // what a crash would leave now
+    } finally {
+      await(first.close());
+    }
+    BerthNode second = start("", "crashed");
+    try {
+      assertServesTheEarlierRevision(second);
+      post(second, "/api/v1/applications/shop/rollback");
+      assertThat(awaitStatus(second, "RUNNING").getLong("revision")).isEqualTo(3);
+      awaitAnswer(second, "one");
+      assertThat(System.getProperty(TRIED)).as("only a deploy tries it again").isNull();
+      assertThat(deploy(second, entry).statusCode()).isEqualTo(200);
+      awaitStatus(second, "DEPLOY_FAILED");
+      assertThat(System.getProperty(TRIED)).isEqualTo("yes");
+      awaitAnswer(second, "one");
+    } finally {
+      await(second.close());
+    }
+  }
+
+  private static void assertServesTheEarlierRevision(BerthNode node) throws Exception {
+    JsonObject shop = awaitStatus(node, "DEPLOY_FAILED");
+    assertThat(shop.getString("message")).contains("no model").endsWith("; revision 1 serves");
+    assertThat(shop.getLong("revision")).isEqualTo(2);
+    assertThat(shop.getLong("rollback_revision")).isEqualTo(1);
+    awaitAnswer(node, "one");
   }
 }

@@ -544,6 +544,126 @@ class ServeControlTest {
     return Objects.requireNonNull(control.find(application, revision)).config().jars().get(0);
   }
 
+  // --- what failed ---
+
+  private void failed(ServeControl control, String name) {
+    control.announced(
+        new Announce(
+            name, find(control, name).revision(), ApplicationStatus.DEPLOY_FAILED, "no model"));
+    runAll();
+  }
+
+  private static String className(ServeControl control, String application, long revision) {
+    return Objects.requireNonNull(control.find(application, revision))
+        .config()
+        .importPath()
+        .className();
+  }
+
+  @Test
+  void whatRanBeforeAFailedRevisionIsBuiltInItsPlaceAfterARestartFromTheJarItHad()
+      throws IOException {
+    Path jar = Files.writeString(folder.resolve("a.jar"), "one");
+    ServeControl first = start();
+    ok(first.deploy("a", "{import_path: x.A, route_prefix: /a, runtime_env: {jars: [a.jar]}}"));
+    ran(first, "a");
+    Files.writeString(jar, "two");
+    ok(first.deploy("a", "{import_path: x.B, route_prefix: /b, runtime_env: {jars: [a.jar]}}"));
+    failed(first, "a");
+    assertThat(className(first, "a", 2)).as("a controller that starts anew").isEqualTo("x.A");
+    stopped(first);
+    toldSince();
+
+    ServeControl second = start();
+
+    assertThat(toldSince()).containsExactly("declared a 2");
+    assertThat(find(second, "a").config()).contains("x.B");
+    assertThat(find(second, "a").failed())
+        .isEqualTo(new DeclaredApplication.Failed("no model; revision 1 serves", "/a"));
+    assertThat(className(second, "a", 2)).isEqualTo("x.A");
+    assertThat(jar(second, "a", 2)).hasContent("one");
+    assertThat(ok(second.rollback("a"))).isEqualTo(3);
+    assertThat(className(second, "a", 3)).isEqualTo("x.A");
+    assertThat(find(second, "a").failed()).isNull();
+  }
+
+  @Test
+  void aFailedRevisionIsBuiltAgainWhenItIsDeployedAgain() {
+    ServeControl first = start();
+    ok(first.deploy("a", A));
+    ran(first, "a");
+    ok(first.deploy("a", "{route_prefix: /a, import_path: x.B}"));
+    failed(first, "a");
+    stopped(first);
+    ServeControl second = start();
+    toldSince();
+
+    ok(second.deploy("a", "{route_prefix: /a, import_path: x.B}"));
+
+    assertThat(toldSince()).containsExactly("declared a 2");
+    assertThat(className(second, "a", 2)).isEqualTo("x.B");
+    stopped(second);
+    assertThat(find(start(), "a").failed()).isNull();
+  }
+
+  @Test
+  void whatRanInAnEarlierProcessIsNotGivenUpForABadStart() {
+    ServeControl first = start();
+    ok(first.deploy("a", A));
+    ran(first, "a");
+    ok(first.deploy("a", "{route_prefix: /a, import_path: x.B}"));
+    ran(first, "a");
+    stopped(first);
+
+    ServeControl second = start();
+    failed(second, "a");
+
+    assertThat(find(second, "a").failed()).isNull();
+  }
+
+  @Test
+  void whatFailsSoonAfterItRanIsGivenUp() {
+    ServeControl control = start();
+    ok(control.deploy("a", A));
+    ran(control, "a");
+    ok(control.deploy("a", "{route_prefix: /a, import_path: x.B}"));
+    ran(control, "a");
+
+    failed(control, "a");
+
+    assertThat(className(control, "a", 2)).isEqualTo("x.A");
+  }
+
+  @Test
+  void aStartFromWhatNeverRanFallsBackToWhatRanBeforeIt() {
+    ServeControl first = start();
+    ok(first.deploy("a", A));
+    ran(first, "a");
+    ok(first.deploy("a", "{route_prefix: /a, import_path: x.B}"));
+    stopped(first); // before anything was known of it
+    ServeControl second = start();
+    assertThat(className(second, "a", 2)).isEqualTo("x.B");
+    toldSince();
+
+    failed(second, "a");
+
+    assertThat(toldSince()).containsExactly("declared a 2");
+    assertThat(className(second, "a", 2)).isEqualTo("x.A");
+  }
+
+  @Test
+  void aFirstRevisionThatFailedIsTriedAgainAtTheNextStart() {
+    ServeControl first = start();
+    ok(first.deploy("a", A));
+    failed(first, "a");
+    stopped(first);
+
+    ServeControl second = start();
+
+    assertThat(find(second, "a").failed()).isNull();
+    assertThat(className(second, "a", 1)).isEqualTo("x.A");
+  }
+
   // --- a disk that fails ---
 
   @Test

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.berth.controller.DesiredApplication.Wanted;
 import dev.berth.controller.DesiredChange;
 import dev.berth.controller.DesiredState;
+import dev.berth.controller.DesiredState.Mark;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -13,8 +14,10 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Random;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -38,7 +41,16 @@ class StateStoreTest {
 
     /** Whether it was kept. */
     boolean deploy(String application, String says) {
-      DesiredChange change = Objects.requireNonNull(state.deploy(application, wanted(says), 1));
+      return keep(state.deploy(application, wanted(says), 1));
+    }
+
+    void mark(String application, @Nullable String failure) {
+      long revision = Objects.requireNonNull(state.find(application)).revision();
+      assertThat(keep(state.mark(Map.of(application, new Mark(revision, failure))))).isTrue();
+    }
+
+    private boolean keep(@Nullable DesiredChange found) {
+      DesiredChange change = Objects.requireNonNull(found);
       try {
         store.append(change, state::whole);
         state.apply(change);
@@ -84,6 +96,25 @@ class StateStoreTest {
     }
     assertThat(number(last(node.disk))).as("new files were begun").isGreaterThan(3);
     assertThat(node.disk.list()).as("this one and the one before").hasSize(2);
+  }
+
+  @Test
+  void whatFailedIsKnownAgainWhateverCameAfter() throws IOException {
+    Node node = new Node(new StateStoreTestFiles());
+    node.deploy("a", "good");
+    node.mark("a", null);
+    node.deploy("a", "bad");
+    node.mark("a", "no model");
+    for (int i = 0; i < 20; i++) { // a new file is begun meanwhile
+      assertThat(Objects.requireNonNull(new Node(node.disk.killed()).state.find("a")).failed())
+          .isEqualTo("no model");
+      node.deploy("b", "v" + i);
+    }
+
+    node.deploy("a", "bad");
+
+    assertThat(number(last(node.disk))).isGreaterThan(1);
+    assertThat(Objects.requireNonNull(new Node(node.disk.cut()).state.find("a")).failed()).isNull();
   }
 
   private static int number(String name) {
