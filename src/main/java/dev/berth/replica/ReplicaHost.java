@@ -132,10 +132,11 @@ public final class ReplicaHost implements ReplicaDirectory {
   }
 
   private Replica make(ReplicaSpec spec, int loop, int ordinal) {
+    long epoch = spec.epoch(); // what is kept must not hold on to the spec, and so to user code
     return new Replica(
         spec,
-        new ReplicaAddress(node, loop, ordinal, spec.epoch()),
-        new SlotLedger(spec.epoch(), spec.maxOngoing(), ledgerLimits, nanoClock, secrets),
+        new ReplicaAddress(node, loop, ordinal, epoch),
+        new SlotLedger(epoch, spec.maxOngoing(), ledgerLimits, nanoClock, secrets),
         sender,
         limits,
         ledgerLimits,
@@ -143,7 +144,7 @@ public final class ReplicaHost implements ReplicaDirectory {
         offLoop,
         ports,
         listener,
-        () -> remove(ordinal, spec.epoch()),
+        () -> remove(ordinal, epoch),
         wheel::touch);
   }
 

@@ -69,6 +69,27 @@ class ApplicationClassLoaderTest {
       }
       """;
 
+  /** Leaves nothing on a thread that outlives it. */
+  private static final String PLAIN =
+      """
+      package shop;
+
+      import dev.berth.api.*;
+      import io.vertx.core.Future;
+
+      public final class Shop {
+        static {
+          System.getProperties().put(new Object(), Shop.class.getClassLoader());
+        }
+
+        public static Application asynchronous() {
+          AsyncHandler handler =
+              (request, context) -> Future.succeededFuture(Response.text("plain"));
+          return Application.of(Deployment.of("shop", replica -> handler));
+        }
+      }
+      """;
+
   @TempDir Path folder;
 
   private final ReferenceQueue<ClassLoader> unreachable = new ReferenceQueue<>();
@@ -164,6 +185,39 @@ class ApplicationClassLoaderTest {
     serveOnce(config("one.jar"));
 
     awaitUnreachable(takeLoaders(2));
+  }
+
+  @Test
+  void anApplicationThatIsDeletedLeavesNothingInTheNodeThatRunsOn() throws Exception {
+    CompiledJar.in(folder, "plain.jar", PLAIN);
+    ServeConfig config =
+        ConfigReader.read(
+            "test.yaml",
+            folder,
+            """
+            http_options: {host: 127.0.0.1, port: 0}
+            applications:
+              - name: plain
+                route_prefix: /plain
+                import_path: shop.Shop:asynchronous
+                runtime_env: {jars: [plain.jar]}
+            berth: {event_loops: 1, ephemeral: true, admin: {port: 0}, shutdown_timeout_s: 5}
+            """);
+    BerthNode node = await(BerthNode.start(config));
+    try {
+      assertThat(get(node, "/plain")).isEqualTo("plain");
+      HttpRequest delete =
+          HttpRequest.newBuilder(
+                  URI.create("http://127.0.0.1:" + node.adminPort() + "/api/v1/applications/plain"))
+              .DELETE()
+              .build();
+      HttpClient client = HttpClient.newHttpClient();
+      assertThat(client.send(delete, BodyHandlers.discarding()).statusCode()).isEqualTo(200);
+
+      awaitUnreachable(takeLoaders(1));
+    } finally {
+      await(node.close());
+    }
   }
 
   @Test
