@@ -94,7 +94,9 @@ record ApplicationCode(
   }
 
   private static Problem jarProblem(ApplicationConfig config, Path jar, String what) {
-    return config.source().problem("runtime_env.jars", jar + ": " + what, "a jar that can be read");
+    return config
+        .source()
+        .problem("runtime_env.jars", JarStore.given(jar) + ": " + what, "a jar that can be read");
   }
 
   private static @Nullable Method builder(
@@ -132,7 +134,7 @@ record ApplicationCode(
   }
 
   private static String names(List<Path> jars) {
-    List<String> names = jars.stream().limit(4).map(jar -> jar.getFileName().toString()).toList();
+    List<String> names = jars.stream().limit(4).map(JarStore::given).toList();
     return String.join(", ", names) + (jars.size() > 4 ? ", ..." : "");
   }
 

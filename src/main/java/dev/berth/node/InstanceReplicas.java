@@ -243,9 +243,7 @@ public final class InstanceReplicas {
         && !reason.equals(startFailures.put(here.target.id().toString(), reason))) {
       LOG.error("replica {} did not start", here.id(), thrown); // once, for its stack
     }
-    controller.accept(
-        new ControllerEvent.ReplicaFailed(
-            here.id(), "deployment " + here.target.id().name() + ": " + reason));
+    controller.accept(new ControllerEvent.ReplicaFailed(here.id(), reason));
   }
 
   // --- reconfigure ---

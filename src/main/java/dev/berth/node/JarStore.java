@@ -73,6 +73,11 @@ final class JarStore {
     return directory.resolve(shortened + "-" + jar.digest().substring(0, 32) + ".jar");
   }
 
+  /** What people call a jar, of which this may be the copy. */
+  static String given(Path jar) {
+    return jar.getFileName().toString().replaceFirst("-[0-9a-f]{32}\\.jar$", ".jar");
+  }
+
   /**
    * What a jar is, without keeping it: by the names, sizes and checksums of what is in it, which
    * stand together at its end. To read all of a large one would be a good part of a start.

@@ -281,9 +281,7 @@ class InstanceReplicasTest {
     failing = "start";
     start();
     runAll();
-    assertThat(take())
-        .containsExactly(
-            new ReplicaFailed(ID, "deployment front: IllegalStateException: start fails"));
+    assertThat(take()).containsExactly(new ReplicaFailed(ID, "IllegalStateException: start fails"));
     assertThat(calls).containsExactly("start", "stop");
     assertThat(replicas.size()).isZero();
     start();
