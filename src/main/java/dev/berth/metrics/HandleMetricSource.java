@@ -24,6 +24,15 @@ public interface HandleMetricSource {
   /** Requests accepted since the source was made; never falls. */
   long requests();
 
+  /**
+   * Requests begun, raised before a gauge or {@link #requests} is for one of them: while all gauges
+   * are 0 and this stands still, nothing changes. -1 when that does not hold, so that each is to be
+   * read each time. It is read much oftener than the others where many deployments are idle.
+   */
+  default long begun() {
+    return -1;
+  }
+
   /** Requests that may wait; the bound that {@link #queued} is held to. */
   default int maxQueued() {
     return Integer.MAX_VALUE;

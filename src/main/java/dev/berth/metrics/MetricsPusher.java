@@ -68,6 +68,12 @@ public final class MetricsPusher {
     }
   }
 
+  /**
+   * How often a handle that is idle is read whole, in samples: two readings in a row found it idle,
+   * and a third finds whoever stood between the count and the gauge of a request for so long.
+   */
+  static final int IDLE_SAMPLES_PER_READING = 10;
+
   /** Counts, average and lengths of a report, generously. */
   private static final int FIXED_REPORT_BYTES = 48;
 
@@ -296,6 +302,10 @@ public final class MetricsPusher {
     private boolean toldFinal;
     private @Nullable HandleMetricReport reported;
     private @Nullable HandleMetricReport told;
+    private @Nullable HandleMetricSource idle; // the only source, when nothing is under way there
+    private Sources idleOf = Sources.NONE; // that were read
+    private long idleBegun = -1; // when all was 0 at the last reading
+    private int idleSamples;
 
     Handle(DeploymentId deployment) {
       this.deployment = deployment;
@@ -312,6 +322,21 @@ public final class MetricsPusher {
 
     void sample() {
       Sources now = sources;
+      HandleMetricSource only = idle;
+      if (only != null
+          && idleOf == now
+          && ++idleSamples % IDLE_SAMPLES_PER_READING != 0
+          && only.begun() == idleBegun) {
+        samples++; // of zeros
+        readable = true;
+      } else {
+        read(now);
+      }
+    }
+
+    private void read(Sources now) {
+      idle = null;
+      long begunNow = now.live.length == 1 ? now.live[0].begun() : -1; // before the gauges
       int queuedNow = 0;
       int runningNow = 0;
       int reservedNow = 0;
@@ -335,6 +360,10 @@ public final class MetricsPusher {
         samples++;
       }
       readable = true;
+      boolean zero = begunNow >= 0 && queuedNow + runningNow + reservedNow == 0;
+      idle = zero && idleOf == now && idleBegun == begunNow ? now.live[0] : null;
+      idleOf = now;
+      idleBegun = zero ? begunNow : -1;
     }
 
     boolean isDue() {

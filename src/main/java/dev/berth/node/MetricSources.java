@@ -13,6 +13,7 @@ import dev.berth.replica.Replica;
 import dev.berth.replica.ReplicaLoop;
 import dev.berth.replica.ReplicaState;
 import dev.berth.routing.DeploymentRouter;
+import dev.berth.routing.HandleCounters;
 import dev.berth.routing.InstanceBounds;
 import dev.berth.routing.RouterLoop;
 import java.util.List;
@@ -63,7 +64,13 @@ final class MetricSources {
    * @param route of the deployment's application, or empty; it may change
    */
   static HandleMeterSource of(DeploymentRouter router, Supplier<String> route) {
+    HandleCounters counters = router.counters();
     return new HandleMeterSource() {
+      @Override
+      public long begun() {
+        return counters.requests();
+      }
+
       @Override
       public String route() {
         return route.get();

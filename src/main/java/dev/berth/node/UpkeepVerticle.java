@@ -14,7 +14,7 @@ import org.slf4j.LoggerFactory;
 final class UpkeepVerticle extends VerticleBase {
   private static final Logger LOG = LoggerFactory.getLogger(UpkeepVerticle.class);
   private static final long SWEEP_INTERVAL_MS = 100;
-  private static final int SWEEPS_PER_AUDIT = 10;
+  private static final int SWEEPS_PER_ROUND = 10; // a ledger is audited once a second
 
   private final ReplicaHost replicas;
   private final Runnable alsoSwept;
@@ -37,10 +37,9 @@ final class UpkeepVerticle extends VerticleBase {
   }
 
   void tick() {
-    replicas.sweep(sweeps, SWEEPS_PER_AUDIT);
+    replicas.sweep(sweeps++, SWEEPS_PER_ROUND, this::mismatched);
     replicas.tick();
     alsoSwept.run();
-    replicas.audit(++sweeps % SWEEPS_PER_AUDIT != 0, this::mismatched);
   }
 
   /** Once for each mismatch; what it looks like by now, the ledger endpoint shows. */

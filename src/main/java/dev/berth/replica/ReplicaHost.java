@@ -254,13 +254,15 @@ public final class ReplicaHost implements ReplicaDirectory {
   }
 
   /**
-   * As {@link #sweep}, for one share of the replicas in turn, and for leases of all of them: so
-   * that thousands of idle ones cost little though it is called often.
+   * As {@link #sweep}, and audits the ledgers, for one share of the replicas in turn, so that
+   * thousands of idle ones cost little though it is called often. Of the others, leases that ran
+   * out end too, and a ledger that never was audited is. One thread.
    *
    * @param turn rises by one with each call
    * @param shares after so many calls all had their turn
+   * @param mismatch told of each mismatch when it is found, or found to have changed
    */
-  public void sweep(int turn, int shares) {
+  public void sweep(int turn, int shares, Consumer<LedgerView> mismatch) {
     @Nullable Replica[] all = replicas.get();
     int now = Math.floorMod(turn, shares);
     for (int place = 0; place < all.length; place++) {
@@ -268,32 +270,26 @@ public final class ReplicaHost implements ReplicaDirectory {
       if (replica == null) {
         continue;
       }
-      if (place % shares == now) {
-        replica.slots().sweep();
+      SlotLedger slots = replica.slots();
+      boolean itsTurn = place % shares == now;
+      if (itsTurn || slots.reserved() > 0) { // a lease that may run out is a reserved slot
+        slots.sweep();
+      }
+      if (itsTurn) {
         replica.sampleUtilization();
-      } else if (replica.slots().hasLeases()) {
-        replica.slots().sweep();
+      }
+      if ((itsTurn || !slots.audited) && replica.isOfInterest()) {
+        audit(replica, mismatch);
       }
     }
   }
 
-  /**
-   * Audits the ledgers; to be called about once a second, by one thread.
-   *
-   * @param unaudited only those that never were
-   * @param mismatch told of each mismatch when it is found, or found to have changed
-   */
-  public void audit(boolean unaudited, Consumer<LedgerView> mismatch) {
-    for (Replica replica : replicas()) {
-      LedgerView before = replica.view();
-      if (unaudited && before.audit() != LedgerView.Audit.PENDING) {
-        continue;
-      }
-      replica.slots().audit();
-      LedgerView after = replica.view();
-      if (after.lastAudit().findings() > before.lastAudit().findings()) {
-        mismatch.accept(after);
-      }
+  private static void audit(Replica replica, Consumer<LedgerView> mismatch) {
+    int known = replica.view().lastAudit().findings();
+    replica.slots().audit();
+    LedgerView after = replica.view();
+    if (after.lastAudit().findings() > known) {
+      mismatch.accept(after);
     }
   }
 }

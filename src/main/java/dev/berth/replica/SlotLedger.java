@@ -69,6 +69,7 @@ public final class SlotLedger extends SlotCounts implements Slots {
 
   private final LongAdder duplicates = new LongAdder();
   private final LedgerAudit audit = new LedgerAudit();
+  boolean audited; // at least once; the auditing thread's
 
   /**
    * @param epoch this incarnation's number
@@ -371,11 +372,6 @@ public final class SlotLedger extends SlotCounts implements Slots {
     memory.forget(now);
   }
 
-  /** Whether anything is held that may run out. */
-  boolean hasLeases() {
-    return !live.isEmpty();
-  }
-
   // --- what operators see ---
 
   /** Attempts that came again, or after their release. */
@@ -422,6 +418,7 @@ public final class SlotLedger extends SlotCounts implements Slots {
    * not move. Call from one thread, about once a second.
    */
   public LedgerView.Audit audit() {
+    audited = true;
     for (int tries = 1; ; tries++) {
       long seen = word();
       long ended = completed + released + expired;

@@ -345,6 +345,7 @@ public final class DeploymentRouter {
       replica.avoid(set.avoiding && replica.isOn(blocked));
     }
     replicas = set;
+    routers.calls(this, set.anyRemote());
     queue.pump();
   }
 
@@ -446,9 +447,13 @@ public final class DeploymentRouter {
     return (int) Math.max(1, Math.min(MAX_RETRY_AFTER_SECONDS, Math.ceil(queue.size() / rate)));
   }
 
-  /** Called about every 25 ms by one loop. */
-  void tick(long now, RandomGenerator random) {
+  /** Called about twice a second by one loop. */
+  void measure(long now) {
     endedRate.measure(counters.ended.sum(), queue.isEmpty(), now);
+  }
+
+  /** Called about every 25 ms by one loop while replicas are elsewhere. */
+  void probe(long now, RandomGenerator random) {
     if (!queue.hasTakers()) {
       return;
     }

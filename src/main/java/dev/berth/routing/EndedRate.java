@@ -4,7 +4,7 @@ import java.util.concurrent.TimeUnit;
 
 /** Requests ended in a second, of late. One loop measures; any thread reads. */
 final class EndedRate {
-  private static final long INTERVAL_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
+  static final long INTERVAL_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
   private long endedAtTick;
   private long tickNanos;
@@ -16,7 +16,7 @@ final class EndedRate {
   }
 
   /**
-   * Called about every 25 ms.
+   * Called about every 525 ms, or more often.
    *
    * @param ended since the start
    * @param idle whether nobody waits

@@ -4,6 +4,7 @@ import dev.berth.api.spi.ReplicaRanker;
 import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.protocol.port.Slots;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
@@ -90,7 +91,12 @@ final class ReplicaSet {
         found[size++] = i;
       }
     }
-    return size == 0 ? NONE : java.util.Arrays.copyOf(found, size);
+    return size == 0 ? NONE : Arrays.copyOf(found, size);
+  }
+
+  /** Whether an eligible one is of another instance. */
+  boolean anyRemote() {
+    return Arrays.asList(slots).contains(null);
   }
 
   /** The eligible replicas as one loop sees them. */

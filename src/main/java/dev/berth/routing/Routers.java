@@ -12,6 +12,8 @@ import dev.berth.protocol.port.SlotObserver;
 import dev.berth.protocol.port.Slots;
 import dev.berth.routing.ranking.PowerOfTwoRanker;
 import java.util.Collection;
+import java.util.Collections;
+import java.util.Iterator;
 import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
@@ -25,6 +27,10 @@ import org.jspecify.annotations.Nullable;
  * RouterLoop} for each of its event loops, and what they share.
  */
 public final class Routers {
+  /** Just longer than what {@link EndedRate} counts over: each look of a round is of use. */
+  private static final int TICKS_PER_ROUND =
+      (int) (EndedRate.INTERVAL_NANOS / DeadlineRing.TICK_NANOS) + 1;
+
   private record Remote(DeploymentRouter router, RemoteReplica replica) {}
 
   private record Watch(Consumer<DeploymentId> made, Consumer<DeploymentId> forgotten) {
@@ -44,7 +50,14 @@ public final class Routers {
   private final ConcurrentHashMap<DeploymentId, DeploymentRouter> byDeployment =
       new ConcurrentHashMap<>();
   private final ConcurrentHashMap<ReplicaAddress, Remote> remotes = new ConcurrentHashMap<>();
+  private final ConcurrentHashMap<DeploymentId, DeploymentRouter> calling =
+      new ConcurrentHashMap<>(); // other instances; by id, so that a run has its order again
   private volatile Watch watch = Watch.NONE;
+
+  // Loop 0's: a round over all routers.
+  private Iterator<DeploymentRouter> round = Collections.emptyIterator();
+  private int roundTick = TICKS_PER_ROUND;
+  private int share;
 
   /**
    * @param node this instance's id
@@ -179,11 +192,32 @@ public final class Routers {
     }
   }
 
-  /** Called about every 25 ms on loop 0, beside that loop's own tick. */
+  /**
+   * Called about every 25 ms on loop 0, beside that loop's own tick. Routers are looked at in
+   * turns, so that thousands of idle ones cost a tick little, but for those that may have to ask
+   * elsewhere.
+   */
   public void tick() {
     long now = loops[0].now();
-    for (DeploymentRouter router : byDeployment.values()) {
-      router.tick(now, loops[0].ports.random());
+    for (DeploymentRouter router : calling.values()) {
+      router.probe(now, loops[0].ports.random());
+    }
+    if (++roundTick >= TICKS_PER_ROUND) {
+      roundTick = 0;
+      round = byDeployment.values().iterator();
+      share = byDeployment.size() / TICKS_PER_ROUND + 1;
+    }
+    for (int i = 0; i < share && round.hasNext(); i++) {
+      round.next().measure(now);
+    }
+  }
+
+  /** Whether replicas of that router are elsewhere. Under the router's lock. */
+  void calls(DeploymentRouter router, boolean elsewhere) {
+    if (elsewhere) {
+      calling.put(router.deployment(), router);
+    } else {
+      calling.remove(router.deployment(), router);
     }
   }
 

@@ -11,7 +11,9 @@ final class FakeHandle implements HandleMeterSource {
   volatile int running;
   volatile int reserved;
   volatile long requests;
+  volatile long begun = -1;
   volatile boolean broken;
+  int readings; // of its gauges
 
   FakeHandle(String name) {
     this.deployment = new DeploymentId("app", name);
@@ -98,7 +100,13 @@ final class FakeHandle implements HandleMeterSource {
   }
 
   @Override
+  public long begun() {
+    return begun;
+  }
+
+  @Override
   public int queued() {
+    readings++;
     if (broken) {
       throw new IllegalStateException("broken for the test");
     }

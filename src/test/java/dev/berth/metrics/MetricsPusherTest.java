@@ -11,6 +11,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicReference;
@@ -257,6 +258,76 @@ class MetricsPusherTest {
     assertThat(pusher.unreadable()).isEqualTo(SAMPLES_PER_PUSH);
     broken.broken = false;
     assertThat(names(nextBatch())).containsExactlyInAnyOrder("broken", "sound");
+  }
+
+  @Test
+  void anIdleHandleIsReadWholeOnlyNowAndThen() {
+    FakeHandle handle = new FakeHandle("d");
+    handle.begun = 3;
+    pusher.register(handle);
+    int samples = 10 * MetricsPusher.IDLE_SAMPLES_PER_READING;
+    for (int sample = 0; sample < samples; sample++) {
+      acknowledgeIfAny(tick(pusher));
+    }
+    assertThat(handle.readings).as("readings in %d samples", samples).isBetween(10, 12);
+  }
+
+  @Test
+  void aGaugeThatIsRaisedLongAfterItsCountIsFoundSoon() {
+    FakeHandle handle = new FakeHandle("d");
+    handle.begun = 3;
+    pusher.register(handle);
+    acknowledged(nextBatch());
+    handle.with(0, 1, 0); // its request was counted before, and then stood still
+    for (int sample = 0; sample < MetricsPusher.IDLE_SAMPLES_PER_READING; sample++) {
+      acknowledgeIfAny(tick(pusher));
+    }
+    assertThat(only(nextBatch()).running()).isEqualTo(1);
+  }
+
+  @Test
+  void whatIsReportedIsTheSameHoweverOftenAnIdleHandleIsRead() {
+    long seed = 20;
+    Random random = new Random(seed);
+    FakeHandle counting = new FakeHandle("counting");
+    FakeHandle silent = new FakeHandle("silent");
+    counting.begun = 0;
+    pusher.register(counting);
+    pusher.register(silent);
+    int batches = 0;
+    for (int sample = 0; sample < 5_000; sample++) {
+      if (random.nextInt(20) == 0) {
+        int running = random.nextInt(3);
+        counting.begun += running;
+        counting.requests += running;
+        silent.requests += running;
+        counting.with(0, running, 0);
+        silent.with(0, running, 0);
+      } else if (random.nextInt(4) == 0) {
+        counting.with(0, 0, 0);
+        silent.with(0, 0, 0);
+      }
+      HandleMetricBatch batch = tick(pusher);
+      if (batch != null) {
+        batches += batch.handles().size();
+        assertThat(batch.handles().stream().map(MetricsPusherTest::figures).distinct())
+            .as("seed %d, sample %d: %s", seed, sample, batch)
+            .hasSizeLessThanOrEqualTo(1);
+        assertThat(batch.handles().size()).isIn(0, 2);
+        pusher.settled(batch.sequence(), random.nextInt(5) > 0);
+      }
+    }
+    assertThat(batches).isPositive();
+    assertThat(counting.readings).isLessThan(silent.readings);
+  }
+
+  private static List<Object> figures(HandleMetricReport report) {
+    return List.of(
+        report.queued(),
+        report.running(),
+        report.reserved(),
+        report.averageLoad(),
+        report.requests());
   }
 
   @Test

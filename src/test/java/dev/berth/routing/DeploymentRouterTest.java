@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.berth.api.BerthException;
 import dev.berth.api.CallOptions;
 import dev.berth.api.DeploymentHandle;
+import dev.berth.api.DeploymentId;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
 import dev.berth.fakes.RoutingWorld;
@@ -461,6 +462,17 @@ class DeploymentRouterTest {
         .isInstanceOfSatisfying(
             BerthException.BackPressure.class,
             failure -> assertThat(failure.retryAfterSeconds().orElseThrow()).isBetween(15, 30));
+  }
+
+  @Test
+  void theRateIsKnownOfOneAmongManyDeploymentsToo() {
+    for (int i = 0; i < 1_000; i++) {
+      DeploymentId other = new DeploymentId("other", "d" + i);
+      world.routers.router(other, RouterSettings.DEFAULTS);
+    }
+    serving(10);
+    calls(41);
+    assertThat(refusal().retryAfterSeconds().orElseThrow()).isBetween(3, 5); // 40 at ten a second
   }
 
   @Test
