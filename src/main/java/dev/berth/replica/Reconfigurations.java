@@ -146,15 +146,18 @@ final class Reconfigurations {
   }
 
   private void settle(Call call, @Nullable Throwable failure) {
+    boolean inTime;
     synchronized (this) {
       executing = null;
-      if (turn == call) {
+      inTime = turn == call;
+      if (inTime) {
         turn = null;
       }
     }
-    if (failure == null) { // unless its time was over, and it has failed
+    // Whoever took its turn away, and interrupted it, says why; that is the failure, not this one.
+    if (inTime && failure == null) {
       call.done.tryComplete();
-    } else {
+    } else if (inTime) {
       call.done.tryFail(failure);
     }
     advance();
