@@ -168,7 +168,7 @@ class Run:
         try:
             self.check(self.found(instance), self.maybe)
             self.maybe = None
-            instance.kill_in(self.random.random() ** 3 * 5)
+            instance.kill_in(self.random.random() ** 3)
             while self.kept["deploys"] < deploys:
                 command, after = self.command()
                 self.maybe = after
