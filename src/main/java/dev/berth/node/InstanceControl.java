@@ -149,6 +149,14 @@ final class InstanceControl implements ReplicaListener {
   }
 
   Future<Void> start() {
+    on.meters.addGauge(
+        "berth_commands_waiting",
+        "Commands of operators that wait for those before them.",
+        serve::waitingCommands);
+    on.meters.addGauge(
+        "berth_commands_waiting_limit",
+        "Most commands of operators that may wait; beyond it they get 503.",
+        () -> ServeControlQueue.MOST_COMMANDS);
     on.meters.addCounter(
         "berth_stale_commands",
         "Commands of a controller that another one had followed; refused.",

@@ -250,6 +250,11 @@ public final class ServeControl implements ControllerCommands, Builds.Sources {
   }
 
   /** Finds out what changes and makes it durable; what is given back applies it, on the loop. */
+  /** Commands that wait for those before them. Any thread. */
+  int waitingCommands() {
+    return queue.size();
+  }
+
   private <T> ServeControlQueue.Work<T> work(Finding<T> finding) {
     return () -> {
       Outcome<T> outcome;

@@ -8,6 +8,7 @@ import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.Queue;
 import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -38,6 +39,7 @@ final class ServeControlQueue {
   private final Executor offLoop;
   private final Executor control;
   private final Queue<Command<?>> waiting = new ArrayDeque<>();
+  private volatile int size; // of those that wait, for others to read
   private int chars; // of those that wait
   private boolean running;
   private @Nullable Promise<Void> closed; // once it is asked to
@@ -76,16 +78,23 @@ final class ServeControlQueue {
     return Future.failedFuture(new CommandRefused(Kind.UNAVAILABLE, why));
   }
 
+  /** Commands that wait. Any thread. */
+  int size() {
+    return size;
+  }
+
   private <T> Future<T> addAnyway(int length, Supplier<Work<T>> work) {
     Command<T> command = new Command<>(length, work, Promise.promise());
     chars += length;
     waiting.add(command);
+    size = waiting.size();
     next();
     return command.done().future();
   }
 
   private void next() {
     Command<?> command = running ? null : waiting.poll();
+    size = waiting.size();
     if (command != null) {
       running = true;
       chars -= command.chars();
@@ -103,17 +112,24 @@ final class ServeControlQueue {
       ended(command, done -> done.fail(thrown));
       return;
     }
-    offLoop.execute(
-        () -> {
-          Consumer<Promise<T>> end;
-          try {
-            end = work.run();
-          } catch (Throwable failed) {
-            end = done -> done.fail(failed);
-          }
-          Consumer<Promise<T>> last = end;
-          control.execute(() -> ended(command, last));
-        });
+    try {
+      offLoop.execute(() -> run(command, work));
+    } catch (RejectedExecutionException stopping) { // else its caller, and a close, would wait
+      ended(
+          command,
+          done -> done.fail(new CommandRefused(Kind.UNAVAILABLE, "the instance is stopping")));
+    }
+  }
+
+  private <T> void run(Command<T> command, Work<T> work) {
+    Consumer<Promise<T>> end;
+    try {
+      end = work.run();
+    } catch (Throwable failed) {
+      end = done -> done.fail(failed);
+    }
+    Consumer<Promise<T>> last = end;
+    control.execute(() -> ended(command, last));
   }
 
   private <T> void ended(Command<T> command, Consumer<Promise<T>> end) {
