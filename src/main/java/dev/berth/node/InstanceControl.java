@@ -14,6 +14,8 @@ import dev.berth.ingress.Ingress;
 import dev.berth.ingress.IngressRoute;
 import dev.berth.metrics.Meters;
 import dev.berth.metrics.MetricsPusher;
+import dev.berth.protocol.Addresses;
+import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.port.LogFeed;
 import dev.berth.replica.Replica;
 import dev.berth.replica.ReplicaHost;
@@ -22,6 +24,7 @@ import dev.berth.replica.ReplicaLoop;
 import dev.berth.replica.ReplicaState;
 import dev.berth.routing.Routers;
 import io.vertx.core.Future;
+import io.vertx.core.eventbus.EventBus;
 import java.time.InstantSource;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicLong;
@@ -80,7 +83,8 @@ final class InstanceControl implements ReplicaListener {
     this.on = on;
     this.serve = serve;
     Executor later = on.control::execute;
-    routes = new Routes(on.ingress, on.config.httpOptions().rootPath(), later, this::leadsTo);
+    routes =
+        new Routes(on.ingress::update, on.config.httpOptions().rootPath(), later, this::leadsTo);
     deployments =
         new InstanceRouters(
             on.routers,
@@ -103,9 +107,7 @@ final class InstanceControl implements ReplicaListener {
             new AtomicLong(on.identity.chance().nextLong())::incrementAndGet,
             routes::prefixOf,
             this::tell);
-    routing =
-        new RoutingLink(
-            on.control.home().owner().eventBus(), on.identity.node(), deployments::isWanted);
+    routing = new RoutingLink(this::toRouters, on.identity.node(), deployments::isWanted);
     InstanceActions actions =
         new InstanceActions(
             gate, builds, replicas, deployments, routing, routes, on.log, announced);
@@ -130,6 +132,11 @@ final class InstanceControl implements ReplicaListener {
         random::nextDouble,
         on.wallClock::millis,
         EffectiveConfig::ofRay);
+  }
+
+  private void toRouters(String node, BusMessage message) {
+    EventBus bus = on.control.home().owner().eventBus();
+    bus.send(Addresses.routing(node), message, RoutingLink.LOCAL);
   }
 
   /** {@code application#deployment#suffix}, as Ray Serve names replicas. */

@@ -2,13 +2,13 @@ package dev.berth.node;
 
 import dev.berth.api.DeploymentId;
 import dev.berth.controller.ControllerAction.RouteTo;
-import dev.berth.ingress.Ingress;
 import dev.berth.ingress.IngressRoute;
 import dev.berth.ingress.RouteTable;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
+import java.util.function.Consumer;
 import java.util.function.Function;
 
 /**
@@ -19,7 +19,7 @@ final class Routes {
 
   private record Routed(String prefix, DeploymentId ingress, IngressRoute leadsTo) {}
 
-  private final Ingress ingress;
+  private final Consumer<RouteTable<IngressRoute>> ingress;
   private final String rootPath;
   private final Executor control;
   private final Function<DeploymentId, IngressRoute> made;
@@ -27,11 +27,12 @@ final class Routes {
   private boolean changed;
 
   /**
+   * @param ingress takes each new table
    * @param control runs tasks on the control loop, later
    * @param made what a route to a deployment leads to, as that is configured now
    */
   Routes(
-      Ingress ingress,
+      Consumer<RouteTable<IngressRoute>> ingress,
       String rootPath,
       Executor control,
       Function<DeploymentId, IngressRoute> made) {
@@ -84,7 +85,7 @@ final class Routes {
       changed = false;
       Map<String, IngressRoute> routes = new HashMap<>();
       byApplication.values().forEach(route -> routes.put(route.prefix, route.leadsTo));
-      ingress.update(RouteTable.of(rootPath, routes));
+      ingress.accept(RouteTable.of(rootPath, routes));
     }
   }
 

@@ -4,11 +4,10 @@ import dev.berth.api.DeploymentId;
 import dev.berth.controller.ControllerAction.Forget;
 import dev.berth.controller.ControllerAction.Publish;
 import dev.berth.controller.RoutingPublisher;
-import dev.berth.protocol.Addresses;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.BusMessageCodec;
 import io.vertx.core.eventbus.DeliveryOptions;
-import io.vertx.core.eventbus.EventBus;
+import java.util.function.BiConsumer;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
@@ -21,25 +20,25 @@ final class RoutingLink {
   static final DeliveryOptions LOCAL =
       new DeliveryOptions().setLocalOnly(true).setCodecName(BusMessageCodec.NAME);
 
-  private final EventBus bus;
+  private final BiConsumer<String, BusMessage> instances;
   private final String node;
   private final Predicate<DeploymentId> isDeclared;
   private @Nullable RoutingPublisher publisher; // of the controller there is
 
   /**
+   * @param instances sends a message to the routers of an instance, by its name
    * @param isDeclared whether a deployment is to exist, be it that nothing of it runs yet
    */
-  RoutingLink(EventBus bus, String node, Predicate<DeploymentId> isDeclared) {
-    this.bus = bus;
+  RoutingLink(
+      BiConsumer<String, BusMessage> instances, String node, Predicate<DeploymentId> isDeclared) {
+    this.instances = instances;
     this.node = node;
     this.isDeclared = isDeclared;
   }
 
   /** A controller begins: instances pull from it what they knew from the one before. */
   void begin(long term) {
-    RoutingPublisher next =
-        new RoutingPublisher(
-            term, isDeclared, (to, message) -> bus.send(Addresses.routing(to), message, LOCAL));
+    RoutingPublisher next = new RoutingPublisher(term, isDeclared, instances::accept);
     publisher = next;
     next.greet(node);
   }

@@ -78,7 +78,7 @@ class ControlPlaneTest {
             new ControlPlane.Known(() -> List.of(APP), List::of),
             () -> Future.failedFuture("its term cannot be kept"),
             actions::add,
-            new RoutingLink(vertx.eventBus(), "n", deployment -> true));
+            new RoutingLink((to, message) -> {}, "n", deployment -> true));
     plane = made;
     return made;
   }
