@@ -4,8 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
-import com.tngtech.archunit.core.importer.ImportOption;
 import com.tngtech.archunit.lang.ArchRule;
+import dev.berth.api.Request;
+import java.net.URISyntaxException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import org.junit.jupiter.api.BeforeAll;
@@ -19,19 +20,17 @@ class ArchitectureTest {
   private static JavaClasses tests;
 
   @BeforeAll
-  static void readTheClasses() {
-    main =
-        new ClassFileImporter()
-            .withImportOption(new ImportOption.DoNotIncludeTests())
-            .withImportOption(new ImportOption.DoNotIncludeJars())
-            .importPackages("dev.berth");
-    tests =
-        new ClassFileImporter()
-            .withImportOption(new ImportOption.OnlyIncludeTests())
-            .importPackages("dev.berth");
+  static void readTheClasses() throws URISyntaxException {
+    main = new ClassFileImporter().importPath(whereItLies(Request.class));
+    tests = new ClassFileImporter().importPath(whereItLies(ArchitectureTest.class));
     // A wrong path would make every rule below hold.
     assertThat(main.contain("dev.berth.api.Request")).isTrue();
     assertThat(tests.contain(ArchitectureTest.class)).isTrue();
+  }
+
+  /** Whatever built the classes, and wherever it put them. */
+  private static Path whereItLies(Class<?> type) throws URISyntaxException {
+    return Path.of(type.getProtectionDomain().getCodeSource().getLocation().toURI());
   }
 
   @TestFactory
