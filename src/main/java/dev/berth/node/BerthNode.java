@@ -72,7 +72,7 @@ public final class BerthNode {
         new ServeControl(
             config,
             config.folder(),
-            new ServeControlStore(config.berth().state()),
+            new ServeControlStore(config.berth().state(), wallClock::millis),
             threads.commands(),
             this::onControl,
             wallClock::millis,

@@ -2,7 +2,6 @@ package dev.berth.node;
 
 import dev.berth.controller.DesiredApplication.Jar;
 import java.io.IOException;
-import java.io.InputStream;
 import java.io.OutputStream;
 import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
@@ -10,9 +9,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
-import java.security.DigestOutputStream;
 import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.util.ArrayList;
 import java.util.Enumeration;
 import java.util.HashSet;
@@ -44,26 +41,30 @@ final class JarStore {
   private final Path directory;
   private final boolean temporary;
   private final long mostBytes;
+  private final JarDigests digests;
   private final Set<String> unusedBefore = new HashSet<>();
 
-  private JarStore(Path directory, boolean temporary, long mostBytes) {
+  private JarStore(Path directory, boolean temporary, long mostBytes, JarDigests digests) {
     this.directory = directory;
     this.temporary = temporary;
     this.mostBytes = mostBytes;
+    this.digests = digests;
   }
 
   /** In the directory of the state; made when there is something to keep. */
-  static JarStore in(Path stateDirectory) {
-    return new JarStore(stateDirectory.resolve("jars"), false, MOST_BYTES);
+  static JarStore in(Path stateDirectory, JarDigests digests) {
+    return in(stateDirectory, digests, MOST_BYTES);
   }
 
-  static JarStore in(Path stateDirectory, long mostBytes) {
-    return new JarStore(stateDirectory.resolve("jars"), false, mostBytes);
+  static JarStore in(Path stateDirectory, JarDigests digests, long mostBytes) {
+    Path directory = stateDirectory.resolve("jars");
+    digests.keepIn(directory.resolve("digests"));
+    return new JarStore(directory, false, mostBytes, digests);
   }
 
   /** In a directory of its own, which goes when it is closed. */
-  static JarStore temporary() throws IOException {
-    return new JarStore(Files.createTempDirectory("berth-jars-"), true, MOST_BYTES);
+  static JarStore temporary(JarDigests digests) throws IOException {
+    return new JarStore(Files.createTempDirectory("berth-jars-"), true, MOST_BYTES, digests);
   }
 
   /** Where the copy of a jar is. */
@@ -78,27 +79,39 @@ final class JarStore {
     return jar.getFileName().toString().replaceFirst("-[0-9a-f]{32}\\.jar$", ".jar");
   }
 
-  /**
-   * What a jar is, without keeping it: by the names, sizes and checksums of what is in it, which
-   * stand together at its end. To read all of a large one would be a good part of a start.
-   */
-  static Jar identify(Path file) throws IOException {
-    return new Jar(file.getFileName().toString(), digest(file));
+  /** What jars are, without keeping them. */
+  List<Jar> identify(List<Path> files) throws IOException {
+    List<Jar> jars = new ArrayList<>();
+    for (Path file : files) {
+      jars.add(new Jar(file.getFileName().toString(), digests.of(file)));
+    }
+    digests.save();
+    return jars;
   }
 
-  private static String digest(Path file) throws IOException {
-    MessageDigest digest = sha256();
+  /**
+   * What earlier versions took for jars: their digest was that of the names, sizes and checksums of
+   * what is in it. Copies that are named by it are read on.
+   */
+  static List<Jar> identifyAsBefore(List<Path> files) throws IOException {
+    List<Jar> jars = new ArrayList<>();
+    for (Path file : files) {
+      jars.add(new Jar(file.getFileName().toString(), digestAsBefore(file)));
+    }
+    return jars;
+  }
+
+  private static String digestAsBefore(Path file) throws IOException {
+    MessageDigest digest = JarDigests.sha256();
     try (ZipFile zip = new ZipFile(file.toFile())) {
       for (Enumeration<? extends ZipEntry> all = zip.entries(); all.hasMoreElements(); ) {
         ZipEntry entry = all.nextElement();
         String line = entry.getName() + ' ' + entry.getSize() + ' ' + entry.getCrc() + '\n';
         digest.update(line.getBytes(StandardCharsets.UTF_8));
       }
-    } catch (ZipException none) { // its application will say so
+    } catch (ZipException none) {
       digest.reset();
-      try (InputStream in = Files.newInputStream(file)) {
-        in.transferTo(new DigestOutputStream(OutputStream.nullOutputStream(), digest));
-      }
+      digest.update(Files.readAllBytes(file));
     }
     return HexFormat.of().formatHex(digest.digest());
   }
@@ -120,39 +133,45 @@ final class JarStore {
     if (!temporary) {
       StateStoreDisk.forceNames(directory);
     }
+    digests.save();
     return jars;
   }
 
   private Jar keep(Path file) throws IOException {
-    Jar jar = identify(file);
-    if (Files.isRegularFile(path(jar))) {
-      return jar;
+    String name = file.getFileName().toString();
+    String known = digests.known(file);
+    if (known == null || !Files.isRegularFile(path(new Jar(name, known)))) {
+      long bytes = size() + Files.size(file);
+      if (bytes <= mostBytes) {
+        return copy(file, name);
+      }
+      known = digests.of(file); // without room for one more, it may be there
+      if (!Files.isRegularFile(path(new Jar(name, known)))) {
+        throw new IOException(
+            "jars: " + bytes + " bytes with " + file + " (expected: at most " + mostBytes + ")");
+      }
     }
-    long bytes = Files.size(file);
-    if (size() + bytes > mostBytes) {
-      throw new IOException(
-          "jars: "
-              + (size() + bytes)
-              + " bytes with "
-              + file
-              + " (expected: at most "
-              + mostBytes
-              + ")");
-    }
+    return new Jar(name, known);
+  }
+
+  /** Named by what was copied, though the file was written to meanwhile. */
+  private Jar copy(Path file, String name) throws IOException {
     Path copying = directory.resolve(BEING_WRITTEN);
     Files.deleteIfExists(copying);
     Files.createFile(copying, StateStoreDisk.ownerOnly("rw-------"));
+    Jar copied;
     try (OutputStream out = Files.newOutputStream(copying)) {
-      Files.copy(file, out);
+      copied = new Jar(name, digests.copy(file, out));
     } catch (IOException failed) {
       deleteQuietly(copying);
       throw failed;
     }
+    if (Files.isRegularFile(path(copied))) {
+      deleteQuietly(copying);
+      return copied;
+    }
     force(copying);
-    // What was copied is what is kept, though the file was written to meanwhile.
-    Jar copied = new Jar(jar.name(), digest(copying));
-    Files.move(
-        copying, path(copied), StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+    Files.move(copying, path(copied), StandardCopyOption.ATOMIC_MOVE);
     return copied;
   }
 
@@ -161,14 +180,6 @@ final class JarStore {
       try (FileChannel channel = FileChannel.open(written, StandardOpenOption.WRITE)) {
         channel.force(true);
       }
-    }
-  }
-
-  static MessageDigest sha256() {
-    try {
-      return MessageDigest.getInstance("SHA-256");
-    } catch (NoSuchAlgorithmException impossible) {
-      throw new IllegalStateException("SHA-256: missing (expected: in every Java)", impossible);
     }
   }
 

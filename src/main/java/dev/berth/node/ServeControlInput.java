@@ -67,7 +67,7 @@ final class ServeControlInput {
   }
 
   private static String digest(String text) {
-    MessageDigest sha256 = JarStore.sha256();
+    MessageDigest sha256 = JarDigests.sha256();
     return HexFormat.of().formatHex(sha256.digest(text.getBytes(StandardCharsets.UTF_8)));
   }
 

@@ -9,7 +9,6 @@ import dev.berth.controller.DesiredChange;
 import dev.berth.controller.DesiredState;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -76,7 +75,7 @@ final class ServeControlStart {
         ServeControlInput.wanted(file.applications(), this::identifyOrKeep);
     String digest = ServeControlInput.digest(declared, file.targetCapacity());
     boolean empty = state.applications().isEmpty();
-    fromFile = !declared.isEmpty() && (empty || !digest.equals(state.file()));
+    fromFile = !declared.isEmpty() && (empty || !(isOf(digest) || isOf(digestAsBefore())));
     if (fromFile) {
       boolean kept = store.isUsed();
       Map<String, Wanted> wanted =
@@ -96,6 +95,17 @@ final class ServeControlStart {
     }
   }
 
+  private boolean isOf(String digest) {
+    return digest.equals(state.file());
+  }
+
+  /** What an earlier version would have called the file. */
+  private String digestAsBefore() throws IOException {
+    return ServeControlInput.digest(
+        ServeControlInput.wanted(file.applications(), JarStore::identifyAsBefore),
+        file.targetCapacity());
+  }
+
   /** One that is not kept does no harm while there is one instance. */
   private void nextTerm() {
     DesiredChange change = state.nextTerm();
@@ -108,14 +118,7 @@ final class ServeControlStart {
   }
 
   private List<DesiredApplication.Jar> identifyOrKeep(List<Path> jars) throws IOException {
-    if (!store.isUsed()) {
-      return store.keep(jars, false);
-    }
-    List<DesiredApplication.Jar> identified = new ArrayList<>();
-    for (Path jar : jars) {
-      identified.add(JarStore.identify(jar));
-    }
-    return identified;
+    return store.isUsed() ? store.identify(jars) : store.keep(jars, false);
   }
 
   /** What a start changes is kept if anything was kept before. */

@@ -12,6 +12,7 @@ import java.nio.file.Path;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.function.LongSupplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -39,17 +40,22 @@ final class ServeControlStore {
 
   private final StateOptions options;
   private final Opener opener;
+  private final JarDigests digests;
   private @Nullable StateStore store; // once held
   private @Nullable JarStore durable; // likewise
   private @Nullable JarStore temporary; // once needed
   private boolean refused; // another instance holds the directory
 
-  ServeControlStore(StateOptions options) {
-    this(options, StateStoreDisk::hold);
+  ServeControlStore(StateOptions options, LongSupplier nowMs) {
+    this(options, nowMs, StateStoreDisk::hold);
   }
 
-  ServeControlStore(StateOptions options, Opener opener) {
+  /**
+   * @param nowMs milliseconds since 1970
+   */
+  ServeControlStore(StateOptions options, LongSupplier nowMs, Opener opener) {
     this.options = options;
+    this.digests = new JarDigests(nowMs);
     this.opener = opener;
   }
 
@@ -88,7 +94,7 @@ final class ServeControlStore {
     if (files != null) {
       try {
         store = StateStore.open(files, state);
-        durable = JarStore.in(options.directory());
+        durable = JarStore.in(options.directory(), digests);
       } catch (IOException | RuntimeException | Error failed) {
         try {
           files.close();
@@ -156,12 +162,17 @@ final class ServeControlStore {
     return files.isEmpty() ? List.of() : jars(prepared).keep(files);
   }
 
+  /** What jars are, without keeping them. */
+  List<Jar> identify(List<Path> files) throws IOException {
+    return files.isEmpty() ? List.of() : jars(false).identify(files);
+  }
+
   private JarStore jars(boolean prepared) throws IOException {
     if (durable != null && (prepared || isUsed())) {
       return durable;
     }
     if (temporary == null) {
-      temporary = JarStore.temporary();
+      temporary = JarStore.temporary(digests);
     }
     return temporary;
   }

@@ -9,6 +9,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.LocalDateTime;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.Stream;
@@ -21,19 +22,21 @@ class JarStoreTest {
 
   @TempDir Path folder;
 
+  private final JarDigests digests = new JarDigests(() -> Long.MAX_VALUE); // all is long settled
+
   private Path jar(String name, String content) throws IOException {
     return Files.writeString(folder.resolve(name), content);
   }
 
   private long copies() throws IOException {
     try (Stream<Path> files = Files.list(folder.resolve("jars"))) {
-      return files.count();
+      return files.filter(file -> file.toString().endsWith(".jar")).count();
     }
   }
 
   @Test
   void aCopyIsNamedByItsContentAndMadeOnce() throws IOException {
-    JarStore store = JarStore.in(folder);
+    JarStore store = JarStore.in(folder, digests);
 
     List<Jar> first = store.keep(List.of(jar("shop one.jar", "x"), jar("b.jar", "y")));
     List<Jar> second = store.keep(List.of(jar("shop one.jar", "x")));
@@ -43,17 +46,36 @@ class JarStoreTest {
     assertThat(store.path(first.get(0)).getFileName().toString())
         .isEqualTo("shop_one-2d711642b726b04401627ca9fbac32f5.jar");
     assertThat(copies()).isEqualTo(2);
-    assertThat(JarStore.identify(folder.resolve("b.jar"))).isEqualTo(first.get(1));
+    assertThat(store.identify(List.of(folder.resolve("b.jar")))).containsExactly(first.get(1));
   }
 
   @Test
-  void aJarIsToldByWhatItHoldsAndNotByWhenItWasMade() throws IOException {
-    JarStore store = JarStore.in(folder);
-    Jar first = store.keep(List.of(zip("a.jar", "one", 1))).get(0);
+  void aJarIsToldByTheSha256OfItsBytes() throws IOException {
+    JarStore store = JarStore.in(folder, digests);
+    Path jar = zip("a.jar", "one", 1);
+    Jar first = store.keep(List.of(jar)).get(0);
 
-    assertThat(JarStore.identify(zip("a.jar", "one", 2))).isEqualTo(first);
-    assertThat(JarStore.identify(zip("a.jar", "two", 1))).isNotEqualTo(first);
-    assertThat(JarStore.identify(store.path(first)).digest()).isEqualTo(first.digest());
+    assertThat(first.digest())
+        .isEqualTo(HexFormat.of().formatHex(JarDigests.sha256().digest(Files.readAllBytes(jar))));
+    assertThat(store.identify(List.of(store.path(first))).get(0).digest())
+        .isEqualTo(first.digest());
+    assertThat(store.identify(List.of(zip("a.jar", "one", 2))))
+        .as("made at another time, other bytes")
+        .doesNotContain(first);
+  }
+
+  /** Two entries of one name, size and CRC are easily made. */
+  @Test
+  void aJarWhoseChecksumsWereForgedIsAnotherOne() throws IOException {
+    JarStore store = JarStore.in(folder, digests);
+    Path good = zip("a.jar", "plumless", 1);
+    String before = JarStore.identifyAsBefore(List.of(good)).get(0).digest();
+    Jar kept = store.keep(List.of(good)).get(0);
+
+    Path forged = zip("a.jar", "buckeroo", 1);
+
+    assertThat(JarStore.identifyAsBefore(List.of(forged)).get(0).digest()).isEqualTo(before);
+    assertThat(store.keep(List.of(forged))).doesNotContain(kept);
   }
 
   private Path zip(String name, String content, int day) throws IOException {
@@ -69,13 +91,13 @@ class JarStoreTest {
 
   @Test
   void nothingIsMadeForAnApplicationWithoutJars() throws IOException {
-    assertThat(JarStore.in(folder).keep(List.of())).isEmpty();
+    assertThat(JarStore.in(folder, digests).keep(List.of())).isEmpty();
     assertThat(folder.resolve("jars")).doesNotExist();
   }
 
   @Test
   void aCopyThatNothingNeedsGoesWhenItIsNotNeededASecondTime() throws IOException {
-    JarStore store = JarStore.in(folder);
+    JarStore store = JarStore.in(folder, digests);
     Jar kept = store.keep(List.of(jar("a.jar", "a"))).get(0);
     Jar unused = store.keep(List.of(jar("b.jar", "b"))).get(0);
 
@@ -95,7 +117,7 @@ class JarStoreTest {
 
   @Test
   void copiesTogetherAreBounded() throws IOException {
-    JarStore store = JarStore.in(folder, 10);
+    JarStore store = JarStore.in(folder, digests, 10);
     store.keep(List.of(jar("a.jar", "12345678")));
 
     assertThatThrownBy(() -> store.keep(List.of(jar("b.jar", "123"))))
@@ -107,7 +129,7 @@ class JarStoreTest {
 
   @Test
   void copiesOfAnInstanceThatForgetsGoWithIt() throws IOException {
-    JarStore store = JarStore.temporary();
+    JarStore store = JarStore.temporary(digests);
     Path copy = store.path(store.keep(List.of(jar("a.jar", "a"))).get(0));
     assertThat(copy).hasContent("a");
 

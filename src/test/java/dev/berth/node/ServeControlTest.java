@@ -13,6 +13,9 @@ import dev.berth.controller.ControllerEvent.Declared;
 import dev.berth.controller.ControllerEvent.Scaled;
 import dev.berth.controller.ControllerEvent.Withdrawn;
 import dev.berth.controller.DeclaredApplication;
+import dev.berth.controller.DesiredApplication.Wanted;
+import dev.berth.controller.DesiredChange;
+import dev.berth.controller.DesiredState;
 import dev.berth.protocol.ApplicationStatus;
 import dev.berth.protocol.ServeDetails;
 import dev.berth.protocol.port.CommandRefused;
@@ -29,6 +32,8 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.stream.Stream;
+import java.util.zip.ZipEntry;
+import java.util.zip.ZipOutputStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -117,7 +122,7 @@ class ServeControlTest {
   }
 
   private ServeControl start(StateOptions options, String... applications) {
-    return start(new ServeControlStore(options), applications);
+    return start(new ServeControlStore(options, () -> nowMs), applications);
   }
 
   private ServeControl start(ServeControlStore store, String... applications) {
@@ -540,6 +545,42 @@ class ServeControlTest {
     assertThat(jar(second, "a", find(second, "a").revision())).hasContent("two");
   }
 
+  /** Its jars are named by the checksums of their entries, as is what it knows of the file. */
+  @Test
+  void aStateOfAnEarlierVersionRunsOnWithItsJarsAndKnowsItsFile() throws IOException {
+    Path jar = folder.resolve("a.jar");
+    try (ZipOutputStream zip = new ZipOutputStream(Files.newOutputStream(jar))) {
+      zip.putNextEntry(new ZipEntry("content"));
+    }
+    String entry = "{import_path: x.A, name: a, runtime_env: {jars: [a.jar]}}";
+    Map<String, Wanted> wanted =
+        ServeControlInput.wanted(file(entry).applications(), JarStore::identifyAsBefore);
+    DesiredState before = new DesiredState();
+    DesiredChange change =
+        Objects.requireNonNull(
+            before.deploy(wanted, null, ServeControlInput.digest(wanted, null), nowMs));
+    try (StateStore store =
+        StateStore.open(
+            Objects.requireNonNull(StateStoreDisk.hold(folder.resolve("state"))), before)) {
+      store.append(change, before::whole);
+    }
+    JarStore jars = JarStore.in(folder.resolve("state"), new JarDigests(() -> nowMs));
+    Path copy = jars.path(wanted.get("a").jars().get(0));
+    Files.createDirectories(copy.getParent());
+    Files.copy(jar, copy);
+
+    ServeControl today = start(entry);
+
+    assertThat(today.fromFile()).as("the file says nothing new").isFalse();
+    assertThat(find(today, "a").revision()).isEqualTo(1);
+    assertThat(jar(today, "a", 1)).isEqualTo(copy).hasSameBinaryContentAs(jar);
+    ran(today, "a");
+    ok(today.deploy("a", entry));
+    assertThat(jar(today, "a", 2)).as("named by its bytes").isNotEqualTo(copy);
+    ok(today.rollback("a"));
+    assertThat(jar(today, "a", 3)).isEqualTo(copy).exists();
+  }
+
   private static Path jar(ServeControl control, String application, long revision) {
     return Objects.requireNonNull(control.find(application, revision)).config().jars().get(0);
   }
@@ -669,7 +710,7 @@ class ServeControlTest {
   @Test
   void whatCannotBeKeptIsRefusedAndChangesNothingAndTheNextOneMayBe() {
     StateStoreTestFiles disk = new StateStoreTestFiles();
-    ServeControl control = start(new ServeControlStore(kept(), directory -> disk), A);
+    ServeControl control = start(new ServeControlStore(kept(), () -> nowMs, directory -> disk), A);
     ok(control.deploy("b", B));
     toldSince();
 
