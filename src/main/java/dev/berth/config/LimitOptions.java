@@ -139,7 +139,7 @@ public record LimitOptions(
           Types.seconds(),
           Defaults.STREAM_IDLE_TIMEOUT,
           "How long the reader of a stream may leave what it was sent unread; then the stream is"
-              + " ended. A writer may be silent for as long as request_timeout_s lets it.");
+              + " ended. A connection whose socket takes nothing for as long is closed. A writer may be silent for as long as request_timeout_s lets it.");
 
   static final Section SECTION =
       Section.of(

@@ -1,22 +1,39 @@
 package dev.berth.ingress;
 
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.ChannelOutboundBuffer;
 import io.vertx.core.Future;
 import io.vertx.core.Handler;
 import io.vertx.core.http.HttpConnection;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.HttpServerResponse;
+import io.vertx.core.http.impl.HttpServerConnection;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One client connection: which requests are under way on it, and what the end of one of them means
- * for it. Confined to its loop.
+ * for it. It is also the one door by which the ingress closes it: Vert.x sends what is unwritten
+ * first, for which a client that does not read lets it wait for ever. Confined to its loop.
+ *
+ * <pre>
+ *   OPEN --close, nothing unwritten--> CLOSING --closed, or the next sweep--> closed
+ *   OPEN --close, or its socket took nothing for stream_idle_timeout_s--> dropped
+ * </pre>
  */
 abstract sealed class Connection implements Handler<Void> permits Http1Connection, Http2Connection {
   private final IngressLoop loop;
   private final HttpConnection http;
+  private final Channel channel;
+  private @Nullable Object unwritten; // what the socket was to take next when it was last looked at
+  private long unwrittenTaken; // of that, bytes
+  private long movedNanos;
+  private boolean closing;
 
   Connection(IngressLoop loop, HttpConnection http) {
     this.loop = loop;
     this.http = http;
+    this.channel = ((HttpServerConnection) http).channelHandlerContext().channel();
   }
 
   final IngressLoop loop() {
@@ -27,8 +44,53 @@ abstract sealed class Connection implements Handler<Void> permits Http1Connectio
     return http;
   }
 
+  /** Closes it now; what its client has not taken is dropped, and its writes fail. */
   final void close() {
+    ChannelOutboundBuffer out = channel.unsafe().outboundBuffer();
+    if (out != null && out.totalPendingWriteBytes() > 0) {
+      drop();
+    } else {
+      closing = true; // by a GOAWAY and TLS's own farewell, if the client takes them
+      http.close();
+    }
+  }
+
+  /** Closes it when its client has taken what was written. */
+  final void closeWhenTaken() {
     http.close();
+  }
+
+  /** By a reset, so that nothing is kept for it, here or in the kernel, and nothing looks whole. */
+  final void drop() {
+    channel.config().setOption(ChannelOption.SO_LINGER, 0);
+    channel.unsafe().close(channel.unsafe().voidPromise()); // past the handlers, which would wait
+  }
+
+  /** Ends what stands still. */
+  final void sweep(long now) {
+    if (closing || now - movedAt(now) >= loop.limits().streamIdleNanos()) {
+      drop();
+    } else {
+      sweepRequests(now);
+    }
+  }
+
+  /** Whether its client had yet to take something when this was last swept. */
+  final boolean awaitsClient() {
+    return unwritten != null;
+  }
+
+  /** When its socket last took something, or nothing waited for it; as coarsely as this asks. */
+  private long movedAt(long now) {
+    ChannelOutboundBuffer out = channel.unsafe().outboundBuffer();
+    Object next = out == null ? null : out.current();
+    long taken = out == null ? 0 : out.currentProgress();
+    if (next == null || next != unwritten || taken != unwrittenTaken) {
+      unwritten = next;
+      unwrittenTaken = taken;
+      movedNanos = now;
+    }
+    return movedNanos;
   }
 
   /** The connection is closed, by whomever: so is what was under way on it. */
@@ -49,8 +111,8 @@ abstract sealed class Connection implements Handler<Void> permits Http1Connectio
 
   abstract void clientGone();
 
-  /** Ends what stands still. */
-  abstract void sweep(long now);
+  /** Ends what stands still of its requests; also the connection, when it has none. */
+  abstract void sweepRequests(long now);
 
   /** The answer that is being written is the last one here. */
   abstract void announceClose(HttpServerResponse answer);

@@ -152,7 +152,7 @@ sealed class Exchange implements CallObserver, BiConsumer<String, String> permit
       answer(ErrorResponses.bodyTooLarge(loop.limits().maxBodyBytes()));
       connection.unread(http);
     } else {
-      http.endHandler(end -> connection.close());
+      http.endHandler(end -> connection.closeWhenTaken());
       bodyTooLarge();
     }
   }
@@ -179,7 +179,7 @@ sealed class Exchange implements CallObserver, BiConsumer<String, String> permit
   /** The end of a body that nobody wanted. */
   void droppedAll() {
     if (lingering && !connection.multiplexed()) {
-      connection.close();
+      connection.closeWhenTaken();
     }
   }
 
@@ -353,7 +353,7 @@ sealed class Exchange implements CallObserver, BiConsumer<String, String> permit
     finishHead(out);
     end(out, status, body);
     if (close) {
-      connection.close();
+      connection.closeWhenTaken();
     }
     finish(status);
   }
@@ -367,7 +367,7 @@ sealed class Exchange implements CallObserver, BiConsumer<String, String> permit
     }
     write(error);
     if (close) {
-      connection.close();
+      connection.closeWhenTaken();
     }
   }
 
@@ -375,7 +375,7 @@ sealed class Exchange implements CallObserver, BiConsumer<String, String> permit
     connection.announceClose(http.response());
     write(error);
     if (!connection.multiplexed()) {
-      connection.close();
+      connection.closeWhenTaken();
     }
   }
 
@@ -466,7 +466,7 @@ sealed class Exchange implements CallObserver, BiConsumer<String, String> permit
     }
     finish(http.response().getStatusCode());
     if (endOfConnectionIsEndOfBody && !detached) {
-      connection.close();
+      connection.closeWhenTaken();
     }
   }
 

@@ -5,6 +5,7 @@ import io.vertx.core.http.HttpConnection;
 import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.HttpServerResponse;
+import io.vertx.core.http.HttpVersion;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -76,7 +77,7 @@ final class Http1Connection extends Connection {
   }
 
   @Override
-  void sweep(long now) {
+  void sweepRequests(long now) {
     Exchange underWay = exchange;
     if (underWay != null) {
       underWay.sweep(now);
@@ -84,6 +85,8 @@ final class Http1Connection extends Connection {
       if (now - lingerUntilNanos >= 0) {
         close();
       }
+    } else if (awaitsClient()) {
+      idleSinceNanos = now; // it is not idle that reads a long answer slowly
     } else if (unread != null) {
       sweepUnread(unread, now);
     } else if (headBegun) {
@@ -137,7 +140,11 @@ final class Http1Connection extends Connection {
 
   @Override
   void cut(HttpServerRequest request) {
-    close();
+    if (request.version() == HttpVersion.HTTP_1_0) {
+      drop(); // an ordinary end of the connection would be that of the answer
+    } else {
+      close();
+    }
   }
 
   @Override

@@ -117,7 +117,7 @@ final class Http2Connection extends Connection {
   }
 
   @Override
-  void sweep(long now) {
+  void sweepRequests(long now) {
     if (!streams.isEmpty()) {
       // A copy, since ending a stream removes it.
       List.copyOf(streams).forEach(exchange -> exchange.sweep(now));

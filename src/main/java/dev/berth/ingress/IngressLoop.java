@@ -150,6 +150,11 @@ final class IngressLoop {
     connections.values().forEach(Connection::drain);
   }
 
+  /** Ends every connection, whatever its client has yet to read. */
+  void dropAll() {
+    List.copyOf(connections.values()).forEach(Connection::drop);
+  }
+
   /** Ends what stands still: connections without a request, bodies, streams. */
   void sweep() {
     long now = now();

@@ -116,7 +116,10 @@ public final class IngressVerticle extends VerticleBase {
             });
   }
 
-  /** Accepts no more, closes idle connections, and waits for the others up to the timeout. */
+  /**
+   * Accepts no more, closes idle connections, and waits for the others up to the timeout; then what
+   * their clients have not read is dropped, for which Vert.x would wait.
+   */
   @Override
   public Future<?> stop() {
     HttpServer listening = server;
@@ -129,6 +132,7 @@ public final class IngressVerticle extends VerticleBase {
         .eventually(
             () -> {
               vertx.cancelTimer(timer);
+              Objects.requireNonNull(joined).dropAll();
               ingress.leave(Objects.requireNonNull(eventLoop), Objects.requireNonNull(joined));
               return Future.succeededFuture();
             });
