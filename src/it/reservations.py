@@ -143,4 +143,7 @@ def main(arguments):
 
 
 if __name__ == "__main__":
+    if not 6 <= len(sys.argv) <= 7:
+        print(__doc__, file=sys.stderr)
+        sys.exit(2)
     main(sys.argv[1:])

@@ -72,14 +72,14 @@ final class IngressLoop {
       long keepAliveNanos,
       long headerReadNanos) {}
 
-  /**
-   * @param executor runs a task on the loop, after what runs now
-   */
   /** Does something on the loop after some time. */
   interface Timer {
     void after(long millis, Runnable task);
   }
 
+  /**
+   * @param executor runs a task on the loop, after what runs now
+   */
   IngressLoop(Ingress ingress, RouterLoop router, int index, Executor executor, Timer timer) {
     this.timer = timer;
     this.executor = executor;

@@ -249,12 +249,12 @@ public final class ServeControl implements ControllerCommands, Builds.Sources {
     return queue.add(chars, () -> work(finding));
   }
 
-  /** Finds out what changes and makes it durable; what is given back applies it, on the loop. */
   /** Commands that wait for those before them. Any thread. */
   int waitingCommands() {
     return queue.size();
   }
 
+  /** Finds out what changes and makes it durable; what is given back applies it, on the loop. */
   private <T> ServeControlQueue.Work<T> work(Finding<T> finding) {
     return () -> {
       Outcome<T> outcome;

@@ -17,6 +17,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 class MetricsPusherTest {
   private static final Duration RECORD = Duration.ofMillis(200);
@@ -201,10 +202,11 @@ class MetricsPusherTest {
     HandleMetricBatch unanswered = nextBatch();
     HandleMetricBatch next = null;
     Duration waited = Duration.ZERO;
-    while (next == null) {
+    while (next == null && waited.compareTo(PUSH.multipliedBy(10)) < 0) {
       next = tick(pusher);
       waited = waited.plus(RECORD);
     }
+    assertThat(next).as("a batch in %s", waited).isNotNull();
     assertThat(waited).isEqualTo(Duration.ofSeconds(2));
     assertThat(pusher.expired()).isEqualTo(1);
     assertThat(next.sequence()).isEqualTo(unanswered.sequence() + 1);
@@ -350,6 +352,7 @@ class MetricsPusherTest {
   }
 
   @Test
+  @Timeout(value = 30, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
   void sourcesComeAndGoOnOtherThreadsWhileBatchesAreMade() throws Exception {
     int threads = 4;
     int rounds = 500;
