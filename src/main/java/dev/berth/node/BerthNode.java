@@ -77,7 +77,8 @@ public final class BerthNode {
             this::onControl,
             wallClock::millis,
             new NodeControls(() -> parts, this::drainAsked));
-    this.initial = new InitialApplications(serve, threads.offLoop()); // beside the event loops
+    this.initial =
+        new InitialApplications(serve, threads.commands(), threads); // beside the event loops
   }
 
   /**
@@ -156,8 +157,7 @@ public final class BerthNode {
             identity,
             vertx,
             loops,
-            threads.offLoop(),
-            new HandlerPorts(wallClock, threads.health()),
+            new HandlerPorts(wallClock, threads),
             serve,
             log,
             this::announced);

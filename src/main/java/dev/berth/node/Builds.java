@@ -8,6 +8,7 @@ import dev.berth.controller.BuiltApplication;
 import dev.berth.controller.ControllerAction.Build;
 import dev.berth.controller.ControllerAction.DiscardBuild;
 import dev.berth.controller.ControllerEvent;
+import dev.berth.replica.HookThreads;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.io.IOException;
@@ -64,7 +65,7 @@ public final class Builds {
     }
   }
 
-  private final Executor offLoop;
+  private final HookThreads threads;
   private final Executor control;
   private final Sources sources;
   private final Consumer<ControllerEvent> controller;
@@ -75,18 +76,18 @@ public final class Builds {
   private boolean closed;
 
   /**
-   * @param offLoop runs user code
+   * @param threads run user code
    * @param control runs tasks on the control loop
    * @param controller told what came of it
    * @param gone told of code that nothing uses any more
    */
   public Builds(
-      Executor offLoop,
+      HookThreads threads,
       Executor control,
       Sources sources,
       Consumer<ControllerEvent> controller,
       Consumer<LoadedApplication> gone) {
-    this.offLoop = offLoop;
+    this.threads = threads;
     this.control = control;
     this.sources = sources;
     this.controller = controller;
@@ -130,7 +131,9 @@ public final class Builds {
         known.stream().collect(Collectors.toMap(each -> each.code.build(), each -> each.code));
     Promise<Read> read = Promise.promise();
     try {
-      offLoop.execute(
+      threads.run(
+          source.config().name(),
+          HookThreads.Kind.BUILD,
           () -> {
             try {
               read.complete(ApplicationLoader.read(source, fit));

@@ -3,6 +3,7 @@ package dev.berth.node;
 import dev.berth.config.ConfigException;
 import dev.berth.config.Problem;
 import dev.berth.controller.DeclaredApplication;
+import dev.berth.replica.HookThreads;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.util.ArrayList;
@@ -23,17 +24,21 @@ final class InitialApplications {
   private static final Logger LOG = LoggerFactory.getLogger(InitialApplications.class);
 
   private final ServeControl serve;
-  private final Executor offLoop;
+  private final HookThreads threads;
   private final Future<Void> opened;
   private final Map<String, Future<LoadedApplication>> loads = new LinkedHashMap<>();
 
-  /** Finds out what is declared, and starts to read it. */
-  InitialApplications(ServeControl serve, Executor offLoop) {
+  /**
+   * Finds out what is declared, and starts to read it.
+   *
+   * @param commands may block, and runs no user code
+   */
+  InitialApplications(ServeControl serve, Executor commands, HookThreads threads) {
     this.serve = serve;
-    this.offLoop = offLoop;
+    this.threads = threads;
     Promise<Void> promise = Promise.promise();
     opened = promise.future();
-    offLoop.execute(
+    commands.execute(
         () -> {
           try {
             serve.open();
@@ -53,7 +58,9 @@ final class InitialApplications {
     }
     Promise<LoadedApplication> loaded = Promise.promise();
     loads.put(application.name(), loaded.future());
-    offLoop.execute(
+    threads.run(
+        application.name(),
+        HookThreads.Kind.BUILD,
         () -> {
           try {
             loaded.complete(ApplicationLoader.load(source.config(), source.file()));

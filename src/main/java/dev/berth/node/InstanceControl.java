@@ -17,6 +17,7 @@ import dev.berth.metrics.MetricsPusher;
 import dev.berth.protocol.Addresses;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.port.LogFeed;
+import dev.berth.replica.HandlerPorts;
 import dev.berth.replica.Replica;
 import dev.berth.replica.ReplicaHost;
 import dev.berth.replica.ReplicaListener;
@@ -25,7 +26,6 @@ import dev.berth.replica.ReplicaState;
 import dev.berth.routing.Routers;
 import io.vertx.core.Future;
 import io.vertx.core.eventbus.EventBus;
-import java.time.InstantSource;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
@@ -46,6 +46,7 @@ final class InstanceControl implements ReplicaListener {
    * @param host starts and finds the replicas
    * @param routers of all deployments
    * @param loops the replica loop of an index; asked once they run
+   * @param ports what handlers are given of the instance
    * @param log of the process
    * @param accessEncoding how requests are logged; null when they are not
    */
@@ -53,8 +54,7 @@ final class InstanceControl implements ReplicaListener {
       ServeConfig config,
       Identity identity,
       LoopVerticle control,
-      Executor offLoop,
-      InstantSource wallClock,
+      HandlerPorts ports,
       Meters meters,
       MetricsPusher pusher,
       Ingress ingress,
@@ -92,7 +92,7 @@ final class InstanceControl implements ReplicaListener {
             on.pusher,
             on.config.berth().limits().maxReservationTtl().toNanos(),
             routes::prefixOf);
-    builds = new Builds(on.offLoop, later, serve, this::tell, deployments::forgetUnwanted);
+    builds = new Builds(on.ports.hooks(), later, serve, this::tell, deployments::forgetUnwanted);
     replicas =
         new InstanceReplicas(
             on.host,
@@ -103,7 +103,7 @@ final class InstanceControl implements ReplicaListener {
             on.meters,
             later,
             on.identity.nanoClock(),
-            on.wallClock,
+            on.ports.wallClock(),
             new AtomicLong(on.identity.chance().nextLong())::incrementAndGet,
             routes::prefixOf,
             this::tell);
@@ -130,7 +130,7 @@ final class InstanceControl implements ReplicaListener {
         deployment -> replicaId(deployment, random),
         replicas::ongoing,
         random::nextDouble,
-        on.wallClock::millis,
+        on.ports.wallClock()::millis,
         EffectiveConfig::ofRay);
   }
 

@@ -59,7 +59,6 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
@@ -108,7 +107,6 @@ final class InstanceParts {
   private final List<Part> others = new ArrayList<>(); // started, in that order
 
   /**
-   * @param offLoop runs what may block: making and stopping handlers
    * @param ports what handlers are given of the instance
    * @param serve what the controller is to keep true, and the commands of operators
    * @param log of the process
@@ -119,7 +117,6 @@ final class InstanceParts {
       Identity identity,
       Vertx vertx,
       EventLoops loops,
-      Executor offLoop,
       HandlerPorts ports,
       ServeControl serve,
       LogFeed log,
@@ -146,7 +143,6 @@ final class InstanceParts {
             bus,
             identity.nanoClock(),
             new Secrets(identity.chance()),
-            offLoop,
             ports,
             HandlerThreads::create,
             bounds.replica(),
@@ -203,8 +199,7 @@ final class InstanceParts {
                 config,
                 identity,
                 loops.control(),
-                offLoop,
-                ports.wallClock(),
+                ports,
                 meters,
                 pusher,
                 ingress,

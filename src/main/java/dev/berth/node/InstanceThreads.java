@@ -1,5 +1,6 @@
 package dev.berth.node;
 
+import dev.berth.replica.HookThreads;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.Executor;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -9,7 +10,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** The threads of an instance on which user code may block; they end when idle. Any thread. */
-final class InstanceThreads {
+final class InstanceThreads implements HookThreads {
   /** Hooks and builders at a time: some of them may wait for long, and others go on beside them. */
   private static final int OFF_LOOP = 32;
 
@@ -48,14 +49,10 @@ final class InstanceThreads {
         });
   }
 
-  /** Loads applications, and makes and stops handlers. */
-  Executor offLoop() {
-    return offLoop;
-  }
-
-  /** Runs health checks. */
-  Executor health() {
-    return health;
+  @Override
+  public Runnable run(String application, Kind kind, Runnable task) {
+    (kind == Kind.HEALTH ? health : offLoop).execute(task);
+    return () -> {};
   }
 
   /**

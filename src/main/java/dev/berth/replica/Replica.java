@@ -10,6 +10,7 @@ import dev.berth.protocol.port.BusSender;
 import dev.berth.protocol.port.LedgerView;
 import dev.berth.protocol.port.SlotObserver;
 import dev.berth.protocol.port.Slots;
+import dev.berth.replica.HookThreads.Kind;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.time.Duration;
@@ -51,7 +52,6 @@ public final class Replica {
   private volatile ReplicaLimits limits;
   private final LedgerLimits ledgerLimits;
   private final LongSupplier nanoClock;
-  private final Executor offLoop;
   private final HandlerPorts ports;
   private final UserMeters meters;
   private final Logger userLog;
@@ -100,7 +100,6 @@ public final class Replica {
       ReplicaLimits limits,
       LedgerLimits ledgerLimits,
       LongSupplier nanoClock,
-      Executor offLoop,
       HandlerPorts ports,
       ReplicaListener listener,
       Runnable gone,
@@ -113,7 +112,6 @@ public final class Replica {
     this.refused = new RefusedRouters(sender, spec.epoch(), this.limits);
     this.ledgerLimits = ledgerLimits;
     this.nanoClock = nanoClock;
-    this.offLoop = offLoop;
     this.ports = ports;
     this.meters = new UserMeters(spec.deployment(), spec.replicaId());
     this.userLog =
@@ -127,12 +125,13 @@ public final class Replica {
             new HealthWatch(
                 spec.healthChecks(), new SplittableRandom(spec.epoch()), nanoClock.getAsLong()),
             hooks,
-            ports.healthThreads(),
+            hookThreads(Kind.HEALTH),
             nanoClock,
             failures,
             this::checked);
     this.reconfigurations =
-        new Reconfigurations(hooks, offLoop, nanoClock, failures, () -> toLookAt.accept(this));
+        new Reconfigurations(
+            hooks, hookThreads(Kind.RECONFIGURE), nanoClock, failures, () -> toLookAt.accept(this));
     slots.observe(
         new SlotObserver() {
           @Override
@@ -146,6 +145,10 @@ public final class Replica {
             checkDrained();
           }
         });
+  }
+
+  private Executor hookThreads(Kind kind) {
+    return task -> ports.hooks().run(deployment.application(), kind, task);
   }
 
   // --- what it is ---
@@ -388,15 +391,19 @@ public final class Replica {
       running.stop();
     }
     stopHookNanos = nanoClock.getAsLong();
-    offLoop.execute(
-        () -> {
-          try {
-            hooks.stop();
-          } catch (Throwable thrown) { // user code; the replica is stopped all the same
-            failures.add("stop failed", thrown);
-          }
-          onHomeLoop(stopped::tryComplete);
-        });
+    ports
+        .hooks()
+        .run(
+            deployment.application(),
+            Kind.STOP,
+            () -> {
+              try {
+                hooks.stop();
+              } catch (Throwable thrown) { // user code; the replica is stopped all the same
+                failures.add("stop failed", thrown);
+              }
+              onHomeLoop(stopped::tryComplete);
+            });
   }
 
   /** Changes the number of slots, and of threads, live. */

@@ -12,7 +12,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
@@ -27,7 +26,6 @@ public final class ReplicaHost implements ReplicaDirectory {
   private final BusSender sender;
   private final LongSupplier nanoClock;
   private final LongSupplier secrets;
-  private final Executor offLoop;
   private final HandlerPorts ports;
   private final HandlerThreads.Factory threads;
   private final ReplicaLimits limits;
@@ -45,7 +43,6 @@ public final class ReplicaHost implements ReplicaDirectory {
    * @param sender sends the offers of freed slots; from any thread
    * @param nanoClock monotonic nanoseconds
    * @param secrets 64 unguessable bits a call; from any thread
-   * @param offLoop runs what may block: making and stopping handlers
    * @param ports what handlers are given of the instance
    * @param threads makes the threads of blocking handlers; {@link HandlerThreads#create}
    * @param listener told of each replica's states
@@ -55,7 +52,6 @@ public final class ReplicaHost implements ReplicaDirectory {
       BusSender sender,
       LongSupplier nanoClock,
       LongSupplier secrets,
-      Executor offLoop,
       HandlerPorts ports,
       HandlerThreads.Factory threads,
       ReplicaLimits limits,
@@ -65,7 +61,6 @@ public final class ReplicaHost implements ReplicaDirectory {
     this.sender = sender;
     this.nanoClock = nanoClock;
     this.secrets = secrets;
-    this.offLoop = offLoop;
     this.ports = ports;
     this.threads = threads;
     this.limits = limits;
@@ -107,7 +102,12 @@ public final class ReplicaHost implements ReplicaDirectory {
     ReplicaStart start = new ReplicaStart(spec, seated, replica, threads, nanoClock.getAsLong());
     replica.starts(start);
     wheel.touch(replica);
-    offLoop.execute(() -> run(start, seated.get(0), replica, begun));
+    ports
+        .hooks()
+        .run(
+            spec.deployment().application(),
+            HookThreads.Kind.START,
+            () -> run(start, seated.get(0), replica, begun));
     return new Starting(replica, begun.future());
   }
 
@@ -141,7 +141,6 @@ public final class ReplicaHost implements ReplicaDirectory {
         limits,
         ledgerLimits,
         nanoClock,
-        offLoop,
         ports,
         listener,
         () -> remove(ordinal, epoch),

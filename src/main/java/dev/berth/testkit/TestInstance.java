@@ -94,8 +94,7 @@ final class TestInstance {
                 return secrets.nextLong();
               }
             },
-            hook -> threads.hook("hook", hook),
-            new HandlerPorts(time, check -> threads.hook("health check", check)),
+            new HandlerPorts(time, threads),
             threads::handlerThreads,
             bounds.replica(),
             bounds.ledger(),
@@ -151,7 +150,7 @@ final class TestInstance {
             application -> "");
     builds =
         new Builds(
-            code -> threads.hook("build", code),
+            threads,
             control::execute,
             (application, revision) -> null, // all are built by the test
             this::tell,

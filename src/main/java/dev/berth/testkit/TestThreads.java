@@ -1,6 +1,7 @@
 package dev.berth.testkit;
 
 import dev.berth.replica.HandlerThreads;
+import dev.berth.replica.HookThreads;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
@@ -14,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * What runs beside the event loops of a test, on real threads: blocking handlers, as they may wait
  * for one another and for the loops, and hooks. Knows what has not ended, and says so. Any thread.
  */
-final class TestThreads {
+final class TestThreads implements HookThreads {
   private static final List<String> NOT_USER_CODE =
       List.of("java.", "javax.", "jdk.", "sun.", "io.vertx.", "io.netty.");
 
@@ -131,12 +132,19 @@ final class TestThreads {
 
   // --- hooks ---
 
-  /** A hook to be run. */
-  void hook(String what, Runnable task) {
+  @Override
+  public Runnable run(String application, Kind kind, Runnable task) {
+    String what =
+        switch (kind) {
+          case BUILD -> "build";
+          case HEALTH -> "health check";
+          default -> "hook";
+        };
     synchronized (this) {
       waitingHooks.add(new Work(what, work -> loops.addTogether(task, () -> over(work))));
     }
     loops.wake();
+    return () -> {};
   }
 
   /** Begins the next hook, if none runs: one at a time, so that the order is the same each time. */

@@ -35,6 +35,7 @@ import dev.berth.protocol.ReplicaPhase;
 import dev.berth.replica.BodyBounds;
 import dev.berth.replica.HandlerPorts;
 import dev.berth.replica.HandlerThreads;
+import dev.berth.replica.HookThreads;
 import dev.berth.replica.LedgerLimits;
 import dev.berth.replica.Replica;
 import dev.berth.replica.ReplicaHost;
@@ -96,8 +97,7 @@ class InstanceReplicasTest {
           bus,
           clock,
           counter::incrementAndGet,
-          offLoop,
-          new HandlerPorts(wallClock, offLoop),
+          new HandlerPorts(wallClock, HookThreads.on(offLoop)),
           HandlerThreads::create,
           ReplicaLimits.DEFAULTS,
           LedgerLimits.DEFAULTS,
@@ -123,7 +123,8 @@ class InstanceReplicasTest {
           Duration.ofMinutes(1).toNanos(),
           application -> "/");
   private final Builds builds =
-      new Builds(offLoop, control, (application, revision) -> null, told::add, gone -> {});
+      new Builds(
+          HookThreads.on(offLoop), control, (application, revision) -> null, told::add, gone -> {});
   private final InstanceReplicas replicas =
       new InstanceReplicas(
           host,

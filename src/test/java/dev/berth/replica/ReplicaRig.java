@@ -103,8 +103,8 @@ final class ReplicaRig {
             bus,
             clock,
             counters::incrementAndGet,
-            offLoop,
-            new HandlerPorts(() -> WALL_START.plusNanos(clock.getAsLong() - beganNanos), health),
+            new HandlerPorts(
+                () -> WALL_START.plusNanos(clock.getAsLong() - beganNanos), this::runHook),
             (replicaId, maxOngoing) -> threads(),
             limits,
             LedgerLimits.DEFAULTS,
@@ -119,6 +119,11 @@ final class ReplicaRig {
                 suspicions.add(suspect ? "suspect: " + reason : "cleared");
               }
             });
+  }
+
+  private Runnable runHook(String application, HookThreads.Kind kind, Runnable task) {
+    (kind == HookThreads.Kind.HEALTH ? health : offLoop).execute(task);
+    return () -> {};
   }
 
   private Runnable startTimer(long delayNanos, Runnable task) {

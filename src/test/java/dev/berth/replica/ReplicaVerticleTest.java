@@ -71,13 +71,15 @@ class ReplicaVerticleTest {
             bus,
             System::nanoTime,
             () -> 1,
-            task ->
-                vertx.executeBlocking(
-                    () -> {
-                      task.run();
-                      return null;
-                    }),
-            new HandlerPorts(() -> Instant.EPOCH, Runnable::run),
+            new HandlerPorts(
+                () -> Instant.EPOCH,
+                HookThreads.on(
+                    task ->
+                        vertx.executeBlocking(
+                            () -> {
+                              task.run();
+                              return null;
+                            }))),
             HandlerThreads::create,
             ReplicaLimits.DEFAULTS,
             LedgerLimits.DEFAULTS,

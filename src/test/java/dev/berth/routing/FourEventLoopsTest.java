@@ -21,6 +21,7 @@ import dev.berth.protocol.port.LedgerView;
 import dev.berth.replica.BodyBounds;
 import dev.berth.replica.HandlerPorts;
 import dev.berth.replica.HandlerThreads;
+import dev.berth.replica.HookThreads;
 import dev.berth.replica.LedgerLimits;
 import dev.berth.replica.Replica;
 import dev.berth.replica.ReplicaHost;
@@ -81,8 +82,7 @@ class FourEventLoopsTest {
           this::send,
           clock,
           secrets::incrementAndGet,
-          Runnable::run,
-          new HandlerPorts(() -> Instant.EPOCH, Runnable::run),
+          new HandlerPorts(() -> Instant.EPOCH, HookThreads.on(Runnable::run)),
           HandlerThreads::create,
           ReplicaLimits.DEFAULTS,
           LedgerLimits.DEFAULTS,

@@ -7,6 +7,7 @@ import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.replica.BodyBounds;
 import dev.berth.replica.HandlerPorts;
 import dev.berth.replica.HandlerThreads;
+import dev.berth.replica.HookThreads;
 import dev.berth.replica.LedgerLimits;
 import dev.berth.replica.ReplicaHost;
 import dev.berth.replica.ReplicaLimits;
@@ -74,8 +75,7 @@ final class SimulatedInstance {
             bus.from(control),
             world,
             random.split()::nextLong,
-            control,
-            new HandlerPorts(() -> Instant.EPOCH, control),
+            new HandlerPorts(() -> Instant.EPOCH, HookThreads.on(control)),
             HandlerThreads::create,
             settings.replica(),
             settings.ledger(),

@@ -1,0 +1,48 @@
+package dev.berth.replica;
+
+import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
+
+/**
+ * Where the user code of applications runs that may block: their builders and the hooks of their
+ * handlers. One application's must not keep another's from running. Any thread.
+ */
+@FunctionalInterface
+public interface HookThreads {
+
+  /** What is run; a hanging one of one kind keeps none of another kind waiting. */
+  enum Kind {
+    /** Reads an application's code and calls its builder. */
+    BUILD,
+    /** Makes a replica's handlers, and starts them. */
+    START,
+    RECONFIGURE,
+    STOP,
+    /** Checks a replica's health. */
+    HEALTH
+  }
+
+  /**
+   * Runs a task as soon as there is a thread for it.
+   *
+   * @return takes it back if it has not begun, or does nothing
+   * @throws RejectedExecutionException when it will never run
+   */
+  Runnable run(String application, Kind kind, Runnable task);
+
+  /**
+   * Why nothing more of an application runs, in one line: too many of its hooks heeded no
+   * interrupt, and their threads are lost. Empty while it runs.
+   */
+  default String lost(String application) {
+    return "";
+  }
+
+  /** All of them on one executor. */
+  static HookThreads on(Executor executor) {
+    return (application, kind, task) -> {
+      executor.execute(task);
+      return () -> {};
+    };
+  }
+}
