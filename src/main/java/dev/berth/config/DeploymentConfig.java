@@ -168,6 +168,7 @@ public record DeploymentConfig(
           MAX_ZOMBIE_REQUESTS,
           MAX_BUFFERED_BODY_BYTES,
           RolloutConfig.MAX_CONSTRUCTOR_RETRY_COUNT,
+          RolloutConfig.REPLICA_START_TIMEOUT_S,
           RolloutConfig.VERSION);
 
   static final Key<Values> BERTH =

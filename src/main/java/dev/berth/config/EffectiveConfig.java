@@ -48,6 +48,10 @@ public final class EffectiveConfig {
     put(values, DeploymentConfig.MAX_BUFFERED_BODY_BYTES, settings.maxBufferedBodyBytes());
     Rollout rollout = settings.rollout();
     put(values, RolloutConfig.MAX_CONSTRUCTOR_RETRY_COUNT, rollout.maxStartFailures());
+    Duration startTimeout = rollout.startTimeout();
+    if (startTimeout != null) {
+      put(values, RolloutConfig.REPLICA_START_TIMEOUT_S, startTimeout);
+    }
     if (rollout.codeVersion() != null) {
       put(values, RolloutConfig.VERSION, rollout.codeVersion());
     }

@@ -1,19 +1,23 @@
 package dev.berth.config;
 
+import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What an entry of {@code deployments}, or code, says about replacing replicas. Null is unset.
+ * What an entry of {@code deployments}, or code, says about starting and replacing replicas. Null
+ * is unset.
  *
  * @param updateFraction share of the replicas replaced at a time, above 0, at most 1
  * @param surgePercent percent of the replicas that may run beyond their number, 0 to 100
  * @param maxStartFailures failed starts after which a version has failed, at least 1
+ * @param startTimeout how long a start may take once it has begun
  * @param codeVersion name of the code, in place of what it is made of
  */
 public record RolloutConfig(
     @Nullable Double updateFraction,
     @Nullable Double surgePercent,
     @Nullable Integer maxStartFailures,
+    @Nullable Duration startTimeout,
     @Nullable String codeVersion) {
 
   static final Key<Double> ROLLING_UPDATE_PERCENTAGE =
@@ -41,6 +45,13 @@ public record RolloutConfig(
           Defaults.MAX_CONSTRUCTOR_RETRY_COUNT,
           "Failed starts of replicas of one version, and at most three for each replica wanted,"
               + " after which the deployment has failed. In Ray Serve only code says it.");
+  static final Key<Duration> REPLICA_START_TIMEOUT_S =
+      Key.optional(
+          "replica_start_timeout_s",
+          Types.seconds(),
+          "How long the start of a replica may take: its handlers are made, started, reconfigured"
+              + " and checked once. It has failed then, and its thread is interrupted. The wait for"
+              + " a thread does not count. No bound unless said, as in Ray Serve.");
   static final Key<String> VERSION =
       Key.optional(
           "version",
@@ -49,13 +60,14 @@ public record RolloutConfig(
               + " name start no new replicas, another name does. In Ray Serve only code says it.");
 
   /** Nothing said. After the keys, which it is checked against. */
-  public static final RolloutConfig NONE = new RolloutConfig(null, null, null, null);
+  public static final RolloutConfig NONE = new RolloutConfig(null, null, null, null, null);
 
   /** Checks each value against its key. */
   public RolloutConfig {
     ROLLING_UPDATE_PERCENTAGE.requireIfSet(updateFraction);
     MAX_SURGE_PERCENT.requireIfSet(surgePercent);
     MAX_CONSTRUCTOR_RETRY_COUNT.requireIfSet(maxStartFailures);
+    REPLICA_START_TIMEOUT_S.requireIfSet(startTimeout);
     VERSION.requireIfSet(codeVersion);
   }
 
@@ -64,6 +76,7 @@ public record RolloutConfig(
         deployment.find(ROLLING_UPDATE_PERCENTAGE),
         deployment.find(MAX_SURGE_PERCENT),
         berth.find(MAX_CONSTRUCTOR_RETRY_COUNT),
+        berth.find(REPLICA_START_TIMEOUT_S),
         berth.find(VERSION));
   }
 
@@ -73,6 +86,7 @@ public record RolloutConfig(
         updateFraction != null ? updateFraction : lower.updateFraction,
         surgePercent != null ? surgePercent : lower.surgePercent,
         maxStartFailures != null ? maxStartFailures : lower.maxStartFailures,
+        startTimeout != null ? startTimeout : lower.startTimeout,
         codeVersion != null ? codeVersion : lower.codeVersion);
   }
 
@@ -81,6 +95,7 @@ public record RolloutConfig(
         updateFraction != null ? updateFraction : Defaults.ROLLING_UPDATE_PERCENTAGE,
         surgePercent != null ? surgePercent : Defaults.MAX_SURGE_PERCENT,
         maxStartFailures != null ? maxStartFailures : Defaults.MAX_CONSTRUCTOR_RETRY_COUNT,
+        startTimeout,
         codeVersion);
   }
 }

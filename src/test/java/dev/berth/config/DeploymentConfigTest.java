@@ -43,6 +43,7 @@ class DeploymentConfigTest {
                 "  max_zombie_requests: 10",
                 "  max_buffered_body_bytes: 11",
                 "  max_constructor_retry_count: 12",
+                "  replica_start_timeout_s: 90",
                 "  version: v1"))
         .isEqualTo(
             new DeploymentConfig(
@@ -62,7 +63,7 @@ class DeploymentConfigTest {
                 Duration.ofSeconds(9),
                 10,
                 11,
-                new RolloutConfig(0.25, 50.0, 12, "v1")));
+                new RolloutConfig(0.25, 50.0, 12, Duration.ofSeconds(90), "v1")));
   }
 
   @Test
@@ -86,7 +87,7 @@ class DeploymentConfigTest {
                 Duration.ofSeconds(10),
                 5,
                 4_194_304,
-                new Rollout(0.2, 20, 20, null)))
+                new Rollout(0.2, 20, 20, null, null)))
         .isEqualTo(DeploymentSettings.defaults("cart"));
   }
 
@@ -110,7 +111,7 @@ class DeploymentConfigTest {
     assertThat(settings.userConfig()).isEqualTo(Map.of("from", "code"));
     assertThat(settings.queueTimeout()).isEqualTo(Duration.ofSeconds(1));
     assertThat(settings.gracefulShutdownTimeout()).isEqualTo(Defaults.GRACEFUL_SHUTDOWN_TIMEOUT);
-    assertThat(settings.rollout()).isEqualTo(new Rollout(0.2, 0, 20, null));
+    assertThat(settings.rollout()).isEqualTo(new Rollout(0.2, 0, 20, null, null));
   }
 
   @Test
@@ -121,7 +122,7 @@ class DeploymentConfigTest {
         .endsWith("max_constructor_retry_count: 0 (expected: an integer from 1 to 1000000)");
     assertThat(Yaml.deployment("rolling_update_percentage: null", "max_surge_percent: null"))
         .isEqualTo(DeploymentConfig.of("cart"));
-    assertThatThrownBy(() -> new Rollout(0, 20, 20, null))
+    assertThatThrownBy(() -> new Rollout(0, 20, 20, null, null))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessage("rolling_update_percentage: 0 (expected: a number above 0, at most 1)");
   }

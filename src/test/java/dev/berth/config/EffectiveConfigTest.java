@@ -35,7 +35,8 @@ class EffectiveConfigTest {
       "rolling_update_percentage: 0.5",
       "max_surge_percent: 12.5",
       "logging_config: {encoding: JSON, log_level: WARNING}",
-      "berth: {spread: event_loops, max_constructor_retry_count: 3, version: v2}"
+      "berth: {spread: event_loops, max_constructor_retry_count: 3,"
+          + " replica_start_timeout_s: 1.5, version: v2}"
     };
     DeploymentSettings said = settings(lines);
 

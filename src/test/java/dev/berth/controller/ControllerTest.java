@@ -583,7 +583,7 @@ class ControllerTest {
 
   private static DeploymentSettings onlyOneTry(DeploymentSettings settings) {
     return DrivenController.settings(
-        settings.name(), settings.numReplicas(), new Rollout(0.2, 20, 1, null));
+        settings.name(), settings.numReplicas(), new Rollout(0.2, 20, 1, null, null));
   }
 
   @Test

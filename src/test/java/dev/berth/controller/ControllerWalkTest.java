@@ -128,6 +128,7 @@ class ControllerWalkTest {
               random.nextBoolean() ? 0.2 : 0.6,
               new double[] {0, 20, 100}[random.nextInt(3)],
               20,
+              null,
               null);
       DeploymentSettings settings =
           DrivenController.with(

@@ -113,7 +113,7 @@ final class DrivenController {
   }
 
   static Rollout surge(double percent) {
-    return new Rollout(0.2, percent, 20, null);
+    return new Rollout(0.2, percent, 20, null, null);
   }
 
   // --- events ---

@@ -137,7 +137,7 @@ class ReconcilerRulesTest {
             model -> {
               model.deploy("v1", 10);
               assertThat(model.failStarts("v1", 100)).isEqualTo(20);
-              model.rollout = new Rollout(0.2, 20, 2, null);
+              model.rollout = new Rollout(0.2, 20, 2, null, null);
               model.deploy("v2", 10);
               assertThat(model.failStarts("v2", 2)).isEqualTo(2);
               model.is("DEPLOY_FAILED", "REPLICA_STARTUP_FAILED");
@@ -344,7 +344,7 @@ class ReconcilerRulesTest {
         row(
             "rolling_update_percentage sets how many are replaced at a time",
             model -> {
-              model.rollout = new Rollout(0.5, 0, 20, null);
+              model.rollout = new Rollout(0.5, 0, 20, null, null);
               model.healthy("v1", 10).deploy("v2", 10);
               model.fleet("v1 RUNNING x5, v1 STOPPING x5, v2 STARTING x5");
             }),

@@ -50,6 +50,7 @@ class DeploymentVersionsTest {
           rolling_update_percentage: 0.5            | neither
           max_surge_percent: 50                     | neither
           berth: {queue_timeout_s: 3}               | neither
+          berth: {replica_start_timeout_s: 3}       | neither
           """)
   void eachKeyOfADeployment(String change, String needs) {
     assertThat(needs(version("", ""), version("", change))).isEqualTo(needs);

@@ -67,6 +67,7 @@ final class LifecycleFaults {
         shares[random.nextInt(shares.length)],
         surges[random.nextInt(surges.length)],
         random.nextBoolean() ? 20 : 3,
+        null,
         null);
   }
 
