@@ -4,6 +4,7 @@ import dev.berth.api.BerthException;
 import dev.berth.api.Headers;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
+import dev.berth.protocol.InboundStream;
 import dev.berth.protocol.port.Reservations.ReservationException;
 import dev.berth.routing.CallObserver;
 import dev.berth.routing.DeploymentRouter;
@@ -321,16 +322,26 @@ sealed class Exchange implements CallObserver, BiConsumer<String, String> permit
       if (isBodyless(status)) {
         received.cancel().run();
         announceUnread(out);
+        long length = ((InboundStream) received.stream()).length();
+        if (length >= 0 && http.method() == HttpMethod.HEAD) {
+          out.headers().set(HttpHeaders.CONTENT_LENGTH, Long.toString(length));
+        }
         answered(0, out.end());
         finish(status);
       } else {
-        StreamRelay passing = new StreamRelay(this, out, received.stream(), http.version());
+        StreamRelay passing = relay(received);
         relay = passing;
         passing.start();
       }
     } else {
       throw new IllegalStateException("body: not yet sent (expected: whole or received)");
     }
+  }
+
+  /** What comes from a router is a stream of the bus. */
+  private StreamRelay relay(Response.Body.Received received) {
+    return new StreamRelay(
+        this, http.response(), (InboundStream) received.stream(), http.version());
   }
 
   /** One header of the handler's response. */
@@ -500,8 +511,7 @@ sealed class Exchange implements CallObserver, BiConsumer<String, String> permit
   private void discard(Response response) {
     if (response.body() instanceof Response.Body.Received received) {
       http.response().setStatusCode(response.status());
-      StreamRelay dropping =
-          new StreamRelay(this, http.response(), received.stream(), http.version());
+      StreamRelay dropping = relay(received);
       relay = dropping;
       dropping.discard();
     } else {

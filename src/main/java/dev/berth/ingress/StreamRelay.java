@@ -2,38 +2,36 @@ package dev.berth.ingress;
 
 import dev.berth.api.BerthException;
 import dev.berth.api.Response;
+import dev.berth.protocol.InboundStream;
 import io.vertx.core.Future;
 import io.vertx.core.Handler;
 import io.vertx.core.buffer.Buffer;
+import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.http.HttpServerResponse;
 import io.vertx.core.http.HttpVersion;
-import io.vertx.core.streams.ReadStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Passes a received stream on to the client, no faster than the client takes it: what waits here is
- * bounded by the response's write queue, and what waits behind by the stream's window. A stream
- * that fails cuts the response short, so that it never looks whole.
+ * Passes a received stream on to the client. A piece counts as taken when the client's socket has
+ * taken it, and only then more is asked for in its place, so that what waits here is bounded by the
+ * stream's window. A stream that fails cuts the response short, so that it never looks whole.
+ *
+ * <p>The head waits for the first piece until the loop's run is over, and the end leaves with the
+ * last piece: what comes together is one write to the socket.
  */
 final class StreamRelay implements Handler<Buffer> {
-  /** Bytes of one HTTP/2 stream that may wait for its client; as Netty has for a connection. */
-  private static final int MAX_UNSENT_BYTES = 64 << 10;
-
   private final Exchange exchange;
   private final HttpServerResponse response;
-  private final ReadStream<Buffer> stream;
+  private final InboundStream stream;
   private final HttpVersion version;
+  private @Nullable Future<Void> end; // once the last piece was written
   private int unsentBytes;
   private boolean over;
   private boolean discarding;
-  private boolean waitingForClient;
   private long progressNanos;
 
   StreamRelay(
-      Exchange exchange,
-      HttpServerResponse response,
-      ReadStream<Buffer> stream,
-      HttpVersion version) {
+      Exchange exchange, HttpServerResponse response, InboundStream stream, HttpVersion version) {
     this.exchange = exchange;
     this.response = response;
     this.stream = stream;
@@ -49,61 +47,61 @@ final class StreamRelay implements Handler<Buffer> {
   }
 
   void start() {
-    response.setChunked(true);
-    if (version != HttpVersion.HTTP_2) {
-      response.drainHandler(this::drained);
+    if (stream.length() >= 0) {
+      response.headers().set(HttpHeaders.CONTENT_LENGTH, Long.toString(stream.length()));
+    } else {
+      response.setChunked(true);
     }
+    stream.creditByReader();
+    listen();
+    if (!over && !response.headWritten() && version != HttpVersion.HTTP_1_0) {
+      exchange.later(this::showHead); // a client may wait for it before the first piece comes
+    }
+  }
+
+  private void showHead() {
+    if (!over && !discarding && !response.headWritten()) {
+      response.writeHead();
+    }
+  }
+
+  private void listen() {
     stream.exceptionHandler(this::failed).endHandler(this::ended).handler(this);
     stream.resume();
-    if (!over && !response.headWritten() && version != HttpVersion.HTTP_1_0) {
-      response.writeHead(); // a client may wait for it before the first piece comes
-    }
   }
 
   /** Reads the stream to its end, or what is left of it, for a client that has gone. */
   void discard() {
     discarding = true;
-    stream.exceptionHandler(this::failed).endHandler(this::ended).handler(this);
-    stream.resume();
+    stream.creditByReader();
+    listen();
   }
 
   @Override
   public void handle(Buffer piece) {
-    if (over || discarding) {
-      return;
-    }
-    if (version == HttpVersion.HTTP_2) {
-      writeCounted(piece);
-      return;
-    }
-    progressNanos = exchange.coarseNow();
-    response.write(piece);
-    if (response.writeQueueFull()) {
-      waitingForClient = true;
-      stream.pause();
-    }
-  }
-
-  /** On HTTP/2 Vert.x's queue is full by the number of pieces and not by their bytes. */
-  private void writeCounted(Buffer piece) {
     int bytes = piece.length();
+    if (over || discarding) {
+      stream.taken(bytes);
+      return;
+    }
     if (unsentBytes == 0) {
       progressNanos = exchange.coarseNow(); // else the client's time runs, whatever is added
     }
     unsentBytes += bytes;
-    response.write(piece).onComplete(sent -> sent(bytes));
-    if (unsentBytes >= MAX_UNSENT_BYTES) {
-      waitingForClient = true;
-      stream.pause();
+    Future<Void> written;
+    if (stream.isAtLastPiece()) {
+      written = response.end(piece);
+      end = written;
+    } else {
+      written = response.write(piece);
     }
+    written.onComplete((sent, failure) -> sent(bytes));
   }
 
   private void sent(int bytes) {
     unsentBytes -= bytes;
     progressNanos = exchange.coarseNow();
-    if (unsentBytes < MAX_UNSENT_BYTES) {
-      drained(null);
-    }
+    stream.taken(bytes);
   }
 
   /** The exchange is over: nothing more is passed on. */
@@ -113,7 +111,7 @@ final class StreamRelay implements Handler<Buffer> {
 
   /** Whether the client has not read what it was sent; a silent handler is not waited for. */
   boolean awaitsClient() {
-    return waitingForClient || unsentBytes > 0;
+    return unsentBytes > 0;
   }
 
   /** When something last moved, as coarsely as the sweep looks. */
@@ -121,24 +119,21 @@ final class StreamRelay implements Handler<Buffer> {
     return progressNanos;
   }
 
-  /** Over HTTP/2: bytes given to the connection that it has yet to send. */
+  /** Bytes given to the connection that its socket has yet to take. */
   long unsentBytes() {
     return unsentBytes;
   }
 
-  private void drained(@Nullable Void queueDrained) {
-    if (!over && waitingForClient) {
-      waitingForClient = false;
-      progressNanos = exchange.coarseNow();
-      stream.resume();
-    }
-  }
-
-  private void ended(Void end) {
+  private void ended(Void none) {
     if (!over) {
       over = true;
-      exchange.streamEnded(
-          discarding ? Future.succeededFuture() : response.end(), version == HttpVersion.HTTP_1_0);
+      Future<Void> written = end;
+      if (discarding) {
+        written = Future.succeededFuture();
+      } else if (written == null) {
+        written = response.end();
+      }
+      exchange.streamEnded(written, version == HttpVersion.HTTP_1_0);
     }
   }
 

@@ -152,6 +152,7 @@ public sealed interface BusMessage {
    * The response, or its head when it streams.
    *
    * @param streamed whether the body follows in frames; then {@code body} is empty
+   * @param length bytes of all frames, when the body was whole and too large for one; else -1
    * @param time null unless the request is explained
    */
   record CallResponse(
@@ -160,13 +161,14 @@ public sealed interface BusMessage {
       Headers headers,
       Buffer body,
       boolean streamed,
+      long length,
       long load,
       @Nullable HandlerTime time)
       implements BusMessage {
     /** Of a request that is not explained. */
     public CallResponse(
         long callId, int status, Headers headers, Buffer body, boolean streamed, long load) {
-      this(callId, status, headers, body, streamed, load, null);
+      this(callId, status, headers, body, streamed, -1, load, null);
     }
   }
 

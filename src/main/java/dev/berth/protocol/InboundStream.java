@@ -39,6 +39,7 @@ public final class InboundStream implements ReadStream<Buffer> {
 
   private final Owner owner;
   private final int windowBytes;
+  private final long length; // bytes of the whole body; -1 when that is not known
   private final WaitingPieces waiting = new WaitingPieces();
   private int expected; // the sequence of the next frame
   private int uncredited; // bytes taken by the reader and not yet credited
@@ -56,7 +57,13 @@ public final class InboundStream implements ReadStream<Buffer> {
    * @param windowBytes what may be under way; credit is given when half of it was taken
    */
   public InboundStream(int windowBytes, Owner owner) {
+    this(windowBytes, -1, owner);
+  }
+
+  /** As above, of a body of a known length. */
+  public InboundStream(int windowBytes, long length, Owner owner) {
     this.windowBytes = windowBytes;
+    this.length = length;
     this.owner = owner;
   }
 
@@ -115,6 +122,16 @@ public final class InboundStream implements ReadStream<Buffer> {
       waiting.clear(); // a cut body is not worth finishing
       deliver();
     }
+  }
+
+  /** Bytes of the whole body; -1 when that is not known. */
+  public long length() {
+    return length;
+  }
+
+  /** Whether the piece that is being handled is the last one. */
+  public boolean isAtLastPiece() {
+    return ended && waiting.isEmpty() && failure == null;
   }
 
   /** Whether the last frame has come. */

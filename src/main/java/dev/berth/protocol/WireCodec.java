@@ -34,7 +34,7 @@ import io.vertx.core.buffer.Buffer;
  */
 public final class WireCodec {
   /** The form written, and the only one read. */
-  public static final int VERSION = 5;
+  public static final int VERSION = 6;
 
   /** The largest inline body or stream frame. */
   public static final int MAX_BODY_BYTES = 64 * 1024;
@@ -167,6 +167,7 @@ public final class WireCodec {
       out.headers(m.headers());
       out.bytes(m.body());
       out.bool(m.streamed());
+      out.signed(m.length());
       out.varint(m.load());
       out.time(m.time());
       return CALL_RESPONSE;
@@ -370,6 +371,7 @@ public final class WireCodec {
               in.headers("headers"),
               in.bytes("body"),
               in.bool("streamed"),
+              in.signed("length"),
               in.varint("load"),
               in.time());
       case CALL_FAILED ->

@@ -47,6 +47,8 @@ sealed class Invocation implements RequestContext, Completable<Response>
   /** Statuses from here on are neither a good answer of the handler nor its failure. */
   private static final int SERVER_ERROR = 500;
 
+  private static final Buffer NOTHING = Buffer.buffer(0);
+
   final HostedReplica host;
   final ReplicaLoop loop;
   final RouterPeer source;
@@ -215,9 +217,7 @@ sealed class Invocation implements RequestContext, Completable<Response>
     if (body instanceof Response.Body.Whole whole) {
       if (whole.bytes().length() <= ResponseStream.MAX_FRAME_BYTES) {
         end(response.status() < SERVER_ERROR);
-        send(
-            new CallResponse(
-                callId, response.status(), headers, whole.bytes(), false, load(), time()));
+        sendWhole(response.status(), headers, whole.bytes());
         return;
       }
       stream = new ResponseStream(this, response, streamWindow, loop.limits());
@@ -318,10 +318,17 @@ sealed class Invocation implements RequestContext, Completable<Response>
 
   // --- what its stream asks for ---
 
-  boolean sendHead(Response head) {
+  /**
+   * @param length bytes of the body; -1 when that is not known
+   */
+  boolean sendHead(Response head, long length) {
     return send(
         new CallResponse(
-            callId, head.status(), head.headers(), Buffer.buffer(0), true, load(), time()));
+            callId, head.status(), head.headers(), NOTHING, true, length, load(), time()));
+  }
+
+  boolean sendWhole(int status, Headers headers, Buffer body) {
+    return send(new CallResponse(callId, status, headers, body, false, -1, load(), time()));
   }
 
   boolean send(BusMessage message) {

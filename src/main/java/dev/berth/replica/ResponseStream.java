@@ -13,7 +13,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The sending half of one streamed response. Bytes leave only against the receiver's credit, in
- * frames of at most 64 KiB; pieces written in one tick leave as one frame.
+ * frames of at most 64 KiB; pieces written in one tick leave as one frame. A body that ends in its
+ * first tick, and fits, leaves with its head as one message, which needs no credit.
  *
  * <pre>
  *   OPEN --finish--> FINISHING --last frame sent--> ENDED
@@ -69,6 +70,7 @@ final class ResponseStream implements ResponseWriter {
   private boolean headSent;
   private boolean flushPosted;
   private long gathered; // bytes in pieces
+  private long length = -1; // bytes of a body that came whole; else not known
   private long credit;
   private int sequence;
   private boolean blocked; // something to send, and no credit or no way
@@ -153,6 +155,7 @@ final class ResponseStream implements ResponseWriter {
 
   /** A whole body too large for one message: no writer waits for it. */
   void sendWhole(Buffer body) {
+    length = body.length();
     charged.addAndGet(charge(body));
     pieces.add(new Piece(body, null));
     gathered += body.length();
@@ -240,7 +243,11 @@ final class ResponseStream implements ResponseWriter {
   /** Sends what credit allows. State is consistent before each send. */
   private void emit() {
     retryAt = ReplicaLoop.NEVER;
-    if (!headSent && !(headSent = invocation.sendHead(head))) {
+    if (!headSent && state == State.FINISHING && gathered <= MAX_FRAME_BYTES) {
+      sendTogether();
+      return;
+    }
+    if (!headSent && !(headSent = invocation.sendHead(head, length))) {
       block(true);
       return;
     }
@@ -274,6 +281,20 @@ final class ResponseStream implements ResponseWriter {
       }
     } else {
       blocked = false;
+    }
+  }
+
+  /** All of it was there before its head had left. */
+  private void sendTogether() {
+    drop(0);
+    Buffer body = gathered == 0 ? Buffer.buffer(0) : peek((int) gathered);
+    invocation.settleSlot();
+    if (invocation.sendWhole(head.status(), head.headers(), body)) {
+      headSent = true;
+      drop((int) gathered);
+      end();
+    } else {
+      block(true);
     }
   }
 

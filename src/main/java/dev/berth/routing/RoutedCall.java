@@ -324,7 +324,7 @@ public final class RoutedCall extends SlotRequest {
     if (from instanceof RemoteReplica remote) {
       remote.reported(head.load());
     }
-    InboundStream body = new InboundStream(window, new Reader());
+    InboundStream body = new InboundStream(window, head.length(), new Reader());
     stream = body;
     observer.onResponse(
         new Response(head.status(), head.headers(), new Response.Body.Received(body, this::cancel)),

@@ -87,6 +87,7 @@ public final class RandomMessages {
               headers(),
               body(),
               random.nextBoolean(),
+              random.nextBoolean() ? -1 : number(),
               load(),
               time());
       case "CallFailed" ->

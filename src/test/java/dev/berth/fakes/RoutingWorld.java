@@ -411,6 +411,7 @@ public final class RoutingWorld implements ReplicaDirectory {
               Headers.empty(),
               Buffer.buffer(info.replicaId()),
               false,
+              -1,
               load(),
               time(call)));
     }
@@ -421,7 +422,7 @@ public final class RoutingWorld implements ReplicaDirectory {
       answer(
           call.source(),
           new BusMessage.CallResponse(
-              call.callId(), 200, Headers.empty(), Buffer.buffer(0), true, load(), time(call)));
+              call.callId(), 200, Headers.empty(), Buffer.buffer(0), true, -1, load(), time(call)));
       return call;
     }
 

@@ -266,6 +266,20 @@ final class FakeUpstream implements ReplicaDirectory {
               message.callId(), status, headers, Buffer.buffer(), true, Load.NONE));
     }
 
+    /** The head of a body that was whole, and too large for one message. */
+    void startWhole(long length) {
+      answer(
+          new BusMessage.CallResponse(
+              message.callId(),
+              200,
+              Headers.empty(),
+              Buffer.buffer(),
+              true,
+              length,
+              Load.NONE,
+              null));
+    }
+
     void frame(Buffer data, boolean last) {
       answer(new BusMessage.StreamFrame(message.callId(), sequence++, data, last, Load.NONE));
     }

@@ -680,6 +680,39 @@ class IngressIT {
   }
 
   @Test
+  void aWholeBodyThatComesInPiecesKeepsItsLength() throws Exception {
+    upstream.behave(
+        call -> {
+          call.startWhole(6);
+          if (!call.message.request().method().equals("HEAD")) {
+            call.frame(Buffer.buffer("one"), false);
+            call.frame(Buffer.buffer("two"), true);
+          }
+        });
+    try (RawClient raw = new RawClient(ingress.port())) {
+      assertThat(raw.get("/").readHead())
+          .contains("content-length: 6")
+          .doesNotContain("transfer-encoding");
+      assertThat(raw.readUntil("onetwo")).isEqualTo("onetwo");
+      raw.send("HEAD / HTTP/1.1\r\nHost: test\r\n\r\n");
+      assertThat(raw.readHead()).contains("content-length: 6");
+    }
+    assertOngoingReturnsToZero();
+  }
+
+  @Test
+  void aStreamThatFailsBeforeItsHeadIsOutIsAnswered() throws Exception {
+    upstream.behave(
+        call -> {
+          call.startStream(Headers.of("x-of-the-stream", "1"));
+          call.reset(BerthException.Kind.HANDLER_FAILED);
+        });
+    HttpResponse<String> response = get("/");
+    assertThat(response.statusCode()).isEqualTo(500);
+    assertThat(response.headers().map()).doesNotContainKey("x-of-the-stream");
+  }
+
+  @Test
   void aLargeStreamArrivesWhole() throws Exception {
     int frames = 64;
     Buffer frame = Buffer.buffer(new byte[64 << 10]);

@@ -101,7 +101,7 @@ class WireCodecTest {
 
     assertThatThrownBy(() -> WireCodec.decode(0, wire))
         .isInstanceOf(WireFormatException.class)
-        .hasMessage("version: 9 (expected: 5)");
+        .hasMessage("version: 9 (expected: " + WireCodec.VERSION + ")");
   }
 
   @Test

@@ -135,18 +135,60 @@ class ResponseStreamTest {
   }
 
   @Test
-  void aBodyWithoutPiecesIsAHeadAndOneEmptyFrame() {
+  void aBodyWithoutPiecesIsOneMessage() {
     Replica replica =
         rig.start(1, answering(Response.stream("text/plain", w -> Future.succeededFuture())));
 
     rig.sendHeld(replica, ID);
     rig.runAll();
 
-    List<BusMessage> sent = rig.bus.take();
-    assertThat(sent).hasSize(2);
-    assertThat(((CallResponse) sent.get(0)).streamed()).isTrue();
-    assertThat(((StreamFrame) sent.get(1)).last()).isTrue();
+    CallResponse answer = (CallResponse) rig.answer();
+    assertThat(answer.streamed()).isFalse();
+    assertThat(answer.body().length()).isZero();
     assertAtRest(replica.slots());
+  }
+
+  @Test
+  void aBodyThatEndsInItsFirstTickIsOneMessageThatNeedsNoCredit() {
+    List<Future<Void>> writes = new ArrayList<>();
+    Replica replica = rig.start(1, answering(Response.stream("text/plain", hundred(writes, 600))));
+    assertThat(replica.slots().tryAcquire()).isTrue();
+
+    rig.send(call(replica).window(0));
+    rig.runAll();
+
+    CallResponse answer = (CallResponse) rig.answer();
+    assertThat(answer.streamed()).isFalse();
+    assertThat(answer.body().length()).isEqualTo(60_000);
+    assertThat(Load.ongoing(answer.load())).isZero();
+    assertThat(writes).hasSize(100).allMatch(Future::succeeded);
+    assertAtRest(replica.slots());
+    assertThat(rig.loop().invocations()).isZero();
+  }
+
+  @Test
+  void aBodyThatEndsInItsFirstTickAndIsTooLargeForOneMessageWaitsForCredit() {
+    Replica replica =
+        rig.start(1, answering(Response.stream("text/plain", hundred(new ArrayList<>(), 700))));
+    assertThat(replica.slots().tryAcquire()).isTrue();
+
+    rig.send(call(replica).window(5));
+    rig.runAll();
+
+    List<BusMessage> sent = rig.bus.take();
+    assertThat(((CallResponse) sent.get(0)).streamed()).isTrue();
+    assertThat(((CallResponse) sent.get(0)).length()).as("not known").isEqualTo(-1);
+    assertThat(((StreamFrame) sent.get(1)).data().length()).isEqualTo(5);
+    assertThat(sent).hasSize(2);
+  }
+
+  private static Response.Producer hundred(List<Future<Void>> writes, int size) {
+    return writer -> {
+      for (int i = 0; i < 100; i++) {
+        writes.add(writer.write(bytes(size)));
+      }
+      return Future.succeededFuture();
+    };
   }
 
   @Test
@@ -241,6 +283,7 @@ class ResponseStreamTest {
 
     List<BusMessage> sent = rig.bus.take();
     assertThat(((CallResponse) sent.get(0)).streamed()).isTrue();
+    assertThat(((CallResponse) sent.get(0)).length()).isEqualTo(MAX_FRAME_BYTES + 1);
     assertThat(((StreamFrame) sent.get(1)).data()).isEqualTo(body.slice(0, MAX_FRAME_BYTES));
     assertThat(sent).hasSize(2);
     assertThat(replica.slots().ongoing()).isEqualTo(1);
