@@ -2,12 +2,15 @@ package dev.berth.cli;
 
 import dev.berth.config.ConfigException;
 import dev.berth.config.ConfigReader;
+import dev.berth.config.Origin;
 import dev.berth.config.ServeConfig;
 import dev.berth.config.Setting;
+import dev.berth.config.StateOptions;
 import dev.berth.node.StartFailedException;
 import io.vertx.core.Future;
 import java.io.IOException;
 import java.io.PrintWriter;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -16,6 +19,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
 import java.util.function.Function;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ExitCode;
@@ -34,15 +38,16 @@ import picocli.CommandLine.Spec;
           + " berth.shutdown_timeout_s. A second signal ends at once.",
       "The options win over --set, and --set over the file.",
       "What is deployed while it runs is kept in a directory, which the first deploy makes, and"
-          + " runs again after a restart. The file's applications are declared when nothing is kept"
-          + " there, or when they say something else than those that were declared from a file"
-          + " last."
+          + " runs again after a restart. Over what is kept an application of the file is declared"
+          + " only if the file says something else of it than it last said, and than was deployed"
+          + " since. What the file names no longer is deleted, unless a command deployed it since."
     },
     exitCodeListHeading = "%nExit codes:%n",
     exitCodeList = {
       "0:drained and stopped",
       "1:could not start, or did not drain in time",
-      "2:wrong usage, or a configuration with problems; nothing was started"
+      "2:wrong usage, or a configuration with problems; nothing was started. Where applications"
+          + " are kept, a problem of one is an error in the log, and the kept one serves"
     },
     footerHeading = "%nExamples:%n",
     footer = {
@@ -50,7 +55,8 @@ import picocli.CommandLine.Spec;
       "  berth run conf/quickstart.yaml --host 127.0.0.1 --port 0 --admin-port 0",
       "  berth run conf/quickstart.yaml --set applications.echo.deployments.echo.num_replicas=4",
       "  berth run conf/quickstart.yaml --set berth.limits.max_body_bytes=1048576",
-      "  berth run --state-dir /var/lib/berth"
+      "  berth run --state-dir /var/lib/berth",
+      "  berth run conf/quickstart.yaml --declare=never"
     })
 final class RunCommand implements Callable<Integer> {
 
@@ -97,6 +103,15 @@ final class RunCommand implements Callable<Integer> {
   private boolean ephemeral;
 
   @Option(
+      names = "--declare",
+      paramLabel = "WHAT",
+      description = {
+        "What of the file is declared where something is kept: changed, what it says anew (the"
+            + " default); all that it says; never anything."
+      })
+  private @Nullable String declare;
+
+  @Option(
       names = {"-h", "--help"},
       usageHelp = true,
       description = "Show this help.")
@@ -118,6 +133,7 @@ final class RunCommand implements Callable<Integer> {
     ServeConfig effective;
     try {
       effective = read(assignments.with(options()));
+      requireUsable(effective);
     } catch (ConfigException refused) {
       return refuse(refused);
     }
@@ -135,8 +151,20 @@ final class RunCommand implements Callable<Integer> {
 
   private ServeConfig read(List<Setting> settings) {
     return file != null
-        ? ConfigReader.read(file, settings)
-        : ConfigReader.read("no file", Path.of("").toAbsolutePath(), "applications: []", settings);
+        ? ConfigReader.readToStart(file, settings)
+        : ConfigReader.read("no file", Path.of("").toAbsolutePath(), "{}", settings);
+  }
+
+  /** With entries that cannot be used there is something to serve only if something was kept. */
+  private static void requireUsable(ServeConfig config) {
+    List<Origin.Refused> refused = config.origin().refused();
+    StateOptions state = config.berth().state();
+    if (!refused.isEmpty() && (state.ephemeral() || !Files.exists(state.directory()))) {
+      throw new ConfigException(
+          Stream.concat(
+                  config.warnings().stream(), refused.stream().flatMap(e -> e.problems().stream()))
+              .toList());
+    }
   }
 
   /** The short options, as settings of the keys they stand for. */
@@ -156,6 +184,9 @@ final class RunCommand implements Callable<Integer> {
     }
     if (stateDir != null) {
       settings.add(Setting.text("--state-dir", "berth.state_dir", stateDir));
+    }
+    if (declare != null) {
+      settings.add(Setting.text("--declare", "berth.declare", declare));
     }
     if (ephemeral) {
       settings.add(Setting.yaml("--ephemeral", "berth.ephemeral", "true"));

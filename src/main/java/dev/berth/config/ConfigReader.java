@@ -45,19 +45,34 @@ public final class ConfigReader {
    * @param settings that win over the file, later ones over earlier ones
    */
   public static ServeConfig read(Path file, List<Setting> settings) {
-    return readFile(file, settings).config();
+    return readFile(file, settings, false).config();
+  }
+
+  /**
+   * As {@link #read(Path, List)}, for an instance that starts: entries of {@code applications} with
+   * a problem are left out, and stand in {@link Origin#refused}.
+   */
+  public static ServeConfig readToStart(Path file, List<Setting> settings) {
+    return readFile(file, settings, true).config();
   }
 
   /** As {@link #read(Path, List)}, for an instance that runs. */
   public static Submission submission(Path file, List<Setting> settings) {
-    Read read = readFile(file, settings);
+    Read read = readFile(file, settings, false);
+    if (!read.config().origin().namesApplications()) {
+      Node root = read.root();
+      read.top()
+          .key(ServeConfig.APPLICATIONS.name())
+          .problem(root, "missing", "a list of mappings");
+      throw new ConfigException(read.top().problems());
+    }
     return Submission.of(read.config(), read.root(), read.top());
   }
 
   /** What was read, and from what. */
   private record Read(ServeConfig config, Node root, Place top) {}
 
-  private static Read readFile(Path file, List<Setting> settings) {
+  private static Read readFile(Path file, List<Setting> settings, boolean lenient) {
     String name = file.toString();
     try {
       if (Files.size(file) > MOST_BYTES) {
@@ -65,7 +80,12 @@ public final class ConfigReader {
       }
       Path folder = file.toAbsolutePath().normalize().getParent();
       return readText(
-          name, folder == null ? file.toAbsolutePath() : folder, Files.readString(file), settings);
+          name,
+          folder == null ? file.toAbsolutePath() : folder,
+          Files.readString(file),
+          settings,
+          Origin.uri(file, settings),
+          lenient);
     } catch (NoSuchFileException missing) {
       throw unreadable(name, "no such file", "a YAML or JSON file");
     } catch (CharacterCodingException notText) {
@@ -88,10 +108,20 @@ public final class ConfigReader {
    * @param settings that win over it
    */
   public static ServeConfig read(String name, Path folder, String text, List<Setting> settings) {
-    return readText(name, folder, text, settings).config();
+    return readText(name, folder, text, settings, null, false).config();
   }
 
-  private static Read readText(String name, Path folder, String text, List<Setting> settings) {
+  /**
+   * @param uri of it, as {@link Origin} has it
+   * @param lenient whether entries of applications may have problems
+   */
+  private static Read readText(
+      String name,
+      Path folder,
+      String text,
+      List<Setting> settings,
+      @Nullable String uri,
+      boolean lenient) {
     Place top = Place.top(name, folder);
     Optional<Node> root = compose(name, text);
     if (root.isEmpty()) {
@@ -100,10 +130,13 @@ public final class ConfigReader {
     Node whole = new Overlay(top).apply(root.get(), settings);
     Values values = ServeConfig.SECTION.read(whole, top);
     List<Problem> problems = top.problems();
-    if (values == null || !problems.stream().allMatch(Problem::isWarning)) {
+    if (values == null
+        || !problems.stream()
+            .allMatch(
+                each -> each.isWarning() || (lenient && !ServeConfig.entry(each).isEmpty()))) {
       throw new ConfigException(problems);
     }
-    return new Read(ServeConfig.from(values, problems), whole, top);
+    return new Read(ServeConfig.from(values, problems, uri), whole, top);
   }
 
   static Optional<Node> compose(String name, String text) {

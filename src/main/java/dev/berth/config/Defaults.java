@@ -112,6 +112,9 @@ public final class Defaults {
   /** Whether what is deployed is kept in memory only. */
   public static final boolean EPHEMERAL = false;
 
+  /** What a start declares of its file when something is kept. */
+  public static final Declare DECLARE = Declare.CHANGED;
+
   /** How long the instance may take to drain when it is told to stop. */
   public static final Duration SHUTDOWN_TIMEOUT = Duration.ofSeconds(30);
 

@@ -95,7 +95,8 @@ public record InstanceOptions(
           BLOCKED_LOOP_AFTER_MS,
           SHUTDOWN_TIMEOUT_S,
           StateOptions.STATE_DIR,
-          StateOptions.EPHEMERAL);
+          StateOptions.EPHEMERAL,
+          StateOptions.DECLARE);
 
   /** Checks each value against its key. */
   public InstanceOptions {

@@ -2,7 +2,12 @@ package dev.berth.config;
 
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -16,6 +21,7 @@ import org.jspecify.annotations.Nullable;
  *     is said of it, which runs them all
  * @param folder that relative paths in it start from; those of what is submitted later too
  * @param warnings what the file says to no effect, in its order
+ * @param origin of it
  */
 public record ServeConfig(
     HttpOptions httpOptions,
@@ -24,7 +30,8 @@ public record ServeConfig(
     InstanceOptions berth,
     @Nullable Double targetCapacity,
     Path folder,
-    List<Problem> warnings) {
+    List<Problem> warnings,
+    Origin origin) {
 
   static final Key<Values> HTTP_OPTIONS =
       Key.of(
@@ -38,10 +45,13 @@ public record ServeConfig(
           LoggingOptions.SECTION,
           "What is logged, and how. An application or a deployment may have its own.");
   static final Key<List<Values>> APPLICATIONS =
-      Key.required(
-          "applications",
-          Types.list(ApplicationConfig.SECTION),
-          "What is served. Names and route prefixes are unique.");
+      Key.of(
+              "applications",
+              Types.list(ApplicationConfig.SECTION),
+              List.<Values>of(),
+              "What is served. Names and route prefixes are unique. A file without it leaves what"
+                  + " runs as it is; it is required where something is deployed.")
+          .fallbackText("nothing is said of them");
   static final Key<Values> BERTH =
       Key.of(
           "berth",
@@ -62,6 +72,8 @@ public record ServeConfig(
           Types.number(0, 100),
           "Percent of each deployment's num_replicas to run, rounded half up, at least 1 of each"
               + " unless it is 0. null runs them all.");
+
+  private static final Pattern ENTRY = Pattern.compile("applications\\[\\d+]");
 
   static final Section SECTION =
       Section.of(HTTP_OPTIONS, LOGGING_CONFIG, APPLICATIONS, BERTH, PROXY_LOCATION, TARGET_CAPACITY)
@@ -120,25 +132,50 @@ public record ServeConfig(
     }
   }
 
-  static ServeConfig from(Values values, List<Problem> warnings) {
+  /**
+   * @param problems that are only warned of, or of entries of {@code applications}, which are left
+   *     out then
+   * @param uri as {@link Origin} has it
+   */
+  static ServeConfig from(Values values, List<Problem> problems, @Nullable String uri) {
     Values given = values.find(LOGGING_CONFIG);
     LoggingOptions logging = given == null ? LoggingOptions.defaults() : LoggingOptions.from(given);
+    Map<String, Values> entries = new LinkedHashMap<>();
+    values.get(APPLICATIONS).forEach(entry -> entries.put(entry.path(), entry));
+    Map<String, List<Problem>> wrong = new LinkedHashMap<>();
+    problems.stream()
+        .filter(problem -> !problem.isWarning())
+        .forEach(
+            problem -> wrong.computeIfAbsent(entry(problem), e -> new ArrayList<>()).add(problem));
+    List<Origin.Refused> refused = new ArrayList<>();
+    wrong.forEach(
+        (path, why) -> {
+          Values entry = entries.remove(path);
+          String name = entry == null ? null : entry.find(ApplicationConfig.NAME);
+          refused.add(new Origin.Refused(name, why));
+        });
     return new ServeConfig(
         HttpOptions.from(values.get(HTTP_OPTIONS)),
         logging,
-        values.get(APPLICATIONS).stream()
-            .map(application -> ApplicationConfig.from(application, logging))
-            .toList(),
+        entries.values().stream().map(entry -> ApplicationConfig.from(entry, logging)).toList(),
         InstanceOptions.from(values.get(BERTH)),
         values.find(TARGET_CAPACITY),
         values.folder(),
-        warnings);
+        problems.stream().filter(Problem::isWarning).toList(),
+        new Origin(uri, values.gives(APPLICATIONS), refused));
+  }
+
+  /** The path of the entry of {@code applications} that has this problem; empty for none. */
+  static String entry(Problem problem) {
+    Matcher matcher = ENTRY.matcher(problem.path());
+    return matcher.lookingAt() ? matcher.group() : "";
   }
 
   /** This instance with other applications. */
   ServeConfig withApplications(
       List<ApplicationConfig> applications, @Nullable Double capacity, List<Problem> warnings) {
-    return new ServeConfig(httpOptions, logging, applications, berth, capacity, folder, warnings);
+    return new ServeConfig(
+        httpOptions, logging, applications, berth, capacity, folder, warnings, origin);
   }
 
   /** This configuration with another capacity; null runs all replicas. */
@@ -149,12 +186,12 @@ public record ServeConfig(
   /** This configuration with other HTTP options. */
   public ServeConfig withHttpOptions(HttpOptions httpOptions) {
     return new ServeConfig(
-        httpOptions, logging, applications, berth, targetCapacity, folder, warnings);
+        httpOptions, logging, applications, berth, targetCapacity, folder, warnings, origin);
   }
 
   /** This configuration with other instance options. */
   public ServeConfig withBerth(InstanceOptions berth) {
     return new ServeConfig(
-        httpOptions, logging, applications, berth, targetCapacity, folder, warnings);
+        httpOptions, logging, applications, berth, targetCapacity, folder, warnings, origin);
   }
 }

@@ -40,6 +40,9 @@ public final class SubmittedConfig {
     Place top = Place.top(name, folder);
     Node root = ConfigReader.compose(name, text).orElseThrow(() -> empty(name));
     Values values = ServeConfig.SECTION.read(root, top);
+    if (values != null && !values.gives(ServeConfig.APPLICATIONS)) {
+      values.problem(ServeConfig.APPLICATIONS, "missing", "a list of mappings");
+    }
     if (values == null || hasErrors(top)) {
       throw new ConfigException(top.problems());
     }

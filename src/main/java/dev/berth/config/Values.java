@@ -78,6 +78,11 @@ final class Values {
     return place == null ? Path.of("").toAbsolutePath() : place.folder();
   }
 
+  /** The path of this mapping; empty for one that the file does not have. */
+  String path() {
+    return place == null ? "" : place.path();
+  }
+
   /** Where this mapping stands. */
   Source source() {
     return place == null ? new Source("", "", Map.of()) : place.source();

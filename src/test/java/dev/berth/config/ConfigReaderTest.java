@@ -190,10 +190,88 @@ class ConfigReaderTest {
   }
 
   @Test
-  void applicationsAreRequiredButMayBeNone() {
-    assertThat(Yaml.problems("http_options: {}"))
-        .containsExactly("berth.yaml:1:1: applications: missing (expected: a list of mappings)");
-    assertThat(Yaml.problems("applications: []")).isEmpty();
+  void aFileMayNameNoApplicationsOrSayNothingOfThem() {
+    assertThat(Yaml.read("applications: []").origin().namesApplications()).isTrue();
+    assertThat(Yaml.read("http_options: {}").origin().namesApplications()).isFalse();
+    assertThat(Yaml.problems("applications:"))
+        .containsExactly("berth.yaml:1:14: applications: null (expected: a list of mappings)");
+  }
+
+  @Test
+  void whatIsDeployedNamesItsApplications(@TempDir Path folder) throws IOException {
+    Path file = Files.writeString(folder.resolve("a.yaml"), "http_options: {}");
+
+    assertThat(
+            catchThrowableOfType(
+                    ConfigException.class, () -> ConfigReader.submission(file, List.of()))
+                .problems())
+        .singleElement()
+        .asString()
+        .endsWith("a.yaml:1:1: applications: missing (expected: a list of mappings)");
+    assertThat(
+            catchThrowableOfType(
+                    ConfigException.class,
+                    () -> SubmittedConfig.read("config", folder, "{}", Yaml.read("{}")))
+                .problems())
+        .extracting(Problem::toString)
+        .containsExactly("config:1:1: applications: missing (expected: a list of mappings)");
+  }
+
+  @Test
+  void aStartLeavesOutEntriesThatCannotBeUsed(@TempDir Path folder) throws IOException {
+    Path file =
+        Files.writeString(
+            folder.resolve("a.yaml"),
+            """
+            applications:
+            - {name: a, route_prefix: /a, import_path: 'x.A:build', colour: red}
+            - {name: b, route_prefix: /b, import_path: 'x.B:build'}
+            - {name: c, route_prefix: /b, import_path: 'x.B:build'}
+            - {name: [], import_path: 'x.B:build', runtime_env: {jars: [gone.jar]}}
+            logging_config: {logs_dir: l}
+            """);
+
+    ServeConfig config = ConfigReader.readToStart(file, List.of());
+
+    assertThat(config.applications()).extracting(ApplicationConfig::name).containsExactly("b");
+    assertThat(config.origin().refused())
+        .extracting(Origin.Refused::name)
+        .containsExactly("a", "c", null);
+    assertThat(config.origin().refused().get(2).problems()).hasSize(2);
+    assertThat(config.warnings()).singleElement().matches(Problem::isWarning);
+    assertThat(config.applications().get(0).source().problem("import_path", "v", "e").path())
+        .isEqualTo("applications[1].import_path");
+    assertThat(
+            catchThrowableOfType(ConfigException.class, () -> ConfigReader.read(file, List.of()))
+                .problems())
+        .hasSize(5);
+    Files.writeString(file, "applications: [{name: a, x: y}]\nhttp_options: {port: x}");
+    assertThat(
+            catchThrowableOfType(
+                ConfigException.class, () -> ConfigReader.readToStart(file, List.of())))
+        .as("the instance's own part")
+        .isNotNull();
+  }
+
+  @Test
+  void aFileIsKnownByItsHostAndRealPathUnlessSettingsChangeItsApplications(@TempDir Path folder)
+      throws IOException {
+    Path file =
+        Files.writeString(
+            folder.resolve("ä b.yaml"), "applications: [{name: a, import_path: 'x.A:build'}]");
+    Path link = Files.createSymbolicLink(folder.resolve("link.yaml"), file);
+
+    String uri = ConfigReader.read(file, List.of()).origin().uri();
+
+    assertThat(uri).matches("file://[^/]+/.*/%C3%A4%20b\\.yaml");
+    assertThat(ConfigReader.read(link, List.of()).origin().uri()).isEqualTo(uri);
+    assertThat(ConfigReader.submission(link, List.of()).config().origin().uri()).isEqualTo(uri);
+    for (String setting : List.of("target_capacity=5", "applications.a.import_path=x.B:b")) {
+      List<Setting> settings = List.of(Setting.parse("--set", setting));
+      assertThat(ConfigReader.read(file, settings).origin().uri()).isNull();
+    }
+    List<Setting> port = List.of(Setting.parse("--set", "http_options.port=5"));
+    assertThat(ConfigReader.read(file, port).origin().uri()).isEqualTo(uri);
   }
 
   @Test
