@@ -75,7 +75,7 @@ final class OperatorRoutes implements AdminRoutes {
         .read(context)
         .onSuccess(
             body ->
-                ask(() -> commands.deploy(application, body.text()))
+                ask(() -> commands.deploy(application, body.text(), ServeRoutes.file(context)))
                     .onComplete(done -> body.release())
                     .onComplete(
                         done -> {

@@ -168,7 +168,7 @@ public final class ServeRoutes implements AdminRoutes {
         .read(context)
         .onSuccess(
             body ->
-                ask(() -> commands.deploy(body.text()))
+                ask(() -> commands.deploy(null, body.text(), file(context)))
                     .onComplete(done -> body.release())
                     .onComplete(
                         done -> {
@@ -176,6 +176,11 @@ public final class ServeRoutes implements AdminRoutes {
                           context.response().end();
                         },
                         failed -> refuseInText(context, failed)));
+  }
+
+  /** Which file is deployed; null when it does not say. */
+  static @Nullable String file(RoutingContext context) {
+    return context.request().getHeader(ControllerCommands.FILE);
   }
 
   private void deleteAll(RoutingContext context) {

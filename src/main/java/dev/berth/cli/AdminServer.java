@@ -1,6 +1,7 @@
 package dev.berth.cli;
 
 import dev.berth.config.Defaults;
+import dev.berth.protocol.port.ControllerCommands;
 import io.vertx.core.json.DecodeException;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
@@ -39,6 +40,7 @@ final class AdminServer {
 
   private final Surroundings around;
   private @Nullable HttpClient client; // made when it is first needed
+  private @Nullable String file; // that is deployed
 
   /** The command it is mixed into. */
   @Spec(Spec.Target.MIXEE)
@@ -106,6 +108,9 @@ final class AdminServer {
     if (json != null) {
       request.header("Content-Type", "application/json");
     }
+    if (file != null && json != null) {
+      request.header(ControllerCommands.FILE, file);
+    }
     String token = token();
     if (token != null) {
       request.header("Authorization", "Bearer " + token);
@@ -130,6 +135,11 @@ final class AdminServer {
         : failed instanceof ConnectException
             ? "nothing listens there"
             : failed.getClass().getSimpleName();
+  }
+
+  /** Changes from now on are what this file says, {@code file://host/real/path}; null for none. */
+  void deploys(@Nullable String uri) {
+    file = uri;
   }
 
   /** Where it is, as it was given. */

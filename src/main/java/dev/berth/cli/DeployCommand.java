@@ -29,6 +29,8 @@ import picocli.CommandLine.Spec;
           + " instance takes all of it or nothing, keeps it, and makes it true: new code beside"
           + " the old, replica by replica. Applications that it runs and the file does not name are"
           + " deleted; with --app no other application is touched.",
+      "Which file it was, its host and its real path, is sent with it unless --set changes it: an"
+          + " instance that starts with this file tells by it what the file says anew.",
       "http_options, logging_config and berth of the file hold for an instance from its start, and"
           + " are not sent. Relative paths of jars become absolute: the instance must see them"
           + " there."
@@ -155,6 +157,7 @@ final class DeployCommand implements Callable<Integer> {
   }
 
   private @Nullable HttpResponse<String> put(Submission submission) throws InterruptedException {
+    server.deploys(submission.config().origin().uri());
     return only == null
         ? server.send("PUT", ALL, new JsonObject(submission.document()).encode(), JSON)
         : server.send(

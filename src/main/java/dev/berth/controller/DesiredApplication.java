@@ -6,6 +6,7 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -48,6 +49,10 @@ public record DesiredApplication(
       String digest) {
     public Wanted {
       jars = List.copyOf(jars);
+    }
+
+    private Wanted redigested(Function<Wanted, String> digest) {
+      return new Wanted(routePrefix, config, jars, externalScaler, digest.apply(this));
     }
   }
 
@@ -120,6 +125,14 @@ public record DesiredApplication(
   DesiredApplication changed(Wanted other, long newRevision, long nowMs) {
     Before last = healthy ? new Before(revision, wanted) : before;
     return new DesiredApplication(name, other, newRevision, nowMs, false, null, Map.of(), last);
+  }
+
+  /** The same, with other digests of what was submitted. */
+  DesiredApplication redigested(Function<Wanted, String> digest) {
+    Before last =
+        before == null ? null : new Before(before.revision(), before.wanted().redigested(digest));
+    return new DesiredApplication(
+        name, wanted.redigested(digest), revision, deployedMs, healthy, failed, scales, last);
   }
 
   // --- as it is kept ---

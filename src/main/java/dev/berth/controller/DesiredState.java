@@ -2,14 +2,19 @@ package dev.berth.controller;
 
 import dev.berth.controller.DesiredApplication.Wanted;
 import dev.berth.controller.DesiredChange.Head;
+import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.HashMap;
+import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
+import java.util.function.Function;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -26,12 +31,20 @@ import org.jspecify.annotations.Nullable;
  * <p>A revision that failed after another had run is marked, and what ran before is to serve until
  * the next deploy: of something else, or of the same once more.
  *
+ * <p>What was {@link Said} of an application, and by which file, is known beside it, and for a
+ * while after it is gone.
+ *
  * <p>Not thread-safe: one command after the other.
  */
 public final class DesiredState {
 
+  /** Applications that are gone of which it is still known what was said; the oldest go. */
+  static final int MOST_GONE = 1_000;
+
   private final Map<String, DesiredApplication> applications = new LinkedHashMap<>();
   private final Map<String, String> names = new HashMap<>(); // of applications, by route prefix
+  private final Map<String, Said> said = new LinkedHashMap<>(); // by application, the latest last
+  private final Map<String, DeclaredApplication> refused = new LinkedHashMap<>(); // by name
   private Head head = Head.FIRST;
 
   /** Everything that is declared, in the order of the first declaration. */
@@ -39,9 +52,11 @@ public final class DesiredState {
     return Collections.unmodifiableCollection(applications.values());
   }
 
-  /** As the controller is told of them, in the same order. */
+  /** As the controller is told of them, in the same order, and of those that were refused. */
   public List<DeclaredApplication> declared() {
-    return applications.values().stream().map(this::declared).toList();
+    return Stream.concat(
+            applications.values().stream().map(this::declared), refused.values().stream())
+        .toList();
   }
 
   /** As the controller is told of one of them. */
@@ -55,6 +70,11 @@ public final class DesiredState {
     return applications.get(application);
   }
 
+  /** Whether a start named an application that it could not declare, and nothing came since. */
+  public boolean isRefused(String application) {
+    return refused.containsKey(application);
+  }
+
   /** The application that answers there, or null. */
   public @Nullable String at(String routePrefix) {
     return names.get(routePrefix);
@@ -65,9 +85,27 @@ public final class DesiredState {
     return head.targetCapacity();
   }
 
-  /** Digest of the applications last declared from a file; empty when none were. */
-  public String file() {
-    return head.file();
+  /** What was last said of an application, be it there or not. */
+  public Said said(String application) {
+    return said.getOrDefault(application, Said.NOTHING);
+  }
+
+  /** What was last said of the capacity. */
+  public Said saidCapacity() {
+    return head.saidCapacity();
+  }
+
+  /** Names of all applications of which something was said. */
+  public Set<String> mentioned() {
+    return Collections.unmodifiableSet(said.keySet());
+  }
+
+  /**
+   * Digest of the file that was declared last, in a state of an earlier version; empty when none
+   * was. Null in a state of this one.
+   */
+  public @Nullable String earlier() {
+    return head.earlier();
   }
 
   /** Of the controller that ran last; 0 when none did. */
@@ -81,29 +119,76 @@ public final class DesiredState {
    * Everything is declared: what is not named goes.
    *
    * @param wanted by name
-   * @param file digest of the file that says it; null when it was submitted in another way
+   * @param file that says it, as {@link Said#submitted} takes it
    */
   public @Nullable DesiredChange deploy(
       Map<String, Wanted> wanted,
       @Nullable Double targetCapacity,
       @Nullable String file,
       long nowMs) {
-    List<String> removed =
-        applications.keySet().stream().filter(name -> !wanted.containsKey(name)).toList();
-    return change(
-        wanted,
-        removed,
-        new Head(head.revision(), head.term(), targetCapacity, file == null ? head.file() : file),
-        nowMs);
+    List<String> removed = names();
+    removed.removeAll(wanted.keySet());
+    Map<String, Said> news = new LinkedHashMap<>();
+    said.forEach((name, each) -> news.put(name, each.leftOut(file)));
+    submit(news, wanted, file);
+    Said capacity =
+        targetCapacity == null
+            ? saidCapacity().leftOut(file)
+            : saidCapacity().submitted(targetCapacity.toString(), file);
+    return change(wanted, removed, news, head.withCapacity(targetCapacity, capacity), nowMs);
   }
 
   /** One application is declared, and the others stay. */
-  public @Nullable DesiredChange deploy(String application, Wanted wanted, long nowMs) {
-    return change(Map.of(application, wanted), List.of(), head, nowMs);
+  public @Nullable DesiredChange deploy(
+      String application, Wanted wanted, @Nullable String file, long nowMs) {
+    Map<String, Said> news = new LinkedHashMap<>();
+    submit(news, Map.of(application, wanted), file);
+    return change(Map.of(application, wanted), List.of(), news, head, nowMs);
+  }
+
+  private void submit(Map<String, Said> news, Map<String, Wanted> wanted, @Nullable String file) {
+    wanted.forEach((name, each) -> news.put(name, said(name).submitted(each.digest(), file)));
+  }
+
+  /**
+   * What a start makes of its file.
+   *
+   * @param wanted the applications that it declares, by name
+   * @param removed those that it deletes
+   * @param news what was last said from then on, where that may be different, by application
+   */
+  public @Nullable DesiredChange start(
+      Map<String, Wanted> wanted,
+      Collection<String> removed,
+      Map<String, Said> news,
+      @Nullable Double targetCapacity,
+      Said saidCapacity,
+      long nowMs) {
+    Head next = head.withCapacity(targetCapacity, saidCapacity);
+    return change(wanted, List.copyOf(removed), news, next, nowMs);
+  }
+
+  /**
+   * A state of an earlier version becomes one of this.
+   *
+   * @param digest of what was submitted, as this version makes it
+   * @param news what is taken for last said, by application
+   */
+  public DesiredChange renewed(
+      Function<Wanted, String> digest, Map<String, Said> news, Said saidCapacity) {
+    return new DesiredChange(
+        applications.values().stream().map(each -> each.redigested(digest)).toList(),
+        List.of(),
+        news,
+        head.withCapacity(targetCapacity(), saidCapacity));
   }
 
   private @Nullable DesiredChange change(
-      Map<String, Wanted> wanted, List<String> removed, Head next, long nowMs) {
+      Map<String, Wanted> wanted,
+      List<String> removed,
+      Map<String, Said> news,
+      Head next,
+      long nowMs) {
     List<DesiredApplication> changed = new ArrayList<>();
     long revision = head.revision();
     for (Map.Entry<String, Wanted> each : wanted.entrySet()) {
@@ -116,7 +201,8 @@ public final class DesiredState {
         changed.add(known.triedAgain());
       }
     }
-    return unlessEmpty(new DesiredChange(changed, removed, next.withRevision(revision)));
+    news.entrySet().removeIf(each -> each.getValue().equals(said(each.getKey())));
+    return unlessEmpty(new DesiredChange(changed, removed, news, next.withRevision(revision)));
   }
 
   private static DesiredApplication first(String name, Wanted wanted, long revision, long nowMs) {
@@ -125,12 +211,20 @@ public final class DesiredState {
 
   /** Every application goes. */
   public @Nullable DesiredChange deleteAll() {
-    return unlessEmpty(new DesiredChange(List.of(), List.copyOf(applications.keySet()), head));
+    return unlessEmpty(new DesiredChange(List.of(), names(), head));
   }
 
-  /** An application, which must be there, goes. */
+  private List<String> names() {
+    List<String> names = new ArrayList<>(applications.keySet());
+    names.addAll(refused.keySet());
+    return names;
+  }
+
+  /** An application, which must be there or refused, goes. */
   public DesiredChange delete(String application) {
-    require(application);
+    if (!isRefused(application)) {
+      require(application);
+    }
     return new DesiredChange(List.of(), List.of(application), head);
   }
 
@@ -210,10 +304,23 @@ public final class DesiredState {
 
   // --- what has become true ---
 
+  /**
+   * A start names an application that it cannot declare, and of which nothing is there: operators
+   * see it, until the process ends, they delete it, or it is deployed. Nothing of it is durable.
+   */
+  public void refuse(String application, long nowMs) {
+    String config = new JsonObject().put("name", application).encode();
+    refused.put(
+        application,
+        new DeclaredApplication(application, 0, null, config, false, nowMs, null, Map.of()));
+  }
+
   /** A change is durable. */
   public void apply(DesiredChange change) {
     change.removed().forEach(this::remove);
+    change.removed().forEach(refused::remove);
     for (DesiredApplication each : change.applications()) {
+      refused.remove(each.name());
       forgetRoute(applications.put(each.name(), each));
     }
     for (DesiredApplication each : change.applications()) {
@@ -221,7 +328,26 @@ public final class DesiredState {
         names.put(each.wanted().routePrefix(), each.name());
       }
     }
+    change.said().forEach(this::say);
+    forgetOldest(said.size() - applications.size() - MOST_GONE);
     head = change.head();
+  }
+
+  private void say(String application, Said now) {
+    said.remove(application);
+    if (!now.equals(Said.NOTHING)) {
+      said.put(application, now);
+    }
+  }
+
+  private void forgetOldest(int tooMany) {
+    Iterator<String> oldest = said.keySet().iterator();
+    for (int left = tooMany; left > 0 && oldest.hasNext(); ) {
+      if (!applications.containsKey(oldest.next())) {
+        oldest.remove();
+        left--;
+      }
+    }
   }
 
   private void remove(String name) {
@@ -236,6 +362,6 @@ public final class DesiredState {
 
   /** The change that makes a new state like this one. */
   public DesiredChange whole() {
-    return new DesiredChange(List.copyOf(applications.values()), List.of(), head);
+    return new DesiredChange(List.copyOf(applications.values()), List.of(), said, head);
   }
 }

@@ -138,10 +138,11 @@ public final class ServeControl implements ControllerCommands, Builds.Sources {
   @Override
   public Builds.@Nullable Source find(String application, long revision) {
     DesiredApplication wanted = state.find(application);
-    if (wanted == null || wanted.revision() != revision) {
+    boolean refused = wanted == null && state.isRefused(application) && revision == 0;
+    if (!refused && (wanted == null || wanted.revision() != revision)) {
       return null;
     }
-    boolean failed = wanted.failed() != null;
+    boolean failed = wanted != null && wanted.failed() != null;
     ApplicationConfig config = failed ? marks.read(application) : read.get(application);
     if (config == null) {
       String why =
@@ -167,13 +168,8 @@ public final class ServeControl implements ControllerCommands, Builds.Sources {
   // --- commands ---
 
   @Override
-  public Future<Void> deploy(String config) {
-    return command(config.length(), () -> findings.deploy(config));
-  }
-
-  @Override
-  public Future<Void> deploy(String application, String config) {
-    return command(config.length(), () -> findings.deploy(application, config));
+  public Future<Void> deploy(@Nullable String application, String config, @Nullable String file) {
+    return command(config.length(), () -> findings.deploy(application, config, file));
   }
 
   @Override

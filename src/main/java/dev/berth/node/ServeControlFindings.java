@@ -4,6 +4,7 @@ import dev.berth.api.DeploymentId;
 import dev.berth.config.ApplicationConfig;
 import dev.berth.config.ConfigException;
 import dev.berth.config.DeploymentConfig;
+import dev.berth.config.Origin;
 import dev.berth.config.ServeConfig;
 import dev.berth.config.SubmittedConfig;
 import dev.berth.controller.ControllerEvent;
@@ -11,8 +12,10 @@ import dev.berth.controller.DesiredApplication;
 import dev.berth.controller.DesiredApplication.Wanted;
 import dev.berth.controller.DesiredChange;
 import dev.berth.controller.DesiredState;
+import dev.berth.controller.Said;
 import dev.berth.protocol.port.CommandRefused;
 import dev.berth.protocol.port.CommandRefused.Kind;
+import dev.berth.protocol.port.ControllerCommands;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -75,18 +78,27 @@ final class ServeControlFindings {
     this.nowMs = nowMs;
   }
 
-  Outcome<Void> deploy(String config) throws IOException {
-    return declare(SubmittedConfig.read(TEXT, folder, config, file), null);
-  }
-
-  Outcome<Void> deploy(String application, String config) throws IOException {
-    return declare(SubmittedConfig.readOne(TEXT, folder, config, application, file), application);
-  }
-
   /**
    * @param only the application that is declared; null when it is all of them
+   * @param from the URI of the file that says it; null when none does
    */
-  private Outcome<Void> declare(ServeConfig submitted, @Nullable String only) throws IOException {
+  Outcome<Void> deploy(@Nullable String only, String config, @Nullable String from)
+      throws IOException {
+    if (from != null && (from.length() > Origin.MOST_CHARS || !from.startsWith("file://"))) {
+      throw new CommandRefused(
+          Kind.INVALID,
+          ControllerCommands.FILE
+              + ": "
+              + from.substring(0, Math.min(80, from.length()))
+              + " (expected: file://HOST/PATH, at most "
+              + Origin.MOST_CHARS
+              + " characters)");
+    }
+    ServeConfig submitted =
+        only == null
+            ? SubmittedConfig.read(TEXT, folder, config, file)
+            : SubmittedConfig.readOne(TEXT, folder, config, only, file);
+    String said = from != null && from.equals(file.origin().uri()) ? Said.START : from;
     submitted.warnings().forEach(warning -> LOG.warn("{}", warning));
     if (only != null) {
       requireFreeRoute(submitted.applications().get(0));
@@ -97,8 +109,8 @@ final class ServeControlFindings {
     long now = nowMs.getAsLong();
     DesiredChange change =
         only == null
-            ? state.deploy(wanted, submitted.targetCapacity(), null, now)
-            : state.deploy(only, Objects.requireNonNull(wanted.get(only)), now);
+            ? state.deploy(wanted, submitted.targetCapacity(), said, now)
+            : state.deploy(only, Objects.requireNonNull(wanted.get(only)), said, now);
     Map<String, DesiredApplication> changed = new LinkedHashMap<>();
     List<ControllerEvent> events = new ArrayList<>();
     if (change != null) {
@@ -149,7 +161,9 @@ final class ServeControlFindings {
   }
 
   Outcome<Void> delete(String application) throws IOException {
-    require(application);
+    if (!state.isRefused(application)) {
+      require(application);
+    }
     return removed(state.delete(application));
   }
 

@@ -43,36 +43,43 @@ final class ServeControlInput {
   }
 
   static Wanted wanted(ApplicationConfig application, List<Jar> jars) {
+    String config = new JsonObject(new LinkedHashMap<>(application.entry())).encode();
     return new Wanted(
         application.routePrefix(),
-        new JsonObject(new LinkedHashMap<>(application.entry())).encode(),
+        config,
         jars,
         application.externalScalerEnabled(),
-        digest(application, jars));
+        digest(config, jars));
   }
 
-  private static String digest(ApplicationConfig application, List<Jar> jars) {
-    List<Object> all = new ArrayList<>();
-    all.add(application.name());
-    all.add(sorted(application.entry()));
+  /**
+   * Equal for entries of one application that say the same, with jars that hold the same, wherever
+   * those are.
+   *
+   * @param config an entry, a JSON object
+   */
+  static String digest(String config, List<Jar> jars) {
+    Map<String, Object> entry = new JsonObject(config).getMap();
+    entry.remove("name"); // it may be left out
+    if (entry.get("runtime_env") instanceof Map<?, ?> environment) {
+      environment.remove("jars");
+      if (environment.isEmpty()) {
+        entry.remove("runtime_env");
+      }
+    }
+    List<@Nullable Object> all = new ArrayList<>();
+    all.add(sorted(entry));
     jars.forEach(jar -> all.add(jar.digest()));
     return digest(Json.encode(all));
   }
 
-  /** Of all that a file declares. */
-  static String digest(Map<String, Wanted> wanted, @Nullable Double targetCapacity) {
-    StringBuilder all = new StringBuilder(String.valueOf(targetCapacity));
-    wanted.values().forEach(each -> all.append(' ').append(each.digest()));
-    return digest(all.toString());
-  }
-
-  private static String digest(String text) {
+  static String digest(String text) {
     MessageDigest sha256 = JarDigests.sha256();
     return HexFormat.of().formatHex(sha256.digest(text.getBytes(StandardCharsets.UTF_8)));
   }
 
   /** The order of keys says nothing. */
-  private static @Nullable Object sorted(@Nullable Object value) {
+  static @Nullable Object sorted(@Nullable Object value) {
     if (value instanceof Map<?, ?> map) {
       Map<String, @Nullable Object> sorted = new TreeMap<>();
       map.forEach((key, each) -> sorted.put(String.valueOf(key), sorted(each)));

@@ -2,17 +2,33 @@ package dev.berth.node;
 
 import dev.berth.config.ApplicationConfig;
 import dev.berth.config.ConfigException;
+import dev.berth.config.Declare;
+import dev.berth.config.Origin;
+import dev.berth.config.Problem;
 import dev.berth.config.ServeConfig;
 import dev.berth.controller.DesiredApplication;
+import dev.berth.controller.DesiredApplication.Jar;
 import dev.berth.controller.DesiredApplication.Wanted;
 import dev.berth.controller.DesiredChange;
 import dev.berth.controller.DesiredState;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.nio.file.Path;
+import java.util.Collections;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
 import java.util.function.LongSupplier;
+import java.util.stream.Collectors;
+import java.util.zip.CRC32;
+import java.util.zip.CheckedInputStream;
+import java.util.zip.ZipEntry;
+import java.util.zip.ZipException;
+import java.util.zip.ZipFile;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -27,6 +43,7 @@ final class ServeControlStart {
   private final LongSupplier nowMs;
   private final Map<String, ApplicationConfig> read = new HashMap<>();
   private final Map<String, String> unreadable = new HashMap<>();
+  private final Set<String> declared = new HashSet<>(); // of the file, by name
   private boolean fromFile;
 
   /**
@@ -54,7 +71,7 @@ final class ServeControlStart {
     state.applications().forEach(this::readKept);
   }
 
-  /** Whether the file was taken. */
+  /** Whether all that is declared is what the file says, since nothing was kept. */
   boolean fromFile() {
     return fromFile;
   }
@@ -69,41 +86,118 @@ final class ServeControlStart {
     return unreadable;
   }
 
-  /** The file wins when it says something else than the file that was declared last. */
+  /** What is kept runs, but for what the {@link StartRules} make of the file. */
   private void decide() throws IOException {
-    Map<String, Wanted> declared =
-        ServeControlInput.wanted(file.applications(), this::identifyOrKeep);
-    String digest = ServeControlInput.digest(declared, file.targetCapacity());
-    boolean empty = state.applications().isEmpty();
-    fromFile = !declared.isEmpty() && (empty || !(isOf(digest) || isOf(digestAsBefore())));
-    if (fromFile) {
-      boolean kept = store.isUsed();
-      Map<String, Wanted> wanted =
-          kept
-              ? ServeControlInput.wanted(file.applications(), jars -> store.keep(jars, true))
-              : declared;
-      keep(state.deploy(wanted, file.targetCapacity(), digest, nowMs.getAsLong()));
-      if (!empty) {
-        LOG.info("state: the applications of the file are declared: it says something new");
+    Origin origin = file.origin();
+    Declare mode = file.berth().state().declare();
+    boolean nothingKept = state.applications().isEmpty();
+    boolean strict = nothingKept && mode != Declare.NEVER; // who starts it, is told
+    if (strict && !origin.refused().isEmpty()) {
+      throw new ConfigException(
+          origin.refused().stream().flatMap(each -> each.problems().stream()).toList());
+    }
+    boolean names = origin.namesApplications();
+    for (Origin.Refused each : origin.refused()) {
+      if (each.name() == null) { // it may be any of them, so none is missing
+        names = false;
+        LOG.error("state: {}; nothing is declared of it", describe(each));
       }
-    } else if (!empty) {
-      LOG.info(
-          "state: {} applications from {}{}",
-          state.applications().size(),
-          store.directory(),
-          declared.isEmpty() ? "" : "; those of the file were declared before");
+    }
+    StartRules rules = new StartRules(state, mode, origin.uri(), names, file.targetCapacity());
+    for (Origin.Refused each : origin.refused()) {
+      if (each.name() != null) {
+        rules.refuse(each.name(), describe(each));
+      }
+    }
+    Map<String, Wanted> says = new HashMap<>();
+    for (ApplicationConfig each : file.applications()) {
+      take(each, rules, strict, this::identifyOrKeep).ifPresent(it -> says.put(each.name(), it));
+    }
+    if (state.earlier() != null) {
+      boolean all = origin.refused().isEmpty() && says.size() == file.applications().size();
+      keepOrGoOn(EarlierState.renew(state, file, all ? says : null, store), strict);
+    }
+    if (mode == Declare.NEVER) {
+      LOG.info("state: nothing of the file is declared: berth.declare is never");
+    } else {
+      declare(rules, strict);
+    }
+    if (store.isUsed()) {
+      LOG.info("state: {} applications from {}", state.applications().size(), store.directory());
     }
   }
 
-  private boolean isOf(String digest) {
-    return digest.equals(state.file());
+  private void declare(StartRules rules, boolean strict) throws IOException {
+    boolean kept = store.isUsed();
+    for (String name : kept ? rules.toDeclare() : List.<String>of()) {
+      take(Objects.requireNonNull(ofFile(name)), rules, strict, jars -> keepWhole(jars, strict));
+    }
+    StartRules.Plan plan = rules.plan();
+    DesiredChange change =
+        state.start(
+            plan.declared(),
+            plan.deleted(),
+            plan.said(),
+            plan.capacity(),
+            plan.saidCapacity(),
+            nowMs.getAsLong());
+    if (keepOrGoOn(change, strict)) {
+      declared.addAll(plan.declared().keySet());
+      (kept ? plan.lines() : List.<StartRules.Line>of())
+          .forEach(line -> LOG.atLevel(line.level()).log("state: {}", line.text()));
+    }
+    plan.failed().keySet().forEach(name -> state.refuse(name, nowMs.getAsLong()));
+    unreadable.putAll(plan.failed());
+    fromFile = strict && !declared.isEmpty();
   }
 
-  /** What an earlier version would have called the file. */
-  private String digestAsBefore() throws IOException {
-    return ServeControlInput.digest(
-        ServeControlInput.wanted(file.applications(), JarStore::identifyAsBefore),
-        file.targetCapacity());
+  private static String describe(Origin.Refused refused) {
+    return refused.problems().stream().map(Problem::toString).collect(Collectors.joining("; "));
+  }
+
+  /** What the file says of an application, or that it cannot be used. */
+  private static Optional<Wanted> take(
+      ApplicationConfig application, StartRules rules, boolean strict, ServeControlInput.Jars jars)
+      throws IOException {
+    try {
+      Wanted what = ServeControlInput.wanted(application, jars.of(application.jars()));
+      rules.says(application.name(), what);
+      return Optional.of(what);
+    } catch (IOException unusable) {
+      if (strict) {
+        throw unusable;
+      }
+      rules.refuse(application.name(), StartFailedException.describe(unusable));
+      return Optional.empty();
+    }
+  }
+
+  private List<Jar> identifyOrKeep(List<Path> jars) throws IOException {
+    return store.isUsed() ? store.identify(jars) : store.keep(jars, false);
+  }
+
+  /**
+   * Keeps jars that take the place of others; one of which only a part was written does not.
+   *
+   * @param strict there are no others: who reads their code finds out
+   */
+  private List<Jar> keepWhole(List<Path> jars, boolean strict) throws IOException {
+    List<Jar> kept = store.keep(jars, true);
+    for (Jar jar : strict ? List.<Jar>of() : kept) {
+      try (ZipFile zip = new ZipFile(store.path(jar).toFile())) {
+        for (ZipEntry each : Collections.list(zip.entries())) {
+          CheckedInputStream in = new CheckedInputStream(zip.getInputStream(each), new CRC32());
+          in.transferTo(OutputStream.nullOutputStream());
+          if (in.getChecksum().getValue() != each.getCrc()) {
+            throw new ZipException(each.getName() + " does not fit its checksum");
+          }
+        }
+      } catch (IOException broken) {
+        throw new IOException(
+            jar.name() + ": " + broken.getMessage() + " (expected: a whole jar)", broken);
+      }
+    }
+    return kept;
   }
 
   /** One that is not kept does no harm while there is one instance. */
@@ -117,10 +211,6 @@ final class ServeControlStart {
     }
   }
 
-  private List<DesiredApplication.Jar> identifyOrKeep(List<Path> jars) throws IOException {
-    return store.isUsed() ? store.identify(jars) : store.keep(jars, false);
-  }
-
   /** What a start changes is kept if anything was kept before. */
   private void keep(@Nullable DesiredChange change) throws IOException {
     if (change != null) {
@@ -131,10 +221,25 @@ final class ServeControlStart {
     }
   }
 
+  /** Whether it could be kept; what was kept before serves otherwise. */
+  private boolean keepOrGoOn(@Nullable DesiredChange change, boolean strict) throws IOException {
+    try {
+      keep(change);
+      return true;
+    } catch (IOException failed) {
+      if (strict) {
+        throw failed;
+      }
+      LOG.error(
+          "state: nothing of the file is declared, since it cannot be kept: {}", failed.toString());
+      return false;
+    }
+  }
+
   private void readKept(DesiredApplication application) {
     String name = application.name();
     ApplicationConfig given = ofFile(name);
-    if (fromFile && given != null) {
+    if (given != null && declared.contains(name)) {
       read.put(
           name, given.withJars(application.wanted().jars().stream().map(store::path).toList()));
       return;

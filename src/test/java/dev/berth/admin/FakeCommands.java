@@ -102,13 +102,9 @@ final class FakeCommands implements ControllerCommands {
   }
 
   @Override
-  public Future<Void> deploy(String config) {
-    return carryOut("deploy " + config);
-  }
-
-  @Override
-  public Future<Void> deploy(String application, String config) {
-    return carryOut("deploy " + application + " " + config);
+  public Future<Void> deploy(@Nullable String application, String config, @Nullable String file) {
+    String what = application == null ? config : application + " " + config;
+    return carryOut("deploy " + what + (file == null ? "" : " of " + file));
   }
 
   @Override

@@ -152,6 +152,14 @@ class ServeRoutesTest {
   }
 
   @Test
+  void whichFileItIsIsPassedOn() {
+    String file = "file://host/a%20b.yaml";
+    assertEmpty(ADMIN.send("PUT", APPLICATIONS, "{}", "Berth-File", file));
+    assertEmpty(ADMIN.send("PUT", "/api/v1/applications/a", "{}", "berth-file", file));
+    assertThat(COMMANDS.asked).containsExactly("deploy {} of " + file, "deploy a {} of " + file);
+  }
+
+  @Test
   void theAnswerComesWhenTheDeclarationIsDurableAndNotBefore() throws Exception {
     Promise<Void> durable = Promise.promise();
     COMMANDS.gate = durable.future();

@@ -103,6 +103,24 @@ class DeployCommandTest {
   }
 
   @Test
+  void whichFileItIsIsSentUnlessSettingsChangeIt() throws IOException {
+    instance
+        .answer("PUT /api/v1/applications/shop", 200, "")
+        .serves(shop(ApplicationStatus.RUNNING, "", 1));
+    String real = Path.of(file).toRealPath().toString();
+
+    assertThat(instance.execute("deploy", file)).isZero();
+    assertThat(instance.execute("deploy", file, "--app=shop")).isZero();
+    assertThat(instance.files)
+        .hasSize(2)
+        .allSatisfy(uri -> assertThat(uri).startsWith("file://").endsWith(real));
+    assertThat(instance.execute("deploy", file, "--set=applications.shop.args.n=1")).isZero();
+
+    assertThat(instance.commands()).hasSize(3);
+    assertThat(instance.files).as("nobody's file").hasSize(2);
+  }
+
+  @Test
   void oneApplicationIsPutAloneWhenItIsNamed() {
     instance
         .answer("PUT /api/v1/applications/shop", 200, "")

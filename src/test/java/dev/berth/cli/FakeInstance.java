@@ -43,6 +43,9 @@ final class FakeInstance implements AutoCloseable {
   /** The Authorization of each request. */
   final List<String> authorizations = new CopyOnWriteArrayList<>();
 
+  /** The Berth-File of each request that has one. */
+  final List<String> files = new CopyOnWriteArrayList<>();
+
   final StringWriter out = new StringWriter();
   final StringWriter err = new StringWriter();
   final Map<String, String> variables = new HashMap<>();
@@ -101,6 +104,7 @@ final class FakeInstance implements AutoCloseable {
       String query = exchange.getRequestURI().getRawQuery();
       asked.add(what + (query == null ? "" : "?" + query) + (body.isEmpty() ? "" : " " + body));
       authorizations.add(String.valueOf(exchange.getRequestHeaders().getFirst("Authorization")));
+      files.addAll(exchange.getRequestHeaders().getOrDefault("Berth-File", List.of()));
       Answer answer = next(what);
       byte[] bytes = answer.body.getBytes(StandardCharsets.UTF_8);
       exchange.sendResponseHeaders(answer.status, bytes.length == 0 ? -1 : bytes.length);

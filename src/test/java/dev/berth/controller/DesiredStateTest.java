@@ -11,6 +11,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 class DesiredStateTest {
@@ -93,11 +94,11 @@ class DesiredStateTest {
   void oneApplicationIsDeclaredBesideTheOthers() {
     deploy("a", "1");
 
-    DesiredChange change = done(state.deploy("b", wanted("2"), 3));
+    DesiredChange change = done(state.deploy("b", wanted("2"), null, 3));
 
     assertThat(change.removed()).isEmpty();
     assertThat(state.applications()).hasSize(2);
-    assertThat(state.deploy("b", wanted("2"), 4)).isNull();
+    assertThat(state.deploy("b", wanted("2"), null, 4)).isNull();
   }
 
   @Test
@@ -156,7 +157,7 @@ class DesiredStateTest {
     deploy("a", "bad");
     failed("a", "no model");
 
-    done(state.deploy("a", wanted("bad"), 5));
+    done(state.deploy("a", wanted("bad"), null, 5));
     assertThat(application("a").failed()).isNull();
     assertThat(application("a").revision()).as("the same is tried again").isEqualTo(2);
     assertThat(application("a").serving()).isEqualTo(wanted("bad"));
@@ -250,13 +251,101 @@ class DesiredStateTest {
     assertThat(state.term()).isEqualTo(2);
   }
 
+  // --- what was said, and by which file ---
+
+  private static final String OTHER = "file://host/other.yaml";
+
   @Test
-  void aFilesDigestIsRememberedUntilAnotherFileIsDeclared() {
-    done(state.deploy(all("a", "1"), null, "f1", 1));
+  void whatEachFileSaidIsToldFromWhatAnyoneSubmitted() {
+    done(state.deploy("a", wanted("1"), Said.START, 1));
+    assertThat(state.said("a")).isEqualTo(new Said("1", null, "1"));
+
+    done(state.deploy("a", wanted("2"), null, 1));
+    assertThat(state.said("a")).isEqualTo(new Said("1", null, "2"));
+    done(state.deploy("a", wanted("3"), OTHER, 1));
+    assertThat(state.said("a")).isEqualTo(new Said("1", new Said.By(OTHER, "3"), "3"));
+    assertThat(state.said("a").by(OTHER)).isEqualTo("3");
+    assertThat(state.said("a").by("file://host/start.yaml")).isEqualTo("1");
+    done(state.deploy("a", wanted("4"), Said.START, 1));
+
+    assertThat(state.said("a")).isEqualTo(new Said("4", null, "4"));
+  }
+
+  @Test
+  void whoSaysWhatIsWantedAnywayIsRememberedAndNothingIsDeployed() {
+    deploy("a", "1");
+
+    DesiredChange change = done(state.deploy("a", wanted("1"), OTHER, 1));
+
+    assertThat(change.applications()).isEmpty();
+    assertThat(state.said("a").by(OTHER)).isEqualTo("1");
+    assertThat(state.deploy("a", wanted("1"), OTHER, 1)).isNull();
+  }
+
+  @Test
+  void whatWasSaidOutlivesADeleteAndARollbackChangesNothingOfIt() {
+    done(state.deploy("a", wanted("1"), Said.START, 1));
+    ran("a");
     deploy("a", "2");
-    assertThat(state.file()).isEqualTo("f1");
-    done(state.deploy(all("a", "2"), null, "f2", 1));
-    assertThat(state.file()).isEqualTo("f2");
+    done(state.rollback("a", 1));
+    assertThat(state.said("a")).isEqualTo(new Said("1", null, "2"));
+
+    done(state.delete("a"));
+
+    assertThat(state.said("a")).isEqualTo(new Said("1", null, "2"));
+  }
+
+  @Test
+  void aFileThatLeavesOutWhatItHasNamedTakesItBackAndAnotherOneDeletesIt() {
+    done(state.deploy(all("a", "1", "b", "1"), 50.0, Said.START, 1));
+    done(state.deploy("c", wanted("1"), OTHER, 1));
+
+    done(state.deploy(all("b", "1"), null, OTHER, 1));
+    assertThat(state.said("a")).isEqualTo(new Said("1", null, "1"));
+    assertThat(state.saidCapacity()).isEqualTo(new Said("50.0", null, "50.0"));
+    assertThat(state.said("c")).isEqualTo(Said.NOTHING);
+
+    done(state.deploy(Map.of(), null, Said.START, 1));
+    assertThat(state.mentioned()).isEmpty();
+    assertThat(state.saidCapacity()).isEqualTo(Said.NOTHING);
+  }
+
+  @Test
+  void whatWasSaidOfThoseThatAreGoneIsBounded() {
+    for (int i = 0; i <= DesiredState.MOST_GONE; i++) {
+      done(state.deploy("app" + i, wanted("" + i), null, 1));
+      done(state.delete("app" + i));
+    }
+    deploy("a", "1");
+
+    assertThat(state.mentioned()).hasSize(DesiredState.MOST_GONE + 1).contains("a", "app1");
+    assertThat(state.mentioned()).as("the oldest").doesNotContain("app0");
+  }
+
+  @Test
+  void aStateOfAnEarlierVersionIsRead() {
+    state.apply(
+        DesiredChange.of(
+            new JsonObject(
+                """
+                {"revision": 7, "term": 2, "file": "abc", "target_capacity": 50, "removed": [],
+                 "applications": [{"name": "a", "revision": 7, "deployed_ms": 1, "healthy": true,
+                   "config": "{}", "digest": "old", "external_scaler": false, "jars": [],
+                   "before": {"config": "{}", "digest": "older", "external_scaler": false,
+                              "jars": [], "revision": 3}}]}
+                """)));
+    assertThat(state.earlier()).isEqualTo("abc");
+    assertThat(state.said("a")).isEqualTo(Said.NOTHING);
+
+    Said last = new Said(null, null, "new");
+    done(state.renewed(wanted -> "new", Map.of("a", last), new Said("50.0", null, "50.0")));
+
+    assertThat(state.earlier()).isNull();
+    assertThat(application("a").wanted().digest()).isEqualTo("new");
+    assertThat(application("a").before().wanted().digest()).isEqualTo("new");
+    assertThat(application("a").revision()).isEqualTo(7);
+    assertThat(state.said("a")).isEqualTo(last);
+    assertThat(state.targetCapacity()).isEqualTo(50);
   }
 
   @Test
@@ -290,6 +379,10 @@ class DesiredStateTest {
     }
   }
 
+  private static @Nullable String file(Random random) {
+    return random.nextBoolean() ? null : random.nextBoolean() ? Said.START : "file://h/f";
+  }
+
   private DesiredChange randomCommand(Random random, int step) {
     List<DesiredApplication> known = new ArrayList<>(state.applications());
     String name = "app" + random.nextInt(5);
@@ -303,8 +396,8 @@ class DesiredStateTest {
             "d" + random.nextInt(3));
     Double capacity = random.nextBoolean() ? null : (double) random.nextInt(101);
     return switch (random.nextInt(8)) {
-      case 0 -> state.deploy(Map.of(name, wanted), capacity, "f" + step, step);
-      case 1 -> state.deploy(name, wanted, step);
+      case 0 -> state.deploy(Map.of(name, wanted), capacity, file(random), step);
+      case 1 -> state.deploy(name, wanted, file(random), step);
       case 2 -> some == null ? null : state.delete(some.name());
       case 3 -> some == null ? null : state.scale(some.name(), "d", random.nextInt(3));
       case 4 -> some == null ? null : state.rollback(some.name(), step);

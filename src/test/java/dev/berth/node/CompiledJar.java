@@ -5,6 +5,7 @@ import java.io.OutputStream;
 import java.io.StringWriter;
 import java.net.URI;
 import java.net.URISyntaxException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -41,6 +42,16 @@ final class CompiledJar {
       throw new AssertionError("sources: do not compile: " + output);
     }
     return pack(classes, folder.resolve(name));
+  }
+
+  /** A jar without classes, with a text in it. */
+  static Path holding(Path jar, String text) throws IOException {
+    try (OutputStream out = Files.newOutputStream(jar);
+        JarOutputStream entries = new JarOutputStream(out)) {
+      entries.putNextEntry(new JarEntry("content"));
+      entries.write(text.getBytes(StandardCharsets.UTF_8));
+    }
+    return jar;
   }
 
   private static Path pack(Path classes, Path jar) throws IOException {

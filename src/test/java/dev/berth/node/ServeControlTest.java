@@ -13,7 +13,7 @@ import dev.berth.controller.ControllerEvent.Declared;
 import dev.berth.controller.ControllerEvent.Scaled;
 import dev.berth.controller.ControllerEvent.Withdrawn;
 import dev.berth.controller.DeclaredApplication;
-import dev.berth.controller.DesiredApplication.Wanted;
+import dev.berth.controller.DesiredApplication;
 import dev.berth.controller.DesiredChange;
 import dev.berth.controller.DesiredState;
 import dev.berth.protocol.ApplicationStatus;
@@ -21,6 +21,8 @@ import dev.berth.protocol.ServeDetails;
 import dev.berth.protocol.port.CommandRefused;
 import dev.berth.protocol.port.CommandRefused.Kind;
 import io.vertx.core.Future;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -32,8 +34,6 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.stream.Stream;
-import java.util.zip.ZipEntry;
-import java.util.zip.ZipOutputStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -223,18 +223,18 @@ class ServeControlTest {
   }
 
   @Test
-  void aFileThatSaysSomethingNewIsDeclaredInPlaceOfWhatWasDeployed() {
+  void aFileThatSaysSomethingNewIsDeclaredBesideWhatWasDeployed() {
     ServeControl first = start(A);
     ok(first.deploy("b", B));
     stopped(first);
     toldSince();
 
     ServeControl second = start(A, "{name: c, route_prefix: /c, import_path: x.C}");
-    assertThat(second.fromFile()).isTrue();
-    assertThat(toldSince()).containsExactly("declared a 1", "declared c 3");
+    assertThat(second.fromFile()).as("something was kept").isFalse();
+    assertThat(toldSince()).containsExactly("declared a 1", "declared b 2", "declared c 3");
     stopped(second);
 
-    assertThat(names(start())).as("a file without applications").containsExactly("a", "c");
+    assertThat(names(start())).as("the file names none any more").containsExactly("b");
   }
 
   @Test
@@ -521,11 +521,12 @@ class ServeControlTest {
 
   @Test
   void aFilesJarsAreCopiedAndANewOneOfTheSameNameIsSomethingNew() throws IOException {
-    Path jar = Files.writeString(folder.resolve("a.jar"), "one");
+    Path jar = CompiledJar.holding(folder.resolve("a.jar"), "one");
+    byte[] one = Files.readAllBytes(jar);
     String entry = "{import_path: x.A, name: a, runtime_env: {jars: [a.jar]}}";
     ServeControl first = start(entry);
     Path temporary = jar(first, "a", 1);
-    assertThat(temporary).hasContent("one").isNotEqualTo(jar);
+    assertThat(temporary).hasBinaryContent(one).isNotEqualTo(jar);
     ok(first.deploy("b", B));
     assertThat(jar(first, "a", 1)).as("it runs from there").isEqualTo(temporary);
     stopped(first);
@@ -536,38 +537,20 @@ class ServeControlTest {
     assertThat(jar(same, "a", 1))
         .startsWith(folder.resolve("state/jars"))
         .hasFileName(temporary.getFileName().toString())
-        .hasContent("one");
+        .hasBinaryContent(one);
     stopped(same);
-    Files.writeString(jar, "two");
+    CompiledJar.holding(jar, "two");
     ServeControl second = start(entry);
-    assertThat(second.fromFile()).isTrue();
-    assertThat(names(second)).containsExactly("a");
-    assertThat(jar(second, "a", find(second, "a").revision())).hasContent("two");
+    assertThat(names(second)).containsExactly("a", "b");
+    assertThat(jar(second, "a", find(second, "a").revision())).hasSameBinaryContentAs(jar);
   }
 
   /** Its jars are named by the checksums of their entries, as is what it knows of the file. */
   @Test
   void aStateOfAnEarlierVersionRunsOnWithItsJarsAndKnowsItsFile() throws IOException {
-    Path jar = folder.resolve("a.jar");
-    try (ZipOutputStream zip = new ZipOutputStream(Files.newOutputStream(jar))) {
-      zip.putNextEntry(new ZipEntry("content"));
-    }
+    Path jar = CompiledJar.holding(folder.resolve("a.jar"), "one");
     String entry = "{import_path: x.A, name: a, runtime_env: {jars: [a.jar]}}";
-    Map<String, Wanted> wanted =
-        ServeControlInput.wanted(file(entry).applications(), JarStore::identifyAsBefore);
-    DesiredState before = new DesiredState();
-    DesiredChange change =
-        Objects.requireNonNull(
-            before.deploy(wanted, null, ServeControlInput.digest(wanted, null), nowMs));
-    try (StateStore store =
-        StateStore.open(
-            Objects.requireNonNull(StateStoreDisk.hold(folder.resolve("state"))), before)) {
-      store.append(change, before::whole);
-    }
-    JarStore jars = JarStore.in(folder.resolve("state"), new JarDigests(() -> nowMs));
-    Path copy = jars.path(wanted.get("a").jars().get(0));
-    Files.createDirectories(copy.getParent());
-    Files.copy(jar, copy);
+    Path copy = keptBefore(entry, jar);
 
     ServeControl today = start(entry);
 
@@ -576,9 +559,68 @@ class ServeControlTest {
     assertThat(jar(today, "a", 1)).isEqualTo(copy).hasSameBinaryContentAs(jar);
     ran(today, "a");
     ok(today.deploy("a", entry));
-    assertThat(jar(today, "a", 2)).as("named by its bytes").isNotEqualTo(copy);
+    assertThat(find(today, "a").revision()).as("the same by its bytes").isEqualTo(1);
+    CompiledJar.holding(jar, "two");
+    ok(today.deploy("a", entry));
+    assertThat(jar(today, "a", 2)).isNotEqualTo(copy);
     ok(today.rollback("a"));
     assertThat(jar(today, "a", 3)).isEqualTo(copy).exists();
+  }
+
+  @Test
+  void aStateOfAnEarlierVersionGivesWayToAnotherFile() throws IOException {
+    Path jar = CompiledJar.holding(folder.resolve("a.jar"), "one");
+    String entry = "{import_path: x.A, name: a, runtime_env: {jars: [a.jar]}}";
+    keptBefore(entry, jar);
+    CompiledJar.holding(jar, "two");
+
+    assertThat(find(start(entry), "a").revision()).isEqualTo(2);
+  }
+
+  /** What an earlier version kept of a file with one application; gives its jar's copy. */
+  private Path keptBefore(String entry, Path jar) throws IOException {
+    DesiredApplication.Jar asBefore = JarStore.identifyAsBefore(List.of(jar)).get(0);
+    JsonObject config = new JsonObject(file(entry).applications().get(0).entry());
+    String digest =
+        ServeControlInput.digest(
+            new JsonArray().add("a").add(config).add(asBefore.digest()).encode());
+    DesiredState before = new DesiredState();
+    DesiredChange change =
+        DesiredChange.of(
+            new JsonObject()
+                .put("revision", 1)
+                .put("term", 1)
+                .put("file", ServeControlInput.digest("null " + digest))
+                .put("removed", new JsonArray())
+                .put(
+                    "applications",
+                    new JsonArray()
+                        .add(
+                            new JsonObject()
+                                .put("name", "a")
+                                .put("revision", 1)
+                                .put("deployed_ms", nowMs)
+                                .put("healthy", false)
+                                .put("config", config.encode())
+                                .put("digest", digest)
+                                .put("external_scaler", false)
+                                .put("route_prefix", "/")
+                                .put(
+                                    "jars",
+                                    new JsonArray()
+                                        .add(
+                                            new JsonArray()
+                                                .add("a.jar")
+                                                .add(asBefore.digest()))))));
+    try (StateStore store =
+        StateStore.open(
+            Objects.requireNonNull(StateStoreDisk.hold(folder.resolve("state"))), before)) {
+      store.append(change, before::whole);
+    }
+    JarStore jars = JarStore.in(folder.resolve("state"), new JarDigests(() -> nowMs));
+    Path copy = jars.path(asBefore);
+    Files.createDirectories(copy.getParent());
+    return Files.copy(jar, copy);
   }
 
   private static Path jar(ServeControl control, String application, long revision) {

@@ -41,7 +41,7 @@ class StateStoreTest {
 
     /** Whether it was kept. */
     boolean deploy(String application, String says) {
-      return keep(state.deploy(application, wanted(says), 1));
+      return keep(state.deploy(application, wanted(says), null, 1));
     }
 
     void mark(String application, @Nullable String failure) {
@@ -333,7 +333,7 @@ class StateStoreTest {
     DesiredState state = new DesiredState();
     try (StateStore store =
         StateStore.open(Objects.requireNonNull(StateStoreDisk.hold(directory)), state)) {
-      DesiredChange change = Objects.requireNonNull(state.deploy("a", wanted("1"), 1));
+      DesiredChange change = Objects.requireNonNull(state.deploy("a", wanted("1"), null, 1));
       store.append(change, state::whole);
       state.apply(change);
 

@@ -2,6 +2,7 @@ package dev.berth.protocol.port;
 
 import dev.berth.protocol.ServeDetails;
 import io.vertx.core.Future;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What operators may ask of the controller. Commands are carried out one after the other; one that
@@ -12,20 +13,30 @@ import io.vertx.core.Future;
  */
 public interface ControllerCommands {
 
-  /**
-   * Declares everything: applications that it does not name are deleted. All or nothing.
-   *
-   * @param config Ray Serve's ServeDeploySchema, as JSON or YAML
-   */
-  Future<Void> deploy(String config);
+  /** The header of a deploy that says which file is deployed. */
+  String FILE = "Berth-File";
 
   /**
-   * Declares one application, and leaves the others.
+   * Declares everything, so that applications which are not named are deleted, or one application,
+   * which leaves the others. All or nothing.
    *
-   * @param application its name; one inside {@code config} must be the same
-   * @param config an entry of {@code applications}, as JSON or YAML
+   * @param application its name, and one inside {@code config} must be the same; null for
+   *     everything
+   * @param config Ray Serve's ServeDeploySchema, or an entry of its {@code applications}; JSON or
+   *     YAML
+   * @param file which says exactly that, {@code file://host/real/path}; null when it is not known
    */
-  Future<Void> deploy(String application, String config);
+  Future<Void> deploy(@Nullable String application, String config, @Nullable String file);
+
+  /** Everything, as nobody's file. */
+  default Future<Void> deploy(String config) {
+    return deploy(null, config, null);
+  }
+
+  /** One application, as nobody's file. */
+  default Future<Void> deploy(String application, String config) {
+    return deploy(application, config, null);
+  }
 
   /** Deletes every application. */
   Future<Void> deleteAll();
