@@ -200,8 +200,8 @@ public sealed class RoutedChoice extends SlotRequest permits LegChoice {
   }
 
   @Override
-  public long holdNanos() {
-    return ttlNanos;
+  public long holdNanos() { // to its loop; from then on its time to live
+    return Math.min(ttlNanos, DeploymentRouter.HAND_OVER_NANOS);
   }
 
   @Override

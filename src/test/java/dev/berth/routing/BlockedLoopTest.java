@@ -8,6 +8,7 @@ import dev.berth.api.ReplicaSelection;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
 import dev.berth.fakes.RoutingWorld;
+import dev.berth.protocol.port.SlotLease;
 import io.vertx.core.Future;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -284,6 +285,57 @@ class BlockedLoopTest {
     world.run();
     assertThat(world.router.queued()).isZero();
     assertThat(well.running).extracting(each -> each.callId()).isSorted();
+  }
+
+  /**
+   * Until it is known that its loop is blocked, a slot may be on its way to one who waits there.
+   */
+  @Test
+  void aSlotHandedToAChooseWhoseLoopStallsIsIdleForASecondAtMost() {
+    world.remove(stuck);
+    world.publish();
+    SlotLease one = well.ledger.hold(Duration.ofSeconds(60).toNanos());
+    SlotLease other = well.ledger.hold(Duration.ofSeconds(60).toNanos());
+    Future<ReplicaSelection> chosen =
+        world
+            .handle(BLOCKED)
+            .options(CallOptions.defaults().withReservationTtl(Duration.ofSeconds(40)))
+            .choose();
+    world.run();
+    one.release();
+    assertThat(world.router.queued()).isZero();
+    world.clock.advance(Duration.ofMillis(999));
+    well.ledger.sweep();
+    assertThat(well.ledger.ongoing()).as("it may take it yet").isEqualTo(2);
+
+    world.clock.advance(Duration.ofMillis(2));
+    well.ledger.sweep();
+
+    assertThat(well.ledger.ongoing()).isOne();
+    world.run(); // its loop runs again
+    assertThat(chosen.result().leaseRemaining())
+        .as("the slot is taken anew, for its whole time")
+        .isEqualTo(Duration.ofSeconds(40));
+    other.release();
+  }
+
+  @Test
+  void aSlotThatIsTakenInTimeIsHeldForItsWholeTime() {
+    world.remove(stuck);
+    world.publish();
+    SlotLease one = well.ledger.hold(Duration.ofSeconds(60).toNanos());
+    SlotLease other = well.ledger.hold(Duration.ofSeconds(60).toNanos());
+    Future<ReplicaSelection> chosen =
+        world
+            .handle(BLOCKED)
+            .options(CallOptions.defaults().withReservationTtl(Duration.ofSeconds(40)))
+            .choose();
+    world.run();
+    one.release();
+    world.clock.advance(Duration.ofMillis(900));
+    world.run();
+    assertThat(chosen.result().leaseRemaining()).isEqualTo(Duration.ofSeconds(40));
+    other.release();
   }
 
   // --- its replica is the only one ---

@@ -37,6 +37,14 @@ public final class RoutingProbe {
     return carried == null || carried.replica() == null ? null : carried.replica().info;
   }
 
+  /** How long the slot that a grant carries is held for it if its loop never takes it. */
+  public static long heldForNanos(Runnable grant, long nowNanos) {
+    Grant carried = ((SlotRequest) grant).grant;
+    return carried == null || carried.lease() == null
+        ? 0
+        : carried.lease().deadlineNanos() - nowNanos;
+  }
+
   /** The event loop it came in on, an index. */
   public static int loop(Object request) {
     return ((SlotRequest) request).loopIndex();

@@ -20,6 +20,9 @@ final class Invariants {
   /** How long after a false alarm an instance may still cancel what the other asked for. */
   private static final long PARTED_NANOS = TimeUnit.SECONDS.toNanos(2);
 
+  /** What a slot may be idle for on its way to a waiter whose loop takes no more tasks. */
+  private static final long HAND_OVER_NANOS = TimeUnit.SECONDS.toNanos(1);
+
   private static final int NO_NEWCOMER = -1;
 
   private final World world;
@@ -160,6 +163,9 @@ final class Invariants {
     ReplicaInfo replica = RoutingProbe.granted(granted);
     if (replica != null) { // else it is told that the deployment is not available
       took(instance, replica);
+      if (RoutingProbe.heldForNanos(granted, world.getAsLong()) > HAND_OVER_NANOS) {
+        throw world.fail("place " + place + " would keep its slot idle if its loop were blocked");
+      }
       if (instance.isBlocked(RoutingProbe.loop(granted))) {
         throw world.fail("place " + place + " got a slot on a blocked loop");
       }
