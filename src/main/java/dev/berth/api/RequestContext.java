@@ -66,7 +66,7 @@ public interface RequestContext {
 
   /**
    * Completes after a delay on the replica's context, without blocking; fails with {@link
-   * BerthException.Cancelled} when the request is cancelled first.
+   * BerthException.Cancelled} when the request is cancelled or answered first.
    */
   Future<Void> after(Duration delay);
 

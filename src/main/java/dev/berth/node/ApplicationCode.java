@@ -4,6 +4,7 @@ import dev.berth.api.Application;
 import dev.berth.config.ApplicationConfig;
 import dev.berth.config.ConfigException;
 import dev.berth.config.Problem;
+import dev.berth.protocol.UserFailure;
 import java.io.IOException;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
@@ -200,7 +201,11 @@ record ApplicationCode(
   }
 
   private StartFailedException failed(Throwable cause) {
-    LOG.error("application {}: {} failed", config.name(), config.importPath(), cause);
+    LOG.error(
+        "application {}: {} failed",
+        config.name(),
+        config.importPath(),
+        UserFailure.legible(cause));
     return new StartFailedException(
         "application "
             + config.name()

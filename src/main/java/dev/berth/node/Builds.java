@@ -8,6 +8,7 @@ import dev.berth.controller.BuiltApplication;
 import dev.berth.controller.ControllerAction.Build;
 import dev.berth.controller.ControllerAction.DiscardBuild;
 import dev.berth.controller.ControllerEvent;
+import dev.berth.protocol.UserFailure;
 import dev.berth.replica.HookThreads;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
@@ -180,7 +181,8 @@ public final class Builds {
     } else if (failed instanceof StartFailedException) {
       reason = String.valueOf(failed.getMessage());
     } else {
-      LOG.error("application {} cannot be read", command.application(), failed);
+      LOG.error(
+          "application {} cannot be read", command.application(), UserFailure.legible(failed));
       reason = StartFailedException.describe(failed);
     }
     controller.accept(

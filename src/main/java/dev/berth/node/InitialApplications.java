@@ -3,6 +3,7 @@ package dev.berth.node;
 import dev.berth.config.ConfigException;
 import dev.berth.config.Problem;
 import dev.berth.controller.DeclaredApplication;
+import dev.berth.protocol.UserFailure;
 import dev.berth.replica.HookThreads;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
@@ -99,7 +100,7 @@ final class InitialApplications {
   }
 
   private static StartFailedException unexpected(String application, Throwable cause) {
-    LOG.error("application {} cannot be read", application, cause);
+    LOG.error("application {} cannot be read", application, UserFailure.legible(cause));
     return new StartFailedException(
         "application " + application + ": " + StartFailedException.describe(cause));
   }

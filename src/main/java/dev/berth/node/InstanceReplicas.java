@@ -11,6 +11,7 @@ import dev.berth.controller.ControllerEvent;
 import dev.berth.controller.DeploymentTarget;
 import dev.berth.metrics.Meters;
 import dev.berth.metrics.Registration;
+import dev.berth.protocol.UserFailure;
 import dev.berth.replica.HealthCheckSettings;
 import dev.berth.replica.Replica;
 import dev.berth.replica.ReplicaHost;
@@ -241,7 +242,10 @@ public final class InstanceReplicas {
     String reason = StartFailedException.describe(thrown);
     if (!(thrown instanceof CancellationException)
         && !reason.equals(startFailures.put(here.target.id().toString(), reason))) {
-      LOG.error("replica {} did not start", here.id(), thrown); // once, for its stack
+      LOG.error(
+          "replica {} did not start",
+          here.id(),
+          UserFailure.legible(thrown)); // once, for its stack
     }
     controller.accept(new ControllerEvent.ReplicaFailed(here.id(), reason));
   }

@@ -1,5 +1,6 @@
 package dev.berth.node;
 
+import dev.berth.protocol.UserFailure;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -16,7 +17,7 @@ public final class StartFailedException extends RuntimeException {
   /** A failure in one line: its class and message, and those of what caused it. */
   static String describe(Throwable failure) {
     StringBuilder text = new StringBuilder();
-    @Nullable Throwable each = failure;
+    @Nullable Throwable each = UserFailure.legible(failure);
     for (int depth = 0; each != null && depth < 4; depth++, each = each.getCause()) {
       text.append(depth == 0 ? "" : "; caused by ").append(each.getClass().getSimpleName());
       if (each.getMessage() != null) {

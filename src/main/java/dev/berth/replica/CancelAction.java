@@ -8,12 +8,14 @@ import org.jspecify.annotations.Nullable;
  */
 final class CancelAction {
   final Runnable task;
+  final @Nullable Runnable whenEnded; // runs when the request ends with this in the list
   @Nullable CancelAction before; // newer
   private @Nullable CancelAction after;
   boolean linked;
 
-  CancelAction(Runnable task) {
+  CancelAction(Runnable task, @Nullable Runnable whenEnded) {
     this.task = task;
+    this.whenEnded = whenEnded;
   }
 
   /** Becomes the newest. */

@@ -1,5 +1,6 @@
 package dev.berth.replica;
 
+import dev.berth.protocol.UserFailure;
 import java.util.Map;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -31,7 +32,7 @@ final class FailureLog {
       String name = cause.getClass().getName();
       LOG.atWarn()
           .addKeyValue("replica", replicaId)
-          .setCause(cause)
+          .setCause(UserFailure.legible(cause))
           .log("replica {}: {}; more {} are counted, not logged", replicaId, what, name);
     }
   }

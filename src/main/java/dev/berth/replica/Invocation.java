@@ -500,7 +500,11 @@ sealed class Invocation implements RequestContext, Completable<Response>
     if (!well || cancelled) {
       host.endsUnanswered();
     }
-    cancelActions = null;
+    for (CancelAction action = takeCancelActions(); action != null; action = action.before) {
+      if (action.whenEnded != null) {
+        runGuarded(action.whenEnded);
+      }
+    }
     source.remove(this);
     loop.remove(this);
     if (zombie) {
@@ -576,7 +580,7 @@ sealed class Invocation implements RequestContext, Completable<Response>
 
   @Override
   public Runnable onCancel(Runnable task) {
-    CancelAction action = new CancelAction(task);
+    CancelAction action = new CancelAction(task, null);
     onLoop(() -> add(action));
     return () -> onLoop(() -> remove(action));
   }
@@ -599,12 +603,18 @@ sealed class Invocation implements RequestContext, Completable<Response>
   }
 
   private void runCancelActions() {
-    CancelAction action = cancelActions == null ? null : cancelActions.oldest();
-    cancelActions = null;
-    for (; action != null; action = action.before) {
-      action.linked = false;
+    for (CancelAction action = takeCancelActions(); action != null; action = action.before) {
       runGuarded(action.task);
     }
+  }
+
+  private @Nullable CancelAction takeCancelActions() {
+    CancelAction oldest = cancelActions == null ? null : cancelActions.oldest();
+    cancelActions = null;
+    for (CancelAction action = oldest; action != null; action = action.before) {
+      action.linked = false;
+    }
+    return oldest;
   }
 
   private void remove(CancelAction action) {
@@ -639,7 +649,8 @@ sealed class Invocation implements RequestContext, Completable<Response>
   private final class Delay {
     final Promise<Void> done = Promise.promise();
     private final Duration length;
-    private final CancelAction onCancel = new CancelAction(this::requestCancelled);
+    private final CancelAction onCancel =
+        new CancelAction(() -> stop("cancelled"), () -> stop("answered"));
     private @Nullable Runnable stopTimer;
 
     Delay(Duration length) {
@@ -647,6 +658,10 @@ sealed class Invocation implements RequestContext, Completable<Response>
     }
 
     void start() {
+      if (ended) {
+        stop("answered");
+        return;
+      }
       if (!cancelled) {
         stopTimer = loop.startTimer(Math.max(0, length.toNanos()), this::elapsed);
       }
@@ -658,11 +673,11 @@ sealed class Invocation implements RequestContext, Completable<Response>
       done.tryComplete();
     }
 
-    private void requestCancelled() {
+    private void stop(String what) {
       if (stopTimer != null) {
         stopTimer.run();
       }
-      done.tryFail(new BerthException.Cancelled("request: cancelled (expected: still wanted)"));
+      done.tryFail(new BerthException.Cancelled("request: " + what + " (expected: still wanted)"));
     }
   }
 }

@@ -6,6 +6,7 @@ import dev.berth.metrics.LatencyBuckets;
 import dev.berth.metrics.UserMeters;
 import dev.berth.metrics.Utilization;
 import dev.berth.protocol.ReplicaAddress;
+import dev.berth.protocol.UserFailure;
 import dev.berth.protocol.port.BusSender;
 import dev.berth.protocol.port.LedgerView;
 import dev.berth.protocol.port.SlotObserver;
@@ -636,9 +637,10 @@ public final class Replica {
    */
   BerthException failureOf(Throwable failure) {
     Throwable cause = failure;
-    while ((cause instanceof CompletionException || cause instanceof ExecutionException)
-        && cause.getCause() != null) {
-      cause = cause.getCause(); // a blocking handler that waited for a call gets it wrapped
+    // A blocking handler that waited for a call gets it wrapped.
+    for (int depth = 0; depth < UserFailure.MOST_CAUSES && isWrapper(cause); depth++) {
+      Throwable inner = UserFailure.legible(cause).getCause();
+      cause = inner == null ? cause : inner;
     }
     errors.add(cause);
     if (cause instanceof BerthException expected) {
@@ -647,6 +649,10 @@ public final class Replica {
     failures.add("handler failed", cause);
     listener.handlerFailed(this, cause);
     return new BerthException.HandlerFailed("replica " + replicaId() + ": handler failed", cause);
+  }
+
+  private static boolean isWrapper(Throwable failure) {
+    return failure instanceof CompletionException || failure instanceof ExecutionException;
   }
 
   void logFailure(String what, Throwable failure) {

@@ -88,7 +88,9 @@ final class ReplicaStart {
       try {
         replica.hooks().stop();
       } catch (Throwable second) {
-        thrown.addSuppressed(second);
+        if (second != thrown) { // the same one for all, and no exception suppresses itself
+          thrown.addSuppressed(second);
+        }
       }
       if (running != null) {
         running.stop();

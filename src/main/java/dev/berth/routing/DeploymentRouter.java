@@ -216,7 +216,7 @@ public final class DeploymentRouter {
     ranking.clear();
     try {
       ranker.rank(set.seenFrom(loop), random, ranking);
-    } catch (RuntimeException failed) { // a plug-in may cost speed, never correctness
+    } catch (RuntimeException | Error failed) { // a plug-in may cost speed, never correctness
       rankerFailures.increment();
       ranking.clear();
     }

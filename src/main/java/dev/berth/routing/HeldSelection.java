@@ -17,6 +17,7 @@ import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.time.Duration;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -261,6 +262,7 @@ final class HeldSelection extends RingEntry implements ReplicaSelection {
 
   @Override
   public DeploymentHandle.Call start(Request request) {
+    Objects.requireNonNull(request, "request: null (expected: a request)"); // it is open still
     Promise<Response> response = Promise.promise();
     if (!leave(DISPATCHED)) {
       response.fail(notOpen());

@@ -178,19 +178,35 @@ final class WaiterQueue {
     }
   }
 
+  /** Whatever fails in a round, the last of them gives the pump back. */
   private void run() {
     int seen = 1;
+    Throwable broken = null;
     do {
-      if (unseen) {
-        unseen = false; // what is freed from now on causes another round
-        nothingFree = false;
-      }
-      absorb();
-      if (!nothingFree) {
-        grantAll();
+      try {
+        round();
+      } catch (RuntimeException | Error failed) {
+        broken = failed;
+        unseen = true;
       }
       seen = workInProgress.addAndGet(-seen);
     } while (seen != 0);
+    if (broken instanceof Error error) {
+      throw error;
+    } else if (broken != null) {
+      throw (RuntimeException) broken;
+    }
+  }
+
+  private void round() {
+    if (unseen) {
+      unseen = false; // what is freed from now on causes another round
+      nothingFree = false;
+    }
+    absorb();
+    if (!nothingFree) {
+      grantAll();
+    }
   }
 
   private void grantAll() {

@@ -290,6 +290,28 @@ class InstanceReplicasTest {
     assertThat(calls).containsExactly("start", "stop");
   }
 
+  /** Its start would be waited for as long as the instance lives. */
+  @Test
+  void aStartThatFailsAndFailsToSayWhyIsToldAllTheSame() {
+    duringStart =
+        () -> {
+          throw new IllegalStateException() {
+            @Override
+            public String getMessage() {
+              throw new UnsupportedOperationException();
+            }
+          };
+        };
+    start();
+    runAll();
+    assertThat(take())
+        .singleElement()
+        .isInstanceOfSatisfying(
+            ReplicaFailed.class,
+            failed -> assertThat(failed.reason()).contains("UnsupportedOperationException"));
+    assertThat(replicas.size()).isZero();
+  }
+
   @Test
   void aStartOfAnUnknownBuildFails() {
     replicas.start(

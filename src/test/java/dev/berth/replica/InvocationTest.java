@@ -53,6 +53,31 @@ class InvocationTest {
             "fails",
             (AsyncHandler)
                 (request, context) -> Future.failedFuture(new IllegalStateException("secret"))),
+        Arguments.of(
+            "fails and fails to say why",
+            (AsyncHandler) (request, context) -> Future.failedFuture(new Unspeakable())),
+        Arguments.of(
+            "fails for a wrapped reason that is not to be had",
+            (AsyncHandler)
+                (request, context) ->
+                    Future.failedFuture(
+                        new CompletionException("secret", null) {
+                          @Override
+                          public Throwable getCause() {
+                            throw new IllegalStateException("secret");
+                          }
+                        })),
+        Arguments.of(
+            "fails for a reason that is its own",
+            (AsyncHandler)
+                (request, context) ->
+                    Future.failedFuture(
+                        new CompletionException("secret", null) {
+                          @Override
+                          public Throwable getCause() {
+                            return this;
+                          }
+                        })),
         Arguments.of("no future", (AsyncHandler) (request, context) -> null),
         Arguments.of(
             "no response", (AsyncHandler) (request, context) -> Future.succeededFuture(null)),
@@ -78,6 +103,15 @@ class InvocationTest {
                     200,
                     dev.berth.api.Headers.empty(),
                     new Response.Body.Received(null, () -> {})))));
+  }
+
+  private static final class Unspeakable extends RuntimeException {
+    private static final long serialVersionUID = 1L;
+
+    @Override
+    public String getMessage() {
+      throw new UnsupportedOperationException("secret");
+    }
   }
 
   private static Future<Response> boom() {
@@ -314,6 +348,31 @@ class InvocationTest {
     assertThat(late.cause()).isInstanceOf(BerthException.Cancelled.class);
     assertThat(rig.timers).hasSize(1);
     assertThat(rig.timers.get(0).cancelled).isTrue();
+  }
+
+  @Test
+  void afterGoesWhenTheRequestIsAnsweredFirst() {
+    Replica replica = rig.start(1, handler);
+    rig.sendHeld(replica, callId(1, 1));
+    RequestContext context = handler.contexts.element();
+    Future<Void> before = context.after(Duration.ofHours(4));
+    List<String> ran = new ArrayList<>();
+    context.onCancel(() -> ran.add("cancelled"));
+
+    handler.promises.remove().complete(Response.text("done"));
+    rig.runAll();
+    Future<Void> late = context.after(Duration.ofHours(4));
+    rig.runAll();
+
+    assertThat(rig.answer(CallResponse.class).status()).isEqualTo(200);
+    assertThat(rig.timers).hasSize(1);
+    assertThat(rig.timers.get(0).cancelled).isTrue();
+    assertThat(before.cause())
+        .isInstanceOf(BerthException.Cancelled.class)
+        .hasMessageContaining("answered");
+    assertThat(late.cause()).isInstanceOf(BerthException.Cancelled.class);
+    assertThat(ran).isEmpty();
+    assertAtRest(replica.slots());
   }
 
   // --- time ---

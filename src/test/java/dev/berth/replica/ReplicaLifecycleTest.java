@@ -125,6 +125,26 @@ class ReplicaLifecycleTest {
     assertThat(cause.getSuppressed()).containsExactly(stopFails);
   }
 
+  @Test
+  void aHandlerThatFailsWithOneExceptionForAllFailsItsStartWithThat() {
+    Exception cause = new Exception("always this one");
+    int[] calls = {0};
+    Future<Replica> begun =
+        rig.begin(
+            1,
+            context -> {
+              if (++calls[0] == 2) {
+                throw cause;
+              }
+              return new Stoppable(cause);
+            },
+            2);
+    rig.runAll();
+
+    assertThat(begun.cause()).isSameAs(cause);
+    assertThat(rig.host.replicas()).isEmpty();
+  }
+
   private record Stoppable(Exception onStop) implements AsyncHandler {
     @Override
     public Future<Response> handle(Request request, RequestContext context) {

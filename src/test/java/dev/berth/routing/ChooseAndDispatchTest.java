@@ -1,6 +1,7 @@
 package dev.berth.routing;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.berth.api.BerthException;
 import dev.berth.api.CallOptions;
@@ -242,6 +243,22 @@ class ChooseAndDispatchTest {
       world.run();
       assertThat(first.succeeded()).isTrue();
       assertThat(replica.executions).isOne();
+      assertAtRest(replica);
+    }
+
+    @Test
+    void aDispatchOfNothingFailsAndLeavesTheSelectionOpen() {
+      world.publish();
+      ReplicaSelection selection = choose();
+      assertThatThrownBy(() -> selection.dispatch(null))
+          .isInstanceOf(NullPointerException.class)
+          .hasMessage("request: null (expected: a request)");
+      assertThat(selection.leaseRemaining()).isPositive();
+      Future<Response> response = selection.dispatch(REQUEST);
+      world.run();
+      replica.respond();
+      world.run();
+      assertThat(response.succeeded()).isTrue();
       assertAtRest(replica);
     }
 

@@ -18,6 +18,8 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Assigning requests: Ray Serve's AsyncioRouter and RequestRouter behaviours, on exact slots. */
 class DeploymentRouterTest {
@@ -538,8 +540,9 @@ class DeploymentRouterTest {
     assertThat(replica.ledger.ongoing()).isEqualTo(LoopLimits.DEFAULTS.pendingRequests());
   }
 
-  @Test
-  void aRankerThatThrowsCostsSpeedAndNoRequest() {
+  @ParameterizedTest
+  @ValueSource(classes = {IllegalStateException.class, NoSuchMethodError.class})
+  void aRankerThatThrowsCostsSpeedAndNoRequest(Class<? extends Throwable> failure) {
     Routers routers = world.routers;
     DeploymentRouter broken =
         new DeploymentRouter(
@@ -547,6 +550,9 @@ class DeploymentRouterTest {
             new dev.berth.api.DeploymentId("app", "broken"),
             RouterSettings.DEFAULTS,
             (candidates, random, ranking) -> {
+              if (failure == NoSuchMethodError.class) {
+                throw new NoSuchMethodError("ranker");
+              }
               throw new IllegalStateException("ranker");
             },
             RoutingHooks.NONE,
@@ -559,9 +565,15 @@ class DeploymentRouterTest {
             true,
             List.of(new RoutingSnapshot.Route(replica.info, true))));
     new RoutedHandle(broken, routers.loop(0)).call(REQUEST);
+    Future<Response> waiting = new RoutedHandle(broken, routers.loop(0)).call(REQUEST);
     world.run();
     assertThat(replica.running).hasSize(1);
     assertThat(broken.rankerFailures()).isPositive();
+    replica.respond();
+    world.run();
+    replica.respond();
+    world.run();
+    assertThat(waiting.succeeded()).as("the pump asks the ranker too").isTrue();
   }
 
   @Test
