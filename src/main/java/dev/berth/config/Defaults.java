@@ -139,9 +139,6 @@ public final class Defaults {
   /** How long a client may take to send the whole head of a request. */
   public static final Duration HEADER_READ_TIMEOUT = Duration.ofSeconds(10);
 
-  /** Open HTTP connections of the instance. */
-  public static final int MAX_CONNECTIONS = 16_384;
-
   /** Requests sent to replicas and not yet answered, per event loop. */
   public static final int PENDING_REQUESTS_PER_LOOP = 8192;
 
@@ -239,6 +236,16 @@ public final class Defaults {
   /** Bytes all streams of the instance may have under way. */
   public static long streamBytesTotal() {
     return heapShare(Runtime.getRuntime().maxMemory(), 8, 64L << 20);
+  }
+
+  /** Bytes that the requests under way may take. */
+  public static long requestBytesTotal() {
+    return heapShare(Runtime.getRuntime().maxMemory(), 8, Long.MAX_VALUE);
+  }
+
+  /** Open HTTP connections of the instance: an eighth of the heap, at 8 KiB each. */
+  public static int maxConnections() {
+    return (int) (heapShare(Runtime.getRuntime().maxMemory(), 8, 128L << 20) >> 13);
   }
 
   /**

@@ -14,6 +14,7 @@ import java.time.Duration;
  * @param idleTimeout how long a request body may stand still; then 408
  * @param headerReadTimeout how long a client may take to send a request's head; then 408
  * @param maxConnections open HTTP connections of the instance; a further one is closed
+ * @param requestBytesTotal bytes that the requests under way may take; then 503
  * @param pendingRequestsPerLoop requests sent and not yet answered, per event loop; then 503
  * @param maxReservationTtl bound of every deployment's reservation_ttl_s and of every renewal
  * @param maxReservationLegs slots that one request may reserve together, over HTTP
@@ -32,6 +33,7 @@ public record LimitOptions(
     Duration idleTimeout,
     Duration headerReadTimeout,
     int maxConnections,
+    long requestBytesTotal,
     int pendingRequestsPerLoop,
     Duration maxReservationTtl,
     int maxReservationLegs,
@@ -96,10 +98,22 @@ public record LimitOptions(
           "How long a client may take to send the whole head of a request; then 408.");
   static final Key<Integer> MAX_CONNECTIONS =
       Key.of(
-          "max_connections",
-          Types.integer(1, 10_000_000, "connections"),
-          Defaults.MAX_CONNECTIONS,
-          "Open HTTP connections of the instance; a further one is closed at once.");
+              "max_connections",
+              Types.integer(1, 10_000_000, "connections"),
+              Defaults.maxConnections(),
+              "Open HTTP connections of the instance; a further one is closed at once.")
+          .fallbackText("one for each 65536 bytes of the heap, at most 16384");
+  static final Key<Long> REQUEST_BYTES_TOTAL =
+      Key.of(
+              "request_bytes_total",
+              Types.bytes(64 << 10, Long.MAX_VALUE),
+              Defaults.requestBytesTotal(),
+              "Bytes that all requests under way may take, until their clients have their answers:"
+                  + " 8192 each, 256 for each header, what is read of the body before a handler"
+                  + " has it, and 65536 for one that goes on. A request that would go past it gets"
+                  + " 503; so does one whose HTTP/2 connection holds more than a quarter of what"
+                  + " is left.")
+          .fallbackText("an eighth of the heap");
   static final Key<Integer> PENDING_REQUESTS_PER_LOOP =
       Key.of(
           "pending_requests_per_loop",
@@ -152,6 +166,7 @@ public record LimitOptions(
               IDLE_TIMEOUT_S,
               HEADER_READ_TIMEOUT_S,
               MAX_CONNECTIONS,
+              REQUEST_BYTES_TOTAL,
               PENDING_REQUESTS_PER_LOOP,
               MAX_RESERVATION_TTL_S,
               MAX_RESERVATION_LEGS,
@@ -175,6 +190,7 @@ public record LimitOptions(
     IDLE_TIMEOUT_S.require(idleTimeout);
     HEADER_READ_TIMEOUT_S.require(headerReadTimeout);
     MAX_CONNECTIONS.require(maxConnections);
+    REQUEST_BYTES_TOTAL.require(requestBytesTotal);
     PENDING_REQUESTS_PER_LOOP.require(pendingRequestsPerLoop);
     MAX_RESERVATION_TTL_S.require(maxReservationTtl);
     MAX_RESERVATION_LEGS.require(maxReservationLegs);
@@ -220,6 +236,7 @@ public record LimitOptions(
         values.get(IDLE_TIMEOUT_S),
         values.get(HEADER_READ_TIMEOUT_S),
         values.get(MAX_CONNECTIONS),
+        values.get(REQUEST_BYTES_TOTAL),
         values.get(PENDING_REQUESTS_PER_LOOP),
         values.get(MAX_RESERVATION_TTL_S),
         values.get(MAX_RESERVATION_LEGS),

@@ -2,7 +2,9 @@ package dev.berth.ingress;
 
 import dev.berth.routing.BegunBody;
 import io.vertx.core.Handler;
+import io.vertx.core.MultiMap;
 import io.vertx.core.buffer.Buffer;
+import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.streams.ReadStream;
 import org.jspecify.annotations.Nullable;
@@ -50,6 +52,12 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
   private @Nullable Handler<Buffer> handler;
   private @Nullable Handler<Void> endHandler;
 
+  /** Whether a body comes, over HTTP/1. */
+  static boolean isAnnounced(MultiMap headers) {
+    return headers.contains(HttpHeaders.CONTENT_LENGTH)
+        || headers.contains(HttpHeaders.TRANSFER_ENCODING);
+  }
+
   /** Netty has refused lengths that are no numbers; one that is too long for us is too large. */
   static long lengthOf(String declared) {
     try {
@@ -95,7 +103,11 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
       first = Exchange.EMPTY;
       exchange.bodyTooLarge();
     } else if (state == State.BEGINNING) {
-      begin(piece);
+      if (exchange.tryTakeRoom(piece.length())) {
+        begin(piece);
+      } else {
+        first = Exchange.EMPTY;
+      }
     } else if (paused || handler == null) {
       held = held == null ? piece : Buffer.buffer().appendBuffer(held).appendBuffer(piece);
     } else {
@@ -137,6 +149,10 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
   }
 
   private void flow() {
+    if (!exchange.tryTakeRoom(MAX_INLINE_BYTES)) { // for what comes before it is paused
+      first = Exchange.EMPTY;
+      return;
+    }
     state = State.FLOWING;
     paused = true;
     http.pause();

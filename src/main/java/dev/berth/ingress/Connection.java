@@ -28,6 +28,7 @@ abstract sealed class Connection implements Handler<Void> permits Http1Connectio
   private @Nullable Object unwritten; // what the socket was to take next when it was last looked at
   private long unwrittenTaken; // of that, bytes
   private long movedNanos;
+  private long roomHeld; // by its requests, bytes
   private boolean closing;
 
   Connection(IngressLoop loop, HttpConnection http) {
@@ -66,6 +67,21 @@ abstract sealed class Connection implements Handler<Void> permits Http1Connectio
     channel.unsafe().close(channel.unsafe().voidPromise()); // past the handlers, which would wait
   }
 
+  /** Takes room for a request of it; {@link #giveRoom} is its counterpart. */
+  final boolean tryTakeRoom(int bytes) {
+    if (!loop.room().tryHold(bytes, multiplexed() ? roomHeld : 0)) {
+      loop.countRefusal();
+      return false;
+    }
+    roomHeld += bytes;
+    return true;
+  }
+
+  final void giveRoom(int bytes) {
+    roomHeld -= bytes;
+    loop.room().release(bytes);
+  }
+
   /** Ends what stands still. */
   final void sweep(long now) {
     if (closing || now - movedAt(now) >= loop.limits().streamIdleNanos()) {
@@ -73,6 +89,11 @@ abstract sealed class Connection implements Handler<Void> permits Http1Connectio
     } else {
       sweepRequests(now);
     }
+  }
+
+  /** Whether little waits for its socket: less than Netty's high-water mark, 64 KiB. */
+  final boolean isWritable() {
+    return channel.isWritable();
   }
 
   /** Whether its client had yet to take something when this was last swept. */

@@ -156,6 +156,12 @@ final class ErrorResponses {
         DID_NOT_RUN);
   }
 
+  /** Those under way take all the memory that requests may. */
+  static ErrorAnswer tooManyRequests() {
+    return new ErrorAnswer(
+        503, "overloaded", "Too many requests are under way.", DID_NOT_RUN, OptionalInt.of(1));
+  }
+
   static ErrorAnswer bodyTooLarge(long maxBytes) {
     return new ErrorAnswer(
         413,

@@ -20,6 +20,7 @@ import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.HttpServerResponse;
 import io.vertx.core.internal.buffer.BufferInternal;
 import java.time.Duration;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
@@ -75,6 +76,7 @@ sealed class Exchange implements CallObserver, BiConsumer<String, String> permit
   private @Nullable BodyReader reader; // until the body has ended
   private @Nullable RoutedCall call;
   private @Nullable StreamRelay relay;
+  private int room; // taken of its connection's, bytes
   private boolean continued; // the client was told to go on with its body
   private boolean lingering; // closed soon, whatever still comes
   private boolean detached; // the client has gone and wanted the request to go on
@@ -102,6 +104,33 @@ sealed class Exchange implements CallObserver, BiConsumer<String, String> permit
   }
 
   // --- the request ---
+
+  /** Starts it if the requests under way leave room for one more; else it is refused. */
+  final void startIfRoom() {
+    int bytes = RequestRoom.REQUEST_BYTES;
+    for (Map.Entry<String, String> each : http.headers()) {
+      bytes += RequestRoom.HEADER_BYTES;
+    }
+    if (tryTakeRoom(bytes)) {
+      start();
+    }
+  }
+
+  /** Whether it may take more memory; if not it is answered. */
+  boolean tryTakeRoom(int bytes) {
+    if (connection.tryTakeRoom(bytes)) {
+      room += bytes;
+      return true;
+    }
+    answer(ErrorResponses.tooManyRequests());
+    return false;
+  }
+
+  /** Nothing of it is here any more: its connection's word. */
+  final void giveRoom() {
+    connection.giveRoom(room);
+    room = 0;
+  }
 
   /** Reads the body, if there is one, and calls. */
   void start() {

@@ -78,6 +78,15 @@ final class HeadWatch extends ChannelInboundHandlerAdapter {
     from.fireChannelRead(message);
   }
 
+  @Override
+  public void channelWritabilityChanged(ChannelHandlerContext from) {
+    Http1Connection known = connection;
+    if (known != null && from.channel().isWritable()) {
+      loop.later(known::taken); // when Vert.x has written what it keeps
+    }
+    from.fireChannelWritabilityChanged();
+  }
+
   /**
    * A client that resets its connection is no news: the transport closes it next, and that is acted
    * on. Vert.x 5.0 stumbles over it where a pipelined request waits for its turn, and then Netty

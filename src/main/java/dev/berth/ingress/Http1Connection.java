@@ -25,6 +25,7 @@ final class Http1Connection extends Connection {
   private final HeadWatch watch;
   private @Nullable Exchange exchange;
   private @Nullable HttpServerRequest unread; // answered; the rest of its body is dropped
+  private @Nullable HttpServerRequest behind; // an answer that is not taken
   private long idleSinceNanos;
   private boolean headBegun;
   private boolean headTimed;
@@ -51,6 +52,23 @@ final class Http1Connection extends Connection {
     unread = null;
   }
 
+  /**
+   * A request that came before its client has taken the answer to the one before: it is handled
+   * then, so that of a client that asks again and again and never reads one answer is kept.
+   */
+  void holdBack(HttpServerRequest request) {
+    behind = request;
+  }
+
+  /** What was written has been taken, by and large. */
+  void taken() {
+    HttpServerRequest next = behind;
+    if (next != null && isWritable()) {
+      behind = null;
+      loop().handle(next);
+    }
+  }
+
   /** Bytes have come. Between two requests they are those of the next one's head. */
   void heard() {
     if (exchange == null && !headBegun) {
@@ -61,6 +79,7 @@ final class Http1Connection extends Connection {
 
   @Override
   void ended(Exchange over, long now) {
+    over.giveRoom(); // of its answer the socket keeps what is unread, and the next request waits
     if (exchange == over) { // else a pipelined one has begun as this one's answer was written
       exchange = null;
     }

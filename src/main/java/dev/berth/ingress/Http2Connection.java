@@ -36,8 +36,8 @@ final class Http2Connection extends Connection {
   /** The most that is kept of one answer: a full write queue, or a whole body. */
   private static final int MAX_KEPT_BYTES = 128 << 10;
 
-  /** What an answer costs beside its body. */
-  private static final int KEPT_STREAM_BYTES = 1 << 10;
+  /** What an answer costs beside its body: its request is here as long as it is. */
+  private static final int KEPT_STREAM_BYTES = RequestRoom.REQUEST_BYTES;
 
   /** A GOAWAY that excludes no stream: those that come before the client has read it are served. */
   private static final int LAST_STREAM_OPEN = Integer.MAX_VALUE;
@@ -99,6 +99,7 @@ final class Http2Connection extends Connection {
     if (!exchange.request().response().ended()) { // else this is how its answer ended
       exchange.clientGone();
     }
+    giveRoomIfOver(exchange);
     served = true;
     idleSinceNanos = loop().now();
   }
@@ -106,12 +107,25 @@ final class Http2Connection extends Connection {
   @Override
   void ended(Exchange exchange, long now) {
     exchange.endedAt(now);
+    if (!streams.contains(exchange)) {
+      exchange.giveRoom(); // it went on without its client
+    }
+  }
+
+  private static void giveRoomIfOver(Exchange exchange) {
+    if (exchange.isOver()) { // else it goes on without its client
+      exchange.giveRoom();
+    }
   }
 
   @Override
   void clientGone() {
-    List.copyOf(streams).forEach(Exchange::clientGone);
+    List<Exchange> all = List.copyOf(streams);
     streams.clear();
+    for (Exchange exchange : all) {
+      exchange.clientGone();
+      giveRoomIfOver(exchange);
+    }
     unread.values().forEach(loop()::answerRead);
     unread.clear();
   }

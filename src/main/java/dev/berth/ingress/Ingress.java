@@ -33,6 +33,8 @@ public final class Ingress {
   private final List<Registration> shown;
   private final AtomicInteger connections = new AtomicInteger();
   private final AtomicLong unreadBytes = new AtomicLong();
+  private final RequestRoom requestRoom;
+  private final LongAdder refusedRequests = new LongAdder();
   private final LongAdder refusedConnections = new LongAdder();
   private final LongAdder lateHeads = new LongAdder();
   private final Map<EventLoop, IngressLoop> loops = new ConcurrentHashMap<>();
@@ -65,6 +67,7 @@ public final class Ingress {
     this.nanoClock = nanoClock;
     this.incarnation = incarnation;
     this.port = new AtomicInteger(http.port());
+    this.requestRoom = new RequestRoom(limits.requestBytesTotal());
     this.tls = http.tls() == null ? null : new Tls(http.tls());
     this.shown =
         List.of(
@@ -78,6 +81,18 @@ public final class Ingress {
                 "berth_http_connections_limit",
                 "Most open HTTP connections.",
                 () -> limits.maxConnections()),
+            meters.addGauge(
+                "berth_http_request_bytes",
+                "Bytes that the requests under way are charged for.",
+                requestRoom::held),
+            meters.addGauge(
+                "berth_http_request_bytes_limit",
+                "Most bytes of requests under way.",
+                () -> limits.requestBytesTotal()),
+            meters.addCounter(
+                "berth_http_requests_refused",
+                "Requests that got 503 since those under way took too much.",
+                refusedRequests::sum),
             meters.addGauge(
                 "berth_http_unread_answer_bytes",
                 "Bytes of answers over HTTP/2 that their clients have yet to read.",
@@ -205,6 +220,14 @@ public final class Ingress {
   boolean isBlocked(EventLoop eventLoop) {
     IngressLoop loop = loops.get(eventLoop);
     return loop != null && blocked.contains(loop.index());
+  }
+
+  RequestRoom requestRoom() {
+    return requestRoom;
+  }
+
+  void countRefusal() {
+    refusedRequests.increment();
   }
 
   void countLateHead() {

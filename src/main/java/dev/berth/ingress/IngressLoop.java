@@ -48,6 +48,7 @@ final class IngressLoop {
   private final LongSupplier nanoClock;
   private final HttpMeters meters;
   private final RequestIds requestIds;
+  private final RequestRoom.Share room;
   private final ExplainRule explains;
   private final Limits limits;
   private final String rootPath;
@@ -89,6 +90,7 @@ final class IngressLoop {
     this.nanoClock = ingress.nanoClock();
     this.meters = ingress.meters().addIngressLoop();
     this.requestIds = new RequestIds(ingress.incarnation() + index);
+    this.room = ingress.requestRoom().newShare();
     this.explains = ingress.explainRule(index);
     this.limits =
         new Limits(
@@ -194,6 +196,13 @@ final class IngressLoop {
         begin(request, connection, unrouted).answer(ErrorResponses.badHead(414));
         return;
       }
+    } else if (connection instanceof Http1Connection one && !one.isWritable()) {
+      if (BodyReader.isAnnounced(request.headers())) { // it would be lost by then
+        begin(request, connection, unrouted).answerAndClose(ErrorResponses.tooManyRequests());
+      } else {
+        one.holdBack(request);
+      }
+      return;
     } else if (request.version() == HttpVersion.HTTP_1_1
         && !request.headers().contains(HttpHeaders.HOST)) {
       begin(request, connection, unrouted).answerAndClose(ErrorResponses.badHead(400));
@@ -213,7 +222,7 @@ final class IngressLoop {
     if (route == null) {
       begin(request, connection, unrouted).answer(ErrorResponses.notFound(path));
     } else {
-      begin(request, connection, route).start();
+      begin(request, connection, route).startIfRoom();
     }
   }
 
@@ -267,7 +276,7 @@ final class IngressLoop {
         ApiExchange exchange =
             new ApiExchange(this, connection, request, api, now(), endpoint, below);
         connection.began(exchange);
-        exchange.start();
+        exchange.startIfRoom();
       } else {
         begin(request, connection, unrouted).answer(ErrorResponses.notFound(path));
       }
@@ -340,6 +349,15 @@ final class IngressLoop {
 
   void answerRead(int bytes) {
     ingress.answerRead(bytes);
+  }
+
+  /** What requests may take. */
+  RequestRoom.Share room() {
+    return room;
+  }
+
+  void countRefusal() {
+    ingress.countRefusal();
   }
 
   int index() {

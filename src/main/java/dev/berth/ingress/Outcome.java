@@ -71,6 +71,7 @@ enum Outcome {
   static Outcome ofCode(String code) {
     return switch (code) {
       case "not_found" -> NO_ROUTE;
+      case "overloaded" -> OVERLOAD;
       case "body_too_slow", "head_too_slow" -> STOOD_STILL;
       case "uri_too_long", "headers_too_large", "bad_request", "expectation_failed" -> BAD_HEAD;
       default -> ANSWERED;

@@ -75,6 +75,7 @@ class ConfigReaderTest {
                 idle_timeout_s: 4
                 header_read_timeout_s: 5
                 max_connections: 6
+                request_bytes_total: 70000
                 pending_requests_per_loop: 7
                 max_reservation_ttl_s: 8
                 max_reservation_legs: 13
@@ -108,6 +109,7 @@ class ConfigReaderTest {
                     Duration.ofSeconds(4),
                     Duration.ofSeconds(5),
                     6,
+                    70_000,
                     7,
                     Duration.ofSeconds(8),
                     13,

@@ -434,8 +434,8 @@ class Http2IT {
     Duration patient = Duration.ofSeconds(10);
     IngressRig small =
         new IngressRig(http, IngressRig.tightLimits(100, LIMITS, 256 << 10, patient)).route("/");
-    small.upstream.behave(call -> call.respond("x".repeat(60_000)));
-    int kept = 60_000 + 1024;
+    small.upstream.behave(call -> call.respond("x".repeat(50_000)));
+    int kept = 50_000 + RequestRoom.REQUEST_BYTES;
     byte[] noWindow = {0, 4, 0, 0, 0, 0};
     try (RawHttp2 one = new RawHttp2(small.port())) {
       one.frame(RawHttp2.SETTINGS, 0, 0, noWindow).get(1, "/").get(3, "/");

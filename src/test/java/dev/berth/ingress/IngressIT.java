@@ -110,6 +110,7 @@ class IngressIT {
         idle,
         idle,
         maxConnections,
+        defaults.requestBytesTotal(),
         defaults.pendingRequestsPerLoop(),
         defaults.maxReservationTtl(),
         defaults.maxReservationLegs(),

@@ -68,7 +68,25 @@ final class IngressRig {
   static IngressRig tight(int maxConnections, Http2Limits http2, Duration idle) throws Exception {
     HttpOptions http = new HttpOptions("127.0.0.1", 0, null, idle);
     long streamBytesTotal = LimitOptions.defaults().streamBytesTotal();
-    return new IngressRig(http, tightLimits(maxConnections, http2, streamBytesTotal, idle, idle))
+    return new IngressRig(
+            http,
+            tightLimits(
+                maxConnections,
+                http2,
+                streamBytesTotal,
+                idle,
+                idle,
+                LimitOptions.defaults().requestBytesTotal()))
+        .route("/");
+  }
+
+  /** At {@code /}, with so little room for requests under way. */
+  static IngressRig narrow(long requestBytesTotal) throws Exception {
+    LimitOptions limits = LimitOptions.defaults();
+    return new IngressRig(
+            new HttpOptions("127.0.0.1", 0, null, Duration.ofSeconds(10)),
+            tightLimits(
+                100, limits.http2(), limits.streamBytesTotal(), SHORT, SHORT, requestBytesTotal))
         .route("/");
   }
 
@@ -78,7 +96,13 @@ final class IngressRig {
 
   static LimitOptions tightLimits(
       int maxConnections, Http2Limits http2, long streamBytesTotal, Duration streamIdle) {
-    return tightLimits(maxConnections, http2, streamBytesTotal, streamIdle, SHORT);
+    return tightLimits(
+        maxConnections,
+        http2,
+        streamBytesTotal,
+        streamIdle,
+        SHORT,
+        LimitOptions.defaults().requestBytesTotal());
   }
 
   private static LimitOptions tightLimits(
@@ -86,7 +110,8 @@ final class IngressRig {
       Http2Limits http2,
       long streamBytesTotal,
       Duration streamIdle,
-      Duration idle) {
+      Duration idle,
+      long requestBytesTotal) {
     LimitOptions defaults = LimitOptions.defaults();
     return new LimitOptions(
         defaults.maxQueuedTotal(),
@@ -98,6 +123,7 @@ final class IngressRig {
         idle,
         idle,
         maxConnections,
+        requestBytesTotal,
         defaults.pendingRequestsPerLoop(),
         defaults.maxReservationTtl(),
         defaults.maxReservationLegs(),
@@ -150,6 +176,11 @@ final class IngressRig {
     return metric("berth_http_unread_answer_bytes");
   }
 
+  /** What the requests under way are charged for. */
+  double requestBytes() {
+    return metric("berth_http_request_bytes");
+  }
+
   double connections() {
     return metric("berth_http_connections");
   }
@@ -168,6 +199,7 @@ final class IngressRig {
   void assertAtRest() throws Exception {
     eventually("no request under way", () -> ongoing() == 0);
     eventually("no slot in use", () -> upstream.router().counters().running() == 0);
+    eventually("no room taken", () -> requestBytes() == 0);
     eventually("nothing pending", () -> upstream.loop().pendingRequests() == 0);
   }
 

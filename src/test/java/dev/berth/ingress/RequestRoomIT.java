@@ -1,0 +1,179 @@
+package dev.berth.ingress;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.berth.api.Headers;
+import dev.berth.ingress.FakeUpstream.Call;
+import io.vertx.core.buffer.Buffer;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** Requests beyond what they may take together are refused before anything of them has run. */
+class RequestRoomIT {
+  private static final int SMALL = RequestRoom.REQUEST_BYTES + RequestRoom.HEADER_BYTES; // Host
+
+  private IngressRig rig;
+
+  @AfterEach
+  void stop() throws Exception {
+    rig.close();
+  }
+
+  private List<RawClient> fill(int requests) throws Exception {
+    List<RawClient> clients = new ArrayList<>();
+    for (int i = 0; i < requests; i++) {
+      clients.add(new RawClient(rig.port()).get("/"));
+    }
+    rig.eventually("all are under way", () -> rig.ongoing() == requests);
+    return clients;
+  }
+
+  @Test
+  void aRequestForWhichThereIsNoRoomIs503AndReachesNoReplica() throws Exception {
+    rig = IngressRig.narrow(8 * SMALL);
+    List<RawClient> clients = fill(8);
+    try (RawClient refused = new RawClient(rig.port()).get("/")) {
+      assertThat(refused.readHead()).startsWith("HTTP/1.1 503").contains("retry-after: 1");
+      assertThat(refused.read(31)).isEqualTo("Too many requests are under way");
+      for (int i = 0; i < 8; i++) {
+        rig.upstream.nextCall().respond("done");
+      }
+      assertThat(clients.get(0).readUntil("done")).startsWith("HTTP/1.1 200");
+      refused.readUntil(".");
+      refused.get("/");
+      rig.upstream.nextCall().respond("again");
+      assertThat(refused.readUntil("again")).startsWith("HTTP/1.1 200");
+    }
+    assertThat(rig.metric("berth_http_requests_refused_total")).isEqualTo(1);
+    for (RawClient client : clients) {
+      client.close();
+    }
+    rig.assertAtRest();
+  }
+
+  @Test
+  void aClientThatLeavesGivesItsRoomBack() throws Exception {
+    rig = IngressRig.narrow(8 * SMALL);
+    for (RawClient client : fill(8)) {
+      client.close();
+    }
+    rig.assertAtRest();
+  }
+
+  @Test
+  void aConnectionWithManyRequestsLeavesRoomForOthers() throws Exception {
+    rig = IngressRig.narrow(100 * SMALL);
+    try (RawHttp2 greedy = new RawHttp2(rig.port());
+        RawHttp2 other = new RawHttp2(rig.port())) {
+      for (int stream = 1; stream < 200; stream += 2) {
+        greedy.get(stream, "/");
+      }
+      assertThat(greedy.next(RawHttp2.HEADERS).text()).contains("503");
+      rig.eventually("the others wait", () -> rig.ongoing() <= 21);
+      other.get(1, "/").get(3, "/");
+      rig.eventually("both are under way", () -> rig.ongoing() >= 22);
+    }
+    rig.assertAtRest();
+  }
+
+  @Test
+  void aRequestWhoseAnswerIsNotReadKeepsItsRoomUntilItIsCut() throws Exception {
+    rig = IngressRig.narrow(8 * SMALL);
+    try (RawHttp2 raw = new RawHttp2(rig.port())) {
+      raw.frame(RawHttp2.SETTINGS, 0, 0, new byte[] {0, 4, 0, 0, 0, 0}).get(1, "/");
+      rig.upstream.nextCall().respond("never read");
+      rig.eventually("answered", () -> rig.ongoing() == 0);
+      assertThat(rig.requestBytes()).isEqualTo(SMALL);
+      raw.next(RawHttp2.RST_STREAM, 1);
+    }
+    rig.assertAtRest();
+  }
+
+  @Test
+  void aRequestThatGoesOnWithoutItsClientKeepsItsRoom() throws Exception {
+    rig = IngressRig.narrow(8 * SMALL);
+    try (RawHttp2 raw = new RawHttp2(rig.port())) {
+      raw.headers(
+          1,
+          true,
+          ":method",
+          "GET",
+          ":scheme",
+          "http",
+          ":path",
+          "/",
+          ":authority",
+          "test",
+          "x-request-disconnect-disabled",
+          "?1");
+      Call call = rig.upstream.nextCall();
+      raw.close();
+      rig.eventually("the connection is closed", () -> rig.connections() == 0);
+      assertThat(rig.requestBytes()).isPositive();
+      call.respond("for nobody");
+    }
+    rig.assertAtRest();
+  }
+
+  @Test
+  void aBodyTakesRoomAsItComes() throws Exception {
+    rig = IngressRig.narrow(64 << 10);
+    try (RawClient raw = new RawClient(rig.port())) {
+      raw.send(
+          "POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 60000\r\n\r\n" + "x".repeat(30_000));
+      rig.eventually("what came is charged", () -> rig.requestBytes() > 30_000);
+      raw.send("x".repeat(30_000));
+      assertThat(raw.readHead()).startsWith("HTTP/1.1 503");
+    }
+    rig.assertAtRest();
+  }
+
+  @Test
+  void ofAClientThatAsksAndNeverReadsOneAnswerIsKept() throws Exception {
+    rig = IngressRig.narrow(8 * SMALL);
+    rig.upstream.behave(
+        call -> call.respond(200, Headers.empty(), Buffer.buffer(new byte[16 << 20])));
+    try (RawClient raw = new RawClient(rig.port())) {
+      raw.send("GET / HTTP/1.1\r\nHost: test\r\n\r\n".repeat(20));
+      rig.upstream.nextCall();
+      rig.eventually("it is closed", () -> rig.connections() == 0);
+      assertThat(rig.answered(200)).isEqualTo(1);
+    }
+    rig.assertAtRest();
+  }
+
+  @Test
+  void whoReadsGetsAllAnswersThatItAskedForAtOnce() throws Exception {
+    rig = IngressRig.narrow(8 * SMALL);
+    int size = 8 << 20;
+    rig.upstream.behave(call -> call.respond(200, Headers.empty(), Buffer.buffer(new byte[size])));
+    try (RawClient raw = new RawClient(rig.port())) {
+      raw.send("GET / HTTP/1.1\r\nHost: test\r\n\r\n".repeat(5));
+      for (int i = 0; i < 5; i++) {
+        assertThat(raw.readHead()).startsWith("HTTP/1.1 200");
+        assertThat(raw.read(size)).hasSize(size);
+      }
+    }
+    rig.assertAtRest();
+  }
+
+  @Test
+  void aBodyBehindAnUnreadAnswerIsRefused() throws Exception {
+    rig = IngressRig.narrow(8 * SMALL);
+    int size = 16 << 20;
+    try (RawClient raw = new RawClient(rig.port())) {
+      raw.get("/");
+      rig.upstream.nextCall().respond(200, Headers.empty(), Buffer.buffer(new byte[size]));
+      raw.send("POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 4\r\n\r\nbody");
+      assertThat(raw.readHead()).startsWith("HTTP/1.1 200");
+      assertThat(raw.read(size)).hasSize(size);
+      assertThat(raw.readToEnd()).startsWith("HTTP/1.1 503");
+    } catch (IOException late) {
+      throw new AssertionError("answers were lost", late);
+    }
+    rig.assertAtRest();
+  }
+}
