@@ -27,7 +27,7 @@ final class App {
   record Route(@Nullable String prefix, DeploymentId ingress) {}
 
   /** A state as it was last announced. */
-  record State(long revision, ApplicationStatus status, String message) {}
+  record State(long revision, ApplicationStatus status, String message, boolean proven) {}
 
   final String name;
   final Map<DeploymentId, Fleet> fleets = new LinkedHashMap<>();
@@ -105,7 +105,24 @@ final class App {
   }
 
   private State state(ApplicationStatus status, String message) {
-    return new State(declared.revision(), status, message);
+    boolean runs = status == ApplicationStatus.RUNNING;
+    return new State(declared.revision(), status, message, runs && isProven());
+  }
+
+  /** Something of it has run, and nothing waits at zero in place of what did. */
+  private boolean isProven() {
+    boolean any = false;
+    for (Fleet fleet : fleets.values()) {
+      if (fleet.obsolete || fleet.deleting) {
+        continue;
+      }
+      Progress progress = fleet.progress;
+      if (!progress.proven() && progress.complete() != null) {
+        return false;
+      }
+      any |= progress.proven();
+    }
+    return any;
   }
 
   private static String reasons(List<Fleet> fleets) {
@@ -130,7 +147,7 @@ final class App {
     for (Fleet fleet : fleets.values()) {
       used.add(fleet.target.build());
       DeploymentTarget complete = fleet.progress.complete();
-      if (complete != null && !fleet.deleting) {
+      if (complete != null) {
         used.add(complete.build());
       }
       for (Member member : fleet.members.values()) {

@@ -4,9 +4,11 @@ import dev.berth.api.DeploymentId;
 import dev.berth.controller.ControllerAction.Announce;
 import dev.berth.controller.ControllerAction.Build;
 import dev.berth.controller.ControllerAction.DiscardBuild;
+import dev.berth.controller.ControllerAction.Remember;
 import dev.berth.controller.ControllerAction.RouteTo;
 import dev.berth.controller.ControllerAction.Unroute;
 import dev.berth.controller.ControllerEvent.Inventory.Found;
+import dev.berth.controller.ControllerEvent.OfReplica;
 import dev.berth.protocol.ApplicationStatus;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -14,6 +16,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -25,16 +28,24 @@ final class Applications {
   private final Epoch epoch;
   private final Fleets fleets;
   private final Recovery recovery;
+  private final BiConsumer<OfReplica, Turn> observe;
   private final Consumer<DeploymentId> gone;
   private final Map<String, App> apps = new LinkedHashMap<>();
 
   /**
+   * @param observe takes what happened to a replica that is known by now
    * @param gone told of each deployment that is there no more
    */
-  Applications(Epoch epoch, Fleets fleets, Recovery recovery, Consumer<DeploymentId> gone) {
+  Applications(
+      Epoch epoch,
+      Fleets fleets,
+      Recovery recovery,
+      BiConsumer<OfReplica, Turn> observe,
+      Consumer<DeploymentId> gone) {
     this.epoch = epoch;
     this.fleets = fleets;
     this.recovery = recovery;
+    this.observe = observe;
     this.gone = gone;
   }
 
@@ -157,8 +168,11 @@ final class Applications {
     for (Fleet fleet : app.fleets.values()) {
       if (fleet.held) { // as many as were found are to be kept
         int found = (int) fleet.members.values().stream().filter(Member::isActive).count();
-        DeploymentTarget most = fleet.mostCommonTarget();
-        fleets.claim(fleet, app.scaled(most.withReplicas(found)), turn);
+        DeploymentTarget most =
+            found == 0 && fleet.kept != null
+                ? fleet.kept
+                : fleet.mostCommonTarget().withReplicas(found);
+        fleets.claim(fleet, app.scaled(most), turn);
       }
     }
   }
@@ -200,17 +214,35 @@ final class Applications {
   }
 
   private void adopt(App app, Turn turn) {
-    for (Found found : recovery.claim(app.name)) {
-      DeploymentId id = found.target().id();
-      Fleet fleet = app.fleets.get(id);
-      if (fleet == null) {
-        fleet = fleets.make(app, app.scaled(found.target()), turn);
-        fleet.held = app.built == null;
-        fleet.obsolete = app.built != null; // its code has it no more
+    Recovery.Unclaimed unclaimed = recovery.claim(app.name);
+    for (DeploymentTarget complete : unclaimed.complete()) {
+      app.builds.add(complete.build());
+      if (app.built != null && !app.fleets.containsKey(complete.id())) {
+        turn.add(new Remember(epoch, complete.id(), null)); // its code has it no more
+      } else {
+        fleets.recall(found(app, complete, turn), complete, turn);
       }
-      app.builds.add(found.target().build());
-      fleets.adopt(fleet, found, turn);
     }
+    for (Found found : unclaimed.replicas()) {
+      Fleet fleet = found(app, found.target(), turn);
+      app.builds.add(found.target().build());
+      if (found.next() != null) {
+        app.builds.add(found.next().build());
+      }
+      fleets.adopt(fleet, found, turn);
+      recovery.since(found).forEach(event -> observe.accept(event, turn));
+    }
+  }
+
+  private Fleet found(App app, DeploymentTarget target, Turn turn) {
+    Fleet known = app.fleets.get(target.id());
+    if (known != null) {
+      return known;
+    }
+    Fleet fleet = fleets.make(app, app.scaled(target), turn);
+    fleet.held = app.built == null;
+    fleet.obsolete = app.built != null; // its code has it no more
+    return fleet;
   }
 
   // --- what follows from its deployments ---
@@ -235,7 +267,9 @@ final class Applications {
     App.State state = app.state();
     if (!state.equals(app.announced)) {
       app.announced = state;
-      turn.add(new Announce(app.name, state.revision(), state.status(), state.message()));
+      turn.add(
+          new Announce(
+              app.name, state.revision(), state.status(), state.message(), state.proven()));
     }
     if (app.withdrawn && app.fleets.isEmpty()) {
       remove(app, turn);
@@ -302,6 +336,7 @@ final class Applications {
     app.builds.stream()
         .sorted()
         .forEach(build -> turn.add(new DiscardBuild(epoch, app.name, build)));
-    turn.add(new Announce(app.name, app.declared.revision(), ApplicationStatus.NOT_STARTED, ""));
+    turn.add(
+        new Announce(app.name, app.declared.revision(), ApplicationStatus.NOT_STARTED, "", false));
   }
 }

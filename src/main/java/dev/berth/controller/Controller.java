@@ -2,6 +2,7 @@ package dev.berth.controller;
 
 import dev.berth.api.DeploymentId;
 import dev.berth.config.DeploymentSettings;
+import dev.berth.controller.ControllerEvent.OfReplica;
 import dev.berth.protocol.ApplicationDetails;
 import dev.berth.protocol.ApplicationStatus;
 import dev.berth.protocol.BusMessage.HandleMetricBatch;
@@ -54,7 +55,7 @@ public final class Controller {
     this.startedMs = wallMillis.getAsLong();
     this.config = config;
     this.fleets = new Fleets(epoch, replicaIds, ongoing, chance, wallMillis);
-    this.applications = new Applications(epoch, fleets, recovery, reports::forget);
+    this.applications = new Applications(epoch, fleets, recovery, this::observe, reports::forget);
   }
 
   /**
@@ -82,15 +83,15 @@ public final class Controller {
       applications.buildFailed(failed, turn);
     } else if (event instanceof ControllerEvent.Inventory inventory) {
       applications.inventory(inventory, turn);
-    } else {
-      observe(event, turn);
+    } else if (event instanceof OfReplica happened && !recovery.keep(happened)) {
+      observe(happened, turn);
     }
     return settle(turn);
   }
 
-  private void observe(ControllerEvent event, Turn turn) {
+  private void observe(OfReplica event, Turn turn) {
     if (event instanceof ControllerEvent.ReplicaRunning running) {
-      if (!recovery.isPending() || fleets.knows(running.replica().replicaId())) {
+      if (!recovery.isPending() || fleets.knows(running.replicaId())) {
         fleets.running(running, turn); // else its instance has yet to tell of it
       }
     } else if (event instanceof ControllerEvent.ReplicaFailed failed) {

@@ -41,6 +41,14 @@ public sealed interface ControllerAction {
   /** What the routers of a deployment are to use from now on. */
   record Configure(Epoch epoch, DeploymentTarget target) implements ControllerAction {}
 
+  /**
+   * To be told to a controller that follows: it may find no replica any more of what served last.
+   *
+   * @param complete the last target of which every replica ran; null when there is none
+   */
+  record Remember(Epoch epoch, DeploymentId deployment, @Nullable DeploymentTarget complete)
+      implements ControllerAction {}
+
   /** A deployment is gone: its routers may go, and who waits there is told. */
   record Forget(Epoch epoch, DeploymentId deployment) implements ControllerAction {}
 
@@ -63,8 +71,11 @@ public sealed interface ControllerAction {
    * An application is in a new state.
    *
    * @param message why, one line; may be empty
+   * @param proven whether it is shown to run: false while nothing has of what is wanted, or a
+   *     deployment waits at zero replicas in a version of which none has run, where another did
    */
-  record Announce(String application, long revision, ApplicationStatus status, String message)
+  record Announce(
+      String application, long revision, ApplicationStatus status, String message, boolean proven)
       implements ControllerAction {}
 
   /**

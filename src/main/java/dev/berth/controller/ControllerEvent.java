@@ -4,6 +4,7 @@ import dev.berth.api.DeploymentId;
 import dev.berth.protocol.ReplicaInfo;
 import dev.berth.protocol.ReplicaPhase;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** What the controller is told. */
 public sealed interface ControllerEvent {
@@ -28,19 +29,28 @@ public sealed interface ControllerEvent {
    */
   record BuildFailed(String application, long revision, String reason) implements ControllerEvent {}
 
+  /** Something happened to one replica. */
+  sealed interface OfReplica extends ControllerEvent {
+    String replicaId();
+  }
+
   /** A replica takes requests. */
-  record ReplicaRunning(ReplicaInfo replica) implements ControllerEvent {}
+  record ReplicaRunning(ReplicaInfo replica) implements OfReplica {
+    @Override
+    public String replicaId() {
+      return replica.replicaId();
+    }
+  }
 
   /**
    * A replica could not start.
    *
    * @param reason one line, for people
    */
-  record ReplicaFailed(String replicaId, String reason) implements ControllerEvent {}
+  record ReplicaFailed(String replicaId, String reason) implements OfReplica {}
 
   /** A replica runs with the settings of another version. */
-  record ReplicaReconfigured(String replicaId, DeploymentVersion version)
-      implements ControllerEvent {}
+  record ReplicaReconfigured(String replicaId, DeploymentVersion version) implements OfReplica {}
 
   /**
    * A replica did not take the settings of another version.
@@ -48,37 +58,41 @@ public sealed interface ControllerEvent {
    * @param reason one line, for people
    */
   record ReconfigureFailed(String replicaId, DeploymentVersion version, String reason)
-      implements ControllerEvent {}
+      implements OfReplica {}
 
   /** A replica grants nothing more; its ledger says so already. */
-  record ReplicaDraining(String replicaId) implements ControllerEvent {}
+  record ReplicaDraining(String replicaId) implements OfReplica {}
 
   /**
    * A replica became unhealthy by its checks, or healthy again; it is healthy at first.
    *
    * @param reason one line, for people; empty when it is healthy
    */
-  record ReplicaHealth(String replicaId, boolean healthy, String reason)
-      implements ControllerEvent {}
+  record ReplicaHealth(String replicaId, boolean healthy, String reason) implements OfReplica {}
 
   /**
    * A replica gave nothing but failures of late, or answers again; it is no suspect at first.
    *
    * @param reason one line, for people; empty when it is no suspect
    */
-  record ReplicaSuspect(String replicaId, boolean suspect, String reason)
-      implements ControllerEvent {}
+  record ReplicaSuspect(String replicaId, boolean suspect, String reason) implements OfReplica {}
 
   /**
    * Nothing of a replica is left, or what is left takes nothing more. It died when it was not told
    * to stop before.
    */
-  record ReplicaStopped(String replicaId) implements ControllerEvent {}
+  record ReplicaStopped(String replicaId) implements OfReplica {}
 
-  /** What an instance hosts, told to a controller that started after it. */
-  record Inventory(String node, List<Found> replicas) implements ControllerEvent {
+  /**
+   * What an instance hosts, told to a controller that started after it.
+   *
+   * @param complete the last target of each deployment of which every replica ran
+   */
+  record Inventory(String node, List<Found> replicas, List<DeploymentTarget> complete)
+      implements ControllerEvent {
     public Inventory {
       replicas = List.copyOf(replicas);
+      complete = List.copyOf(complete);
     }
 
     /**
@@ -86,15 +100,19 @@ public sealed interface ControllerEvent {
      *
      * @param info of it
      * @param target it was started or last reconfigured with
+     * @param next what it is being given, or will be once it runs; null when nothing is
      * @param phase STARTING, UPDATING, RUNNING or DRAINING
      * @param healthy what its checks say
+     * @param refused whether it did not take the last configuration it was given
      * @param startedMs when it was commanded to start, in milliseconds since 1970
      */
     public record Found(
         ReplicaInfo info,
         DeploymentTarget target,
+        @Nullable DeploymentTarget next,
         ReplicaPhase phase,
         boolean healthy,
+        boolean refused,
         long startedMs) {}
   }
 }

@@ -38,6 +38,7 @@ final class Fleet {
   long wakeNanos = Long.MAX_VALUE;
   @Nullable Standing announced;
   @Nullable RoutingSnapshot published;
+  @Nullable DeploymentTarget kept; // what was complete, as a later controller would be told
   private final Deque<ReplicaDetails> dead = new ArrayDeque<>();
 
   Fleet(App app, DeploymentTarget target, long number) {
@@ -72,7 +73,8 @@ final class Fleet {
 
   /** Whether nothing of an earlier version is left, not even what drains. */
   boolean isRolledOut() {
-    return progress.isComplete(target) && members.values().stream().allMatch(this::isCurrent);
+    boolean over = progress.isComplete(target) || Progress.isAtZero(target);
+    return over && members.values().stream().allMatch(this::isCurrent);
   }
 
   /** Whether requests may hope: something runs or comes, or it only has no replicas for now. */

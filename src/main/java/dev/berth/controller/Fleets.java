@@ -17,6 +17,7 @@ import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
@@ -83,7 +84,7 @@ final class Fleets {
     fleet.obsolete = false;
     fleet.deleting = false;
     if (revived) {
-      fleet.progress = fleet.progress.revived();
+      fleet.progress = Progress.FIRST;
     }
     fleet.progress = fleet.progress.retarget(fleet.target, target, deployed);
     if (!fleet.target.settings().equals(target.settings()) || revived) {
@@ -98,7 +99,7 @@ final class Fleets {
     fleet.held = false;
     fleet.obsolete = false;
     fleet.target = target;
-    fleet.progress = Progress.FIRST;
+    fleet.progress = Progress.first(fleet.kept, target);
     fleet.members.values().stream().filter(Member::isServing).forEach(Fleets::started);
     turn.add(new ControllerAction.Configure(epoch, target));
     turn.touch(fleet);
@@ -109,7 +110,7 @@ final class Fleets {
     if (!fleet.deleting) {
       fleet.deleting = true;
       fleet.held = false;
-      fleet.progress = fleet.progress.with(fleet.progress.standing().on(Standing.Cause.DELETE, ""));
+      fleet.progress = fleet.progress.deleted();
       turn.touch(fleet);
     }
   }
@@ -132,6 +133,7 @@ final class Fleets {
     }
     repeat(fleet, turn);
     publish(fleet, turn);
+    remember(fleet, turn);
     wakeNanos = Math.min(wakeNanos, ownWakeNanos(fleet, turn.nowNanos));
     if (turn.isEnough(fleet)) {
       wakeNanos = Math.min(wakeNanos, turn.nowNanos + RESUME_NANOS);
@@ -217,6 +219,15 @@ final class Fleets {
     }
   }
 
+  /** A controller that follows is told, as it may find nothing that runs it any more. */
+  private void remember(Fleet fleet, Turn turn) {
+    DeploymentTarget complete = fleet.progress.complete();
+    if (!fleet.held && !Objects.equals(complete, fleet.kept)) {
+      fleet.kept = complete;
+      turn.add(new ControllerAction.Remember(epoch, fleet.id, complete));
+    }
+  }
+
   // --- announcements ---
 
   private void announce(Fleet fleet, Turn turn) {
@@ -267,15 +278,18 @@ final class Fleets {
       turn.add(new StopReplica(epoch, member.id, member.grace, member.reason));
     } else if (member.phase == ReplicaPhase.STARTING) {
       member.info = event.replica();
-      to(member, ReplicaPhase.RUNNING, "", turn);
-      started(member);
+      runs(member, turn);
     }
+  }
+
+  private void runs(Member member, Turn turn) {
+    to(member, member.next == null ? ReplicaPhase.RUNNING : ReplicaPhase.UPDATING, "", turn);
+    started(member);
   }
 
   private static void started(Member member) {
     Fleet fleet = member.fleet;
-    fleet.progress =
-        fleet.progress.started(member.target.version(), fleet.target, fleet.othersServe());
+    fleet.progress = fleet.progress.started(member.target, fleet.target, fleet.othersServe());
   }
 
   void reconfigured(ControllerEvent.ReplicaReconfigured event, Turn turn) {
@@ -410,6 +424,15 @@ final class Fleets {
     }
   }
 
+  /** Takes what was complete by another controller. */
+  void recall(Fleet fleet, DeploymentTarget complete, Turn turn) {
+    fleet.kept = complete;
+    if (!fleet.held && !fleet.deleting && fleet.progress.complete() == null) { // told late
+      fleet.progress = fleet.progress.recalled(complete, fleet.target);
+      turn.touch(fleet);
+    }
+  }
+
   /** Takes a replica that runs already and that another controller started. */
   void adopt(Fleet fleet, ControllerEvent.Inventory.Found found, Turn turn) {
     String id = found.info().replicaId();
@@ -418,7 +441,9 @@ final class Fleets {
     }
     Member member =
         new Member(fleet, id, found.target(), ReplicaPhase.RECOVERING, found.startedMs());
+    member.next = found.next();
     member.healthy = found.healthy();
+    member.refused = found.refused();
     member.commandedNanos = turn.nowNanos;
     fleet.members.put(id, member);
     members.put(id, member);
@@ -428,13 +453,14 @@ final class Fleets {
       case STARTING -> to(member, ReplicaPhase.STARTING, "", turn);
       case DRAINING, STOPPING -> {
         member.info = found.info();
+        member.next = null;
         member.grace = found.target().settings().gracefulShutdownTimeout();
         to(member, ReplicaPhase.DRAINING, "", turn);
       }
       default -> {
         member.info = found.info();
-        to(member, ReplicaPhase.RUNNING, "", turn);
-        started(member);
+        member.commandedNanos -= Member.REPEAT_NANOS; // who was asked before may have answered
+        runs(member, turn);
       }
     }
   }

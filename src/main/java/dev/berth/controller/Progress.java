@@ -9,7 +9,8 @@ import org.jspecify.annotations.Nullable;
  * What a deployment remembers from one decision to the next.
  *
  * @param complete the last target of which every replica ran, and stayed well for its trial: what a
- *     failing one is made up for by; null when there has been none
+ *     failing one is made up for by. Before there has been one, the first of which any ran; null
+ *     when there has been none
  * @param trial of the wanted version, once every replica of it runs; null before, and afterwards
  * @param proven whether a replica of the wanted version has run
  * @param failures of the wanted version: all of them until it is complete, in a row afterwards
@@ -84,15 +85,28 @@ record Progress(
   }
 
   /**
-   * Another target is wanted.
+   * What a controller begins with.
+   *
+   * @param complete as an earlier controller knew it
+   */
+  static Progress first(@Nullable DeploymentTarget complete, DeploymentTarget target) {
+    boolean proven = complete != null && complete.version().equals(target.version());
+    return new Progress(Standing.FIRST, complete, null, proven, 0, false, Backoff.NONE);
+  }
+
+  /**
+   * Another target is wanted. One that failed is tried anew when it is deployed again, and when
+   * there were none of it meanwhile.
    *
    * @param deployed whether someone deployed it; false when only the number of replicas was set
    */
   Progress retarget(DeploymentTarget before, DeploymentTarget after, boolean deployed) {
-    if (!before.version().equals(after.version()) || (deployed && frozen)) {
+    boolean other = !before.version().equals(after.version());
+    boolean anew = deployed || isAtZero(after);
+    if (other || (anew && frozen)) {
       return new Progress(
           standing.on(Cause.CONFIG_UPDATE, ""),
-          complete,
+          other && complete == null && proven ? before : complete,
           null,
           isComplete(after),
           0,
@@ -110,15 +124,22 @@ record Progress(
     return with(standing.on(more > fewer ? Cause.MORE_WANTED : Cause.FEWER_WANTED, ""));
   }
 
-  /** It is to be there again after it was to go: the code of what was complete may be gone. */
-  Progress revived() {
-    return new Progress(Standing.FIRST, null, null, proven, 0, false, Backoff.NONE);
+  /** What was complete before this controller is known by now. */
+  Progress recalled(DeploymentTarget before, DeploymentTarget target) {
+    boolean same = before.version().equals(target.version());
+    return new Progress(standing, before, trial, proven || same, failures, frozen, backoff);
   }
 
-  /** A replica of a version runs. */
-  Progress started(DeploymentVersion version, DeploymentTarget target, boolean othersServe) {
-    if (!version.equals(target.version())) {
-      return this;
+  /** It is to go: nothing is gone back to, and its code may go too. */
+  Progress deleted() {
+    return new Progress(
+        standing.on(Cause.DELETE, ""), null, null, proven, failures, frozen, backoff);
+  }
+
+  /** A replica runs: of the target, or of an earlier one. */
+  Progress started(DeploymentTarget runs, DeploymentTarget target, boolean othersServe) {
+    if (!runs.version().equals(target.version())) {
+      return complete == null ? recalled(runs, target) : this;
     }
     // Of a first version some may fail for good and a slow one run after all: then it goes on.
     boolean stillFrozen = frozen && (othersServe || hasFallback(target));
@@ -192,10 +213,21 @@ record Progress(
     return complete != null && !complete.version().equals(target.version());
   }
 
-  /** Every replica of the target runs. What replaces another version is on trial first. */
+  /** Whether none of it is wanted: nothing then shows that it would run. */
+  static boolean isAtZero(DeploymentTarget target) {
+    return target.settings().numReplicas() == 0;
+  }
+
+  /**
+   * Every replica of the target runs. What replaces another version is on trial first; none at all
+   * prove nothing, and what they would replace stays what makes up for them.
+   */
   Progress completed(DeploymentTarget target, long nowNanos) {
     if (isComplete(target)) {
       return new Progress(standing, target, null, proven, failures, false, backoff);
+    }
+    if (isAtZero(target)) {
+      return new Progress(standing, complete, null, proven, 0, frozen, backoff);
     }
     Trial now = trial;
     if (complete != null && (now == null || !isOf(target, now))) {

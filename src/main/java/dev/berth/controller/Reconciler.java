@@ -8,7 +8,6 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Comparator;
 import java.util.List;
-import org.jspecify.annotations.Nullable;
 
 /**
  * What to do next with the replicas of one deployment: a plain function of what is wanted, of what
@@ -148,7 +147,7 @@ final class Reconciler {
 
   /** Nothing is lost with them. */
   private void stopOutdatedThatStart() {
-    boolean givenUp = before.frozen() && fallback() != null;
+    boolean givenUp = before.frozen() && before.complete() != null;
     for (ObservedReplica replica : List.copyOf(active)) {
       if (replica.isStarting() && givenUp && isCurrent(replica)) {
         stop(replica, "its version has failed", false);
@@ -162,7 +161,7 @@ final class Reconciler {
   private void scaleDown() {
     int excess = excess();
     while (excess > 0) {
-      DeploymentTarget kept = before.frozen() ? fallback() : target;
+      DeploymentTarget kept = before.frozen() ? before.complete() : target;
       List<ObservedReplica> victims =
           new ArrayList<>(active.stream().filter(each -> wanted == 0 || !each.sick()).toList());
       Collections.reverse(victims); // the newest first; the sort keeps it among equals
@@ -267,7 +266,7 @@ final class Reconciler {
   }
 
   private void start() {
-    DeploymentTarget made = before.frozen() ? fallback() : target;
+    DeploymentTarget made = before.frozen() ? before.complete() : target;
     if (made == null) {
       return;
     }
@@ -293,20 +292,6 @@ final class Reconciler {
     }
   }
 
-  /** What makes up for a version that failed; null when nothing ever ran. */
-  private @Nullable DeploymentTarget fallback() {
-    DeploymentTarget complete = before.complete();
-    if (complete != null) {
-      return complete;
-    }
-    // One that did not take a configuration still tells what ran before it.
-    return fleet.stream()
-        .filter(each -> !isCurrent(each) && each.next() == null && each.isServing())
-        .min(Comparator.comparing(ObservedReplica::sick))
-        .map(ObservedReplica::target)
-        .orElse(null);
-  }
-
   private void stop(ObservedReplica replica, String reason, boolean fewer) {
     active.remove(replica);
     scaledDown += fewer && !isCurrent(replica) ? 1 : 0;
@@ -318,9 +303,6 @@ final class Reconciler {
   // --- where it stands ---
 
   private Progress judge() {
-    if (before.frozen() && wanted == 0) {
-      return before; // nothing shows that it would run
-    }
     boolean settled =
         steps.stream().noneMatch(Step.Start.class::isInstance)
             && active.size() == wanted

@@ -1,8 +1,10 @@
 package dev.berth.controller;
 
 import dev.berth.controller.ControllerEvent.Inventory.Found;
+import dev.berth.controller.ControllerEvent.OfReplica;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -22,7 +24,12 @@ final class Recovery {
 
   private final Set<String> awaited = new HashSet<>(); // instances
   private final Set<String> told = new HashSet<>();
-  private final Map<String, List<Found>> unclaimed = new LinkedHashMap<>(); // by application
+
+  /** What was found of one application. */
+  record Unclaimed(List<Found> replicas, List<DeploymentTarget> complete) {}
+
+  private final Map<String, Unclaimed> unclaimed = new LinkedHashMap<>(); // by application
+  private final Map<String, Map<Class<?>, OfReplica>> since = new HashMap<>(); // by unclaimed id
   private long untilNanos = Long.MAX_VALUE;
 
   void begin(Collection<String> nodes, long nowNanos) {
@@ -42,10 +49,10 @@ final class Recovery {
     if (!told.add(inventory.node())) {
       return false;
     }
+    inventory.complete().forEach(each -> of(each).complete().add(each));
     for (Found found : inventory.replicas()) {
-      unclaimed
-          .computeIfAbsent(found.target().id().application(), name -> new ArrayList<>())
-          .add(found);
+      of(found.target()).replicas().add(found);
+      since.put(found.info().replicaId(), new LinkedHashMap<>());
     }
     if (untilNanos == Long.MAX_VALUE && !unclaimed.isEmpty()) {
       untilNanos = nowNanos + MAX_NANOS;
@@ -53,13 +60,39 @@ final class Recovery {
     return true;
   }
 
-  /** The replicas found of an application; they are the caller's from then on. */
-  List<Found> claim(String application) {
-    List<Found> found = unclaimed.remove(application);
-    return found == null ? List.of() : found;
+  private Unclaimed of(DeploymentTarget target) {
+    return unclaimed.computeIfAbsent(
+        target.id().application(), name -> new Unclaimed(new ArrayList<>(), new ArrayList<>()));
   }
 
-  /** Names of applications of which replicas were found that nobody has claimed. */
+  /**
+   * Keeps what happens to a replica that was found and is nobody's yet, the last of each kind.
+   *
+   * @return false when it is none of those
+   */
+  boolean keep(OfReplica event) {
+    Map<Class<?>, OfReplica> kept = since.get(event.replicaId());
+    if (kept == null) {
+      return false;
+    }
+    kept.remove(event.getClass()); // the last one takes its place in time
+    kept.put(event.getClass(), event);
+    return true;
+  }
+
+  /** What has happened to a replica since it was found; asked once, when it was claimed. */
+  Collection<OfReplica> since(Found found) {
+    Map<Class<?>, OfReplica> kept = since.remove(found.info().replicaId());
+    return kept == null ? List.of() : kept.values();
+  }
+
+  /** What was found of an application; it is the caller's from then on. */
+  Unclaimed claim(String application) {
+    Unclaimed found = unclaimed.remove(application);
+    return found == null ? new Unclaimed(List.of(), List.of()) : found;
+  }
+
+  /** Names of applications of which something was found that nobody has claimed. */
   List<String> unclaimed() {
     return List.copyOf(unclaimed.keySet());
   }

@@ -39,11 +39,10 @@ final class ControlPlane {
    * What a controller is to know when it begins.
    *
    * @param wanted every application that is declared
-   * @param hosted every replica of this instance
+   * @param hosted what this instance has
    */
   record Known(
-      Supplier<List<DeclaredApplication>> wanted,
-      Supplier<List<ControllerEvent.Inventory.Found>> hosted) {}
+      Supplier<List<DeclaredApplication>> wanted, Supplier<ControllerEvent.Inventory> hosted) {}
 
   private final LoopVerticle control;
   private final String node;
@@ -145,7 +144,7 @@ final class ControlPlane {
               for (DeclaredApplication application : known.wanted.get()) {
                 verticle.on(new ControllerEvent.Declared(application));
               }
-              verticle.on(new ControllerEvent.Inventory(node, known.hosted.get()));
+              verticle.on(known.hosted.get());
               routing.recovered();
               return null;
             });

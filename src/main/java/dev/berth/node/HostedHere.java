@@ -63,6 +63,7 @@ final class HostedHere {
     } else {
       phase = next == null ? ReplicaPhase.RUNNING : ReplicaPhase.UPDATING;
     }
-    return new Found(info(), next == null ? target : next, phase, replica.healthy(), startedMs);
+    return new Found(
+        info(), target, next, phase, replica.healthy(), userConfigTaken.failed(), startedMs);
   }
 }

@@ -73,6 +73,8 @@ final class InstanceActions implements Consumer<ControllerAction> {
       ifNew(reconfigure.epoch(), () -> replicas.reconfigure(reconfigure));
     } else if (action instanceof ControllerAction.StopReplica stop) {
       ifNew(stop.epoch(), () -> replicas.stop(stop));
+    } else if (action instanceof ControllerAction.Remember remember) {
+      ifNew(remember.epoch(), () -> replicas.remember(remember));
     } else {
       applyToDeployments(action);
     }

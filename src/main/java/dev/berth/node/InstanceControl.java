@@ -118,7 +118,7 @@ final class InstanceControl implements ReplicaListener {
             on.identity.node(),
             on.identity.nanoClock(),
             epoch -> controller(epoch, random),
-            new ControlPlane.Known(serve::applications, replicas::inventory),
+            new ControlPlane.Known(serve::applications, this::hosted),
             serve::restartController,
             actions,
             routing);
@@ -137,6 +137,11 @@ final class InstanceControl implements ReplicaListener {
   private void toRouters(String node, BusMessage message) {
     EventBus bus = on.control.home().owner().eventBus();
     bus.send(Addresses.routing(node), message, RoutingLink.LOCAL);
+  }
+
+  private ControllerEvent.Inventory hosted() {
+    return new ControllerEvent.Inventory(
+        on.identity.node(), replicas.inventory(), replicas.complete());
   }
 
   /** {@code application#deployment#suffix}, as Ray Serve names replicas. */

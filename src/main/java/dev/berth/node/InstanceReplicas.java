@@ -5,6 +5,7 @@ import dev.berth.api.HandlerFactory;
 import dev.berth.config.DeploymentSettings;
 import dev.berth.config.Spread;
 import dev.berth.controller.ControllerAction.ReconfigureReplica;
+import dev.berth.controller.ControllerAction.Remember;
 import dev.berth.controller.ControllerAction.StartReplica;
 import dev.berth.controller.ControllerAction.StopReplica;
 import dev.berth.controller.ControllerEvent;
@@ -62,6 +63,7 @@ public final class InstanceReplicas {
   private final Consumer<ControllerEvent> controller;
 
   private final Map<String, HostedHere> hosted = new LinkedHashMap<>();
+  private final Map<DeploymentId, DeploymentTarget> complete = new LinkedHashMap<>();
   private final Map<String, String> startFailures = new HashMap<>(); // logged last, by deployment
   private final Map<String, Boolean> ended =
       new LinkedHashMap<>() {
@@ -411,6 +413,20 @@ public final class InstanceReplicas {
   }
 
   // --- what is there ---
+
+  /** Keeps for a later controller what was complete. */
+  public void remember(Remember command) {
+    if (command.complete() == null) {
+      complete.remove(command.deployment());
+    } else {
+      complete.put(command.deployment(), command.complete());
+    }
+  }
+
+  /** The last target of each deployment of which every replica ran. */
+  public List<DeploymentTarget> complete() {
+    return List.copyOf(complete.values());
+  }
 
   /** Everything that is hosted here and was not told to stop before it ran. */
   public List<ControllerEvent.Inventory.Found> inventory() {

@@ -101,6 +101,9 @@ final class ServeControlMarks {
       return null;
     }
     if (announce.status() == ApplicationStatus.RUNNING) {
+      if (!announce.proven()) {
+        return null; // zero replicas are no reason to remember it
+      }
       if (!wanted.healthy()) {
         if (announce.revision() > lastAtStart) { // it replaces another, and is on trial
           firstRan.put(name, announce.revision());

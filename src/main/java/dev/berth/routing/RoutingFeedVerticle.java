@@ -73,8 +73,9 @@ public final class RoutingFeedVerticle extends VerticleBase {
   private void forget(DeploymentId deployment) {
     onHome(
         () -> {
-          if (routers.find(deployment) == null) {
-            feed.forget(deployment);
+          feed.forget(deployment);
+          if (routers.find(deployment) != null) { // made anew meanwhile: that one knows nothing
+            feed.want(deployment, nanoClock.getAsLong());
           }
         });
   }

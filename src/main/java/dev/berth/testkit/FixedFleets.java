@@ -291,7 +291,13 @@ final class FixedFleets {
   private static void to(
       App app, ApplicationStatus status, String reason, List<ControllerAction> actions) {
     app.status = status;
-    actions.add(new Announce(app.name, app.declared.revision(), status, reason));
+    actions.add(
+        new Announce(
+            app.name,
+            app.declared.revision(),
+            status,
+            reason,
+            status == ApplicationStatus.RUNNING));
   }
 
   private Publish publish(Fleet fleet) {

@@ -53,7 +53,7 @@ class ControllerTest {
     assertThat(it.log)
         .containsExactly(
             new Build(EPOCH, "app", 1),
-            new Announce("app", 1, dev.berth.protocol.ApplicationStatus.DEPLOYING, ""));
+            new Announce("app", 1, dev.berth.protocol.ApplicationStatus.DEPLOYING, "", false));
     it.log.clear();
     it.send(new ControllerEvent.Built("app", 1, it.code.get("app")));
     assertThat(it.log.get(0)).isEqualTo(new ControllerAction.Configure(EPOCH, of(FRONT, "v1", 1)));
@@ -496,6 +496,9 @@ class ControllerTest {
     it.declare("app", of(FRONT, "v2", 1));
     it.tellInventory();
     assertThat(it.stopping()).isEmpty();
+    it.finish();
+    assertThat(it.fleet()).isEqualTo("v1 RUNNING x1, v2 RUNNING x1"); // v2 is on trial
+    it.advance(Duration.ofSeconds(60));
     it.finish();
     assertThat(it.fleet()).isEqualTo("v2 RUNNING x1");
   }

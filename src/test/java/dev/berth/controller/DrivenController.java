@@ -35,6 +35,7 @@ final class DrivenController {
     DeploymentTarget next;
     boolean runs;
     boolean stopping;
+    boolean refused; // the last configuration
     Duration grace;
 
     Hosted(String id, DeploymentTarget target) {
@@ -55,6 +56,7 @@ final class DrivenController {
   final Map<String, Hosted> hosted = new LinkedHashMap<>();
   final Map<String, Integer> ongoing = new HashMap<>();
   final Map<DeploymentId, RoutingSnapshot> routes = new HashMap<>();
+  final Map<DeploymentId, DeploymentTarget> complete = new LinkedHashMap<>();
   final List<ControllerAction> log = new ArrayList<>();
   Controller controller;
   private int made;
@@ -133,6 +135,12 @@ final class DrivenController {
       } else if (action instanceof ReconfigureReplica reconfigure
           && hosted.containsKey(reconfigure.replicaId())) {
         hosted.get(reconfigure.replicaId()).next = reconfigure.target();
+      } else if (action instanceof ControllerAction.Remember remember) {
+        if (remember.complete() == null) {
+          complete.remove(remember.deployment());
+        } else {
+          complete.put(remember.deployment(), remember.complete());
+        }
       } else if (action instanceof Publish publish) {
         routes.put(publish.snapshot().deployment(), publish.snapshot());
       } else if (action instanceof Build build && builds) {
@@ -223,6 +231,7 @@ final class DrivenController {
       Hosted each = hosted.get(id);
       each.target = each.next;
       each.next = null;
+      each.refused = false;
       send(new ControllerEvent.ReplicaReconfigured(id, each.target.version()));
     }
   }
@@ -231,6 +240,7 @@ final class DrivenController {
     Hosted each = hosted.get(id);
     DeploymentTarget refused = each.next;
     each.next = null;
+    each.refused = true;
     send(new ControllerEvent.ReconfigureFailed(id, refused.version(), reason));
   }
 
@@ -257,15 +267,24 @@ final class DrivenController {
   }
 
   void tellInventory() {
+    send(inventory());
+  }
+
+  /** What the instance would tell now. */
+  ControllerEvent.Inventory inventory() {
     List<ControllerEvent.Inventory.Found> found = new ArrayList<>();
     for (Hosted each : hosted.values()) {
       ReplicaPhase phase =
           each.stopping
               ? ReplicaPhase.DRAINING
-              : each.runs ? ReplicaPhase.RUNNING : ReplicaPhase.STARTING;
-      found.add(new ControllerEvent.Inventory.Found(info(each), each.target, phase, true, 0));
+              : !each.runs
+                  ? ReplicaPhase.STARTING
+                  : each.next == null ? ReplicaPhase.RUNNING : ReplicaPhase.UPDATING;
+      found.add(
+          new ControllerEvent.Inventory.Found(
+              info(each), each.target, each.next, phase, true, each.refused, 0));
     }
-    send(new ControllerEvent.Inventory(NODE, found));
+    return new ControllerEvent.Inventory(NODE, found, List.copyOf(complete.values()));
   }
 
   static ReplicaInfo info(Hosted replica) {

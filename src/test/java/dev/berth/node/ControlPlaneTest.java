@@ -75,7 +75,8 @@ class ControlPlaneTest {
             "n",
             System::nanoTime,
             this::controller,
-            new ControlPlane.Known(() -> List.of(APP), List::of),
+            new ControlPlane.Known(
+                () -> List.of(APP), () -> new ControllerEvent.Inventory("n", List.of(), List.of())),
             () -> Future.failedFuture("its term cannot be kept"),
             actions::add,
             new RoutingLink((to, message) -> {}, "n", deployment -> true));

@@ -12,6 +12,7 @@ import dev.berth.config.ConfigReader;
 import dev.berth.config.ServeConfig;
 import dev.berth.controller.ControllerAction.Build;
 import dev.berth.controller.ControllerAction.ReconfigureReplica;
+import dev.berth.controller.ControllerAction.Remember;
 import dev.berth.controller.ControllerAction.StartReplica;
 import dev.berth.controller.ControllerAction.StopReplica;
 import dev.berth.controller.ControllerEvent;
@@ -533,5 +534,46 @@ class InstanceReplicasTest {
     long remembered = LedgerLimits.DEFAULTS.rememberNanos() / Duration.ofSeconds(20).toNanos();
     assertThat(highest).isLessThanOrEqualTo((int) remembered + 1);
     assertThat(calls).hasSize(3_000);
+  }
+
+  // --- what a controller that starts anew is told ---
+
+  @Test
+  void aReplicaInAReconfigureIsFoundWithBothTargets() {
+    running();
+    DeploymentTarget next = target("num_replicas: 1, user_config: {k: 2}");
+    reconfigure(next);
+    assertThat(found().phase()).isEqualTo(ReplicaPhase.UPDATING);
+    assertThat(found().target()).isEqualTo(first);
+    assertThat(found().next()).isEqualTo(next);
+    runAll();
+    assertThat(found().phase()).isEqualTo(ReplicaPhase.RUNNING);
+    assertThat(found().target()).isEqualTo(next);
+    assertThat(found().next()).isNull();
+    assertThat(found().refused()).isFalse();
+  }
+
+  @Test
+  void aReplicaThatRefusedAConfigurationIsFoundAsOneThatDidUntilItTakesAnother() {
+    running();
+    failing = "reconfigure{k=2}";
+    reconfigure(target("num_replicas: 1, user_config: {k: 2}"));
+    runAll();
+    assertThat(found().target()).isEqualTo(first);
+    assertThat(found().next()).isNull();
+    assertThat(found().refused()).isTrue();
+    reconfigure(target("num_replicas: 1, user_config: {k: 3}"));
+    runAll();
+    assertThat(found().refused()).isFalse();
+  }
+
+  @Test
+  void whatWasCompleteIsKeptForALaterControllerUntilNothingIs() {
+    DeploymentTarget second = target("num_replicas: 1, user_config: {k: 2}");
+    replicas.remember(new Remember(EPOCH, first.id(), first));
+    replicas.remember(new Remember(EPOCH, first.id(), second));
+    assertThat(replicas.complete()).containsExactly(second);
+    replicas.remember(new Remember(EPOCH, first.id(), null));
+    assertThat(replicas.complete()).isEmpty();
   }
 }

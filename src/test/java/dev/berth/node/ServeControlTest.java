@@ -185,7 +185,7 @@ class ServeControlTest {
 
   private void ran(ServeControl control, String name) {
     control.announced(
-        new Announce(name, find(control, name).revision(), ApplicationStatus.RUNNING, ""));
+        new Announce(name, find(control, name).revision(), ApplicationStatus.RUNNING, "", true));
     runAll();
   }
 
@@ -627,12 +627,34 @@ class ServeControlTest {
     return Objects.requireNonNull(control.find(application, revision)).config().jars().get(0);
   }
 
+  // --- what ran ---
+
+  @Test
+  void aRevisionThatWaitsAtZeroIsNotGoneBackToButTheLastThatRan() {
+    ServeControl control = start();
+    ok(control.deploy("a", "{import_path: x.A, route_prefix: /a}"));
+    ran(control, "a");
+    ok(control.deploy("a", "{import_path: x.B, route_prefix: /a}"));
+    control.announced(new Announce("a", 2, ApplicationStatus.RUNNING, "", false));
+    runAll();
+    ok(control.deploy("a", "{import_path: x.C, route_prefix: /a}"));
+    failed(control, "a");
+
+    ok(control.rollback("a"));
+
+    assertThat(className(control, "a", 4)).isEqualTo("x.A");
+  }
+
   // --- what failed ---
 
   private void failed(ServeControl control, String name) {
     control.announced(
         new Announce(
-            name, find(control, name).revision(), ApplicationStatus.DEPLOY_FAILED, "no model"));
+            name,
+            find(control, name).revision(),
+            ApplicationStatus.DEPLOY_FAILED,
+            "no model",
+            false));
     runAll();
   }
 

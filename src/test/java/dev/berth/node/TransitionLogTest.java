@@ -56,7 +56,7 @@ class TransitionLogTest {
   }
 
   private void application(ApplicationStatus status, String message) {
-    transitions.announce(new Announce("shop", 7, status, message));
+    transitions.announce(new Announce("shop", 7, status, message, true));
   }
 
   private void deployment(DeploymentStatus status, StatusTrigger trigger, String message) {

@@ -52,6 +52,24 @@ class RoutingFeedVerticleTest {
                 5,
                 false,
                 List.of(new PullRouting.Held(RoutingWorld.DEPLOYMENT, Version.NONE))));
+    RoutingSnapshot snapshot = answer();
+    assertThat(world.router.version()).isEqualTo(snapshot.version());
+  }
+
+  @Test
+  void aRouterThatIsForgottenAndMadeAnewAtOnceHasItsSnapshotPulledAnew() throws Exception {
+    vertx.eventBus().registerCodec(new BusMessageCodec());
+    await(vertx.deployVerticle(verticle));
+    BusMessage first = pulled.poll(10, TimeUnit.SECONDS);
+    answer();
+
+    world.routers.forget(RoutingWorld.DEPLOYMENT);
+    world.routers.router(RoutingWorld.DEPLOYMENT, world.router.settings());
+
+    assertThat(pulled.poll(10, TimeUnit.SECONDS)).isEqualTo(first); // nothing is held
+  }
+
+  private RoutingSnapshot answer() {
     RoutingSnapshot snapshot =
         new RoutingSnapshot(RoutingWorld.DEPLOYMENT, new Version(1, 1), false, List.of());
     vertx
@@ -64,6 +82,6 @@ class RoutingFeedVerticleTest {
     while (!world.router.version().equals(snapshot.version()) && System.nanoTime() < deadline) {
       Thread.onSpinWait();
     }
-    assertThat(world.router.version()).isEqualTo(snapshot.version());
+    return snapshot;
   }
 }

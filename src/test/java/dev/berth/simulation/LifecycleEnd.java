@@ -35,6 +35,10 @@ final class LifecycleEnd {
   /** Of another version than the wanted one, which does not become unhealthy by itself. */
   private int steadilyServing(DeploymentId id, Part part) {
     int serving = 0;
+    DeploymentTarget complete = on.complete.get(id);
+    if (complete != null && !complete.version().code().matches("c\\d+")) {
+      return 0; // what makes up for a version that failed may ail itself
+    }
     for (LifecycleNode node : on.nodes) {
       for (LifecycleNode.Hosted here : node.hosted.values()) {
         boolean steady = here.target.version().code().matches("c\\d+");

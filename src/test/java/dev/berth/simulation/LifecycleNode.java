@@ -55,6 +55,9 @@ final class LifecycleNode {
 
     /** What happened by itself. */
     void report(LifecycleNode from, ControllerEvent event);
+
+    /** What instances keep for a later controller. */
+    List<DeploymentTarget> complete();
   }
 
   final String name;
@@ -277,14 +280,16 @@ final class LifecycleNode {
         found.add(
             new Found(
                 here.info,
-                here.next == null ? here.target : here.next,
+                here.target,
+                here.next,
                 here.next != null && here.phase == ReplicaPhase.RUNNING
                     ? ReplicaPhase.UPDATING
                     : here.phase,
                 here.healthy,
+                false,
                 here.startedMs));
       }
-      link.report(this, new ControllerEvent.Inventory(name, found));
+      link.report(this, new ControllerEvent.Inventory(name, found, link.complete()));
     }
   }
 }

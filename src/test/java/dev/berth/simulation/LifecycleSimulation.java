@@ -6,8 +6,10 @@ import dev.berth.controller.Controller;
 import dev.berth.controller.ControllerAction;
 import dev.berth.controller.ControllerEvent;
 import dev.berth.controller.DeclaredApplication;
+import dev.berth.controller.DeploymentTarget;
 import dev.berth.controller.Epoch;
 import dev.berth.controller.RoutingPublisher;
+import dev.berth.protocol.ApplicationStatus;
 import dev.berth.protocol.DeploymentStatus;
 import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.routing.RoutingFeed;
@@ -70,6 +72,7 @@ final class LifecycleSimulation implements LifecycleNode.Link {
   @Nullable Controller controller;
   @Nullable RoutingPublisher publisher;
   final RoutingFeed feed;
+  final Map<DeploymentId, DeploymentTarget> complete = new LinkedHashMap<>();
   private final Map<DeploymentId, Integer> wanted = new LinkedHashMap<>(); // by the feed
   private long term;
   private int replicas;
@@ -131,10 +134,19 @@ final class LifecycleSimulation implements LifecycleNode.Link {
       controllerStarts();
     }
     LifecycleEnd end = new LifecycleEnd(this);
+    runUntil(ROUGH_NANOS + CALM_NANOS / 10);
+    store.values().stream().filter(this::hasFailed).forEach(this::declareAgain);
     runUntil(ROUGH_NANOS + CALM_NANOS);
     end.check();
     long refused = nodes.stream().mapToLong(node -> node.refused).sum();
     return new Result(world.ran(), world.hash(), faults, watch.statuses, refused);
+  }
+
+  /** Though it is good: what crashed from outside while it was on trial was held against it. */
+  private boolean hasFailed(LifecycleCode code) {
+    return code.parts().stream().allMatch(LifecycleCode.Part::isGood)
+        && controller != null
+        && controller.applications().get(code.application()) == ApplicationStatus.DEPLOY_FAILED;
   }
 
   private void runUntil(long elapsedNanos) {
@@ -344,6 +356,12 @@ final class LifecycleSimulation implements LifecycleNode.Link {
       }
       wanted.remove(forget.deployment());
       feed.forget(forget.deployment());
+    } else if (action instanceof ControllerAction.Remember remember) {
+      if (remember.complete() == null) {
+        complete.remove(remember.deployment());
+      } else {
+        complete.put(remember.deployment(), remember.complete());
+      }
     } else if (action instanceof ControllerAction.RouteTo route) {
       routes.put(route.application(), route.ingress());
     } else if (action instanceof ControllerAction.Unroute unroute) {
@@ -419,6 +437,11 @@ final class LifecycleSimulation implements LifecycleNode.Link {
         Math.max(from.saidNanos + 1, world.elapsedNanos() + Math.min(delay(from), millis(4_000)));
     from.saidNanos = arrives;
     world.after(arrives - world.elapsedNanos(), "report", () -> tell(event));
+  }
+
+  @Override
+  public List<DeploymentTarget> complete() {
+    return List.copyOf(complete.values());
   }
 
   /** The snapshot that routers hold; null when none has come. */

@@ -7,7 +7,6 @@ import dev.berth.controller.DeploymentTarget;
 import dev.berth.controller.DeploymentVersion;
 import dev.berth.controller.Epoch;
 import dev.berth.protocol.DeploymentStatus;
-import dev.berth.protocol.ReplicaPhase;
 import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.protocol.StatusTrigger;
 import java.util.ArrayList;
@@ -138,7 +137,7 @@ final class LifecycleWatch {
       }
     } else if (event instanceof ControllerEvent.ReplicaFailed failed) {
       Rep rep = find(failed.replicaId());
-      if (rep != null && rep.life != Life.SERVING) {
+      if (rep == null || rep.life != Life.SERVING) {
         over(failed.replicaId());
       }
     } else if (event instanceof ControllerEvent.ReplicaStopped stopped) {
@@ -213,7 +212,8 @@ final class LifecycleWatch {
         };
     Rep rep = new Rep(found.target().id(), found.target(), life);
     rep.healthy = found.healthy();
-    rep.next = found.phase() == ReplicaPhase.UPDATING ? found.target() : null;
+    rep.next = found.next();
+    rep.refused = found.refused();
     Fleet fleet = fleet(found.target().id());
     fleet.found = true;
     fleet.reps.put(id, rep);
