@@ -13,11 +13,14 @@ import dev.berth.replica.HookThreads;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.io.IOException;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Consumer;
@@ -74,6 +77,8 @@ public final class Builds {
   private final Map<String, Map<String, Held>> held =
       new LinkedHashMap<>(); // by application, build
   private final Map<String, Future<LoadedApplication>> early = new HashMap<>();
+  private final Set<Future<LoadedApplication>> answering = new HashSet<>(); // of those, under way
+  private final List<Source> reading = new ArrayList<>();
   private boolean closed;
 
   /**
@@ -105,9 +110,20 @@ public final class Builds {
   public void build(Build command) {
     Future<LoadedApplication> loading = early.remove(command.application());
     if (loading != null) {
+      answering.add(loading);
       loading.onComplete(
-          loaded -> control.execute(() -> built(command, Read.of(loaded))),
-          failed -> control.execute(() -> failed(command, failed)));
+          loaded ->
+              control.execute(
+                  () -> {
+                    answering.remove(loading);
+                    built(command, Read.of(loaded));
+                  }),
+          failed ->
+              control.execute(
+                  () -> {
+                    answering.remove(loading);
+                    failed(command, failed);
+                  }));
       return;
     }
     Source source = sources.find(command.application(), command.revision());
@@ -116,12 +132,19 @@ public final class Builds {
     }
     List<Held> known = List.copyOf(held.getOrDefault(command.application(), Map.of()).values());
     known.forEach(each -> each.users++); // none of them goes while it may be found fit
+    reading.add(source);
     read(source, known)
         .onComplete(
-            read -> control.execute(() -> wanted(command, read, known)),
+            read ->
+                control.execute(
+                    () -> {
+                      reading.remove(source);
+                      wanted(command, read, known);
+                    }),
             thrown ->
                 control.execute(
                     () -> {
+                      reading.remove(source);
                       known.forEach(this::leave);
                       failed(command, thrown);
                     }));
@@ -248,6 +271,22 @@ public final class Builds {
   private @Nullable Held find(String application, String build) {
     Map<String, Held> builds = held.get(application);
     return builds == null ? null : builds.get(build);
+  }
+
+  /** Jars that classes are, or may soon be, loaded from; null while one's are not known. */
+  @Nullable Set<Path> jarsInUse() {
+    Set<Path> jars = new HashSet<>();
+    for (Future<LoadedApplication> loading : early.values()) {
+      if (loading.succeeded()) {
+        jars.addAll(loading.result().config().jars());
+      } else if (!loading.isComplete()) {
+        return null;
+      }
+    }
+    held.values()
+        .forEach(builds -> builds.values().forEach(each -> jars.addAll(each.code.config().jars())));
+    reading.forEach(source -> jars.addAll(source.config().jars()));
+    return answering.isEmpty() ? jars : null;
   }
 
   /** The builds whose code is held, {@code application/build}. */

@@ -26,6 +26,8 @@ import dev.berth.replica.ReplicaState;
 import dev.berth.routing.Routers;
 import io.vertx.core.Future;
 import io.vertx.core.eventbus.EventBus;
+import java.nio.file.Path;
+import java.util.Set;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
@@ -92,7 +94,7 @@ final class InstanceControl implements ReplicaListener {
             on.pusher,
             on.config.berth().limits().maxReservationTtl().toNanos(),
             routes::prefixOf);
-    builds = new Builds(on.ports.hooks(), later, serve, this::tell, deployments::forgetUnwanted);
+    builds = new Builds(on.ports.hooks(), later, serve, this::tell, this::gone);
     replicas =
         new InstanceReplicas(
             on.host,
@@ -122,6 +124,16 @@ final class InstanceControl implements ReplicaListener {
             serve::restartController,
             actions,
             routing);
+  }
+
+  private void gone(LoadedApplication code) {
+    deployments.forgetUnwanted(code);
+    serve.removeUnusedJars();
+  }
+
+  /** Copies of jars that code may be loaded from; null when that is not known. */
+  @Nullable Set<Path> jarsInUse() {
+    return builds.jarsInUse();
   }
 
   private Controller controller(Epoch epoch, RandomGenerator random) {

@@ -42,7 +42,7 @@ final class JarStore {
   private final boolean temporary;
   private final long mostBytes;
   private final JarDigests digests;
-  private final Set<String> unusedBefore = new HashSet<>();
+  private final Set<Path> kept = new HashSet<>(); // by the command under way
 
   private JarStore(Path directory, boolean temporary, long mostBytes, JarDigests digests) {
     this.directory = directory;
@@ -119,16 +119,16 @@ final class JarStore {
   /**
    * Keeps copies; they outlast a crash when this returns, unless they go with the process.
    *
+   * @param makeRoom removes what nothing needs; asked for before one is refused
    * @throws IOException when one cannot be read, or there is no room
    */
-  List<Jar> keep(List<Path> files) throws IOException {
-    if (files.isEmpty()) {
-      return List.of();
-    }
+  List<Jar> keep(List<Path> files, Runnable makeRoom) throws IOException {
     StateStoreDisk.createDirectories(directory);
     List<Jar> jars = new ArrayList<>();
     for (Path file : files) {
-      jars.add(keep(file));
+      Jar jar = keep(file, makeRoom);
+      kept.add(path(jar));
+      jars.add(jar);
     }
     if (!temporary) {
       StateStoreDisk.forceNames(directory);
@@ -137,21 +137,28 @@ final class JarStore {
     return jars;
   }
 
-  private Jar keep(Path file) throws IOException {
+  private Jar keep(Path file, Runnable makeRoom) throws IOException {
     String name = file.getFileName().toString();
     String known = digests.known(file);
-    if (known == null || !Files.isRegularFile(path(new Jar(name, known)))) {
-      long bytes = size() + Files.size(file);
-      if (bytes <= mostBytes) {
-        return copy(file, name);
-      }
-      known = digests.of(file); // without room for one more, it may be there
-      if (!Files.isRegularFile(path(new Jar(name, known)))) {
-        throw new IOException(
-            "jars: " + bytes + " bytes with " + file + " (expected: at most " + mostBytes + ")");
-      }
+    if (known != null && Files.isRegularFile(path(new Jar(name, known)))) {
+      kept.add(path(new Jar(name, known)));
+      return new Jar(name, known);
     }
-    return new Jar(name, known);
+    long bytes = Files.size(file);
+    if (size() + bytes > mostBytes) {
+      known = digests.of(file); // without room for one more, it may be there
+      kept.add(path(new Jar(name, known)));
+      makeRoom.run();
+    }
+    if (known != null && Files.isRegularFile(path(new Jar(name, known)))) {
+      return new Jar(name, known);
+    }
+    long with = size() + bytes;
+    if (with > mostBytes) {
+      throw new IOException(
+          "jars: " + with + " bytes with " + file + " (expected: at most " + mostBytes + ")");
+    }
+    return copy(file, name);
   }
 
   /** Named by what was copied, though the file was written to meanwhile. */
@@ -200,34 +207,23 @@ final class JarStore {
     }
   }
 
-  /**
-   * Removes copies that nothing declared needs. What runs may still need one that was declared
-   * lately, so one is passed over at first, and goes when it is not needed the next time either.
-   *
-   * @param atStart nothing runs yet: all of them go now
-   */
-  void removeUnused(Set<Jar> declared, boolean atStart) {
-    Set<Path> needed = new HashSet<>();
-    declared.forEach(jar -> needed.add(path(jar)));
-    Set<String> unused = new HashSet<>();
+  /** A command begins: what an earlier one kept may go if nothing needs it. */
+  void begin() {
+    kept.clear();
+  }
+
+  /** Removes copies that nothing needs, but for those that the command under way has kept. */
+  void removeUnused(Set<Path> needed) {
     try {
       for (Path file : copies()) {
-        String name = file.getFileName().toString();
-        if (needed.contains(file)) {
-          continue;
-        }
-        if (atStart || unusedBefore.contains(name)) {
+        if (!needed.contains(file) && !kept.contains(file)) {
           Files.deleteIfExists(file);
-        } else {
-          unused.add(name);
         }
       }
       Files.deleteIfExists(directory.resolve(BEING_WRITTEN));
     } catch (IOException failed) {
       LOG.warn("state: unused jars are not removed: {}", failed.toString());
     }
-    unusedBefore.clear();
-    unusedBefore.addAll(unused);
   }
 
   /** Copies a declared jar from another store. */

@@ -7,6 +7,7 @@ import dev.berth.protocol.DeploymentDetails;
 import dev.berth.protocol.ServeDetails;
 import dev.berth.protocol.port.CommandRefused;
 import io.vertx.core.Future;
+import java.nio.file.Path;
 import java.util.LinkedHashSet;
 import java.util.Set;
 import java.util.function.Supplier;
@@ -48,6 +49,12 @@ final class NodeControls implements ServeControl.Controls {
     Set<String> names = new LinkedHashSet<>();
     known.deployments().stream().map(DeploymentDetails::name).forEach(names::add);
     return names;
+  }
+
+  @Override
+  public @Nullable Set<Path> jarsInUse() {
+    InstanceParts made = parts.get();
+    return made == null ? null : made.control().jarsInUse();
   }
 
   private Controller controller() {

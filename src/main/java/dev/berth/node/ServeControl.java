@@ -53,6 +53,11 @@ public final class ServeControl implements ControllerCommands, Builds.Sources {
     /** Names of the deployments; empty before they are known; null for an unknown application. */
     @Nullable Set<String> deployments(String application);
 
+    /** Copies of jars that code may be loaded from; null when that is not known: none goes. */
+    default @Nullable Set<Path> jarsInUse() {
+      return null;
+    }
+
     /** Starts the controller anew under that term. */
     Future<Void> restart(long term);
 
@@ -70,6 +75,7 @@ public final class ServeControl implements ControllerCommands, Builds.Sources {
   private final Map<String, ApplicationConfig> read = new HashMap<>(); // what is wanted, by name
   private final Map<String, String> unreadable = new HashMap<>(); // why, by name
   private boolean fromFile;
+  private boolean removing; // of jars, is queued
 
   /**
    * @param file what the instance was started with
@@ -252,8 +258,10 @@ public final class ServeControl implements ControllerCommands, Builds.Sources {
 
   /** Finds out what changes and makes it durable; what is given back applies it, on the loop. */
   private <T> ServeControlQueue.Work<T> work(Finding<T> finding) {
+    Set<Path> running = controls.jarsInUse(); // what is built meanwhile is declared
     return () -> {
       Outcome<T> outcome;
+      store.begin(state, running);
       try {
         outcome = finding.find();
         if (outcome.change() != null) {
@@ -277,10 +285,31 @@ public final class ServeControl implements ControllerCommands, Builds.Sources {
     };
   }
 
+  /** Copies of jars that nothing needs any more go, after the commands that wait. Control loop. */
+  void removeUnusedJars() {
+    if (!removing) {
+      removing = true;
+      queue.addInternal(
+          () -> {
+            removing = false;
+            Set<Path> running = controls.jarsInUse();
+            return () -> {
+              store.begin(state, running);
+              store.removeUnused();
+              return done -> {};
+            };
+          });
+    }
+  }
+
   private void apply(Outcome<?> outcome) {
     DesiredChange change = outcome.change();
     if (change != null) {
+      boolean frees = ServeControlStore.frees(change, state);
       state.apply(change);
+      if (frees) {
+        removeUnusedJars();
+      }
       change.removed().forEach(read::remove);
       change.removed().forEach(unreadable::remove);
       change.removed().forEach(marks::forget);

@@ -67,6 +67,8 @@ final class ServeControlStart {
     } catch (IOException failed) {
       throw new StartFailedException("state: " + StartFailedException.describe(failed));
     }
+    store.begin(state, Set.of()); // nothing runs yet
+    store.removeUnused();
     nextTerm();
     state.applications().forEach(this::readKept);
   }

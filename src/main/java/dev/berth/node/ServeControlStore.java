@@ -3,7 +3,6 @@ package dev.berth.node;
 import dev.berth.config.StateOptions;
 import dev.berth.controller.DesiredApplication;
 import dev.berth.controller.DesiredApplication.Jar;
-import dev.berth.controller.DesiredApplication.Wanted;
 import dev.berth.controller.DesiredChange;
 import dev.berth.controller.DesiredState;
 import java.io.IOException;
@@ -11,6 +10,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.function.LongSupplier;
 import java.util.stream.Stream;
@@ -44,6 +44,8 @@ final class ServeControlStore {
   private @Nullable StateStore store; // once held
   private @Nullable JarStore durable; // likewise
   private @Nullable JarStore temporary; // once needed
+  private DesiredState declared = new DesiredState(); // of the command under way
+  private @Nullable Set<Path> inUse; // likewise
   private boolean refused; // another instance holds the directory
 
   ServeControlStore(StateOptions options, LongSupplier nowMs) {
@@ -83,8 +85,6 @@ final class ServeControlStore {
       LOG.warn(
           "state: {} is held by another instance: this one runs without it, and refuses changes",
           options.directory());
-    } else if (durable != null) {
-      durable.removeUnused(jars(state), true);
     }
   }
 
@@ -159,7 +159,7 @@ final class ServeControlStore {
    * @param prepared whether {@link #prepare} was called, so that they are to be durable
    */
   List<Jar> keep(List<Path> files, boolean prepared) throws IOException {
-    return files.isEmpty() ? List.of() : jars(prepared).keep(files);
+    return files.isEmpty() ? List.of() : jars(prepared).keep(files, this::removeUnused);
   }
 
   /** What jars are, without keeping them. */
@@ -190,26 +190,63 @@ final class ServeControlStore {
 
   /** Keeps a change, if changes are kept; {@link #prepare} was called. */
   void append(DesiredChange change, DesiredState before) throws IOException {
-    StateStore kept = store;
-    if (kept != null && kept.append(change, before::whole) && durable != null) {
-      Set<Jar> needed = jars(before);
-      change.applications().forEach(each -> add(each, needed));
-      durable.removeUnused(needed, false);
+    if (store != null) {
+      store.append(change, before::whole);
     }
+  }
+
+  /**
+   * A command begins, or has ended: what must stay until the next one begins.
+   *
+   * @param state while it is under way
+   * @param running copies that code may be loaded from; null when that is not known
+   */
+  void begin(DesiredState state, @Nullable Set<Path> running) {
+    declared = state;
+    inUse = running;
+    Stream.of(durable, temporary).filter(Objects::nonNull).forEach(JarStore::begin);
+  }
+
+  /** Removes copies that are neither declared, nor gone back to, nor in use. */
+  void removeUnused() {
+    Set<Path> used = inUse;
+    if (used != null) {
+      Set<Jar> jars = jars(declared);
+      Stream.of(durable, temporary)
+          .filter(Objects::nonNull)
+          .forEach(
+              each -> {
+                Set<Path> needed = new HashSet<>(used);
+                jars.forEach(jar -> needed.add(each.path(jar)));
+                each.removeUnused(needed);
+              });
+    }
+  }
+
+  /** Whether copies may not be needed any more that were until now. */
+  static boolean frees(DesiredChange change, DesiredState before) {
+    return !change.removed().isEmpty()
+        || change.applications().stream()
+            .anyMatch(
+                each -> {
+                  DesiredApplication known = before.find(each.name());
+                  return known != null && !jars(each).containsAll(jars(known));
+                });
   }
 
   private static Set<Jar> jars(DesiredState state) {
     Set<Jar> jars = new HashSet<>();
-    state.applications().forEach(each -> add(each, jars));
+    state.applications().forEach(each -> jars.addAll(jars(each)));
     return jars;
   }
 
-  private static void add(DesiredApplication application, Set<Jar> jars) {
+  private static Set<Jar> jars(DesiredApplication application) {
+    Set<Jar> jars = new HashSet<>(application.wanted().jars());
     DesiredApplication.Before before = application.before();
-    Stream.of(application.wanted()).map(Wanted::jars).forEach(jars::addAll);
     if (before != null) {
       jars.addAll(before.wanted().jars());
     }
+    return jars;
   }
 
   void close() {

@@ -161,23 +161,20 @@ final class StateStore implements AutoCloseable {
    * Keeps one more change.
    *
    * @param before the state that it builds on, for when a new file is begun
-   * @return whether one was, so that what only older states need may go
    * @throws IOException when it is not kept; the next one may be
    */
-  boolean append(DesiredChange change, Supplier<DesiredChange> before) throws IOException {
-    boolean begun = false;
+  void append(DesiredChange change, Supplier<DesiredChange> before) throws IOException {
     if (output == null || end - wholeBytes > Math.max(leastGrowth, 2 * wholeBytes)) {
-      begun = begin(before.get(), output != null);
+      begin(before.get(), output != null);
     }
     write(StateStoreRecords.record(sequence + 1, change));
     sequence++;
-    return begun;
   }
 
   /**
    * @param spare whether the old file can be written on if there is no room for a new one
    */
-  private boolean begin(DesiredChange whole, boolean spare) throws IOException {
+  private void begin(DesiredChange whole, boolean spare) throws IOException {
     String name = name(generation + 1);
     StateStoreFiles.@Nullable Output made = null;
     long length;
@@ -199,7 +196,7 @@ final class StateStore implements AutoCloseable {
             name,
             name(generation),
             failed.toString());
-        return false;
+        return;
       }
       throw failed;
     }
@@ -219,7 +216,6 @@ final class StateStore implements AutoCloseable {
     end = length;
     wholeBytes = length;
     tidy(old);
-    return true;
   }
 
   private void write(ByteBuffer record) throws IOException {

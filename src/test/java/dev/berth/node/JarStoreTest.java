@@ -20,6 +20,8 @@ import org.junit.jupiter.api.io.TempDir;
 
 class JarStoreTest {
 
+  private static final Runnable NO_ROOM = () -> {};
+
   @TempDir Path folder;
 
   private final JarDigests digests = new JarDigests(() -> Long.MAX_VALUE); // all is long settled
@@ -38,8 +40,8 @@ class JarStoreTest {
   void aCopyIsNamedByItsContentAndMadeOnce() throws IOException {
     JarStore store = JarStore.in(folder, digests);
 
-    List<Jar> first = store.keep(List.of(jar("shop one.jar", "x"), jar("b.jar", "y")));
-    List<Jar> second = store.keep(List.of(jar("shop one.jar", "x")));
+    List<Jar> first = store.keep(List.of(jar("shop one.jar", "x"), jar("b.jar", "y")), NO_ROOM);
+    List<Jar> second = store.keep(List.of(jar("shop one.jar", "x")), NO_ROOM);
 
     assertThat(first.get(0)).isEqualTo(second.get(0));
     assertThat(store.path(first.get(0))).hasContent("x");
@@ -53,7 +55,7 @@ class JarStoreTest {
   void aJarIsToldByTheSha256OfItsBytes() throws IOException {
     JarStore store = JarStore.in(folder, digests);
     Path jar = zip("a.jar", "one", 1);
-    Jar first = store.keep(List.of(jar)).get(0);
+    Jar first = store.keep(List.of(jar), NO_ROOM).get(0);
 
     assertThat(first.digest())
         .isEqualTo(HexFormat.of().formatHex(JarDigests.sha256().digest(Files.readAllBytes(jar))));
@@ -70,12 +72,12 @@ class JarStoreTest {
     JarStore store = JarStore.in(folder, digests);
     Path good = zip("a.jar", "plumless", 1);
     String before = JarStore.identifyAsBefore(List.of(good)).get(0).digest();
-    Jar kept = store.keep(List.of(good)).get(0);
+    Jar kept = store.keep(List.of(good), NO_ROOM).get(0);
 
     Path forged = zip("a.jar", "buckeroo", 1);
 
     assertThat(JarStore.identifyAsBefore(List.of(forged)).get(0).digest()).isEqualTo(before);
-    assertThat(store.keep(List.of(forged))).doesNotContain(kept);
+    assertThat(store.keep(List.of(forged), NO_ROOM)).doesNotContain(kept);
   }
 
   private Path zip(String name, String content, int day) throws IOException {
@@ -90,47 +92,48 @@ class JarStoreTest {
   }
 
   @Test
-  void nothingIsMadeForAnApplicationWithoutJars() throws IOException {
-    assertThat(JarStore.in(folder, digests).keep(List.of())).isEmpty();
-    assertThat(folder.resolve("jars")).doesNotExist();
-  }
-
-  @Test
-  void aCopyThatNothingNeedsGoesWhenItIsNotNeededASecondTime() throws IOException {
+  void aCopyThatNothingNeedsGoesButForThoseOfTheCommandUnderWay() throws IOException {
     JarStore store = JarStore.in(folder, digests);
-    Jar kept = store.keep(List.of(jar("a.jar", "a"))).get(0);
-    Jar unused = store.keep(List.of(jar("b.jar", "b"))).get(0);
+    Jar needed = store.keep(List.of(jar("a.jar", "a")), NO_ROOM).get(0);
+    Jar unused = store.keep(List.of(jar("b.jar", "b")), NO_ROOM).get(0);
 
-    store.removeUnused(Set.of(kept), false);
-    assertThat(store.path(unused)).as("something may still run from it").exists();
-    store.removeUnused(Set.of(kept, unused), false);
-    store.removeUnused(Set.of(kept), false);
-    assertThat(store.path(unused)).as("it was needed in between").exists();
-    store.removeUnused(Set.of(kept), false);
+    store.removeUnused(Set.of(store.path(needed)));
+    assertThat(store.path(unused)).as("its command is not over").exists();
+
+    store.begin();
+    Files.writeString(folder.resolve("jars/other"), "not a copy");
+    store.removeUnused(Set.of(store.path(needed)));
     assertThat(store.path(unused)).doesNotExist();
-
-    store.keep(List.of(jar("b.jar", "b")));
-    store.removeUnused(Set.of(kept), true);
-    assertThat(store.path(unused)).as("at a start nothing runs").doesNotExist();
-    assertThat(store.path(kept)).exists();
+    assertThat(store.path(needed)).exists();
+    assertThat(folder.resolve("jars/other")).exists();
   }
 
   @Test
-  void copiesTogetherAreBounded() throws IOException {
+  void copiesTogetherAreBoundedByWhatIsNeeded() throws IOException {
     JarStore store = JarStore.in(folder, digests, 10);
-    store.keep(List.of(jar("a.jar", "12345678")));
+    Jar first = store.keep(List.of(jar("a.jar", "12345678")), NO_ROOM).get(0);
 
-    assertThatThrownBy(() -> store.keep(List.of(jar("b.jar", "123"))))
+    assertThatThrownBy(() -> store.keep(List.of(jar("b.jar", "123")), NO_ROOM))
         .isInstanceOf(IOException.class)
         .hasMessageStartingWith("jars: 11 bytes with ")
         .hasMessageEndingWith("(expected: at most 10)");
-    store.keep(List.of(jar("b.jar", "12")));
+    store.keep(List.of(jar("b.jar", "12")), NO_ROOM);
+    assertThat(store.keep(List.of(jar("a.jar", "12345678")), NO_ROOM))
+        .as("it is there, and needs no room")
+        .containsExactly(first);
+
+    store.begin();
+    List<Jar> both =
+        store.keep(
+            List.of(jar("c.jar", "1234"), jar("d.jar", "56")), () -> store.removeUnused(Set.of()));
+    assertThat(both).allSatisfy(each -> assertThat(store.path(each)).exists());
+    assertThat(copies()).as("what nothing needs made room").isEqualTo(2);
   }
 
   @Test
   void copiesOfAnInstanceThatForgetsGoWithIt() throws IOException {
     JarStore store = JarStore.temporary(digests);
-    Path copy = store.path(store.keep(List.of(jar("a.jar", "a"))).get(0));
+    Path copy = store.path(store.keep(List.of(jar("a.jar", "a")), NO_ROOM).get(0));
     assertThat(copy).hasContent("a");
 
     store.close();

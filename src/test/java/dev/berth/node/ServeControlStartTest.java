@@ -58,6 +58,11 @@ class ServeControlStartTest {
         }
 
         @Override
+        public Set<Path> jarsInUse() {
+          return Set.of();
+        }
+
+        @Override
         public Future<Void> restart(long term) {
           return Future.succeededFuture();
         }

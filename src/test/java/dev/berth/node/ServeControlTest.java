@@ -53,6 +53,7 @@ class ServeControlTest {
   private final List<Long> restarts = new ArrayList<>();
   private @Nullable Set<String> deployments = Set.of("d");
   private @Nullable String stateDir;
+  private @Nullable Set<Path> inUse = Set.of();
   private long nowMs = 1_000;
 
   private final ServeControl.Controls controls =
@@ -71,6 +72,11 @@ class ServeControlTest {
         @Override
         public @Nullable Set<String> deployments(String application) {
           return deployments;
+        }
+
+        @Override
+        public @Nullable Set<Path> jarsInUse() {
+          return inUse;
         }
 
         @Override
@@ -621,6 +627,57 @@ class ServeControlTest {
     Path copy = jars.path(asBefore);
     Files.createDirectories(copy.getParent());
     return Files.copy(jar, copy);
+  }
+
+  private List<Path> copies() throws IOException {
+    try (Stream<Path> files = Files.list(folder.resolve("state/jars"))) {
+      return files.filter(each -> each.toString().endsWith(".jar")).toList();
+    }
+  }
+
+  @Test
+  void redeploysKeepTheCopiesOfWhatIsWantedGoneBackToAndInUseAndNoOther() throws IOException {
+    ServeControl control = start();
+    List<Path> paths = new ArrayList<>();
+    for (int i = 1; i <= 20; i++) {
+      Files.writeString(folder.resolve("a.jar"), "build " + i);
+      ok(control.deploy("a", "{import_path: x.A, runtime_env: {jars: [a.jar]}}"));
+      ran(control, "a");
+      paths.add(jar(control, "a", i));
+      inUse = Set.of(paths.get(0));
+      if (i > 2) {
+        assertThat(copies())
+            .as("in use, gone back to, wanted")
+            .containsExactlyInAnyOrder(paths.get(0), paths.get(i - 2), paths.get(i - 1));
+      }
+    }
+    inUse = null;
+    ok(control.deleteAll());
+    assertThat(copies()).as("it is not known what is in use").hasSize(3);
+    inUse = Set.of(paths.get(19));
+    control.removeUnusedJars();
+    control.removeUnusedJars();
+    runAll();
+    assertThat(copies()).containsExactly(paths.get(19));
+    stopped(control);
+
+    start();
+
+    assertThat(copies()).as("nothing is in use at a start").isEmpty();
+  }
+
+  @Test
+  void anInstanceThatForgetsKeepsNoCopiesForEverEither() throws IOException {
+    StateOptions ephemeral = new StateOptions(folder.resolve("state"), true);
+    ServeControl control = start(ephemeral);
+    Path first = null;
+    for (int i = 1; i <= 4; i++) {
+      Files.writeString(folder.resolve("a.jar"), "build " + i);
+      ok(control.deploy("a", "{import_path: x.A, runtime_env: {jars: [a.jar]}}"));
+      first = first == null ? jar(control, "a", 1) : first;
+    }
+    assertThat(first).doesNotExist();
+    assertThat(jar(control, "a", 4)).exists();
   }
 
   private static Path jar(ServeControl control, String application, long revision) {
