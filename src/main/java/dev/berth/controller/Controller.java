@@ -94,6 +94,8 @@ public final class Controller {
       if (!recovery.isPending() || fleets.knows(running.replicaId())) {
         fleets.running(running, turn); // else its instance has yet to tell of it
       }
+    } else if (event instanceof ControllerEvent.ReplicaWaits waits) {
+      fleets.waits(waits);
     } else if (event instanceof ControllerEvent.ReplicaFailed failed) {
       fleets.failed(failed, turn);
     } else if (event instanceof ControllerEvent.ReplicaReconfigured reconfigured) {

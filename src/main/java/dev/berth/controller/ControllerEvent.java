@@ -49,6 +49,13 @@ public sealed interface ControllerEvent {
    */
   record ReplicaFailed(String replicaId, String reason) implements OfReplica {}
 
+  /**
+   * The start of a replica waits for a thread, or has one by now.
+   *
+   * @param reason one line, for people; empty when it waits no more
+   */
+  record ReplicaWaits(String replicaId, String reason) implements OfReplica {}
+
   /** A replica runs with the settings of another version. */
   record ReplicaReconfigured(String replicaId, DeploymentVersion version) implements OfReplica {}
 

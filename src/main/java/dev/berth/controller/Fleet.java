@@ -149,12 +149,22 @@ final class Fleet {
         id.name(),
         progress.standing().status(),
         progress.standing().trigger(),
-        progress.standing().message(),
+        message(),
         target.version().toString(),
         config.apply(target.settings()),
         deleting ? 0 : target.settings().numReplicas(),
         replicas,
         List.copyOf(dead));
+  }
+
+  /** Why it stands as it does, and what the first of the replicas that wait for a thread says. */
+  private String message() {
+    String message = progress.standing().message();
+    return members.values().stream()
+        .filter(member -> member.phase == ReplicaPhase.STARTING && !member.reason.isEmpty())
+        .findFirst()
+        .map(member -> (message.isEmpty() ? "" : message + "; ") + member.id + ' ' + member.reason)
+        .orElse(message);
   }
 
   private static ReplicaDetails details(

@@ -363,6 +363,13 @@ final class Fleets {
     }
   }
 
+  void waits(ControllerEvent.ReplicaWaits event) {
+    Member member = members.get(event.replicaId());
+    if (member != null && member.phase == ReplicaPhase.STARTING) {
+      member.reason = event.reason();
+    }
+  }
+
   void failed(ControllerEvent.ReplicaFailed event, Turn turn) {
     Member member = members.get(event.replicaId());
     if (member == null) {

@@ -6,7 +6,6 @@ import dev.berth.ingress.IngressTransport;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.BusMessageCodec;
 import dev.berth.protocol.port.LogFeed;
-import dev.berth.replica.HandlerPorts;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
@@ -45,7 +44,7 @@ public final class BerthNode {
   private final Identity identity = Identity.create();
   private final long beganNanos = identity.now();
   private final InstantSource wallClock = InstantSource.system();
-  private final InstanceThreads threads = new InstanceThreads();
+  private final InstanceThreads threads = new InstanceThreads(identity.nanoClock());
   private final IngressTransport transport;
   private final Vertx vertx;
   private final Promise<BerthNode> started = Promise.promise();
@@ -153,14 +152,7 @@ public final class BerthNode {
     logTransport();
     InstanceParts made =
         new InstanceParts(
-            config,
-            identity,
-            vertx,
-            loops,
-            new HandlerPorts(wallClock, threads),
-            serve,
-            log,
-            this::announced);
+            config, identity, vertx, loops, threads, wallClock, serve, log, this::announced);
     parts = made;
     drain = new InstanceDrain(vertx, loops.control(), made, drainLimit());
     // Nothing listens before every application's code is found fit for what the file says.

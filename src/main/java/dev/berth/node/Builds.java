@@ -153,6 +153,10 @@ public final class Builds {
   private Future<Read> read(Source source, List<Held> known) {
     Map<String, LoadedApplication> fit =
         known.stream().collect(Collectors.toMap(each -> each.code.build(), each -> each.code));
+    String lost = threads.lost(source.config().name());
+    if (!lost.isEmpty()) {
+      return Future.failedFuture(new StartFailedException(lost));
+    }
     Promise<Read> read = Promise.promise();
     try {
       threads.run(

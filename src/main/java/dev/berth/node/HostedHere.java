@@ -6,6 +6,7 @@ import dev.berth.metrics.Registration;
 import dev.berth.protocol.ReplicaInfo;
 import dev.berth.protocol.ReplicaPhase;
 import dev.berth.replica.Replica;
+import dev.berth.replica.ReplicaHost;
 import io.vertx.core.Future;
 import java.util.Map;
 import java.util.OptionalInt;
@@ -15,6 +16,7 @@ import org.jspecify.annotations.Nullable;
 final class HostedHere {
   final Replica replica;
   final LoadedApplication code;
+  final Future<Void> startOver; // no user code of its start runs any more
   private final long startedMs;
   DeploymentTarget target; // it runs with
 
@@ -28,8 +30,13 @@ final class HostedHere {
   boolean running; // it came up
   boolean stopping; // it was told to stop, or died
 
-  HostedHere(Replica replica, LoadedApplication code, DeploymentTarget target, long startedMs) {
-    this.replica = replica;
+  HostedHere(
+      ReplicaHost.Starting starting,
+      LoadedApplication code,
+      DeploymentTarget target,
+      long startedMs) {
+    this.replica = starting.replica();
+    this.startOver = starting.over();
     this.code = code;
     this.target = target;
     this.startedMs = startedMs;

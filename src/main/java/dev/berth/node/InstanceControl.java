@@ -206,6 +206,11 @@ final class InstanceControl implements ReplicaListener {
   }
 
   @Override
+  public void startWaits(Replica replica, String reason) {
+    replicas.startWaits(replica, reason);
+  }
+
+  @Override
   public void suspected(Replica replica, boolean suspect, String reason) {
     tell(new ControllerEvent.ReplicaSuspect(replica.replicaId(), suspect, reason));
   }

@@ -55,6 +55,7 @@ import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.core.internal.ContextInternal;
 import java.time.Duration;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -87,6 +88,7 @@ final class InstanceParts {
   private final Identity identity;
   private final Vertx vertx;
   private final EventLoops loops;
+  private final InstanceThreads threads;
   private final InstanceBus bus;
   private final Meters meters;
   private final Ingress ingress;
@@ -107,7 +109,7 @@ final class InstanceParts {
   private final List<Part> others = new ArrayList<>(); // started, in that order
 
   /**
-   * @param ports what handlers are given of the instance
+   * @param threads run what may block: builders, and the hooks of handlers
    * @param serve what the controller is to keep true, and the commands of operators
    * @param log of the process
    * @param announced told of the states of applications; on the control loop
@@ -117,7 +119,8 @@ final class InstanceParts {
       Identity identity,
       Vertx vertx,
       EventLoops loops,
-      HandlerPorts ports,
+      InstanceThreads threads,
+      InstantSource wallClock,
       ServeControl serve,
       LogFeed log,
       Consumer<Announce> announced) {
@@ -125,6 +128,8 @@ final class InstanceParts {
     this.identity = identity;
     this.vertx = vertx;
     this.loops = loops;
+    this.threads = threads;
+    HandlerPorts ports = new HandlerPorts(wallClock, threads);
     LimitOptions limits = config.berth().limits();
     meters =
         new Meters(identity.node(), config.httpOptions().host(), config.berth().metrics().prefix());
@@ -226,6 +231,11 @@ final class InstanceParts {
       @Override
       public void changed(Replica replica, ReplicaState state) {
         control.changed(replica, state);
+      }
+
+      @Override
+      public void startWaits(Replica replica, String reason) {
+        control.startWaits(replica, reason);
       }
 
       @Override
@@ -334,7 +344,13 @@ final class InstanceParts {
 
   /** Starts what requests pass through. */
   Future<Void> startCore() {
-    UpkeepVerticle upkeep = new UpkeepVerticle(host, reservations::sweep);
+    UpkeepVerticle upkeep =
+        new UpkeepVerticle(
+            host,
+            () -> {
+              reservations.sweep();
+              threads.look();
+            });
     meters.addCounter(
         "berth_audits_failed", "Mismatches that the audits of ledgers found.", upkeep::mismatches);
     explained.show(meters);
@@ -343,6 +359,7 @@ final class InstanceParts {
     MetricSources.show(routers.bounds(), config.berth().limits(), meters);
     MetricSources.show(bodyBounds, meters);
     ReservationMetrics.show(reservations, meters);
+    threads.show(meters);
     List<Future<?>> started = new ArrayList<>();
     started.add(start(loops.control(), feed));
     started.add(start(loops.control(), upkeep));

@@ -141,7 +141,7 @@ public final class InstanceReplicas {
       refused(id, StartFailedException.describe(failed));
       return;
     }
-    HostedHere begun = new HostedHere(starting.replica(), code, target, wallClock.millis());
+    HostedHere begun = new HostedHere(starting, code, target, wallClock.millis());
     hosted.put(id, begun);
     starting
         .running()
@@ -168,6 +168,7 @@ public final class InstanceReplicas {
 
   private ReplicaSpec spec(String replicaId, DeploymentTarget target, LoadedApplication code) {
     DeploymentSettings settings = target.settings();
+    Duration startTimeout = settings.rollout().startTimeout();
     return new ReplicaSpec(
         replicaId,
         target.id(),
@@ -176,7 +177,8 @@ public final class InstanceReplicas {
         settings.userConfig(),
         underLoader(code.deployment(target.id()).factory(), code.classLoader()),
         limits(settings),
-        healthChecks(settings));
+        healthChecks(settings),
+        startTimeout == null ? null : (Long) startTimeout.toNanos());
   }
 
   private ReplicaLimits limits(DeploymentSettings settings) {
@@ -349,7 +351,7 @@ public final class InstanceReplicas {
     if (here.running) {
       here.replica.slotsBack().onComplete(back -> builds.release(here.code));
     } else {
-      builds.release(here.code);
+      here.startOver.onComplete(over -> builds.release(here.code));
     }
   }
 
@@ -369,6 +371,11 @@ public final class InstanceReplicas {
   }
 
   // --- what happens to them ---
+
+  /** The start of a replica waits for a thread, or no more: for the host's listener. Any thread. */
+  public void startWaits(Replica replica, String reason) {
+    controller.accept(new ControllerEvent.ReplicaWaits(replica.replicaId(), reason));
+  }
 
   /** A replica is in a new state: for the host's listener. Any thread. */
   public void changed(Replica replica, ReplicaState state) {

@@ -1,59 +1,214 @@
 package dev.berth.node;
 
+import dev.berth.metrics.Meters;
+import dev.berth.node.HookShares.Hook;
 import dev.berth.replica.HookThreads;
-import java.util.concurrent.BlockingQueue;
+import dev.berth.replica.StackText;
+import java.util.List;
+import java.util.Locale;
 import java.util.concurrent.Executor;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.LongSupplier;
+import java.util.function.ToIntFunction;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
-/** The threads of an instance on which user code may block; they end when idle. Any thread. */
+/**
+ * The threads of an instance on which user code may block, and the one of its operators; made on
+ * demand, they end when idle. {@link HookShares} says what runs. Any thread.
+ */
 final class InstanceThreads implements HookThreads {
-  /** Hooks and builders at a time: some of them may wait for long, and others go on beside them. */
-  private static final int OFF_LOOP = 32;
-
+  private static final Logger LOG = LoggerFactory.getLogger(InstanceThreads.class);
   private static final int IDLE_SECONDS = 10;
 
-  // The queue is bounded by the replicas and applications of the instance.
-  private final ThreadPoolExecutor offLoop =
-      threads("berth-off-loop-", OFF_LOOP, OFF_LOOP, new LinkedBlockingQueue<>());
+  private final LongSupplier nanoClock;
+  private final HookShares<Work> shares = new HookShares<>(); // under the lock, which is this
+  private final AtomicInteger made = new AtomicInteger();
+  private boolean wanting; // there was no thread for one of them; under the lock
 
-  // As many as health checks run at a time: at most one for each replica.
-  private final ThreadPoolExecutor health =
-      threads("berth-health-", 0, Integer.MAX_VALUE, new SynchronousQueue<>());
+  // The shares bound how many there are.
+  private final ThreadPoolExecutor hooks =
+      new ThreadPoolExecutor(
+          0,
+          Integer.MAX_VALUE,
+          IDLE_SECONDS,
+          TimeUnit.SECONDS,
+          new SynchronousQueue<>(),
+          HookThread::new);
 
   // Its queue is bounded by those who ask.
   private final ThreadPoolExecutor commands =
-      threads("berth-commands-", 1, 1, new LinkedBlockingQueue<>());
+      new ThreadPoolExecutor(
+          1,
+          1,
+          IDLE_SECONDS,
+          TimeUnit.SECONDS,
+          new LinkedBlockingQueue<>(),
+          task -> daemon(new Thread(task, "berth-commands")));
 
-  InstanceThreads() {
-    offLoop.allowCoreThreadTimeOut(true);
+  /**
+   * @param nanoClock monotonic nanoseconds
+   */
+  InstanceThreads(LongSupplier nanoClock) {
+    this.nanoClock = nanoClock;
     commands.allowCoreThreadTimeOut(true);
   }
 
-  private static ThreadPoolExecutor threads(
-      String name, int core, int max, BlockingQueue<Runnable> queue) {
-    AtomicInteger made = new AtomicInteger();
-    return new ThreadPoolExecutor(
-        core,
-        max,
-        IDLE_SECONDS,
-        TimeUnit.SECONDS,
-        queue,
-        task -> {
-          Thread thread = new Thread(task, name + made.incrementAndGet());
-          thread.setDaemon(true);
-          return thread;
-        });
+  private static Thread daemon(Thread thread) {
+    thread.setDaemon(true);
+    return thread;
   }
+
+  /** A builder or hook, and where it runs. */
+  private static final class Work {
+    final Runnable task;
+    volatile @Nullable Thread thread; // once it runs
+
+    Work(Runnable task) {
+      this.task = task;
+    }
+  }
+
+  /** Notes when what it runs is interrupted: that is how whoever waits for a hook gives it up. */
+  private final class HookThread extends Thread {
+    private @Nullable Hook<Work> hook; // under the instance's lock, while it runs
+
+    HookThread(Runnable task) {
+      super(task);
+      setDaemon(true);
+    }
+
+    @Override
+    public void interrupt() {
+      if (Thread.currentThread() != this) { // code that keeps its own interrupt is not given up
+        synchronized (InstanceThreads.this) {
+          if (hook != null) {
+            shares.givenUp(hook, nanoClock.getAsLong());
+          }
+        }
+      }
+      super.interrupt();
+    }
+  }
+
+  // --- hooks ---
 
   @Override
   public Runnable run(String application, Kind kind, Runnable task) {
-    (kind == Kind.HEALTH ? health : offLoop).execute(task);
-    return () -> {};
+    Hook<Work> hook;
+    synchronized (this) {
+      hook = hooks.isShutdown() ? null : shares.add(application, kind, new Work(task));
+    }
+    if (hook == null) {
+      throw new RejectedExecutionException(
+          name(kind)
+              + " of application "
+              + application
+              + ": no thread (expected: an instance that does not stop, and at most "
+              + HookShares.MOST_WAITING
+              + " that wait)");
+    }
+    begin();
+    return () -> {
+      synchronized (this) {
+        shares.remove(hook);
+      }
+    };
   }
+
+  @Override
+  public synchronized String lost(String application) {
+    return shares.heldFor(application);
+  }
+
+  /** Begins what may begin, each on a thread of its own. */
+  private void begin() {
+    for (Hook<Work> next = next(); next != null; next = next()) {
+      Hook<Work> hook = next;
+      try {
+        hooks.execute(() -> work(hook));
+      } catch (RejectedExecutionException | OutOfMemoryError noThread) {
+        synchronized (this) {
+          shares.putBack(hook);
+          wanting = true; // look() tries again
+        }
+        LOG.warn("{} of {} waits for a thread", name(hook.kind), hook.application(), noThread);
+        return;
+      }
+    }
+  }
+
+  private synchronized @Nullable Hook<Work> next() {
+    return shares.next();
+  }
+
+  /** What a thread does: one hook, then those that may begin when it has ended. */
+  private void work(Hook<Work> first) {
+    HookThread thread = (HookThread) Thread.currentThread();
+    for (Hook<Work> hook = first; hook != null; ) {
+      thread.setName(
+          "berth-" + name(hook.kind) + "-" + hook.application() + "-" + made.incrementAndGet());
+      hook.task.thread = thread;
+      synchronized (this) {
+        thread.hook = hook;
+      }
+      try {
+        hook.task.task.run();
+      } catch (Throwable thrown) { // user code's were caught: it is ours
+        LOG.error("{} of application {} threw", name(hook.kind), hook.application(), thrown);
+      }
+      hook = ended(thread, hook);
+    }
+  }
+
+  private @Nullable Hook<Work> ended(HookThread thread, Hook<Work> hook) {
+    boolean back;
+    Hook<Work> next;
+    synchronized (this) {
+      thread.hook = null;
+      back = shares.ended(hook);
+      next = shares.next();
+    }
+    Thread.interrupted(); // none of what comes next is meant
+    if (back) {
+      LOG.info("application {}: a thread that it had lost is back", hook.application());
+      begin(); // more than one may have waited for that
+    }
+    return next;
+  }
+
+  /** Finds the threads that are lost; to be called several times a second. */
+  void look() {
+    List<Hook<Work>> lost;
+    boolean toBegin;
+    synchronized (this) {
+      lost = shares.findLost(nanoClock.getAsLong());
+      toBegin = wanting || !lost.isEmpty();
+      wanting = false;
+    }
+    for (Hook<Work> hook : lost) {
+      LOG.warn(
+          "application {}: a {} hook heeds no interrupt, its thread is lost: {}",
+          hook.application(),
+          name(hook.kind),
+          stackOf(hook.task.thread));
+    }
+    if (toBegin) {
+      begin();
+    }
+  }
+
+  private static String stackOf(@Nullable Thread thread) {
+    return thread == null ? "" : StackText.of(thread.getStackTrace());
+  }
+
+  // --- others ---
 
   /**
    * One thread, which carries out the commands of operators: hooks that hang are no bar to them.
@@ -62,10 +217,64 @@ final class InstanceThreads implements HookThreads {
     return commands;
   }
 
+  /** Shows how many there are, and how many there may be. */
+  void show(Meters meters) {
+    for (Kind kind : Kind.values()) {
+      show(meters, "running", "Builders and hooks that run.", kind, all -> all.running(kind));
+      show(
+          meters,
+          "sharing",
+          "Of these, those beyond the first of their application and kind.",
+          kind,
+          all -> all.sharing(kind));
+      show(
+          meters,
+          "sharing_limit",
+          "Most of these, of all applications.",
+          kind,
+          all -> HookShares.shared(kind));
+      show(
+          meters,
+          "waiting",
+          "Builders and hooks that wait for a thread.",
+          kind,
+          all -> all.waiting(kind));
+      show(meters, "waiting_limit", "Most of these.", kind, all -> HookShares.MOST_WAITING);
+    }
+    meters.addGauge(
+        "berth_lost_threads",
+        "Threads lost to hooks that were interrupted and do not end.",
+        () -> read(HookShares::lost));
+    meters.addGauge(
+        "berth_lost_threads_limit",
+        "Lost threads from which no application that lost any runs anything more.",
+        () -> HookShares.MOST_LOST);
+    meters.addGauge(
+        "berth_lost_threads_one_application",
+        "Of the lost threads, the most of one application.",
+        () -> read(HookShares::mostLost));
+    meters.addGauge(
+        "berth_lost_threads_one_application_limit",
+        "Lost threads of an application from which nothing more of it runs.",
+        () -> HookShares.MOST_LOST_OF_APPLICATION);
+  }
+
+  private void show(
+      Meters meters, String what, String help, Kind kind, ToIntFunction<HookShares<Work>> figure) {
+    meters.addGauge("berth_hooks_" + what, help, () -> read(figure), "kind", name(kind));
+  }
+
+  private synchronized int read(ToIntFunction<HookShares<Work>> figure) {
+    return figure.applyAsInt(shares);
+  }
+
+  private static String name(Kind kind) {
+    return kind.name().toLowerCase(Locale.ROOT);
+  }
+
   /** No more tasks; those that run are interrupted. */
   void stop() {
-    offLoop.shutdownNow();
-    health.shutdownNow();
+    hooks.shutdownNow();
     commands.shutdownNow();
   }
 }

@@ -1,6 +1,7 @@
 package dev.berth.node;
 
 import dev.berth.metrics.LoopLag;
+import dev.berth.replica.StackText;
 import io.vertx.core.Future;
 import io.vertx.core.VerticleBase;
 import java.time.Duration;

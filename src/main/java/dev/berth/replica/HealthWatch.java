@@ -28,6 +28,7 @@ final class HealthWatch {
   private final RandomGenerator random;
   private long nextAt;
   private boolean running;
+  private boolean waiting; // the one that runs has no thread yet
   private boolean timedOut; // the one that runs
   private long patienceEndsAt; // for the one that runs
   private int failuresInARow;
@@ -52,7 +53,7 @@ final class HealthWatch {
       start(now);
       return Act.CHECK;
     }
-    if (now - patienceEndsAt < 0) {
+    if (waiting || now - patienceEndsAt < 0) {
       return Act.NOTHING;
     }
     boolean first = !timedOut;
@@ -67,6 +68,9 @@ final class HealthWatch {
     if (!running) {
       return nextAt;
     }
+    if (waiting) {
+      return now + settings.periodNanos(); // it says when it begins
+    }
     boolean nextIsFirst = nextAt - now > 0 && nextAt - patienceEndsAt < 0;
     return nextIsFirst ? nextAt : patienceEndsAt;
   }
@@ -74,9 +78,15 @@ final class HealthWatch {
   /** A check starts now, whether it is time or not: the first one, before there are requests. */
   synchronized void start(long now) {
     running = true;
+    waiting = true;
     timedOut = false;
-    patienceEndsAt = now + settings.timeoutNanos();
     nextAt = now + period();
+  }
+
+  /** It has a thread: its time runs. */
+  synchronized void begun(long now) {
+    waiting = false;
+    patienceEndsAt = now + settings.timeoutNanos();
   }
 
   /** Checks follow these from the next one on; a shorter period holds at once. */

@@ -23,6 +23,7 @@ import java.util.SplittableRandom;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -42,8 +43,11 @@ import org.slf4j.LoggerFactory;
 public final class Replica {
   private static final Logger LOG = LoggerFactory.getLogger(Replica.class);
 
-  /** How long a stop hook is waited for. */
-  static final long STOP_HOOK_NANOS = TimeUnit.SECONDS.toNanos(10);
+  /**
+   * How long its stop hooks may wait for a thread, before they are left out: they may take {@link
+   * ReplicaHooks#STOP_HOOK_NANOS} from when they have one.
+   */
+  static final long STOP_WAIT_NANOS = TimeUnit.SECONDS.toNanos(60);
 
   private final String replicaId;
   private final DeploymentId deployment;
@@ -80,8 +84,10 @@ public final class Replica {
   /** When its slots had all come back, on the nano clock; null before. */
   private volatile @Nullable Long drainedNanos;
 
-  /** When its handlers were told to stop, on the nano clock; null before. */
+  /** When its handlers were to stop, on the nano clock; null before. */
   private volatile @Nullable Long stopHookNanos;
+
+  private volatile Runnable takeBackStop = () -> {};
 
   /** When a draining replica is killed, on the nano clock; null while there is no such time. */
   private volatile @Nullable Long graceEndsNanos;
@@ -221,6 +227,11 @@ public final class Replica {
     start = starting;
   }
 
+  /** Another look at it is due sooner than was said. */
+  void lookSoon() {
+    toLookAt.accept(this);
+  }
+
   /** It will never run. */
   void startFailed() {
     start = null;
@@ -344,13 +355,19 @@ public final class Replica {
       kill();
     }
     Long stopping = stopHookNanos;
-    if (stopping != null && now - stopping >= STOP_HOOK_NANOS && stopped.tryComplete()) {
+    if (hooks.interruptLateStop(now) && stopped.tryComplete()) {
       LOG.warn("replica {}: its stop hook does not end, and is waited for no longer", replicaId());
-      hooks.interruptStop();
+    } else if (stopping != null
+        && !hooks.stopBegan()
+        && now - stopping >= STOP_WAIT_NANOS
+        && stopped.tryComplete()) {
+      LOG.warn("replica {}: no thread for its stop hook, which is left out", replicaId());
+      takeBackStop.run();
     }
     Long since = drainedNanos;
     if (since == null
         || state.get() != ReplicaState.STOPPED
+        || hooks.isStopping()
         || now - since < ledgerLimits.rememberNanos()) {
       return false;
     }
@@ -392,19 +409,21 @@ public final class Replica {
       running.stop();
     }
     stopHookNanos = nanoClock.getAsLong();
-    ports
-        .hooks()
-        .run(
-            deployment.application(),
-            Kind.STOP,
-            () -> {
-              try {
-                hooks.stop();
-              } catch (Throwable thrown) { // user code; the replica is stopped all the same
-                failures.add("stop failed", thrown);
-              }
-              onHomeLoop(stopped::tryComplete);
-            });
+    try {
+      takeBackStop = ports.hooks().run(deployment.application(), Kind.STOP, this::callStopHooks);
+    } catch (RejectedExecutionException noThread) {
+      LOG.warn("replica {}: no thread for its stop hook, which is left out", replicaId(), noThread);
+      stopped.tryComplete();
+    }
+  }
+
+  private void callStopHooks() {
+    try {
+      hooks.stop(nanoClock.getAsLong());
+    } catch (Throwable thrown) { // user code; the replica is stopped all the same
+      failures.add("stop failed", thrown);
+    }
+    onHomeLoop(stopped::tryComplete);
   }
 
   /** Changes the number of slots, and of threads, live. */
@@ -512,8 +531,8 @@ public final class Replica {
   @Nullable Long tick() {
     ReplicaStart starting = start;
     if (starting != null) {
-      starting.logProgress(nanoClock.getAsLong());
-      return starting.nextLook();
+      health.tick(false); // the first check
+      return starting.tick();
     }
     reconfigurations.tick();
     Long reconfigured = reconfigurations.nextLook();

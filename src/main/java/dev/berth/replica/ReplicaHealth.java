@@ -17,12 +17,12 @@ final class ReplicaHealth {
   private final Executor threads;
   private final LongSupplier nanoClock;
   private final FailureLog failures;
-  private final Runnable changed; // an outcome is known
+  private final Runnable changed; // an outcome is known, or its time runs from now on
   private final LatencyBuckets latencies = new LatencyBuckets(); // one check at a time writes
   private volatile @Nullable Check underWay;
 
   /**
-   * @param changed told after each outcome
+   * @param changed told when a check begins on a thread, and after each outcome
    */
   ReplicaHealth(
       HealthWatch watch,
@@ -140,6 +140,8 @@ final class ReplicaHealth {
       synchronized (this) {
         thread = Thread.currentThread();
       }
+      watch.begun(began);
+      changed.run();
       Throwable thrown = null;
       try {
         hooks.checkHealth();

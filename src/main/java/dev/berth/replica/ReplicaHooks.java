@@ -4,6 +4,7 @@ import dev.berth.api.ReplicaHandler;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -11,6 +12,9 @@ import org.jspecify.annotations.Nullable;
  * the seats, in a context that may block, with the class loader of the user's code.
  */
 final class ReplicaHooks {
+  /** How long the stop hooks of a replica may take, from when they begin. */
+  static final long STOP_HOOK_NANOS = TimeUnit.SECONDS.toNanos(10);
+
   private interface Hook {
     void call(ReplicaHandler handler) throws Exception;
   }
@@ -18,6 +22,8 @@ final class ReplicaHooks {
   private final List<ReplicaHandler> handlers = new CopyOnWriteArrayList<>();
   private final Object stopLock = new Object();
   private @Nullable Thread stopping; // under the lock, while it runs user code
+  private long interruptNanos; // when it is interrupted, under the lock
+  private volatile boolean stopBegan;
   private volatile boolean checked; // one of them has a hook of its own for its health
 
   /** A handler was made; what follows concerns it too. */
@@ -53,10 +59,12 @@ final class ReplicaHooks {
   }
 
   /** Stops every handler, whatever one of them throws, and lets go of them. */
-  void stop() throws Exception {
+  void stop(long nowNanos) throws Exception {
     synchronized (stopLock) {
       stopping = Thread.currentThread();
+      interruptNanos = nowNanos + STOP_HOOK_NANOS;
     }
+    stopBegan = true;
     try {
       each(ReplicaHandler::stop, true);
     } finally {
@@ -68,12 +76,32 @@ final class ReplicaHooks {
     }
   }
 
-  /** Interrupts a stop that takes too long. */
-  void interruptStop() {
+  /** Whether they were told to stop, and not only wait for a thread that tells them. */
+  boolean stopBegan() {
+    return stopBegan;
+  }
+
+  /** Whether one of them is being stopped now. */
+  boolean isStopping() {
     synchronized (stopLock) {
-      if (stopping != null) {
-        stopping.interrupt();
+      return stopping != null;
+    }
+  }
+
+  /**
+   * Interrupts a stop that takes too long; again each time that this is over, for there may be
+   * several handlers.
+   *
+   * @return whether it was interrupted now
+   */
+  boolean interruptLateStop(long nowNanos) {
+    synchronized (stopLock) {
+      if (stopping == null || nowNanos - interruptNanos < 0) {
+        return false;
       }
+      interruptNanos = nowNanos + STOP_HOOK_NANOS;
+      stopping.interrupt();
+      return true;
     }
   }
 

@@ -7,7 +7,6 @@ import dev.berth.protocol.port.ReplicaDirectory;
 import dev.berth.protocol.port.SlotObserver;
 import dev.berth.protocol.port.Slots;
 import io.vertx.core.Future;
-import io.vertx.core.Promise;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -87,9 +86,11 @@ public final class ReplicaHost implements ReplicaDirectory {
    * A replica whose handlers are being made.
    *
    * @param replica it
-   * @param running completes when it takes requests; fails with what the factory or a hook threw
+   * @param running completes when it takes requests; fails with what the factory or a hook threw,
+   *     with a {@link java.util.concurrent.TimeoutException} when that took too long
+   * @param over completes when no user code of the start runs any more, which may be later
    */
-  public record Starting(Replica replica, Future<Replica> running) {}
+  public record Starting(Replica replica, Future<Replica> running, Future<Void> over) {}
 
   /** As {@link #start}, for a start that may have to be abandoned. */
   public Starting begin(ReplicaSpec spec, List<ReplicaSeat> seats) {
@@ -98,17 +99,20 @@ public final class ReplicaHost implements ReplicaDirectory {
     }
     List<ReplicaSeat> seated = List.copyOf(seats);
     Replica replica = place(spec, seated);
-    Promise<Replica> begun = Promise.promise();
-    ReplicaStart start = new ReplicaStart(spec, seated, replica, threads, nanoClock.getAsLong());
+    ReplicaStart start =
+        new ReplicaStart(
+            spec,
+            seated,
+            replica,
+            threads,
+            ports,
+            nanoClock,
+            listener,
+            () -> remove(replica.ordinal(), replica.epoch()));
     replica.starts(start);
     wheel.touch(replica);
-    ports
-        .hooks()
-        .run(
-            spec.deployment().application(),
-            HookThreads.Kind.START,
-            () -> run(start, seated.get(0), replica, begun));
-    return new Starting(replica, begun.future());
+    start.queue();
+    return new Starting(replica, start.running(), start.over());
   }
 
   private Replica place(ReplicaSpec spec, List<ReplicaSeat> seats) {
@@ -145,19 +149,6 @@ public final class ReplicaHost implements ReplicaDirectory {
         listener,
         () -> remove(ordinal, epoch),
         wheel::touch);
-  }
-
-  private void run(ReplicaStart start, ReplicaSeat home, Replica replica, Promise<Replica> begun) {
-    ReplicaStart.Started started;
-    try {
-      started = start.run();
-    } catch (Throwable thrown) { // user code
-      replica.startFailed();
-      remove(replica.ordinal(), replica.epoch());
-      home.loop().execute(() -> begun.fail(thrown));
-      return;
-    }
-    replica.begin(started, begun);
   }
 
   private void remove(int ordinal, long epoch) {

@@ -15,6 +15,13 @@ public interface ReplicaListener {
   default void handlerFailed(Replica replica, Throwable cause) {}
 
   /**
+   * A replica's start waits for a thread, or has one by now.
+   *
+   * @param reason one line, for people; said again while it waits, empty when it does no more
+   */
+  default void startWaits(Replica replica, String reason) {}
+
+  /**
    * A replica gave nothing but failures of late, or answers again.
    *
    * @param suspect said again as long as requests go on failing

@@ -18,6 +18,8 @@ import org.jspecify.annotations.Nullable;
  * @param factory makes the handler, once per seat
  * @param limits its own bounds, or null for those of its instance
  * @param healthChecks how its health is watched
+ * @param startTimeoutNanos how long its start may take once it has begun ({@code
+ *     replica_start_timeout_s}); null for as long as it likes
  */
 public record ReplicaSpec(
     String replicaId,
@@ -27,7 +29,8 @@ public record ReplicaSpec(
     Map<String, Object> userConfig,
     HandlerFactory factory,
     @Nullable ReplicaLimits limits,
-    HealthCheckSettings healthChecks) {
+    HealthCheckSettings healthChecks,
+    @Nullable Long startTimeoutNanos) {
   public ReplicaSpec {
     userConfig = Collections.unmodifiableMap(new LinkedHashMap<>(userConfig)); // nulls are values
   }
@@ -48,6 +51,7 @@ public record ReplicaSpec(
         userConfig,
         factory,
         null,
-        HealthCheckSettings.DEFAULTS);
+        HealthCheckSettings.DEFAULTS,
+        null);
   }
 }

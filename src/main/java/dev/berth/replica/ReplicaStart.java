@@ -6,6 +6,10 @@ import dev.berth.api.DeploymentId;
 import dev.berth.api.ReplicaContext;
 import dev.berth.api.ReplicaHandler;
 import dev.berth.api.ReplicaMeters;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -13,7 +17,10 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -21,41 +28,110 @@ import org.slf4j.LoggerFactory;
 /**
  * The start of one replica, off the loop: its handlers are made, started, given the {@code
  * user_config} if there is one, and asked for their health once. It may take as long as it likes (a
- * model is read); a line in the log says so every 30 s. What fails stops what was made.
+ * model is read) unless {@code replica_start_timeout_s} says otherwise; a line in the log says so
+ * every 30 s. What fails stops what was made.
  */
 final class ReplicaStart {
   private static final Logger LOG = LoggerFactory.getLogger(ReplicaStart.class);
-  private static final long PROGRESS_NANOS = TimeUnit.SECONDS.toNanos(30);
+
+  /** How often it is said that it is not done yet. */
+  private static final long SAY_NANOS = TimeUnit.SECONDS.toNanos(30);
+
+  /** Between two looks at the clock; one that waits longer for a thread says so. */
+  private static final long LOOK_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   private final ReplicaSpec spec;
   private final List<ReplicaSeat> seats;
   private final Replica replica;
   private final HandlerThreads.Factory threads;
-  private @Nullable HandlerThreads running; // of blocking handlers
+  private final HandlerPorts ports;
+  private final LongSupplier nanoClock;
+  private final ReplicaListener listener;
+  private final Runnable gone; // frees the replica's place
+  private final Promise<Replica> running = Promise.promise();
+  private final Promise<Void> over = Promise.promise();
+  private @Nullable HandlerThreads workers; // of blocking handlers
   private volatile String doing = "being made";
-  private boolean abandoned; // under the lock
-  private @Nullable Thread thread; // under the lock, while user code runs
+  private volatile Runnable takeBack = () -> {};
+
+  // Under the lock.
+  private boolean abandoned;
+  private @Nullable Thread thread; // while user code runs
+  private @Nullable Long beganNanos; // once there was a thread for it
 
   // The host's tick alone.
-  private final long beganNanos;
+  private final long queuedNanos;
+  private final Instant queuedAt;
   private long saidNanos;
+  private String said = ""; // of its wait
 
   ReplicaStart(
       ReplicaSpec spec,
       List<ReplicaSeat> seats,
       Replica replica,
       HandlerThreads.Factory threads,
-      long nowNanos) {
+      HandlerPorts ports,
+      LongSupplier nanoClock,
+      ReplicaListener listener,
+      Runnable gone) {
     this.spec = spec;
     this.seats = seats;
     this.replica = replica;
     this.threads = threads;
-    this.beganNanos = nowNanos;
-    this.saidNanos = nowNanos;
+    this.ports = ports;
+    this.nanoClock = nanoClock;
+    this.listener = listener;
+    this.gone = gone;
+    this.queuedNanos = nanoClock.getAsLong();
+    this.queuedAt = ports.wallClock().instant().truncatedTo(ChronoUnit.SECONDS);
+    this.saidNanos = queuedNanos;
   }
 
   /** What is started: the handlers as the loops call them. */
   record Started(List<HostedReplica> parts, @Nullable HandlerThreads threads) {}
+
+  /** Fails with what user code threw; on the loop of the first seat. */
+  Future<Replica> running() {
+    return running.future();
+  }
+
+  /** Completes when no user code runs for it any more; it does not fail. */
+  Future<Void> over() {
+    return over.future();
+  }
+
+  /** Begins as soon as there is a thread. */
+  void queue() {
+    try {
+      takeBack = ports.hooks().run(application(), HookThreads.Kind.START, this::work);
+    } catch (RejectedExecutionException noThread) {
+      fail(noThread);
+      over.complete();
+    }
+  }
+
+  private String application() {
+    return spec.deployment().application();
+  }
+
+  private void work() {
+    Started started;
+    try {
+      started = run();
+    } catch (Throwable thrown) { // user code
+      fail(thrown);
+      over.tryComplete();
+      return;
+    }
+    over.tryComplete();
+    replica.begin(started, running);
+  }
+
+  private void fail(Throwable why) {
+    replica.startFailed();
+    gone.run();
+    seats.get(0).loop().execute(() -> running.tryFail(why));
+  }
 
   /**
    * Runs user code until the replica can take requests.
@@ -63,8 +139,9 @@ final class ReplicaStart {
    * @throws Throwable what user code threw, or {@link CancellationException} when nobody waits for
    *     it any more; what it had made is stopped
    */
-  Started run() throws Throwable {
+  private Started run() throws Throwable {
     begin();
+    replica.lookSoon(); // its time runs
     try {
       List<HostedReplica> parts = new ArrayList<>(seats.size());
       for (ReplicaSeat seat : seats) {
@@ -81,19 +158,20 @@ final class ReplicaStart {
       }
       doing = "in checkHealth";
       replica.health().checkFirst();
-      end();
-      return new Started(parts, running);
+      end(true);
+      return new Started(parts, workers);
     } catch (Throwable thrown) { // user code
-      end();
+      end(false);
+      doing = "in stop";
       try {
-        replica.hooks().stop();
+        replica.hooks().stop(nanoClock.getAsLong());
       } catch (Throwable second) {
         if (second != thrown) { // the same one for all, and no exception suppresses itself
           thrown.addSuppressed(second);
         }
       }
-      if (running != null) {
-        running.stop();
+      if (workers != null) {
+        workers.stop();
       }
       throw thrown;
     }
@@ -102,6 +180,7 @@ final class ReplicaStart {
   private synchronized void begin() {
     requireWanted();
     thread = Thread.currentThread();
+    beganNanos = nanoClock.getAsLong();
   }
 
   private synchronized void requireWanted() {
@@ -110,18 +189,38 @@ final class ReplicaStart {
     }
   }
 
-  private void end() {
+  /**
+   * No hook that begins it runs from now on.
+   *
+   * @param well that it ends well, unless it was abandoned meanwhile
+   */
+  private void end(boolean well) {
     synchronized (this) {
+      if (well) {
+        requireWanted();
+      }
       thread = null;
     }
     Thread.interrupted(); // whatever interrupted the start is over with it
   }
 
-  /** Nobody waits for it any more: the hook that runs is interrupted, and none follows. */
-  synchronized void abandon() {
-    abandoned = true;
-    if (thread != null) {
-      thread.interrupt();
+  /**
+   * Nobody waits for it any more: the hook that runs is interrupted, and none follows. One that has
+   * no thread yet has failed.
+   */
+  void abandon() {
+    boolean waits;
+    synchronized (this) {
+      waits = beganNanos == null && !abandoned;
+      abandoned = true;
+      if (thread != null) {
+        thread.interrupt();
+      }
+    }
+    if (waits) {
+      takeBack.run();
+      fail(new CancellationException("replica " + spec.replicaId() + ": told to stop"));
+      over.tryComplete();
     }
   }
 
@@ -144,28 +243,92 @@ final class ReplicaStart {
   }
 
   private HandlerInvoker invoker(ReplicaHandler handler) {
-    if (handler instanceof BlockingHandler && running == null) {
-      running = threads.create(spec.replicaId(), spec.maxOngoing());
+    if (handler instanceof BlockingHandler && workers == null) {
+      workers = threads.create(spec.replicaId(), spec.maxOngoing());
     }
-    Executor executor = running == null ? Runnable::run : running; // unused by async handlers
+    Executor executor = workers == null ? Runnable::run : workers; // unused by async handlers
     return HandlerInvoker.of(handler, executor);
   }
 
-  /** When it says next that it is not done yet, on the nano clock. */
-  long nextLook() {
-    return saidNanos + PROGRESS_NANOS;
-  }
+  // --- its time ---
 
-  /** Says every 30 s that it is not done yet. */
-  void logProgress(long nowNanos) {
-    if (nowNanos - nextLook() >= 0) {
-      saidNanos = nowNanos;
+  /**
+   * Looks at the clock: says what takes long, and ends the patience with what takes too long.
+   *
+   * @return when to look again, on the nano clock
+   */
+  long tick() {
+    long now = nanoClock.getAsLong();
+    Long began;
+    synchronized (this) {
+      began = beganNanos;
+    }
+    if (began == null) {
+      if (now - queuedNanos >= LOOK_NANOS) {
+        sayThatItWaits(now);
+      }
+      return now + LOOK_NANOS;
+    }
+    sayThatItWaitsNoMore(now);
+    if (now - saidNanos >= SAY_NANOS) {
+      saidNanos = now;
       LOG.info(
           "replica {}: starting for {} s, its handler: {}",
           spec.replicaId(),
-          TimeUnit.NANOSECONDS.toSeconds(nowNanos - beganNanos),
+          TimeUnit.NANOSECONDS.toSeconds(now - began),
           doing);
     }
+    replica.hooks().interruptLateStop(now);
+    Long timeout = spec.startTimeoutNanos();
+    if (timeout == null) {
+      return now + LOOK_NANOS;
+    }
+    long left = began + timeout - now;
+    if (left <= 0) {
+      giveUp(timeout);
+    }
+    return now + (left > 0 ? Math.min(left, LOOK_NANOS) : LOOK_NANOS);
+  }
+
+  private void sayThatItWaits(long now) {
+    String lost = ports.hooks().lost(application());
+    String waits =
+        "waits for a start thread since " + queuedAt + (lost.isEmpty() ? "" : ": " + lost);
+    if (!waits.equals(said) || now - saidNanos >= SAY_NANOS) { // again, to a controller that is new
+      said = waits;
+      saidNanos = now;
+      listener.startWaits(replica, waits);
+    }
+  }
+
+  private void sayThatItWaitsNoMore(long now) {
+    if (!said.isEmpty()) {
+      said = "";
+      saidNanos = now;
+      listener.startWaits(replica, "");
+    }
+  }
+
+  /** It has failed, whatever becomes of the hook that runs, which is interrupted. */
+  private void giveUp(long timeout) {
+    String stack;
+    synchronized (this) {
+      if (thread == null || abandoned) {
+        return;
+      }
+      abandoned = true;
+      stack = StackText.of(thread.getStackTrace());
+      thread.interrupt();
+    }
+    TimeoutException late =
+        new TimeoutException(
+            "start: not done in "
+                + timeout / 1e9
+                + " s (expected: an end within replica_start_timeout_s), its handler: "
+                + doing
+                + ", "
+                + stack);
+    seats.get(0).loop().execute(() -> running.tryFail(late));
   }
 
   /** What a factory is told. */

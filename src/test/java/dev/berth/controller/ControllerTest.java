@@ -18,6 +18,7 @@ import dev.berth.controller.ControllerAction.StartReplica;
 import dev.berth.controller.ControllerAction.StopReplica;
 import dev.berth.controller.ControllerAction.Unroute;
 import dev.berth.protocol.ApplicationDetails;
+import dev.berth.protocol.DeploymentDetails;
 import dev.berth.protocol.ReplicaDetails;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -64,6 +65,22 @@ class ControllerTest {
     assertThat(statuses()).isEmpty();
     it.run("m3");
     assertThat(statuses()).containsExactly("1 RUNNING");
+  }
+
+  @Test
+  void aStartThatWaitsForAThreadIsSaidByItsReplicaAndItsDeployment() {
+    it.declare("app", of(FRONT, "v1", 2));
+    it.send(new ControllerEvent.ReplicaWaits("f1", "waits for a start thread since noon"));
+    DeploymentDetails details = it.controller.details("app").deployments().get(0);
+    assertThat(details.message()).isEqualTo("f1 waits for a start thread since noon");
+    assertThat(details.replicas().get(0).reason()).isEqualTo("waits for a start thread since noon");
+    assertThat(details.replicas().get(1).reason()).isEmpty();
+    it.send(new ControllerEvent.ReplicaWaits("f1", ""));
+    assertThat(it.controller.details("app").deployments().get(0).message()).isEmpty();
+    it.send(new ControllerEvent.ReplicaWaits("f2", "waits"));
+    it.run("f1", "f2");
+    it.send(new ControllerEvent.ReplicaWaits("f2", "waits, of earlier"));
+    assertThat(it.controller.details("app").deployments().get(0).message()).isEmpty();
   }
 
   @Test

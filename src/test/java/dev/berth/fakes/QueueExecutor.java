@@ -16,6 +16,11 @@ public final class QueueExecutor implements Executor {
     return tasks.poll();
   }
 
+  /** Takes a task back that has not run. */
+  public synchronized void remove(Runnable task) {
+    tasks.remove(task);
+  }
+
   /** Tasks not yet run. */
   public synchronized int size() {
     return tasks.size();

@@ -11,6 +11,7 @@ import dev.berth.api.Response;
 import dev.berth.config.ConfigReader;
 import dev.berth.config.ServeConfig;
 import dev.berth.controller.ControllerAction.Build;
+import dev.berth.controller.ControllerAction.DiscardBuild;
 import dev.berth.controller.ControllerAction.ReconfigureReplica;
 import dev.berth.controller.ControllerAction.Remember;
 import dev.berth.controller.ControllerAction.StartReplica;
@@ -349,6 +350,60 @@ class InstanceReplicasTest {
     assertThat(take()).containsExactly(new ReplicaStopped(ID));
     assertThat(replicas.size()).isZero();
     assertThat(host.replicas()).isEmpty();
+  }
+
+  @Test
+  void aStartThatTakesTooLongIsToldAtOnceAndKeepsItsCodeUntilItsHookEnds() {
+    DeploymentTarget bounded = target("berth: {replica_start_timeout_s: 2}");
+    List<ControllerEvent> duringTheHook = new ArrayList<>();
+    duringStart =
+        () -> {
+          clock.advance(Duration.ofSeconds(3));
+          host.tick();
+          loopTasks.runAll();
+          builds.discard(new DiscardBuild(EPOCH, "a", bounded.build()));
+          control.runAll();
+          duringTheHook.addAll(take());
+          assertThat(builds.names()).as("its code runs still").hasSize(1);
+        };
+    replicas.start(new StartReplica(EPOCH, bounded, ID));
+    runAll();
+    assertThat(duringTheHook).hasSize(1);
+    assertThat(((ReplicaFailed) duringTheHook.get(0)).reason())
+        .startsWith("TimeoutException: start: not done in 2.0 s (expected: an end within ")
+        .contains("its handler: in start, at ");
+    assertThat(take()).as("and no other answer").isEmpty();
+    assertThat(calls).containsExactly("start", "stop");
+    assertThat(builds.names()).isEmpty();
+    assertThat(replicas.size()).isZero();
+  }
+
+  @Test
+  void noCodeIsReadForAnApplicationWithTooManyLostThreads() {
+    String lost = "threads lost to hooks that heed no interrupt: 8";
+    Builds held =
+        new Builds(
+            new HookThreads() {
+              @Override
+              public Runnable run(String application, Kind kind, Runnable task) {
+                throw new AssertionError("a thread was asked for");
+              }
+
+              @Override
+              public String lost(String application) {
+                return lost;
+              }
+            },
+            control,
+            (application, revision) ->
+                new Builds.Source(
+                    loaded("num_replicas: 1").config(),
+                    ConfigReader.read("test.yaml", Path.of("."), "applications: []")),
+            told::add,
+            gone -> {});
+    held.build(new Build(EPOCH, "a", 2));
+    runAll();
+    assertThat(take()).containsExactly(new ControllerEvent.BuildFailed("a", 2, lost));
   }
 
   // --- stop ---

@@ -68,8 +68,21 @@ class HealthWatchTest {
   }
 
   @Test
+  void theTimeOfACheckRunsFromWhenItHasAThread() {
+    assertThat(watch.due(ms(1_200))).isEqualTo(Act.CHECK);
+    assertThat(watch.due(ms(60_000))).as("nobody knows whether it is well").isEqualTo(Act.NOTHING);
+    assertThat(watch.nextLook(ms(60_000))).isGreaterThan(ms(60_000));
+    watch.begun(ms(60_000));
+    assertThat(watch.nextLook(ms(60_000))).isEqualTo(ms(63_000));
+    assertThat(watch.due(ms(62_999))).isEqualTo(Act.NOTHING);
+    assertThat(watch.due(ms(63_000))).isEqualTo(Act.INTERRUPT);
+    assertThat(watch.failures()).isEqualTo(1);
+  }
+
+  @Test
   void aCheckThatHangsFailsAtItsTimeoutAndWithEachPeriodAfter() {
     watch.start(0);
+    watch.begun(0);
     assertThat(watch.due(ms(2_999))).isEqualTo(Act.NOTHING);
     assertThat(watch.due(ms(3_000))).isEqualTo(Act.INTERRUPT);
     assertThat(watch.failures()).isEqualTo(1);
@@ -83,6 +96,7 @@ class HealthWatchTest {
   @Test
   void anAnswerThatComesTooLateHasFailed() {
     watch.start(0);
+    watch.begun(0);
     watch.due(ms(3_000));
     assertThat(watch.finished(true, ms(3_100))).isFalse();
     assertThat(watch.failures()).isEqualTo(1);

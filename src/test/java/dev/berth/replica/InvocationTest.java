@@ -463,7 +463,8 @@ class InvocationTest {
             java.util.Map.of(),
             context -> handler,
             rig.host.limits().withZombies(Duration.ofSeconds(1).toNanos(), 0),
-            HealthCheckSettings.DEFAULTS);
+            HealthCheckSettings.DEFAULTS,
+            null);
     var begun = rig.host.start(hasty, java.util.List.of(rig.seat(0)));
     rig.runAll();
     Replica replica = begun.result();

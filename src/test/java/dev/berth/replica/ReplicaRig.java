@@ -34,6 +34,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
@@ -64,6 +65,9 @@ final class ReplicaRig {
   final RecordingBus bus = new RecordingBus();
   final List<ReplicaState> states = new ArrayList<>();
   final List<String> suspicions = new ArrayList<>(); // what was told of passive health
+  final List<String> waits = new ArrayList<>(); // what was told of starts that wait
+  String lost = ""; // what is said of threads
+  boolean noThreads; // and there will be none
   final List<Timer> timers = new ArrayList<>();
   final ReplicaHost host;
   final List<ReplicaLoop> loops = new ArrayList<>();
@@ -104,7 +108,7 @@ final class ReplicaRig {
             clock,
             counters::incrementAndGet,
             new HandlerPorts(
-                () -> WALL_START.plusNanos(clock.getAsLong() - beganNanos), this::runHook),
+                () -> WALL_START.plusNanos(clock.getAsLong() - beganNanos), hookThreads()),
             (replicaId, maxOngoing) -> threads(),
             limits,
             LedgerLimits.DEFAULTS,
@@ -115,15 +119,34 @@ final class ReplicaRig {
               }
 
               @Override
+              public void startWaits(Replica replica, String reason) {
+                waits.add(reason);
+              }
+
+              @Override
               public void suspected(Replica replica, boolean suspect, String reason) {
                 suspicions.add(suspect ? "suspect: " + reason : "cleared");
               }
             });
   }
 
-  private Runnable runHook(String application, HookThreads.Kind kind, Runnable task) {
-    (kind == HookThreads.Kind.HEALTH ? health : offLoop).execute(task);
-    return () -> {};
+  private HookThreads hookThreads() {
+    return new HookThreads() {
+      @Override
+      public Runnable run(String application, Kind kind, Runnable task) {
+        if (noThreads) {
+          throw new RejectedExecutionException("no thread");
+        }
+        QueueExecutor executor = kind == Kind.HEALTH ? health : offLoop;
+        executor.execute(task);
+        return () -> executor.remove(task);
+      }
+
+      @Override
+      public String lost(String application) {
+        return lost;
+      }
+    };
   }
 
   private Runnable startTimer(long delayNanos, Runnable task) {

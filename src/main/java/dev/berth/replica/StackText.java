@@ -1,11 +1,17 @@
-package dev.berth.node;
+package dev.berth.replica;
+
+import java.util.List;
 
 /** A thread's stack in one line of a log, short enough to be read. */
-final class StackText {
+public final class StackText {
   private static final int TOP_FRAMES = 12;
 
   /** What calls user code: frames from here on say nothing about it. */
-  private static final String CALLER_OF_USER_CODE = "dev.berth.replica.HandlerInvoker";
+  private static final List<String> CALLERS_OF_USER_CODE =
+      List.of(
+          "dev.berth.replica.HandlerInvoker",
+          "dev.berth.replica.ReplicaHooks",
+          "dev.berth.replica.ReplicaStart");
 
   private StackText() {}
 
@@ -13,12 +19,12 @@ final class StackText {
    * The innermost frames, down to the handler that the instance called. Of a deeper stack the
    * middle is left out: its top says what blocks, its end whose handler it is.
    */
-  static String of(StackTraceElement[] frames) {
+  public static String of(StackTraceElement[] frames) {
     if (frames.length == 0) {
       return "no stack";
     }
     int end = 0;
-    while (end < frames.length && !frames[end].getClassName().startsWith(CALLER_OF_USER_CODE)) {
+    while (end < frames.length && !callsUserCode(frames[end])) {
       end++;
     }
     boolean userCode = end > 0 && end < frames.length;
@@ -31,6 +37,10 @@ final class StackText {
       line.append(" < ... < ").append(text(frames[end - 1]));
     }
     return line.toString();
+  }
+
+  private static boolean callsUserCode(StackTraceElement frame) {
+    return CALLERS_OF_USER_CODE.stream().anyMatch(frame.getClassName()::startsWith);
   }
 
   /** Without its module and loader. */

@@ -1,4 +1,4 @@
-package dev.berth.node;
+package dev.berth.replica;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

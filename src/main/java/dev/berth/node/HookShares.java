@@ -1,0 +1,328 @@
+package dev.berth.node;
+
+import dev.berth.replica.HookThreads.Kind;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.EnumMap;
+import java.util.HashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Which builder or hook runs next. Each application may have one of each kind under way, whatever
+ * others do; more share a number of threads for each kind, of which it takes no more than it leaves
+ * free, so that a newcomer finds some. Among those that may go on, first come those with fewest
+ * shares, then those who waited longest.
+ *
+ * <p>A hook that was interrupted and does not end is lost: its thread is made up for, and counted
+ * until it ends after all. An application that lost a thread takes fewer shares; with too many lost
+ * nothing more of it runs.
+ *
+ * <p>Times are handed in. One thread at a time.
+ *
+ * <p>Source: the shares are the dynamic thresholds of Choudhury and Hahne, with a factor of 1.
+ *
+ * @param <T> what is run
+ */
+final class HookShares<T> {
+  /** Threads beyond the one that each application has of its own, for each kind but health. */
+  static final int SHARED = 64;
+
+  /** The same for health checks: each replica has one of these every few seconds. */
+  static final int SHARED_HEALTH = 256;
+
+  /** Hooks that may wait, for each kind; more than there are places for replicas. */
+  static final int MOST_WAITING = 65_536;
+
+  /** Lost threads of the instance from which an application that lost any runs nothing more. */
+  static final int MOST_LOST = 64;
+
+  /** Lost threads of an application from which nothing more of it runs. */
+  static final int MOST_LOST_OF_APPLICATION = 8;
+
+  /** How long an interrupted hook may take to end before its thread is lost. */
+  static final long LOST_AFTER_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+  /** One of them, from when it is added until it has ended. */
+  static final class Hook<T> {
+    final T task;
+    final Kind kind;
+    private final Lane<T> lane;
+    private final long number;
+    private @Nullable Long givenUpNanos;
+    private boolean lost;
+
+    private Hook(T task, Kind kind, Lane<T> lane, long number) {
+      this.task = task;
+      this.kind = kind;
+      this.lane = lane;
+      this.number = number;
+    }
+
+    String application() {
+      return lane.owner.name;
+    }
+  }
+
+  /** The hooks of one kind of an application. */
+  private static final class Lane<T> {
+    final Owner<T> owner;
+    final ArrayDeque<Hook<T>> waiting = new ArrayDeque<>();
+    int running; // the lost ones are not among them
+
+    Lane(Owner<T> owner) {
+      this.owner = owner;
+    }
+
+    int shares() {
+      return Math.max(0, running - 1);
+    }
+
+    long firstNumber() {
+      return waiting.getFirst().number;
+    }
+  }
+
+  private static final class Owner<T> {
+    final String name;
+    final Map<Kind, Lane<T>> lanes = new EnumMap<>(Kind.class);
+    int lost;
+
+    Owner(String name) {
+      this.name = name;
+    }
+
+    int shares() {
+      return lanes.values().stream().mapToInt(Lane::shares).sum();
+    }
+
+    boolean isIdle() {
+      return lost == 0
+          && lanes.values().stream().allMatch(lane -> lane.running == 0 && lane.waiting.isEmpty());
+    }
+  }
+
+  /** What one kind has under way, of all applications. */
+  private static final class Load<T> {
+    final Set<Lane<T>> lanes = new LinkedHashSet<>(); // those where something waits
+    int waiting;
+    int running;
+    int shared;
+  }
+
+  private final Map<String, Owner<T>> owners = new HashMap<>();
+  private final Map<Kind, Load<T>> loads = new EnumMap<>(Kind.class);
+  private final Set<Hook<T>> givenUp = new LinkedHashSet<>(); // running, and not lost yet
+  private long added;
+  private int lost;
+
+  HookShares() {
+    for (Kind kind : Kind.values()) {
+      loads.put(kind, new Load<>());
+    }
+  }
+
+  /**
+   * Something is to run.
+   *
+   * @return null when too many wait
+   */
+  @Nullable Hook<T> add(String application, Kind kind, T task) {
+    Load<T> load = load(kind);
+    if (load.waiting >= MOST_WAITING) {
+      return null;
+    }
+    Owner<T> owner = owners.computeIfAbsent(application, Owner::new);
+    Lane<T> lane = owner.lanes.computeIfAbsent(kind, each -> new Lane<>(owner));
+    Hook<T> hook = new Hook<>(task, kind, lane, ++added);
+    lane.waiting.addLast(hook);
+    load.waiting++;
+    load.lanes.add(lane);
+    return hook;
+  }
+
+  /** It is not to run; nothing happens when it does already. */
+  void remove(Hook<T> hook) {
+    if (hook.lane.waiting.remove(hook)) {
+      waitsNoMore(hook);
+      forgetIfIdle(hook.lane.owner);
+    }
+  }
+
+  private void waitsNoMore(Hook<T> hook) {
+    Load<T> load = load(hook.kind);
+    load.waiting--;
+    if (hook.lane.waiting.isEmpty()) {
+      load.lanes.remove(hook.lane);
+    }
+  }
+
+  /** The one that begins now; null while none may. */
+  @Nullable Hook<T> next() {
+    for (Kind kind : Kind.values()) {
+      Lane<T> lane =
+          load(kind).lanes.stream()
+              .filter(each -> mayBegin(each, kind))
+              .min(
+                  Comparator.<Lane<T>>comparingInt(each -> each.running)
+                      .thenComparingLong(Lane::firstNumber))
+              .orElse(null);
+      if (lane != null) {
+        Hook<T> hook = lane.waiting.removeFirst();
+        waitsNoMore(hook);
+        count(hook, 1);
+        return hook;
+      }
+    }
+    return null;
+  }
+
+  private boolean mayBegin(Lane<T> lane, Kind kind) {
+    Owner<T> owner = lane.owner;
+    if (isHeld(owner)) {
+      return false;
+    }
+    return lane.running == 0
+        || (lane.shares() < shared(kind) - load(kind).shared
+            && (owner.lost == 0 || owner.shares() < MOST_LOST_OF_APPLICATION - owner.lost));
+  }
+
+  private boolean isHeld(Owner<T> owner) {
+    return owner.lost >= MOST_LOST_OF_APPLICATION || (owner.lost > 0 && lost >= MOST_LOST);
+  }
+
+  private void count(Hook<T> hook, int change) {
+    Lane<T> lane = hook.lane;
+    Load<T> load = load(hook.kind);
+    int before = lane.shares();
+    lane.running += change;
+    load.running += change;
+    load.shared += lane.shares() - before;
+  }
+
+  /** There was no thread for one that was to begin: it is the first to wait again. */
+  void putBack(Hook<T> hook) {
+    count(hook, -1);
+    hook.lane.waiting.addFirst(hook);
+    Load<T> load = load(hook.kind);
+    load.waiting++;
+    load.lanes.add(hook.lane);
+  }
+
+  /** One that runs was interrupted. */
+  void givenUp(Hook<T> hook, long nowNanos) {
+    if (hook.givenUpNanos == null) {
+      hook.givenUpNanos = nowNanos;
+      givenUp.add(hook);
+    }
+  }
+
+  /** Those whose threads are lost from now on. */
+  List<Hook<T>> findLost(long nowNanos) {
+    List<Hook<T>> found = new ArrayList<>();
+    for (Hook<T> hook : givenUp) { // the first was given up first
+      Long since = hook.givenUpNanos;
+      if (since == null || nowNanos - since < LOST_AFTER_NANOS) {
+        break;
+      }
+      found.add(hook);
+    }
+    for (Hook<T> hook : found) {
+      givenUp.remove(hook);
+      hook.lost = true;
+      count(hook, -1);
+      hook.lane.owner.lost++;
+      lost++;
+    }
+    return found;
+  }
+
+  /**
+   * One that ran has ended.
+   *
+   * @return whether its thread was lost, and is back
+   */
+  boolean ended(Hook<T> hook) {
+    givenUp.remove(hook);
+    if (hook.lost) {
+      hook.lane.owner.lost--;
+      lost--;
+    } else {
+      count(hook, -1);
+    }
+    forgetIfIdle(hook.lane.owner);
+    return hook.lost;
+  }
+
+  private void forgetIfIdle(Owner<T> owner) {
+    if (owner.isIdle()) {
+      owners.remove(owner.name, owner);
+    }
+  }
+
+  /** Why nothing more of an application runs; empty while it may. */
+  String heldFor(String application) {
+    Owner<T> owner = owners.get(application);
+    if (owner == null || !isHeld(owner)) {
+      return "";
+    }
+    return "threads lost to hooks that heed no interrupt: "
+        + owner.lost
+        + " of the application (expected: below "
+        + MOST_LOST_OF_APPLICATION
+        + "), "
+        + lost
+        + " of the instance (expected: below "
+        + MOST_LOST
+        + ")";
+  }
+
+  // --- figures ---
+
+  /** Threads of a kind that applications share. */
+  static int shared(Kind kind) {
+    return kind == Kind.HEALTH ? SHARED_HEALTH : SHARED;
+  }
+
+  /** Of those of a kind that run, those beyond the first of their application. */
+  int sharing(Kind kind) {
+    return load(kind).shared;
+  }
+
+  /** Those of a kind that run, the lost ones apart. */
+  int running(Kind kind) {
+    return load(kind).running;
+  }
+
+  int waiting(Kind kind) {
+    return load(kind).waiting;
+  }
+
+  int lost() {
+    return lost;
+  }
+
+  int lostOf(String application) {
+    Owner<T> owner = owners.get(application);
+    return owner == null ? 0 : owner.lost;
+  }
+
+  /** Of the lost threads, the most of one application. */
+  int mostLost() {
+    return owners.values().stream().mapToInt(owner -> owner.lost).max().orElse(0);
+  }
+
+  /** Applications of which anything runs, waits or is lost. */
+  int applications() {
+    return owners.size();
+  }
+
+  private Load<T> load(Kind kind) {
+    return loads.get(kind);
+  }
+}

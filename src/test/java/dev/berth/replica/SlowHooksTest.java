@@ -1,0 +1,347 @@
+package dev.berth.replica;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.berth.api.AsyncHandler;
+import dev.berth.api.Request;
+import dev.berth.api.RequestContext;
+import dev.berth.api.Response;
+import io.vertx.core.Future;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Hooks that are slow, hang, heed no interrupt, or find no thread. */
+@Timeout(60)
+class SlowHooksTest {
+  private final ReplicaRig rig = new ReplicaRig();
+  private final List<String> calls = Collections.synchronizedList(new ArrayList<>());
+  private final CountDownLatch mayEnd = new CountDownLatch(1);
+  private final List<Thread> running = new ArrayList<>();
+
+  /** Hangs in the hooks that it is told to. */
+  private final class Slow implements AsyncHandler {
+    private final List<String> hanging;
+    private boolean swallows;
+    private boolean fails; // in its start
+    private final CountDownLatch hangs = new CountDownLatch(1);
+    private final CountDownLatch interrupted = new CountDownLatch(1);
+
+    Slow(String... hanging) {
+      this.hanging = List.of(hanging);
+    }
+
+    private void called(String hook) {
+      calls.add(hook);
+      if (!hanging.contains(hook)) {
+        return;
+      }
+      hangs.countDown();
+      do {
+        try {
+          mayEnd.await();
+        } catch (InterruptedException given) {
+          interrupted.countDown();
+          if (!swallows) {
+            throw new IllegalStateException(hook + " interrupted", given);
+          }
+        }
+      } while (mayEnd.getCount() > 0);
+    }
+
+    @Override
+    public Future<Response> handle(Request request, RequestContext context) {
+      return Future.succeededFuture(Response.text("ok"));
+    }
+
+    @Override
+    public void start() {
+      called("start");
+      if (fails) {
+        throw new IllegalStateException("start fails");
+      }
+    }
+
+    @Override
+    public void checkHealth() {
+      called("check");
+    }
+
+    @Override
+    public void stop() {
+      called("stop");
+    }
+  }
+
+  @AfterEach
+  void end() throws InterruptedException {
+    mayEnd.countDown();
+    for (Thread thread : running) {
+      thread.join();
+    }
+  }
+
+  private ReplicaHost.Starting begin(AsyncHandler handler, Duration timeout) {
+    return rig.host.begin(
+        new ReplicaSpec(
+            "app#slow#1",
+            ReplicaRig.DEPLOYMENT,
+            1,
+            1,
+            Map.of(),
+            context -> handler,
+            null,
+            HealthCheckSettings.DEFAULTS,
+            timeout == null ? null : (Long) timeout.toNanos()),
+        List.of(rig.seat(0)));
+  }
+
+  /** Runs what waits for a thread, on one. */
+  private void giveThread() {
+    Thread thread = new Thread(rig.offLoop::runAll);
+    running.add(thread);
+    thread.start();
+  }
+
+  private void giveThread(Slow handler) throws InterruptedException {
+    giveThread();
+    assertThat(handler.hangs.await(20, TimeUnit.SECONDS)).isTrue();
+  }
+
+  private void endThreads() throws InterruptedException {
+    for (Thread thread : running) {
+      thread.join();
+    }
+    rig.tasks.runAll();
+  }
+
+  private void pass(Duration span) {
+    for (long left = span.toMillis(); left > 0; left -= 100) {
+      rig.pass(Duration.ofMillis(100));
+      rig.host.tick();
+    }
+    rig.tasks.runAll();
+  }
+
+  private static Duration s(double seconds) {
+    return Duration.ofMillis((long) (seconds * 1_000));
+  }
+
+  // --- start ---
+
+  @Test
+  void aStartThatTakesTooLongHasFailedAndSaysWhereItStands() throws Exception {
+    Slow handler = new Slow("start");
+    ReplicaHost.Starting starting = begin(handler, s(2.5));
+    giveThread(handler);
+    pass(s(2.4));
+    assertThat(starting.running().isComplete()).isFalse();
+    pass(s(0.3));
+    assertThat(starting.running().cause())
+        .isInstanceOf(TimeoutException.class)
+        .hasMessageStartingWith(
+            "start: not done in 2.5 s (expected: an end within replica_start_timeout_s), its"
+                + " handler: in start, at ")
+        .hasMessageContaining("dev.berth.replica.SlowHooksTest$Slow.called(SlowHooksTest.java:")
+        .hasMessageNotContaining("ReplicaHooks");
+    endThreads();
+    assertThat(calls).as("what was made is stopped").containsExactly("start", "stop");
+    assertThat(starting.over().succeeded()).isTrue();
+    assertThat(rig.states).isEmpty();
+  }
+
+  @Test
+  void aStartThatHeedsNoInterruptHasFailedAllTheSameAndIsOverWhenItEnds() throws Exception {
+    Slow handler = new Slow("start");
+    handler.swallows = true;
+    ReplicaHost.Starting starting = begin(handler, s(1));
+    giveThread(handler);
+    pass(s(1.2));
+    assertThat(starting.running().cause()).isInstanceOf(TimeoutException.class);
+    assertThat(handler.interrupted.await(20, TimeUnit.SECONDS)).isTrue();
+    assertThat(starting.over().isComplete()).isFalse();
+    mayEnd.countDown();
+    endThreads();
+    assertThat(starting.over().succeeded()).isTrue();
+    assertThat(calls).containsExactly("start", "stop");
+    assertThat(rig.states).as("it is wanted no more").isEmpty();
+    assertThat(rig.host.replicas()).isEmpty();
+  }
+
+  @Test
+  void theWaitForAThreadIsNoPartOfTheTimeOfAStart() {
+    Slow handler = new Slow();
+    ReplicaHost.Starting starting = begin(handler, s(1));
+    pass(s(100));
+    assertThat(starting.running().isComplete()).isFalse();
+    rig.runAll();
+    assertThat(starting.running().succeeded()).isTrue();
+    pass(s(5));
+    assertThat(rig.states).containsExactly(ReplicaState.RUNNING);
+  }
+
+  @Test
+  void aStartWithoutABoundMayTakeAsLongAsItLikes() throws Exception {
+    Slow handler = new Slow("start");
+    ReplicaHost.Starting starting = begin(handler, null);
+    giveThread(handler);
+    pass(Duration.ofHours(1));
+    assertThat(starting.running().isComplete()).isFalse();
+    mayEnd.countDown();
+    endThreads();
+    assertThat(starting.running().succeeded()).isTrue();
+  }
+
+  @Test
+  void aStartThatWaitsForAThreadSaysSinceWhenAndWhy() throws Exception {
+    pass(s(7));
+    begin(new Slow(), null);
+    pass(s(0.9));
+    assertThat(rig.waits).isEmpty();
+    pass(s(0.2));
+    String waits = "waits for a start thread since 2026-01-01T00:00:07Z";
+    assertThat(rig.waits).containsExactly(waits);
+    rig.lost = "8 are lost";
+    pass(s(1));
+    assertThat(rig.waits).containsExactly(waits, waits + ": 8 are lost");
+    pass(s(30));
+    assertThat(rig.waits).as("said again").hasSize(3).endsWith(waits + ": 8 are lost");
+    Slow second = new Slow("start");
+    begin(second, null);
+    pass(s(2));
+    rig.waits.clear();
+    giveThread(second);
+    pass(s(1));
+    assertThat(rig.waits).contains("");
+    pass(s(40));
+    assertThat(rig.waits).containsOnly("");
+  }
+
+  @Test
+  void aStartThatIsAbandonedWhileItWaitsIsTakenBackAndHasFailed() {
+    ReplicaHost.Starting starting = begin(new Slow(), null);
+    assertThat(starting.replica().abandonStart()).isTrue();
+    rig.tasks.runAll();
+    assertThat(starting.running().cause()).isInstanceOf(CancellationException.class);
+    assertThat(starting.over().succeeded()).isTrue();
+    assertThat(rig.offLoop.size()).as("it does not wait any more").isZero();
+    assertThat(starting.replica().abandonStart()).isFalse();
+    assertThat(calls).isEmpty();
+  }
+
+  @Test
+  void aStartThatWillFindNoThreadHasFailedAndItsPlaceIsFree() {
+    rig.noThreads = true;
+    ReplicaHost.Starting starting = begin(new Slow(), null);
+    rig.tasks.runAll();
+    assertThat(starting.running().cause()).isInstanceOf(RejectedExecutionException.class);
+    assertThat(starting.over().succeeded()).isTrue();
+    rig.noThreads = false;
+    ReplicaHost.Starting next = begin(new Slow(), null);
+    assertThat(next.replica().ordinal()).isEqualTo(starting.replica().ordinal());
+  }
+
+  @Test
+  void aFirstCheckThatHangsIsInterruptedAtItsTimeoutAndFailsTheStart() throws Exception {
+    Slow handler = new Slow("check");
+    ReplicaHost.Starting starting = begin(handler, null);
+    giveThread(handler);
+    pass(s(29));
+    assertThat(handler.interrupted.getCount()).isOne();
+    pass(s(3));
+    endThreads();
+    assertThat(starting.running().cause()).hasMessage("check interrupted");
+    assertThat(calls).containsExactly("start", "check", "stop");
+  }
+
+  @Test
+  void theStopHookOfAStartThatFailedHasItsTimeToo() throws Exception {
+    Slow handler = new Slow("stop");
+    handler.fails = true;
+    ReplicaHost.Starting starting = begin(handler, null);
+    giveThread(handler);
+    pass(s(9));
+    assertThat(handler.interrupted.getCount()).isOne();
+    pass(s(3));
+    endThreads();
+    assertThat(starting.running().cause()).hasMessage("start fails");
+    assertThat(starting.over().succeeded()).isTrue();
+  }
+
+  // --- stop ---
+
+  private Replica stopping(Slow handler) {
+    ReplicaHost.Starting starting = begin(handler, null);
+    rig.runAll();
+    calls.clear();
+    Replica replica = starting.running().result();
+    replica.shutDown(Duration.ZERO);
+    rig.tasks.runAll();
+    return replica;
+  }
+
+  @Test
+  void theTimeOfAStopHookRunsFromWhenItHasAThread() throws Exception {
+    Slow handler = new Slow("stop");
+    Replica replica = stopping(handler);
+    pass(s(50));
+    Future<Void> stopped = replica.shutDown(Duration.ZERO);
+    assertThat(stopped.isComplete()).as("it waits").isFalse();
+    giveThread(handler);
+    pass(s(9));
+    assertThat(stopped.isComplete()).as("it has its 10 s").isFalse();
+    assertThat(handler.interrupted.getCount()).isOne();
+    pass(s(2));
+    assertThat(stopped.isComplete()).isTrue();
+    assertThat(handler.interrupted.await(20, TimeUnit.SECONDS)).isTrue();
+  }
+
+  @Test
+  void aStopHookThatFindsNoThreadIsLeftOut() {
+    Replica replica = stopping(new Slow());
+    Future<Void> stopped = replica.shutDown(Duration.ZERO);
+    pass(s(59));
+    assertThat(stopped.isComplete()).isFalse();
+    assertThat(rig.offLoop.size()).isEqualTo(1);
+    pass(s(2));
+    assertThat(stopped.succeeded()).isTrue();
+    assertThat(rig.offLoop.size()).as("it is taken back").isZero();
+    assertThat(calls).isEmpty();
+  }
+
+  @Test
+  void aReplicaStopsAlthoughThereWillBeNoThreadForItsStopHook() {
+    ReplicaHost.Starting starting = begin(new Slow(), null);
+    rig.runAll();
+    rig.noThreads = true;
+    Future<Void> stopped = starting.running().result().kill();
+    rig.tasks.runAll();
+    assertThat(stopped.succeeded()).isTrue();
+  }
+
+  // --- health ---
+
+  @Test
+  void aCheckThatFindsNoThreadSaysNothingOfAReplicasHealth() {
+    ReplicaHost.Starting starting = begin(new Slow(), null);
+    rig.runAll();
+    Replica replica = starting.running().result();
+    pass(Duration.ofMinutes(10));
+    assertThat(rig.health.size()).isEqualTo(1);
+    assertThat(replica.state()).isEqualTo(ReplicaState.RUNNING);
+    assertThat(replica.healthCheckFailures()).isZero();
+    rig.health.runAll();
+    pass(s(11));
+    assertThat(rig.health.size()).as("the next").isEqualTo(1);
+  }
+}
