@@ -70,6 +70,11 @@ final class Bodies {
       }
     }
 
+    /** As {@link #text}, off the event loop: of megabytes it takes a while. */
+    Future<String> decode(Vertx vertx) {
+      return vertx.executeBlocking(this::text, false);
+    }
+
     void release() {
       totalBytes -= bytes.length();
     }

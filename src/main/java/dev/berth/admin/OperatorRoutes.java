@@ -75,7 +75,12 @@ final class OperatorRoutes implements AdminRoutes {
         .read(context)
         .onSuccess(
             body ->
-                ask(() -> commands.deploy(application, body.text(), ServeRoutes.file(context)))
+                ask(() ->
+                        body.decode(context.vertx())
+                            .compose(
+                                config ->
+                                    commands.deploy(
+                                        application, config, ServeRoutes.file(context))))
                     .onComplete(done -> body.release())
                     .onComplete(
                         done -> {

@@ -7,6 +7,7 @@ import java.math.BigDecimal;
 
 /** {@code {"target_num_replicas": n}}; other keys are passed over, as Ray Serve does. */
 final class ScaleBody {
+  private static final int MOST_BYTES = 16 << 10;
   private static final String KEY = "target_num_replicas";
   private static final String EXPECTED = " (expected: an integer, 0 or more)";
 
@@ -17,10 +18,13 @@ final class ScaleBody {
    *
    * @throws CommandRefused when it does not say
    */
-  static int replicas(String body) {
+  static int replicas(Bodies.Body body) {
+    if (body.bytes().length() > MOST_BYTES) { // it is read on the event loop
+      throw invalid(body.bytes().length() + " bytes (expected: at most " + MOST_BYTES + " bytes)");
+    }
     JsonObject members;
     try {
-      members = new JsonObject(body);
+      members = new JsonObject(body.text());
     } catch (DecodeException | ClassCastException notAnObject) {
       throw invalid("no JSON object (expected: {\"" + KEY + "\": n})");
     }
@@ -34,7 +38,7 @@ final class ScaleBody {
         if (replicas >= 0) {
           return replicas;
         }
-      } catch (ArithmeticException notOne) {
+      } catch (ArithmeticException | NumberFormatException notOne) {
         // said below
       }
     }

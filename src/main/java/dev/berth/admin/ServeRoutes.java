@@ -168,7 +168,9 @@ public final class ServeRoutes implements AdminRoutes {
         .read(context)
         .onSuccess(
             body ->
-                ask(() -> commands.deploy(null, body.text(), file(context)))
+                ask(() ->
+                        body.decode(context.vertx())
+                            .compose(config -> commands.deploy(null, config, file(context))))
                     .onComplete(done -> body.release())
                     .onComplete(
                         done -> {
@@ -209,7 +211,7 @@ public final class ServeRoutes implements AdminRoutes {
     String application = context.pathParam("application");
     String deployment = context.pathParam("deployment");
     ask(() -> {
-          int replicas = ScaleBody.replicas(body.text());
+          int replicas = ScaleBody.replicas(body);
           return commands.scale(application, deployment, replicas).map(replicas);
         })
         .onComplete(

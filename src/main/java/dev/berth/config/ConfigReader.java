@@ -9,13 +9,11 @@ import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.snakeyaml.engine.v2.api.LoadSettings;
-import org.snakeyaml.engine.v2.common.Anchor;
 import org.snakeyaml.engine.v2.composer.Composer;
 import org.snakeyaml.engine.v2.exceptions.Mark;
 import org.snakeyaml.engine.v2.exceptions.MarkedYamlEngineException;
 import org.snakeyaml.engine.v2.exceptions.YamlEngineException;
 import org.snakeyaml.engine.v2.nodes.Node;
-import org.snakeyaml.engine.v2.nodes.SequenceNode;
 import org.snakeyaml.engine.v2.parser.ParserImpl;
 import org.snakeyaml.engine.v2.scanner.StreamReader;
 import org.snakeyaml.engine.v2.schema.CoreSchema;
@@ -28,6 +26,9 @@ public final class ConfigReader {
 
   /** Of a file, or of what is submitted; a thousand applications have some hundred thousand. */
   public static final int MOST_BYTES = 4 << 20;
+
+  /** Of the parser's, which may name what it found; in characters. */
+  private static final int LONGEST_MESSAGE = 200;
 
   private static final String WELL_FORMED = "one well-formed YAML or JSON document";
 
@@ -122,19 +123,21 @@ public final class ConfigReader {
       List<Setting> settings,
       @Nullable String uri,
       boolean lenient) {
-    Place top = Place.top(name, folder);
+    Place top = lenient ? Place.topOfAll(name, folder) : Place.top(name, folder);
     Optional<Node> root = compose(name, text);
     if (root.isEmpty()) {
       throw unreadable(name, "empty", "a mapping with the key applications");
     }
     Node whole = new Overlay(top).apply(root.get(), settings);
     Values values = ServeConfig.SECTION.read(whole, top);
-    List<Problem> problems = top.problems();
-    if (values == null
-        || !problems.stream()
-            .allMatch(
-                each -> each.isWarning() || (lenient && !ServeConfig.entry(each).isEmpty()))) {
-      throw new ConfigException(problems);
+    List<Problem> problems = lenient ? top.everyProblem() : top.problems();
+    boolean refused =
+        lenient
+            ? problems.stream()
+                .anyMatch(each -> !each.isWarning() && ServeConfig.entry(each).isEmpty())
+            : top.isWrong();
+    if (values == null || refused) {
+      throw new ConfigException(top.problems());
     }
     return new Read(ServeConfig.from(values, problems, uri), whole, top);
   }
@@ -146,9 +149,14 @@ public final class ConfigReader {
             .setSchema(new CoreSchema())
             .setAllowNonScalarKeys(true) // refused later, with their place
             .setCodePointLimit(MOST_BYTES)
+            .setBufferSize(text.length() + 1) // a long scalar is copied once for each buffer
+            .setMaxAliasesForCollections(Integer.MAX_VALUE) // what they stand for is bounded
             .build();
     try {
-      return new BoundedComposer(settings, text).getSingleNode();
+      return new Composer(
+              settings,
+              new BoundedParser(name, new ParserImpl(settings, new StreamReader(settings, text))))
+          .getSingleNode();
     } catch (MarkedYamlEngineException malformed) {
       Optional<Mark> mark = malformed.getProblemMark();
       throw new ConfigException(
@@ -166,44 +174,14 @@ public final class ConfigReader {
   }
 
   private static String oneLine(@Nullable String message) {
-    return message == null ? "malformed" : message.replaceAll("\\s+", " ").strip();
+    if (message == null) {
+      return "malformed";
+    }
+    String line = message.replaceAll("\\s+", " ").strip();
+    return line.length() <= LONGEST_MESSAGE ? line : line.substring(0, LONGEST_MESSAGE) + "...";
   }
 
   private static ConfigException unreadable(String name, String value, String expected) {
     return new ConfigException(List.of(new Problem(name, 0, 0, "", value, expected)));
-  }
-
-  /** The composer recurses into the text, so its depth is bounded before the stack's is. */
-  private static final class BoundedComposer extends Composer {
-
-    private static final int DEEPEST = 100; // levels
-
-    private int depth;
-
-    BoundedComposer(LoadSettings settings, String text) {
-      super(settings, new ParserImpl(settings, new StreamReader(settings, text)));
-    }
-
-    @Override
-    protected SequenceNode composeSequenceNode(Optional<Anchor> anchor) {
-      enter();
-      SequenceNode node = super.composeSequenceNode(anchor);
-      depth--;
-      return node;
-    }
-
-    @Override
-    protected Node composeMappingNode(Optional<Anchor> anchor) {
-      enter();
-      Node node = super.composeMappingNode(anchor);
-      depth--;
-      return node;
-    }
-
-    private void enter() {
-      if (++depth > DEEPEST) {
-        throw new YamlEngineException("nested deeper than " + DEEPEST + " levels");
-      }
-    }
   }
 }

@@ -60,8 +60,10 @@ final class JarList implements Type<List<Path>> {
       place.problem(node, Scalars.show(node), EXPECTED_ITEM);
       return List.of();
     }
-    List<Path> jars = jarsAt(path);
-    if (jars.isEmpty()) {
+    List<Path> jars = place.tryLook() ? jarsAt(path, place) : List.of();
+    if (place.hasLookedEnough()) {
+      place.problem(node, "more files than that", "at most " + Place.MOST_FILES + " files");
+    } else if (jars.isEmpty()) {
       String what =
           Files.isDirectory(path)
               ? ", a directory without readable jars"
@@ -71,12 +73,12 @@ final class JarList implements Type<List<Path>> {
     return jars;
   }
 
-  private static List<Path> jarsAt(Path path) {
+  private static List<Path> jarsAt(Path path, Place place) {
     if (!Files.isDirectory(path)) {
       return isJar(path) ? List.of(path) : List.of();
     }
     try (Stream<Path> files = Files.list(path)) {
-      return files.filter(JarList::isJar).sorted().toList();
+      return files.takeWhile(file -> place.tryLook()).filter(JarList::isJar).sorted().toList();
     } catch (IOException unreadable) {
       return List.of();
     }

@@ -1,17 +1,22 @@
 package dev.berth.config;
 
+import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
-import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.snakeyaml.engine.v2.exceptions.Mark;
 import org.snakeyaml.engine.v2.nodes.Node;
 
 /** Where in a file the reading is, and where its problems go. One thread, one reading. */
 final class Place {
+
+  /** That one reading looks at on the disk, those of a folder of jars too. */
+  static final int MOST_FILES = 50_000;
+
+  private static final int LONGEST_PATH = 4096; // characters, as Linux has it
 
   private final Reading reading;
   private final String path;
@@ -28,7 +33,17 @@ final class Place {
    * @param folder that relative paths in the file start from
    */
   static Place top(String file, Path folder) {
-    return new Place(new Reading(file, folder, new ArrayList<>(), new HashMap<>()), "");
+    return top(file, folder, false);
+  }
+
+  /** As {@link #top}, where {@link #everyProblem} will be asked for. */
+  static Place topOfAll(String file, Path folder) {
+    return top(file, folder, true);
+  }
+
+  private static Place top(String file, Path folder, boolean all) {
+    AtomicInteger files = new AtomicInteger(MOST_FILES);
+    return new Place(new Reading(file, folder, new Problems(all), new HashMap<>(), files), "");
   }
 
   Place key(String name) {
@@ -46,8 +61,13 @@ final class Place {
   /**
    * {@code path} as seen from the file's folder, or from the current one when {@code node} comes
    * from the command line. Paths are of the default file system.
+   *
+   * @throws InvalidPathException when it is none
    */
   Path resolve(Node node, String path) {
+    if (path.length() > LONGEST_PATH) { // of many parts it takes long
+      throw new InvalidPathException(path, "longer than " + LONGEST_PATH + " characters");
+    }
     boolean given = node.getStartMark().map(this::isOfOption).orElse(false);
     Path whole = given ? Path.of(path) : reading.folder().resolve(path);
     return whole.toAbsolutePath().normalize();
@@ -109,11 +129,39 @@ final class Place {
         : new Spot(reading.file(), start.getLine() + 1, start.getColumn() + 1);
   }
 
-  /** Problems and warnings so far, in the order of the file. */
+  /** Takes leave to look at one more file; false when so many were looked at. */
+  boolean tryLook() {
+    return reading.filesLeft().getAndDecrement() > 0;
+  }
+
+  /** Whether leave was refused. */
+  boolean hasLookedEnough() {
+    return reading.filesLeft().get() < 0;
+  }
+
+  /** One that was found when the reading was over. */
+  void add(Problem problem) {
+    reading.problems().add(problem);
+  }
+
+  /** Whether there are problems so far that are no warnings. */
+  boolean isWrong() {
+    return reading.problems().refuse();
+  }
+
+  /** Whether so many are told already that the next one is only counted. */
+  boolean isFull() {
+    return reading.problems().isFull();
+  }
+
+  /** The first problems and warnings so far, in the order of the file, and how many more. */
   List<Problem> problems() {
-    return reading.problems().stream()
-        .sorted(Comparator.comparingInt(Problem::line).thenComparingInt(Problem::column))
-        .toList();
+    return reading.problems().first();
+  }
+
+  /** All of them, of a place that keeps them. */
+  List<Problem> everyProblem() {
+    return reading.problems().every();
   }
 
   /**
@@ -124,5 +172,9 @@ final class Place {
   record Spot(String file, int line, int column) {}
 
   private record Reading(
-      String file, Path folder, List<Problem> problems, Map<String, Spot> spots) {}
+      String file,
+      Path folder,
+      Problems problems,
+      Map<String, Spot> spots,
+      AtomicInteger filesLeft) {}
 }

@@ -142,7 +142,7 @@ final class Section implements Type<Values> {
       if (name != null) {
         Key<?> key = find(name);
         if (key == null) {
-          reject(name, entry, place.key(name));
+          reject(name, entry, place.key(Scalars.shorten(name)));
         } else {
           place.key(name).remember(entry.getValueNode());
           given.put(name, readValue(key, entry.getValueNode(), place.key(name)));
@@ -216,6 +216,8 @@ final class Section implements Type<Values> {
       }
     } else if (rightPath != null) {
       place.problem(node, "does not belong here", rightPath);
+    } else if (place.isFull()) {
+      place.problem(node, "unknown key", "none");
     } else {
       String suggestion = Suggestion.forName(name, keys.stream().map(Key::name).toList());
       place.problem(

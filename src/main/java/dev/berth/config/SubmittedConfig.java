@@ -43,7 +43,7 @@ public final class SubmittedConfig {
     if (values != null && !values.gives(ServeConfig.APPLICATIONS)) {
       values.problem(ServeConfig.APPLICATIONS, "missing", "a list of mappings");
     }
-    if (values == null || hasErrors(top)) {
+    if (values == null || top.isWrong()) {
       throw new ConfigException(top.problems());
     }
     warnOfDifferences(values, running);
@@ -51,7 +51,7 @@ public final class SubmittedConfig {
         values.get(ServeConfig.APPLICATIONS).stream()
             .map(application -> ApplicationConfig.from(application, running.logging()))
             .toList();
-    requireReservations(applications, running, top.problems());
+    requireReservations(applications, running, top);
     return running.withApplications(
         applications, values.find(ServeConfig.TARGET_CAPACITY), top.problems());
   }
@@ -77,11 +77,11 @@ public final class SubmittedConfig {
       values.problem(
           ApplicationConfig.NAME, '"' + Scalars.shorten(given) + '"', application + ", or nothing");
     }
-    if (values == null || hasErrors(top)) {
+    if (values == null || top.isWrong()) {
       throw new ConfigException(top.problems());
     }
     List<ApplicationConfig> one = List.of(ApplicationConfig.from(values, running.logging()));
-    requireReservations(one, running, top.problems());
+    requireReservations(one, running, top);
     return running.withApplications(one, running.targetCapacity(), top.problems());
   }
 
@@ -98,10 +98,6 @@ public final class SubmittedConfig {
 
   private static ConfigException whole(String name, String value, String expected) {
     return new ConfigException(List.of(new Problem(name, 0, 0, "", value, expected)));
-  }
-
-  private static boolean hasErrors(Place top) {
-    return !top.problems().stream().allMatch(Problem::isWarning);
   }
 
   /** An entry with its name in it; anything else is told to be wrong by the one who reads it. */
@@ -157,15 +153,14 @@ public final class SubmittedConfig {
   }
 
   private static void requireReservations(
-      List<ApplicationConfig> applications, ServeConfig running, List<Problem> warnings) {
+      List<ApplicationConfig> applications, ServeConfig running, Place top) {
     Duration longest = running.berth().limits().maxReservationTtl();
-    List<Problem> problems = new ArrayList<>();
     for (ApplicationConfig application : applications) {
       int index = 0;
       for (DeploymentConfig deployment : application.deployments()) {
         Duration asked = deployment.reservationTtl();
         if (asked != null && asked.compareTo(longest) > 0) {
-          problems.add(
+          top.add(
               application
                   .source()
                   .problem(
@@ -176,9 +171,8 @@ public final class SubmittedConfig {
         index++;
       }
     }
-    if (!problems.isEmpty()) {
-      problems.addAll(0, warnings);
-      throw new ConfigException(problems);
+    if (top.isWrong()) {
+      throw new ConfigException(top.problems());
     }
   }
 }

@@ -67,7 +67,7 @@ final class Values {
     }
     Map<String, @Nullable Object> tree =
         new FreeMap().read(node, Place.top("", Path.of(""))); // whose problems nobody reads
-    if (tree == null && place.problems().stream().allMatch(Problem::isWarning)) {
+    if (tree == null && !place.isWrong()) {
       new FreeMap().read(node, place);
     }
     return tree == null ? Map.of() : tree;

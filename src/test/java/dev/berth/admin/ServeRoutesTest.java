@@ -236,6 +236,7 @@ class ServeRoutesTest {
         "{\"target_num_replicas\": \"two\"}",
         "{\"target_num_replicas\": true}",
         "{\"target_num_replicas\": 4294967297}",
+        "{\"target_num_replicas\": 1e999}",
       })
   void aBadNumberIsRefusedInRaysForm(String body) {
     HttpResponse<String> response = ADMIN.send("POST", SCALE, body);
@@ -243,6 +244,18 @@ class ServeRoutesTest {
     JsonObject error = new JsonObject(response.body());
     assertThat(error.fieldNames()).containsExactly("error");
     assertThat(error.getString("error")).startsWith("Invalid request body: ").contains("expected");
+    assertThat(COMMANDS.asked).isEmpty();
+  }
+
+  @Test
+  void aNumberIsNotLookedForInMegabytes() {
+    String body = "{\"target_num_replicas\": 2" + " ".repeat(1 << 20) + "}";
+    assertJson(
+        ADMIN.send("POST", SCALE, body),
+        400,
+        """
+        {"error": "Invalid request body: 1048602 bytes (expected: at most 16384 bytes)"}
+        """);
     assertThat(COMMANDS.asked).isEmpty();
   }
 

@@ -308,9 +308,7 @@ class ConfigReaderTest {
   @Test
   void deepNestingIsRefusedBeforeTheStackEnds() {
     assertThat(Yaml.problems("[".repeat(100_000)))
-        .containsExactly(
-            "berth.yaml: nested deeper than 100 levels"
-                + " (expected: one well-formed YAML or JSON document)");
+        .containsExactly("berth.yaml:1:101: more levels than that (expected: at most 100 levels)");
     assertThat(Yaml.problems("{a: ".repeat(100_000))).hasSize(1);
   }
 
@@ -330,7 +328,7 @@ class ConfigReaderTest {
     assertThat(Yaml.applicationProblems("args: &self {x: *self}"))
         .singleElement()
         .asString()
-        .endsWith("nested deeper than that (expected: at most 64 levels)");
+        .endsWith("*self inside what it names (expected: no mapping or list in itself)");
   }
 
   @Test
