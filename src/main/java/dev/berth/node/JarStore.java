@@ -158,7 +158,12 @@ final class JarStore {
       throw new IOException(
           "jars: " + with + " bytes with " + file + " (expected: at most " + mostBytes + ")");
     }
-    return copy(file, name);
+    try {
+      return copy(file, name);
+    } catch (IOException failed) { // for want of room on the disk, as likely as not
+      makeRoom.run();
+      return copy(file, name);
+    }
   }
 
   /** Named by what was copied, though the file was written to meanwhile. */

@@ -36,6 +36,9 @@ final class StateStore implements AutoCloseable {
   private static final Pattern ASIDE = Pattern.compile("state-\\d{8}\\.corrupt-(\\d{1,9})");
   private static final String BEING_WRITTEN = ".tmp";
 
+  /** Holds the number of the last change that was kept. Not forced: it may lag, and never leads. */
+  private static final String ACKNOWLEDGED = "acknowledged";
+
   /** Damaged files that are kept to be looked at; the oldest go. */
   static final int MOST_ASIDE = 3;
 
@@ -46,6 +49,9 @@ final class StateStore implements AutoCloseable {
   private final long leastGrowth;
   private final List<String> damaged = new ArrayList<>(); // to be put aside
   private StateStoreFiles.@Nullable Output output; // null: a new file is to be begun
+  private StateStoreFiles.@Nullable Output acknowledged; // once there is something to write
+  private long told = -1; // what was acknowledged, as far as is known
+  private boolean crowded; // the disk is full: the changes are to become one
   private int generation; // the highest number ever used
   private long sequence; // of the last change
   private long wholeBytes; // of the file when it was begun
@@ -87,6 +93,8 @@ final class StateStore implements AutoCloseable {
         names.add(name);
       } else if (name.endsWith(BEING_WRITTEN)) {
         files.delete(name); // nobody was told of it
+      } else if (name.equals(ACKNOWLEDGED)) {
+        told = StateStoreRecords.number(files.read(name));
       }
     }
     names.sort(null);
@@ -132,7 +140,21 @@ final class StateStore implements AutoCloseable {
           contents.what(),
           contents.records().size() - 1);
       damaged.add(name);
-    } else if (damaged.isEmpty()) {
+    } else if (contents.end() == End.UNSURE && told != sequence) {
+      LOG.warn("state: {}: {}: it was being written, or is damaged", name, contents.what());
+      damaged.add(name);
+    } else if (told > sequence && damaged.isEmpty()) {
+      damaged.add(name);
+    }
+    if (told > sequence) {
+      LOG.warn(
+          "state: {}: cut: changes {} to {}, of which operators were told, are missing{}",
+          name,
+          sequence + 1,
+          told,
+          contents.what().isEmpty() ? "" : "; it ends with " + contents.what());
+    }
+    if (damaged.isEmpty()) {
       goOn(name, contents);
     }
     return true;
@@ -141,7 +163,7 @@ final class StateStore implements AutoCloseable {
   /** Writes on behind what is good; what is not was never acknowledged. */
   private void goOn(String name, Contents contents) throws IOException {
     StateStoreFiles.Output found = files.open(name);
-    if (contents.end() == End.TORN) {
+    if (contents.end() != End.WHOLE) {
       LOG.info("state: {}: {}, not yet acknowledged, is cut off", name, contents.what());
       try {
         found.truncate(contents.goodBytes());
@@ -164,11 +186,68 @@ final class StateStore implements AutoCloseable {
    * @throws IOException when it is not kept; the next one may be
    */
   void append(DesiredChange change, Supplier<DesiredChange> before) throws IOException {
-    if (output == null || end - wholeBytes > Math.max(leastGrowth, 2 * wholeBytes)) {
+    try {
+      keep(change, before);
+    } catch (IOException failed) {
+      if (!makeRoom()) {
+        throw failed;
+      }
+      keep(change, before);
+    }
+    sequence++;
+    acknowledge();
+  }
+
+  private void keep(DesiredChange change, Supplier<DesiredChange> before) throws IOException {
+    boolean grown = end - wholeBytes > Math.max(leastGrowth, 2 * wholeBytes);
+    if (output == null || grown || crowded && end > wholeBytes) {
       begin(before.get(), output != null);
     }
+    crowded = false;
     write(StateStoreRecords.record(sequence + 1, change));
-    sequence++;
+  }
+
+  /**
+   * On a full disk lets go of what only a damaged file would be read for; whether there was any.
+   */
+  private boolean makeRoom() {
+    if (!damaged.isEmpty() || files.room() > LEAST_GROWTH + 3 * wholeBytes) {
+      return false;
+    }
+    try {
+      List<String> names = files.list();
+      String newest =
+          names.stream()
+              .filter(name -> NAME.matcher(name).matches())
+              .max(String::compareTo)
+              .orElse("");
+      for (String name : names) {
+        boolean older = NAME.matcher(name).matches() && !name.equals(newest);
+        if (older || ASIDE.matcher(name).matches()) {
+          files.delete(name);
+        }
+      }
+    } catch (IOException failed) {
+      LOG.debug("state: old files are not removed: {}", failed.toString());
+    }
+    LOG.warn("state: the disk is full: the changes of {} become one", name(generation));
+    crowded = true;
+    return true;
+  }
+
+  /** What fails here is not missed but after a file was cut. */
+  private void acknowledge() {
+    told = sequence;
+    try {
+      StateStoreFiles.Output file = acknowledged;
+      if (file == null) {
+        file = files.open(ACKNOWLEDGED);
+        acknowledged = file;
+      }
+      file.write(ByteBuffer.wrap(StateStoreRecords.number(sequence)), 0);
+    } catch (IOException failed) {
+      LOG.debug("state: {} is not written: {}", ACKNOWLEDGED, failed.toString());
+    }
   }
 
   /**
@@ -301,6 +380,7 @@ final class StateStore implements AutoCloseable {
   @Override
   public void close() throws IOException {
     closeQuietly(output);
+    closeQuietly(acknowledged);
     output = null;
     files.close();
   }

@@ -143,6 +143,15 @@ final class StateStoreDisk implements StateStoreFiles {
   }
 
   @Override
+  public long room() {
+    try {
+      return Files.getFileStore(directory).getUsableSpace();
+    } catch (IOException unknown) {
+      return Long.MAX_VALUE;
+    }
+  }
+
+  @Override
   public void forceNames() throws IOException {
     forceNames(directory);
   }

@@ -22,6 +22,11 @@ interface StateStoreFiles extends Closeable {
   /** Nothing happens when there is none. */
   void delete(String name) throws IOException;
 
+  /** Bytes that may still be written. */
+  default long room() {
+    return Long.MAX_VALUE;
+  }
+
   /** Names given and taken until now outlast a crash. */
   void forceNames() throws IOException;
 

@@ -37,7 +37,9 @@ final class StateStoreRecords {
     WHOLE,
     /** With a record that was being written, and which nobody was told of. */
     TORN,
-    /** With something that was once a record, or never was one. */
+    /** With something that may be one that was being written, or one that was damaged. */
+    UNSURE,
+    /** With something that was once a record, and others after it. */
     CORRUPT,
     /** It is of a later version, and was not read. */
     NEWER
@@ -95,12 +97,27 @@ final class StateStoreRecords {
       ByteBuffer rest = ByteBuffer.wrap(file, at, file.length - at).slice();
       Verdict verdict = next(rest, records);
       if (verdict.end != End.WHOLE) {
-        return new Contents(records, whole, at, verdict.end, verdict.what + " at byte " + at);
+        End end = goesOn(file, at + 1, records) ? End.CORRUPT : verdict.end;
+        return new Contents(records, whole, at, end, verdict.what + " at byte " + at);
       }
       at += rest.position();
       whole = records.size() == 1 ? at : whole;
     }
     return new Contents(records, whole, at, End.WHOLE, "");
+  }
+
+  /** Whether a later record follows: then the one before it had been written whole. */
+  private static boolean goesOn(byte[] file, int from, List<Numbered> records) {
+    long last = records.isEmpty() ? 0 : records.get(records.size() - 1).sequence();
+    long most = last + 1 + file.length / RECORD_HEAD;
+    ByteBuffer all = ByteBuffer.wrap(file);
+    for (int at = from; at <= file.length - RECORD_HEAD; at++) {
+      long sequence = all.getLong(at + 4);
+      if (sequence > last + 1 && sequence <= most && all.getInt(at + 12) == crc(file, at, 12)) {
+        return true;
+      }
+    }
+    return false;
   }
 
   private record Verdict(End end, String what) {
@@ -116,9 +133,9 @@ final class StateStoreRecords {
     int length = rest.getInt();
     long sequence = rest.getLong();
     if (rest.getInt() != crc(rest.array(), rest.arrayOffset(), 12)) {
-      return isBlank(rest.array(), rest.arrayOffset())
+      return isBlank(rest.array(), rest.arrayOffset(), RECORD_HEAD)
           ? new Verdict(End.TORN, "nothing")
-          : new Verdict(End.CORRUPT, "a record whose head does not fit its checksum");
+          : new Verdict(End.UNSURE, "a record whose head does not fit its checksum");
     }
     int payloadCrc = rest.getInt();
     if (length < 0 || length > rest.remaining()) {
@@ -127,7 +144,9 @@ final class StateStoreRecords {
     }
     int from = rest.arrayOffset() + rest.position();
     if (payloadCrc != crc(rest.array(), from, length)) {
-      return new Verdict(End.CORRUPT, "a record that does not fit its checksum");
+      return new Verdict(
+          hasHole(rest.array(), from, length) ? End.TORN : End.UNSURE,
+          "a record that does not fit its checksum");
     }
     rest.position(rest.position() + length);
     if (!records.isEmpty() && sequence != records.get(records.size() - 1).sequence() + 1) {
@@ -150,13 +169,36 @@ final class StateStoreRecords {
   }
 
   /** A file may have grown before its bytes were there. */
-  private static boolean isBlank(byte[] file, int from) {
-    for (int i = from; i < file.length; i++) {
+  private static boolean isBlank(byte[] file, int from, int length) {
+    for (int i = from; i < from + length; i++) {
       if (file[i] != 0) {
         return false;
       }
     }
     return true;
+  }
+
+  /** JSON has no zeros. One alone, unless it is the last, may be a bit that was turned. */
+  private static boolean hasHole(byte[] file, int from, int length) {
+    for (int i = from + 1; i < from + length; i++) {
+      if (file[i] == 0 && (file[i - 1] == 0 || i == from + length - 1)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** A number by itself. */
+  static byte[] number(long number) {
+    ByteBuffer all = ByteBuffer.allocate(12).putLong(number);
+    return all.putInt(crc(all.array(), 0, 8)).array();
+  }
+
+  /** What {@link #number(long)} wrote; -1 when it is something else. */
+  static long number(byte[] written) {
+    ByteBuffer all = ByteBuffer.wrap(written);
+    boolean good = written.length == 12 && all.getInt(8) == crc(written, 0, 8);
+    return good ? all.getLong(0) : -1;
   }
 
   private static int crc(byte[] bytes, int from, int length) {

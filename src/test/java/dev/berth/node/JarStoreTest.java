@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.berth.controller.DesiredApplication.Jar;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -128,6 +129,26 @@ class JarStoreTest {
             List.of(jar("c.jar", "1234"), jar("d.jar", "56")), () -> store.removeUnused(Set.of()));
     assertThat(both).allSatisfy(each -> assertThat(store.path(each)).exists());
     assertThat(copies()).as("what nothing needs made room").isEqualTo(2);
+  }
+
+  @Test
+  void aCopyThatTheDiskRefusesIsTriedAgainWhenThereIsRoom() throws IOException {
+    JarStore store = JarStore.in(folder, digests);
+    Path inTheWay = Files.createDirectories(folder.resolve("jars/copying.tmp/in the way"));
+    Runnable makeRoom =
+        () -> {
+          try {
+            Files.delete(inTheWay);
+          } catch (IOException failed) {
+            throw new UncheckedIOException(failed);
+          }
+        };
+
+    assertThatThrownBy(() -> store.keep(List.of(jar("a.jar", "a")), NO_ROOM))
+        .isInstanceOf(IOException.class);
+    Jar kept = store.keep(List.of(jar("a.jar", "a")), makeRoom).get(0);
+
+    assertThat(store.path(kept)).hasContent("a");
   }
 
   @Test

@@ -3,6 +3,10 @@ package dev.berth.node;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
 import dev.berth.controller.DesiredApplication.Wanted;
 import dev.berth.controller.DesiredChange;
 import dev.berth.controller.DesiredState;
@@ -20,6 +24,7 @@ import java.util.Random;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.slf4j.LoggerFactory;
 
 class StateStoreTest {
   private static final long SMALL = 400; // bytes of changes before a new file
@@ -95,7 +100,10 @@ class StateStoreTest {
       assertThat(read(node.disk.killed())).isEqualTo(node.state.whole());
     }
     assertThat(number(last(node.disk))).as("new files were begun").isGreaterThan(3);
-    assertThat(node.disk.list()).as("this one and the one before").hasSize(2);
+    assertThat(node.disk.list())
+        .filteredOn(name -> name.startsWith("state-"))
+        .as("this one and the one before")
+        .hasSize(2);
   }
 
   @Test
@@ -136,7 +144,9 @@ class StateStoreTest {
     long before = node.disk.bytes(last(node.disk)).length;
     int operations = node.disk.operations();
     node.deploy("app0", "other");
-    assertThat(node.disk.operations() - operations).as("a write and a force").isEqualTo(2);
+    assertThat(node.disk.operations() - operations)
+        .as("a write and a force, and its number")
+        .isEqualTo(3);
     return node.disk.bytes(last(node.disk)).length - before;
   }
 
@@ -203,6 +213,151 @@ class StateStoreTest {
       assertThat(disk.bytes("state-00000001.corrupt-1")).isEqualTo(turned);
       assertThat(read(disk.cut())).as("bit %d", bit).isEqualTo(again.state.whole());
     }
+  }
+
+  // --- a tail whose length was extended before its bytes were there ---
+
+  /** Bytes of the last of three changes, and where it begins in the file. */
+  private record Last(byte[] file, int from, DesiredChange before) {
+    static Last of(Node node) {
+      node.deploy("a", "first");
+      node.deploy("b", "second");
+      DesiredChange before = node.state.whole();
+      int from = node.disk.bytes(last(node.disk)).length;
+      node.deploy("c", "third".repeat(200));
+      return new Last(node.disk.bytes(last(node.disk)), from, before);
+    }
+
+    /** With other bytes from there on, beside what earlier processes acknowledged. */
+    StateStoreTestFiles with(int at, byte[] other, @Nullable Long told) {
+      byte[] torn = file.clone();
+      System.arraycopy(other, 0, torn, at, other.length);
+      StateStoreTestFiles disk = new StateStoreTestFiles();
+      disk.put("state-00000001", torn);
+      if (told != null) {
+        disk.put("acknowledged", StateStoreRecords.number(told));
+      }
+      return disk;
+    }
+  }
+
+  private static List<String> aside(StateStoreTestFiles disk) {
+    return disk.list().stream().filter(name -> name.contains("corrupt")).toList();
+  }
+
+  @Test
+  void aTailOfWhichAPartIsZerosIsTornAndCutOff() throws IOException {
+    Last last = Last.of(new Node(new StateStoreTestFiles(), StateStore.LEAST_GROWTH));
+    for (int zeros = 1; zeros < last.file.length - last.from; zeros++) {
+      int at = last.file.length - zeros;
+      Node again = new Node(last.with(at, new byte[zeros], null));
+
+      assertThat(again.state.whole()).as("%d zeros", zeros).isEqualTo(last.before);
+      assertThat(again.deploy("new", "one")).isTrue();
+      // Of a head of which a part is there, nobody can say whether it was damaged.
+      boolean sure = at - last.from >= 16 || at - last.from <= 2;
+      assertThat(aside(again.disk)).as("%d zeros", zeros).hasSize(sure ? 0 : 1);
+      assertThat(read(again.disk.killed())).isEqualTo(again.state.whole());
+    }
+    // A block in the middle that was not written before the power was cut.
+    Node again = new Node(last.with(last.from + 100, new byte[300], null));
+    assertThat(again.state.whole()).isEqualTo(last.before);
+    again.deploy("new", "one");
+    assertThat(aside(again.disk)).isEmpty();
+  }
+
+  @Test
+  void aTailOfGarbageIsTornWhenNobodyWasToldOfItAndElsePutAside() throws IOException {
+    Last last = Last.of(new Node(new StateStoreTestFiles(), StateStore.LEAST_GROWTH));
+    Random random = new Random(7);
+    for (int at = last.from; at < last.file.length; at += 37) {
+      byte[] garbage = new byte[last.file.length - at];
+      random.nextBytes(garbage);
+      for (Long told : new Long[] {2L, 3L, null}) {
+        Node again = new Node(last.with(at, garbage, told));
+
+        assertThat(again.state.whole()).as("from %d, told %s", at, told).isEqualTo(last.before);
+        assertThat(again.deploy("new", "one")).isTrue();
+        assertThat(aside(again.disk))
+            .as("from %d, told %s", at, told)
+            .hasSize(told != null && told == 2 ? 0 : 1);
+        assertThat(read(again.disk.killed())).isEqualTo(again.state.whole());
+      }
+    }
+  }
+
+  @Test
+  void whatOperatorsWereToldOfAndIsCutOffIsMissed() throws IOException {
+    Node node = new Node(new StateStoreTestFiles(), StateStore.LEAST_GROWTH);
+    List<Integer> ends = new ArrayList<>();
+    for (int i = 0; i < 5; i++) {
+      node.deploy("a" + i, "v");
+      ends.add(node.disk.bytes(last(node.disk)).length);
+    }
+    for (int cut : new int[] {ends.get(1), ends.get(1) + 7, ends.get(2) - 1}) {
+      StateStoreTestFiles disk = node.disk.killed();
+      disk.put("state-00000001", Arrays.copyOf(disk.bytes("state-00000001"), cut));
+      List<ILoggingEvent> lines = new ArrayList<>();
+      Node again = logged(disk, lines);
+
+      assertThat(lines)
+          .singleElement()
+          .satisfies(
+              line -> {
+                assertThat(line.getLevel()).isEqualTo(Level.WARN);
+                assertThat(line.getFormattedMessage())
+                    .startsWith(
+                        "state: state-00000001: cut: changes 3 to 5, of which operators were told,"
+                            + " are missing");
+              });
+      assertThat(again.state.applications()).hasSize(2);
+      again.deploy("new", "one");
+      assertThat(aside(disk)).hasSize(1);
+      assertThat(read(disk.killed())).isEqualTo(again.state.whole());
+      lines.clear();
+      logged(disk.killed(), lines);
+      assertThat(lines).as("missed once").isEmpty();
+    }
+  }
+
+  /** Opens it; adds what it warns of. */
+  private static Node logged(StateStoreTestFiles disk, List<ILoggingEvent> lines)
+      throws IOException {
+    ListAppender<ILoggingEvent> appender = new ListAppender<>();
+    Logger logger = (Logger) LoggerFactory.getLogger(StateStore.class);
+    Level before = logger.getLevel();
+    appender.start();
+    logger.setAdditive(false);
+    logger.setLevel(Level.WARN);
+    logger.addAppender(appender);
+    try {
+      return new Node(disk);
+    } finally {
+      logger.detachAppender(appender);
+      logger.setLevel(before);
+      logger.setAdditive(true);
+      lines.addAll(appender.list);
+    }
+  }
+
+  @Test
+  void aFullDiskIsCompactedBeforeAChangeIsRefused() throws IOException {
+    Node node = new Node(new StateStoreTestFiles(), 4_000);
+    int i = 0;
+    while (!node.disk.list().contains("state-00000003") || i % 40 != 0) {
+      node.deploy("app" + i % 3, "v" + i++);
+    }
+    long both = node.disk.list().stream().mapToLong(name -> node.disk.bytes(name).length).sum();
+    node.disk.capacity(both + 10); // room for a part of the next change
+
+    for (int more = 0; more < 100; more++) {
+      assertThat(node.deploy("app" + more % 3, "w" + more)).as("change %d", more).isTrue();
+      assertThat(read(node.disk.killed())).isEqualTo(node.state.whole());
+      assertThat(read(node.disk.cut())).isEqualTo(node.state.whole());
+    }
+    assertThat(node.deploy("large", "x".repeat(20_000))).as("it does not fit").isFalse();
+    assertThat(read(node.disk.killed())).isEqualTo(node.state.whole());
+    assertThat(node.deploy("app0", "y")).isTrue();
   }
 
   @Test

@@ -21,6 +21,7 @@ final class StateStoreTestFiles implements StateStoreFiles {
   private Map<String, File> files = new TreeMap<>();
   private Map<String, File> forcedNames = new TreeMap<>();
   private boolean full;
+  private long capacity = Long.MAX_VALUE;
   private boolean closed;
   private int failIn = Integer.MAX_VALUE; // operations that change something
   private boolean failureStays;
@@ -28,6 +29,20 @@ final class StateStoreTestFiles implements StateStoreFiles {
 
   void full(boolean full) {
     this.full = full;
+  }
+
+  /** Bytes of all files; a write of more fails when it has taken what was left. */
+  void capacity(long bytes) {
+    capacity = bytes;
+  }
+
+  private long taken() {
+    return files.values().stream().mapToLong(file -> file.bytes.length).sum();
+  }
+
+  @Override
+  public long room() {
+    return full ? 0 : capacity - taken();
   }
 
   /** The operation after {@code count} others fails, and if it {@code stays}, all later ones. */
@@ -110,6 +125,11 @@ final class StateStoreTestFiles implements StateStoreFiles {
         } catch (IOException half) {
           failed = half;
           length /= 2; // a part of it is written all the same
+        }
+        long more = Math.max(0, position + length - file.bytes.length);
+        if (failed == null && more > room()) {
+          failed = new IOException("No space left on device");
+          length = (int) Math.max(0, length - more + room());
         }
         byte[] longer =
             Arrays.copyOf(file.bytes, Math.max(file.bytes.length, (int) position + length));
