@@ -1,12 +1,14 @@
-"""Deploys at random, kills the instance with SIGKILL at random moments, and looks after each kill
-whether everything that was acknowledged is there again, and nothing else.
+"""Deploys at random, kills the instance with SIGKILL at random moments, starts it again with the
+same file or a changed one, and looks after each start whether everything that was acknowledged is
+there again, but for what the file says anew, and nothing else.
 
     python3 src/it/kill_deploys.py [--deploys=1000] [--seed=N] [--jar=target/berth.jar]
 
 Standard library only; Java 17 or newer. A command whose answer was cut off by the kill may have
-been carried out or not, but as a whole. Applications have jars that are written over before each
-deploy, so that the copies are looked at too; what is in them is no code, so nothing is started.
-Ends with 1 and says where at the first difference.
+been carried out or not, but as a whole; so may what a start makes of its file, for some are killed
+before they listen. Applications have jars that are written over before each deploy, so that the
+copies are looked at too, and the file names the same jars; what is in them is no code, so nothing
+is started. Ends with 1 and says where at the first difference.
 """
 
 import argparse
@@ -22,10 +24,13 @@ import sys
 import tempfile
 import threading
 import time
+import urllib.parse
 import zipfile
 
 LISTENS = re.compile(r"admin on 127\.0\.0\.1:(\d+)")
 NAMES = ["a", "b", "c", "d", "e", "f", "g", "h"]
+CAPACITY = ""  # in the place of a name: target_capacity, which has the same rules
+OTHER = "file://elsewhere/other.yaml"
 START_LIMIT_S = 120
 
 
@@ -36,17 +41,22 @@ class Killed(Exception):
 class Instance:
     """One life of an instance, between its start and its kill."""
 
-    def __init__(self, jar, folder):
+    def __init__(self, jar, folder, file, killed_after=None):
         self.log_name = os.path.join(folder, "berth.log")
         command = ["java", "-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]  # to start soon
-        command += ["-jar", jar, "run", "--state-dir", folder + "/state", "--host", "127.0.0.1"]
+        command += ["-jar", jar, "run"] + ([file] if file else [])
+        command += ["--state-dir", folder + "/state", "--host", "127.0.0.1"]
         command += ["--port", "0", "--admin-port", "0", "--set", "berth.event_loops=1"]
         self.log = open(self.log_name, "a")
         self.begin = self.log.tell()
         self.process = subprocess.Popen(
             command, cwd=folder, stdout=self.log, stderr=subprocess.STDOUT
         )
-        self.port = self.wait()
+        if killed_after is not None:
+            time.sleep(killed_after)
+            self.end()
+        else:
+            self.port = self.wait()
 
     def wait(self):
         end = time.monotonic() + START_LIMIT_S
@@ -62,11 +72,13 @@ class Instance:
             log.seek(self.begin)
             return log.read()
 
-    def call(self, method, path, body=None):
+    def call(self, method, path, body=None, file=None):
         """Status and body; Killed when there is no whole answer."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         try:
             headers = {"Content-Type": "application/json"}
+            if file:
+                headers["Berth-File"] = file
             connection.request(method, path, None if body is None else json.dumps(body), headers)
             answer = connection.getresponse()
             return answer.status, answer.read()
@@ -86,18 +98,96 @@ class Instance:
         self.log.close()
 
 
+class Model:
+    """What is declared, and what was said: by name, an item being what stands for its digest."""
+
+    def __init__(self, wanted=None, said=None):
+        self.wanted = wanted or {}  # name -> item
+        self.said = said or {}  # name -> (by the start's file, by another, by anyone)
+
+    def copy(self):
+        return Model(dict(self.wanted), dict(self.said))
+
+    def key(self):
+        return (tuple(sorted(self.wanted.items(), key=str)), tuple(sorted(self.said.items(), key=str)))
+
+    def submit(self, name, item, file, start):
+        first, other, _ = self.said.get(name, (None, None, None))
+        if file == start:
+            self.said[name] = (item, None, item)
+        else:
+            self.said[name] = (first, item if file else other, item)
+        self.wanted[name] = item
+
+    def put_one(self, name, item, file, start):
+        self.submit(name, item, file, start)
+        return 200
+
+    def put_all(self, items, file, start):
+        for name in list(self.said):
+            if name not in items:
+                first, other, last = self.said[name]
+                if file == start:
+                    del self.said[name]
+                elif file and other is not None:
+                    self.said[name] = (first, None, None)
+        self.wanted = {}
+        for name, item in items.items():
+            self.submit(name, item, file, start)
+        return 200
+
+    def delete(self, name):
+        return 200 if self.wanted.pop(name, None) is not None else 404
+
+    def start(self, items):
+        """A start with a file that says this; None for no file. The table of the guide."""
+        for name in set(items or {}) | set(self.said) if items is not None else ():
+            says = items.get(name)
+            wanted = self.wanted.get(name)
+            file, other, last = self.said.get(name, (None, None, None))
+            if says is None:
+                if file is None:
+                    continue
+                if wanted is None or file == last:  # it is deleted, if it was there
+                    self.wanted.pop(name, None)
+                    self.said.pop(name)
+                else:
+                    self.said[name] = (None, None, last)
+            elif says == file:
+                pass
+            elif says in (wanted, last):
+                self.said[name] = (says, None, last)
+            else:
+                self.said[name] = (says, None, says)
+                self.wanted[name] = says
+        return self
+
+    def contents(self):
+        return {item[1] for name, item in self.wanted.items() if name != CAPACITY and item[1]}
+
+    def numbers(self):
+        return {name: item[0] for name, item in self.wanted.items()}
+
+
 class Run:
     def __init__(self, jar, folder, seed):
         self.random = random.Random(seed)
         self.jar = jar
         self.folder = folder
         self.count = 0
-        self.maybe = None  # the model if the command that was cut off was carried out
-        self.model = {}  # what is declared: name -> (number, what its jar holds or None)
-        self.kept = {"deploys": 0, "refused": 0, "cut": 0, "of these carried out": 0, "kills": 0}
+        self.file = os.path.join(folder, "start.yaml")
+        self.says = {}  # what the file names: name -> entry
+        self.capacity = None  # that the file says
+        with open("/proc/sys/kernel/hostname") as host:
+            path = urllib.parse.quote(os.path.realpath(self.file))
+            self.start = "file://" + host.read().strip() + path
+        self.models = [Model()]  # of which one is true: of a command that was cut off nobody knows
+        self.kept = {"deploys": 0, "refused": 0, "cut": 0, "kills": 0, "starts killed": 0,
+                     "starts with a changed file": 0, "starts with the same": 0}
+
+    # --- entries and their jars ---
 
     def entry(self, name):
-        """A new entry for an application, and what the model says of it."""
         self.count += 1
         entry = {
             "name": name,
@@ -105,84 +195,157 @@ class Run:
             "import_path": "com.acme.App:build",
             "args": {"number": self.count},
         }
-        content = None
         if self.random.random() < 0.5:
-            path = os.path.join(self.folder, name + ".jar")
-            content = str(self.random.random())
-            with zipfile.ZipFile(path, "w") as jar:
-                jar.writestr("content", content)
+            self.write_jar(name)
             entry["runtime_env"] = {"jars": [name + ".jar"]}
-        return entry, (self.count, content)
+        return entry
+
+    def write_jar(self, name):
+        with zipfile.ZipFile(os.path.join(self.folder, name + ".jar"), "w") as jar:
+            jar.writestr("content", str(self.random.random()))
+
+    def item(self, entry):
+        """What stands for the digest of an entry: its number, and what its jar holds now."""
+        content = None
+        if "runtime_env" in entry:
+            with zipfile.ZipFile(os.path.join(self.folder, entry["name"] + ".jar")) as jar:
+                content = jar.read("content").decode()
+        return entry["args"]["number"], content
+
+    def items(self, entries, capacity):
+        items = {entry["name"]: self.item(entry) for entry in entries}
+        if capacity is not None:
+            items[CAPACITY] = (capacity, None)
+        return items
+
+    def some_capacity(self):
+        return None if self.random.random() < 0.5 else float(self.random.randrange(1, 101))
+
+    @staticmethod
+    def whole(entries, capacity):
+        whole = {"applications": entries}
+        if capacity is not None:
+            whole["target_capacity"] = capacity
+        return whole
+
+    # --- commands ---
 
     def command(self):
-        """A random command, and the model after it."""
-        after = dict(self.model)
+        """A random command, and what it makes of a model, which gives the status expected."""
         kind = self.random.random()
         name = self.random.choice(NAMES)
-        if kind < 0.6:
-            entry, after[name] = self.entry(name)
-            return ("PUT", "/api/v1/applications/" + name, entry), after
-        if kind < 0.9:
+        file = OTHER if self.random.random() < 0.2 else None
+        if kind < 0.5:
+            entry = self.entry(name)
+            if name in self.says and self.random.random() < 0.3:
+                entry = self.says[name]  # what the file says, by nobody's file
+            item = self.item(entry)
+            return (("PUT", "/api/v1/applications/" + name, entry, file),
+                    lambda model: model.put_one(name, item, file, self.start))
+        if kind < 0.8:
             names = self.random.sample(NAMES, self.random.randrange(len(NAMES)))
-            after, entries = {}, []
-            for each in names:
-                entry, after[each] = self.entry(each)
-                entries.append(entry)
-            return ("PUT", "/api/serve/applications/", {"applications": entries}), after
-        after.pop(name, None)
-        return ("DELETE", "/api/v1/applications/" + name), after
+            entries, capacity = [self.entry(each) for each in names], self.some_capacity()
+            if self.says and self.random.random() < 0.4:  # the start's file is edited and deployed
+                self.change_file()
+                entries, capacity, file = list(self.says.values()), self.capacity, self.start
+            items = self.items(entries, capacity)
+            return (("PUT", "/api/serve/applications/", self.whole(entries, capacity), file),
+                    lambda model: model.put_all(items, file, self.start))
+        return ("DELETE", "/api/v1/applications/" + name), lambda model: model.delete(name)
+
+    def change_file(self):
+        """Some entries are new, some go, and some jars are built again."""
+        for name in NAMES:
+            chance = self.random.random()
+            if chance < 0.2:
+                self.says[name] = self.entry(name)
+            elif chance < 0.3:
+                self.says.pop(name, None)
+            elif chance < 0.4 and "runtime_env" in self.says.get(name, {}):
+                self.write_jar(name)
+        if self.random.random() < 0.3:
+            self.capacity = self.some_capacity()
+        with open(self.file, "w") as file:
+            json.dump(self.whole(list(self.says.values()), self.capacity), file)
+
+    # --- starts ---
+
+    def begin(self):
+        """Starts an instance over what is kept, and looks what it made of it."""
+        file = None
+        # Where no application is kept, a start with one that cannot run ends.
+        if all(set(model.wanted) - {CAPACITY} for model in self.models):
+            changed = not self.says or self.random.random() < 0.4
+            if changed:
+                self.change_file()
+            self.kept["starts with a changed file" if changed else "starts with the same"] += 1
+            file = self.file
+        items = self.items(self.says.values(), self.capacity) if file else None
+        if self.random.random() < 0.2:
+            Instance(self.jar, self.folder, file, killed_after=self.random.uniform(0.2, 1.5))
+            self.kept["starts killed"] += 1
+        instance = Instance(self.jar, self.folder, file)
+        try:
+            found = self.found(instance)
+            models = [model.copy().start(items) for model in self.models]
+            self.models = self.distinct([each for each in models if each.numbers() == found])
+            assert self.models, "found %s (expected: one of %s), file %s" % (
+                found, [model.numbers() for model in models], items)
+            missing = self.models[0].contents() - self.copies()
+            assert not missing, "copies of jars that are missing: %s" % missing
+            return instance
+        except BaseException:
+            instance.end()
+            raise
+
+    @staticmethod
+    def distinct(models):
+        return list({model.key(): model for model in models}.values())
 
     def found(self, instance):
         """What is declared, as the instance tells it."""
         status, body = instance.call("GET", "/api/serve/applications/")
         assert status == 200, (status, body)
+        serve = json.loads(body)
         found = {}
-        for name, application in json.loads(body)["applications"].items():
+        for name, application in serve["applications"].items():
             if application["status"] == "DELETING":
                 continue  # not declared any more, and not gone yet
             found[name] = application["deployed_app_config"]["args"]["number"]
+        if serve["target_capacity"] is not None:
+            found[CAPACITY] = serve["target_capacity"]
         return found
 
     def copies(self):
         folder = os.path.join(self.folder, "state", "jars")
         contents = set()
         for name in os.listdir(folder) if os.path.isdir(folder) else []:
-            with zipfile.ZipFile(os.path.join(folder, name)) as jar:
-                contents.add(jar.read("content").decode())
+            if name.endswith(".jar"):
+                with zipfile.ZipFile(os.path.join(folder, name)) as jar:
+                    contents.add(jar.read("content").decode())
         return contents
-
-    def check(self, found, maybe):
-        """The model is what was found, if it is what was acknowledged, or that and the last one."""
-        for model in [self.model] if maybe is None else [self.model, maybe]:
-            if found == {name: number for name, (number, _) in model.items()}:
-                missing = {content for _, content in model.values() if content} - self.copies()
-                assert not missing, "copies of jars that are missing: %s" % missing
-                self.kept["of these carried out"] += model is maybe
-                self.model = model
-                return
-        raise AssertionError("found %s (expected: %s, or %s)" % (found, self.model, maybe))
 
     def life(self, deploys):
         """One instance until it is killed, or all deploys are done."""
-        instance = Instance(self.jar, self.folder)
+        instance = self.begin()
         try:
-            self.check(self.found(instance), self.maybe)
-            self.maybe = None
             instance.kill_in(self.random.random() ** 3)
             while self.kept["deploys"] < deploys:
-                command, after = self.command()
-                self.maybe = after
-                status, body = instance.call(*command)
-                if status == 200:
-                    self.model = after
-                    self.kept["deploys"] += 1
-                else:
-                    assert status == 404 and command[0] == "DELETE", (command, status, body)
-                    self.kept["refused"] += 1
-                self.maybe = None
+                command, apply = self.command()
+                after = [model.copy() for model in self.models]
+                expected = [apply(model) for model in after]
+                try:
+                    status, body = instance.call(*command)
+                except Killed:
+                    self.models = self.distinct(self.models + after)
+                    self.kept["cut"] += 1
+                    raise
+                assert status in expected, (command, status, body)
+                self.models = self.distinct(
+                    [model for model, code in zip(after, expected) if code == status])
+                self.kept["deploys" if status == 200 else "refused"] += 1
         except Killed:
             self.kept["kills"] += 1
-            self.kept["cut"] += self.maybe is not None
         finally:
             instance.end()
         damaged = [line for line in instance.said().splitlines() if "damaged" in line]
@@ -191,11 +354,7 @@ class Run:
     def all(self, deploys):
         while self.kept["deploys"] < deploys:
             self.life(deploys)
-        last = Instance(self.jar, self.folder)
-        try:
-            self.check(self.found(last), self.maybe)
-        finally:
-            last.end()
+        self.begin().end()
 
 
 def main():
