@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.berth.config.ConfigReader;
 import dev.berth.config.ServeConfig;
 import io.vertx.core.Future;
-import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.net.URI;
@@ -16,6 +15,7 @@ import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
@@ -36,16 +36,16 @@ class RestartTest {
   }
 
   private BerthNode start(String applications, String stateDir) throws Exception {
-    ServeConfig config =
-        ConfigReader.read(
-            "test.yaml",
-            folder,
+    Path file =
+        Files.writeString(
+            folder.resolve("test.yaml"),
             """
             http_options: {host: 127.0.0.1, port: 0}
             applications: [%s]
             berth: {event_loops: 1, admin: {port: 0}, shutdown_timeout_s: 5, state_dir: %s}
             """
                 .formatted(applications, stateDir));
+    ServeConfig config = ConfigReader.readToStart(file, List.of());
     return await(BerthNode.start(config));
   }
 
@@ -93,8 +93,13 @@ class RestartTest {
   }
 
   private static HttpResponse<String> deploy(BerthNode node, String entry) throws Exception {
+    return put(node, "shop", entry);
+  }
+
+  private static HttpResponse<String> put(BerthNode node, String name, String entry)
+      throws Exception {
     return CLIENT.send(
-        admin(node, "/api/v1/applications/shop").PUT(BodyPublishers.ofString(entry)).build(),
+        admin(node, "/api/v1/applications/" + name).PUT(BodyPublishers.ofString(entry)).build(),
         BodyHandlers.ofString());
   }
 
@@ -116,8 +121,13 @@ class RestartTest {
     while (true) {
       String body =
           CLIENT.send(admin(node, "/api/v1/serve").build(), BodyHandlers.ofString()).body();
-      JsonArray all = new JsonObject(body).getJsonArray("applications");
-      JsonObject shop = all.isEmpty() ? new JsonObject() : all.getJsonObject(0);
+      JsonObject shop =
+          new JsonObject(body)
+              .getJsonArray("applications").stream()
+                  .map(JsonObject.class::cast)
+                  .filter(each -> "shop".equals(each.getString("name")))
+                  .findFirst()
+                  .orElseGet(JsonObject::new);
       if (expected.equals(shop.getString("status"))) {
         return shop;
       }
@@ -213,6 +223,61 @@ class RestartTest {
       assertThat(deploy(second, entry).statusCode()).isEqualTo(200);
       awaitStatus(second, "DEPLOY_FAILED");
       assertThat(System.getProperty(TRIED)).isEqualTo("yes");
+      awaitAnswer(second, "one");
+    } finally {
+      await(second.close());
+    }
+  }
+
+  @Test
+  void whatAFileSaysAnewAndDoesNotStartLeavesWhatIsKeptAndTheProcess() throws Exception {
+    String entry =
+        "{name: shop, import_path: 'acme.Shop:build', route_prefix: /shop, runtime_env: {jars:"
+            + " [shop.jar]}, deployments: [{name: shop, berth: {max_constructor_retry_count: 1}}]}";
+    jar("one");
+    BerthNode first = start("");
+    try {
+      assertThat(deploy(first, entry).statusCode()).isEqualTo(200);
+      awaitStatus(first, "RUNNING");
+    } finally {
+      await(first.close());
+    }
+    jarThatDoesNotStart();
+    BerthNode second = start(entry); // who names it first, declares it
+    try {
+      assertServesTheEarlierRevision(second);
+    } finally {
+      await(second.close());
+    }
+    System.clearProperty(TRIED);
+    BerthNode third = start(entry);
+    try {
+      assertServesTheEarlierRevision(third);
+      assertThat(System.getProperty(TRIED)).as("the file says it no more").isNull();
+    } finally {
+      await(third.close());
+    }
+  }
+
+  @Test
+  void anEntryThatCannotBeUsedFailsAloneAndSaysWhy() throws Exception {
+    String entry =
+        "{import_path: 'acme.Shop:build', route_prefix: /other, runtime_env: {jars: [shop.jar]}}";
+    jar("one");
+    BerthNode first = start("");
+    try {
+      assertThat(put(first, "other", entry).statusCode()).isEqualTo(200);
+    } finally {
+      await(first.close());
+    }
+    BerthNode second = start("{name: shop, route_prefix: /shop, colour: red}");
+    try {
+      JsonObject shop = awaitStatus(second, "DEPLOY_FAILED");
+      assertThat(shop.getString("message")).contains("colour: unknown key", "import_path: missing");
+      assertThat(shop.getLong("revision")).isZero();
+      post(second, "/api/v1/controller/restart");
+      awaitStatus(second, "DEPLOY_FAILED");
+      assertThat(deploy(second, entry.replace("/other", "/shop")).statusCode()).isEqualTo(200);
       awaitAnswer(second, "one");
     } finally {
       await(second.close());
