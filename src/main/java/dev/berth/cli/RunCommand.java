@@ -2,15 +2,12 @@ package dev.berth.cli;
 
 import dev.berth.config.ConfigException;
 import dev.berth.config.ConfigReader;
-import dev.berth.config.Origin;
 import dev.berth.config.ServeConfig;
 import dev.berth.config.Setting;
-import dev.berth.config.StateOptions;
 import dev.berth.node.StartFailedException;
 import io.vertx.core.Future;
 import java.io.IOException;
 import java.io.PrintWriter;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -19,7 +16,6 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
 import java.util.function.Function;
 import java.util.function.Supplier;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ExitCode;
@@ -133,7 +129,6 @@ final class RunCommand implements Callable<Integer> {
     ServeConfig effective;
     try {
       effective = read(assignments.with(options()));
-      requireUsable(effective);
     } catch (ConfigException refused) {
       return refuse(refused);
     }
@@ -153,18 +148,6 @@ final class RunCommand implements Callable<Integer> {
     return file != null
         ? ConfigReader.readToStart(file, settings)
         : ConfigReader.read("no file", Path.of("").toAbsolutePath(), "{}", settings);
-  }
-
-  /** With entries that cannot be used there is something to serve only if something was kept. */
-  private static void requireUsable(ServeConfig config) {
-    List<Origin.Refused> refused = config.origin().refused();
-    StateOptions state = config.berth().state();
-    if (!refused.isEmpty() && (state.ephemeral() || !Files.exists(state.directory()))) {
-      throw new ConfigException(
-          Stream.concat(
-                  config.warnings().stream(), refused.stream().flatMap(e -> e.problems().stream()))
-              .toList());
-    }
   }
 
   /** The short options, as settings of the keys they stand for. */

@@ -4,7 +4,6 @@ import dev.berth.config.ApplicationConfig;
 import dev.berth.config.ConfigException;
 import dev.berth.config.Declare;
 import dev.berth.config.Origin;
-import dev.berth.config.Problem;
 import dev.berth.config.ServeConfig;
 import dev.berth.controller.DesiredApplication;
 import dev.berth.controller.DesiredApplication.Jar;
@@ -23,7 +22,6 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.LongSupplier;
-import java.util.stream.Collectors;
 import java.util.zip.CRC32;
 import java.util.zip.CheckedInputStream;
 import java.util.zip.ZipEntry;
@@ -98,19 +96,7 @@ final class ServeControlStart {
       throw new ConfigException(
           origin.refused().stream().flatMap(each -> each.problems().stream()).toList());
     }
-    boolean names = origin.namesApplications();
-    for (Origin.Refused each : origin.refused()) {
-      if (each.name() == null) { // it may be any of them, so none is missing
-        names = false;
-        LOG.error("state: {}; nothing is declared of it", describe(each));
-      }
-    }
-    StartRules rules = new StartRules(state, mode, origin.uri(), names, file.targetCapacity());
-    for (Origin.Refused each : origin.refused()) {
-      if (each.name() != null) {
-        rules.refuse(each.name(), describe(each));
-      }
-    }
+    StartRules rules = new StartRules(state, mode, origin, file.targetCapacity());
     Map<String, Wanted> says = new HashMap<>();
     for (ApplicationConfig each : file.applications()) {
       take(each, rules, strict, this::identifyOrKeep).ifPresent(it -> says.put(each.name(), it));
@@ -134,27 +120,14 @@ final class ServeControlStart {
     for (String name : kept ? rules.toDeclare() : List.<String>of()) {
       take(Objects.requireNonNull(ofFile(name)), rules, strict, jars -> keepWhole(jars, strict));
     }
-    StartRules.Plan plan = rules.plan();
-    DesiredChange change =
-        state.start(
-            plan.declared(),
-            plan.deleted(),
-            plan.said(),
-            plan.capacity(),
-            plan.saidCapacity(),
-            nowMs.getAsLong());
-    if (keepOrGoOn(change, strict)) {
-      declared.addAll(plan.declared().keySet());
-      (kept ? plan.lines() : List.<StartRules.Line>of())
+    if (keepOrGoOn(rules.change(nowMs.getAsLong()), strict)) {
+      declared.addAll(rules.declared().keySet());
+      (kept ? rules.lines() : List.<StartRules.Line>of())
           .forEach(line -> LOG.atLevel(line.level()).log("state: {}", line.text()));
     }
-    plan.failed().keySet().forEach(name -> state.refuse(name, nowMs.getAsLong()));
-    unreadable.putAll(plan.failed());
+    rules.failed().keySet().forEach(name -> state.refuse(name, nowMs.getAsLong()));
+    unreadable.putAll(rules.failed());
     fromFile = strict && !declared.isEmpty();
-  }
-
-  private static String describe(Origin.Refused refused) {
-    return refused.problems().stream().map(Problem::toString).collect(Collectors.joining("; "));
   }
 
   /** What the file says of an application, or that it cannot be used. */

@@ -1,18 +1,23 @@
 package dev.berth.node;
 
 import dev.berth.config.Declare;
+import dev.berth.config.Origin;
+import dev.berth.config.Problem;
 import dev.berth.controller.DesiredApplication;
 import dev.berth.controller.DesiredApplication.Wanted;
+import dev.berth.controller.DesiredChange;
 import dev.berth.controller.DesiredState;
 import dev.berth.controller.Said;
 import java.net.URI;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.event.Level;
 
@@ -22,28 +27,36 @@ import org.slf4j.event.Level;
  * before does not undo what commands have done since. The guide has the table.
  *
  * <p>It only decides: {@link #toDeclare} names what has to be read, {@link #refuse} takes back what
- * cannot be, and {@link #plan} is what becomes of it.
+ * cannot be, and {@link #change} is what becomes of it.
  */
 final class StartRules {
 
-  /** What a start does with an item. */
+  /** What a start does with an item, and what is logged of it. */
   enum Row {
     /** The file says nothing of it, and never has, or there is nothing to delete. */
-    UNNAMED,
+    UNNAMED(null, ""),
     /** The file says what it said last, whatever came since. */
-    UNCHANGED,
+    UNCHANGED(null, ""),
     /** The file says what is wanted already, or what was submitted since. */
-    KNOWN,
+    KNOWN(null, ""),
     /** As one of the two, but it was deleted, and stays so. */
-    DELETED,
+    DELETED(Level.WARN, "stays deleted, though the file says of it what it said before (%2$s)"),
     /** The file alone says something else: it is declared. */
-    FILE_MOVED,
+    FILE_MOVED(Level.INFO, "declared, since %1$s"),
     /** The file says something else, and so did a command: it is declared. */
-    BOTH_MOVED,
+    BOTH_MOVED(Level.WARN, "declared, since %1$s; %3$s, which a command brought, gives way (%4$s)"),
     /** The file names it no longer, and no command spoke since: it goes. */
-    DROPPED,
+    DROPPED(Level.WARN, "%3$s is deleted: the file names it no longer (%5$s)"),
     /** The file names it no longer, but a command spoke since: it stays. */
-    KEPT;
+    KEPT(Level.WARN, "%3$s stays, though the file names it no longer: a command brought it since");
+
+    private final @Nullable Level level;
+    private final String text;
+
+    Row(@Nullable Level level, String text) {
+      this.level = level;
+      this.text = text;
+    }
 
     boolean declares() {
       return this == FILE_MOVED || this == BOTH_MOVED;
@@ -53,53 +66,43 @@ final class StartRules {
   /** One line of the log. */
   record Line(Level level, String text) {}
 
-  /**
-   * What a start does.
-   *
-   * @param declared what is wanted from now on, by application
-   * @param deleted applications that go
-   * @param said what was last said from now on, by application
-   * @param failed applications of which nothing is kept and that cannot be declared, with the
-   *     reason
-   */
-  record Plan(
-      Map<String, Wanted> declared,
-      Set<String> deleted,
-      Map<String, Said> said,
-      @Nullable Double capacity,
-      Said saidCapacity,
-      Map<String, String> failed,
-      List<Line> lines) {}
-
   private static final String CAPACITY = "target_capacity";
 
   private final DesiredState kept;
   private final Declare mode;
-  private final @Nullable String uri;
-  private final boolean deletes;
-  private final @Nullable Double capacity;
+  private final @Nullable String uri; // of the file
+  private final boolean deletes; // it says which applications there are
+  private final @Nullable Double capacity; // that it says
   private final Map<String, Wanted> says = new LinkedHashMap<>();
   private final Map<String, String> refused = new LinkedHashMap<>(); // why, by name
+  private final Map<String, Wanted> declared = new LinkedHashMap<>();
+  private final Set<String> deleted = new TreeSet<>();
+  private final Map<String, String> failed = new LinkedHashMap<>();
   private final List<Line> lines = new ArrayList<>();
 
   /**
    * @param kept what is kept; it stays as it is
    * @param mode of the rules; not {@link Declare#NEVER}
-   * @param uri of the file; null when it has none
-   * @param deletes whether the file says which applications there are
+   * @param origin of what the file says; its entries that cannot be used are refused
    * @param capacity that the file says; null when it says nothing of it
    */
-  StartRules(
-      DesiredState kept,
-      Declare mode,
-      @Nullable String uri,
-      boolean deletes,
-      @Nullable Double capacity) {
+  StartRules(DesiredState kept, Declare mode, Origin origin, @Nullable Double capacity) {
     this.kept = kept;
     this.mode = mode;
-    this.uri = uri;
-    this.deletes = deletes;
+    this.uri = origin.uri();
     this.capacity = capacity;
+    boolean named = true;
+    for (Origin.Refused each : origin.refused()) {
+      String why =
+          each.problems().stream().map(Problem::toString).collect(Collectors.joining("; "));
+      if (each.name() != null) {
+        refuse(each.name(), why);
+      } else { // it may be any of them, so that none is missing
+        named = false;
+        lines.add(new Line(Level.ERROR, why + "; nothing is declared of it, and nothing deleted"));
+      }
+    }
+    this.deletes = origin.namesApplications() && named;
   }
 
   /** The file says this of an application. */
@@ -174,13 +177,14 @@ final class StartRules {
 
   // --- what becomes of it ---
 
-  /** Everything; once, at the end. */
-  Plan plan() {
+  /**
+   * Everything; once, at the end.
+   *
+   * @return null when nothing is different
+   */
+  @Nullable DesiredChange change(long nowMs) {
     refuseTakenRoutes();
-    Map<String, Wanted> declared = new LinkedHashMap<>();
-    Set<String> deleted = new TreeSet<>();
     Map<String, Said> said = new LinkedHashMap<>();
-    Map<String, String> failed = new LinkedHashMap<>();
     Set<String> names = new TreeSet<>(deletes ? kept.mentioned() : Set.of());
     names.addAll(says.keySet());
     names.removeAll(refused.keySet());
@@ -193,170 +197,116 @@ final class StartRules {
         deleted.add(name);
       }
       said.put(name, after(row, what == null ? null : what.digest(), kept.said(name)));
-      tell(row, name, kept.find(name));
+      tell(row, name);
     }
-    refused.forEach(
-        (name, why) -> {
-          DesiredApplication there = kept.find(name);
-          String then =
-              there == null
-                  ? "it is DEPLOY_FAILED"
-                  : "revision " + there.revision() + ", which is kept, serves";
-          line(Level.ERROR, "application " + name + ": " + why + "; " + then);
-          if (there == null) {
-            failed.put(name, why);
-          }
-        });
-    String what = capacity == null ? null : capacity.toString();
+    for (Map.Entry<String, String> each : refused.entrySet()) {
+      DesiredApplication there = kept.find(each.getKey());
+      String then =
+          there == null ? "it is DEPLOY_FAILED" : revision(there) + " is kept, and serves";
+      String line = "application %s: %s; %s".formatted(each.getKey(), each.getValue(), then);
+      lines.add(new Line(Level.ERROR, line));
+      if (there == null) {
+        failed.put(each.getKey(), each.getValue());
+      }
+    }
     Double now = kept.targetCapacity();
-    boolean silent = !deletes && capacity == null; // such a file is not one of applications
-    Row row =
-        silent ? Row.UNNAMED : row(what, now == null ? null : now.toString(), kept.saidCapacity());
-    tell(row, now);
-    return new Plan(
-        declared,
-        deleted,
-        said,
-        row.declares() ? capacity : row == Row.DROPPED ? null : now,
-        silent ? kept.saidCapacity() : after(row, what, kept.saidCapacity()),
-        failed,
-        lines);
+    if (!deletes && capacity == null) { // such a file says nothing of what is served
+      return kept.start(declared, deleted, said, now, kept.saidCapacity(), nowMs);
+    }
+    String what = capacity == null ? null : capacity.toString();
+    Row row = row(what, now == null ? null : now.toString(), kept.saidCapacity());
+    String set = "berth deploy " + file() + " --set target_capacity=%s sets it";
+    String back = set.formatted(now);
+    tell(row, CAPACITY, "the file says " + what, set.formatted(what), "" + now, back, back);
+    Double then = row.declares() ? capacity : row == Row.DROPPED ? null : now;
+    Said saidCapacity = after(row, what, kept.saidCapacity());
+    return kept.start(declared, deleted, said, then, saidCapacity, nowMs);
+  }
+
+  /** What is wanted from then on, by application. */
+  Map<String, Wanted> declared() {
+    return declared;
+  }
+
+  /** Applications that go. */
+  Set<String> deleted() {
+    return deleted;
+  }
+
+  /** Why applications cannot be declared of which nothing is kept, by name. */
+  Map<String, String> failed() {
+    return failed;
+  }
+
+  /** What is to be logged. */
+  List<Line> lines() {
+    return lines;
   }
 
   /** A route belongs to what stays there; what is refused stays where it was, and so on. */
   private void refuseTakenRoutes() {
-    boolean again = true;
-    while (again) {
-      Map<String, String> taken = new LinkedHashMap<>(); // application, by route
+    int before;
+    do {
+      before = refused.size();
+      Map<@Nullable String, String> taken = new HashMap<>(); // application, by route
       for (DesiredApplication each : kept.applications()) {
-        if (!row(each.name()).declares()
-            && !(deletes && row(each.name()) == Row.DROPPED && !refused.containsKey(each.name()))) {
-          taken.put(String.valueOf(each.wanted().routePrefix()), each.name());
-          taken.put(String.valueOf(each.serving().routePrefix()), each.name());
+        Row row = row(each.name());
+        boolean goes = row == Row.DROPPED && deletes && !refused.containsKey(each.name());
+        if (!row.declares() && !goes) {
+          taken.put(each.wanted().routePrefix(), each.name());
+          taken.put(each.serving().routePrefix(), each.name());
         }
       }
-      again = false;
+      taken.remove(null);
       for (String name : toDeclare()) {
         String prefix = Objects.requireNonNull(says.get(name)).routePrefix();
-        String other = prefix == null ? null : taken.get(prefix);
+        String other = taken.get(prefix);
         if (other != null) {
-          refuse(
-              name,
-              "route_prefix: \""
-                  + prefix
-                  + "\" (expected: unique; application "
-                  + other
-                  + ", which stays, has it)");
-          again = true;
+          String why = "route_prefix: \"%s\" (expected: unique; application %s stays there)";
+          refuse(name, why.formatted(prefix, other));
         }
       }
+    } while (refused.size() > before);
+  }
+
+  // --- the log ---
+
+  private void tell(Row row, String name) {
+    DesiredApplication there = kept.find(name);
+    String file = file();
+    tell(
+        row,
+        "application " + name,
+        mode == Declare.ALL ? "berth.declare is all" : "the file says something new",
+        "berth deploy %s --app %s brings it back".formatted(file, name),
+        there == null ? "its delete" : revision(there),
+        there == null ? "another one deletes it again" : back(there),
+        "berth deploy of a file that names it brings it back");
+  }
+
+  /** The last five are what the text of a row may say. */
+  private void tell(
+      Row row, String item, String why, String redo, String there, String back, String again) {
+    if (row.level != null) {
+      String text = row.text.formatted(why, redo, there, back, again);
+      lines.add(new Line(row.level, item + ": " + text));
     }
   }
 
-  private void line(Level level, String text) {
-    lines.add(new Line(level, text));
-  }
-
-  private void tell(Row row, String name, @Nullable DesiredApplication there) {
-    String what = "application " + name + ": ";
-    String revision = there == null ? "" : "revision " + there.revision();
-    switch (row) {
-      case UNNAMED, UNCHANGED, KNOWN -> {}
-      case DELETED ->
-          line(
-              Level.WARN,
-              what
-                  + "stays deleted, as a command wanted it: the file says of it what it said before"
-                  + " (berth deploy "
-                  + file()
-                  + " --app "
-                  + name
-                  + " brings it back)");
-      case FILE_MOVED -> line(Level.INFO, what + "declared: " + reason());
-      case BOTH_MOVED ->
-          line(
-              Level.WARN,
-              what
-                  + "declared: "
-                  + reason()
-                  + "; "
-                  + (there == null
-                      ? "a command has deleted it since"
-                      : revision + ", which a command brought since, gives way" + way(there)));
-      case DROPPED ->
-          line(
-              Level.WARN,
-              what
-                  + revision
-                  + " is deleted: the file names it no longer (berth deploy of a file that does"
-                  + " brings it back)");
-      case KEPT ->
-          line(
-              Level.WARN,
-              what
-                  + revision
-                  + " stays though the file names it no longer: a command deployed it since");
-    }
-  }
-
-  private String reason() {
-    return mode == Declare.ALL ? "berth.declare is all" : "the file says something new";
+  private static String revision(DesiredApplication there) {
+    return "revision " + there.revision();
   }
 
   /** What brings back a revision that gives way. */
-  private static String way(DesiredApplication there) {
-    String command = " (berth rollback " + there.name() + " brings ";
+  private static String back(DesiredApplication there) {
+    String rollback = "berth rollback %s brings %s back";
     DesiredApplication.Before before = there.before();
     return there.healthy()
-        ? command + "it back)"
+        ? rollback.formatted(there.name(), "it")
         : before == null
-            ? "; it has not run (only a deploy brings it back)"
-            : "; it has not run" + command + "revision " + before.revision() + " back)";
-  }
-
-  private void tell(Row row, @Nullable Double now) {
-    String deploy = " (berth deploy " + file() + " --set " + CAPACITY + "=";
-    switch (row) {
-      case UNNAMED, UNCHANGED, KNOWN -> {}
-      case DELETED ->
-          line(
-              Level.WARN,
-              CAPACITY
-                  + ": stays unset, as a command wanted it: the file says what it said before"
-                  + deploy
-                  + capacity
-                  + " brings it back)");
-      case FILE_MOVED -> line(Level.INFO, CAPACITY + ": " + capacity + ", as the file says anew");
-      case BOTH_MOVED ->
-          line(
-              Level.WARN,
-              CAPACITY
-                  + ": "
-                  + capacity
-                  + ", as the file says anew; "
-                  + now
-                  + ", which a command set since, gives way"
-                  + deploy
-                  + now
-                  + " brings it back)");
-      case DROPPED ->
-          line(
-              Level.WARN,
-              CAPACITY
-                  + ": "
-                  + now
-                  + " is unset: the file names it no longer"
-                  + deploy
-                  + now
-                  + " brings it back)");
-      case KEPT ->
-          line(
-              Level.WARN,
-              CAPACITY
-                  + ": "
-                  + now
-                  + " stays though the file names it no longer: a command set it since");
-    }
+            ? "it has not run: only a deploy brings it back"
+            : "it has not run: "
+                + rollback.formatted(there.name(), "revision " + before.revision());
   }
 
   /** For a command line. */

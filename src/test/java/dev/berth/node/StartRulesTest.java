@@ -3,6 +3,8 @@ package dev.berth.node;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.config.Declare;
+import dev.berth.config.Origin;
+import dev.berth.config.Problem;
 import dev.berth.controller.DesiredApplication;
 import dev.berth.controller.DesiredApplication.Wanted;
 import dev.berth.controller.DesiredChange;
@@ -10,7 +12,6 @@ import dev.berth.controller.DesiredState;
 import dev.berth.controller.DesiredState.Mark;
 import dev.berth.controller.Said;
 import dev.berth.node.StartRules.Line;
-import dev.berth.node.StartRules.Plan;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -26,10 +27,11 @@ import org.slf4j.event.Level;
 /** The table of the guide, row by row. */
 class StartRulesTest {
   private static final String FILE = "file://host/srv/shop.yaml";
+  private static final Origin ORIGIN = new Origin(FILE, true, List.of());
   private static final String ANOTHER = "file://host/srv/other.yaml";
 
   private final DesiredState state = new DesiredState();
-  private Plan last;
+  private StartRules last;
 
   // --- steps ---
 
@@ -47,23 +49,19 @@ class StartRulesTest {
   }
 
   private StartRules rules(@Nullable Double capacity, String... namesAndWords) {
-    StartRules rules = new StartRules(state, Declare.CHANGED, FILE, true, capacity);
+    StartRules rules = new StartRules(state, Declare.CHANGED, ORIGIN, capacity);
     all(namesAndWords).forEach(rules::says);
     return rules;
   }
 
-  /** A start whose file says that; gives the plan, which is carried out. */
-  private Plan start(String... namesAndWords) {
-    return carryOut(rules(null, namesAndWords));
+  /** A start whose file says that. */
+  private void start(String... namesAndWords) {
+    carryOut(rules(null, namesAndWords));
   }
 
-  private Plan carryOut(StartRules rules) {
-    Plan plan = rules.plan();
-    done(
-        state.start(
-            plan.declared(), plan.deleted(), plan.said(), plan.capacity(), plan.saidCapacity(), 1));
-    last = plan;
-    return plan;
+  private void carryOut(StartRules rules) {
+    done(rules.change(1));
+    last = rules;
   }
 
   private void done(@Nullable DesiredChange change) {
@@ -114,9 +112,9 @@ class StartRulesTest {
 
   @Test
   void whereNothingIsKeptEverythingIsDeclared() {
-    Plan plan = start("a", "1", "b", "1");
+    start("a", "1", "b", "1");
 
-    assertThat(plan.declared()).containsOnlyKeys("a", "b");
+    assertThat(last.declared()).containsOnlyKeys("a", "b");
     assertThat(state.said("a")).isEqualTo(new Said("1", null, "1"));
   }
 
@@ -279,11 +277,11 @@ class StartRulesTest {
     rest("a", "2");
 
     start("a", "3");
-    said(Level.WARN, "revision 2", "has not run (berth rollback a brings revision 1 back)");
+    said(Level.WARN, "revision 2", "has not run: berth rollback a brings revision 1 back");
     rest("b", "1");
     start("a", "3", "b", "2");
 
-    said(Level.WARN, "application b", "revision 4", "has not run (only a deploy brings it back)");
+    said(Level.WARN, "application b", "revision 4", "has not run: only a deploy brings it back");
   }
 
   @Test
@@ -346,7 +344,7 @@ class StartRulesTest {
   void aFileThatSaysNothingOfApplicationsDeletesNone() {
     start("a", "1");
 
-    carryOut(new StartRules(state, Declare.CHANGED, FILE, false, null));
+    carryOut(new StartRules(state, Declare.CHANGED, new Origin(FILE, false, List.of()), null));
 
     nothingIsDone();
     start();
@@ -374,7 +372,7 @@ class StartRulesTest {
     carryOut(rules);
 
     runs("a", "1");
-    said(Level.ERROR, "a.jar: does not exist", "revision 1, which is kept, serves");
+    said(Level.ERROR, "a.jar: does not exist", "revision 1 is kept, and serves");
     assertThat(state.said("a")).as("nothing was said").isEqualTo(new Said("1", null, "1"));
     start("a", "2", "b", "1");
     runs("a", "2");
@@ -392,6 +390,20 @@ class StartRulesTest {
     said(Level.ERROR, "application b: import_path: missing", "it is DEPLOY_FAILED");
     assertThat(last.failed()).containsExactly(Map.entry("b", "import_path: missing"));
     assertThat(state.said("b")).isEqualTo(Said.NOTHING);
+  }
+
+  @Test
+  void anEntryWithoutANameMayBeAnyOfThem() {
+    start("a", "1", "b", "1");
+    Problem problem = new Problem("shop.yaml", 1, 2, "applications[1].name", "3", "a string");
+    Origin origin = new Origin(FILE, true, List.of(new Origin.Refused(null, List.of(problem))));
+    StartRules rules = new StartRules(state, Declare.CHANGED, origin, null);
+    rules.says("a", wanted("1"));
+
+    carryOut(rules);
+
+    runs("b", "1");
+    said(Level.ERROR, "shop.yaml:1:2: applications[1].name: 3", "nothing deleted");
   }
 
   @Test
@@ -448,8 +460,8 @@ class StartRulesTest {
 
   // --- the capacity ---
 
-  private Plan startWith(@Nullable Double capacity) {
-    return carryOut(rules(capacity));
+  private void startWith(@Nullable Double capacity) {
+    carryOut(rules(capacity));
   }
 
   private void put(@Nullable Double capacity) {
@@ -468,12 +480,12 @@ class StartRulesTest {
     startWith(60.0);
     nothingIsDone();
     startWith(70.0);
-    said(Level.INFO, "target_capacity: 70.0");
+    said(Level.INFO, "target_capacity: declared", "the file says 70.0");
     put(80.0);
     startWith(90.0);
-    said(Level.WARN, "target_capacity: 90.0", "80.0", "--set target_capacity=80.0");
+    said(Level.WARN, "target_capacity", "says 90.0", "80.0", "--set target_capacity=80.0");
     startWith(null);
-    said(Level.WARN, "target_capacity: 90.0 is unset");
+    said(Level.WARN, "target_capacity: 90.0 is deleted");
     assertThat(state.targetCapacity()).isNull();
     startWith(50.0);
     put(60.0);
@@ -483,7 +495,7 @@ class StartRulesTest {
     startWith(50.0);
     put(null);
     startWith(50.0);
-    said(Level.WARN, "target_capacity: stays unset");
+    said(Level.WARN, "target_capacity: stays deleted");
     assertThat(state.targetCapacity()).isNull();
   }
 
@@ -491,7 +503,7 @@ class StartRulesTest {
   void aFileThatSaysNothingOfWhatIsServedLeavesTheCapacity() {
     startWith(50.0);
 
-    carryOut(new StartRules(state, Declare.CHANGED, FILE, false, null));
+    carryOut(new StartRules(state, Declare.CHANGED, new Origin(FILE, false, List.of()), null));
 
     nothingIsDone();
     assertThat(state.targetCapacity()).isEqualTo(50);
@@ -507,7 +519,7 @@ class StartRulesTest {
     ran("a");
     done(state.delete("b"));
     rest("r", "1");
-    StartRules rules = new StartRules(state, Declare.ALL, FILE, true, 50.0);
+    StartRules rules = new StartRules(state, Declare.ALL, ORIGIN, 50.0);
     all("a", "1", "b", "1", "c", "1").forEach(rules::says);
 
     carryOut(rules);
