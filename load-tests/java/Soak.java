@@ -53,7 +53,6 @@ public final class Soak {
           "berth_body_stream_bytes",
           "berth_event_loop_blocked",
           "berth_http_connections",
-          "berth_http_unread_answer_bytes",
           "berth_pending_requests",
           "berth_queued_bytes",
           "berth_queued_requests",

@@ -19,7 +19,7 @@ import java.time.Duration;
  * @param maxReservationTtl bound of every deployment's reservation_ttl_s and of every renewal
  * @param maxReservationLegs slots that one request may reserve together, over HTTP
  * @param streamWindowBytes bytes one stream may have under way before its writer waits
- * @param streamBytesTotal bytes all streams of the instance may have under way
+ * @param streamBytesTotal bytes that all answers of the instance may hold
  * @param streamIdleTimeout how long a stream's reader may stand still before it is ended
  * @param http2 bounds of one HTTP/2 connection
  */
@@ -137,15 +137,17 @@ public record LimitOptions(
           "stream_window_bytes",
           Types.integer(64 << 10, 1 << 30, "bytes"),
           Defaults.STREAM_WINDOW_BYTES,
-          "Bytes one stream may have under way before its writer must wait. Not above"
-              + " stream_bytes_total.");
+          "Bytes one stream may have under way before its writer must wait; it begins with 16384 and"
+              + " grows as its client takes them. Not above stream_bytes_total.");
   static final Key<Long> STREAM_BYTES_TOTAL =
       Key.of(
               "stream_bytes_total",
               Types.bytes(64 << 10, Long.MAX_VALUE),
               Defaults.streamBytesTotal(),
-              "Bytes all streams of the instance may have under way, and as many again of answers that"
-                  + " HTTP/2 clients have yet to read.")
+              "Bytes that all answers of the instance may hold: granted to streams and not taken by"
+                  + " their clients, whole answers not taken, and what writers hold for want of a"
+                  + " grant. Beyond it no answer is refused: the next grants of streams wait, and"
+                  + " answers whose clients stand still are cut.")
           .fallbackText("an eighth of the heap, at most 67108864");
   static final Key<Duration> STREAM_IDLE_TIMEOUT_S =
       Key.of(

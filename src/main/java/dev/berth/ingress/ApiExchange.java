@@ -81,9 +81,9 @@ final class ApiExchange extends Exchange {
   }
 
   @Override
-  void answered(long bytes, Future<Void> written) {
-    super.answered(bytes, written);
-    written.onFailure(notSent -> goneBeforeItsAnswer());
+  void answered(Future<Void> isWritten) {
+    super.answered(isWritten);
+    isWritten.onFailure(notSent -> goneBeforeItsAnswer());
   }
 
   @Override

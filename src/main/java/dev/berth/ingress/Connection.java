@@ -9,6 +9,7 @@ import io.vertx.core.http.HttpConnection;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.HttpServerResponse;
 import io.vertx.core.http.impl.HttpServerConnection;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,7 +25,7 @@ import org.jspecify.annotations.Nullable;
 abstract sealed class Connection implements Handler<Void> permits Http1Connection, Http2Connection {
   private final IngressLoop loop;
   private final HttpConnection http;
-  private final Channel channel;
+  final Channel channel;
   private @Nullable Object unwritten; // what the socket was to take next when it was last looked at
   private long unwrittenTaken; // of that, bytes
   private long movedNanos;
@@ -63,6 +64,9 @@ abstract sealed class Connection implements Handler<Void> permits Http1Connectio
 
   /** By a reset, so that nothing is kept for it, here or in the kernel, and nothing looks whole. */
   final void drop() {
+    if (!channel.isOpen()) {
+      return;
+    }
     channel.config().setOption(ChannelOption.SO_LINGER, 0);
     channel.unsafe().close(channel.unsafe().voidPromise()); // past the handlers, which would wait
   }
@@ -84,10 +88,12 @@ abstract sealed class Connection implements Handler<Void> permits Http1Connectio
 
   /** Ends what stands still. */
   final void sweep(long now) {
-    if (closing || now - movedAt(now) >= loop.limits().streamIdleNanos()) {
+    boolean dropped = closing || now - movedAt(now) >= loop.limits().streamIdleNanos();
+    if (!closing) {
+      sweepRequests(now); // first: they know why they end
+    }
+    if (dropped) {
       drop();
-    } else {
-      sweepRequests(now);
     }
   }
 
@@ -132,6 +138,21 @@ abstract sealed class Connection implements Handler<Void> permits Http1Connectio
 
   abstract void clientGone();
 
+  /** All of an answer is out, or will never be: its request is no longer under way. */
+  abstract void left(Exchange exchange);
+
+  /** The answers here of which something waits for the client. */
+  abstract void waiting(List<Stalled<Exchange>> into);
+
+  /** A count that grows, or begins anew, as the socket takes some of a request's answer. */
+  abstract long progress(HttpServerRequest request);
+
+  /** What the socket has taken of what it is to take next, in bytes. */
+  final long socketProgress() {
+    ChannelOutboundBuffer out = channel.unsafe().outboundBuffer();
+    return out == null ? 0 : out.currentProgress();
+  }
+
   /** Ends what stands still of its requests; also the connection, when it has none. */
   abstract void sweepRequests(long now);
 
@@ -147,10 +168,9 @@ abstract sealed class Connection implements Handler<Void> permits Http1Connectio
   /**
    * An answer was written whole, perhaps before the request was read whole.
    *
-   * @param bytes the most of its body that may still be here
-   * @param written completes when it is on its way
+   * @param written completes when the socket has taken it
    */
-  abstract void answered(HttpServerRequest request, long bytes, Future<Void> written);
+  abstract void answered(HttpServerRequest request, Future<Void> written);
 
   /** Ends a request whose answer cannot be ended, so that it does not look whole. */
   abstract void cut(HttpServerRequest request);

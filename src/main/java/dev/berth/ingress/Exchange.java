@@ -5,12 +5,15 @@ import dev.berth.api.Headers;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
 import dev.berth.protocol.InboundStream;
+import dev.berth.protocol.StreamLedger;
+import dev.berth.protocol.StreamWindow;
 import dev.berth.protocol.port.Reservations.ReservationException;
 import dev.berth.routing.CallObserver;
 import dev.berth.routing.DeploymentRouter;
 import dev.berth.routing.RequestRecorder;
 import dev.berth.routing.RoutedCall;
 import io.netty.buffer.Unpooled;
+import io.vertx.core.Completable;
 import io.vertx.core.Future;
 import io.vertx.core.MultiMap;
 import io.vertx.core.buffer.Buffer;
@@ -20,6 +23,7 @@ import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.HttpServerResponse;
 import io.vertx.core.internal.buffer.BufferInternal;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
@@ -43,7 +47,8 @@ import org.slf4j.LoggerFactory;
  * <p>Source: Ray Serve's proxy. The handler sees the full path, as there; Ray's {@code root_path}
  * has no counterpart in {@link Request}.
  */
-sealed class Exchange implements CallObserver, BiConsumer<String, String> permits ApiExchange {
+sealed class Exchange implements CallObserver, BiConsumer<String, String>, Completable<Void>
+    permits ApiExchange {
   private static final Logger LOG = LoggerFactory.getLogger(Exchange.class);
 
   /** Empty, and cannot be appended to: one serves every request without a body. */
@@ -82,6 +87,11 @@ sealed class Exchange implements CallObserver, BiConsumer<String, String> permit
   private boolean detached; // the client has gone and wanted the request to go on
   private boolean ended;
   private long endedNanos;
+  private @Nullable Future<Void> written; // once all of the answer is; done when it was taken
+  private boolean left; // nothing of it is here any more
+  private int answerBytes; // of a whole answer
+  private long heldBytes; // of the instance's, for a whole answer
+  private @Nullable Stall stall; // while something waits for the client
 
   Exchange(
       IngressLoop loop,
@@ -355,7 +365,7 @@ sealed class Exchange implements CallObserver, BiConsumer<String, String> permit
         if (length >= 0 && http.method() == HttpMethod.HEAD) {
           out.headers().set(HttpHeaders.CONTENT_LENGTH, Long.toString(length));
         }
-        answered(0, out.end());
+        answered(out.end());
         finish(status);
       } else {
         StreamRelay passing = relay(received);
@@ -450,19 +460,21 @@ sealed class Exchange implements CallObserver, BiConsumer<String, String> permit
 
   private void end(HttpServerResponse out, int status, Buffer body) {
     if (!isBodyless(status)) {
-      answered(body.length(), out.end(body));
+      answerBytes = body.length();
+      answered(out.end(body));
       return;
     }
     if (http.method() == HttpMethod.HEAD && status != 204) {
       out.headers().set(HttpHeaders.CONTENT_LENGTH, Integer.toString(body.length()));
     }
-    answered(0, out.end());
+    answered(out.end());
   }
 
   /** The answer is written, perhaps before the request was read. */
-  void answered(long bytes, Future<Void> written) {
+  void answered(Future<Void> isWritten) {
     BodyReader rest = reader;
-    connection.answered(http, bytes, written);
+    written = isWritten;
+    connection.answered(http, isWritten);
     if (rest == null) {
       return;
     }
@@ -502,7 +514,7 @@ sealed class Exchange implements CallObserver, BiConsumer<String, String> permit
 
   void streamEnded(Future<Void> written, boolean endOfConnectionIsEndOfBody) {
     if (!detached) {
-      answered(relay == null ? 0 : relay.unsentBytes(), written);
+      answered(written);
     }
     finish(http.response().getStatusCode());
     if (endOfConnectionIsEndOfBody && !detached) {
@@ -548,12 +560,59 @@ sealed class Exchange implements CallObserver, BiConsumer<String, String> permit
     }
   }
 
+  /** Looks how far its client is. */
+  void look(long now) {
+    StreamRelay passing = relay;
+    if (!(ended ? !left : passing != null && passing.awaitsClient())) {
+      stall = null;
+      return;
+    }
+    holdAnswer();
+    long taken = (passing == null ? 0 : passing.takenBytes()) + connection.progress(http);
+    Stall known = stall;
+    if (known == null) {
+      stall = new Stall(taken, now);
+      return;
+    }
+    known.look(taken, now);
+    StreamWindow window = passing == null ? null : passing.window();
+    if (window != null && now - known.sinceNanos() >= Stall.AFTER_NANOS) {
+      window.stalled();
+    }
+  }
+
+  /** Tells what it holds, if something of it waits for its client. */
+  void waiting(List<Stalled<Exchange>> into) {
+    Stall standing = stall;
+    if (standing != null) {
+      StreamWindow window = relay == null ? null : relay.window();
+      long bytes = heldBytes + (window == null ? 0 : window.underWay());
+      into.add(new Stalled<>(connection, this, bytes, standing.sinceNanos()));
+    }
+  }
+
+  /** Its client stands still, and others wait for what it holds. */
+  void cutStalled() {
+    outcome(Outcome.STOOD_STILL);
+    if (ended) {
+      connection.cut(http);
+    } else {
+      cut(408);
+    }
+  }
+
+  private boolean standsStill(long now, long nanos) {
+    return stall == null || now - stall.sinceNanos() >= nanos;
+  }
+
   /** Ends what stood still for too long. */
   void sweep(long now) {
+    look(now);
     BodyReader reading = reader;
     StreamRelay passing = relay;
+    long idleNanos = loop.limits().streamIdleNanos();
     if (ended) {
-      if (now - endedNanos >= loop.limits().streamIdleNanos()) {
+      if (now - endedNanos >= idleNanos && standsStill(now, idleNanos)) {
         connection.cut(http); // what the client has not read by now is not kept for it
       }
     } else if (reading != null
@@ -564,8 +623,9 @@ sealed class Exchange implements CallObserver, BiConsumer<String, String> permit
     } else if (passing != null
         && !detached
         && passing.awaitsClient()
-        && now - passing.progressNanos() >= loop.limits().streamIdleNanos()
-        && (reading == null || now - reading.progressNanos() >= loop.limits().streamIdleNanos())) {
+        && now - passing.progressNanos() >= idleNanos
+        && standsStill(now, idleNanos)
+        && (reading == null || now - reading.progressNanos() >= idleNanos)) {
       outcome(Outcome.STOOD_STILL);
       cut(408);
     }
@@ -653,7 +713,6 @@ sealed class Exchange implements CallObserver, BiConsumer<String, String> permit
     }
     long now = loop.now();
     route.meters().answered(http.method(), status, now - startedNanos);
-    loop.meters().ended();
     if (access != null) {
       access.ended(status, http.bytesRead(), http.response().bytesWritten(), now);
     }
@@ -661,5 +720,42 @@ sealed class Exchange implements CallObserver, BiConsumer<String, String> permit
     if (recorder != null) {
       recorder.end(status);
     }
+    Future<Void> leaving = written;
+    if (leaving == null || leaving.isComplete()) {
+      left();
+    } else {
+      if (answerBytes >= StreamLedger.FIRST_BYTES) {
+        holdAnswer(); // of smaller ones only what the next sweep finds
+      }
+      leaving.onComplete(this);
+    }
+  }
+
+  private void holdAnswer() {
+    if (heldBytes == 0 && answerBytes > 0) {
+      heldBytes = answerBytes;
+      loop.streams().hold(heldBytes);
+    }
+  }
+
+  /** The socket has taken the last of its answer, or never will. */
+  @Override
+  public void complete(@Nullable Void taken, @Nullable Throwable failure) {
+    left();
+  }
+
+  /** Nothing of its answer is here any more: it is no longer under way. */
+  void left() {
+    if (!ended || left) {
+      return;
+    }
+    left = true;
+    stall = null;
+    if (heldBytes > 0) {
+      loop.streams().release(heldBytes);
+      heldBytes = 0;
+    }
+    loop.meters().ended();
+    connection.left(this);
   }
 }

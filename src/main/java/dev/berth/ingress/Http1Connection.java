@@ -6,6 +6,8 @@ import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.HttpServerResponse;
 import io.vertx.core.http.HttpVersion;
+import java.util.ArrayDeque;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -26,6 +28,7 @@ final class Http1Connection extends Connection {
   private @Nullable Exchange exchange;
   private @Nullable HttpServerRequest unread; // answered; the rest of its body is dropped
   private @Nullable HttpServerRequest behind; // an answer that is not taken
+  private final ArrayDeque<Exchange> leaving = new ArrayDeque<>(2); // answered, not all taken
   private long idleSinceNanos;
   private boolean headBegun;
   private boolean headTimed;
@@ -79,12 +82,18 @@ final class Http1Connection extends Connection {
 
   @Override
   void ended(Exchange over, long now) {
-    over.giveRoom(); // of its answer the socket keeps what is unread, and the next request waits
     if (exchange == over) { // else a pipelined one has begun as this one's answer was written
       exchange = null;
     }
     served = true;
     idleSinceNanos = now;
+    leaving.add(over);
+  }
+
+  @Override
+  void left(Exchange over) {
+    leaving.remove(over); // the first, as they were written
+    over.giveRoom();
   }
 
   @Override
@@ -93,10 +102,25 @@ final class Http1Connection extends Connection {
     if (underWay != null) {
       underWay.clientGone();
     }
+    List.copyOf(leaving).forEach(Exchange::left);
+  }
+
+  @Override
+  void waiting(List<Stalled<Exchange>> into) {
+    leaving.forEach(answered -> answered.waiting(into));
+    if (exchange != null) {
+      exchange.waiting(into);
+    }
+  }
+
+  @Override
+  long progress(HttpServerRequest request) {
+    return socketProgress();
   }
 
   @Override
   void sweepRequests(long now) {
+    leaving.forEach(answered -> answered.look(now)); // the connection sees that they leave
     Exchange underWay = exchange;
     if (underWay != null) {
       underWay.sweep(now);
@@ -150,7 +174,7 @@ final class Http1Connection extends Connection {
 
   /** What is left of the request's body is dropped as it comes; the next request stands behind. */
   @Override
-  void answered(HttpServerRequest request, long bytes, Future<Void> written) {}
+  void answered(HttpServerRequest request, Future<Void> written) {}
 
   @Override
   void unread(HttpServerRequest request) {

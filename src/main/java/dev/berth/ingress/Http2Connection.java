@@ -1,15 +1,14 @@
 package dev.berth.ingress;
 
 import io.netty.channel.ChannelHandlerContext;
-import io.netty.handler.flush.FlushConsolidationHandler;
+import io.netty.handler.codec.http2.Http2ConnectionHandler;
 import io.vertx.core.Future;
 import io.vertx.core.http.HttpConnection;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.HttpServerResponse;
-import java.util.HashMap;
-import java.util.HashSet;
+import io.vertx.core.http.impl.HttpServerConnection;
+import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 
 /**
@@ -31,23 +30,15 @@ final class Http2Connection extends Connection {
   private static final long NO_ERROR = 0;
   private static final long INTERNAL_ERROR = 2;
   private static final long REFUSED_STREAM = 7;
-  private static final long ENHANCE_YOUR_CALM = 11;
-
-  /** The most that is kept of one answer: a full write queue, or a whole body. */
-  private static final int MAX_KEPT_BYTES = 128 << 10;
-
-  /** What an answer costs beside its body: its request is here as long as it is. */
-  private static final int KEPT_STREAM_BYTES = RequestRoom.REQUEST_BYTES;
 
   /** A GOAWAY that excludes no stream: those that come before the client has read it are served. */
   private static final int LAST_STREAM_OPEN = Integer.MAX_VALUE;
 
-  /** Flushes that may wait for the end of a run of the loop. */
-  private static final int MAX_TOGETHER = 256;
-
   private final int maxStreams;
-  private final Set<Exchange> streams = new HashSet<>();
-  private final Map<HttpServerRequest, Integer> unread = new HashMap<>(); // bytes charged for each
+  private final Set<Exchange> streams = new LinkedHashSet<>();
+  private final Http2ConnectionHandler handler;
+  private final ChannelHandlerContext context;
+  private final Http2Outflow outflow = new Http2Outflow();
   private long idleSinceNanos;
   private boolean served;
   private boolean saidGoAway;
@@ -56,18 +47,9 @@ final class Http2Connection extends Connection {
     super(loop, http);
     this.maxStreams = maxStreams;
     this.idleSinceNanos = now;
-  }
-
-  /**
-   * Has what is written in one run of the loop leave in one write to the socket. Answers come after
-   * the read that brought their requests, so that each would be flushed by itself: a system call
-   * for each stream of a connection.
-   */
-  static void flushTogether(ChannelHandlerContext http2) {
-    http2
-        .pipeline()
-        .addBefore(
-            http2.name(), "flush-together", new FlushConsolidationHandler(MAX_TOGETHER, true));
+    this.context = ((HttpServerConnection) http).channelHandlerContext();
+    this.handler = (Http2ConnectionHandler) context.handler();
+    context.pipeline().addBefore(context.name(), "outflow", outflow);
   }
 
   @Override
@@ -95,7 +77,8 @@ final class Http2Connection extends Connection {
 
   private void streamClosed(Exchange exchange) {
     streams.remove(exchange);
-    read(exchange.request());
+    outflow.forget(exchange.request().streamId());
+    exchange.left();
     if (!exchange.request().response().ended()) { // else this is how its answer ended
       exchange.clientGone();
     }
@@ -118,16 +101,29 @@ final class Http2Connection extends Connection {
     }
   }
 
+  /** It stays until its stream is closed. */
+  @Override
+  void left(Exchange exchange) {}
+
+  @Override
+  void waiting(List<Stalled<Exchange>> into) {
+    streams.forEach(exchange -> exchange.waiting(into));
+  }
+
+  @Override
+  long progress(HttpServerRequest request) {
+    return outflow.sent(request.streamId());
+  }
+
   @Override
   void clientGone() {
     List<Exchange> all = List.copyOf(streams);
     streams.clear();
     for (Exchange exchange : all) {
       exchange.clientGone();
+      exchange.left();
       giveRoomIfOver(exchange);
     }
-    unread.values().forEach(loop()::answerRead);
-    unread.clear();
   }
 
   @Override
@@ -162,31 +158,13 @@ final class Http2Connection extends Connection {
     }
   }
 
-  /**
-   * A client that is still sending its body is told that the rest is not wanted. What a client does
-   * not read is kept for it, by its connection, up to what all clients together may leave unread.
-   */
+  /** A client that is still sending its body is told that the rest is not wanted. */
   @Override
-  void answered(HttpServerRequest request, long bytes, Future<Void> written) {
-    if (!written.isComplete()) {
-      int kept = KEPT_STREAM_BYTES + (int) Math.min(MAX_KEPT_BYTES, bytes);
-      if (!loop().tryKeepUnread(kept)) {
-        request.response().reset(ENHANCE_YOUR_CALM);
-        return;
-      }
-      unread.put(request, kept);
-    }
+  void answered(HttpServerRequest request, Future<Void> written) {
     if (!request.isEnded()) {
       written.onComplete(
           // Later, since a request without a body is not seen to have ended in its first moment.
           sent -> loop().later(() -> request.response().reset(NO_ERROR)));
-    }
-  }
-
-  private void read(HttpServerRequest request) {
-    Integer bytes = unread.remove(request);
-    if (bytes != null) {
-      loop().answerRead(bytes);
     }
   }
 
@@ -196,7 +174,12 @@ final class Http2Connection extends Connection {
 
   @Override
   void cut(HttpServerRequest request) {
-    request.response().reset(INTERNAL_ERROR);
+    if (request.response().ended()) { // for Vert.x that is over, though its window be shut
+      handler.resetStream(context, request.streamId(), INTERNAL_ERROR, context.newPromise());
+      context.flush();
+    } else {
+      request.response().reset(INTERNAL_ERROR);
+    }
   }
 
   /** Not needed: {@link #answered} ends the stream. */

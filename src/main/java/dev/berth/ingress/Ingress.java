@@ -15,7 +15,6 @@ import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -32,9 +31,10 @@ public final class Ingress {
   private final long incarnation;
   private final List<Registration> shown;
   private final AtomicInteger connections = new AtomicInteger();
-  private final AtomicLong unreadBytes = new AtomicLong();
   private final RequestRoom requestRoom;
   private final LongAdder refusedRequests = new LongAdder();
+  private final LongAdder stoodStill = new LongAdder();
+  private final Map<Integer, MostStalled> mostStalled = new ConcurrentHashMap<>(); // by loop
   private final LongAdder refusedConnections = new LongAdder();
   private final LongAdder lateHeads = new LongAdder();
   private final Map<EventLoop, IngressLoop> loops = new ConcurrentHashMap<>();
@@ -81,6 +81,10 @@ public final class Ingress {
                 "berth_http_connections_limit",
                 "Most open HTTP connections.",
                 () -> limits.maxConnections()),
+            meters.addCounter(
+                "berth_http_answers_stood_still",
+                "Answers cut since their clients did not take them while others waited for room.",
+                stoodStill::sum),
             meters.addGauge(
                 "berth_http_request_bytes",
                 "Bytes that the requests under way are charged for.",
@@ -93,10 +97,6 @@ public final class Ingress {
                 "berth_http_requests_refused",
                 "Requests that got 503 since those under way took too much.",
                 refusedRequests::sum),
-            meters.addGauge(
-                "berth_http_unread_answer_bytes",
-                "Bytes of answers over HTTP/2 that their clients have yet to read.",
-                () -> unreadBytes.get()),
             meters.addCounter(
                 "berth_http_connections_refused",
                 "Connections closed at once because there were too many.",
@@ -286,17 +286,24 @@ public final class Ingress {
     connections.decrementAndGet();
   }
 
-  /** Whether so much more of answers may wait for HTTP/2 clients to read it; if so, it counts. */
-  boolean tryKeepUnread(int bytes) {
-    if (unreadBytes.addAndGet(bytes) <= limits.streamBytesTotal()) {
-      return true;
-    }
-    unreadBytes.addAndGet(-bytes);
-    return false;
+  void countStoodStill() {
+    stoodStill.increment();
   }
 
-  void answerRead(int bytes) {
-    unreadBytes.addAndGet(-bytes);
+  /** What the connection of a loop holds that holds most by answers that stand still. */
+  private record MostStalled(long bytes, long atNanos) {}
+
+  /** Tells the other loops of a loop's, and returns the most of theirs. */
+  long mostStalledElsewhere(int loop, long bytes, long now) {
+    mostStalled.put(loop, new MostStalled(bytes, now));
+    long most = 0;
+    for (Map.Entry<Integer, MostStalled> each : mostStalled.entrySet()) {
+      boolean fresh = now - each.getValue().atNanos < 3 * IngressVerticle.SWEEP_INTERVAL.toNanos();
+      if (each.getKey() != loop && fresh) { // a loop that is blocked cuts nobody
+        most = Math.max(most, each.getValue().bytes);
+      }
+    }
+    return most;
   }
 
   /**

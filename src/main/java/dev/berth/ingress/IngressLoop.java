@@ -2,6 +2,7 @@ package dev.berth.ingress;
 
 import dev.berth.config.Backpressure;
 import dev.berth.metrics.HttpMeters;
+import dev.berth.protocol.StreamLedger;
 import dev.berth.protocol.port.Endpoint;
 import dev.berth.protocol.port.Reservations.Problem;
 import dev.berth.protocol.port.Reservations.ReservationException;
@@ -136,7 +137,6 @@ final class IngressLoop {
       connection = http1;
     } else {
       watch.openedAsHttp2();
-      Http2Connection.flushTogether(((HttpServerConnection) http).channelHandlerContext());
       connection = new Http2Connection(this, http, now(), ingress.limits().http2().maxStreams());
     }
     connections.put(http, connection);
@@ -167,6 +167,21 @@ final class IngressLoop {
     }
     if (!unopened.isEmpty()) {
       List.copyOf(unopened).forEach(watch -> watch.sweep(now));
+    }
+    makeRoom(now);
+  }
+
+  /** Cuts answers whose clients stand still, when those of others wait for what they hold. */
+  private void makeRoom(long now) {
+    StreamLedger streams = router.streams();
+    if (streams.isTight() || streams.needed() > 0) {
+      List<Stalled<Exchange>> table = new ArrayList<>();
+      connections.values().forEach(connection -> connection.waiting(table));
+      long elsewhere = ingress.mostStalledElsewhere(index, Stalled.most(table, now), now);
+      for (Stalled<Exchange> victim : Stalled.victims(table, now, streams.needed(), elsewhere)) {
+        ingress.countStoodStill();
+        victim.answer().cutStalled();
+      }
     }
   }
 
@@ -343,12 +358,9 @@ final class IngressLoop {
 
   // --- what an exchange and a connection need ---
 
-  boolean tryKeepUnread(int bytes) {
-    return ingress.tryKeepUnread(bytes);
-  }
-
-  void answerRead(int bytes) {
-    ingress.answerRead(bytes);
+  /** What all answers of the instance hold. */
+  StreamLedger streams() {
+    return router.streams();
   }
 
   /** What requests may take. */

@@ -26,7 +26,7 @@ public final class IngressVerticle extends VerticleBase {
   private static final Logger LOG = LoggerFactory.getLogger(IngressVerticle.class);
 
   /** Timeouts of connections, bodies and streams are late by at most this. */
-  private static final Duration SWEEP_INTERVAL = Duration.ofMillis(250);
+  static final Duration SWEEP_INTERVAL = Duration.ofMillis(100);
 
   /** Connections that wait to be accepted; the kernel's own bound holds too (4 096 on Linux). */
   private static final int ACCEPT_BACKLOG = 4096;

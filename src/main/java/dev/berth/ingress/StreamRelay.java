@@ -3,6 +3,7 @@ package dev.berth.ingress;
 import dev.berth.api.BerthException;
 import dev.berth.api.Response;
 import dev.berth.protocol.InboundStream;
+import dev.berth.protocol.StreamWindow;
 import io.vertx.core.Future;
 import io.vertx.core.Handler;
 import io.vertx.core.buffer.Buffer;
@@ -26,6 +27,7 @@ final class StreamRelay implements Handler<Buffer> {
   private final HttpVersion version;
   private @Nullable Future<Void> end; // once the last piece was written
   private int unsentBytes;
+  private long takenBytes; // by the client's socket
   private boolean over;
   private boolean discarding;
   private long progressNanos;
@@ -100,6 +102,7 @@ final class StreamRelay implements Handler<Buffer> {
 
   private void sent(int bytes) {
     unsentBytes -= bytes;
+    takenBytes += bytes;
     progressNanos = exchange.coarseNow();
     stream.taken(bytes);
   }
@@ -119,9 +122,14 @@ final class StreamRelay implements Handler<Buffer> {
     return progressNanos;
   }
 
-  /** Bytes given to the connection that its socket has yet to take. */
-  long unsentBytes() {
-    return unsentBytes;
+  /** Bytes that the client's socket has taken. */
+  long takenBytes() {
+    return takenBytes;
+  }
+
+  /** What it may have under way. */
+  @Nullable StreamWindow window() {
+    return stream.window();
   }
 
   private void ended(Void none) {

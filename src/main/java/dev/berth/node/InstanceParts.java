@@ -30,6 +30,7 @@ import dev.berth.metrics.Meters;
 import dev.berth.metrics.MetricsPusher;
 import dev.berth.metrics.MetricsPusherVerticle;
 import dev.berth.protocol.Addresses;
+import dev.berth.protocol.StreamLedger;
 import dev.berth.protocol.port.LogFeed;
 import dev.berth.replica.BodyBounds;
 import dev.berth.replica.HandlerPorts;
@@ -99,6 +100,7 @@ final class InstanceParts {
   private final Routers routers;
   private final ReservationTable reservations;
   private final BodyBounds bodyBounds;
+  private final StreamLedger streams;
   private final AccessLogWriter accessLog;
   private final MetricsPusher pusher;
   private final AdminVerticle admin;
@@ -173,6 +175,7 @@ final class InstanceParts {
     ingress.serveReservations(
         reservations, held.dataPort() ? new BearerTokens(secrets, true, api) : null);
     bodyBounds = bounds.bodies();
+    streams = bounds.instance().streams();
     pusher =
         new MetricsPusher(
             identity.node(),
@@ -307,7 +310,8 @@ final class InstanceParts {
                 identity.nanoClock(),
                 timer,
                 limits,
-                bodyBounds));
+                bodyBounds,
+                streams));
   }
 
   private List<ReplicaLedger> ledgers() {

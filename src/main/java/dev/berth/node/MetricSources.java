@@ -56,8 +56,22 @@ final class MetricSources {
     meters.addGauge(
         "berth_queued_bytes_limit", "Most bytes of waiting requests.", limits::maxQueuedBytes);
     meters.addGauge(
-        "berth_stream_bytes", "Bytes that streams may have under way now.", bounds::streamBytes);
-    meters.addGauge("berth_stream_bytes_limit", "Most bytes of streams.", limits::streamBytesTotal);
+        "berth_stream_bytes",
+        "Bytes that answers hold now: granted to streams and not taken by their clients, whole"
+            + " answers not taken, and what writers hold for want of a grant.",
+        bounds::streamBytes);
+    meters.addGauge(
+        "berth_stream_bytes_limit",
+        "Bytes of answers beyond which the next grants of streams wait.",
+        limits::streamBytesTotal);
+    meters.addGauge(
+        "berth_stream_grants_waiting",
+        "Streams whose next grant waits for room now.",
+        () -> bounds.streams().waiting());
+    meters.addCounter(
+        "berth_stream_grants_waited",
+        "Grants to streams that had to wait for room.",
+        () -> bounds.streams().waits());
   }
 
   /**

@@ -106,8 +106,13 @@ public sealed interface BusMessage {
       long callId, RouterAddress source, AttemptId attempt, ReplicaAddress target, boolean timedOut)
       implements BusMessage {}
 
-  /** More bytes of a streamed response may be sent. */
-  record StreamCredit(long callId, RouterAddress source, ReplicaAddress target, int bytes)
+  /**
+   * How far a streamed response may be sent.
+   *
+   * @param limit bytes in all of its frames, those sent before included, as in {@link
+   *     RequestCredit}
+   */
+  record StreamCredit(long callId, RouterAddress source, ReplicaAddress target, long limit)
       implements BusMessage {}
 
   /** Hold a slot under a lease; a repeated attempt gets the same lease. */

@@ -20,7 +20,7 @@ public final class InboundStream implements ReadStream<Buffer> {
     void run(Runnable action);
 
     /** So many more bytes may be sent. On the loop. */
-    void credit(int bytes);
+    default void credit(int bytes) {}
 
     /** A handler of the reader threw. On the loop. */
     default void threw(RuntimeException thrown) {
@@ -39,6 +39,7 @@ public final class InboundStream implements ReadStream<Buffer> {
 
   private final Owner owner;
   private final int windowBytes;
+  private final @Nullable StreamWindow window; // of a response; it gives the credit
   private final long length; // bytes of the whole body; -1 when that is not known
   private final WaitingPieces waiting = new WaitingPieces();
   private int expected; // the sequence of the next frame
@@ -57,12 +58,21 @@ public final class InboundStream implements ReadStream<Buffer> {
    * @param windowBytes what may be under way; credit is given when half of it was taken
    */
   public InboundStream(int windowBytes, Owner owner) {
-    this(windowBytes, -1, owner);
+    this(windowBytes, null, -1, owner);
   }
 
-  /** As above, of a body of a known length. */
-  public InboundStream(int windowBytes, long length, Owner owner) {
+  /**
+   * A response's.
+   *
+   * @param length bytes of the whole body; -1 when that is not known
+   */
+  public InboundStream(StreamWindow window, long length, Owner owner) {
+    this(0, window, length, owner);
+  }
+
+  private InboundStream(int windowBytes, @Nullable StreamWindow window, long length, Owner owner) {
     this.windowBytes = windowBytes;
+    this.window = window;
     this.length = length;
     this.owner = owner;
   }
@@ -73,19 +83,7 @@ public final class InboundStream implements ReadStream<Buffer> {
    * @param loop runs an action on the reader's loop: at once when it is there already
    */
   public static InboundStream whole(Buffer body, Executor loop) {
-    Owner nobody =
-        new Owner() {
-          @Override
-          public void run(Runnable action) {
-            loop.execute(action);
-          }
-
-          @Override
-          public void credit(int bytes) {
-            // All of it is here.
-          }
-        };
-    InboundStream stream = new InboundStream(Integer.MAX_VALUE, nobody);
+    InboundStream stream = new InboundStream(Integer.MAX_VALUE, loop::execute);
     stream.first(body, true);
     return stream;
   }
@@ -154,6 +152,15 @@ public final class InboundStream implements ReadStream<Buffer> {
     readerCredits = true;
   }
 
+  public boolean isCreditedByReader() {
+    return readerCredits;
+  }
+
+  /** What a response may have under way; null for a request's body. */
+  public @Nullable StreamWindow window() {
+    return window;
+  }
+
   /** Gives the reader what it wants of what is here. User code runs from here. */
   public void deliver() {
     if (delivering) {
@@ -196,6 +203,10 @@ public final class InboundStream implements ReadStream<Buffer> {
 
   /** The reader is done with so many bytes. */
   public void taken(int bytes) {
+    if (window != null) {
+      window.took(bytes);
+      return;
+    }
     uncredited += bytes;
     if (uncredited >= windowBytes / 2 && !ended && failure == null) {
       int all = uncredited;

@@ -34,7 +34,7 @@ import io.vertx.core.buffer.Buffer;
  */
 public final class WireCodec {
   /** The form written, and the only one read. */
-  public static final int VERSION = 6;
+  public static final int VERSION = 7;
 
   /** The largest inline body or stream frame. */
   public static final int MAX_BODY_BYTES = 64 * 1024;
@@ -209,7 +209,7 @@ public final class WireCodec {
       out.varint(m.callId());
       out.router(m.source());
       out.replica(m.target());
-      out.int32(m.bytes());
+      out.varint(m.limit());
       return STREAM_CREDIT;
     }
     if (message instanceof StreamReset m) {
@@ -348,7 +348,7 @@ public final class WireCodec {
           new CancelCall(
               in.varint("callId"), in.router(), in.attempt(), in.replica(), in.bool("timedOut"));
       case STREAM_CREDIT ->
-          new StreamCredit(in.varint("callId"), in.router(), in.replica(), in.int32("bytes"));
+          new StreamCredit(in.varint("callId"), in.router(), in.replica(), in.varint("limit"));
       case RESERVE_SLOT ->
           new ReserveSlot(
               in.varint("callId"), in.router(), in.attempt(), in.replica(), in.signed("ttlMs"));

@@ -215,9 +215,13 @@ sealed class Invocation implements RequestContext, Completable<Response>
   private void respond(Response response, Headers headers) {
     Response.Body body = Objects.requireNonNull(response.body(), "body: null (expected: a body)");
     if (body instanceof Response.Body.Whole whole) {
-      if (whole.bytes().length() <= ResponseStream.MAX_FRAME_BYTES) {
+      int length = whole.bytes().length();
+      boolean large = length > ResponseStream.MAX_FRAME_BYTES;
+      if (!large || loop.tryCarry(source, length)) {
         end(response.status() < SERVER_ERROR);
-        sendWhole(response.status(), headers, whole.bytes());
+        if (!sendWhole(response.status(), headers, whole.bytes()) && large) {
+          loop.streams().release(length);
+        }
         return;
       }
       stream = new ResponseStream(this, response, streamWindow, loop.limits());
@@ -357,9 +361,9 @@ sealed class Invocation implements RequestContext, Completable<Response>
             : new CallFailed(callId, kind, message, load(), time()));
   }
 
-  void credit(int bytes) {
+  void credit(long limit) {
     if (stream != null) {
-      stream.credit(bytes);
+      stream.credit(limit);
     }
   }
 

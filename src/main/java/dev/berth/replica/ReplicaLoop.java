@@ -18,6 +18,7 @@ import dev.berth.protocol.Load;
 import dev.berth.protocol.Refusal;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.RouterAddress;
+import dev.berth.protocol.StreamLedger;
 import dev.berth.protocol.port.BusSender;
 import dev.berth.protocol.port.SlotLease;
 import dev.berth.protocol.port.Slots;
@@ -68,6 +69,7 @@ public final class ReplicaLoop {
   private final LoopTimer timer;
   private final ReplicaLimits limits;
   private final BodyBounds bodyBounds;
+  private final StreamLedger streams;
 
   private @Nullable HostedReplica[] hosted = new HostedReplica[8]; // by ordinal
   private @Nullable RouterPeer[] ownPeers = new RouterPeer[4]; // by loop of this instance
@@ -92,6 +94,7 @@ public final class ReplicaLoop {
    * @param nanoClock monotonic nanoseconds
    * @param timer for {@link dev.berth.api.RequestContext#after}
    * @param bodyBounds shared by the loops of an instance
+   * @param streams what answers hold; shared by the loops and routers of an instance
    */
   public ReplicaLoop(
       String node,
@@ -101,7 +104,8 @@ public final class ReplicaLoop {
       LongSupplier nanoClock,
       LoopTimer timer,
       ReplicaLimits limits,
-      BodyBounds bodyBounds) {
+      BodyBounds bodyBounds,
+      StreamLedger streams) {
     this.node = node;
     this.index = index;
     this.executor = executor;
@@ -111,6 +115,7 @@ public final class ReplicaLoop {
     this.timer = timer;
     this.limits = limits;
     this.bodyBounds = bodyBounds;
+    this.streams = streams;
   }
 
   /** Where its messages are to be sent. Any thread. */
@@ -249,7 +254,7 @@ public final class ReplicaLoop {
     RouterPeer peer = knownPeer(message.source());
     Invocation invocation = peer == null ? null : peer.find(message.callId());
     if (invocation != null) {
-      invocation.credit(message.bytes());
+      invocation.credit(message.limit());
     }
   }
 
@@ -588,6 +593,18 @@ public final class ReplicaLoop {
 
   BodyBounds bodyBounds() {
     return bodyBounds;
+  }
+
+  StreamLedger streams() {
+    return streams;
+  }
+
+  /**
+   * Whether an answer that is larger than a message may leave as one all the same, as messages
+   * within an instance are not copied. It is counted from now on; its router goes on from there.
+   */
+  boolean tryCarry(RouterPeer to, int bytes) {
+    return node.equals(to.address.node()) && streams.tryCarry(bytes);
   }
 
   void duplicateDropped() {

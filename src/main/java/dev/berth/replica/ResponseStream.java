@@ -71,7 +71,9 @@ final class ResponseStream implements ResponseWriter {
   private boolean flushPosted;
   private long gathered; // bytes in pieces
   private long length = -1; // bytes of a body that came whole; else not known
-  private long credit;
+  private long limit; // bytes that may leave in all
+  private long sent; // bytes
+  private long accounted; // bytes of the instance's, held for want of credit
   private int sequence;
   private boolean blocked; // something to send, and no credit or no way
   private long idleAt = ReplicaLoop.NEVER;
@@ -84,7 +86,7 @@ final class ResponseStream implements ResponseWriter {
     this.invocation = invocation;
     this.loop = invocation.loop;
     this.head = head;
-    this.credit = Math.max(0, window);
+    this.limit = Math.max(0, window);
     this.bufferBytes = limits.streamBufferBytes();
     this.idleTimeoutNanos = limits.streamIdleTimeoutNanos();
   }
@@ -230,11 +232,12 @@ final class ResponseStream implements ResponseWriter {
 
   // --- what leaves ---
 
-  void credit(int bytes) {
-    if (state == State.ENDED || bytes <= 0) {
+  /** The receiver takes bytes up to this one. */
+  void credit(long newLimit) {
+    if (state == State.ENDED || newLimit <= limit) {
       return;
     }
-    credit = Math.min(credit + bytes, Integer.MAX_VALUE);
+    limit = newLimit;
     blocked = false; // the receiver lives: its idle time starts anew
     emit();
     tellWriters();
@@ -252,8 +255,8 @@ final class ResponseStream implements ResponseWriter {
       return;
     }
     drop(0); // empty pieces at the front need no frame
-    while (gathered > 0 && credit > 0) {
-      int size = (int) Math.min(gathered, Math.min(credit, MAX_FRAME_BYTES));
+    while (gathered > 0 && sent < limit) {
+      int size = (int) Math.min(gathered, Math.min(limit - sent, MAX_FRAME_BYTES));
       boolean last = state == State.FINISHING && size == gathered;
       if (last) {
         invocation.settleSlot(); // first, so that the frame reports the slot as free
@@ -263,7 +266,7 @@ final class ResponseStream implements ResponseWriter {
         return;
       }
       blocked = false;
-      credit -= size;
+      sent += size;
       drop(size);
       if (last) {
         end();
@@ -281,6 +284,7 @@ final class ResponseStream implements ResponseWriter {
       }
     } else {
       blocked = false;
+      account(0);
     }
   }
 
@@ -299,13 +303,13 @@ final class ResponseStream implements ResponseWriter {
   }
 
   private boolean send(Buffer data, boolean last) {
-    boolean sent =
+    boolean left =
         invocation.send(
             new StreamFrame(invocation.callId, sequence, data, last, invocation.load()));
-    if (sent) {
+    if (left) {
       sequence++;
     }
-    return sent;
+    return left;
   }
 
   /** Waits for credit, or to try again after a tick when the peer takes no more bytes. */
@@ -317,11 +321,20 @@ final class ResponseStream implements ResponseWriter {
     if (retry) {
       retryAt = loop.now();
     }
+    account(gathered);
     invocation.wakeAt(Math.min(idleAt, retryAt));
+  }
+
+  private void account(long bytes) {
+    if (bytes != accounted) {
+      loop.streams().atWriters(bytes - accounted);
+      accounted = bytes;
+    }
   }
 
   private void end() {
     state = State.ENDED;
+    account(0);
     postTelling();
     invocation.end();
   }
@@ -435,6 +448,7 @@ final class ResponseStream implements ResponseWriter {
     }
     pieces.clear();
     gathered = 0;
+    account(0);
     postTelling();
     Response.Body.Received source = relayed;
     if (source != null) {

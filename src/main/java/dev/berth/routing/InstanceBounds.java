@@ -1,5 +1,6 @@
 package dev.berth.routing;
 
+import dev.berth.protocol.StreamLedger;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
@@ -10,21 +11,19 @@ import java.util.concurrent.atomic.AtomicLong;
 public final class InstanceBounds {
   private final int maxQueued; // requests: berth.max_queued_total
   private final long maxQueuedBytes; // bytes: berth.max_queued_bytes
-  private final long maxStreamBytes; // bytes: berth.stream_bytes_total
+  private final StreamLedger streams;
   private final AtomicInteger queued = new AtomicInteger();
   private final AtomicLong queuedBytes = new AtomicLong();
-  private final AtomicLong streamBytes = new AtomicLong();
 
   /**
    * @param maxQueued requests waiting for a slot, all deployments together; default 10 000
    * @param maxQueuedBytes bytes of their bodies; default 64 MiB
-   * @param maxStreamBytes bytes of streamed responses in flight, all streams together; default 64
-   *     MiB
+   * @param maxStreamBytes bytes of answers under way, all together; default 64 MiB
    */
   public InstanceBounds(int maxQueued, long maxQueuedBytes, long maxStreamBytes) {
     this.maxQueued = maxQueued;
     this.maxQueuedBytes = maxQueuedBytes;
-    this.maxStreamBytes = maxStreamBytes;
+    this.streams = new StreamLedger(maxStreamBytes);
   }
 
   /** Bounds of the documented defaults. */
@@ -55,23 +54,6 @@ public final class InstanceBounds {
     queuedBytes.addAndGet(-bytes);
   }
 
-  boolean tryStream(int bytes) {
-    if (streamBytes.addAndGet(bytes) > maxStreamBytes) {
-      streamBytes.addAndGet(-bytes);
-      return false;
-    }
-    return true;
-  }
-
-  void streamEnded(int bytes) {
-    streamBytes.addAndGet(-bytes);
-  }
-
-  /** Whether a new stream should get a whole window, or one frame. */
-  boolean hasStreamRoom(int bytes) {
-    return streamBytes.get() + bytes <= maxStreamBytes;
-  }
-
   /** Requests waiting now. */
   public int queued() {
     return queued.get();
@@ -82,13 +64,13 @@ public final class InstanceBounds {
     return queuedBytes.get();
   }
 
-  /** The bound on {@link #streamBytes}. */
-  long maxStreamBytes() {
-    return maxStreamBytes;
+  /** The bytes of answers under way, which the instance's replicas and ingress count in too. */
+  public StreamLedger streams() {
+    return streams;
   }
 
-  /** Bytes of streamed responses that may be in flight now. */
+  /** Bytes of answers under way now. */
   public long streamBytes() {
-    return streamBytes.get();
+    return streams.bytes();
   }
 }

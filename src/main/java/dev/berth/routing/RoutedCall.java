@@ -9,6 +9,7 @@ import dev.berth.protocol.HandlerTime;
 import dev.berth.protocol.InboundStream;
 import dev.berth.protocol.Load;
 import dev.berth.protocol.Refusal;
+import dev.berth.protocol.StreamWindow;
 import dev.berth.protocol.port.Reservations.Problem;
 import dev.berth.protocol.port.SlotLease;
 import io.vertx.core.buffer.Buffer;
@@ -39,8 +40,9 @@ public final class RoutedCall extends SlotRequest {
   private String routedTo = ""; // whom they were told of
   private final @Nullable OutgoingBody outgoing; // what of the body does not travel inside
   private @Nullable InboundStream stream;
-  private int streamBytes; // of the instance's bound, while streaming
-  private final int window;
+  private int firstCredit; // bytes, until they are answered
+  private @Nullable StreamWindow window; // while streaming
+  private long arrived; // bytes of the stream
 
   RoutedCall(
       DeploymentRouter router,
@@ -62,10 +64,6 @@ public final class RoutedCall extends SlotRequest {
     this.observer = observer;
     this.recorder = observer.explaining();
     this.selection = selection;
-    this.window =
-        router.bounds.hasStreamRoom(loop.limits.streamWindowBytes())
-            ? loop.limits.streamWindowBytes()
-            : LoopLimits.MAX_FRAME_BYTES;
     this.outgoing = OutgoingBody.of(this, loop, request);
   }
 
@@ -191,6 +189,9 @@ public final class RoutedCall extends SlotRequest {
 
   @Override
   BusMessage message(RoutedReplica to, long id) {
+    if (firstCredit == 0) { // else it was refused with it, and takes it along
+      firstCredit = loop.firstCredit();
+    }
     return new BusMessage.CallRequest(
         id,
         loop.address,
@@ -198,7 +199,7 @@ public final class RoutedCall extends SlotRequest {
         to.addressFor(loop.index()),
         admission,
         callDeadlineNanos == NO_DEADLINE ? -1 : remainingMs(),
-        window,
+        firstCredit,
         Math.max(0, waitedNanos()) / 1_000,
         requestId,
         methodName,
@@ -312,44 +313,37 @@ public final class RoutedCall extends SlotRequest {
     if (stream != null) {
       return; // the head came twice
     }
-    if (!router.bounds.tryStream(window)) {
-      // Not back-pressure: that would say that the request did not run.
-      end(
-          new BerthException.OutcomeUnknown(
-              "the response could not be taken: the instance's bound on bytes of streams"),
-          true);
-      return;
-    }
-    streamBytes = window;
     if (from instanceof RemoteReplica remote) {
       remote.reported(head.load());
     }
-    InboundStream body = new InboundStream(window, head.length(), new Reader());
+    StreamWindow opened =
+        new StreamWindow(
+            loop.streams(),
+            loop.limits.streamWindowBytes(),
+            firstCredit,
+            loop.ports.executor(),
+            this::sendCredit);
+    creditAnswered();
+    window = opened;
+    InboundStream body = new InboundStream(opened, head.length(), loop::run);
     stream = body;
     observer.onResponse(
         new Response(head.status(), head.headers(), new Response.Body.Received(body, this::cancel)),
         from.info.replicaId());
+    opened.renew();
   }
 
-  /** The reader of the response. */
-  private final class Reader implements InboundStream.Owner {
-    @Override
-    public void run(Runnable action) {
-      loop.run(action);
-    }
-
-    @Override
-    public void credit(int bytes) {
-      sendCredit(bytes);
-    }
+  private void creditAnswered() {
+    loop.firstCreditAnswered(firstCredit);
+    firstCredit = 0;
   }
 
-  private void sendCredit(int bytes) {
+  private void sendCredit(long limit) {
     if (!done && replica != null) {
       loop.send(
           replica,
           new BusMessage.StreamCredit(
-              pendingId, loop.address, replica.addressFor(loop.index()), bytes));
+              pendingId, loop.address, replica.addressFor(loop.index()), limit));
     }
   }
 
@@ -361,15 +355,29 @@ public final class RoutedCall extends SlotRequest {
       return;
     }
     switch (body.frame(frame.sequence(), frame.data(), frame.last())) {
-      case TAKEN -> body.deliver();
+      case TAKEN -> {
+        arrived += frame.data().length();
+        body.deliver();
+      }
       case LAST -> {
         settle(frame.load());
         finish();
+        allArrived(body, arrived + frame.data().length());
         body.deliver();
         recorded();
       }
       case GAP -> end(new BerthException.OutcomeUnknown("a piece of the response was lost"), true);
       case DUPLICATE -> loop.duplicateDropped();
+    }
+  }
+
+  /** The ingress says when a client has taken the rest; of anyone else it is not known. */
+  private void allArrived(InboundStream body, long bytes) {
+    StreamWindow opened = java.util.Objects.requireNonNull(window);
+    if (body.isCreditedByReader()) {
+      opened.ended(bytes);
+    } else {
+      opened.close();
     }
   }
 
@@ -445,10 +453,7 @@ public final class RoutedCall extends SlotRequest {
     if (selection != null) {
       selection.forget();
     }
-    if (streamBytes > 0) {
-      router.bounds.streamEnded(streamBytes);
-      streamBytes = 0;
-    }
+    creditAnswered();
     if (counted) {
       counted = false;
       router.counters.ended.increment();
@@ -475,6 +480,9 @@ public final class RoutedCall extends SlotRequest {
   @Override
   void fail(BerthException failure) {
     releaseAccounts();
+    if (window != null) {
+      window.close();
+    }
     InboundStream body = stream;
     if (body != null) {
       body.fail(failure);

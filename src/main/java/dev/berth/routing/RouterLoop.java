@@ -7,6 +7,7 @@ import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.HandlerTime;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.RouterAddress;
+import dev.berth.protocol.StreamLedger;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -37,6 +38,9 @@ public final class RouterLoop {
   private final String requestIdPrefix;
   private long attempts;
   private long requestIds;
+  private final StreamLedger streams;
+  private final long mostFirstCredits;
+  private int firstCredits; // given with requests, and not yet answered
   private final LongAdder lateAnswers = new LongAdder();
   private final LongAdder duplicates = new LongAdder();
 
@@ -55,6 +59,8 @@ public final class RouterLoop {
     this.heldAttempt = new AttemptId(incarnation, index, 0);
     this.pending = new PendingTable<>(limits.pendingRequests(), incarnation);
     this.ring = new DeadlineRing(ports.nanoClock().getAsLong());
+    this.streams = routers.bounds().streams();
+    this.mostFirstCredits = streams.boundBytes() / routers.loops() / StreamLedger.FIRST_BYTES;
     this.requestIdPrefix = Long.toHexString(incarnation) + "-" + index + "-";
   }
 
@@ -81,6 +87,30 @@ public final class RouterLoop {
       action.run();
     } else {
       ports.executor().execute(action);
+    }
+  }
+
+  /** What all answers of the instance hold. */
+  public StreamLedger streams() {
+    return streams;
+  }
+
+  /**
+   * What the answer to a request may send at once if it streams; {@link #firstCreditAnswered} gives
+   * it back. All that is out on all loops is no more than the bound, and no counter is shared for
+   * it.
+   */
+  int firstCredit() {
+    if (firstCredits >= mostFirstCredits || !streams.hasRoom()) {
+      return 0;
+    }
+    firstCredits++;
+    return StreamLedger.FIRST_BYTES;
+  }
+
+  void firstCreditAnswered(int bytes) {
+    if (bytes > 0) {
+      firstCredits--;
     }
   }
 
@@ -122,6 +152,9 @@ public final class RouterLoop {
   /** Takes a message addressed to this loop. */
   public void onMessage(BusMessage message) {
     if (message instanceof BusMessage.CallResponse response) {
+      if (response.body().length() > LoopLimits.MAX_FRAME_BYTES) {
+        streams.release(response.body().length()); // from here on whoever has it counts it
+      }
       if (pending.get(response.callId()) instanceof RoutedCall call) {
         call.responded(response);
       } else {

@@ -113,7 +113,8 @@ final class TestInstance {
               time,
               (delay, task) -> time.start(loop, delay, task),
               bounds.replica(),
-              bodies));
+              bodies,
+              bounds.instance().streams()));
     }
     long incarnation = random.nextLong();
     routers =

@@ -56,6 +56,10 @@ final class FakeUpstream implements ReplicaDirectory {
   final BlockingQueue<RequestExplanation> explained = new LinkedBlockingQueue<>();
 
   FakeUpstream(Context context) {
+    this(context, InstanceBounds.defaults());
+  }
+
+  FakeUpstream(Context context, InstanceBounds bounds) {
     this.context = context;
     ThreadLocal<Boolean> onLoop = ThreadLocal.withInitial(() -> false);
     context.runOnContext(start -> onLoop.set(true));
@@ -65,7 +69,7 @@ final class FakeUpstream implements ReplicaDirectory {
             77,
             null,
             this,
-            InstanceBounds.defaults(),
+            bounds,
             LoopLimits.DEFAULTS,
             RoutingHooks.NONE,
             new SplittableRandom(1),
@@ -161,7 +165,7 @@ final class FakeUpstream implements ReplicaDirectory {
     } else if (message instanceof BusMessage.CancelCall cancel) {
       calls.get(cancel.callId()).cancels.add(cancel);
     } else if (message instanceof BusMessage.StreamCredit credit) {
-      calls.get(credit.callId()).credits.add(credit.bytes());
+      calls.get(credit.callId()).streamCredit(credit.limit());
     }
     return true;
   }
@@ -199,9 +203,16 @@ final class FakeUpstream implements ReplicaDirectory {
     final BlockingQueue<BusMessage.RequestFrame> frames = new LinkedBlockingQueue<>();
     private volatile @Nullable Buffer whole; // gathered, unless the test reads the frames
     private int sequence;
+    private long credited; // bytes of the response, in all
 
     Call(BusMessage.CallRequest message) {
       this.message = message;
+      this.credited = message.streamWindow();
+    }
+
+    private void streamCredit(long limit) {
+      credits.add((int) (limit - credited));
+      credited = limit;
     }
 
     /** With its whole body, unless the test reads the frames. */
@@ -244,6 +255,9 @@ final class FakeUpstream implements ReplicaDirectory {
     }
 
     void respond(int status, Headers headers, Buffer body) {
+      if (body.length() > LoopLimits.MAX_FRAME_BYTES) { // as a replica of the same instance does
+        loop().streams().hold(body.length());
+      }
       answer(
           new BusMessage.CallResponse(message.callId(), status, headers, body, false, Load.NONE));
     }

@@ -366,7 +366,7 @@ class Http2IT {
       raw.get(1, "/");
       Call slow = upstream.nextCall();
       slow.startStream(Headers.empty());
-      Buffer frame = Buffer.buffer(new byte[64 << 10]);
+      Buffer frame = Buffer.buffer(new byte[8 << 10]);
       long sent = 0;
       long credited = slow.message.streamWindow();
       while (true) {
@@ -434,25 +434,30 @@ class Http2IT {
     Duration patient = Duration.ofSeconds(10);
     IngressRig small =
         new IngressRig(http, IngressRig.tightLimits(100, LIMITS, 256 << 10, patient)).route("/");
-    small.upstream.behave(call -> call.respond("x".repeat(50_000)));
-    int kept = 50_000 + RequestRoom.REQUEST_BYTES;
+    small.upstream.behave(call -> call.respond("x".repeat(60_000)));
+    int kept = 60_000;
     byte[] noWindow = {0, 4, 0, 0, 0, 0};
     try (RawHttp2 one = new RawHttp2(small.port())) {
-      one.frame(RawHttp2.SETTINGS, 0, 0, noWindow).get(1, "/").get(3, "/");
-      small.eventually("two are kept", () -> small.unreadBytes() == 2 * kept);
+      one.frame(RawHttp2.SETTINGS, 0, 0, noWindow).get(1, "/");
+      small.eventually("one is kept", () -> small.heldBytes() == kept);
       try (RawHttp2 other = new RawHttp2(small.port())) {
-        other.frame(RawHttp2.SETTINGS, 0, 0, noWindow).get(1, "/").get(3, "/");
-        small.eventually("four are kept", () -> small.unreadBytes() == 4 * kept);
-        other.get(5, "/");
-        assertThat(other.next(RawHttp2.RST_STREAM, 5).errorCode()).isEqualTo(ENHANCE_YOUR_CALM);
-        one.reset(1, CANCEL);
-        small.eventually("three are kept", () -> small.unreadBytes() == 3 * kept);
+        other.frame(RawHttp2.SETTINGS, 0, 0, noWindow).get(1, "/").get(3, "/").get(5, "/");
+        small.eventually("four are kept", () -> small.heldBytes() == 4 * kept);
         other.get(7, "/");
-        small.eventually("four are kept", () -> small.unreadBytes() == 4 * kept);
+        small.eventually("five are kept", () -> small.heldBytes() == 5 * kept);
+        assertThat(other.next(RawHttp2.RST_STREAM, 1).errorCode())
+            .as("the oldest of the connection that holds most")
+            .isEqualTo(INTERNAL_ERROR);
+        small.eventually("four are kept", () -> small.heldBytes() == 4 * kept);
+        one.reset(1, CANCEL);
+        small.eventually("three are kept", () -> small.heldBytes() == 3 * kept);
+        other.get(9, "/");
+        small.eventually("four are kept", () -> small.heldBytes() == 4 * kept);
       }
-      small.eventually("one is kept", () -> small.unreadBytes() == kept);
+      small.eventually("none is kept", () -> small.heldBytes() == 0);
     }
-    small.eventually("none is kept", () -> small.unreadBytes() == 0);
+    small.eventually("none is kept", () -> small.heldBytes() == 0);
+    assertThat(small.metric("berth_http_answers_stood_still_total")).isEqualTo(1);
     small.assertAtRest();
     small.close();
   }

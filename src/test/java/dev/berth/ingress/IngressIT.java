@@ -755,7 +755,7 @@ class IngressIT {
       Call call = upstream.nextCall();
       call.startStream(Headers.empty());
       raw.readHead();
-      Buffer frame = Buffer.buffer(new byte[64 << 10]);
+      Buffer frame = Buffer.buffer(new byte[8 << 10]);
       int window = call.message.streamWindow();
       long sent = 0;
       long credited = window;

@@ -5,6 +5,7 @@ import dev.berth.config.Http2Limits;
 import dev.berth.config.HttpOptions;
 import dev.berth.config.LimitOptions;
 import dev.berth.metrics.Meters;
+import dev.berth.routing.InstanceBounds;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;
@@ -37,7 +38,7 @@ final class IngressRig {
           .build();
   private final HttpClient client = HttpClient.newHttpClient();
   private final Meters meters = new Meters("node-1", "127.0.0.1");
-  final FakeUpstream upstream = new FakeUpstream(vertx.getOrCreateContext());
+  final FakeUpstream upstream;
   final Ingress ingress;
 
   private final String deployment;
@@ -51,6 +52,10 @@ final class IngressRig {
 
   /** Without routes too. */
   IngressRig(HttpOptions http, LimitOptions limits) throws Exception {
+    upstream =
+        new FakeUpstream(
+            vertx.getOrCreateContext(),
+            new InstanceBounds(10_000, 64L << 20, limits.streamBytesTotal()));
     ingress = new Ingress(http, limits, meters, System::nanoTime, 0xbe27);
     ingress.explain(true, 0);
     deployment =
@@ -172,8 +177,8 @@ final class IngressRig {
             + "\"}");
   }
 
-  double unreadBytes() {
-    return metric("berth_http_unread_answer_bytes");
+  long heldBytes() {
+    return upstream.loop().streams().bytes();
   }
 
   /** What the requests under way are charged for. */

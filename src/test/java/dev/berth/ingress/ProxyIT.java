@@ -243,7 +243,7 @@ class ProxyIT {
     raw.close();
     afterTheDisconnect();
     int window = call.message.streamWindow();
-    Buffer piece = Buffer.buffer(new byte[32 << 10]);
+    Buffer piece = Buffer.buffer(new byte[8 << 10]);
     long credit = window - 4;
     for (int sent = 0; sent < 3 * window; sent += piece.length()) {
       while (credit < piece.length()) {

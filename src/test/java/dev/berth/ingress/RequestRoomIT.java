@@ -85,7 +85,8 @@ class RequestRoomIT {
     try (RawHttp2 raw = new RawHttp2(rig.port())) {
       raw.frame(RawHttp2.SETTINGS, 0, 0, new byte[] {0, 4, 0, 0, 0, 0}).get(1, "/");
       rig.upstream.nextCall().respond("never read");
-      rig.eventually("answered", () -> rig.ongoing() == 0);
+      rig.eventually("answered", () -> rig.answered(200) == 1);
+      assertThat(rig.ongoing()).as("under way until it is taken").isEqualTo(1);
       assertThat(rig.requestBytes()).isEqualTo(SMALL);
       raw.next(RawHttp2.RST_STREAM, 1);
     }

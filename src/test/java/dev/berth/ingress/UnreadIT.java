@@ -126,6 +126,8 @@ class UnreadIT {
 
   @Test
   void aSlowReaderReadsItsAnswerToTheEnd() throws Exception {
+    rig.close();
+    rig = IngressRig.tight(10, LimitOptions.defaults().http2(), IngressRig.SHORT);
     try (RawClient raw = new RawClient(rig.port())) {
       raw.get("/");
       rig.upstream.nextCall().respond(200, Headers.empty(), Buffer.buffer(new byte[ANSWER]));
@@ -166,7 +168,7 @@ class UnreadIT {
 
   /** Sends what there is credit for until none comes. */
   private static void pour(Call call) throws InterruptedException {
-    Buffer piece = Buffer.buffer(new byte[64 << 10]);
+    Buffer piece = Buffer.buffer(new byte[8 << 10]); // within a first credit
     long room = call.message.streamWindow();
     while (true) {
       for (; room >= piece.length(); room -= piece.length()) {

@@ -34,6 +34,7 @@ import dev.berth.fakes.RecordingBus;
 import dev.berth.metrics.Meters;
 import dev.berth.metrics.MetricsPusher;
 import dev.berth.protocol.ReplicaPhase;
+import dev.berth.protocol.StreamLedger;
 import dev.berth.replica.BodyBounds;
 import dev.berth.replica.HandlerPorts;
 import dev.berth.replica.HandlerThreads;
@@ -92,7 +93,8 @@ class InstanceReplicasTest {
             throw new AssertionError("timer: asked for (expected: no handler delays)");
           },
           ReplicaLimits.DEFAULTS,
-          BodyBounds.defaults());
+          BodyBounds.defaults(),
+          new StreamLedger(64 << 20));
   private final ReplicaHost host =
       new ReplicaHost(
           "n1",

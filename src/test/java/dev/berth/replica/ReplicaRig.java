@@ -25,6 +25,7 @@ import dev.berth.protocol.BusMessage.StreamCredit;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.RouterAddress;
 import dev.berth.protocol.SlotToken;
+import dev.berth.protocol.StreamLedger;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.buffer.Buffer;
@@ -32,6 +33,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.RejectedExecutionException;
@@ -62,6 +64,7 @@ final class ReplicaRig {
   final QueueExecutor offLoop = new QueueExecutor();
   final QueueExecutor health = new QueueExecutor(); // of health checks
   final QueueExecutor workers = new QueueExecutor(); // of blocking handlers
+  final StreamLedger streams = new StreamLedger(64 << 20);
   final RecordingBus bus = new RecordingBus();
   final List<ReplicaState> states = new ArrayList<>();
   final List<String> suspicions = new ArrayList<>(); // what was told of passive health
@@ -72,6 +75,7 @@ final class ReplicaRig {
   final ReplicaHost host;
   final List<ReplicaLoop> loops = new ArrayList<>();
   private final AtomicLong counters = new AtomicLong();
+  private final Map<Long, Long> limits = new HashMap<>(); // of responses, by call
   private long epochs = 7;
   int workersStopped;
   int workersResizedTo;
@@ -99,7 +103,9 @@ final class ReplicaRig {
   ReplicaRig(ReplicaLimits limits, int loopCount, BodyBounds bodyBounds) {
     this.bodyBounds = bodyBounds;
     for (int i = 0; i < loopCount; i++) {
-      loops.add(new ReplicaLoop("n1", i, tasks, bus, clock, this::startTimer, limits, bodyBounds));
+      loops.add(
+          new ReplicaLoop(
+              "n1", i, tasks, bus, clock, this::startTimer, limits, bodyBounds, streams));
     }
     host =
         new ReplicaHost(
@@ -349,6 +355,7 @@ final class ReplicaRig {
   }
 
   void send(Call call) {
+    limits.put(call.message().callId(), (long) call.message().streamWindow());
     loop().onMessage(call.message());
   }
 
@@ -356,8 +363,11 @@ final class ReplicaRig {
     loop().onMessage(new CancelCall(callId, OWN, new AttemptId(1, 0, 0), replica.address(), false));
   }
 
+  /** So many more bytes of its response. */
   void credit(Replica replica, long callId, int bytes) {
-    loop().onMessage(new StreamCredit(callId, OWN, replica.address(), bytes));
+    long limit = limits.getOrDefault(callId, 0L) + bytes;
+    limits.merge(callId, limit, Math::max);
+    loop().onMessage(new StreamCredit(callId, OWN, replica.address(), limit));
   }
 
   void frame(Replica replica, long callId, int sequence, Buffer data, boolean last) {

@@ -18,6 +18,7 @@ import dev.berth.protocol.BusMessage.ReleaseSlot;
 import dev.berth.protocol.BusMessage.SlotOffer;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.RouterAddress;
+import dev.berth.protocol.StreamLedger;
 import dev.berth.protocol.port.BusSender;
 import io.vertx.core.Promise;
 import java.time.Duration;
@@ -98,7 +99,8 @@ class ReplicaStressTest {
               System::nanoTime,
               (delay, task) -> () -> {},
               limits,
-              BodyBounds.defaults()));
+              BodyBounds.defaults(),
+              new StreamLedger(64 << 20)));
     }
     ReplicaHost host =
         new ReplicaHost(

@@ -14,6 +14,7 @@ import dev.berth.protocol.BusMessage.CallRequest;
 import dev.berth.protocol.BusMessage.CallResponse;
 import dev.berth.protocol.BusMessageCodec;
 import dev.berth.protocol.RouterAddress;
+import dev.berth.protocol.StreamLedger;
 import io.vertx.core.Context;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
@@ -50,7 +51,8 @@ class ReplicaVerticleTest {
                   System::nanoTime,
                   timer,
                   ReplicaLimits.DEFAULTS,
-                  BodyBounds.defaults()));
+                  BodyBounds.defaults(),
+                  new StreamLedger(64 << 20)));
 
   @AfterEach
   void close() throws Exception {

@@ -278,6 +278,8 @@ class ResponseStreamTest {
     Buffer body = bytes(MAX_FRAME_BYTES + 1);
     Replica replica = rig.start(1, answering(Response.of(200, "a/b", body)));
     assertThat(replica.slots().tryAcquire()).isTrue();
+    long others = rig.streams.boundBytes() / 4 * 3 - MAX_FRAME_BYTES;
+    rig.streams.hold(others); // so that it may not leave at once
 
     rig.send(call(replica).window(MAX_FRAME_BYTES));
 
@@ -287,11 +289,40 @@ class ResponseStreamTest {
     assertThat(((StreamFrame) sent.get(1)).data()).isEqualTo(body.slice(0, MAX_FRAME_BYTES));
     assertThat(sent).hasSize(2);
     assertThat(replica.slots().ongoing()).isEqualTo(1);
+    assertThat(rig.streams.bytes()).as("what waits at its writer").isEqualTo(others + 1);
     rig.credit(replica, ID, 100);
+    assertThat(rig.streams.bytes()).isEqualTo(others);
     StreamFrame last = (StreamFrame) rig.answer();
     assertThat(last.last()).isTrue();
     assertThat(last.data()).isEqualTo(body.slice(MAX_FRAME_BYTES, MAX_FRAME_BYTES + 1));
     assertAtRest(replica.slots());
+  }
+
+  @Test
+  void aWholeBodyTooLargeForOneMessageLeavesAtOnceWithinTheInstanceWhileThereIsRoom() {
+    Buffer body = bytes(1 << 20);
+    Replica replica = rig.start(1, answering(Response.of(200, "a/b", body)));
+
+    rig.sendHeld(replica, ID);
+
+    CallResponse answer = rig.answer(CallResponse.class);
+    assertThat(answer.streamed()).isFalse();
+    assertThat(answer.body()).isSameAs(body);
+    assertThat(rig.streams.bytes()).as("until its router has it").isEqualTo(1 << 20);
+    assertAtRest(replica.slots());
+  }
+
+  @Test
+  void aWholeBodyTooLargeForOneMessageLeavesInFramesForAnotherInstance() {
+    Replica replica = rig.start(1, answering(Response.of(200, "a/b", bytes(1 << 20))));
+
+    rig.send(call(replica).from(AWAY).ifFree().window(MAX_FRAME_BYTES));
+
+    List<BusMessage> sent = rig.bus.take();
+    assertThat(sent).hasSize(3);
+    assertThat(((CallResponse) sent.get(1)).streamed()).isTrue();
+    assertThat(((CallResponse) sent.get(1)).length()).isEqualTo(1 << 20);
+    assertThat(rig.streams.bytes()).isEqualTo((1 << 20) - MAX_FRAME_BYTES);
   }
 
   @Test

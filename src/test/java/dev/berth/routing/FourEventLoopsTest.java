@@ -17,6 +17,7 @@ import dev.berth.protocol.Addresses;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.ReplicaInfo;
 import dev.berth.protocol.RoutingSnapshot;
+import dev.berth.protocol.StreamLedger;
 import dev.berth.protocol.port.LedgerView;
 import dev.berth.replica.BodyBounds;
 import dev.berth.replica.HandlerPorts;
@@ -119,7 +120,8 @@ class FourEventLoopsTest {
                 throw new AssertionError("timer: asked for (expected: no handler delays)");
               },
               ReplicaLimits.DEFAULTS,
-              BodyBounds.defaults());
+              BodyBounds.defaults(),
+              new StreamLedger(64 << 20));
       ports.add(
           new LoopPorts(loop, loop::isCurrent, this::send, clock, new SplittableRandom(SEED + i)));
     }

@@ -8,6 +8,7 @@ import dev.berth.api.Request;
 import dev.berth.api.Response;
 import dev.berth.fakes.RoutingWorld;
 import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.StreamLedger;
 import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
 import java.util.ArrayList;
@@ -18,6 +19,7 @@ import org.junit.jupiter.api.Test;
 /** The receiving half of a streamed response: order, credit, ends, and what a lost frame means. */
 class StreamedResponseTest {
   private static final int WINDOW = LoopLimits.DEFAULTS.streamWindowBytes();
+  private static final int FIRST = StreamLedger.FIRST_BYTES;
 
   private final RoutingWorld world = new RoutingWorld();
   private final RoutingWorld.Replica replica = world.local("r1", 1);
@@ -69,9 +71,9 @@ class StreamedResponseTest {
 
   @Test
   void aPausedStreamHoldsWhatComesAndGivesNoCredit() {
-    frame(0, "a".repeat(60_000), false);
-    frame(1, "b".repeat(60_000), false);
-    frame(2, "c".repeat(60_000), false);
+    frame(0, "a".repeat(6_000), false);
+    frame(1, "b".repeat(6_000), false);
+    frame(2, "c".repeat(4_000), false);
     assertThat(received).isEmpty();
     assertThat(world.sent(BusMessage.StreamCredit.class)).isEmpty();
     body.stream().fetch(1);
@@ -80,20 +82,22 @@ class StreamedResponseTest {
     assertThat(received).hasSize(3);
     assertThat(world.sent(BusMessage.StreamCredit.class))
         .singleElement()
-        .satisfies(credit -> assertThat(credit.bytes()).isBetween(WINDOW / 2, WINDOW));
+        .satisfies(credit -> assertThat(credit.limit()).isEqualTo(12_000 + FIRST));
+    assertThat(world.routers.bounds().streamBytes()).isEqualTo(12_000 + FIRST - 16_000);
   }
 
   @Test
-  void everyByteTakenIsCreditedOnce() {
+  void aReaderThatReadsIsGrantedMoreEachTimeUpToItsWindow() {
     body.stream().resume();
-    for (int i = 0; i < 40; i++) {
-      frame(i, "x".repeat(50_000), false);
+    long limit = FIRST;
+    for (int i = 0; i < 400; i++) {
+      frame(i, "x".repeat(5_000), false);
+      List<BusMessage.StreamCredit> credits = world.sent(BusMessage.StreamCredit.class);
+      limit = credits.isEmpty() ? limit : credits.get(credits.size() - 1).limit();
+      assertThat(limit - 5_000L * (i + 1)).isBetween(5_000L, (long) WINDOW);
+      assertThat(world.routers.bounds().streamBytes()).isEqualTo(limit - 5_000L * (i + 1));
     }
-    int credited =
-        world.sent(BusMessage.StreamCredit.class).stream()
-            .mapToInt(BusMessage.StreamCredit::bytes)
-            .sum();
-    assertThat(credited).isBetween(2_000_000 - WINDOW / 2, 2_000_000);
+    assertThat(limit - 2_000_000).isGreaterThan(WINDOW / 2);
   }
 
   @Test

@@ -12,12 +12,14 @@ import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The event bus of all instances. Every message is written by the wire codec and read back, within
  * an instance too, so that a field the codec forgets is missed at once.
  *
- * <p>Within an instance a message surely arrives, in order per pair of loops. Between instances it
+ * <p>Within an instance a message surely arrives, in order per pair of loops, and an answer may be
+ * larger than a message between instances: its body is then passed by itself. Between instances it
  * may be dropped, doubled, late, overtaken, or refused to the sender, at the rates of the seed.
  */
 final class SimulatedBus {
@@ -85,11 +87,19 @@ final class SimulatedBus {
       return false;
     }
     Buffer wire = Buffer.buffer();
-    WireCodec.encode(message, wire);
+    Buffer large = null;
+    if (from.node.equals(node)
+        && message instanceof BusMessage.CallResponse answer
+        && answer.body().length() > WireCodec.MAX_BODY_BYTES) {
+      large = answer.body();
+      WireCodec.encode(with(answer, Buffer.buffer()), wire);
+    } else {
+      WireCodec.encode(message, wire);
+    }
     Pair pair = new Pair(from, address);
     if (from.node.equals(node)) {
       nearInFlight++;
-      deliver(to, wire, inOrder(pair, random.nextLong(NEAR_NANOS)), true);
+      deliver(to, wire, inOrder(pair, random.nextLong(NEAR_NANOS)), true, large);
       coverage.sent(message, false);
       return true;
     }
@@ -106,12 +116,12 @@ final class SimulatedBus {
       world.note("dropped", "");
       return true; // the sender cannot know
     }
-    deliver(to, wire, farDelay(pair, phase), false);
+    deliver(to, wire, farDelay(pair, phase), false, null);
     if (happens(rates.duplicate())) {
       coverage.fault(Fault.DUPLICATE, phase);
       // A third of them long after, when what they name may be over.
       boolean late = random.nextInt(3) == 0;
-      deliver(to, wire, late ? random.nextLong(LATEST_NANOS) : farDelay(pair, phase), false);
+      deliver(to, wire, late ? random.nextLong(LATEST_NANOS) : farDelay(pair, phase), false, null);
     }
     return true;
   }
@@ -140,7 +150,20 @@ final class SimulatedBus {
     return arrival - world.elapsedNanos();
   }
 
-  private void deliver(Consumption to, Buffer wire, long delayNanos, boolean near) {
+  private static BusMessage.CallResponse with(BusMessage.CallResponse answer, Buffer body) {
+    return new BusMessage.CallResponse(
+        answer.callId(),
+        answer.status(),
+        answer.headers(),
+        body,
+        answer.streamed(),
+        answer.length(),
+        answer.load(),
+        answer.time());
+  }
+
+  private void deliver(
+      Consumption to, Buffer wire, long delayNanos, boolean near, @Nullable Buffer large) {
     world.after(
         delayNanos,
         "arrival",
@@ -148,7 +171,9 @@ final class SimulatedBus {
           if (near) {
             nearInFlight--;
           }
-          BusMessage read = WireCodec.decode(0, wire);
+          BusMessage decoded = WireCodec.decode(0, wire);
+          BusMessage read =
+              large == null ? decoded : with((BusMessage.CallResponse) decoded, large);
           to.loop.execute(() -> to.consumer.accept(read));
         });
   }

@@ -94,7 +94,8 @@ final class SimulatedInstance {
               world,
               loop::start,
               settings.replica(),
-              settings.bodies()));
+              settings.bodies(),
+              settings.bounds().streams()));
     }
     routers =
         new Routers(
