@@ -30,6 +30,8 @@ public final class Prey {
   static final Map<String, AtomicInteger> RUNS = new ConcurrentHashMap<>();
   static final List<byte[]> KEPT = Collections.synchronizedList(new ArrayList<>());
   static final Buffer PIECE = Buffer.buffer(new byte[16 << 10]);
+  static final Buffer LARGE = Buffer.buffer(new byte[1 << 20]);
+  static final Buffer EVENT = Buffer.buffer(new byte[4 << 10]);
 
   public static Application build() {
     return Application.of(
@@ -51,6 +53,11 @@ public final class Prey {
       case "/whole":
         return Future.succeededFuture(
             Response.of(200, "application/octet-stream", Buffer.buffer(new byte[1 << 20])));
+      case "/shared":
+        return Future.succeededFuture(Response.of(200, "application/octet-stream", LARGE));
+      case "/events":
+        return Future.succeededFuture(
+            Response.stream("text/event-stream", writer -> events(writer, 24)));
       case "/wait":
         Promise<Response> never = Promise.promise();
         context.onCancel(() -> never.tryFail("cancelled"));
@@ -71,6 +78,12 @@ public final class Prey {
       default:
         return Future.succeededFuture(Response.text("hi"));
     }
+  }
+
+  static Future<Void> events(ResponseWriter writer, int left) {
+    return left == 0
+        ? Future.succeededFuture()
+        : writer.write(EVENT).compose(room -> events(writer, left - 1));
   }
 
   static void more(ResponseWriter writer, Promise<Void> done) {
