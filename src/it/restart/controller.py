@@ -1,5 +1,5 @@
 """A controller that starts anew in the middle of something, and versions of which nothing runs: what
-serves afterwards, what the status says, and where a rollback leads. Ten rows.
+serves afterwards, what the status says, and where a rollback leads.
 
     python3 src/it/restart/controller.py --jar target/berth.jar
 
@@ -339,6 +339,22 @@ def obsolete_at_zero(on):
     return f"{on.status()['status']} {on.deployments()}", "RUNNING ['front']"
 
 
+def failed_at_zero(on):
+    """v2 failed and is at 0 when the process is killed; it is scaled to 1 after the start"""
+    on.first()
+    on.deploy("v2", fails=True)
+    on.settle("DEPLOY_FAILED")
+    on.scale(0)
+    on.settle("RUNNING")
+    time.sleep(1)
+    on.kill()
+    on.start()
+    on.settle("RUNNING")
+    waited = on.status()["status"]
+    on.scale(1)
+    return waited + ", then " + on.is_now("DEPLOY_FAILED", "v1"), "RUNNING, then DEPLOY_FAILED v1"
+
+
 ROWS = [
     refused_after_a_restart,
     refused_and_kept,
@@ -350,6 +366,7 @@ ROWS = [
     rolled_back_from_zero,
     killed_at_zero,
     obsolete_at_zero,
+    failed_at_zero,
 ]
 
 

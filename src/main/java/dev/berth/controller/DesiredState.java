@@ -259,8 +259,15 @@ public final class DesiredState {
    * What has become of a revision.
    *
    * @param failure why it failed; null when it runs
+   * @param proven whether replicas of it have run; where none has it is as one not tried yet
    */
-  public record Mark(long revision, @Nullable String failure) {}
+  public record Mark(long revision, @Nullable String failure, boolean proven) {
+
+    /** Of one that ran, or failed. */
+    public Mark(long revision, @Nullable String failure) {
+      this(revision, failure, failure == null);
+    }
+  }
 
   /**
    * What has become of these applications; revisions that are not wanted any more are passed over,
@@ -276,7 +283,11 @@ public final class DesiredState {
           if (known == null || known.revision() != mark.revision()) {
             return;
           }
-          if (mark.failure() == null) {
+          if (mark.failure() == null && !mark.proven()) {
+            if (known.failed() != null) {
+              marked.add(known.triedAgain());
+            }
+          } else if (mark.failure() == null) {
             if (!known.healthy()) {
               marked.add(known.ran());
             }

@@ -102,7 +102,7 @@ final class ServeControlMarks {
     }
     if (announce.status() == ApplicationStatus.RUNNING) {
       if (!announce.proven()) {
-        return null; // zero replicas are no reason to remember it
+        return new Mark(announce.revision(), null, false);
       }
       if (!wanted.healthy()) {
         if (announce.revision() > lastAtStart) { // it replaces another, and is on trial

@@ -160,6 +160,20 @@ class LifecycleTracesTest {
   }
 
   @Test
+  void aDeploymentAtZeroInPlaceOfOneThatRanKeepsItsApplicationFromBeingProven() {
+    it.declare("app", of("v1", 1), of(MODEL, "v1", 1, NO_SURGE));
+    it.finish();
+    it.declare("app", of("v2", 1), of(MODEL, "v2", 0, NO_SURGE));
+    it.finish();
+    assertThat(it.controller.applications()).hasToString("{app=RUNNING}");
+    assertThat(lastAnnouncedProven()).isFalse();
+    it.send(new ControllerEvent.Scaled(MODEL, 1));
+    it.finish();
+    assertThat(it.controller.applications()).hasToString("{app=RUNNING}");
+    assertThat(lastAnnouncedProven()).isTrue();
+  }
+
+  @Test
   void aProvenVersionIsProvenAtZero() {
     it.declare("app", of("v1", 1));
     it.finish();

@@ -702,6 +702,23 @@ class ServeControlTest {
     assertThat(className(control, "a", 4)).isEqualTo("x.A");
   }
 
+  @Test
+  void whatFailedIsAsOneNotTriedYetOnceNoneOfItIsWanted() throws IOException {
+    ServeControl first = start();
+    ok(first.deploy("a", "{import_path: x.A, route_prefix: /a}"));
+    ran(first, "a");
+    ok(first.deploy("a", "{import_path: x.B, route_prefix: /a}"));
+    failed(first, "a");
+    first.announced(new Announce("a", 2, ApplicationStatus.RUNNING, "", false));
+    runAll();
+    assertThat(className(first, "a", 2)).isEqualTo("x.B");
+    stopped(first);
+    ServeControl second = start();
+    assertThat(className(second, "a", 2)).isEqualTo("x.B");
+    failed(second, "a");
+    assertThat(className(second, "a", 2)).isEqualTo("x.A");
+  }
+
   // --- what failed ---
 
   private void failed(ServeControl control, String name) {
