@@ -320,7 +320,8 @@ public final class DesiredState {
    * see it, until the process ends, they delete it, or it is deployed. Nothing of it is durable.
    */
   public void refuse(String application, long nowMs) {
-    String config = new JsonObject().put("name", application).encode();
+    String config = // Ray's commands want the path of some code
+        new JsonObject().put("name", application).put("import_path", "refused.at:start").encode();
     refused.put(
         application,
         new DeclaredApplication(application, 0, null, config, false, nowMs, null, Map.of()));

@@ -67,7 +67,7 @@ final class ServeControlStart {
     }
     store.begin(state, Set.of()); // nothing runs yet
     store.removeUnused();
-    nextTerm();
+    keepOrApply(state.nextTerm(), "the term of the controller"); // there is one instance
     state.applications().forEach(this::readKept);
   }
 
@@ -103,7 +103,7 @@ final class ServeControlStart {
     }
     if (state.earlier() != null) {
       boolean all = origin.refused().isEmpty() && says.size() == file.applications().size();
-      keepOrGoOn(EarlierState.renew(state, file, all ? says : null, store), strict);
+      keepOrApply(EarlierState.renew(state, file, all ? says : null, store), "its form of today");
     }
     if (mode == Declare.NEVER) {
       LOG.info("state: nothing of the file is declared: berth.declare is never");
@@ -175,13 +175,12 @@ final class ServeControlStart {
     return kept;
   }
 
-  /** One that is not kept does no harm while there is one instance. */
-  private void nextTerm() {
-    DesiredChange change = state.nextTerm();
+  /** A change that does no harm if it is not kept: the next start makes it again. */
+  private void keepOrApply(DesiredChange change, String what) {
     try {
       keep(change);
     } catch (IOException failed) {
-      LOG.warn("state: the term of the controller is not kept: {}", failed.toString());
+      LOG.warn("state: {} is not kept: {}", what, failed.toString());
       state.apply(change);
     }
   }

@@ -245,6 +245,7 @@ class RestartTest {
     jarThatDoesNotStart();
     BerthNode second = start(entry); // who names it first, declares it
     try {
+      awaitAnswer(second, "one");
       assertServesTheEarlierRevision(second);
     } finally {
       await(second.close());

@@ -318,6 +318,9 @@ class StartRulesTest {
 
     assertThat(state.find("b")).isNull();
     said(Level.WARN, "application b: revision 2 is deleted");
+    start("a", "1", "b", "1");
+    runs("b", "1");
+    start("a", "1");
     start("a", "1");
     nothingIsDone();
     start("a", "1", "b", "1");
