@@ -179,12 +179,15 @@ class SlowHooksTest {
   }
 
   @Test
-  void theWaitForAThreadIsNoPartOfTheTimeOfAStart() {
-    Slow handler = new Slow();
-    ReplicaHost.Starting starting = begin(handler, s(1));
+  void theWaitForAThreadIsNoPartOfTheTimeOfAStart() throws Exception {
+    Slow handler = new Slow("start");
+    ReplicaHost.Starting starting = begin(handler, s(2));
     pass(s(100));
+    giveThread(handler);
+    pass(s(1.5));
     assertThat(starting.running().isComplete()).isFalse();
-    rig.runAll();
+    mayEnd.countDown();
+    endThreads();
     assertThat(starting.running().succeeded()).isTrue();
     pass(s(5));
     assertThat(rig.states).containsExactly(ReplicaState.RUNNING);
