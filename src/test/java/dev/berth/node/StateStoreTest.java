@@ -266,6 +266,17 @@ class StateStoreTest {
     assertThat(aside(again.disk)).isEmpty();
   }
 
+  /** What was acknowledged may not be known: a state of an earlier version, or a power cut. */
+  @Test
+  void aHoleThatARecordFollowsIsDamageAndNoTail() throws IOException {
+    Last last = Last.of(new Node(new StateStoreTestFiles(), StateStore.LEAST_GROWTH));
+    Node again = new Node(last.with(last.from - 40, new byte[30], null));
+
+    assertThat(again.state.applications()).hasSize(1);
+    assertThat(again.deploy("new", "one")).isTrue();
+    assertThat(aside(again.disk)).hasSize(1);
+  }
+
   @Test
   void aTailOfGarbageIsTornWhenNobodyWasToldOfItAndElsePutAside() throws IOException {
     Last last = Last.of(new Node(new StateStoreTestFiles(), StateStore.LEAST_GROWTH));
