@@ -136,6 +136,12 @@ public final class Defaults {
   /** How long a request body may stand still. */
   public static final Duration IDLE_TIMEOUT = Duration.ofSeconds(60);
 
+  /** Least bytes of a request body in a second, of the seconds in which it is awaited. */
+  public static final int MIN_BODY_BYTES_PER_S = 240;
+
+  /** How long a request body may lag behind that. */
+  public static final Duration BODY_RATE_GRACE = Duration.ofSeconds(30);
+
   /** How long a client may take to send the whole head of a request. */
   public static final Duration HEADER_READ_TIMEOUT = Duration.ofSeconds(10);
 

@@ -12,6 +12,8 @@ import java.time.Duration;
  * @param maxHeaderBytes sum of a request's header names and values; then 431
  * @param maxUriBytes longest request line; then 414
  * @param idleTimeout how long a request body may stand still; then 408
+ * @param minBodyBytesPerSecond least rate of a request body that is awaited; 0 for none
+ * @param bodyRateGrace how long a request body may lag behind that rate; then 408
  * @param headerReadTimeout how long a client may take to send a request's head; then 408
  * @param maxConnections open HTTP connections of the instance; a further one is closed
  * @param requestBytesTotal bytes that the requests under way may take; then 503
@@ -31,6 +33,8 @@ public record LimitOptions(
     int maxHeaderBytes,
     int maxUriBytes,
     Duration idleTimeout,
+    int minBodyBytesPerSecond,
+    Duration bodyRateGrace,
     Duration headerReadTimeout,
     int maxConnections,
     long requestBytesTotal,
@@ -90,6 +94,20 @@ public record LimitOptions(
           Types.seconds(),
           Defaults.IDLE_TIMEOUT,
           "How long a request body may stand still; then 408.");
+  static final Key<Integer> MIN_BODY_BYTES_PER_S =
+      Key.of(
+          "min_body_bytes_per_s",
+          Types.integer(0, 1 << 30, "bytes"),
+          Defaults.MIN_BODY_BYTES_PER_S,
+          "Least rate of a request body until its answer begins, in the time in which the instance"
+              + " reads it; 0 for none. Slower for longer than body_rate_grace_s gets 408.");
+  static final Key<Duration> BODY_RATE_GRACE_S =
+      Key.of(
+          "body_rate_grace_s",
+          Types.seconds(),
+          Defaults.BODY_RATE_GRACE,
+          "How long a request body may lag behind min_body_bytes_per_s. What it is ahead of it is"
+              + " not saved up.");
   static final Key<Duration> HEADER_READ_TIMEOUT_S =
       Key.of(
           "header_read_timeout_s",
@@ -166,6 +184,8 @@ public record LimitOptions(
               MAX_HEADER_BYTES,
               MAX_URI_BYTES,
               IDLE_TIMEOUT_S,
+              MIN_BODY_BYTES_PER_S,
+              BODY_RATE_GRACE_S,
               HEADER_READ_TIMEOUT_S,
               MAX_CONNECTIONS,
               REQUEST_BYTES_TOTAL,
@@ -190,6 +210,8 @@ public record LimitOptions(
     MAX_HEADER_BYTES.require(maxHeaderBytes);
     MAX_URI_BYTES.require(maxUriBytes);
     IDLE_TIMEOUT_S.require(idleTimeout);
+    MIN_BODY_BYTES_PER_S.require(minBodyBytesPerSecond);
+    BODY_RATE_GRACE_S.require(bodyRateGrace);
     HEADER_READ_TIMEOUT_S.require(headerReadTimeout);
     MAX_CONNECTIONS.require(maxConnections);
     REQUEST_BYTES_TOTAL.require(requestBytesTotal);
@@ -236,6 +258,8 @@ public record LimitOptions(
         values.get(MAX_HEADER_BYTES),
         values.get(MAX_URI_BYTES),
         values.get(IDLE_TIMEOUT_S),
+        values.get(MIN_BODY_BYTES_PER_S),
+        values.get(BODY_RATE_GRACE_S),
         values.get(HEADER_READ_TIMEOUT_S),
         values.get(MAX_CONNECTIONS),
         values.get(REQUEST_BYTES_TOTAL),

@@ -41,6 +41,7 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
   private final HttpServerRequest http;
   private final long declaredBytes; // or -1
   private final long maxBytes;
+  private final BodyRate rate;
   private State state = State.BEGINNING;
   private Buffer first = Exchange.EMPTY;
   private boolean copied;
@@ -76,6 +77,7 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
     this.declaredBytes = declaredBytes;
     this.maxBytes = maxBytes;
     this.progressNanos = exchange.coarseNow();
+    this.rate = new BodyRate(progressNanos);
   }
 
   /** Reads the beginning. */
@@ -155,6 +157,7 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
     }
     state = State.FLOWING;
     paused = true;
+    rate.heldBack();
     http.pause();
     exchange.bodyBegun(this);
   }
@@ -195,6 +198,15 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
   /** Whether it is for the client to send; else it is held back by whoever handles the request. */
   boolean awaitsClient() {
     return state == State.BEGINNING || (state == State.FLOWING && !paused);
+  }
+
+  /**
+   * How long it lags behind a least rate; for each sweep.
+   *
+   * @param mayCome whether its connection lets the client send
+   */
+  double lagNanos(long now, int bytesPerSecond, boolean mayCome) {
+    return rate.lagNanos(now, received, mayCome && awaitsClient(), bytesPerSecond);
   }
 
   /** Bytes that have not come, or {@link Long#MAX_VALUE} when the client did not say. */
@@ -248,6 +260,7 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
   @Override
   public ReadStream<Buffer> pause() {
     paused = true;
+    rate.heldBack();
     if (state == State.FLOWING) {
       http.pause();
     }

@@ -130,6 +130,11 @@ abstract sealed class Connection implements Handler<Void> permits Http1Connectio
   /** Whether a request is one of several, and its failure is not the connection's. */
   abstract boolean multiplexed();
 
+  /** Whether the client may send more of the requests, as far as the connection goes. */
+  boolean letsSend() {
+    return true;
+  }
+
   /** A request has come. */
   abstract void began(Exchange exchange);
 

@@ -170,12 +170,16 @@ final class ErrorResponses {
         "The request did not run.");
   }
 
-  static ErrorAnswer bodyTooSlow(Duration limit) {
-    return new ErrorAnswer(
-        408,
-        "body_too_slow",
-        "Request body stood still for " + seconds(limit.toNanos()) + "s.",
-        "The request did not run.");
+  static ErrorAnswer bodyStoodStill(long limitNanos) {
+    return bodyTooSlow("Request body stood still for " + seconds(limitNanos) + "s.");
+  }
+
+  static ErrorAnswer bodyTooSlow(int leastBytesPerSecond) {
+    return bodyTooSlow("Request body came slower than " + leastBytesPerSecond + " bytes a second.");
+  }
+
+  private static ErrorAnswer bodyTooSlow(String how) {
+    return new ErrorAnswer(408, "body_too_slow", how, "The request did not run.");
   }
 
   static ErrorAnswer headTooSlow(long limitNanos) {

@@ -22,7 +22,6 @@ import io.vertx.core.http.HttpMethod;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.HttpServerResponse;
 import io.vertx.core.internal.buffer.BufferInternal;
-import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
@@ -619,7 +618,9 @@ sealed class Exchange implements CallObserver, BiConsumer<String, String>, Compl
         && reading.awaitsClient()
         && now - reading.progressNanos() >= loop.limits().bodyIdleNanos()
         && (passing == null || now - passing.progressNanos() >= loop.limits().bodyIdleNanos())) {
-      bodyTooSlow();
+      bodyTooSlow(ErrorResponses.bodyStoodStill(loop.limits().bodyIdleNanos()));
+    } else if (reading != null && passing == null && lagsBehind(reading, now)) {
+      bodyTooSlow(ErrorResponses.bodyTooSlow(loop.limits().minBodyBytesPerSecond()));
     } else if (passing != null
         && !detached
         && passing.awaitsClient()
@@ -631,14 +632,20 @@ sealed class Exchange implements CallObserver, BiConsumer<String, String>, Compl
     }
   }
 
-  private void bodyTooSlow() {
+  private boolean lagsBehind(BodyReader reading, long now) {
+    int least = loop.limits().minBodyBytesPerSecond();
+    return least > 0
+        && reading.lagNanos(now, least, connection.letsSend()) > loop.limits().bodyRateGraceNanos();
+  }
+
+  private void bodyTooSlow(ErrorAnswer why) {
     outcome(Outcome.STOOD_STILL);
     if (http.response().headWritten()) {
       cut(408);
       return;
     }
     RoutedCall underWay = call;
-    answerAndClose(ErrorResponses.bodyTooSlow(Duration.ofNanos(loop.limits().bodyIdleNanos())));
+    answerAndClose(why);
     if (underWay != null) {
       underWay.cancel();
     }

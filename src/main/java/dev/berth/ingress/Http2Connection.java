@@ -57,6 +57,15 @@ final class Http2Connection extends Connection {
     return true;
   }
 
+  /** Not when streams that nobody reads hold all of the connection's window. */
+  @Override
+  boolean letsSend() {
+    var http2 =
+        (Http2ConnectionHandler) ((HttpServerConnection) http()).channelHandlerContext().handler();
+    var connection = http2.connection();
+    return connection.local().flowController().windowSize(connection.connectionStream()) > 0;
+  }
+
   /**
    * Whether one more stream may begin; if not it is refused, by a code that says it may be sent
    * again. Netty sees to that too, but only once the client has acknowledged the settings.

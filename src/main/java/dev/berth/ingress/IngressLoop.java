@@ -70,6 +70,8 @@ final class IngressLoop {
       long requestTimeoutNanos,
       long maxBodyBytes,
       long bodyIdleNanos,
+      int minBodyBytesPerSecond,
+      long bodyRateGraceNanos,
       long streamIdleNanos,
       long keepAliveNanos,
       long headerReadNanos) {}
@@ -99,6 +101,8 @@ final class IngressLoop {
             // A body travels inside one message until it is streamed.
             ingress.limits().maxBodyBytes(),
             ingress.limits().idleTimeout().toNanos(),
+            ingress.limits().minBodyBytesPerSecond(),
+            ingress.limits().bodyRateGrace().toNanos(),
             ingress.limits().streamIdleTimeout().toNanos(),
             ingress.http().keepAliveTimeout().toNanos(),
             ingress.limits().headerReadTimeout().toNanos());

@@ -73,6 +73,8 @@ class ConfigReaderTest {
                 max_header_bytes: 1024
                 max_uri_bytes: 512
                 idle_timeout_s: 4
+                min_body_bytes_per_s: 14
+                body_rate_grace_s: 15
                 header_read_timeout_s: 5
                 max_connections: 6
                 request_bytes_total: 70000
@@ -107,6 +109,8 @@ class ConfigReaderTest {
                     1024,
                     512,
                     Duration.ofSeconds(4),
+                    14,
+                    Duration.ofSeconds(15),
                     Duration.ofSeconds(5),
                     6,
                     70_000,

@@ -108,6 +108,8 @@ class IngressIT {
         defaults.maxHeaderBytes(),
         defaults.maxUriBytes(),
         idle,
+        defaults.minBodyBytesPerSecond(),
+        defaults.bodyRateGrace(),
         idle,
         maxConnections,
         defaults.requestBytesTotal(),

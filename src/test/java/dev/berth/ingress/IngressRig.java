@@ -95,6 +95,23 @@ final class IngressRig {
         .route("/");
   }
 
+  /** At {@code /}, for bodies of at least so many bytes a second. */
+  static IngressRig brisk(int minBodyBytesPerSecond, Duration grace) throws Exception {
+    LimitOptions limits = LimitOptions.defaults();
+    return new IngressRig(
+            new HttpOptions("127.0.0.1", 0, null, Duration.ofSeconds(60)),
+            tightLimits(
+                100,
+                limits.http2(),
+                limits.streamBytesTotal(),
+                limits.streamIdleTimeout(),
+                limits.idleTimeout(),
+                limits.requestBytesTotal(),
+                minBodyBytesPerSecond,
+                grace))
+        .route("/");
+  }
+
   static LimitOptions tightLimits(int maxConnections, Http2Limits http2) {
     return tightLimits(maxConnections, http2, LimitOptions.defaults().streamBytesTotal(), SHORT);
   }
@@ -118,6 +135,27 @@ final class IngressRig {
       Duration idle,
       long requestBytesTotal) {
     LimitOptions defaults = LimitOptions.defaults();
+    return tightLimits(
+        maxConnections,
+        http2,
+        streamBytesTotal,
+        streamIdle,
+        idle,
+        requestBytesTotal,
+        defaults.minBodyBytesPerSecond(),
+        defaults.bodyRateGrace());
+  }
+
+  private static LimitOptions tightLimits(
+      int maxConnections,
+      Http2Limits http2,
+      long streamBytesTotal,
+      Duration streamIdle,
+      Duration idle,
+      long requestBytesTotal,
+      int minBodyBytesPerSecond,
+      Duration bodyRateGrace) {
+    LimitOptions defaults = LimitOptions.defaults();
     return new LimitOptions(
         defaults.maxQueuedTotal(),
         defaults.maxQueuedBytes(),
@@ -126,6 +164,8 @@ final class IngressRig {
         defaults.maxHeaderBytes(),
         defaults.maxUriBytes(),
         idle,
+        minBodyBytesPerSecond,
+        bodyRateGrace,
         idle,
         maxConnections,
         requestBytesTotal,

@@ -1,0 +1,218 @@
+#!/usr/bin/env python3
+"""Nine uploads that never end and never stand still, over HTTP/1.1 and HTTP/2, hold the nine slots
+of a deployment: how long until its other clients are served, and what the uploads are answered.
+
+    python3 src/it/hostile/slow_uploads.py --jar target/berth.jar
+
+Standard library only; berth-examples.jar lies beside the jar. About 45 seconds. Exits with 0 when
+each upload got 408, one that is slow but fast enough got its answer, and the slots are free again.
+"""
+
+import argparse
+import http.client
+import os
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+START_S = 60
+WATCH_S = 45  # a byte each two seconds meanwhile; the grace is 30 s
+SIZE = 1_000_000
+FIRST = 100_000  # more than what is read of a body before it has a slot
+
+CONFIG = """
+http_options: {host: 127.0.0.1, port: %d, request_timeout_s: 600}
+applications:
+- name: echo
+  route_prefix: /echo
+  import_path: dev.berth.examples.Quickstart:echo
+  runtime_env: {jars: [%s]}
+  deployments: [{name: echo, num_replicas: 1, max_ongoing_requests: 9}]
+- name: honest
+  route_prefix: /honest
+  import_path: dev.berth.examples.Quickstart:echo
+  runtime_env: {jars: [%s]}
+berth: {event_loops: 1, ephemeral: true, admin: {port: %d}}
+"""
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Instance:
+    def __init__(self, jar, folder):
+        self.port = free_port()
+        self.admin = free_port()
+        examples = os.path.join(os.path.dirname(jar), "berth-examples.jar")
+        with open(os.path.join(folder, "berth.yaml"), "w") as config:
+            config.write(CONFIG % (self.port, examples, examples, self.admin))
+        self.log = os.path.join(folder, "berth.log")
+        with open(self.log, "w") as log:
+            self.process = subprocess.Popen(
+                ["java", "-Xmx256m", "-jar", jar, "run", "berth.yaml"],
+                cwd=folder,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
+        end = time.monotonic() + START_S
+        while not self.serves(1):
+            if time.monotonic() > end or self.process.poll() is not None:
+                with open(self.log) as log:
+                    sys.exit("the instance did not start:\n" + log.read())
+            time.sleep(0.1)
+
+    def serves(self, timeout):
+        """Whether a short request is answered."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+        try:
+            connection.request("POST", "/echo", b"short")
+            return connection.getresponse().status == 200
+        except OSError:
+            return False
+        finally:
+            connection.close()
+
+    def end(self):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+
+
+class Upload(threading.Thread):
+    """One over HTTP/1.1: so many bytes at once, then `piece` bytes each `pause` seconds."""
+
+    def __init__(self, port, path, piece, pause, size):
+        super().__init__(daemon=True)
+        self.port, self.path = port, path
+        self.piece, self.pause, self.size = piece, pause, size
+        self.status = None
+        self.took = 0.0
+
+    def run(self):
+        began = time.monotonic()
+        with socket.create_connection(("127.0.0.1", self.port)) as connection:
+            head = "POST %s HTTP/1.1\r\nHost: t\r\nContent-Length: %d\r\n\r\n"
+            head %= (self.path, self.size)
+            connection.sendall(head.encode() + b"x" * FIRST)
+            left = self.size - FIRST
+            connection.settimeout(self.pause)
+            while time.monotonic() - began < WATCH_S:
+                try:
+                    if left > 0:
+                        connection.sendall(b"x" * min(left, self.piece))
+                        left -= min(left, self.piece)
+                    answer = connection.recv(1 << 16)
+                except socket.timeout:
+                    continue
+                except OSError:
+                    answer = b""
+                self.status = answer[9:12].decode() or "closed"
+                break
+        self.took = time.monotonic() - began
+
+
+class Uploads(threading.Thread):
+    """Some over one HTTP/2 connection, a byte on each every two seconds."""
+
+    def __init__(self, port, count):
+        super().__init__(daemon=True)
+        self.port = port
+        self.statuses = {1 + 2 * i: None for i in range(count)}
+        self.took = 0.0
+
+    @staticmethod
+    def frame(kind, flags, stream, payload):
+        return struct.pack(">I", len(payload) << 8 | kind) + struct.pack(">BI", flags, stream) + payload
+
+    @staticmethod
+    def head():
+        block = b""
+        for name, value in [(":method", "POST"), (":scheme", "http"), (":path", "/echo"), (":authority", "t")]:
+            block += b"\0" + bytes([len(name)]) + name.encode() + bytes([len(value)]) + value.encode()
+        return block
+
+    def run(self):
+        began = time.monotonic()
+        with socket.create_connection(("127.0.0.1", self.port)) as connection:
+            connection.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + self.frame(4, 0, 0, b""))
+            for stream in self.statuses:
+                connection.sendall(self.frame(1, 4, stream, self.head()))
+                connection.sendall(self.frame(0, 0, stream, b"x" * 10_000))
+            connection.settimeout(0.2)
+            received = b""
+            sent = time.monotonic()
+            while time.monotonic() - began < WATCH_S and None in self.statuses.values():
+                try:
+                    if time.monotonic() - sent >= 2:
+                        sent = time.monotonic()
+                        for stream, status in self.statuses.items():
+                            if status is None:
+                                connection.sendall(self.frame(0, 0, stream, b"x"))
+                    piece = connection.recv(1 << 16)
+                except socket.timeout:
+                    continue
+                except OSError:
+                    piece = b""
+                if not piece:
+                    break
+                received = self.frames(received + piece, time.monotonic() - began)
+
+    def frames(self, received, now):
+        while len(received) >= 9:
+            length = int.from_bytes(received[:3], "big")
+            if len(received) < 9 + length:
+                break
+            kind, stream = received[3], int.from_bytes(received[5:9], "big")
+            payload = received[9 : 9 + length]
+            if kind in (1, 3) and self.statuses.get(stream, "") is None:
+                # :status 408 is no entry of HPACK's table: a literal, with index 8 and its text
+                self.statuses[stream] = "408" if b"408" in payload or b"\x82\x68\x1e" in payload else "?"
+                self.took = now
+            received = received[9 + length :]
+        return received
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    options.add_argument("--jar", required=True)
+    jar = os.path.abspath(options.parse_args().jar)
+    with tempfile.TemporaryDirectory() as folder:
+        instance = Instance(jar, folder)
+        try:
+            fine = attack(instance)
+        finally:
+            instance.end()
+    sys.exit(0 if fine else 1)
+
+
+def attack(instance):
+    honest = Upload(instance.port, "/honest", 1000, 1, FIRST + 30_000)  # 1 KB/s
+    slow = [Upload(instance.port, "/echo", 1, 2, SIZE) for _ in range(5)]
+    streams = Uploads(instance.port, 4)
+    began = time.monotonic()
+    for each in [honest, streams] + slow:
+        each.start()
+    time.sleep(2)
+    held = not instance.serves(1)
+    while not (served := instance.serves(1)) and time.monotonic() - began < WATCH_S:
+        pass
+    waited = time.monotonic() - began
+    for each in [honest, streams] + slow:
+        each.join(WATCH_S + 5)
+    answered = [each.status for each in slow] + list(streams.statuses.values())
+    print("nine slots held by slow uploads: others %s at first" % ("wait" if held else "are served"))
+    print("others are served after: %s" % ("%.0f s" % waited if served else "never, in %d s" % WATCH_S))
+    print("slow uploads answered 408: %d of %d" % (answered.count("408"), len(answered)))
+    print("an upload of 1 KB/s: %s after %.0f s" % (honest.status or "no answer", honest.took))
+    return held and served and honest.status == "200" and answered.count("408") == len(answered)
+
+
+if __name__ == "__main__":
+    main()
