@@ -448,7 +448,9 @@ final class Fleets {
     }
     Member member =
         new Member(fleet, id, found.target(), ReplicaPhase.RECOVERING, found.startedMs());
-    member.next = found.next();
+    boolean leaves =
+        found.phase() == ReplicaPhase.DRAINING || found.phase() == ReplicaPhase.STOPPING;
+    member.next = leaves ? null : found.next();
     member.healthy = found.healthy();
     member.refused = found.refused();
     member.commandedNanos = turn.nowNanos;
@@ -460,7 +462,6 @@ final class Fleets {
       case STARTING -> to(member, ReplicaPhase.STARTING, "", turn);
       case DRAINING, STOPPING -> {
         member.info = found.info();
-        member.next = null;
         member.grace = found.target().settings().gracefulShutdownTimeout();
         to(member, ReplicaPhase.DRAINING, "", turn);
       }

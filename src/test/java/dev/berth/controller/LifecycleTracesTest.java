@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.berth.api.DeploymentId;
 import dev.berth.config.Rollout;
 import dev.berth.controller.ControllerAction.Announce;
+import dev.berth.controller.ControllerAction.AnnounceReplica;
 import dev.berth.controller.ControllerAction.DiscardBuild;
 import dev.berth.controller.ControllerAction.ReconfigureReplica;
 import dev.berth.controller.ControllerAction.StartReplica;
@@ -367,6 +368,36 @@ class LifecycleTracesTest {
     assertThat(it.state(FRONT)).startsWith("UPDATING");
     it.reconfigured("f1");
     assertThat(it.state(FRONT)).startsWith("HEALTHY");
+  }
+
+  @Test
+  void aReplicaThatDrainsIsOfTheVersionThatItRan() {
+    it.declare("app", live("good", 1));
+    it.finish();
+    it.declare("app", live("better", 1));
+    scale(0);
+    it.log.clear();
+    restart();
+    assertThat(it.asked(AnnounceReplica.class))
+        .extracting(each -> each.phase() + " " + each.version().live())
+        .contains("RECOVERING good", "DRAINING good");
+  }
+
+  @Test
+  void theCodeOfAConfigurationThatWasUnderWayGoesWhenNothingUsesIt() {
+    it.declare("app", live("good", 1));
+    it.finish();
+    DeploymentTarget next = live("better", 1);
+    it.declare("app", new DeploymentTarget(FRONT, "of-it", next.version(), next.settings()));
+    it.restart();
+    it.declare("app", of("v2", 1));
+    it.tellInventory();
+    it.finish();
+    it.advance(Duration.ofMinutes(1));
+    assertThat(it.asked(DiscardBuild.class))
+        .filteredOn(each -> each.epoch().term() == 2)
+        .extracting(DiscardBuild::build)
+        .containsExactlyInAnyOrder("build-v1", "of-it");
   }
 
   // --- found, and not claimed yet ---
