@@ -368,12 +368,14 @@ class ServeControlStartTest {
 
   @Test
   void aStateOfAnEarlierVersionRunsOnWhereNothingCanBeWritten() throws IOException {
-    file("applications: [" + A + "}]");
+    file("applications: [" + A + "}, " + B + "]"); // b was deleted since
     JsonObject entry =
         new JsonObject(
             ConfigReader.read(folder.resolve("shop.yaml")).applications().get(0).entry());
     String sorted = "{\"import_path\":\"x.A:build\",\"name\":\"a\",\"route_prefix\":\"/a\"}";
     String digest = ServeControlInput.digest("[\"a\"," + sorted + "]");
+    String ofB =
+        ServeControlInput.digest("[\"b\"," + sorted.replace("A", "B").replace("a\"", "b\"") + "]");
     JsonObject kept =
         new JsonObject()
             .put("name", "a")
@@ -388,7 +390,7 @@ class ServeControlStartTest {
         new JsonObject()
             .put("revision", 7)
             .put("term", 1)
-            .put("file", ServeControlInput.digest("null " + digest))
+            .put("file", ServeControlInput.digest("null " + digest + " " + ofB))
             .put("removed", new JsonArray())
             .put("applications", new JsonArray().add(kept));
     ByteBuffer record = StateStoreRecords.record(1, DesiredChange.of(before));
@@ -400,10 +402,14 @@ class ServeControlStartTest {
     assertThat(revision(start(), "a")).isEqualTo(7);
     stop();
     disk.heal();
-    assertThat(revision(start(), "a")).isEqualTo(7);
-    file("applications: [" + A + ", args: {x: 1}}]");
+    ServeControl second = start();
+    assertThat(revision(second, "a")).isEqualTo(7);
+    assertThat(find(second, "b")).isNull();
+    file("applications: [" + A + ", args: {x: 1}}, " + B + "]");
 
-    assertThat(revision(start(), "a")).isEqualTo(8);
+    ServeControl third = start();
+    assertThat(revision(third, "a")).isEqualTo(8);
+    assertThat(find(third, "b")).isNull();
   }
 
   // --- berth.declare ---
