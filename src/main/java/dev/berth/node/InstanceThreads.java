@@ -134,18 +134,26 @@ final class InstanceThreads implements HookThreads {
       try {
         hooks.execute(() -> work(hook));
       } catch (RejectedExecutionException | OutOfMemoryError noThread) {
-        synchronized (this) {
-          shares.putBack(hook);
-          wanting = true; // look() tries again
-        }
-        LOG.warn("{} of {} waits for a thread", name(hook.kind), hook.application(), noThread);
+        putBack(hook, noThread);
         return;
       }
+    }
+    synchronized (this) {
+      wanting = false;
+    }
+  }
+
+  /** {@link #look} tries again. */
+  private synchronized void putBack(Hook<Work> hook, Throwable noThread) {
+    shares.putBack(hook);
+    if (!wanting) {
+      wanting = true;
+      LOG.warn("{} of {} waits for a thread", name(hook.kind), hook.application(), noThread);
     }
   }
 
   private synchronized @Nullable Hook<Work> next() {
-    return shares.next();
+    return hooks.isShutdown() ? null : shares.next();
   }
 
   /** What a thread does: one hook, then those that may begin when it has ended. */
@@ -173,7 +181,7 @@ final class InstanceThreads implements HookThreads {
     synchronized (this) {
       thread.hook = null;
       back = shares.ended(hook);
-      next = shares.next();
+      next = next();
     }
     Thread.interrupted(); // none of what comes next is meant
     if (back) {
@@ -190,7 +198,6 @@ final class InstanceThreads implements HookThreads {
     synchronized (this) {
       lost = shares.findLost(nanoClock.getAsLong());
       toBegin = wanting || !lost.isEmpty();
-      wanting = false;
     }
     for (Hook<Work> hook : lost) {
       LOG.warn(

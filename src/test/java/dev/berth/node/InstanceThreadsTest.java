@@ -200,8 +200,20 @@ class InstanceThreadsTest {
           hang();
           interrupted.countDown();
         });
+    AtomicInteger begun = new AtomicInteger();
+    for (int i = 0; i < 2 * HookShares.SHARED; i++) {
+      threads.run(
+          "b",
+          Kind.START,
+          () -> {
+            begun.incrementAndGet();
+            hang();
+          });
+    }
     threads.stop();
     assertThat(interrupted.await(20, TimeUnit.SECONDS)).isTrue();
+    until(0, "berth_hooks_running{");
+    assertThat(begun).as("none of those that waited").hasValue(1 + HookShares.SHARED / 2);
     assertThatThrownBy(() -> threads.run("a", Kind.STOP, () -> {}))
         .isInstanceOf(RejectedExecutionException.class)
         .hasMessageStartingWith("stop of application a: no thread (expected: ");
