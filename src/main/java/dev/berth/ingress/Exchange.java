@@ -86,10 +86,10 @@ sealed class Exchange implements CallObserver, BiConsumer<String, String>, Compl
   private boolean detached; // the client has gone and wanted the request to go on
   private boolean ended;
   private long endedNanos;
-  private @Nullable Future<Void> written; // once all of the answer is; done when it was taken
+  private boolean leaving; // answered, and not all of it is taken yet
   private boolean left; // nothing of it is here any more
   private int answerBytes; // of a whole answer
-  private long heldBytes; // of the instance's, for a whole answer
+  private boolean held; // that is counted among the instance's
   private @Nullable Stall stall; // while something waits for the client
 
   Exchange(
@@ -472,8 +472,14 @@ sealed class Exchange implements CallObserver, BiConsumer<String, String>, Compl
   /** The answer is written, perhaps before the request was read. */
   void answered(Future<Void> isWritten) {
     BodyReader rest = reader;
-    written = isWritten;
     connection.answered(http, isWritten);
+    if (!isWritten.isComplete()) {
+      leaving = true;
+      if (answerBytes >= StreamLedger.FIRST_BYTES) {
+        holdAnswer(); // of smaller ones only what the next sweep finds
+      }
+      isWritten.onComplete(this);
+    }
     if (rest == null) {
       return;
     }
@@ -585,7 +591,7 @@ sealed class Exchange implements CallObserver, BiConsumer<String, String>, Compl
     Stall standing = stall;
     if (standing != null) {
       StreamWindow window = relay == null ? null : relay.window();
-      long bytes = heldBytes + (window == null ? 0 : window.underWay());
+      long bytes = held ? answerBytes : window == null ? 0 : window.underWay();
       into.add(new Stalled<>(connection, this, bytes, standing.sinceNanos()));
     }
   }
@@ -727,27 +733,22 @@ sealed class Exchange implements CallObserver, BiConsumer<String, String>, Compl
     if (recorder != null) {
       recorder.end(status);
     }
-    Future<Void> leaving = written;
-    if (leaving == null || leaving.isComplete()) {
+    if (!leaving) {
       left();
-    } else {
-      if (answerBytes >= StreamLedger.FIRST_BYTES) {
-        holdAnswer(); // of smaller ones only what the next sweep finds
-      }
-      leaving.onComplete(this);
     }
   }
 
   private void holdAnswer() {
-    if (heldBytes == 0 && answerBytes > 0) {
-      heldBytes = answerBytes;
-      loop.streams().hold(heldBytes);
+    if (!held && answerBytes > 0) {
+      held = true;
+      loop.streams().hold(answerBytes);
     }
   }
 
   /** The socket has taken the last of its answer, or never will. */
   @Override
   public void complete(@Nullable Void taken, @Nullable Throwable failure) {
+    leaving = false; // or its end is not told yet
     left();
   }
 
@@ -758,9 +759,9 @@ sealed class Exchange implements CallObserver, BiConsumer<String, String>, Compl
     }
     left = true;
     stall = null;
-    if (heldBytes > 0) {
-      loop.streams().release(heldBytes);
-      heldBytes = 0;
+    if (held) {
+      held = false;
+      loop.streams().release(answerBytes);
     }
     loop.meters().ended();
     connection.left(this);

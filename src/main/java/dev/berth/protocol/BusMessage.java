@@ -156,8 +156,8 @@ public sealed interface BusMessage {
   /**
    * The response, or its head when it streams.
    *
-   * @param streamed whether the body follows in frames; then {@code body} is empty
-   * @param length bytes of all frames, when the body was whole and too large for one; else -1
+   * @param follows bytes of the body that follow in frames; then {@code body} is empty. 0 for a
+   *     whole one, {@link #UNKNOWN} when it is not known how many
    * @param time null unless the request is explained
    */
   record CallResponse(
@@ -165,15 +165,22 @@ public sealed interface BusMessage {
       int status,
       Headers headers,
       Buffer body,
-      boolean streamed,
-      long length,
+      int follows,
       long load,
       @Nullable HandlerTime time)
       implements BusMessage {
+    /** So many bytes follow as its handler writes. */
+    public static final int UNKNOWN = -1;
+
     /** Of a request that is not explained. */
     public CallResponse(
         long callId, int status, Headers headers, Buffer body, boolean streamed, long load) {
-      this(callId, status, headers, body, streamed, -1, load, null);
+      this(callId, status, headers, body, streamed ? UNKNOWN : 0, load, null);
+    }
+
+    /** Whether the body follows in frames. */
+    public boolean streamed() {
+      return follows != 0;
     }
   }
 

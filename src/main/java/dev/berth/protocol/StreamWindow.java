@@ -15,7 +15,8 @@ public final class StreamWindow {
   private final LongConsumer grant;
   private int size = StreamLedger.FIRST_BYTES;
   private long limit; // bytes granted in all
-  private long taken; // of them
+  private long arrived; // of them
+  private long taken; // of these
   private long resizedAt; // when so much was taken
   private boolean stalled; // since
   private int wanted; // while it waits
@@ -108,13 +109,18 @@ public final class StreamWindow {
         });
   }
 
-  /** All of it has come, so many bytes: what was granted beyond is given back. */
-  public void ended(long bytes) {
+  /** So many bytes more have come. */
+  public void arrived(int bytes) {
+    arrived += bytes;
+  }
+
+  /** All of it has come: what was granted beyond is given back. */
+  public void ended() {
     if (!ended && !closed) {
       ended = true;
       leaveQueue();
-      long unused = limit - bytes;
-      limit = bytes;
+      long unused = limit - arrived;
+      limit = arrived;
       ledger.release(unused);
     }
   }

@@ -166,8 +166,7 @@ public final class WireCodec {
       out.int32(m.status());
       out.headers(m.headers());
       out.bytes(m.body());
-      out.bool(m.streamed());
-      out.signed(m.length());
+      out.signed(m.follows());
       out.varint(m.load());
       out.time(m.time());
       return CALL_RESPONSE;
@@ -370,8 +369,7 @@ public final class WireCodec {
               in.int32("status"),
               in.headers("headers"),
               in.bytes("body"),
-              in.bool("streamed"),
-              in.signed("length"),
+              (int) in.signed("follows"),
               in.varint("load"),
               in.time());
       case CALL_FAILED ->

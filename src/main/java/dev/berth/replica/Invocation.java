@@ -323,16 +323,15 @@ sealed class Invocation implements RequestContext, Completable<Response>
   // --- what its stream asks for ---
 
   /**
-   * @param length bytes of the body; -1 when that is not known
+   * @param length bytes of the body, or {@link CallResponse#UNKNOWN}
    */
-  boolean sendHead(Response head, long length) {
+  boolean sendHead(Response head, int length) {
     return send(
-        new CallResponse(
-            callId, head.status(), head.headers(), NOTHING, true, length, load(), time()));
+        new CallResponse(callId, head.status(), head.headers(), NOTHING, length, load(), time()));
   }
 
   boolean sendWhole(int status, Headers headers, Buffer body) {
-    return send(new CallResponse(callId, status, headers, body, false, -1, load(), time()));
+    return send(new CallResponse(callId, status, headers, body, 0, load(), time()));
   }
 
   boolean send(BusMessage message) {

@@ -3,6 +3,7 @@ package dev.berth.replica;
 import dev.berth.api.BerthException;
 import dev.berth.api.Response;
 import dev.berth.api.ResponseWriter;
+import dev.berth.protocol.BusMessage.CallResponse;
 import dev.berth.protocol.BusMessage.StreamFrame;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
@@ -70,7 +71,7 @@ final class ResponseStream implements ResponseWriter {
   private boolean headSent;
   private boolean flushPosted;
   private long gathered; // bytes in pieces
-  private long length = -1; // bytes of a body that came whole; else not known
+  private int length = CallResponse.UNKNOWN; // bytes of a body that came whole
   private long limit; // bytes that may leave in all
   private long sent; // bytes
   private long accounted; // bytes of the instance's, held for want of credit

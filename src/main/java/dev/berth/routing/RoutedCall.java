@@ -42,7 +42,6 @@ public final class RoutedCall extends SlotRequest {
   private @Nullable InboundStream stream;
   private int firstCredit; // bytes, until they are answered
   private @Nullable StreamWindow window; // while streaming
-  private long arrived; // bytes of the stream
 
   RoutedCall(
       DeploymentRouter router,
@@ -325,7 +324,7 @@ public final class RoutedCall extends SlotRequest {
             this::sendCredit);
     creditAnswered();
     window = opened;
-    InboundStream body = new InboundStream(opened, head.length(), loop::run);
+    InboundStream body = new InboundStream(opened, head.follows(), loop::run);
     stream = body;
     observer.onResponse(
         new Response(head.status(), head.headers(), new Response.Body.Received(body, this::cancel)),
@@ -356,13 +355,13 @@ public final class RoutedCall extends SlotRequest {
     }
     switch (body.frame(frame.sequence(), frame.data(), frame.last())) {
       case TAKEN -> {
-        arrived += frame.data().length();
+        opened().arrived(frame.data().length());
         body.deliver();
       }
       case LAST -> {
         settle(frame.load());
         finish();
-        allArrived(body, arrived + frame.data().length());
+        allArrived(body, frame.data().length());
         body.deliver();
         recorded();
       }
@@ -372,13 +371,17 @@ public final class RoutedCall extends SlotRequest {
   }
 
   /** The ingress says when a client has taken the rest; of anyone else it is not known. */
-  private void allArrived(InboundStream body, long bytes) {
-    StreamWindow opened = java.util.Objects.requireNonNull(window);
+  private void allArrived(InboundStream body, int lastBytes) {
     if (body.isCreditedByReader()) {
-      opened.ended(bytes);
+      opened().arrived(lastBytes);
+      opened().ended();
     } else {
-      opened.close();
+      opened().close();
     }
+  }
+
+  private StreamWindow opened() {
+    return java.util.Objects.requireNonNull(window);
   }
 
   /** The replica says that it ended without a response, or that its stream ended short. */

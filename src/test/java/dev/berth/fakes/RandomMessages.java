@@ -86,8 +86,7 @@ public final class RandomMessages {
               200 + random.nextInt(400),
               headers(),
               body(),
-              random.nextBoolean(),
-              random.nextBoolean() ? -1 : number(),
+              random.nextInt(-1, 1 << 20),
               load(),
               time());
       case "CallFailed" ->

@@ -410,8 +410,7 @@ public final class RoutingWorld implements ReplicaDirectory {
               200,
               Headers.empty(),
               Buffer.buffer(info.replicaId()),
-              false,
-              -1,
+              0,
               load(),
               time(call)));
     }
@@ -422,7 +421,7 @@ public final class RoutingWorld implements ReplicaDirectory {
       answer(
           call.source(),
           new BusMessage.CallResponse(
-              call.callId(), 200, Headers.empty(), Buffer.buffer(0), true, -1, load(), time(call)));
+              call.callId(), 200, Headers.empty(), Buffer.buffer(0), -1, load(), time(call)));
       return call;
     }
 

@@ -281,17 +281,10 @@ final class FakeUpstream implements ReplicaDirectory {
     }
 
     /** The head of a body that was whole, and too large for one message. */
-    void startWhole(long length) {
+    void startWhole(int length) {
       answer(
           new BusMessage.CallResponse(
-              message.callId(),
-              200,
-              Headers.empty(),
-              Buffer.buffer(),
-              true,
-              length,
-              Load.NONE,
-              null));
+              message.callId(), 200, Headers.empty(), Buffer.buffer(), length, Load.NONE, null));
     }
 
     void frame(Buffer data, boolean last) {

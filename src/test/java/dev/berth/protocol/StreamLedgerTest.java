@@ -155,7 +155,8 @@ class StreamLedgerTest {
   @Test
   void whatWasGrantedAndIsNotUsedIsGivenBackAtTheEnd() {
     Stream stream = new Stream(FIRST_BYTES);
-    stream.window.ended(100);
+    stream.window.arrived(100);
+    stream.window.ended();
     assertThat(ledger.bytes()).isEqualTo(100);
     stream.take(60);
     assertThat(ledger.bytes()).isEqualTo(40);
@@ -200,7 +201,8 @@ class StreamLedgerTest {
         }
         if (random.nextInt(300) == 0) {
           if (random.nextBoolean()) {
-            stream.window.ended(stream.sent);
+            stream.window.arrived((int) stream.sent);
+            stream.window.ended();
           }
           stream.window.close();
           streams.remove(index);

@@ -177,7 +177,7 @@ class ResponseStreamTest {
 
     List<BusMessage> sent = rig.bus.take();
     assertThat(((CallResponse) sent.get(0)).streamed()).isTrue();
-    assertThat(((CallResponse) sent.get(0)).length()).as("not known").isEqualTo(-1);
+    assertThat(((CallResponse) sent.get(0)).follows()).as("not known").isEqualTo(-1);
     assertThat(((StreamFrame) sent.get(1)).data().length()).isEqualTo(5);
     assertThat(sent).hasSize(2);
   }
@@ -285,7 +285,7 @@ class ResponseStreamTest {
 
     List<BusMessage> sent = rig.bus.take();
     assertThat(((CallResponse) sent.get(0)).streamed()).isTrue();
-    assertThat(((CallResponse) sent.get(0)).length()).isEqualTo(MAX_FRAME_BYTES + 1);
+    assertThat(((CallResponse) sent.get(0)).follows()).isEqualTo(MAX_FRAME_BYTES + 1);
     assertThat(((StreamFrame) sent.get(1)).data()).isEqualTo(body.slice(0, MAX_FRAME_BYTES));
     assertThat(sent).hasSize(2);
     assertThat(replica.slots().ongoing()).isEqualTo(1);
@@ -321,7 +321,7 @@ class ResponseStreamTest {
     List<BusMessage> sent = rig.bus.take();
     assertThat(sent).hasSize(3);
     assertThat(((CallResponse) sent.get(1)).streamed()).isTrue();
-    assertThat(((CallResponse) sent.get(1)).length()).isEqualTo(1 << 20);
+    assertThat(((CallResponse) sent.get(1)).follows()).isEqualTo(1 << 20);
     assertThat(rig.streams.bytes()).isEqualTo((1 << 20) - MAX_FRAME_BYTES);
   }
 

@@ -156,8 +156,7 @@ final class SimulatedBus {
         answer.status(),
         answer.headers(),
         body,
-        answer.streamed(),
-        answer.length(),
+        answer.follows(),
         answer.load(),
         answer.time());
   }
