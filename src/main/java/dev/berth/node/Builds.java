@@ -8,6 +8,8 @@ import dev.berth.controller.BuiltApplication;
 import dev.berth.controller.ControllerAction.Build;
 import dev.berth.controller.ControllerAction.DiscardBuild;
 import dev.berth.controller.ControllerEvent;
+import dev.berth.controller.ControllerEvent.Inventory;
+import dev.berth.controller.DeploymentTarget;
 import dev.berth.protocol.UserFailure;
 import dev.berth.replica.HookThreads;
 import io.vertx.core.Future;
@@ -223,6 +225,30 @@ public final class Builds {
     if (found != null) {
       found.discarded = true;
       closeIfUnused(found);
+    }
+  }
+
+  /**
+   * Another controller begins, and knows of this alone: it will never discard what else was built
+   * for the one before it, so that goes as soon as nothing runs it.
+   */
+  public void keepOnly(Inventory known) {
+    Set<String> kept = new HashSet<>();
+    known.complete().forEach(each -> kept.add(each.build()));
+    for (Inventory.Found each : known.replicas()) {
+      kept.add(each.target().build());
+      DeploymentTarget next = each.next();
+      if (next != null) {
+        kept.add(next.build());
+      }
+    }
+    for (Map<String, Held> builds : List.copyOf(held.values())) {
+      for (Held each : List.copyOf(builds.values())) {
+        if (!kept.contains(each.code.build())) {
+          each.discarded = true; // until it is built again
+          closeIfUnused(each);
+        }
+      }
     }
   }
 

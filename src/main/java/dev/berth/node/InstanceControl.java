@@ -152,8 +152,11 @@ final class InstanceControl implements ReplicaListener {
   }
 
   private ControllerEvent.Inventory hosted() {
-    return new ControllerEvent.Inventory(
-        on.identity.node(), replicas.inventory(), replicas.complete());
+    ControllerEvent.Inventory hosted =
+        new ControllerEvent.Inventory(
+            on.identity.node(), replicas.inventory(), replicas.complete());
+    builds.keepOnly(hosted);
+    return hosted;
   }
 
   /** {@code application#deployment#suffix}, as Ray Serve names replicas. */

@@ -18,6 +18,7 @@ import dev.berth.controller.ControllerAction.StartReplica;
 import dev.berth.controller.ControllerAction.StopReplica;
 import dev.berth.controller.ControllerEvent;
 import dev.berth.controller.ControllerEvent.Built;
+import dev.berth.controller.ControllerEvent.Inventory;
 import dev.berth.controller.ControllerEvent.Inventory.Found;
 import dev.berth.controller.ControllerEvent.ReconfigureFailed;
 import dev.berth.controller.ControllerEvent.ReplicaDraining;
@@ -406,6 +407,18 @@ class InstanceReplicasTest {
     held.build(new Build(EPOCH, "a", 2));
     runAll();
     assertThat(take()).containsExactly(new ControllerEvent.BuildFailed("a", 2, lost));
+  }
+
+  @Test
+  void codeThatALaterControllerDoesNotKnowGoesWithItsLastReplica() {
+    start();
+    Inventory before = new Inventory("n1", replicas.inventory(), replicas.complete());
+    builds.keepOnly(before);
+    stop(GRACE); // before it ran: nobody is told of it
+    builds.keepOnly(new Inventory("n1", replicas.inventory(), replicas.complete()));
+    assertThat(builds.names()).as("it may run yet").hasSize(1);
+    runAll();
+    assertThat(builds.names()).isEmpty();
   }
 
   // --- stop ---
