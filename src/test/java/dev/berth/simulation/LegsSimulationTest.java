@@ -14,6 +14,9 @@ class LegsSimulationTest {
   /** More with {@code -Dsimulation.legs.seeds=N}. */
   private static final int SEEDS = Integer.getInteger("simulation.legs.seeds", 60);
 
+  /** The first one; {@code -Dsimulation.base=N}. */
+  private static final long BASE = Long.getLong("simulation.base", 1);
+
   @Test
   @DisabledIfSystemProperty(named = "simulation.legs.seed", matches = ".+")
   void everyoneIsServedOrEndsByTheDeadlineAndNothingIsLeft() {
@@ -21,7 +24,7 @@ class LegsSimulationTest {
     long events = 0;
     long anew = 0;
     int gated = 0;
-    for (long seed = 1; seed <= SEEDS; seed++) {
+    for (long seed = BASE; seed < BASE + SEEDS; seed++) {
       LegsSimulation.Result result = LegsSimulation.run(seed);
       result.outcomes().forEach((outcome, times) -> outcomes.merge(outcome, times, Integer::sum));
       events += result.events();

@@ -3,43 +3,47 @@ package dev.berth.simulation;
 import dev.berth.api.DeploymentId;
 import dev.berth.config.DeploymentSettings;
 import dev.berth.config.Rollout;
-import dev.berth.controller.BuiltApplication;
 import dev.berth.controller.DeploymentTarget;
-import dev.berth.controller.DeploymentVersion;
-import java.time.Duration;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
  * An application as someone declares it, and what its code does. What a version does wrong is in
  * its name: {@code !} never starts, or never takes a configuration; {@code ~} often fails to start;
- * {@code +} runs, and becomes unhealthy.
+ * {@code +} runs, and becomes unhealthy; {@code ?} hangs until it is interrupted, {@code %} though
+ * it is.
  *
- * @param build of the code; null when it cannot be built
+ * @param build of the code; with {@code !} when it cannot be built
  */
-record LifecycleCode(
-    String application,
-    long revision,
-    @Nullable String prefix,
-    @Nullable String build,
-    List<Part> parts) {
+record LifecycleCode(String application, @Nullable String prefix, String build, List<Part> parts) {
 
   /** One deployment of it. The first part is the ingress. */
   record Part(
-      String name, String code, String live, int replicas, Rollout rollout, int graceSeconds) {
+      String name,
+      String code,
+      String live,
+      int replicas,
+      Rollout rollout,
+      int graceSeconds,
+      int healthSeconds) {
 
     Part withCode(String next) {
-      return new Part(name, next, live, replicas, rollout, graceSeconds);
+      return new Part(name, next, live, replicas, rollout, graceSeconds, healthSeconds);
     }
 
     Part withLive(String next) {
-      return new Part(name, code, next, replicas, rollout, graceSeconds);
+      return new Part(name, code, next, replicas, rollout, graceSeconds, healthSeconds);
     }
 
     Part withReplicas(int next) {
-      return new Part(name, code, live, next, rollout, graceSeconds);
+      return new Part(name, code, live, next, rollout, graceSeconds, healthSeconds);
+    }
+
+    Part withRollout(Rollout next) {
+      return new Part(name, code, live, replicas, next, graceSeconds, healthSeconds);
     }
 
     boolean isGood() {
@@ -47,64 +51,86 @@ record LifecycleCode(
     }
 
     boolean neverStarts() {
-      return neverStarts(version());
+      return neverStarts(code, live);
     }
 
-    static boolean neverStarts(DeploymentVersion version) {
-      return version.code().endsWith("!") || version.live().endsWith("!");
+    static boolean neverStarts(DeploymentTarget target) {
+      return neverStarts(codeOf(target), liveOf(target));
     }
 
-    DeploymentVersion version() {
-      return new DeploymentVersion(code, live);
+    private static boolean neverStarts(String code, String live) {
+      return code.endsWith("!") || live.endsWith("!");
+    }
+
+    /** Whether it is this that the target says. */
+    boolean is(DeploymentTarget target) {
+      return code.equals(codeOf(target)) && live.equals(liveOf(target));
+    }
+
+    static String codeOf(DeploymentTarget target) {
+      return String.valueOf(target.settings().rollout().codeVersion());
+    }
+
+    static String liveOf(DeploymentTarget target) {
+      return String.valueOf(target.settings().userConfig().get("live"));
+    }
+
+    private JsonObject entry() {
+      return new JsonObject()
+          .put("name", name)
+          .put("num_replicas", replicas)
+          .put("user_config", new JsonObject().put("live", live))
+          .put("graceful_shutdown_timeout_s", graceSeconds)
+          .put("health_check_period_s", healthSeconds)
+          .put("rolling_update_percentage", rollout.updateFraction())
+          .put("max_surge_percent", rollout.surgePercent())
+          .put(
+              "berth",
+              new JsonObject()
+                  .put("version", code)
+                  .put("max_constructor_retry_count", rollout.maxStartFailures()));
     }
   }
 
-  LifecycleCode with(long nextRevision, @Nullable String nextBuild, List<Part> nextParts) {
-    return new LifecycleCode(application, nextRevision, prefix, nextBuild, nextParts);
+  boolean isBuildable() {
+    return !build.endsWith("!");
   }
 
-  LifecycleCode with(int part, Part next, long nextRevision, @Nullable String nextBuild) {
+  LifecycleCode with(String nextBuild, List<Part> nextParts) {
+    return new LifecycleCode(application, prefix, nextBuild, nextParts);
+  }
+
+  LifecycleCode with(int part, Part next, String nextBuild) {
     List<Part> changed = new ArrayList<>(parts);
     changed.set(part, next);
-    return with(nextRevision, nextBuild, changed);
+    return with(nextBuild, changed);
   }
 
   DeploymentId id(Part part) {
     return new DeploymentId(application, part.name);
   }
 
-  /** What building it gives at a target capacity. */
-  BuiltApplication built(@Nullable Double capacity) {
-    if (build == null) {
-      throw new IllegalStateException("build: null (expected: code that can be built)");
-    }
-    List<DeploymentTarget> targets = new ArrayList<>();
+  /** As it is submitted: the same text for the same application. */
+  String entry(String run) {
+    JsonArray code = new JsonArray();
+    JsonArray settings = new JsonArray();
     for (Part part : parts) {
-      targets.add(new DeploymentTarget(id(part), build, part.version(), settings(part, capacity)));
+      code.add(new JsonObject().put("name", part.name).put("code", part.code));
+      settings.add(part.entry());
     }
-    return new BuiltApplication(build, parts.get(0).name, targets);
+    return new JsonObject()
+        .put("name", application)
+        .put("route_prefix", prefix)
+        .put("import_path", LifecycleUserCode.class.getName() + ":build")
+        .put("external_scaler_enabled", true)
+        .put("args", new JsonObject().put("run", run).put("build", build).put("parts", code))
+        .put("deployments", settings)
+        .encode();
   }
 
-  private static DeploymentSettings settings(Part part, @Nullable Double capacity) {
-    DeploymentSettings base = DeploymentSettings.defaults(part.name);
-    return new DeploymentSettings(
-            base.name(),
-            part.replicas,
-            base.maxOngoingRequests(),
-            base.maxQueuedRequests(),
-            base.backpressure(),
-            Map.of("live", part.live),
-            Duration.ofSeconds(part.graceSeconds),
-            base.healthCheckPeriod(),
-            base.healthCheckTimeout(),
-            base.logging(),
-            base.spread(),
-            base.queueTimeout(),
-            base.reservationTtl(),
-            base.cancelGrace(),
-            base.maxZombieRequests(),
-            base.maxBufferedBodyBytes(),
-            part.rollout)
-        .atCapacity(capacity);
+  /** Replicas of a part at a target capacity, as a file would have it. */
+  static int atCapacity(Part part, @Nullable Double capacity) {
+    DeploymentSettings settings = DeploymentSettings.defaults(part.name);
+    return settings.withReplicas(part.replicas).atCapacity(capacity).numReplicas();
   }
 }

@@ -2,7 +2,9 @@ package dev.berth.simulation;
 
 import dev.berth.api.DeploymentId;
 import dev.berth.controller.Controller;
+import dev.berth.controller.ControllerEvent.Inventory.Found;
 import dev.berth.controller.DeploymentTarget;
+import dev.berth.node.SimulatedProcess.Instance;
 import dev.berth.protocol.ApplicationDetails;
 import dev.berth.protocol.ApplicationStatus;
 import dev.berth.protocol.DeploymentDetails;
@@ -10,6 +12,7 @@ import dev.berth.protocol.DeploymentStatus;
 import dev.berth.protocol.ReplicaDetails;
 import dev.berth.protocol.ReplicaPhase;
 import dev.berth.protocol.RoutingSnapshot;
+import dev.berth.replica.Replica;
 import dev.berth.simulation.LifecycleCode.Part;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -25,7 +28,7 @@ final class LifecycleEnd {
 
   LifecycleEnd(LifecycleSimulation on) {
     this.on = on;
-    for (LifecycleCode code : on.store.values()) {
+    for (LifecycleCode code : on.commands.store().values()) {
       for (Part part : code.parts()) {
         servedBefore.put(code.id(part), steadilyServing(code.id(part), part));
       }
@@ -35,19 +38,19 @@ final class LifecycleEnd {
   /** Of another version than the wanted one, which does not become unhealthy by itself. */
   private int steadilyServing(DeploymentId id, Part part) {
     int serving = 0;
-    DeploymentTarget complete = on.complete.get(id);
-    if (complete != null && !complete.version().code().matches("c\\d+")) {
+    List<Instance> all = on.instances();
+    DeploymentTarget complete = all.isEmpty() ? null : all.get(0).complete(id);
+    if (complete != null && !Part.codeOf(complete).matches("c\\d+")) {
       return 0; // what makes up for a version that failed may ail itself
     }
-    for (LifecycleNode node : on.nodes) {
-      for (LifecycleNode.Hosted here : node.hosted.values()) {
-        boolean steady = here.target.version().code().matches("c\\d+");
-        if (here.target.id().equals(id)
-            && here.phase == ReplicaPhase.RUNNING
-            && here.healthy
+    for (Instance instance : on.instances()) {
+      for (Found here : instance.hosted()) {
+        boolean steady = Part.codeOf(here.target()).matches("c\\d+");
+        if (here.target().id().equals(id)
+            && here.phase() == ReplicaPhase.RUNNING
+            && here.healthy()
             && steady
-            && here.next == null
-            && !here.target.version().equals(part.version())) {
+            && !part.is(here.target())) {
           serving++;
         }
       }
@@ -65,28 +68,42 @@ final class LifecycleEnd {
       throw broken("no controller");
     }
     Set<String> owned = new TreeSet<>();
-    if (!controller.applications().keySet().equals(on.store.keySet())) {
+    Map<String, LifecycleCode> store = on.commands.store();
+    if (!controller.applications().keySet().equals(store.keySet())) {
       throw broken(
-          "applications: " + controller.applications() + " (expected: " + on.store.keySet() + ")");
+          "applications: " + controller.applications() + " (expected: " + store.keySet() + ")");
     }
     boolean allWell = true;
-    for (LifecycleCode code : on.store.values()) {
-      ApplicationDetails details = controller.details(code.application());
+    for (LifecycleCode declared : store.values()) {
+      ApplicationDetails details = controller.details(declared.application());
+      if (details == null) {
+        throw broken("details: none (expected: as " + declared + ")");
+      }
+      boolean instead = details.message().matches(".*; revision \\d+ serves(;.*)?");
+      LifecycleCode code = instead ? on.commands.serving(declared.application()) : declared;
       boolean good = code.parts().stream().allMatch(part -> isWell(code, part));
       // What ran before a version that failed may still call deployments that are no more declared.
-      if (details == null || (good && details.deployments().size() != code.parts().size())) {
+      if (good && details.deployments().size() != code.parts().size()) {
         throw broken("details: " + details + " (expected: as " + code + ")");
       }
       details.deployments().stream()
           .flatMap(each -> each.replicas().stream())
           .forEach(replica -> owned.add(replica.replicaId()));
-      allWell &= good;
+      allWell &= good && (!instead || code.parts().stream().allMatch(Part::isGood));
+      String own = code.application() + "/";
+      long builds = on.builds().stream().filter(build -> build.startsWith(own)).count();
+      if (good && !instead && builds != 1) {
+        throw broken("code is held: " + on.builds() + " (expected: one of " + code + ")");
+      }
       ApplicationStatus expected =
-          good ? ApplicationStatus.RUNNING : ApplicationStatus.DEPLOY_FAILED;
+          good && !instead ? ApplicationStatus.RUNNING : ApplicationStatus.DEPLOY_FAILED;
       if (details.status() != expected) {
         throw broken("status: " + details + " (expected: " + expected + ")");
       }
       for (Part part : code.parts()) {
+        if (instead && !part.isGood()) {
+          continue; // it ran once, and may do anything now
+        }
         details.deployments().stream()
             .filter(each -> each.name().equals(part.name()))
             .findFirst()
@@ -101,18 +118,15 @@ final class LifecycleEnd {
       }
     }
     owners(owned);
+    nothingIsLeft(store, allWell);
     if (allWell && controller.nextWakeNanos() != Long.MAX_VALUE) {
       throw broken("the controller wakes again (expected: at rest)");
     }
   }
 
   private int wanted(LifecycleCode code, Part part) {
-    Integer scaled = on.scales.get(code.id(part));
-    if (scaled != null) {
-      return scaled;
-    }
-    DeploymentTarget target = code.built(on.capacity).targets().get(code.parts().indexOf(part));
-    return target.settings().numReplicas();
+    Integer scaled = on.commands.scaled(code.id(part));
+    return scaled == null ? LifecycleCode.atCapacity(part, on.commands.capacity()) : scaled;
   }
 
   /** Nothing shows that a version does not start where none of it is wanted. */
@@ -125,6 +139,10 @@ final class LifecycleEnd {
     DeploymentId id = code.id(part);
     List<String> routable = new ArrayList<>();
     for (ReplicaDetails replica : details.replicas()) {
+      Found here = on.hosted(replica.replicaId());
+      if (here == null || here.phase() != replica.phase()) {
+        throw broken("the controller takes " + here + " for " + replica);
+      }
       if (replica.routable()) {
         routable.add(replica.replicaId());
       }
@@ -145,16 +163,14 @@ final class LifecycleEnd {
       throw broken(id + ": " + details + " (expected: " + wanted + " replicas, all routable)");
     }
     for (ReplicaDetails replica : details.replicas()) {
-      LifecycleNode.Hosted here = on.nodeOf(replica.replicaId()).hosted.get(replica.replicaId());
-      if (here == null
-          || here.phase != ReplicaPhase.RUNNING
-          || !here.target.version().equals(part.version())) {
+      Found here = on.hosted(replica.replicaId());
+      if (here == null || here.phase() != ReplicaPhase.RUNNING || !part.is(here.target())) {
         throw broken(
             replica.replicaId()
                 + ": "
-                + (here == null ? "not there" : here.phase + " " + here.target.version())
+                + (here == null ? "not there" : here.toString())
                 + " (expected: running "
-                + part.version()
+                + part
                 + ")");
       }
     }
@@ -170,10 +186,32 @@ final class LifecycleEnd {
     }
   }
 
+  /** Of what is not declared, and of hooks. */
+  private void nothingIsLeft(Map<String, LifecycleCode> store, boolean allWell) {
+    if (allWell && on.busyThreads() > 0) {
+      throw broken("threads that run hooks: " + on.busyThreads() + " (expected: none)");
+    }
+    for (String build : on.builds()) {
+      if (!store.containsKey(build.substring(0, build.indexOf('/')))) {
+        throw broken("code is held: " + build + " (expected: none of what is not declared)");
+      }
+    }
+    for (Instance instance : on.instances()) {
+      for (Replica replica : instance.running()) {
+        if (replica.slots().ongoing() > 0 || on.hosted(replica.replicaId()) == null) {
+          throw broken(instance.node() + ": " + replica + " is left");
+        }
+      }
+    }
+  }
+
   private void owners(Set<String> owned) {
     Set<String> there = new TreeSet<>();
-    for (LifecycleNode node : on.nodes) {
-      there.addAll(node.hosted.keySet());
+    for (Instance instance : on.instances()) {
+      instance.hosted().forEach(found -> there.add(found.info().replicaId()));
+      if (instance.size() != instance.hosted().size()) {
+        throw broken(instance.node() + ": hosts what was told to stop before it ran");
+      }
     }
     if (!there.equals(owned)) {
       throw broken("replicas there: " + there + " (expected: " + owned + ", which have an owner)");

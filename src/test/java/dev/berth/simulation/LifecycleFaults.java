@@ -2,12 +2,17 @@ package dev.berth.simulation;
 
 import dev.berth.api.DeploymentId;
 import dev.berth.config.Rollout;
-import dev.berth.protocol.ReplicaPhase;
+import dev.berth.controller.ControllerEvent.Inventory.Found;
+import dev.berth.node.SimulatedProcess.Instance;
+import dev.berth.replica.Replica;
 import dev.berth.simulation.LifecycleCode.Part;
+import dev.berth.simulation.LifecycleSimulation.Link;
+import dev.berth.simulation.LifecycleUserCode.Handler;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /** Whoever changes what is declared, and whatever goes wrong. Seeded. */
@@ -25,7 +30,7 @@ final class LifecycleFaults {
   }
 
   void begin() {
-    APPLICATIONS.forEach(application -> on.declare(fresh(application)));
+    APPLICATIONS.forEach(application -> on.commands.declare(fresh(application)));
     next();
   }
 
@@ -72,7 +77,14 @@ final class LifecycleFaults {
   }
 
   private Part part(String name) {
-    return new Part(name, code(""), live(""), 1 + random.nextInt(4), rollout(), random.nextInt(20));
+    return new Part(
+        name,
+        code(""),
+        live(""),
+        1 + random.nextInt(4),
+        rollout(),
+        random.nextInt(20),
+        random.nextInt(3) == 0 ? 3 : 10);
   }
 
   private LifecycleCode fresh(String application) {
@@ -80,14 +92,14 @@ final class LifecycleFaults {
     for (int i = 0; i <= random.nextInt(PARTS.size()); i++) {
       parts.add(part(PARTS.get(i)));
     }
-    return new LifecycleCode(application, ++on.revision, "/" + application, build(), parts);
+    return new LifecycleCode(application, "/" + application, build(), parts);
   }
 
   // --- faults ---
 
   private void happen(LifecycleFault fault) {
     String application = APPLICATIONS.get(random.nextInt(APPLICATIONS.size()));
-    LifecycleCode code = on.store.get(application);
+    LifecycleCode code = on.commands.store().get(application);
     boolean done =
         switch (fault) {
           case DECLARE_AGAIN -> code == null && declare(fresh(application));
@@ -99,7 +111,11 @@ final class LifecycleFaults {
           case HEALTHY_AGAIN -> health(true);
           case SUSPECT -> suspect(true);
           case ANSWERS_AGAIN -> suspect(false);
+          case BUSY -> busy();
           case CONTROLLER_RESTART -> controllerRestarts();
+          case PROCESS_KILLED -> processDies(false);
+          case POWER_CUT -> processDies(true);
+          case DISK_FAILS -> diskFails();
           case NODE_BLOCKED -> blocked();
           default -> code != null && change(fault, code);
         };
@@ -109,41 +125,39 @@ final class LifecycleFaults {
   }
 
   private boolean declare(LifecycleCode code) {
-    on.declare(code);
+    on.commands.declare(code);
     return true;
   }
 
   private boolean change(LifecycleFault fault, LifecycleCode code) {
     int index = random.nextInt(code.parts().size());
     Part part = code.parts().get(index);
-    String sameBuild = code.build() == null ? build() : code.build();
+    String sameBuild = code.isBuildable() ? code.build() : build();
+    boolean heeds = random.nextBoolean();
     switch (fault) {
-      case DELETE -> on.withdraw(code.application());
+      case DELETE -> on.commands.withdraw(code.application());
       case SCALE -> {
         DeploymentId id = code.id(part);
-        on.scale(id, random.nextInt(8) == 0 ? 0 : 1 + random.nextInt(6));
+        on.commands.scale(id, random.nextInt(8) == 0 ? 0 : 1 + random.nextInt(6));
       }
-      case BAD_BUILD -> on.declare(code.with(++on.revision, null, code.parts()));
+      case BAD_BUILD -> on.commands.declare(code.with(build() + "!", code.parts()));
       case DEPLOY_CODE -> changed(code, index, part.withCode(code("")), build());
       case NEVER_STARTS -> changed(code, index, part.withCode(code("!")), build());
+      case HANGS_IN_START -> changed(code, index, part.withCode(code(heeds ? "?" : "%")), build());
+      case HANGS_IN_RECONFIGURE ->
+          changed(code, index, part.withLive(live(heeds ? "?" : "%")), sameBuild);
       case OFTEN_FAILS_TO_START -> changed(code, index, part.withCode(code("~")), build());
       case SICKENS -> changed(code, index, part.withCode(code("+")), build());
       case DEPLOY_LIVE -> changed(code, index, part.withLive(live("")), sameBuild);
       case NEVER_TAKES_IT -> changed(code, index, part.withLive(live("!")), sameBuild);
       case DEPLOY_REPLICAS ->
           changed(code, index, part.withReplicas(1 + random.nextInt(6)), sameBuild);
-      case DEPLOY_ROLLOUT ->
-          changed(
-              code,
-              index,
-              new Part(part.name(), part.code(), part.live(), part.replicas(), rollout(), 1),
-              sameBuild);
+      case DEPLOY_ROLLOUT -> changed(code, index, part.withRollout(rollout()), sameBuild);
       case DEPLOY_ROUTE ->
-          on.declare(
+          on.commands.declare(
               new LifecycleCode(
                   code.application(),
-                  ++on.revision,
-                  random.nextInt(4) == 0 ? null : "/" + on.revision,
+                  random.nextInt(4) == 0 ? null : "/" + ++on.versions,
                   sameBuild,
                   code.parts()));
       case DEPLOY_FEWER_OR_MORE_PARTS -> {
@@ -155,7 +169,7 @@ final class LifecycleFaults {
         } else {
           return false;
         }
-        on.declare(code.with(++on.revision, build(), parts));
+        on.commands.declare(code.with(build(), parts));
       }
       default -> throw new IllegalArgumentException("fault: " + fault + " (expected: a change)");
     }
@@ -163,75 +177,89 @@ final class LifecycleFaults {
   }
 
   private void changed(LifecycleCode code, int index, Part next, String build) {
-    on.declare(code.with(index, next, ++on.revision, build));
+    on.commands.declare(code.with(index, next, build));
   }
 
   private boolean rollback(String application) {
-    LifecycleCode before = on.previous.get(application);
-    if (before == null || !on.store.containsKey(application)) {
+    if (!on.commands.store().containsKey(application)) {
       return false;
     }
-    on.declare(before.with(++on.revision, before.build(), before.parts()));
+    on.commands.rollback(application);
     return true;
   }
 
   private boolean capacity() {
     Double[] shares = {null, 50.0, 20.0, 100.0};
-    on.capacity = shares[random.nextInt(shares.length)];
-    List.copyOf(on.store.values()).forEach(on::declareAgain);
+    if (on.commands.store().isEmpty()) {
+      return false;
+    }
+    on.commands.declareAll(shares[random.nextInt(shares.length)]);
     return true;
   }
 
-  // --- replicas, instances, controllers ---
+  // --- replicas, instances, controllers, processes ---
 
-  private @Nullable LifecycleNode node(ReplicaPhase phase) {
-    LifecycleNode node = on.nodes.get(random.nextInt(on.nodes.size()));
-    return node.hosted.values().stream().anyMatch(each -> each.phase == phase) ? node : null;
-  }
-
-  private static List<LifecycleNode.Hosted> at(LifecycleNode node, @Nullable ReplicaPhase phase) {
-    return node.hosted.values().stream()
-        .filter(each -> phase == null || each.phase == phase)
-        .toList();
+  private @Nullable Instance instance() {
+    List<Instance> all = on.instances();
+    return all.isEmpty() ? null : all.get(random.nextInt(all.size()));
   }
 
   private boolean crash(int most) {
-    LifecycleNode node = on.nodes.get(random.nextInt(on.nodes.size()));
-    List<LifecycleNode.Hosted> here = new ArrayList<>(at(node, null));
-    for (int i = 0; i < most && !here.isEmpty(); i++) {
-      LifecycleNode.Hosted victim = here.remove(random.nextInt(here.size()));
-      on.world.note("crash", victim.id);
-      node.crash(victim);
+    Instance instance = instance();
+    if (instance == null) {
+      return false;
     }
-    return true;
+    List<Found> here = new ArrayList<>(instance.hosted());
+    boolean any = false;
+    for (int i = 0; i < most && !here.isEmpty(); i++) {
+      Found victim = here.remove(random.nextInt(here.size()));
+      on.world.note("crash", victim.info().replicaId());
+      any |= instance.kill(victim);
+    }
+    return any;
+  }
+
+  private @Nullable Replica running(Predicate<Replica> which) {
+    Instance instance = instance();
+    List<Replica> all =
+        instance == null ? List.of() : instance.running().stream().filter(which).toList();
+    return all.isEmpty() ? null : all.get(random.nextInt(all.size()));
   }
 
   private boolean health(boolean healthy) {
-    LifecycleNode node = node(ReplicaPhase.RUNNING);
-    if (node == null) {
+    Replica replica = running(each -> each.healthy() != healthy);
+    Handler handler = replica == null ? null : on.hooks.handlers.get(replica.replicaId());
+    if (handler == null) {
       return false;
     }
-    List<LifecycleNode.Hosted> here =
-        at(node, ReplicaPhase.RUNNING).stream().filter(each -> each.healthy != healthy).toList();
-    if (here.isEmpty()) {
-      return false;
-    }
-    node.health(here.get(random.nextInt(here.size())), healthy);
+    handler.sick = !healthy;
     return true;
   }
 
+  /** Failures come in runs: a suspect is named again, until it answers. */
   private boolean suspect(boolean suspect) {
-    LifecycleNode node = node(ReplicaPhase.RUNNING);
-    if (node == null) {
+    Instance instance = instance();
+    Replica replica = running(Replica::healthy);
+    if (instance == null || replica == null) {
       return false;
     }
-    List<LifecycleNode.Hosted> here =
-        at(node, ReplicaPhase.RUNNING).stream().filter(each -> suspect || each.suspect).toList();
-    if (here.isEmpty()) {
-      return false;
-    }
-    node.suspect(here.get(random.nextInt(here.size())), suspect);
+    instance.suspected(replica, suspect, suspect ? "nothing but failures" : "");
     return true;
+  }
+
+  /** Requests hold its slots for a while, at times for longer than a grace. */
+  private boolean busy() {
+    Replica replica = running(each -> true);
+    if (replica == null) {
+      return false;
+    }
+    int taken = 0;
+    while (taken < 3 && replica.slots().tryAcquire()) {
+      taken++;
+      on.world.after(
+          LifecycleSimulation.millis(random.nextInt(40_000)), "settles", replica.slots()::complete);
+    }
+    return taken > 0;
   }
 
   private boolean controllerRestarts() {
@@ -242,10 +270,29 @@ final class LifecycleFaults {
     return true;
   }
 
+  private boolean processDies(boolean powerCut) {
+    if (on.process == null || random.nextInt(3) != 0) {
+      return false;
+    }
+    on.processDies(powerCut);
+    return true;
+  }
+
+  private boolean diskFails() {
+    on.disk.fails(true);
+    on.world.after(
+        LifecycleSimulation.millis(random.nextInt(15_000)), "disk", () -> on.disk.fails(false));
+    return true;
+  }
+
   private boolean blocked() {
-    LifecycleNode node = on.nodes.get(random.nextInt(on.nodes.size()));
-    node.blockedUntilNanos =
-        on.world.elapsedNanos() + LifecycleSimulation.millis(random.nextInt(20_000));
+    long nanos = LifecycleSimulation.millis(random.nextInt(20_000));
+    if (on.alone) {
+      on.stall(nanos);
+    } else {
+      List<Link> links = List.copyOf(on.links.values());
+      links.get(random.nextInt(links.size())).blockedUntilNanos = on.world.elapsedNanos() + nanos;
+    }
     return true;
   }
 
@@ -253,18 +300,18 @@ final class LifecycleFaults {
 
   /** What was declared last is good, or never starts; and nobody is a suspect any more. */
   void end() {
-    for (LifecycleCode code : List.copyOf(on.store.values())) {
+    on.disk.fails(false);
+    on.processStarts();
+    for (LifecycleCode code : on.commands.store().values()) {
       boolean unsteady =
-          code.build() == null
+          !code.isBuildable()
               || code.parts().stream().anyMatch(part -> !part.isGood() && !part.neverStarts());
       if (unsteady || random.nextBoolean()) {
         List<Part> good =
             code.parts().stream().map(part -> part.withCode(code("")).withLive(live(""))).toList();
-        on.declare(code.with(++on.revision, build(), good));
+        on.commands.declare(code.with(build(), good));
       }
     }
-    for (LifecycleNode node : on.nodes) {
-      node.blockedUntilNanos = 0;
-    }
+    on.links.values().forEach(link -> link.blockedUntilNanos = 0);
   }
 }

@@ -1,19 +1,21 @@
 package dev.berth.simulation;
 
 import dev.berth.api.DeploymentId;
-import dev.berth.controller.BuiltApplication;
 import dev.berth.controller.Controller;
 import dev.berth.controller.ControllerAction;
 import dev.berth.controller.ControllerEvent;
-import dev.berth.controller.DeclaredApplication;
-import dev.berth.controller.DeploymentTarget;
+import dev.berth.controller.ControllerEvent.Inventory.Found;
 import dev.berth.controller.Epoch;
-import dev.berth.controller.RoutingPublisher;
+import dev.berth.node.SimulatedDisk;
+import dev.berth.node.SimulatedProcess;
+import dev.berth.node.SimulatedProcess.Instance;
+import dev.berth.node.StartFailedException;
 import dev.berth.protocol.ApplicationStatus;
 import dev.berth.protocol.DeploymentStatus;
 import dev.berth.protocol.RoutingSnapshot;
+import dev.berth.replica.HookThreads;
 import dev.berth.routing.RoutingFeed;
-import java.util.ArrayList;
+import java.nio.file.Path;
 import java.util.EnumMap;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
@@ -27,14 +29,19 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The real controller, publisher and feed with two instances that host replicas, on a network that
- * loses, doubles, delays and reorders, while applications are declared, changed and deleted,
- * replicas and controllers die. First ten rough minutes, then half an hour in which everything must
- * come to be as it was declared last.
+ * What ships of a lifecycle, from the command to the replica: commands, their journal on a disk,
+ * the controller, its publisher and a router's feed, builds, and replicas with their hooks, while
+ * applications are declared, changed and deleted, hooks hang, disks fail, replicas, controllers and
+ * whole processes die. First ten rough minutes, then a calm in which everything must come to be as
+ * it was declared last.
+ *
+ * <p>Of three seeds one is an instance as it ships, which does at once what its controller wants;
+ * in the others two instances are on a network that loses, doubles, delays and reorders.
  */
-final class LifecycleSimulation implements LifecycleNode.Link {
+final class LifecycleSimulation {
   private static final long ROUGH_NANOS = TimeUnit.MINUTES.toNanos(10);
-  private static final long CALM_NANOS = TimeUnit.MINUTES.toNanos(30);
+  private static final long CALM_NANOS = TimeUnit.MINUTES.toNanos(50);
+  private static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
   /** Wakes at one time after which a controller counts as spinning. */
   private static final int MAX_WAKES_AT_ONCE = 100;
@@ -45,69 +52,96 @@ final class LifecycleSimulation implements LifecycleNode.Link {
       long hash,
       EnumMap<LifecycleFault, Integer> faults,
       Map<DeploymentStatus, Long> statuses,
-      long refused) {}
+      Map<String, Long> counts) {}
 
   final World world;
   final SplittableRandom random;
   private final SplittableRandom network;
   private final SplittableRandom chances;
+  private final Path folder;
+  final boolean alone; // one instance, as it ships
   private final int lossPercent;
   private final int latePercent;
   private boolean rough = true;
 
-  final Map<String, LifecycleCode> store = new TreeMap<>(); // what is declared, durable
-  final Map<String, LifecycleCode> previous = new TreeMap<>(); // what a rollback brings back
-  final Map<DeploymentId, Integer> scales = new LinkedHashMap<>();
-  @Nullable Double capacity;
-  private final Map<Long, LifecycleCode> revisions = new TreeMap<>();
-  private final Map<String, Long> buildsUntil = new TreeMap<>(); // by application: one at a time
-  private final Set<String> loaded = new LinkedHashSet<>();
-  long revision;
+  final String run;
+  final SimulatedDisk disk;
+  final LifecycleHooks hooks;
+  final LifecycleCommands commands;
   int versions;
 
-  final List<LifecycleNode> nodes = new ArrayList<>();
+  private SimulatedThreads threads;
+  private SimulatedThreads hangingChecks;
+  private SimulatedLoop control;
+  private SimulatedLoop serving;
+  @Nullable SimulatedProcess process;
+  private @Nullable RoutingFeed feed; // of the first instance
+  final Map<String, Link> links = new LinkedHashMap<>();
   final Map<String, DeploymentId> routes = new TreeMap<>();
   final LifecycleWatch watch;
   final EnumMap<LifecycleFault, Integer> faults = new EnumMap<>(LifecycleFault.class);
+  private final Map<String, Long> counts = new TreeMap<>();
   @Nullable Controller controller;
-  @Nullable RoutingPublisher publisher;
-  final RoutingFeed feed;
-  final Map<DeploymentId, DeploymentTarget> complete = new LinkedHashMap<>();
   private final Map<DeploymentId, Integer> wanted = new LinkedHashMap<>(); // by the feed
-  private long term;
+  private long lastTerm;
+  private int inventories;
   private int replicas;
   private long armedNanos = Long.MAX_VALUE;
   private int wakes;
   private long wokenNanos;
 
-  private LifecycleSimulation(long seed) {
+  /** The network of an instance. */
+  static final class Link {
+    long blockedUntilNanos; // since the start: nothing arrives or leaves before
+    private long saidNanos; // since the start: when the last of what it tells by itself arrives
+    private final Set<String> toldToStop = new LinkedHashSet<>();
+  }
+
+  private LifecycleSimulation(long seed, Path folder) {
     world = new World(seed);
+    this.folder = folder;
+    run = "seed-" + seed;
     random = world.randomness();
     network = world.randomness();
     chances = world.randomness();
+    alone = seed % 3 == 0;
     boolean orderly = seed % 4 == 0;
     lossPercent = orderly ? 0 : network.nextInt(15);
     latePercent = orderly ? 0 : network.nextInt(10);
-    watch = new LifecycleWatch(world, loaded);
-    for (String name : List.of("n1", "n2")) {
-      nodes.add(new LifecycleNode(name, world, this, loaded));
-    }
-    feed =
-        new RoutingFeed(
-            "n1",
-            seed,
-            snapshot -> world.note("routed", snapshot.version().counter()),
-            message -> {
-              RoutingPublisher own = publisher;
-              if (own != null) {
-                own.on(message);
+    SplittableRandom slow = world.randomness();
+    disk =
+        new SimulatedDisk(
+            () -> {
+              if (threads.isCurrent()) {
+                diskTakes(slow.nextInt(rough && slow.nextInt(20) == 0 ? 5_000 : 10));
               }
-            },
-            world.getAsLong());
+            });
+    hooks = new LifecycleHooks(world, () -> rough, () -> hangingChecks.isCurrent());
+    commands = new LifecycleCommands(this);
+    watch = new LifecycleWatch(world);
+    for (String name : alone ? List.of("n1") : List.of("n1", "n2")) {
+      links.put(name, new Link());
+    }
+    threads = new SimulatedThreads(world, "thread");
+    hangingChecks = new SimulatedThreads(world, "check");
+    control = new SimulatedLoop(world, "n1", -1);
+    serving = new SimulatedLoop(world, "n1", 0);
   }
 
-  static Result run(long seed) {
-    LifecycleSimulation simulation = new LifecycleSimulation(seed);
+  private static void diskTakes(long millis) {
+    try {
+      SimulatedThreads.pause(millis(millis), false);
+    } catch (InterruptedException impossible) {
+      throw new IllegalStateException(impossible);
+    }
+  }
+
+  /**
+   * @param folder an empty directory, in which nothing is written
+   */
+  static Result run(long seed, Path folder) {
+    LifecycleSimulation simulation = new LifecycleSimulation(seed, folder);
+    LifecycleUserCode.RUNS.put(simulation.run, simulation.hooks);
     try {
       return simulation.run();
     } catch (RuntimeException | AssertionError broken) {
@@ -120,26 +154,30 @@ final class LifecycleSimulation implements LifecycleNode.Link {
               + "\n"
               + String.join("\n", simulation.world.tail()),
           broken);
+    } finally {
+      LifecycleUserCode.RUNS.remove(simulation.run);
+      simulation.halt();
     }
   }
 
   private Result run() {
     LifecycleFaults driver = new LifecycleFaults(this);
-    controllerStarts();
+    processStarts();
     driver.begin();
+    tick();
     runUntil(ROUGH_NANOS);
     rough = false;
     driver.end();
-    if (controller == null) {
-      controllerStarts();
+    while (!commands.areDone()) {
+      world.step();
     }
     LifecycleEnd end = new LifecycleEnd(this);
     runUntil(ROUGH_NANOS + CALM_NANOS / 10);
-    store.values().stream().filter(this::hasFailed).forEach(this::declareAgain);
+    commands.store().values().stream().filter(this::hasFailed).forEach(commands::declare);
     runUntil(ROUGH_NANOS + CALM_NANOS);
     end.check();
-    long refused = nodes.stream().mapToLong(node -> node.refused).sum();
-    return new Result(world.ran(), world.hash(), faults, watch.statuses, refused);
+    harvest();
+    return new Result(world.ran(), world.hash(), faults, watch.statuses, counts);
   }
 
   /** Though it is good: what crashed from outside while it was on trial was held against it. */
@@ -163,77 +201,197 @@ final class LifecycleSimulation implements LifecycleNode.Link {
     faults.merge(fault, 1, Integer::sum);
   }
 
+  void count(String what, long times) {
+    counts.merge(what, times, Long::sum);
+  }
+
   static long millis(long millis) {
     return TimeUnit.MILLISECONDS.toNanos(millis);
   }
 
-  // --- what is declared ---
+  // --- the process ---
 
-  void declare(LifecycleCode code) {
-    LifecycleCode before = store.put(code.application(), code);
-    if (before != null) {
-      previous.put(code.application(), before);
-      before.parts().forEach(part -> scales.remove(before.id(part)));
+  /**
+   * @param powerCut what was written and not forced may be lost
+   */
+  void processDies(boolean powerCut) {
+    world.note("process", powerCut ? "loses power" : "is killed");
+    harvest();
+    halt();
+    if (powerCut) {
+      disk.powerCut(random);
+    } else {
+      disk.killed();
     }
-    revisions.put(code.revision(), code);
-    world.note("declare", code.toString());
-    tell(declared(code));
+    process = null;
+    controller = null;
+    feed = null;
+    wanted.clear();
+    routes.clear();
+    hooks.handlers.clear();
+    world.after(millis(random.nextInt(20_000)), "process", this::processStarts);
   }
 
-  /** The same again: the target capacity is another one. */
-  void declareAgain(LifecycleCode code) {
-    tell(declared(code));
+  private void halt() {
+    control.halt();
+    serving.halt();
+    threads.halt();
+    hangingChecks.halt();
   }
 
-  private ControllerEvent declared(LifecycleCode code) {
-    Map<String, Integer> own = new LinkedHashMap<>();
-    for (LifecycleCode.Part part : code.parts()) {
-      Integer scaled = scales.get(code.id(part));
-      if (scaled != null) {
-        own.put(part.name(), scaled);
-      }
-    }
-    return new ControllerEvent.Declared(
-        new DeclaredApplication(
-            code.application(), code.revision(), code.prefix(), "{}", true, 0, null, own));
-  }
-
-  void withdraw(String application) {
-    LifecycleCode gone = store.remove(application);
-    if (gone != null) {
-      previous.put(application, gone);
-      gone.parts().forEach(part -> scales.remove(gone.id(part)));
-      world.note("withdraw", application);
-      tell(new ControllerEvent.Withdrawn(application));
+  private void harvest() {
+    count("interrupted hooks", threads.interrupted() + hangingChecks.interrupted());
+    SimulatedProcess own = process;
+    if (own != null) {
+      own.instances().forEach(each -> count("commands of an older term", each.refused()));
     }
   }
 
-  void scale(DeploymentId id, int to) {
-    scales.put(id, to);
-    world.note("scale", id + " to " + to);
-    tell(new ControllerEvent.Scaled(id, to));
+  void processStarts() {
+    if (process != null) {
+      return;
+    }
+    threads = new SimulatedThreads(world, "thread");
+    hangingChecks = new SimulatedThreads(world, "check");
+    control = new SimulatedLoop(world, "n1", -1);
+    serving = new SimulatedLoop(world, "n1", 0);
+    Object[] self = new Object[1];
+    SimulatedThreads hooked = threads;
+    SimulatedThreads hanging = hangingChecks;
+    SimulatedProcess own =
+        new SimulatedProcess(
+            new SimulatedProcess.Around(
+                world,
+                control,
+                serving,
+                threads,
+                (application, kind, hook) -> runHook(kind, hook, hooked, hanging),
+                world.randomness(),
+                (node, event) -> {
+                  if (process == self[0]) {
+                    said(node, event);
+                  }
+                },
+                (node, message) -> {
+                  RoutingFeed to = feed;
+                  if (to != null) {
+                    to.on(message, world.getAsLong());
+                  }
+                }),
+            List.copyOf(links.keySet()),
+            disk,
+            folder,
+            commands);
+    self[0] = own;
+    try {
+      own.serve().open();
+    } catch (StartFailedException failed) {
+      world.note("process", "does not start: " + failed.getMessage());
+      count("starts that failed", 1);
+      halt();
+      world.after(millis(random.nextInt(5_000)), "process", this::processStarts);
+      return;
+    }
+    process = own;
+    lastTerm = 0;
+    feed =
+        new RoutingFeed(
+            "n1",
+            world.seed,
+            snapshot -> world.note("routed", snapshot.version().counter()),
+            own::fromRouters,
+            world.getAsLong());
+    links
+        .values()
+        .forEach(
+            link -> {
+              link.toldToStop.clear();
+              link.saidNanos = 0;
+            });
+    watch.processBegins();
+    commands.processBegins(own);
+    controllerBegins(own.serve().term());
+  }
+
+  /** Few health checks take long, and the others need no thread. */
+  private Runnable runHook(
+      HookThreads.Kind kind, Runnable hook, SimulatedThreads own, SimulatedThreads hanging) {
+    boolean[] takenBack = new boolean[1];
+    Runnable task =
+        () -> {
+          if (!takenBack[0]) {
+            hook.run();
+          }
+        };
+    if (kind != HookThreads.Kind.HEALTH) {
+      own.execute(task);
+    } else if (rough && chances.nextInt(100) == 0) {
+      hanging.execute(task);
+    } else {
+      world.after(chances.nextInt(1_000_000), "check", task);
+    }
+    return () -> takenBack[0] = true;
+  }
+
+  private void tick() {
+    world.idle(
+        TICK_NANOS,
+        () -> {
+          SimulatedProcess own = process;
+          if (own != null) {
+            control.execute(
+                () -> {
+                  world.discount();
+                  own.instances().forEach(Instance::tick);
+                });
+          }
+          tick();
+        });
+  }
+
+  /** The control loop does nothing for a while. */
+  void stall(long nanos) {
+    control.stall(nanos);
   }
 
   // --- the controller ---
 
+  /** As an operator's restart, or after a failure. */
   void controllerDies() {
     world.note("controller", "dies");
+    SimulatedProcess own = process;
     controller = null;
-    publisher = null;
-    world.after(millis(random.nextInt(20_000)), "controller", this::controllerStarts);
+    world.after(
+        millis(random.nextInt(20_000)),
+        "controller",
+        () -> {
+          if (own != null && process == own && controller == null) {
+            own.serve()
+                .restartController()
+                .onFailure(
+                    notKept -> {
+                      if (process == own && controller == null) {
+                        controllerBegins(lastTerm + 1);
+                      }
+                    });
+          }
+        });
   }
 
-  private void controllerStarts() {
-    if (controller != null) {
+  /** As the node's control plane has it begin. */
+  void controllerBegins(long wantedTerm) {
+    SimulatedProcess own = process;
+    if (own == null) {
       return;
     }
-    Epoch epoch = new Epoch(++term, "n1");
+    lastTerm = Math.max(wantedTerm, lastTerm + 1);
+    Epoch epoch = new Epoch(lastTerm, "n1");
     world.note("controller", epoch.toString());
     Controller next =
         new Controller(
             epoch,
             deployment -> deployment + "#" + ++replicas,
-            id -> chances.nextInt(5) - 1,
+            id -> instanceOf(own, id).ongoing(id),
             chances::nextDouble,
             () -> TimeUnit.NANOSECONDS.toMillis(world.elapsedNanos()),
             settings -> Map.of());
@@ -241,23 +399,22 @@ final class LifecycleSimulation implements LifecycleNode.Link {
     armedNanos = Long.MAX_VALUE;
     watch.begins(epoch);
     inventories = 0; // those of an earlier controller were told to it alone
-    publisher =
-        new RoutingPublisher(
-            term,
-            id -> store.containsKey(id.application()),
-            (node, message) -> feed.on(message, world.getAsLong()));
-    publisher.greet("n1");
-    next.recover(nodes.stream().map(node -> node.name).toList(), world.getAsLong());
-    store.values().forEach(code -> tell(declared(code)));
-    Set<String> heard = new LinkedHashSet<>();
-    for (LifecycleNode node : nodes) {
+    own.begins(epoch.term());
+    next.recover(List.copyOf(links.keySet()), world.getAsLong());
+    own.serve().applications().forEach(each -> tell(new ControllerEvent.Declared(each)));
+    for (Instance instance : own.instances()) {
+      if (alone) {
+        tell(instance.inventory(epoch));
+        continue;
+      }
       world.after(
           millis(network.nextInt(rough ? 4_000 : 10)),
           "inventory",
           () -> {
-            if (controller == next && heard.add(node.name)) {
-              node.blockedUntilNanos = Math.min(node.blockedUntilNanos, world.elapsedNanos());
-              node.inventory(epoch);
+            if (controller == next) {
+              Link link = links.get(instance.node());
+              link.blockedUntilNanos = Math.min(link.blockedUntilNanos, world.elapsedNanos());
+              report(link, instance.inventory(epoch));
             }
           });
     }
@@ -277,12 +434,11 @@ final class LifecycleSimulation implements LifecycleNode.Link {
     turn(() -> own.on(event, world.getAsLong()));
   }
 
-  private int inventories;
-
   private void turn(Supplier<List<ControllerAction>> decide) {
     Controller own = controller;
     List<ControllerAction> actions = decide.get();
-    if (inventories == nodes.size()) {
+    SimulatedProcess here = process;
+    if (inventories == links.size() && here != null) {
       inventories = 0;
       watch.recovering = false;
     }
@@ -293,6 +449,10 @@ final class LifecycleSimulation implements LifecycleNode.Link {
     watch.turnEnds();
     for (ControllerAction action : actions) {
       apply(action);
+    }
+    if (here != null && !watch.recovering && !watch.recovered) {
+      watch.recovered = true;
+      here.recovered();
     }
     if (controller == own && own != null) {
       arm(own);
@@ -330,38 +490,30 @@ final class LifecycleSimulation implements LifecycleNode.Link {
   // --- what it asks for ---
 
   private void apply(ControllerAction action) {
-    if (action instanceof ControllerAction.Build build) {
-      build(build);
-    } else if (action instanceof ControllerAction.DiscardBuild discard) {
-      loaded.remove(discard.build());
-    } else if (action instanceof ControllerAction.StartReplica start) {
-      command(start.replicaId(), action);
+    SimulatedProcess own = process;
+    if (own == null) {
+      return;
+    }
+    if (action instanceof ControllerAction.StartReplica start) {
+      command(own, start.replicaId(), action);
+      return;
     } else if (action instanceof ControllerAction.StopReplica stop) {
-      command(stop.replicaId(), action);
+      command(own, stop.replicaId(), action);
+      return;
     } else if (action instanceof ControllerAction.ReconfigureReplica reconfigure) {
-      command(reconfigure.replicaId(), action);
-    } else if (action instanceof ControllerAction.Publish publish) {
-      RoutingPublisher own = publisher;
-      if (own != null) {
-        own.publish(publish.snapshot());
-      }
-    } else if (action instanceof ControllerAction.Configure configure) {
+      command(own, reconfigure.replicaId(), action);
+      return;
+    }
+    own.instances().get(0).apply(action);
+    RoutingFeed to = feed;
+    if (action instanceof ControllerAction.Configure configure && to != null) {
       if (wanted.put(configure.target().id(), 1) == null) {
-        feed.want(configure.target().id(), world.getAsLong());
+        to.want(configure.target().id(), world.getAsLong());
       }
-    } else if (action instanceof ControllerAction.Forget forget) {
-      RoutingPublisher own = publisher;
-      if (own != null) {
-        own.forget(forget.deployment());
-      }
+    } else if (action instanceof ControllerAction.Forget forget && to != null) {
+      own.instances().forEach(each -> each.forget(forget.deployment()));
       wanted.remove(forget.deployment());
-      feed.forget(forget.deployment());
-    } else if (action instanceof ControllerAction.Remember remember) {
-      if (remember.complete() == null) {
-        complete.remove(remember.deployment());
-      } else {
-        complete.put(remember.deployment(), remember.complete());
-      }
+      to.forget(forget.deployment());
     } else if (action instanceof ControllerAction.RouteTo route) {
       routes.put(route.application(), route.ingress());
     } else if (action instanceof ControllerAction.Unroute unroute) {
@@ -369,42 +521,61 @@ final class LifecycleSimulation implements LifecycleNode.Link {
     }
   }
 
-  /** One build of an application after the other, as the last is what counts. */
-  private void build(ControllerAction.Build action) {
-    long begins =
-        Math.max(world.elapsedNanos(), buildsUntil.getOrDefault(action.application(), 0L));
-    long ends = begins + millis(10 + random.nextInt(4_000));
-    buildsUntil.put(action.application(), ends);
-    world.after(
-        ends - world.elapsedNanos(),
-        "built",
-        () -> {
-          LifecycleCode code = revisions.get(action.revision());
-          if (controller == null || code == null) {
-            return;
-          }
-          if (code.build() == null) {
-            tell(
-                new ControllerEvent.BuildFailed(
-                    action.application(), action.revision(), "no such class"));
-            return;
-          }
-          loaded.add(code.build());
-          BuiltApplication built = code.built(capacity);
-          tell(new ControllerEvent.Built(action.application(), action.revision(), built));
-        });
+  private static Instance instanceOf(SimulatedProcess process, String replicaId) {
+    List<Instance> all = process.instances();
+    return all.get(Math.floorMod(replicaId.hashCode(), all.size()));
   }
 
-  LifecycleNode nodeOf(String replicaId) {
-    return nodes.get(Math.floorMod(replicaId.hashCode(), nodes.size()));
+  // --- what is there ---
+
+  List<Instance> instances() {
+    SimulatedProcess own = process;
+    return own == null ? List.of() : own.instances();
+  }
+
+  @Nullable Found hosted(String replicaId) {
+    for (Instance instance : instances()) {
+      for (Found found : instance.hosted()) {
+        if (found.info().replicaId().equals(replicaId)) {
+          return found;
+        }
+      }
+    }
+    return null;
+  }
+
+  /** Hooks that have not ended. */
+  int busyThreads() {
+    return threads.busy() + hangingChecks.busy();
+  }
+
+  /** Code that is held, {@code application/build}. */
+  List<String> builds() {
+    SimulatedProcess own = process;
+    return own == null ? List.of() : own.builds();
   }
 
   // --- the network ---
 
-  private void command(String replicaId, ControllerAction action) {
-    LifecycleNode node = nodeOf(replicaId);
+  private void command(SimulatedProcess own, String replicaId, ControllerAction action) {
+    Instance instance = instanceOf(own, replicaId);
+    if (alone) {
+      instance.apply(action);
+      return;
+    }
+    Link link = links.get(instance.node());
     for (int copies = copies(); copies > 0; copies--) {
-      world.after(delay(node), "command", () -> node.command(action));
+      world.after(
+          delay(link),
+          "command",
+          () -> {
+            if (process == own) {
+              if (action instanceof ControllerAction.StopReplica) {
+                link.toldToStop.add(replicaId);
+              }
+              instance.apply(action);
+            }
+          });
     }
   }
 
@@ -416,36 +587,58 @@ final class LifecycleSimulation implements LifecycleNode.Link {
     return lot < lossPercent ? 0 : lot < 2 * lossPercent ? 2 : 1;
   }
 
-  private long delay(LifecycleNode node) {
+  private long delay(Link link) {
     long delay = millis(network.nextInt(20));
     if (rough && network.nextInt(100) < latePercent) {
       delay = millis(network.nextInt(20_000));
     }
-    return Math.max(delay, node.blockedUntilNanos - world.elapsedNanos());
+    return Math.max(delay, link.blockedUntilNanos - world.elapsedNanos());
   }
 
-  @Override
-  public void answer(LifecycleNode from, ControllerEvent event) {
-    for (int copies = copies(); copies > 0; copies--) {
-      world.after(delay(from), "answer", () -> tell(event));
+  /** An instance says something: an answer may be lost, as its command is given again. */
+  private void said(String node, ControllerEvent event) {
+    Link link = links.get(node);
+    boolean ofItself =
+        event instanceof ControllerEvent.ReplicaHealth
+            || event instanceof ControllerEvent.ReplicaSuspect
+            || (event instanceof ControllerEvent.ReplicaStopped stopped
+                && !link.toldToStop.contains(stopped.replicaId()));
+    boolean ofCode =
+        event instanceof ControllerEvent.Built || event instanceof ControllerEvent.BuildFailed;
+    if (alone || ofCode) {
+      control.execute(() -> tell(event));
+    } else if (ofItself) {
+      report(link, event);
+    } else {
+      SimulatedProcess own = process;
+      for (int copies = copies(); copies > 0; copies--) {
+        world.after(delay(link), "answer", () -> tell(own, event));
+      }
     }
   }
 
-  @Override
-  public void report(LifecycleNode from, ControllerEvent event) {
-    long arrives =
-        Math.max(from.saidNanos + 1, world.elapsedNanos() + Math.min(delay(from), millis(4_000)));
-    from.saidNanos = arrives;
-    world.after(arrives - world.elapsedNanos(), "report", () -> tell(event));
+  private void tell(@Nullable SimulatedProcess own, ControllerEvent event) {
+    if (process == own) {
+      tell(event);
+    }
   }
 
-  @Override
-  public List<DeploymentTarget> complete() {
-    return List.copyOf(complete.values());
+  private void report(Link link, ControllerEvent event) {
+    SimulatedProcess own = process;
+    long arrives =
+        Math.max(link.saidNanos + 1, world.elapsedNanos() + Math.min(delay(link), millis(4_000)));
+    link.saidNanos = arrives;
+    world.after(arrives - world.elapsedNanos(), "report", () -> tell(own, event));
   }
 
   /** The snapshot that routers hold; null when none has come. */
   @Nullable RoutingSnapshot routed(DeploymentId id) {
-    return feed.last(id);
+    RoutingFeed own = feed;
+    return own == null ? null : own.last(id);
+  }
+
+  /** Runs a task on the control loop, if there is one. */
+  void onControl(Runnable task) {
+    control.execute(task);
   }
 }

@@ -2,12 +2,21 @@ package dev.berth.simulation;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
 import dev.berth.protocol.DeploymentStatus;
+import java.nio.file.Path;
 import java.util.EnumMap;
+import java.util.Map;
+import java.util.TreeMap;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.DisabledIfSystemProperty;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
+import org.junit.jupiter.api.io.TempDir;
+import org.slf4j.LoggerFactory;
 
 /** Whatever is declared and whatever fails, what runs comes to be what was declared last. */
 @Tag("simulation")
@@ -15,24 +24,41 @@ class LifecycleSimulationTest {
   /** More with {@code -Dsimulation.lifecycle.seeds=N}. */
   private static final int SEEDS = Integer.getInteger("simulation.lifecycle.seeds", 120);
 
+  /** The first one; {@code -Dsimulation.base=N}. */
+  private static final long BASE = Long.getLong("simulation.base", 1);
+
+  private static final Logger LOG = (Logger) LoggerFactory.getLogger("dev.berth");
+
+  @TempDir static Path folder;
+
+  /** Everything fails there, and says so. */
+  @BeforeAll
+  static void silence() {
+    LOG.setLevel(Level.OFF);
+  }
+
+  @AfterAll
+  static void speakAgain() {
+    LOG.setLevel(null);
+  }
+
   @Test
   @DisabledIfSystemProperty(named = "simulation.lifecycle.seed", matches = ".+")
   void whateverHappensItComesToBeAsDeclaredLast() {
     EnumMap<LifecycleFault, Integer> faults = new EnumMap<>(LifecycleFault.class);
     EnumMap<DeploymentStatus, Long> statuses = new EnumMap<>(DeploymentStatus.class);
+    Map<String, Long> counts = new TreeMap<>();
     long events = 0;
-    long refused = 0;
-    for (long seed = 1; seed <= SEEDS; seed++) {
-      LifecycleSimulation.Result result = LifecycleSimulation.run(seed);
+    for (long seed = BASE; seed < BASE + SEEDS; seed++) {
+      LifecycleSimulation.Result result = LifecycleSimulation.run(seed, folder);
       result.faults().forEach((fault, times) -> faults.merge(fault, times, Integer::sum));
       result.statuses().forEach((status, times) -> statuses.merge(status, times, Long::sum));
       events += result.events();
-      refused += result.refused();
+      result.counts().forEach((what, times) -> counts.merge(what, times, Long::sum));
     }
     System.out.printf(
-        "simulation of lifecycles: %,d seeds, %,d events, %s, %s, commands of an older term"
-            + " refused: %,d%n",
-        SEEDS, events, faults, statuses, refused);
+        "simulation of lifecycles: %,d seeds from %d, %,d events, %s, %s, %s%n",
+        SEEDS, BASE, events, faults, statuses, counts);
     assertThat(faults).as("what no seed reached").containsOnlyKeys(LifecycleFault.values());
     assertThat(statuses).as("what no seed reached").containsOnlyKeys(DeploymentStatus.values());
   }
@@ -41,18 +67,19 @@ class LifecycleSimulationTest {
   @DisabledIfSystemProperty(named = "simulation.lifecycle.seed", matches = ".+")
   void theSameSeedIsTheSameRun() {
     for (long seed = 1; seed <= 2; seed++) {
-      assertThat(LifecycleSimulation.run(seed).hash())
+      assertThat(LifecycleSimulation.run(seed, folder).hash())
           .as("seed %d", seed)
-          .isEqualTo(LifecycleSimulation.run(seed).hash());
+          .isEqualTo(LifecycleSimulation.run(seed, folder).hash());
     }
-    assertThat(LifecycleSimulation.run(1).hash()).isNotEqualTo(LifecycleSimulation.run(2).hash());
+    assertThat(LifecycleSimulation.run(1, folder).hash())
+        .isNotEqualTo(LifecycleSimulation.run(2, folder).hash());
   }
 
   @Test
   @EnabledIfSystemProperty(named = "simulation.lifecycle.seed", matches = ".+")
   void theSeedAskedForKeepsItsPromises() {
     LifecycleSimulation.Result result =
-        LifecycleSimulation.run(Long.getLong("simulation.lifecycle.seed"));
+        LifecycleSimulation.run(Long.getLong("simulation.lifecycle.seed"), folder);
 
     System.out.printf("simulation of lifecycles: %s%n", result);
     assertThat(result.events()).isPositive();

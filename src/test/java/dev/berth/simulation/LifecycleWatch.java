@@ -6,10 +6,12 @@ import dev.berth.controller.ControllerEvent;
 import dev.berth.controller.DeploymentTarget;
 import dev.berth.controller.DeploymentVersion;
 import dev.berth.controller.Epoch;
+import dev.berth.protocol.ApplicationStatus;
 import dev.berth.protocol.DeploymentStatus;
 import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.protocol.StatusTrigger;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -76,7 +78,8 @@ final class LifecycleWatch {
   }
 
   private final World world;
-  private final Set<String> loaded;
+  private final Set<String> loaded = new HashSet<>(); // builds
+  private final Map<String, Set<DeploymentId>> parts = new LinkedHashMap<>(); // of what was built
   private final Map<DeploymentId, Fleet> fleets = new LinkedHashMap<>();
   private final Set<String> ended = new LinkedHashSet<>(); // of this controller
   private final Map<String, Long> declared = new LinkedHashMap<>(); // revisions, by application
@@ -84,16 +87,24 @@ final class LifecycleWatch {
   final Map<DeploymentStatus, Long> statuses = new LinkedHashMap<>();
   @Nullable Epoch epoch;
   boolean recovering;
+  boolean recovered; // and those who publish were told so
 
-  LifecycleWatch(World world, Set<String> loaded) {
+  LifecycleWatch(World world) {
     this.world = world;
-    this.loaded = loaded;
+  }
+
+  /** Another process begins: nothing is there. */
+  void processBegins() {
+    fleets.clear();
+    loaded.clear();
   }
 
   /** Another controller begins: it knows nothing but what it is told. */
   void begins(Epoch next) {
     epoch = next;
     recovering = true;
+    recovered = false;
+    parts.clear();
     ended.clear();
     declared.clear();
     decided.clear();
@@ -140,6 +151,9 @@ final class LifecycleWatch {
       if (rep == null || rep.life != Life.SERVING) {
         over(failed.replicaId());
       }
+      if (failed.reason().startsWith("build: ")) {
+        throw broken("start of " + failed.replicaId() + ": " + failed.reason());
+      }
     } else if (event instanceof ControllerEvent.ReplicaStopped stopped) {
       over(stopped.replicaId());
     } else if (event instanceof ControllerEvent.ReplicaReconfigured taken) {
@@ -167,7 +181,12 @@ final class LifecycleWatch {
     } else if (event instanceof ControllerEvent.Declared wanted) {
       declared.put(wanted.application().name(), wanted.application().revision());
     } else if (event instanceof ControllerEvent.Built built) {
-      decide(built.application(), built.revision());
+      loaded.add(built.built().build());
+      if (decide(built.application(), built.revision())) {
+        Set<DeploymentId> own = new HashSet<>();
+        built.built().targets().forEach(target -> own.add(target.id()));
+        parts.put(built.application(), own);
+      }
       leaveAsFound(built);
     } else if (event instanceof ControllerEvent.BuildFailed failed && !recovering) {
       decide(failed.application(), failed.revision());
@@ -182,10 +201,12 @@ final class LifecycleWatch {
   }
 
   /** What is found of an application stays as it is until its code is known. */
-  private void decide(String application, long revision) {
-    if (Long.valueOf(revision).equals(declared.get(application))) {
+  private boolean decide(String application, long revision) {
+    boolean is = Long.valueOf(revision).equals(declared.get(application));
+    if (is) {
       decided.add(application);
     }
+    return is;
   }
 
   /** Who may still call a deployment that the code has no more finds as many as were there. */
@@ -258,6 +279,15 @@ final class LifecycleWatch {
       fleet.statusVersion = announce.version();
       fleet.deleting = announce.trigger() == StatusTrigger.DELETING;
       statuses.merge(announce.status(), 1L, Long::sum);
+      if (announce.status() == DeploymentStatus.HEALTHY) {
+        requireThatItMayRun(announce.deployment(), announce.version());
+      }
+    } else if (action instanceof ControllerAction.Announce announce) {
+      if (announce.status() == ApplicationStatus.RUNNING) {
+        parts
+            .getOrDefault(announce.application(), Set.of())
+            .forEach(id -> requireThatItMayRun(id, null));
+      }
     } else if (action instanceof ControllerAction.Forget forget) {
       commandedBy(forget.epoch());
       forget(forget.deployment());
@@ -290,7 +320,19 @@ final class LifecycleWatch {
     fleet.reps.put(start.replicaId(), new Rep(start.target().id(), start.target(), Life.STARTING));
   }
 
+  /** What never starts, or is never taken, cannot be well where a replica of it is wanted. */
+  private void requireThatItMayRun(DeploymentId id, @Nullable DeploymentVersion version) {
+    DeploymentTarget target = fleet(id).target;
+    if (target != null
+        && (version == null || version.equals(target.version()))
+        && target.settings().numReplicas() > 0
+        && LifecycleCode.Part.neverStarts(target)) {
+      throw broken(id + " is well as " + target + " (expected: failed, it cannot run so)");
+    }
+  }
+
   private void discard(ControllerAction.DiscardBuild discard) {
+    loaded.remove(discard.build());
     fleets.forEach(
         (id, fleet) ->
             fleet.reps.forEach(

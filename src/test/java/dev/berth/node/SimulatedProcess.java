@@ -1,0 +1,353 @@
+package dev.berth.node;
+
+import dev.berth.api.DeploymentId;
+import dev.berth.config.ConfigReader;
+import dev.berth.config.ServeConfig;
+import dev.berth.config.StateOptions;
+import dev.berth.controller.ControllerAction;
+import dev.berth.controller.ControllerEvent;
+import dev.berth.controller.ControllerEvent.Inventory.Found;
+import dev.berth.controller.DeploymentTarget;
+import dev.berth.controller.Epoch;
+import dev.berth.ingress.IngressRoute;
+import dev.berth.metrics.Meters;
+import dev.berth.metrics.MetricsPusher;
+import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.StreamLedger;
+import dev.berth.protocol.port.BusSender;
+import dev.berth.protocol.port.LogFeed;
+import dev.berth.replica.BodyBounds;
+import dev.berth.replica.HandlerPorts;
+import dev.berth.replica.HandlerThreads;
+import dev.berth.replica.HookThreads;
+import dev.berth.replica.LedgerLimits;
+import dev.berth.replica.Replica;
+import dev.berth.replica.ReplicaHost;
+import dev.berth.replica.ReplicaLimits;
+import dev.berth.replica.ReplicaListener;
+import dev.berth.replica.ReplicaLoop;
+import dev.berth.replica.ReplicaState;
+import dev.berth.routing.InstanceBounds;
+import dev.berth.routing.LoopLimits;
+import dev.berth.routing.LoopPorts;
+import dev.berth.routing.Routers;
+import dev.berth.routing.RoutingHooks;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BiConsumer;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The control side of one process, wired as the node wires it, but for its clock, its threads, its
+ * disk and its controller, which are the simulation's. It hosts one instance, or several that share
+ * its commands and its code, as those of a cluster will.
+ */
+public final class SimulatedProcess {
+  private static final int LOOPS = 2;
+  private static final BusSender NOWHERE = (node, address, message) -> true; // no requests
+  private static final String FILE = "applications: []";
+
+  /**
+   * What is around it.
+   *
+   * @param control its control loop
+   * @param serving the other loops
+   * @param threads on which commands may wait
+   * @param hooks runs user code, which may wait
+   * @param tell the controller is told something by an instance
+   * @param toRouters the controller's messages to routers
+   */
+  public record Around(
+      LongSupplier nanoClock,
+      Executor control,
+      Executor serving,
+      Executor threads,
+      HookThreads hooks,
+      SplittableRandom random,
+      BiConsumer<String, ControllerEvent> tell,
+      BiConsumer<String, BusMessage> toRouters) {
+
+    InstantSource wallClock() {
+      return () -> Instant.ofEpochMilli(TimeUnit.NANOSECONDS.toMillis(nanoClock.getAsLong()));
+    }
+  }
+
+  private final Around around;
+  private final ServeControl serve;
+  private final Builds builds;
+  private final RoutingLink routing;
+  private final List<Instance> instances = new ArrayList<>();
+
+  /**
+   * @param folder an empty directory
+   * @param controls the controller's
+   */
+  public SimulatedProcess(
+      Around around,
+      List<String> nodes,
+      SimulatedDisk disk,
+      Path folder,
+      ServeControl.Controls controls) {
+    this.around = around;
+    ServeConfig file = ConfigReader.read("file", folder, FILE);
+    serve =
+        new ServeControl(
+            file,
+            folder,
+            new ServeControlStore(
+                new StateOptions(folder, false), around.wallClock()::millis, none -> disk.hold()),
+            around.threads,
+            around.control,
+            around.wallClock()::millis,
+            controls);
+    String first = nodes.get(0);
+    builds =
+        new Builds(
+            around.hooks,
+            around.control,
+            serve,
+            event -> around.tell.accept(first, event),
+            code -> instances.forEach(each -> each.deployments.forgetUnwanted(code)));
+    routing = new RoutingLink(around.toRouters, first, id -> instances.get(0).isWanted(id));
+    nodes.forEach(node -> instances.add(new Instance(node)));
+  }
+
+  public ServeControl serve() {
+    return serve;
+  }
+
+  public List<Instance> instances() {
+    return instances;
+  }
+
+  /** Code that is held, {@code application/build}. */
+  public List<String> builds() {
+    return builds.names();
+  }
+
+  /** The entry that is to run of a revision, as it was submitted. */
+  public String entry(String application, long revision) {
+    Builds.Source source = serve.find(application, revision);
+    return source == null
+        ? ""
+        : new io.vertx.core.json.JsonObject(source.config().entry()).encode();
+  }
+
+  /** A controller of a term begins. */
+  public void begins(long term) {
+    routing.begin(term);
+    List<Found> found = new ArrayList<>();
+    List<DeploymentTarget> complete = new ArrayList<>();
+    for (Instance each : instances) {
+      found.addAll(each.hosted());
+      complete.addAll(each.replicas.complete());
+    }
+    builds.keepOnly(new ControllerEvent.Inventory("", found, complete));
+  }
+
+  /** It knows what runs. */
+  public void recovered() {
+    routing.recovered();
+  }
+
+  /** A message of routers for the controller. */
+  public void fromRouters(BusMessage message) {
+    routing.on(message);
+  }
+
+  /** One instance. */
+  public final class Instance implements ReplicaListener {
+    private final String node;
+    private final List<ReplicaLoop> loops = new ArrayList<>();
+    private final ReplicaHost host;
+    private final InstanceRouters deployments;
+    private final InstanceReplicas replicas;
+    private final EpochGate gate = new EpochGate();
+    private final Routes routes;
+    private final InstanceActions actions;
+
+    private Instance(String node) {
+      this.node = node;
+      SplittableRandom random = around.random.split();
+      Meters meters = new Meters(node, "127.0.0.1");
+      LongSupplier clock = around.nanoClock;
+      host =
+          new ReplicaHost(
+              node,
+              NOWHERE,
+              clock,
+              random.split()::nextLong,
+              new HandlerPorts(around.wallClock(), around.hooks),
+              HandlerThreads::create,
+              ReplicaLimits.DEFAULTS,
+              LedgerLimits.DEFAULTS,
+              this);
+      List<LoopPorts> ports = new ArrayList<>();
+      for (int index = 0; index < LOOPS; index++) {
+        ports.add(new LoopPorts(around.serving, () -> true, NOWHERE, clock, random.split()));
+        loops.add(
+            new ReplicaLoop(
+                node,
+                index,
+                around.serving,
+                NOWHERE,
+                clock,
+                (delay, task) -> {
+                  throw new IllegalStateException("timer: asked for (expected: no handler delays)");
+                },
+                ReplicaLimits.DEFAULTS,
+                BodyBounds.defaults(),
+                new StreamLedger(64 << 20)));
+      }
+      routes =
+          new Routes(
+              table -> {},
+              "",
+              around.control,
+              ingress ->
+                  new IngressRoute(
+                      ingress.application(),
+                      deployments().router(ingress),
+                      deployments().settings(ingress).backpressure()));
+      deployments =
+          new InstanceRouters(
+              new Routers(
+                  node,
+                  random.nextLong(),
+                  null,
+                  host,
+                  InstanceBounds.defaults(),
+                  LoopLimits.DEFAULTS,
+                  RoutingHooks.NONE,
+                  random.split(),
+                  ports),
+              meters,
+              new MetricsPusher(
+                  node,
+                  random.nextLong(),
+                  new MetricsPusher.Settings(
+                      Duration.ofMillis(200), Duration.ofSeconds(1), 1 << 16),
+                  clock),
+              Duration.ofMinutes(1).toNanos(),
+              routes::prefixOf);
+      replicas =
+          new InstanceReplicas(
+              host,
+              deployments,
+              builds,
+              loops::get,
+              LOOPS,
+              meters,
+              around.control,
+              clock,
+              around.wallClock(),
+              new AtomicLong(random.nextLong())::incrementAndGet,
+              routes::prefixOf,
+              event -> around.tell.accept(node, event));
+      actions =
+          new InstanceActions(
+              gate, builds, replicas, deployments, routing, routes, LogFeed.NONE, serve::announced);
+    }
+
+    private InstanceRouters deployments() {
+      return deployments;
+    }
+
+    public String node() {
+      return node;
+    }
+
+    @Override
+    public void changed(Replica replica, ReplicaState state) {
+      replicas.changed(replica, state);
+    }
+
+    @Override
+    public void suspected(Replica replica, boolean suspect, String reason) {
+      around.tell.accept(
+          node, new ControllerEvent.ReplicaSuspect(replica.replicaId(), suspect, reason));
+    }
+
+    /** Does what a controller wants. */
+    public void apply(ControllerAction action) {
+      actions.accept(action);
+    }
+
+    /** Another controller asks what is here: the one before it is heard no more. */
+    public ControllerEvent.Inventory inventory(Epoch asking) {
+      gate.admits(asking);
+      return new ControllerEvent.Inventory(node, replicas.inventory(), replicas.complete());
+    }
+
+    /** What makes up for a version of a deployment that failed; null when nothing was complete. */
+    public @Nullable DeploymentTarget complete(DeploymentId id) {
+      return replicas.complete().stream()
+          .filter(each -> each.id().equals(id))
+          .findFirst()
+          .orElse(null);
+    }
+
+    /** What is here, but for what was told to stop before it ran. */
+    public List<Found> hosted() {
+      return replicas.inventory();
+    }
+
+    /** How many are here, in whatever state. */
+    public int size() {
+      return replicas.size();
+    }
+
+    public int ongoing(String replicaId) {
+      return replicas.ongoing(replicaId);
+    }
+
+    public boolean kill(Found found) {
+      return replicas.kill(found.target().id(), found.info().replicaId());
+    }
+
+    /** Those that run. */
+    public List<Replica> running() {
+      return host.replicas();
+    }
+
+    /** A deployment is gone, of another instance's controller too. */
+    public void forget(DeploymentId id) {
+      deployments.forget(id);
+    }
+
+    public boolean isWanted(DeploymentId id) {
+      return deployments.isWanted(id);
+    }
+
+    /** Routers that were made. */
+    public int routers() {
+      return deployments.size();
+    }
+
+    /** Where an application answers; empty when it does not. */
+    public String prefixOf(String application) {
+      return routes.prefixOf(application);
+    }
+
+    /** Commands of earlier controllers. */
+    public long refused() {
+      return gate.refused();
+    }
+
+    /** What a server does several times a second. */
+    public void tick() {
+      host.tick();
+      host.sweep();
+      loops.forEach(ReplicaLoop::tick);
+    }
+  }
+}

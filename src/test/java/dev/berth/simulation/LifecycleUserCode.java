@@ -1,0 +1,98 @@
+package dev.berth.simulation;
+
+import dev.berth.api.Application;
+import dev.berth.api.AsyncHandler;
+import dev.berth.api.Deployment;
+import dev.berth.api.Request;
+import dev.berth.api.RequestContext;
+import dev.berth.api.Response;
+import io.vertx.core.Future;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * The code of every simulated application, found by its {@code import_path}. What it does wrong is
+ * in the names of its versions, which {@link LifecycleCode} explains.
+ */
+public final class LifecycleUserCode {
+  /** The simulations that run, by the name that their applications are given. */
+  static final Map<String, LifecycleHooks> RUNS = new ConcurrentHashMap<>();
+
+  private LifecycleUserCode() {}
+
+  /** The builder. */
+  public static Application build(Map<String, Object> args) throws Exception {
+    LifecycleHooks hooks = RUNS.get(String.valueOf(args.get("run")));
+    hooks.build();
+    if (String.valueOf(args.get("build")).endsWith("!")) {
+      throw new IllegalStateException("it cannot be built");
+    }
+    List<Deployment> parts = new ArrayList<>();
+    for (Object each : (List<?>) args.get("parts")) {
+      Map<?, ?> part = (Map<?, ?>) each;
+      String code = String.valueOf(part.get("code"));
+      parts.add(
+          Deployment.of(
+              String.valueOf(part.get("name")),
+              replica -> {
+                Handler made = new Handler(hooks, code);
+                hooks.handlers.put(replica.replicaId(), made);
+                return made;
+              }));
+    }
+    return Application.of(parts.get(0), parts.subList(1, parts.size()).toArray(Deployment[]::new));
+  }
+
+  /** One replica. */
+  static final class Handler implements AsyncHandler {
+    private final LifecycleHooks hooks;
+    private final String code;
+    boolean sick;
+
+    Handler(LifecycleHooks hooks, String code) {
+      this.hooks = hooks;
+      this.code = code;
+    }
+
+    @Override
+    public Future<Response> handle(Request request, RequestContext context) {
+      return Future.succeededFuture(Response.text("ok"));
+    }
+
+    @Override
+    public void start() throws Exception {
+      hooks.start(code);
+      if (code.endsWith("!") || (code.endsWith("~") && hooks.chance(40))) {
+        throw new IllegalStateException("it does not start");
+      }
+      if (code.endsWith("+")) {
+        hooks.later(TimeUnit.SECONDS.toMillis(5 + hooks.draw(15)), () -> sick = true);
+      }
+    }
+
+    @Override
+    public void reconfigure(Map<String, Object> userConfig) throws Exception {
+      String live = String.valueOf(userConfig.get("live"));
+      hooks.reconfigure(live);
+      if (live.endsWith("!")) {
+        throw new IllegalStateException("it does not take it");
+      }
+    }
+
+    @Override
+    public void checkHealth() throws Exception {
+      hooks.checkHealth();
+      if (sick) {
+        throw new IllegalStateException("it is sick");
+      }
+    }
+
+    @Override
+    public void stop() throws Exception {
+      hooks.stop();
+    }
+  }
+}
