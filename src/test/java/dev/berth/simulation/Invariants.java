@@ -226,7 +226,7 @@ final class Invariants {
         // A handle tells its caller a task later: its router knows whether it is over.
         && (op.handleCall == null
             || RoutingProbe.waitsFor(op.at.routers.loop(op.loopIndex), op.requestId))
-        && op.deadlineNanos - world.getAsLong() > 0
+        && op.lateNanos() < 0
         && world.elapsedNanos() - controller.partedNanos() > PARTED_NANOS) {
       throw world.fail(op + ": cancelled at its replica, though it is wanted");
     }
@@ -240,14 +240,9 @@ final class Invariants {
           && op.loopIndex == loop
           && request != null
           && !RoutingProbe.isDone(request)
-          && op.deadlineNanos - world.getAsLong() < -2 * TICK_NANOS) {
+          && op.lateNanos() > 2 * TICK_NANOS) {
         throw world.fail(
-            op
-                + ": "
-                + op.phase()
-                + " "
-                + (world.getAsLong() - op.deadlineNanos) / 1_000_000
-                + " ms after its deadline");
+            op + ": " + op.phase() + " " + op.lateNanos() / 1_000_000 + " ms after its deadline");
       }
     }
   }

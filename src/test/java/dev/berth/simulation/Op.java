@@ -23,10 +23,12 @@ final class Op implements CallObserver {
   final SimulatedInstance at;
   final int loopIndex;
   final SimulatedLoop loop;
-  final long deadlineNanos; // of the virtual clock
+  final long deadlineNanos; // of the virtual clock, or NO_DEADLINE
 
   /** A message, a wake-up, and some. */
   private static final long CANCEL_ARRIVES_NANOS = 20_000_000;
+
+  static final long NO_DEADLINE = Long.MAX_VALUE;
 
   private final World world;
   private final boolean orderly;
@@ -48,6 +50,7 @@ final class Op implements CallObserver {
   private boolean lost;
   private boolean answered; // the one terminal answer has come: a head, a failure, or a close
   private boolean streaming;
+  private Response.Body.@Nullable Received stream;
   private boolean over;
   private @Nullable BerthException failure;
   private @Nullable Response response;
@@ -183,6 +186,25 @@ final class Op implements CallObserver {
     return answered;
   }
 
+  boolean hasDeadline() {
+    return deadlineNanos != NO_DEADLINE;
+  }
+
+  /** When it would have been by its deadline for long; the clock may overflow, so not by size. */
+  long lateNanos() {
+    return hasDeadline() ? world.getAsLong() - deadlineNanos : Long.MIN_VALUE;
+  }
+
+  /** Reads no more of a stream; false when there is none. */
+  boolean stopReading() {
+    Response.Body.Received read = stream;
+    if (read == null || over) {
+      return false;
+    }
+    read.cancel().run();
+    return true;
+  }
+
   // --- answers ---
 
   @Override
@@ -197,6 +219,7 @@ final class Op implements CallObserver {
       checkBody(whole.bytes().toString(), whole.bytes().length());
     } else if (received.body() instanceof Response.Body.Received stream) {
       streaming = true;
+      this.stream = stream;
       read(stream);
     }
   }
@@ -246,6 +269,9 @@ final class Op implements CallObserver {
       throw world.fail(requestId + ": a second answer: " + how + " (expected: one)");
     }
     answered = true;
+    if (!hasDeadline()) {
+      coverage.seen(Transition.ANSWERED_WITHOUT_DEADLINE);
+    }
     world.note("answered", requestId + " " + how);
   }
 

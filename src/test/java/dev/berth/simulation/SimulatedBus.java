@@ -34,6 +34,9 @@ final class SimulatedBus {
 
   private record Pair(SimulatedLoop from, String address) {}
 
+  /** In the id of a call: it stands where a replica has no place for calls. */
+  private static final long BEYOND = 1L << 30;
+
   private final World world;
   private final SplittableRandom random;
   private final Coverage coverage;
@@ -78,7 +81,11 @@ final class SimulatedBus {
     return nearInFlight;
   }
 
-  private boolean send(SimulatedLoop from, String node, String address, BusMessage message) {
+  private boolean send(SimulatedLoop from, String node, String address, BusMessage said) {
+    BusMessage message =
+        said instanceof BusMessage.CallRefused no
+            ? new BusMessage.CallRefused(no.callId() & ~BEYOND, no.reason(), no.load())
+            : said;
     if (dead.contains(node)) {
       return true; // written to a socket whose peer is no more
     }
@@ -173,8 +180,43 @@ final class SimulatedBus {
           BusMessage decoded = WireCodec.decode(0, wire);
           BusMessage read =
               large == null ? decoded : with((BusMessage.CallResponse) decoded, large);
-          to.loop.execute(() -> to.consumer.accept(read));
+          BusMessage heard = near ? read : spoilt(read);
+          to.loop.execute(() -> to.consumer.accept(heard));
         });
+  }
+
+  /**
+   * Some requests come when their time is over, or find the tables of an instance full. Each that
+   * comes twice does so twice.
+   */
+  private static BusMessage spoilt(BusMessage message) {
+    if (!(message instanceof BusMessage.CallRequest call)) {
+      return message;
+    }
+    long mixed = (call.requestId().hashCode() + 31 * call.callId()) * 0x9E3779B97F4A7C15L;
+    return switch ((int) (mixed >>> 57)) {
+      case 0 -> with(call, call.callId(), 0);
+      case 1 -> with(call, call.callId() | BEYOND, call.deadlineMs());
+      default -> message;
+    };
+  }
+
+  private static BusMessage with(BusMessage.CallRequest call, long id, long deadlineMs) {
+    return new BusMessage.CallRequest(
+        id,
+        call.source(),
+        call.attempt(),
+        call.target(),
+        call.admission(),
+        deadlineMs,
+        call.streamWindow(),
+        call.waitedMicros(),
+        call.requestId(),
+        call.methodName(),
+        call.sessionId(),
+        call.request(),
+        call.bodyFollows(),
+        call.explained());
   }
 
   private void note(

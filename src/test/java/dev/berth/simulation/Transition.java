@@ -25,6 +25,8 @@ enum Transition {
   REFUSED_REVOKED,
   REFUSED_FOREIGN_EPOCH,
   REFUSED_UNKNOWN_REPLICA,
+  REFUSED_TOO_LATE,
+  REFUSED_OVERLOADED,
 
   // --- routers ---
   QUEUED,
@@ -62,6 +64,8 @@ enum Transition {
   SOURCE_FAILED,
 
   // --- what callers got ---
+  ANSWERED_WITHOUT_DEADLINE,
+  GIVEN_UP_WITHOUT_DEADLINE,
   RESPONSE,
   STREAM_COMPLETE,
   STREAM_CUT,
@@ -98,8 +102,9 @@ enum Transition {
       case REVOKED -> Optional.of(REFUSED_REVOKED);
       case FOREIGN_EPOCH -> Optional.of(REFUSED_FOREIGN_EPOCH);
       case UNKNOWN_REPLICA -> Optional.of(REFUSED_UNKNOWN_REPLICA);
-      // A router sends nothing that is over; the others are bounds that the runs do not reach.
-      case TOO_LATE, UNKNOWN_TOKEN, OVERLOADED -> Optional.empty();
+      case TOO_LATE -> Optional.of(REFUSED_TOO_LATE);
+      case OVERLOADED -> Optional.of(REFUSED_OVERLOADED);
+      case UNKNOWN_TOKEN -> Optional.empty(); // of a lease forgotten: a bound that no run reaches
     };
   }
 

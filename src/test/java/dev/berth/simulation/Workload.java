@@ -87,6 +87,8 @@ final class Workload {
     if (at.crashed()) {
       return;
     }
+    int kind = random.nextInt(100);
+    boolean patient = kind < 90 && random.nextInt(12) == 0;
     Op op =
         new Op(
             world,
@@ -95,13 +97,15 @@ final class Workload {
             "r" + ++number,
             at,
             loop,
-            world.getAsLong() + timeout(),
-            reading(),
+            patient ? Op.NO_DEADLINE : world.getAsLong() + timeout(),
+            patient ? Op.Reading.FLOWING : reading(),
             orderly);
     ops.add(op);
     byRequest.put(op.requestId, op);
     active.add(op);
-    int kind = random.nextInt(100);
+    if (patient && !orderly) {
+      givesUp(op); // what is lost on the way would never be answered
+    }
     op.loop.execute(
         () -> {
           if (kind < 50) {
@@ -194,12 +198,14 @@ final class Workload {
   }
 
   private DeploymentHandle handle(Op op) {
-    Duration left = Duration.ofNanos(Math.max(1, op.deadlineNanos - world.getAsLong()));
     CallOptions options =
         CallOptions.defaults()
-            .withTimeout(left)
             .withRequestId(op.requestId)
             .withReservationTtl(Duration.ofNanos(ttlNanos()));
+    if (op.hasDeadline()) {
+      options =
+          options.withTimeout(Duration.ofNanos(Math.max(1, op.deadlineNanos - world.getAsLong())));
+    }
     DeploymentHandle handle =
         op.at
             .routers
@@ -268,7 +274,7 @@ final class Workload {
     }
     int use = random.nextInt(100);
     long think = random.nextInt(3) == 0 ? random.nextLong(120_000_000) : random.nextLong(500_000);
-    if (use < 10 && !orderly) {
+    if (use < 10 && !orderly && op.hasDeadline()) {
       vanish(op);
     } else if (use < 22) {
       op.loop.start(think, () -> close(op, selection));
@@ -392,11 +398,33 @@ final class Workload {
     world.note("vanished", op.requestId);
   }
 
+  /** A caller without a deadline has patience all the same. */
+  private void givesUp(Op op) {
+    world.after(
+        micros(300_000 + random.nextInt(3_000_000)),
+        "patience",
+        () -> {
+          if (op.active()) {
+            op.loop.execute(
+                () -> {
+                  if (op.active()) {
+                    if (!op.stopReading()) {
+                      cancel(op);
+                    }
+                    coverage.seen(Transition.GIVEN_UP_WITHOUT_DEADLINE);
+                  }
+                });
+            givesUp(op);
+          }
+        });
+  }
+
   /** Some caller, wherever it is, is gone without a word. */
   void someoneVanishes() {
     active.removeIf(op -> !op.active());
-    if (!active.isEmpty()) {
-      vanish(active.get(random.nextInt(active.size())));
+    List<Op> some = active.stream().filter(Op::hasDeadline).toList();
+    if (!some.isEmpty()) {
+      vanish(some.get(random.nextInt(some.size())));
     }
   }
 
