@@ -64,6 +64,7 @@ final class LifecycleCommands implements ServeControl.Controls {
   private Map<String, Entry> acknowledged = new TreeMap<>();
   private @Nullable Double capacity; // acknowledged
   private @Nullable Double capacitySeen;
+  private @Nullable LifecycleFault by; // whose commands follow
 
   LifecycleCommands(LifecycleSimulation on) {
     this.on = on;
@@ -107,6 +108,11 @@ final class LifecycleCommands implements ServeControl.Controls {
   }
 
   // --- commands ---
+
+  /** The commands that follow are part of it; it is counted when one of them changed something. */
+  void by(@Nullable LifecycleFault fault) {
+    by = fault;
+  }
 
   void declare(LifecycleCode code) {
     String text = code.entry(on.run);
@@ -184,23 +190,28 @@ final class LifecycleCommands implements ServeControl.Controls {
     if (process == null) {
       return;
     }
+    LifecycleFault of = by;
+    pending.add(asked);
     on.onControl(
         () -> {
           if (on.process != process) {
             return;
           }
           on.world.note("command", what);
-          pending.add(asked);
           command
               .apply(process.serve())
               .onComplete(
-                  done -> answered(process, what, asked, null),
-                  failed -> answered(process, what, asked, failed));
+                  done -> answered(process, what, asked, of, null),
+                  failed -> answered(process, what, asked, of, failed));
         });
   }
 
   private void answered(
-      SimulatedProcess process, String what, Pending asked, @Nullable Throwable failed) {
+      SimulatedProcess process,
+      String what,
+      Pending asked,
+      @Nullable LifecycleFault of,
+      @Nullable Throwable failed) {
     if (on.process != process) {
       return; // nobody hears it
     }
@@ -210,6 +221,10 @@ final class LifecycleCommands implements ServeControl.Controls {
     on.count(failed == null ? "commands done" : "commands refused", 1);
     if (failed == null) {
       expect("after " + what, now, capacityOf(process), asked, true);
+      boolean changed = !now.equals(acknowledged) || !Objects.equals(capacity, capacityOf(process));
+      if (of != null && of.isCommand() && changed) {
+        on.count(of);
+      }
       if (!now.equals(acknowledged)) {
         doubtful.clear(); // what was written of them was cut off, or given up
       }

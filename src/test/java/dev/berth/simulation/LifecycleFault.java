@@ -31,5 +31,10 @@ enum LifecycleFault {
   PROCESS_KILLED,
   POWER_CUT,
   DISK_FAILS,
-  NODE_BLOCKED
+  NODE_BLOCKED;
+
+  /** What operators ask for; the others happen by themselves. */
+  boolean isCommand() {
+    return compareTo(CRASH) < 0;
+  }
 }

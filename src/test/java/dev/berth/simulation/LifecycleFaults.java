@@ -9,7 +9,9 @@ import dev.berth.simulation.LifecycleCode.Part;
 import dev.berth.simulation.LifecycleSimulation.Link;
 import dev.berth.simulation.LifecycleUserCode.Handler;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
@@ -22,6 +24,7 @@ final class LifecycleFaults {
 
   private final LifecycleSimulation on;
   private final SplittableRandom random;
+  private final Set<String> suspects = new HashSet<>(); // replicas
   private final List<LifecycleFault> kinds = List.of(LifecycleFault.values());
 
   LifecycleFaults(LifecycleSimulation on) {
@@ -100,6 +103,7 @@ final class LifecycleFaults {
   private void happen(LifecycleFault fault) {
     String application = APPLICATIONS.get(random.nextInt(APPLICATIONS.size()));
     LifecycleCode code = on.commands.store().get(application);
+    on.commands.by(fault);
     boolean done =
         switch (fault) {
           case DECLARE_AGAIN -> code == null && declare(fresh(application));
@@ -119,7 +123,7 @@ final class LifecycleFaults {
           case NODE_BLOCKED -> blocked();
           default -> code != null && change(fault, code);
         };
-    if (done) {
+    if (done && !fault.isCommand()) { // a command counts when it changed something
       on.count(fault);
     }
   }
@@ -229,8 +233,8 @@ final class LifecycleFaults {
   private boolean health(boolean healthy) {
     Replica replica = running(each -> each.healthy() != healthy);
     Handler handler = replica == null ? null : on.hooks.handlers.get(replica.replicaId());
-    if (handler == null) {
-      return false;
+    if (handler == null || handler.sick != healthy) {
+      return false; // it is so already
     }
     handler.sick = !healthy;
     return true;
@@ -243,8 +247,17 @@ final class LifecycleFaults {
     if (instance == null || replica == null) {
       return false;
     }
+    boolean known = suspects.contains(replica.replicaId());
+    if (!suspect && !known) {
+      return false;
+    }
+    if (suspect) {
+      suspects.add(replica.replicaId());
+    } else {
+      suspects.remove(replica.replicaId());
+    }
     instance.suspected(replica, suspect, suspect ? "nothing but failures" : "");
-    return true;
+    return !suspect || !known;
   }
 
   /** Requests hold its slots for a while, at times for longer than a grace. */
@@ -279,10 +292,18 @@ final class LifecycleFaults {
   }
 
   private boolean diskFails() {
+    int before = on.disk.failed();
     on.disk.fails(true);
     on.world.after(
-        LifecycleSimulation.millis(random.nextInt(15_000)), "disk", () -> on.disk.fails(false));
-    return true;
+        LifecycleSimulation.millis(random.nextInt(15_000)),
+        "disk",
+        () -> {
+          on.disk.fails(false);
+          if (on.disk.failed() > before) {
+            on.count(LifecycleFault.DISK_FAILS);
+          }
+        });
+    return false; // until something was written meanwhile
   }
 
   private boolean blocked() {
@@ -300,6 +321,7 @@ final class LifecycleFaults {
 
   /** What was declared last is good, or never starts; and nobody is a suspect any more. */
   void end() {
+    on.commands.by(null);
     on.disk.fails(false);
     on.processStarts();
     for (LifecycleCode code : on.commands.store().values()) {

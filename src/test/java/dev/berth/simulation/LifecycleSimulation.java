@@ -167,10 +167,9 @@ final class LifecycleSimulation {
     tick();
     runUntil(ROUGH_NANOS);
     rough = false;
+    runUntilCommandsAreDone();
     driver.end();
-    while (!commands.areDone()) {
-      world.step();
-    }
+    runUntilCommandsAreDone();
     LifecycleEnd end = new LifecycleEnd(this);
     runUntil(ROUGH_NANOS + CALM_NANOS / 10);
     commands.store().values().stream().filter(this::hasFailed).forEach(commands::declare);
@@ -185,6 +184,12 @@ final class LifecycleSimulation {
     return code.parts().stream().allMatch(LifecycleCode.Part::isGood)
         && controller != null
         && controller.applications().get(code.application()) == ApplicationStatus.DEPLOY_FAILED;
+  }
+
+  private void runUntilCommandsAreDone() {
+    while (!commands.areDone()) {
+      world.step();
+    }
   }
 
   private void runUntil(long elapsedNanos) {
