@@ -90,11 +90,6 @@ final class LifecycleEnd {
           .flatMap(each -> each.replicas().stream())
           .forEach(replica -> owned.add(replica.replicaId()));
       allWell &= good && (!instead || code.parts().stream().allMatch(Part::isGood));
-      String own = code.application() + "/";
-      long builds = on.builds().stream().filter(build -> build.startsWith(own)).count();
-      if (good && !instead && builds != 1) {
-        throw broken("code is held: " + on.builds() + " (expected: one of " + code + ")");
-      }
       ApplicationStatus expected =
           good && !instead ? ApplicationStatus.RUNNING : ApplicationStatus.DEPLOY_FAILED;
       if (details.status() != expected) {
