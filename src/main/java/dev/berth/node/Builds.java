@@ -65,6 +65,7 @@ public final class Builds {
     final LoadedApplication code;
     int users; // replicas that may still run it, and builds that may come to use it
     boolean discarded;
+    int telling; // events on their way to the controller, which then knows of it
 
     Held(LoadedApplication code) {
       this.code = code;
@@ -199,8 +200,10 @@ public final class Builds {
     if (known.code != code) {
       close(code); // read twice at the same time
     }
+    known.telling++;
     controller.accept(
         new ControllerEvent.Built(command.application(), command.revision(), read.built));
+    control.execute(() -> known.telling--); // behind what it is told
   }
 
   private void failed(Build command, Throwable failed) {
@@ -244,7 +247,7 @@ public final class Builds {
     }
     for (Map<String, Held> builds : List.copyOf(held.values())) {
       for (Held each : List.copyOf(builds.values())) {
-        if (!kept.contains(each.code.build())) {
+        if (each.telling == 0 && !kept.contains(each.code.build())) {
           each.discarded = true; // until it is built again
           closeIfUnused(each);
         }
