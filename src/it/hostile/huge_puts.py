@@ -24,7 +24,7 @@ BYTES = 4 << 20
 START_S = 60
 ANSWER_S = 60
 MOST_CPU_S = 1.0
-MOST_STALL_S = 0.5
+MOST_STALL_S = 3.0  # on a machine that does other work too; what is bounded is the CPU time
 MOST_ANSWER = 256 << 10
 # Threads of the JVM itself, by the 15 characters that Linux keeps of a name.
 JVMS_OWN = ("C1 Comp", "C2 Comp", "GC", "G1", "VM ", "Sweeper", "Signal", "Common-")

@@ -60,9 +60,7 @@ final class Http2Connection extends Connection {
   /** Not when streams that nobody reads hold all of the connection's window. */
   @Override
   boolean letsSend() {
-    var http2 =
-        (Http2ConnectionHandler) ((HttpServerConnection) http()).channelHandlerContext().handler();
-    var connection = http2.connection();
+    var connection = handler.connection();
     return connection.local().flowController().windowSize(connection.connectionStream()) > 0;
   }
 

@@ -86,6 +86,18 @@ class AccessLogIT {
   }
 
   @Test
+  void aReservationsTokenIsNotInItsPath() throws Exception {
+    String token = "0123456789abcdef0123456789abcdef";
+    upstream.behave(call -> call.respond("hello"));
+    try (RawClient client = client()) {
+      client.get("/logged/reservations/" + token).readUntil("hello");
+    }
+    String text = lines.poll(10, TimeUnit.SECONDS);
+    assertThat(text).isNotNull().doesNotContain(token);
+    assertThat(new JsonObject(text).getString("path")).isEqualTo("/logged/reservations/-");
+  }
+
+  @Test
   void aLineSaysWhoAskedWhatWhereAndHowLongItTook() throws Exception {
     upstream.behave(call -> call.respond("hello"));
     try (RawClient client = client()) {

@@ -611,6 +611,18 @@ class IngressIT {
     }
   }
 
+  /** Of two lengths another server takes the other one, and what follows is a request to it. */
+  @Test
+  void aBodyOfTwoLengthsIs400AndTheConnectionIsClosed() throws Exception {
+    upstream.behave(call -> call.respond("served"));
+    try (RawClient raw = new RawClient(ingress.port())) {
+      raw.send(
+          "POST / HTTP/1.1\r\nHost: t\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n"
+              + "0\r\n\r\n");
+      assertThat(raw.readToEnd()).startsWith("HTTP/1.1 400").doesNotContain("served");
+    }
+  }
+
   @ParameterizedTest
   @ValueSource(strings = {"/", "/-/healthz", "/nothing"})
   void aRequestThatNamesNoHostIs400(String path) throws Exception {

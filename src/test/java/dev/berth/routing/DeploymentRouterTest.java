@@ -490,6 +490,13 @@ class DeploymentRouterTest {
   }
 
   @Test
+  void aPartOfASecondIsAWholeOneToComeBackAfter() {
+    serving(30);
+    calls(41);
+    assertThat(refusal().retryAfterSeconds()).hasValue(2); // 40 at thirty a second
+  }
+
+  @Test
   void whoeverIsServedFastIsTold1Second() {
     serving(1000);
     calls(41);
