@@ -44,12 +44,18 @@ final class SimulatedBus {
   private final Set<String> dead = new HashSet<>(); // instances that crashed, and no one noticed
   private final Map<Pair, Long> lastArrivals = new HashMap<>(); // per pair, for order
   private FaultRates rates = FaultRates.NONE;
+  private boolean spoils;
   private int nearInFlight; // within instances
 
   SimulatedBus(World world, Coverage coverage) {
     this.world = world;
     this.random = world.randomness();
     this.coverage = coverage;
+  }
+
+  /** Some requests come too late from now on, or find no place. */
+  void spoil() {
+    spoils = true;
   }
 
   void rates(FaultRates newRates) {
@@ -180,7 +186,7 @@ final class SimulatedBus {
           BusMessage decoded = WireCodec.decode(0, wire);
           BusMessage read =
               large == null ? decoded : with((BusMessage.CallResponse) decoded, large);
-          BusMessage heard = near ? read : spoilt(read);
+          BusMessage heard = near || !spoils ? read : spoilt(read);
           to.loop.execute(() -> to.consumer.accept(heard));
         });
   }

@@ -46,6 +46,7 @@ final class Simulation {
     orderly = seed % 4 == 0;
     random = world.randomness();
     bus = new SimulatedBus(world, coverage);
+    bus.spoil();
     executions = new Executions(world);
     explained = new Explained(world);
     instances = new ArrayList<>(List.of(instance("n1"), instance("n2")));
