@@ -102,13 +102,13 @@ class StreamLedgerTest {
     assertThat(first.limits).as("what none goes without").containsExactly((long) LEAST_BYTES);
     assertThat(ledger.needed()).isEqualTo(2 * FIRST_BYTES + 2 * LEAST_BYTES);
 
-    ledger.release(FIRST_BYTES + 2 * LEAST_BYTES);
+    ledger.release(FIRST_BYTES + 2 * LEAST_BYTES + 100);
     tasks.runAll();
     assertThat(first.limits).endsWith((long) FIRST_BYTES + LEAST_BYTES);
     assertThat(second.limits).hasSize(1);
     assertThat(ledger.tryHold(1)).as("past who waits").isFalse();
 
-    ledger.release(FIRST_BYTES);
+    ledger.release(FIRST_BYTES - 100);
     tasks.runAll();
     assertThat(second.limits).endsWith((long) FIRST_BYTES + LEAST_BYTES);
     assertThat(ledger.waiting()).isZero();
