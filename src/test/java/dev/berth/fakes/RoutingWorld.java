@@ -63,6 +63,9 @@ public final class RoutingWorld implements ReplicaDirectory {
   /** What a replica that ends an explained request says of its handler. */
   public HandlerTime handlerTime = new HandlerTime(0, 0);
 
+  /** What the test does is on no loop's thread: what it asks of a loop waits for {@link #run}. */
+  public boolean offLoop;
+
   private final ArrayDeque<Runnable> tasks = new ArrayDeque<>();
   private final List<Replica> replicas = new ArrayList<>();
   private final Map<Integer, Replica> byOrdinal = new HashMap<>();
@@ -84,7 +87,8 @@ public final class RoutingWorld implements ReplicaDirectory {
     List<LoopPorts> ports = new ArrayList<>();
     for (int loop = 0; loop < loops; loop++) {
       ports.add(
-          new LoopPorts(tasks::add, () -> true, this::send, clock, new SplittableRandom(loop + 1)));
+          new LoopPorts(
+              tasks::add, () -> !offLoop, this::send, clock, new SplittableRandom(loop + 1)));
     }
     routers =
         new Routers(

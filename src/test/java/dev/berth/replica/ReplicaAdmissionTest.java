@@ -28,6 +28,7 @@ import dev.berth.protocol.SlotToken;
 import dev.berth.replica.ReplicaRig.Call;
 import dev.berth.replica.ReplicaRig.Waiting;
 import java.time.Duration;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /** What a replica lets run: by which right, and at most once whatever the bus does to messages. */
@@ -264,6 +265,22 @@ class ReplicaAdmissionTest {
     assertThat(refused.reason()).isEqualTo(Refusal.TOO_LATE);
     assertThat(Load.ongoing(refused.load())).isZero();
     assertAtRest(replica.slots());
+  }
+
+  @Test
+  void aRequestRefusedForMoreThanItsTokenGivesTheTokensSlotBack() {
+    Replica replica = rig.start(1, handler);
+    Call late = call(replica).deadlineMs(0);
+    Call beyond = call(replica).id(callId(RouterPeer.MAX_CALLS, 1));
+    for (Call refused : List.of(late, beyond)) {
+      SlotToken token = rig.reserve(replica, rig.attempt(), 10_000);
+
+      rig.send(refused.from(AWAY).attempt(rig.attempt()).by(new Admission.Token(token)));
+
+      assertThat(rig.answer(CallRefused.class).reason())
+          .isEqualTo(refused == late ? Refusal.TOO_LATE : Refusal.OVERLOADED);
+      assertAtRest(replica.slots());
+    }
   }
 
   @Test

@@ -504,6 +504,34 @@ class ReplicaLifecycleTest {
     }
   }
 
+  @Test
+  void aStoppedReplicaKnowsItsAttemptsForAsLongAsTheyAreRemembered() {
+    Duration remembered = Duration.ofNanos(LedgerLimits.DEFAULTS.rememberNanos());
+    Replica replica = rig.start(1, answering(Response.text("ok")));
+    ReplicaRig.Call call = call(replica).from(AWAY).attempt(rig.attempt()).ifFree();
+    rig.send(call);
+    replica.shutDown(GRACE);
+    rig.runAll();
+    assertThat(replica.state()).isEqualTo(ReplicaState.STOPPED);
+    for (Duration later :
+        List.of(Duration.ofMillis(25), remembered.minusMillis(75), Duration.ofMillis(25))) {
+      rig.pass(later);
+      rig.host.sweep();
+      rig.bus.take();
+
+      rig.send(call);
+
+      assertThat(rig.bus.take()).as("\"did not run\" would have it run again").isEmpty();
+    }
+
+    rig.pass(Duration.ofMillis(100));
+    rig.send(call);
+
+    assertThat(rig.answer(CallRefused.class).reason())
+        .as("nothing of it is kept longer")
+        .isEqualTo(Refusal.UNKNOWN_REPLICA);
+  }
+
   // --- live changes ---
 
   @Test

@@ -7,8 +7,10 @@ import dev.berth.api.DeploymentHandle;
 import dev.berth.api.ReplicaSelection;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
+import dev.berth.fakes.FakeParent;
 import dev.berth.fakes.RoutingWorld;
 import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.Refusal;
 import dev.berth.protocol.ReplicaInfo;
 import dev.berth.protocol.RoutingSnapshot;
 import io.vertx.core.Future;
@@ -201,5 +203,63 @@ class SelectionEdgesTest {
     world.run();
     assertThat(call.response().cause()).isInstanceOf(BerthException.ReplicaUnavailable.class);
     assertThat(choose().replicaId()).isEqualTo(other.info.replicaId());
+  }
+
+  @Test
+  void aDispatchCancelledBeforeItsTaskRanGivesItsSlotBackAtOnce() {
+    for (boolean far : new boolean[] {false, true}) {
+      RoutingWorld world = new RoutingWorld();
+      RoutingWorld.Replica replica = far ? world.remote("far", 1) : world.local("near", 1);
+      world.publish();
+      FakeParent parent = new FakeParent();
+      Future<ReplicaSelection> chosen = world.handle().within(parent).choose();
+      world.run();
+      assertThat(chosen.result().replicaId()).isEqualTo(replica.info.replicaId());
+      world.offLoop = true;
+      DeploymentHandle.Call call = chosen.result().start(REQUEST); // its task waits for the loop
+      world.offLoop = false;
+      call.cancel(); // on the loop, and so before that task
+
+      world.run();
+
+      String which = replica.info.replicaId();
+      assertThat(call.response().cause()).isInstanceOf(BerthException.Cancelled.class);
+      assertThat(replica.ledger.ongoing())
+          .as("%s: not only when its lease runs out", which)
+          .isZero();
+      assertThat(replica.executions).as(which).isZero();
+      assertThat(parent.children()).as(which).isZero();
+      assertThat(world.router.counters().reserved()).as(which).isZero();
+      assertThat(world.router.counters().running()).as(which).isZero();
+      assertThat(world.router.counters().releasedWithoutDispatch()).as(which).isOne();
+      assertThat(world.routers.loop(0).deadlines()).as(which).isZero();
+    }
+  }
+
+  /** A replica looks at more than the token; what it refuses for that must not hold the slot. */
+  @Test
+  void aDispatchRefusedElsewhereForAnotherReasonThanItsTokenReleasesItsLeaseAtOnce() {
+    for (Refusal reason : List.of(Refusal.TOO_LATE, Refusal.OVERLOADED)) {
+      RoutingWorld.Replica replica = world.remote("far " + reason, 1);
+      world.publish();
+      ReplicaSelection selection = choose();
+      replica.silent = true;
+      Future<Response> response = selection.dispatch(REQUEST);
+      world.run();
+      replica.silent = false;
+      List<BusMessage.CallRequest> sent = world.sent(BusMessage.CallRequest.class);
+      BusMessage.CallRequest last = sent.get(sent.size() - 1);
+      assertThat(replica.ledger.ongoing()).as("its lease").isOne();
+
+      replica.answer(
+          last.source(), new BusMessage.CallRefused(last.callId(), reason, replica.ledger.load()));
+      world.run();
+
+      assertThat(response.cause()).isInstanceOf(BerthException.ReplicaUnavailable.class);
+      assertThat(replica.ledger.ongoing()).as("%s: not only when it runs out", reason).isZero();
+      assertThat(world.router.counters().running()).isZero();
+      assertThat(world.routers.loop(0).pendingRequests()).isZero();
+      world.remove(replica);
+    }
   }
 }
