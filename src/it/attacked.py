@@ -29,7 +29,6 @@ import java.util.concurrent.atomic.AtomicInteger;
 public final class Prey {
   static final Map<String, AtomicInteger> RUNS = new ConcurrentHashMap<>();
   static final List<byte[]> KEPT = Collections.synchronizedList(new ArrayList<>());
-  static final Buffer PIECE = Buffer.buffer(new byte[16 << 10]);
   static final Buffer LARGE = Buffer.buffer(new byte[1 << 20]);
   static final Buffer EVENT = Buffer.buffer(new byte[4 << 10]);
 
@@ -68,10 +67,10 @@ public final class Prey {
           all.add(new byte[1 << 20]);
         }
       case "/keep":
-        for (int mb = Integer.parseInt(request.queryParameter("mb")); mb > 0; mb--) {
-          KEPT.add(new byte[1 << 20]);
+        for (int kb = Integer.parseInt(request.queryParameter("kb")); kb > 0; kb -= 16) {
+          KEPT.add(new byte[16 << 10]);
         }
-        return Future.succeededFuture(Response.text("kept " + KEPT.size()));
+        return Future.succeededFuture(Response.text("kept " + 16 * KEPT.size() + " KB"));
       case "/runs":
         return Future.succeededFuture(
             Response.text("" + RUNS.getOrDefault(request.queryParameter("of"), new AtomicInteger())));
@@ -87,7 +86,7 @@ public final class Prey {
   }
 
   static void more(ResponseWriter writer, Promise<Void> done) {
-    writer.write(PIECE).onComplete(room -> more(writer, done), done::tryFail);
+    writer.write(Buffer.buffer(new byte[16 << 10])).onComplete(room -> more(writer, done), done::tryFail);
   }
 }
 """

@@ -51,15 +51,15 @@ def crowd_of(part, path, heap, connections=60, streams=100, seconds=12):
                 crowd.listen(0.1)
             crowd.listen(seconds)
             asked = connections * streams
-            runs = instance.runs_of(path)
             held = instance.metric("serve_num_ongoing_http_requests")
             say(part, f"{heap}, {asked} x {path} in {time.monotonic() - began:.0f} s",
                 f"heads {dict(sorted(crowd.heads.items()))}", f"resets {crowd.resets}",
-                f"closed {crowd.closed}", f"handler ran {runs} times", f"under way {held}")
+                f"closed {crowd.closed}", f"under way {held}")
             crowd.close()
             well = after(part, instance, client, admin)
             # A refusal is a 503, and then no handler ran.
-            refused = crowd.heads.get(503, 0)
+            runs, refused = instance.runs_of(path), crowd.heads.get(503, 0)
+            say(part, f"handler ran {runs} times", f"refused {refused}")
             return well and runs is not None and runs + refused <= asked
     return run
 
@@ -137,14 +137,16 @@ def filled(part, *jvm):
     def run(jar):
         with Instance(jar, *jvm) as instance:
             began = time.monotonic()
-            kept = 0
+            kept, step = 0, 4096
             while instance.alive() and time.monotonic() - began < 60:
-                status, _ = instance.get("/keep?mb=4", timeout=5)
-                kept += 4 if status == 200 else 0
+                status, _ = instance.get(f"/keep?kb={step}", timeout=5)
+                kept += step if status == 200 else 0
+                if status != 200 and step > 16:
+                    step //= 2
                 time.sleep(0.02)
             code = instance.process.poll()
             last = [line for line in instance.said().splitlines() if "halt" in line]
-            say(part, f"{' '.join(jvm)}, kept {kept} MB", f"exit code {code}",
+            say(part, f"{' '.join(jvm)}, kept {kept} KB", f"exit code {code}",
                 f"after {time.monotonic() - began:.0f} s", *(last[-1:]))
             return code == 5
     return run

@@ -43,7 +43,8 @@ import picocli.CommandLine.Spec;
       "0:drained and stopped",
       "1:could not start, or did not drain in time",
       "2:wrong usage, or a configuration with problems; nothing was started. Where applications"
-          + " are kept, a problem of one is an error in the log, and the kept one serves"
+          + " are kept, a problem of one is an error in the log, and the kept one serves",
+      "5:out of memory: the heap stayed full, see berth.halt_on_full_heap"
     },
     footerHeading = "%nExamples:%n",
     footer = {

@@ -14,6 +14,7 @@ import java.time.Duration;
  * @param reservations slots held for clients by tokens
  * @param blockedLoopAfter how long an event loop may leave a task before it counts as blocked
  * @param shutdownTimeout how long the instance may take to drain when it is told to stop
+ * @param haltOnFullHeap whether the process ends when its heap stays full
  * @param state where what is declared is kept
  */
 public record InstanceOptions(
@@ -26,6 +27,7 @@ public record InstanceOptions(
     ReservationOptions reservations,
     Duration blockedLoopAfter,
     Duration shutdownTimeout,
+    boolean haltOnFullHeap,
     StateOptions state) {
 
   static final Key<Values> ADMIN =
@@ -83,6 +85,15 @@ public record InstanceOptions(
           Defaults.SHUTDOWN_TIMEOUT,
           "How long the instance may take to drain on SIGTERM or SIGINT before it stops anyway.");
 
+  static final Key<Boolean> HALT_ON_FULL_HEAP =
+      Key.of(
+          "halt_on_full_heap",
+          Types.bool(),
+          Defaults.HALT_ON_FULL_HEAP,
+          "Whether the process ends, with exit code 5 and one line of the log, when collections"
+              + " find more than 95 % of the heap's oldest pool in use for 10 s, or take 98 % of the"
+              + " time for as long. It would live on and answer nobody.");
+
   static final Section SECTION =
       Section.of(
           ADMIN,
@@ -94,6 +105,7 @@ public record InstanceOptions(
           RESERVATIONS,
           BLOCKED_LOOP_AFTER_MS,
           SHUTDOWN_TIMEOUT_S,
+          HALT_ON_FULL_HEAP,
           StateOptions.STATE_DIR,
           StateOptions.EPHEMERAL,
           StateOptions.DECLARE);
@@ -121,6 +133,7 @@ public record InstanceOptions(
         ReservationOptions.from(values.get(RESERVATIONS)),
         values.get(BLOCKED_LOOP_AFTER_MS),
         values.get(SHUTDOWN_TIMEOUT_S),
+        values.get(HALT_ON_FULL_HEAP),
         StateOptions.from(values));
   }
 
@@ -136,6 +149,7 @@ public record InstanceOptions(
         reservations,
         blockedLoopAfter,
         shutdownTimeout,
+        haltOnFullHeap,
         state);
   }
 }

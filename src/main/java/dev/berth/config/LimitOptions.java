@@ -129,7 +129,7 @@ public record LimitOptions(
               "Bytes that all requests under way may take, until their clients have their answers:"
                   + " 8192 each, 256 for each header, what is read of the body before a handler"
                   + " has it, and 65536 for one that goes on. A request that would go past it gets"
-                  + " 503; so does one whose HTTP/2 connection holds more than a quarter of what"
+                  + " 503; so does one whose HTTP/2 connection holds more than 1/32 of what"
                   + " is left.")
           .fallbackText("an eighth of the heap");
   static final Key<Integer> PENDING_REQUESTS_PER_LOOP =

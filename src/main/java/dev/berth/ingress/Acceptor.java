@@ -52,8 +52,8 @@ final class Acceptor extends ChannelInboundHandlerAdapter {
                   drop(accepted, registered.cause());
                 }
               });
-    } catch (RuntimeException stopping) {
-      drop(accepted, stopping); // the loop that was to serve it has just gone
+    } catch (RuntimeException | OutOfMemoryError stopping) {
+      drop(accepted, stopping); // the loop that was to serve it has just gone, as a rule
     }
   }
 

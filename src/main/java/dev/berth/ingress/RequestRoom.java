@@ -9,7 +9,7 @@ import java.util.concurrent.atomic.AtomicLong;
  * loop takes room in pieces, so that a request touches no counter of other loops. Any thread; a
  * {@link Share} is its loop's.
  *
- * <p>A connection with several requests may hold a quarter of what is left, so that a few of them
+ * <p>A connection with several requests may hold 1/32 of what is left, so that some dozens of them
  * leave room for others: the more is taken, the fewer each may add. Source: the dynamic thresholds
  * of Choudhury and Hahne, 1998, for queues of a switch that share its memory.
  */
@@ -23,7 +23,7 @@ final class RequestRoom {
   /** What a loop takes at a time, bytes, and keeps at most twice. */
   static final int PIECE_BYTES = 64 << 10;
 
-  private static final int SHARE_OF_REST = 4;
+  private static final int SHARE_OF_REST = 32;
 
   private final long limit;
   private final AtomicLong taken = new AtomicLong();

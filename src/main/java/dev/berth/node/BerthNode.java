@@ -98,6 +98,9 @@ public final class BerthNode {
    */
   public static Future<BerthNode> start(ServeConfig config, LogFeed log) {
     BerthNode node = new BerthNode(config, log);
+    if (config.berth().haltOnFullHeap()) {
+      HeapWatch.start(node.vertx, node.closeAsked::get);
+    }
     node.begin();
     return node.started.future();
   }

@@ -72,9 +72,9 @@ class RequestRoomIT {
         greedy.get(stream, "/");
       }
       assertThat(greedy.next(RawHttp2.HEADERS).text()).contains("503");
-      rig.eventually("the others wait", () -> rig.ongoing() <= 21);
+      rig.eventually("the others wait", () -> rig.ongoing() <= 5);
       other.get(1, "/").get(3, "/");
-      rig.eventually("both are under way", () -> rig.ongoing() >= 22);
+      rig.eventually("both are under way", () -> rig.ongoing() >= 6);
     }
     rig.assertAtRest();
   }

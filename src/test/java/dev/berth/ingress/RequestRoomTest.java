@@ -35,18 +35,17 @@ class RequestRoomTest {
   }
 
   @Test
-  void aConnectionMayHoldAQuarterOfWhatIsLeft() {
+  void aConnectionMayHoldAThirtySecondOfWhatIsLeft() {
     RequestRoom.Share share = new RequestRoom(100 * PIECE).newShare();
-    assertThat(share.tryHold(PIECE, 20 * PIECE)).isTrue();
-    assertThat(share.tryHold(79 * PIECE, 0)).isTrue();
-    assertThat(share.tryHold(1, 6 * PIECE)).as("20 are left").isFalse();
-    assertThat(share.tryHold(1, 5 * PIECE)).isTrue();
+    assertThat(share.tryHold(4 * PIECE, 3 * PIECE)).isTrue();
+    assertThat(share.tryHold(1, 4 * PIECE)).as("96 are left").isFalse();
+    assertThat(share.tryHold(1, 3 * PIECE)).isTrue();
   }
 
   @Test
   void manyGreedyConnectionsLeaveRoomForANewOne() {
     RequestRoom.Share share = new RequestRoom(2_000L * 1024).newShare();
-    for (int connection = 0; connection < 12; connection++) {
+    for (int connection = 0; connection < 60; connection++) {
       long own = 0;
       while (own < 1_000 * 1024 && share.tryHold(1024, own)) {
         own += 1024;
