@@ -82,6 +82,8 @@ class InstanceReplicasTest {
   private final AtomicLong counter = new AtomicLong();
   private String failing = ""; // the hook that throws
   private Runnable duringStart = () -> {};
+  private Runnable duringCheck = () -> {};
+  private int checks; // of health, begun
 
   private final ReplicaLoop loop =
       new ReplicaLoop(
@@ -170,6 +172,12 @@ class InstanceReplicasTest {
     public void start() {
       duringStart.run();
       called("start");
+    }
+
+    @Override
+    public void checkHealth() {
+      checks++;
+      duringCheck.run();
     }
 
     @Override
@@ -323,6 +331,52 @@ class InstanceReplicasTest {
         new StartReplica(
             EPOCH, new DeploymentTarget(first.id(), "x", first.version(), first.settings()), ID));
     assertThat(take()).containsExactly(new ReplicaFailed(ID, "build: x (expected: a known one)"));
+  }
+
+  /** The period is shifted by up to a tenth. */
+  @Test
+  void itsHealthIsCheckedInThePeriodOfItsDeploymentAndInAnotherWhenThatChanges() {
+    replicas.start(new StartReplica(EPOCH, target("health_check_period_s: 3"), ID));
+    runAll();
+    assertThat(checksIn(Duration.ofMillis(2_600))).isZero();
+    assertThat(checksIn(Duration.ofMillis(800))).isEqualTo(1);
+
+    reconfigure(target("health_check_period_s: 100"));
+    runAll();
+    checksIn(Duration.ofMillis(3_400)); // the one that was planned
+    assertThat(checksIn(Duration.ofSeconds(89))).isZero();
+    reconfigure(target("health_check_period_s: 2"));
+    runAll();
+    assertThat(checksIn(Duration.ofMillis(1_700))).isZero();
+    assertThat(checksIn(Duration.ofMillis(600))).as("at once, not after the 100 s").isEqualTo(1);
+  }
+
+  private int checksIn(Duration span) {
+    int before = checks;
+    for (long left = span.toMillis(); left > 0; left -= 100) {
+      clock.advance(Duration.ofMillis(100));
+      host.tick();
+      runAll();
+    }
+    return checks - before;
+  }
+
+  @Test
+  void aHealthCheckHasTheTimeThatItsDeploymentGivesIt() {
+    replicas.start(new StartReplica(EPOCH, target("health_check_timeout_s: 2"), ID));
+    runAll();
+    Replica replica = host.replicas().get(0);
+    List<Long> failures = new ArrayList<>();
+    duringCheck =
+        () -> {
+          for (int second = 0; second < 2; second++) {
+            clock.advance(Duration.ofMillis(1_000));
+            host.tick();
+            failures.add(replica.healthCheckFailures());
+          }
+        };
+    checksIn(Duration.ofSeconds(11));
+    assertThat(failures).containsExactly(0L, 1L);
   }
 
   @Test

@@ -21,6 +21,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Random;
+import jdk.jfr.Recording;
+import jdk.jfr.consumer.RecordingFile;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -514,5 +516,26 @@ class StateStoreTest {
     DesiredState again = new DesiredState();
     StateStore.open(Objects.requireNonNull(StateStoreDisk.hold(directory)), again).close();
     assertThat(again.whole()).isEqualTo(state.whole());
+  }
+
+  /** No file system shows it afterwards; the JVM records what it asks the system for. */
+  @Test
+  void aDiskForcesWhatIsWrittenAndTheNamesOfItsFiles(@TempDir Path folder) throws IOException {
+    Path directory = folder.resolve("state");
+    Path records = folder.resolve("forced.jfr");
+    try (StateStoreDisk disk = Objects.requireNonNull(StateStoreDisk.hold(directory));
+        StateStoreFiles.Output file = disk.open("state-1");
+        Recording recording = new Recording()) {
+      recording.enable("jdk.FileForce").withoutThreshold();
+      recording.start();
+      file.force();
+      disk.forceNames();
+      recording.stop();
+      recording.dump(records);
+    }
+    assertThat(RecordingFile.readAllEvents(records))
+        .extracting(event -> event.getString("path"))
+        .filteredOn(path -> path.startsWith(directory.toString()))
+        .containsExactly(directory.resolve("state-1").toString(), directory.toString());
   }
 }

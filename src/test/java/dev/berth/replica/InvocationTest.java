@@ -515,6 +515,45 @@ class InvocationTest {
   }
 
   @Test
+  void aReplicaUnhealthyForItsZombiesIsWellAgainWhenNoMoreLingerThanMay() {
+    ReplicaRig strict = new ReplicaRig(ReplicaLimits.DEFAULTS.withZombies(GRACE.toNanos(), 1), 1);
+    Replica replica = strict.start(3, handler);
+    for (int i = 0; i < 3; i++) {
+      strict.sendHeld(replica, callId(i, 1));
+      strict.cancel(replica, callId(i, 1));
+    }
+    strict.pass(GRACE);
+    assertThat(replica.unhealthyReason()).isEqualTo("zombies: 3 (expected: at most 1)");
+
+    handler.answer();
+    assertThat(replica.state()).as("two linger").isEqualTo(ReplicaState.UNHEALTHY);
+    handler.answer();
+
+    assertThat(replica.state()).isEqualTo(ReplicaState.RUNNING);
+    assertThat(replica.unhealthyReason()).isEmpty();
+    assertThat(strict.states)
+        .containsExactly(ReplicaState.RUNNING, ReplicaState.UNHEALTHY, ReplicaState.RUNNING);
+    handler.answer();
+    assertAtRest(replica.slots());
+  }
+
+  @Test
+  void aReplicaThatMayHaveMoreZombiesFromNowOnIsWellAtOnce() {
+    ReplicaLimits none = ReplicaLimits.DEFAULTS.withZombies(GRACE.toNanos(), 0);
+    ReplicaRig strict = new ReplicaRig(none, 1);
+    Replica replica = strict.start(1, handler);
+    strict.sendHeld(replica, callId(1, 1));
+    strict.cancel(replica, callId(1, 1));
+    strict.pass(GRACE);
+    assertThat(replica.state()).isEqualTo(ReplicaState.UNHEALTHY);
+
+    replica.configure(1, none.withZombies(GRACE.toNanos(), 1), HealthCheckSettings.DEFAULTS);
+
+    assertThat(replica.zombies()).isEqualTo(1);
+    assertThat(replica.state()).isEqualTo(ReplicaState.RUNNING);
+  }
+
+  @Test
   void aCancelFromElsewhereFindsItsOwnCallAndNoOther() {
     Replica replica = rig.start(2, handler);
     AttemptId attempt = rig.attempt();

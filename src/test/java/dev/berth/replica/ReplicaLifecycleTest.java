@@ -27,6 +27,7 @@ import dev.berth.protocol.BusMessage.SlotReserved;
 import dev.berth.protocol.Refusal;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.SlotToken;
+import dev.berth.protocol.port.SlotLease;
 import dev.berth.replica.ReplicaRig.Waiting;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
@@ -34,6 +35,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import org.junit.jupiter.api.Test;
 
 /** A replica's life: made off the loop, drained with what it accepted, stopped once. */
@@ -300,6 +302,27 @@ class ReplicaLifecycleTest {
     assertThat(rig.states).containsExactly(ReplicaState.RUNNING, ReplicaState.DRAINING);
   }
 
+  /** A controller that hears of it first would still see slots granted, and leases outlive it. */
+  @Test
+  void whoHearsOfADrainFindsNothingGrantedAndTheEndOfTheGraceKnown() {
+    Replica replica = rig.start(2, handler);
+    SlotLease lease = Objects.requireNonNull(replica.slots().hold(1_000));
+    long now = rig.clock.getAsLong();
+    List<Long> ends = new ArrayList<>();
+    rig.whenTold =
+        state -> {
+          assertThat(state).isEqualTo(ReplicaState.DRAINING);
+          assertThat(replica.slots().draining()).isTrue();
+          assertThat(replica.slots().tryAcquire()).isFalse();
+          assertThat(lease.renew(GRACE.multipliedBy(2).toNanos())).isTrue();
+          ends.add(lease.deadlineNanos() - now);
+        };
+
+    replica.shutDown(GRACE);
+
+    assertThat(ends).containsExactly(GRACE.toNanos());
+  }
+
   @Test
   void aRenewalNeverLastsPastTheEndOfTheGrace() {
     Replica replica = rig.start(1, handler);
@@ -366,6 +389,31 @@ class ReplicaLifecycleTest {
 
     assertThat(second).isSameAs(first);
     assertThat(handler.stops).isEqualTo(1);
+  }
+
+  @Test
+  void aSecondShutDownMakesTheGraceShorterAndNeverLonger() {
+    for (int longer = 0; longer < 2; longer++) {
+      Replica replica = rig.start(2, handler);
+      rig.sendHeld(replica, callId(1, 1));
+      SlotLease lease = Objects.requireNonNull(replica.slots().hold(1_000));
+      long now = rig.clock.getAsLong();
+      Duration second = GRACE.multipliedBy(longer * 2).plusSeconds(5);
+      Duration shorter = longer == 1 ? GRACE : second;
+
+      replica.shutDown(GRACE);
+      replica.shutDown(second);
+      rig.runAll();
+      assertThat(lease.renew(Duration.ofMinutes(5).toNanos())).isTrue();
+      assertThat(lease.deadlineNanos() - now).isLessThanOrEqualTo(shorter.toNanos());
+      rig.pass(shorter.minusMillis(25));
+      assertThat(replica.state()).isEqualTo(ReplicaState.DRAINING);
+      rig.pass(Duration.ofMillis(25));
+
+      assertThat(replica.state()).as("%s, then %s", GRACE, second).isEqualTo(ReplicaState.STOPPED);
+      handler.answer();
+      rig.runAll();
+    }
   }
 
   @Test

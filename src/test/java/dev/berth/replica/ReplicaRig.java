@@ -38,6 +38,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
 
 /**
  * A replica with its loops under the test's hand: the test is the loop's thread, moves the clock,
@@ -67,6 +68,7 @@ final class ReplicaRig {
   final StreamLedger streams = new StreamLedger(64 << 20);
   final RecordingBus bus = new RecordingBus();
   final List<ReplicaState> states = new ArrayList<>();
+  Consumer<ReplicaState> whenTold = state -> {}; // of a new state, while it is told
   final List<String> suspicions = new ArrayList<>(); // what was told of passive health
   final List<String> waits = new ArrayList<>(); // what was told of starts that wait
   String lost = ""; // what is said of threads
@@ -122,6 +124,7 @@ final class ReplicaRig {
               @Override
               public void changed(Replica replica, ReplicaState state) {
                 states.add(state);
+                whenTold.accept(state);
               }
 
               @Override

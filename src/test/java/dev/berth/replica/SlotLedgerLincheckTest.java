@@ -9,6 +9,7 @@ import dev.berth.protocol.port.LedgerView;
 import dev.berth.protocol.port.SlotLease;
 import dev.berth.protocol.port.Slots.Reservation;
 import java.util.List;
+import java.util.Objects;
 import org.jetbrains.kotlinx.lincheck.Actor;
 import org.jetbrains.kotlinx.lincheck.execution.ExecutionScenario;
 import org.jetbrains.lincheck.datastructures.IntGen;
@@ -79,6 +80,22 @@ class SlotLedgerLincheckTest {
         .check(SharedLeaseOperations.class);
   }
 
+  /** Never less than it had, which a deadline not yet written would make of it. */
+  @Test
+  void aRenewalBesideADrainLastsToTheDrainsDeadlineOrIsOfBefore() {
+    options(2, 1, 0)
+        .addCustomScenario(
+            new ExecutionScenario(
+                List.of(),
+                List.of(
+                    List.of(actor(DrainedLeaseOperations.class, "drain")),
+                    List.of(actor(DrainedLeaseOperations.class, "renew"))),
+                List.of(actor(DrainedLeaseOperations.class, "lasts")),
+                null))
+        .sequentialSpecification(DrainedLeaseModel.class)
+        .check(DrainedLeaseOperations.class);
+  }
+
   /**
    * One of two slots is in use. Whoever asks for one during these changes must get it: there is a
    * free slot before them, between them and after them.
@@ -94,6 +111,14 @@ class SlotLedgerLincheckTest {
     try {
       return new Actor(
           ChangingMaxOperations.class.getMethod(operation, int.class), List.of(argument));
+    } catch (NoSuchMethodException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  private static Actor actor(Class<?> operations, String operation) {
+    try {
+      return new Actor(operations.getMethod(operation), List.of());
     } catch (NoSuchMethodException e) {
       throw new AssertionError(e);
     }
@@ -465,6 +490,53 @@ class SlotLedgerLincheckTest {
 
     public void sweep() {
       settled();
+    }
+  }
+
+  // --- a lease and a drain ---
+
+  /** A lease that is renewed far beyond the deadline of a drain. */
+  public static class DrainedLeaseOperations {
+    private static final long TTL = 100;
+    private static final long GRACE = 3 * TTL;
+    private static final long LONG = 10 * TTL;
+
+    private final ManualClock clock = new ManualClock();
+    private final SlotLedger ledger = Ledgers.ledger(1, clock);
+    private final SlotLease lease = Objects.requireNonNull(ledger.hold(TTL));
+
+    @Operation
+    public void drain() {
+      ledger.drain(clock.getAsLong() + GRACE);
+    }
+
+    @Operation
+    public boolean renew() {
+      return lease.renew(LONG);
+    }
+
+    @Operation
+    public long lasts() {
+      return lease.deadlineNanos() - clock.getAsLong();
+    }
+  }
+
+  /** What {@link DrainedLeaseOperations} must look like from outside. */
+  public static class DrainedLeaseModel {
+    private long longest = DrainedLeaseOperations.LONG;
+    private long lasts = DrainedLeaseOperations.TTL;
+
+    public void drain() {
+      longest = DrainedLeaseOperations.GRACE;
+    }
+
+    public boolean renew() {
+      lasts = Math.max(lasts, longest);
+      return true;
+    }
+
+    public long lasts() {
+      return lasts;
     }
   }
 }
