@@ -39,6 +39,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.OptionalInt;
 import java.util.SplittableRandom;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -66,6 +67,7 @@ public final class RoutingWorld implements ReplicaDirectory {
   /** What the test does is on no loop's thread: what it asks of a loop waits for {@link #run}. */
   public boolean offLoop;
 
+  private @Nullable Thread turning;
   private final ArrayDeque<Runnable> tasks = new ArrayDeque<>();
   private final List<Replica> replicas = new ArrayList<>();
   private final Map<Integer, Replica> byOrdinal = new HashMap<>();
@@ -88,7 +90,7 @@ public final class RoutingWorld implements ReplicaDirectory {
     for (int loop = 0; loop < loops; loop++) {
       ports.add(
           new LoopPorts(
-              tasks::add, () -> !offLoop, this::send, clock, new SplittableRandom(loop + 1)));
+              tasks::add, this::inLoop, this::send, clock, new SplittableRandom(loop + 1)));
     }
     routers =
         new Routers(
@@ -229,9 +231,19 @@ public final class RoutingWorld implements ReplicaDirectory {
 
   /** Runs tasks and delivers messages until nothing is left to do. */
   public void run() {
-    for (Runnable task = tasks.poll(); task != null; task = tasks.poll()) {
-      task.run();
+    Thread before = turning;
+    turning = Thread.currentThread();
+    try {
+      for (Runnable task = tasks.poll(); task != null; task = tasks.poll()) {
+        task.run();
+      }
+    } finally {
+      turning = before;
     }
+  }
+
+  private boolean inLoop() {
+    return !offLoop || Thread.currentThread() == turning;
   }
 
   /** Lets time pass in ticks of 25 ms, as the loops see it, sweeping leases. */
@@ -258,6 +270,7 @@ public final class RoutingWorld implements ReplicaDirectory {
     if (target == null || target.unreachable) {
       return false;
     }
+    target.whenSent.accept(message);
     if (target.failingSends) {
       throw new IllegalStateException("the bus is broken");
     }
@@ -302,8 +315,14 @@ public final class RoutingWorld implements ReplicaDirectory {
     /** Sending to it throws. */
     public boolean failingSends;
 
+    /** Runs when a message is sent to it, before that leaves. */
+    public Consumer<BusMessage> whenSent = message -> {};
+
     /** Messages to it arrive and are never answered. */
     public boolean silent;
+
+    /** It does what it is told, and its answers are lost. */
+    public boolean answersLost;
 
     Replica(
         DeploymentId deployment,
@@ -477,7 +496,9 @@ public final class RoutingWorld implements ReplicaDirectory {
     }
 
     public void answer(RouterAddress to, BusMessage message) {
-      tasks.add(() -> routers.loop(to.loop()).onMessage(message));
+      if (!answersLost) {
+        tasks.add(() -> routers.loop(to.loop()).onMessage(message));
+      }
     }
   }
 }

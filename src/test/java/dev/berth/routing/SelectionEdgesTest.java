@@ -3,6 +3,7 @@ package dev.berth.routing;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.BerthException;
+import dev.berth.api.CallOptions;
 import dev.berth.api.DeploymentHandle;
 import dev.berth.api.ReplicaSelection;
 import dev.berth.api.Request;
@@ -13,6 +14,7 @@ import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.Refusal;
 import dev.berth.protocol.ReplicaInfo;
 import dev.berth.protocol.RoutingSnapshot;
+import dev.berth.protocol.SlotToken;
 import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
 import java.time.Duration;
@@ -21,6 +23,8 @@ import java.util.Map;
 import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The edges of choose and dispatch that the reviews of seeds 000 and 001 turn on. */
 class SelectionEdgesTest {
@@ -261,5 +265,165 @@ class SelectionEdgesTest {
       assertThat(world.routers.loop(0).pendingRequests()).isZero();
       world.remove(replica);
     }
+  }
+
+  private void assertAtRest(RoutingWorld.Replica... replicas) {
+    for (RoutingWorld.Replica replica : replicas) {
+      assertThat(replica.ledger.ongoing()).as(replica.info.replicaId()).isZero();
+      assertThat(replica.ledger.audit()).hasToString("CLEAN");
+    }
+    assertThat(world.router.counters().reserved()).isZero();
+    assertThat(world.router.counters().running()).isZero();
+    assertThat(world.router.queued()).isZero();
+    assertThat(RoutingProbe.ownElsewhere(world.router)).isZero();
+    assertThat(RoutingProbe.heldAttempts(world.routers.loop(0))).isZero();
+    assertThat(world.routers.loop(0).pendingRequests()).isZero();
+    assertThat(world.routers.loop(0).deadlines()).isZero();
+  }
+
+  // --- a replica that is unavailable ---
+
+  @Test
+  void aReserveThatCannotLeaveIsTriedElsewhere() {
+    RoutingWorld.Replica away = world.remote("away", 4);
+    RoutingWorld.Replica other = world.remote("other", 4);
+    away.unreachable = true;
+    world.publish();
+    List<ReplicaSelection> chosen = List.of(choose(), choose(), choose(), choose());
+    assertThat(chosen).extracting(ReplicaSelection::replicaId).containsOnly("other");
+    assertThat(world.sent(BusMessage.ReserveSlot.class))
+        .as("one that was tried at the unavailable replica, in vain")
+        .filteredOn(reserve -> reserve.target().equals(away.info.address()))
+        .hasSize(1);
+    chosen.forEach(ReplicaSelection::close);
+    world.run();
+    assertAtRest(away, other);
+  }
+
+  @Test
+  void aReplicaThatWasUnavailableIsChosenAgainOnceItIsPublishedAgain() {
+    RoutingWorld.Replica away = world.remote("away", 1);
+    away.unreachable = true;
+    world.publish();
+    Future<ReplicaSelection> chosen = world.handle().choose();
+    world.run();
+    assertThat(chosen.isComplete()).as("it waits for a replica").isFalse();
+    away.unreachable = false;
+    world.publish();
+    world.run();
+    assertThat(chosen.result().replicaId()).isEqualTo("away");
+    chosen.result().close();
+    world.run();
+    assertAtRest(away);
+  }
+
+  // --- a reserve whose answer is lost ---
+
+  @Test
+  void aReserveWhoseAnswerIsLostIsReleasedByItsNameWhenItsCallerGivesUp() {
+    RoutingWorld.Replica replica = world.remote("far", 1);
+    replica.answersLost = true;
+    world.publish();
+    Future<ReplicaSelection> chosen =
+        world.handle().options(CallOptions.defaults().withTimeout(Duration.ofSeconds(1))).choose();
+    world.run();
+    assertThat(replica.ledger.reserved()).as("a slot that nobody knows of").isOne();
+    world.pass(Duration.ofMillis(1_050));
+    assertThat(chosen.cause()).isInstanceOf(BerthException.Timeout.class);
+    assertThat(world.sent(BusMessage.ReleaseSlot.class))
+        .singleElement()
+        .satisfies(
+            release ->
+                assertThat(release.attempt())
+                    .isEqualTo(world.sent(BusMessage.ReserveSlot.class).get(0).attempt()));
+    assertAtRest(replica); // long before its time to live is over
+  }
+
+  @Test
+  void aReserveWhoseAnswerComesAfterItsPeerWasGivenUpIsReleasedAtOnce() {
+    RoutingWorld.Replica away = world.remote("away", 1);
+    away.answersLost = true;
+    world.publish();
+    Future<ReplicaSelection> chosen = world.handle().choose();
+    world.run();
+    BusMessage.ReserveSlot reserve = world.sent(BusMessage.ReserveSlot.class).get(0);
+    RoutingWorld.Replica near = world.local("near", 1);
+    world.routers.nodeLost("there");
+    world.publish();
+    world.run();
+    assertThat(chosen.result().replicaId()).isEqualTo("near");
+    assertThat(away.ledger.reserved()).isOne();
+    away.answersLost = false;
+    away.answer(
+        reserve.source(),
+        new BusMessage.SlotReserved(
+            reserve.callId(),
+            reserve.attempt(),
+            reserve.target(),
+            new SlotToken(1, 2, 3),
+            10_000,
+            away.ledger.load()));
+    world.run();
+    assertThat(away.ledger.reserved()).isZero();
+    assertThat(chosen.result().leaseRemaining()).isPositive();
+    chosen.result().close();
+    world.run();
+    assertAtRest(away, near);
+  }
+
+  @Test
+  void aReserveWhoseAnswerIsLostWithItsPeerHoldsItsSlotNoLongerThanItsTimeToLive() {
+    RoutingWorld.Replica away = world.remote("away", 1);
+    away.answersLost = true;
+    world.publish();
+    Future<ReplicaSelection> chosen = world.handle().choose();
+    world.run();
+    RoutingWorld.Replica near = world.local("near", 1);
+    world.routers.nodeLost("there");
+    world.publish();
+    world.run();
+    chosen.result().close();
+    world.run();
+    assertThat(away.ledger.reserved()).isOne();
+    world.pass(Duration.ofSeconds(10));
+    assertAtRest(away, near);
+  }
+
+  // --- a dispatch that fails before its token is consumed ---
+
+  @Test
+  void aDispatchThatCannotBeSentReleasesItsSlotAtOnce() {
+    RoutingWorld.Replica replica = world.remote("far", 1);
+    world.publish();
+    ReplicaSelection selection = choose();
+    replica.whenSent = SelectionEdgesTest::breakDispatch;
+    Future<Response> response = selection.dispatch(REQUEST);
+    world.run();
+    assertThat(response.cause()).hasMessageContaining("it has no wire form");
+    assertThat(response.cause().getSuppressed()).isEmpty();
+    assertAtRest(replica);
+  }
+
+  private static void breakDispatch(BusMessage message) {
+    if (message instanceof BusMessage.CallRequest) {
+      throw new IllegalStateException("it has no wire form");
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void aDispatchWhoseTimeIsOverBeforeItsLoopTurnsReleasesItsSlotAtOnce(boolean here) {
+    RoutingWorld.Replica replica = here ? world.local("r", 1) : world.remote("r", 1);
+    world.publish();
+    Future<ReplicaSelection> chosen =
+        world.handle().options(CallOptions.defaults().withTimeout(Duration.ofSeconds(1))).choose();
+    world.run();
+    world.offLoop = true;
+    Future<Response> response = chosen.result().dispatch(REQUEST);
+    world.clock.advance(Duration.ofSeconds(1));
+    world.run();
+    assertThat(response.cause()).isInstanceOf(BerthException.Timeout.class);
+    assertThat(replica.executions).isZero();
+    assertAtRest(replica);
   }
 }
