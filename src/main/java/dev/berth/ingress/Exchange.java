@@ -741,7 +741,7 @@ sealed class Exchange implements CallObserver, BiConsumer<String, String>, Compl
   private void holdAnswer() {
     if (!held && answerBytes > 0) {
       held = true;
-      loop.streams().hold(answerBytes);
+      connection.holdAnswer(answerBytes);
     }
   }
 
@@ -761,7 +761,7 @@ sealed class Exchange implements CallObserver, BiConsumer<String, String>, Compl
     stall = null;
     if (held) {
       held = false;
-      loop.streams().release(answerBytes);
+      connection.holdAnswer(-answerBytes);
     }
     loop.meters().ended();
     connection.left(this);

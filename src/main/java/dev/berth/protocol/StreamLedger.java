@@ -140,7 +140,12 @@ public final class StreamLedger {
 
   /** Bytes that must be given back, by readers that stand still, for nothing to wait; or 0. */
   public long needed() {
-    return Math.max(0, bytes() - boundBytes) + wanted.get();
+    return over() + wanted.get();
+  }
+
+  /** Bytes above the bound; or 0. */
+  public long over() {
+    return Math.max(0, bytes() - boundBytes);
   }
 
   /** The sum now. */

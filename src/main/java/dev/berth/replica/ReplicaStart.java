@@ -310,16 +310,11 @@ final class ReplicaStart {
   }
 
   /** It has failed, whatever becomes of the hook that runs, which is interrupted. */
-  private void giveUp(long timeout) {
-    String stack;
-    synchronized (this) {
-      if (thread == null || abandoned) {
-        return;
-      }
-      abandoned = true;
-      stack = StackText.of(thread.getStackTrace());
-      thread.interrupt();
+  private synchronized void giveUp(long timeout) {
+    if (thread == null || abandoned) {
+      return;
     }
+    abandoned = true;
     TimeoutException late =
         new TimeoutException(
             "start: not done in "
@@ -327,8 +322,9 @@ final class ReplicaStart {
                 + " s (expected: an end within replica_start_timeout_s), its handler: "
                 + doing
                 + ", "
-                + stack);
-    seats.get(0).loop().execute(() -> running.tryFail(late));
+                + StackText.of(thread.getStackTrace()));
+    seats.get(0).loop().execute(() -> running.tryFail(late)); // before what the interrupt makes
+    thread.interrupt();
   }
 
   /** What a factory is told. */

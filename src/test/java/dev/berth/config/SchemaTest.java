@@ -88,6 +88,7 @@ class SchemaTest {
           "event_loops",
           "auto",
           "PACK",
+          "changed",
           "pack",
           "EveryNode",
           "Disabled",
@@ -187,7 +188,6 @@ class SchemaTest {
   @ParameterizedTest
   @ValueSource(
       strings = {
-        "{}",
         "applications: {}",
         "applications: [{}]",
         "applications: [{import_path: a.B, deployments: [{}]}]",
