@@ -406,6 +406,14 @@ class ServeRoutesTest {
         .startsWith("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n");
   }
 
+  @Test
+  void aCommandOfTwoLengthsIsRefused() throws Exception {
+    String head =
+        "PUT /api/serve/applications/ HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n"
+            + "Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n";
+    assertThat(ADMIN.raw(head + "2\r\n{}\r\n0\r\n\r\n")).startsWith("HTTP/1.1 400");
+  }
+
   private String bodyBytes() {
     return ADMIN
         .send("GET", "/metrics", null)

@@ -612,13 +612,40 @@ class IngressIT {
   }
 
   /** Of two lengths another server takes the other one, and what follows is a request to it. */
-  @Test
-  void aBodyOfTwoLengthsIs400AndTheConnectionIsClosed() throws Exception {
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "Content-Length: 5\r\nTransfer-Encoding: chunked",
+        "Transfer-Encoding: chunked\r\nContent-Length: 5",
+        "Content-Length: 5\r\ntransfer-encoding: gzip, chunked",
+        "Content-Length: 5\r\nTransfer-Encoding: xchunked",
+        "Content-Length: 5\r\nTransfer-Encoding: identity",
+        "Content-Length: 5\r\nTransfer-Encoding: chunked, identity",
+        "Content-Length: 5\r\nTransfer-Encoding:\u000bchunked",
+        "Content-Length: 5\r\nTransfer-Encoding : chunked",
+        "Content-Length: 5\r\nTransfer-Encoding\t: chunked",
+        "Content-Length: 5\r\nTransfer-Encoding:\r\n chunked",
+        "Content-Length: 5\r\nX: y\nTransfer-Encoding: chunked",
+        "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity",
+        "Transfer-Encoding: identity",
+        "Transfer-Encoding: xchunked",
+        "Transfer-Encoding: chunked, chunked",
+        "Content-Length: 5\r\nContent-Length: 0",
+        "Content-Length: 5, 0",
+        "Content-Length: +5",
+        "Content-Length: -5",
+        "Content-Length: 0x5",
+        "Content-Length: 5 5",
+        "Content-Length: ",
+        "Content-Length : 5"
+      })
+  void aBodyOfTwoLengthsIs400AndTheConnectionIsClosed(String lengths) throws Exception {
     upstream.behave(call -> call.respond("served"));
     try (RawClient raw = new RawClient(ingress.port())) {
       raw.send(
-          "POST / HTTP/1.1\r\nHost: t\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n"
-              + "0\r\n\r\n");
+          "POST / HTTP/1.1\r\nHost: t\r\n"
+              + lengths
+              + "\r\n\r\n0\r\n\r\nGET /smuggled HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n");
       assertThat(raw.readToEnd()).startsWith("HTTP/1.1 400").doesNotContain("served");
     }
   }
