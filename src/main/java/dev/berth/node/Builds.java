@@ -79,6 +79,7 @@ public final class Builds {
   private final Consumer<LoadedApplication> gone;
   private final Map<String, Map<String, Held>> held =
       new LinkedHashMap<>(); // by application, build
+  private final Map<String, Build> last = new HashMap<>(); // asked for, by application
   private final Map<String, Future<LoadedApplication>> early = new HashMap<>();
   private final Set<Future<LoadedApplication>> answering = new HashSet<>(); // of those, under way
   private final List<Source> reading = new ArrayList<>();
@@ -113,13 +114,18 @@ public final class Builds {
   public void build(Build command) {
     Future<LoadedApplication> loading = early.remove(command.application());
     if (loading != null) {
+      last.put(command.application(), command);
       answering.add(loading);
       loading.onComplete(
           loaded ->
               control.execute(
                   () -> {
                     answering.remove(loading);
-                    built(command, Read.of(loaded));
+                    if (isLast(command)) {
+                      built(command, Read.of(loaded));
+                    } else {
+                      close(loaded);
+                    }
                   }),
           failed ->
               control.execute(
@@ -133,6 +139,7 @@ public final class Builds {
     if (source == null) {
       return; // another revision is wanted by now, and its build is on its way
     }
+    last.put(command.application(), command);
     List<Held> known = List.copyOf(held.getOrDefault(command.application(), Map.of()).values());
     known.forEach(each -> each.users++); // none of them goes while it may be found fit
     reading.add(source);
@@ -179,12 +186,21 @@ public final class Builds {
   }
 
   private void wanted(Build command, Read read, List<Held> known) {
-    if (sources.find(command.application(), command.revision()) != null) {
+    if (isLast(command) && sources.find(command.application(), command.revision()) != null) {
       built(command, read);
-    } else if (find(command.application(), read.code.build()) == null) {
+    } else if (known.stream().noneMatch(each -> each.code == read.code)) {
       close(read.code);
     }
     known.forEach(this::leave);
+  }
+
+  /** Whether no later one answers: of the same revision, with other settings of the whole file. */
+  private boolean isLast(Build command) {
+    if (last.get(command.application()) != command) { // an equal one may have been asked for since
+      return false;
+    }
+    last.remove(command.application());
+    return true;
   }
 
   private void built(Build command, Read read) {
@@ -207,6 +223,9 @@ public final class Builds {
   }
 
   private void failed(Build command, Throwable failed) {
+    if (!isLast(command)) {
+      return;
+    }
     String reason;
     if (failed instanceof ConfigException refused) {
       reason = refused.problems().stream().map(Problem::toString).collect(Collectors.joining("; "));
