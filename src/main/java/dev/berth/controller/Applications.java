@@ -165,8 +165,16 @@ final class Applications {
     app.building = false;
     app.buildFailure = event.reason();
     turn.touch(app);
+    keepFound(app, turn);
+  }
+
+  /** Of what cannot be built as many as were found are to be kept, when all have been told of. */
+  private void keepFound(App app, Turn turn) {
+    if (app.buildFailure == null || app.building || app.withdrawn || recovery.isPending()) {
+      return;
+    }
     for (Fleet fleet : app.fleets.values()) {
-      if (fleet.held) { // as many as were found are to be kept
+      if (fleet.held) {
         int found = (int) fleet.members.values().stream().filter(Member::isActive).count();
         DeploymentTarget most =
             found == 0 && fleet.kept != null
@@ -195,6 +203,7 @@ final class Applications {
   void ended(Turn turn) {
     if (!recovery.isPending()) {
       for (App app : apps.values()) {
+        keepFound(app, turn);
         app.fleets.values().forEach(turn::touch);
         turn.touch(app);
       }

@@ -621,6 +621,27 @@ class ControllerTest {
     assertThat(it.controller.applications()).hasToString("{app=DEPLOY_FAILED}");
   }
 
+  /** Seed 7002305 of the simulation of lifecycles. */
+  @Test
+  void whatRunsServesOnWhenItsCodeIsKnownToFailBeforeAllIsFound() {
+    it.declare("app", of(FRONT, "v1", 2));
+    it.finish();
+    it.restart();
+    it.controller.recover(List.of("n2"), it.now);
+    it.log.clear();
+    it.builds = false;
+    ControllerEvent.Inventory all = it.inventory();
+    it.send(new ControllerEvent.Declared(it.application("app", "/")));
+    it.send(new ControllerEvent.Inventory("n2", all.replicas().subList(0, 1), List.of()));
+    it.send(new ControllerEvent.BuildFailed("app", 1, "import_path: gone"));
+    it.send(new ControllerEvent.Inventory("n1", all.replicas().subList(1, 2), all.complete()));
+    assertThat(it.stopping()).as("both").isEmpty();
+    assertThat(it.routable(FRONT)).containsExactly("f1", "f2");
+    it.die("f1");
+    it.advance(Duration.ofSeconds(10));
+    assertThat(it.fleet()).as("it is made up for").isEqualTo("v1 RUNNING x1, v1 STARTING x1");
+  }
+
   @Test
   void whatHappensToReplicasWhileTheirCodeIsReadIsNotLost() {
     it.declare("app", of(FRONT, "v1", 3));
