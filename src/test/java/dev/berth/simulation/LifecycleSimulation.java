@@ -412,14 +412,17 @@ final class LifecycleSimulation {
         tell(instance.inventory(epoch));
         continue;
       }
-      world.after(
-          millis(network.nextInt(rough ? 4_000 : 10)),
-          "inventory",
+      Link link = links.get(instance.node());
+      link.blockedUntilNanos = Math.min(link.blockedUntilNanos, world.elapsedNanos());
+      long takes = millis(network.nextInt(rough ? 4_000 : 10));
+      // Made at the time that its code is let go by; what it tells later comes after it.
+      ControllerEvent.Inventory found = instance.inventory(epoch);
+      report(
+          link,
+          takes,
           () -> {
             if (controller == next) {
-              Link link = links.get(instance.node());
-              link.blockedUntilNanos = Math.min(link.blockedUntilNanos, world.elapsedNanos());
-              report(link, instance.inventory(epoch));
+              tell(found);
             }
           });
     }
@@ -613,7 +616,8 @@ final class LifecycleSimulation {
     if (alone || ofCode) {
       control.execute(() -> tell(event));
     } else if (ofItself) {
-      report(link, event);
+      SimulatedProcess own = process;
+      report(link, Math.min(delay(link), millis(4_000)), () -> tell(own, event));
     } else {
       SimulatedProcess own = process;
       for (int copies = copies(); copies > 0; copies--) {
@@ -628,12 +632,11 @@ final class LifecycleSimulation {
     }
   }
 
-  private void report(Link link, ControllerEvent event) {
-    SimulatedProcess own = process;
-    long arrives =
-        Math.max(link.saidNanos + 1, world.elapsedNanos() + Math.min(delay(link), millis(4_000)));
+  /** What an instance tells by itself comes once, and in order. */
+  private void report(Link link, long takesNanos, Runnable tells) {
+    long arrives = Math.max(link.saidNanos + 1, world.elapsedNanos() + takesNanos);
     link.saidNanos = arrives;
-    world.after(arrives - world.elapsedNanos(), "report", () -> tell(own, event));
+    world.after(arrives - world.elapsedNanos(), "report", tells);
   }
 
   /** The snapshot that routers hold; null when none has come. */

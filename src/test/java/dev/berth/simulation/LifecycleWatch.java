@@ -179,7 +179,11 @@ final class LifecycleWatch {
         rep.healthy = health.healthy();
       }
     } else if (event instanceof ControllerEvent.Declared wanted) {
-      declared.put(wanted.application().name(), wanted.application().revision());
+      String name = wanted.application().name();
+      declared.put(name, wanted.application().revision());
+      if (recovering && !parts.containsKey(name)) {
+        decided.remove(name); // what failed to build is not the last word
+      }
     } else if (event instanceof ControllerEvent.Built built) {
       loaded.add(built.built().build());
       if (decide(built.application(), built.revision())) {
@@ -188,7 +192,7 @@ final class LifecycleWatch {
         parts.put(built.application(), own);
       }
       leaveAsFound(built);
-    } else if (event instanceof ControllerEvent.BuildFailed failed && !recovering) {
+    } else if (event instanceof ControllerEvent.BuildFailed failed) {
       decide(failed.application(), failed.revision());
     } else if (event instanceof ControllerEvent.Inventory inventory) {
       inventory.replicas().forEach(this::found);
