@@ -49,7 +49,7 @@ public final class Routers {
   private final RandomGenerator random; // of loop 0's tick, and the seed of the pumps'
   private final ConcurrentHashMap<DeploymentId, DeploymentRouter> byDeployment =
       new ConcurrentHashMap<>();
-  private final ConcurrentHashMap<ReplicaAddress, Remote> remotes = new ConcurrentHashMap<>();
+  final ConcurrentHashMap<ReplicaAddress, Remote> remotes = new ConcurrentHashMap<>();
   private final ConcurrentHashMap<DeploymentId, DeploymentRouter> calling =
       new ConcurrentHashMap<>(); // other instances; by id, so that a run has its order again
   private volatile Watch watch = Watch.NONE;

@@ -16,6 +16,7 @@ import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Path;
 import java.util.HashSet;
@@ -100,11 +101,28 @@ class BerthNodeTest {
     BerthNode node = await(BerthNode.start(config(0, hidden)));
     HttpClient client = HttpClient.newHttpClient();
     try {
-      assertThat(get(client, node.port(), "/-/healthz"))
-          .isEqualTo("Route table is not populated yet.");
-      assertThat(get(client, node.port(), "/-/routes"))
-          .isEqualTo("Route table is not populated yet.");
+      for (String path : List.of("/-/healthz", "/-/routes")) {
+        HttpResponse<String> answer = answer(client, node.port(), path);
+        assertThat(answer.statusCode()).as(path).isEqualTo(503);
+        assertThat(answer.body()).as(path).isEqualTo("Route table is not populated yet.");
+      }
       assertThat(get(client, node.port(), "/")).startsWith("Path '/' not found.");
+    } finally {
+      await(node.close());
+    }
+  }
+
+  @Test
+  void withARouteTheHealthAndTheRoutesAre200() throws Exception {
+    BerthNode node = await(BerthNode.start(config(0, application("plain", "plain"))));
+    HttpClient client = HttpClient.newHttpClient();
+    try {
+      HttpResponse<String> health = answer(client, node.port(), "/-/healthz");
+      assertThat(health.statusCode()).isEqualTo(200);
+      assertThat(health.body()).isEqualTo("success");
+      HttpResponse<String> routes = answer(client, node.port(), "/-/routes");
+      assertThat(routes.statusCode()).isEqualTo(200);
+      assertThat(routes.body()).isEqualTo("{\"/plain\":\"plain\"}");
     } finally {
       await(node.close());
     }
@@ -189,11 +207,14 @@ class BerthNodeTest {
   }
 
   private static String get(HttpClient client, int port, String path) throws Exception {
-    return client
-        .send(
-            HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + path)).build(),
-            BodyHandlers.ofString())
-        .body();
+    return answer(client, port, path).body();
+  }
+
+  private static HttpResponse<String> answer(HttpClient client, int port, String path)
+      throws Exception {
+    return client.send(
+        HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + path)).build(),
+        BodyHandlers.ofString());
   }
 
   private static Set<Thread> threads() {

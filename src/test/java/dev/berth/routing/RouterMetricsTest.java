@@ -2,12 +2,17 @@ package dev.berth.routing;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.berth.api.BerthException;
 import dev.berth.api.ReplicaSelection;
 import dev.berth.api.Request;
+import dev.berth.api.Response;
 import dev.berth.fakes.RoutingWorld;
 import dev.berth.metrics.Meters;
+import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.RouterAddress;
 import io.vertx.core.Future;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -162,5 +167,107 @@ class RouterMetricsTest {
     world.router.forEachReplica(
         (id, ongoing) -> seen.append(id).append(' ').append(ongoing).append(' '));
     assertThat(seen.toString()).isIn("near 1 far 0 ", "near 0 far 1 ");
+  }
+
+  /** A request is at no moment counted twice: it waits, then holds a slot. */
+  @Test
+  void aChoiceLeavesTheQueuesGaugeBeforeTheReservedGaugeRises() {
+    OneReplicaWorld one = new OneReplicaWorld(1);
+    one.call(0);
+    List<String> gauges = new ArrayList<>();
+    one.whenTheClockIsRead =
+        () -> noteChange(gauges, one.router.queued(), one.router.counters().reserved());
+    one.router.choose(
+        one.loop(0),
+        SlotRequest.NO_DEADLINE,
+        Duration.ofSeconds(10).toNanos(),
+        "",
+        new SelectionObserver() {
+          @Override
+          public void onSelection(ReplicaSelection selection) {
+            noteChange(gauges, one.router.queued(), one.router.counters().reserved());
+          }
+
+          @Override
+          public void onFailure(BerthException failure) {
+            throw new AssertionError(failure);
+          }
+        });
+    one.completeSlot();
+    one.respondFirst();
+    one.runTasks();
+    assertThat(gauges)
+        .containsExactly("1 waiting, 0 reserved", "0 waiting, 0 reserved", "0 waiting, 1 reserved");
+  }
+
+  /** As above, where the slot has to be asked for. */
+  @Test
+  void aChoiceAskedForElsewhereWaitsUntilItHasItsSlotAndIsReservedThen() {
+    RoutingWorld.Replica far = world.remote("far", 1);
+    world.remove(near);
+    world.publish();
+    far.ledger.tryAcquire(); // full, and this router does not know
+    List<String> gauges = new ArrayList<>();
+    Runnable look =
+        () -> noteChange(gauges, world.router.queued(), world.router.counters().reserved());
+    far.whenSent = message -> look.run();
+    Future<ReplicaSelection> chosen = world.handle().choose().onSuccess(selection -> look.run());
+    world.run();
+    look.run();
+    far.ledger.complete();
+    world.pass(Duration.ofSeconds(1));
+    assertThat(chosen.succeeded()).isTrue();
+    assertThat(gauges)
+        .containsExactly(
+            "0 waiting, 0 reserved",
+            "1 waiting, 0 reserved",
+            "0 waiting, 0 reserved",
+            "0 waiting, 1 reserved");
+  }
+
+  private static void noteChange(List<String> gauges, int queued, int reserved) {
+    String now = queued + " waiting, " + reserved + " reserved";
+    if (gauges.isEmpty() || !gauges.get(gauges.size() - 1).equals(now)) {
+      gauges.add(now);
+    }
+  }
+
+  @Test
+  void nothingIsKeptOfReplicasThatLeft() {
+    for (int i = 0; i < 20; i++) {
+      RoutingWorld.Replica here = world.local("here " + i, 1);
+      RoutingWorld.Replica far = world.remote("far " + i, 1);
+      world.remove(near);
+      world.publish();
+      Future<Response> first = world.handle().call(REQUEST);
+      Future<Response> second = world.handle().call(REQUEST);
+      world.run();
+      world.remove(here);
+      world.remove(far);
+      world.publish();
+      assertThat(replicas()).as("left, and still at work").isEmpty();
+      assertThat(world.router.counters().running()).isEqualTo(2);
+      here.respond();
+      far.respond();
+      world.run();
+      assertThat(first.succeeded() && second.succeeded()).isTrue();
+      // What it said last comes after it left.
+      far.answer(
+          new RouterAddress(RoutingWorld.NODE, 0),
+          new BusMessage.ReplicaLoad(far.info.address(), far.ledger.load()));
+      world.run();
+    }
+    assertThat(replicas()).isEmpty();
+    assertThat(RoutingProbe.knownElsewhere(world.routers)).isZero();
+    assertThat(RoutingProbe.heldAttempts(world.routers.loop(0))).isZero();
+    assertThat(world.routers.loop(0).pendingRequests()).isZero();
+    assertThat(world.routers.loop(0).deadlines()).isZero();
+    assertThat(world.router.counters().running()).isZero();
+  }
+
+  private List<String> replicas() {
+    List<String> ids = new ArrayList<>();
+    world.router.forEachReplica((id, ongoing) -> ids.add(id));
+    return ids;
   }
 }

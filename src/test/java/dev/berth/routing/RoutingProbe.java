@@ -102,6 +102,11 @@ public final class RoutingProbe {
     return found[0];
   }
 
+  /** Replicas of other instances that an instance's routers take reports of. */
+  static int knownElsewhere(Routers routers) {
+    return routers.remotes.size();
+  }
+
   /** Attempts a loop remembers as held. */
   public static int heldAttempts(RouterLoop loop) {
     return loop.heldAttempts.size();

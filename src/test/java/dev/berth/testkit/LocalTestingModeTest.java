@@ -5,12 +5,17 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.berth.api.Application;
 import dev.berth.api.AsyncHandler;
+import dev.berth.api.BerthException;
 import dev.berth.api.Deployment;
 import dev.berth.api.DeploymentHandle;
 import dev.berth.api.ReplicaSelection;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
 import io.vertx.core.Future;
+import java.io.IOException;
+import java.util.List;
+import java.util.OptionalInt;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -104,6 +109,59 @@ class LocalTestingModeTest {
       assertThat(berth.ledger("inner").reserved()).isEqualTo(1);
       assertThat(berth.text(berth.await(inner.dispatch(Request.get("/"))))).isEqualTo("Kevin");
       assertThat(berth.ledger("inner").atRest()).isTrue();
+    }
+  }
+
+  /** Whether the call comes from the test, from a handler, or on a slot held before. */
+  @Test
+  void whatAHandlerThrowsIsTheAnswerOfItsCaller() {
+    AtomicReference<Throwable> thrown = new AtomicReference<>();
+    AtomicReference<Throwable> seen = new AtomicReference<>();
+    Application application =
+        Application.of(
+            Deployment.of(
+                "outer",
+                replica -> {
+                  DeploymentHandle inner = replica.handle("inner");
+                  return (AsyncHandler)
+                      (request, context) -> inner.call(request).onFailure(seen::set);
+                }),
+            Deployment.of(
+                "inner",
+                replica ->
+                    (AsyncHandler)
+                        (request, context) -> {
+                          if (thrown.get() instanceof RuntimeException unchecked) {
+                            throw unchecked;
+                          }
+                          return Future.failedFuture(thrown.get());
+                        }));
+    try (TestBerth berth = TestBerth.start(application)) {
+      thrown.set(
+          new BerthException.BackPressure("come back", OptionalInt.of(7), OptionalInt.of(429)));
+      Throwable failure = berth.awaitFailure(berth.handle("outer").call(Request.get("/")));
+      for (Throwable told : List.of(seen.get(), failure)) {
+        assertThat(told)
+            .isInstanceOfSatisfying(
+                BerthException.BackPressure.class,
+                full -> assertThat(full.retryAfterSeconds()).hasValue(7))
+            .hasMessage("come back");
+      }
+      for (Throwable bug :
+          List.of(new IllegalStateException("secret"), new IOException("secret"))) {
+        thrown.set(bug);
+        berth.awaitFailure(berth.handle("outer").call(Request.get("/")));
+        ReplicaSelection held = berth.await(berth.handle("inner").choose());
+        Throwable dispatched = berth.awaitFailure(held.dispatch(Request.get("/")));
+        for (Throwable told : List.of(seen.get(), dispatched)) {
+          assertThat(told)
+              .isInstanceOf(BerthException.HandlerFailed.class)
+              .hasMessageContaining(held.replicaId())
+              .hasMessageNotContaining("secret");
+        }
+      }
+      assertThat(berth.ledger("inner").atRest()).isTrue();
+      assertThat(berth.ledger("outer").atRest()).isTrue();
     }
   }
 }
