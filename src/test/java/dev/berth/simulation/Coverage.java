@@ -28,6 +28,7 @@ final class Coverage {
   private final EnumMap<Transition, Long> transitions = new EnumMap<>(Transition.class);
   private final Map<String, Long> messages = new TreeMap<>();
 
+  /** A fault met something of this phase and changed what came of it. */
   void fault(Fault fault, Phase phase) {
     faults[fault.ordinal()][phase.ordinal()]++;
   }

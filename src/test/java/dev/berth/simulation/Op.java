@@ -47,6 +47,8 @@ final class Op implements CallObserver {
   boolean dispatched;
   boolean vanished; // its caller does nothing more
   boolean cancelAsked;
+  private @Nullable Phase cancelledIn; // while it is not known whether that ended it
+  private @Nullable Phase vanishedIn; // while it is not known whether anything was left undone
   private boolean lost;
   private boolean answered; // the one terminal answer has come: a head, a failure, or a close
   private boolean streaming;
@@ -234,6 +236,7 @@ final class Op implements CallObserver {
     if (failed instanceof BerthException.Timeout && !vanished) {
       coverage.fault(Fault.TIMEOUT, phaseBefore);
     }
+    cancelTook(failed);
     world.note("failed", requestId + " " + failed.kind());
     if (failed.kind() == BerthException.Kind.CANCELLED) {
       world.after(CANCEL_ARRIVES_NANOS, "cancelled", this::checkCancelled);
@@ -264,6 +267,47 @@ final class Op implements CallObserver {
     over = true;
   }
 
+  // --- how it is given up ---
+
+  /** Its caller cancels it, now that it is this far. */
+  void cancelling(Phase phase) {
+    cancelAsked = true;
+    cancelledIn = phase;
+  }
+
+  private void cancelTook(BerthException end) {
+    if (cancelledIn != null && end.kind() == BerthException.Kind.CANCELLED) {
+      coverage.fault(Fault.CANCEL, cancelledIn);
+    }
+    cancelledIn = null;
+  }
+
+  /** Its caller does nothing more. */
+  void vanish() {
+    vanishedIn = phase();
+    vanished = true;
+    if (stream != null) {
+      stream.stream().pause();
+      leftUndone();
+    }
+  }
+
+  /** Whether its caller, whose turn it is to do something, is there and not answered. */
+  boolean wantsMore() {
+    if (vanished && !over && !answered) {
+      leftUndone();
+    }
+    return active() && !answered;
+  }
+
+  /** What its caller would have done now was not done, as there is none any more. */
+  void leftUndone() {
+    if (vanishedIn != null) {
+      coverage.fault(Fault.VANISH, vanishedIn);
+      vanishedIn = null;
+    }
+  }
+
   private void answer(String how) {
     if (answered) {
       throw world.fail(requestId + ": a second answer: " + how + " (expected: one)");
@@ -278,9 +322,10 @@ final class Op implements CallObserver {
   // --- reading a stream ---
 
   private void read(Response.Body.Received stream) {
-    if (reading == Reading.NEVER) {
-      vanished = true;
-      coverage.fault(Fault.VANISH, Phase.STREAM);
+    if (vanished) {
+      leftUndone();
+    } else if (reading == Reading.NEVER) {
+      vanish();
     }
     stream.stream().endHandler(none -> streamEnded());
     stream.stream().exceptionHandler(this::streamCut);
@@ -289,16 +334,25 @@ final class Op implements CallObserver {
             piece -> {
               took(piece);
               if (reading == Reading.CANCEL_HALFWAY && bytesRead > 10) {
-                coverage.fault(Fault.CANCEL, Phase.STREAM);
+                cancelling(Phase.STREAM);
                 stream.cancel().run();
               } else if (reading == Reading.PIECE_BY_PIECE) {
-                loop.start(2_000_000, () -> stream.stream().fetch(1));
+                loop.start(2_000_000, () -> fetch(stream));
               }
             });
+    if (vanished) {
+      return;
+    }
     switch (reading) {
       case FLOWING, CANCEL_HALFWAY -> stream.stream().resume();
       case PIECE_BY_PIECE -> stream.stream().fetch(1);
       case NEVER -> {}
+    }
+  }
+
+  private void fetch(Response.Body.Received stream) {
+    if (!vanished) {
+      stream.stream().fetch(1);
     }
   }
 
@@ -325,6 +379,7 @@ final class Op implements CallObserver {
     if (!(why instanceof BerthException cut)) {
       throw world.fail(requestId + ": its stream failed with a foreign kind", why);
     }
+    cancelTook(cut);
     if (cut instanceof BerthException.Timeout) {
       coverage.fault(Fault.TIMEOUT, Phase.STREAM);
     }

@@ -34,6 +34,16 @@ final class SimulatedBus {
 
   private record Pair(SimulatedLoop from, String address) {}
 
+  /** What one loop sends to one address. */
+  private static final class Line {
+    long lastArrivalNanos = -1; // of what keeps its order
+    long sent; // numbers messages
+    long newestHeard;
+  }
+
+  /** How long a message takes, and by which fault. */
+  private record Way(long delayNanos, @Nullable Fault fault) {}
+
   /** In the id of a call: it stands where a replica has no place for calls. */
   private static final long BEYOND = 1L << 30;
 
@@ -42,7 +52,7 @@ final class SimulatedBus {
   private final Coverage coverage;
   private final Map<String, Consumption> consumers = new HashMap<>();
   private final Set<String> dead = new HashSet<>(); // instances that crashed, and no one noticed
-  private final Map<Pair, Long> lastArrivals = new HashMap<>(); // per pair, for order
+  private final Map<Pair, Line> lines = new HashMap<>();
   private FaultRates rates = FaultRates.NONE;
   private boolean spoils;
   private int nearInFlight; // within instances
@@ -112,7 +122,7 @@ final class SimulatedBus {
     Pair pair = new Pair(from, address);
     if (from.node.equals(node)) {
       nearInFlight++;
-      deliver(to, wire, inOrder(pair, random.nextLong(NEAR_NANOS)), true, large);
+      deliver(to, wire, inOrder(pair, random.nextLong(NEAR_NANOS)), true, large, () -> {});
       coverage.sent(message, false);
       return true;
     }
@@ -129,37 +139,61 @@ final class SimulatedBus {
       world.note("dropped", "");
       return true; // the sender cannot know
     }
-    deliver(to, wire, farDelay(pair, phase), false, null);
+    Line line = line(pair);
+    long number = ++line.sent;
+    Way way = farWay(pair);
+    deliver(to, wire, way.delayNanos, false, null, () -> arrived(line, number, way, phase));
     if (happens(rates.duplicate())) {
-      coverage.fault(Fault.DUPLICATE, phase);
       // A third of them long after, when what they name may be over.
       boolean late = random.nextInt(3) == 0;
-      deliver(to, wire, late ? random.nextLong(LATEST_NANOS) : farDelay(pair, phase), false, null);
+      Way second = late ? new Way(random.nextLong(LATEST_NANOS), null) : farWay(pair);
+      deliver(
+          to,
+          wire,
+          second.delayNanos,
+          false,
+          null,
+          () -> {
+            coverage.fault(Fault.DUPLICATE, phase);
+            arrived(line, number, second, phase);
+          });
     }
     return true;
   }
 
-  private long farDelay(Pair pair, Phase phase) {
+  private Line line(Pair pair) {
+    return lines.computeIfAbsent(pair, none -> new Line());
+  }
+
+  private Way farWay(Pair pair) {
     long delay = 1 + random.nextLong(FAR_NANOS);
     if (happens(rates.delay())) {
-      coverage.fault(Fault.DELAY, phase);
-      return Math.min(delay + random.nextLong(LATEST_NANOS), LATEST_NANOS); // others overtake it
+      return new Way(
+          Math.min(delay + random.nextLong(LATEST_NANOS), LATEST_NANOS), // others overtake it
+          Fault.DELAY);
     }
     if (happens(rates.reorder())) {
-      coverage.fault(Fault.REORDER, phase);
-      return delay + random.nextLong(REORDER_NANOS);
+      return new Way(delay + random.nextLong(REORDER_NANOS), Fault.REORDER);
     }
-    return inOrder(pair, delay);
+    return new Way(inOrder(pair, delay), null);
+  }
+
+  /** Whoever it was for lives. Out of order is only what a later one has overtaken. */
+  private void arrived(Line line, long number, Way way, Phase phase) {
+    if (way.fault == Fault.DELAY || way.fault == Fault.REORDER && number < line.newestHeard) {
+      coverage.fault(way.fault, phase);
+    }
+    line.newestHeard = Math.max(line.newestHeard, number);
   }
 
   /** No earlier than what was sent before by the same loop to the same address. */
   private long inOrder(Pair pair, long delayNanos) {
     long arrival = world.elapsedNanos() + delayNanos;
-    Long last = lastArrivals.get(pair);
-    if (last != null && arrival <= last) {
-      arrival = last + 1;
+    Line line = line(pair);
+    if (arrival <= line.lastArrivalNanos) {
+      arrival = line.lastArrivalNanos + 1;
     }
-    lastArrivals.put(pair, arrival);
+    line.lastArrivalNanos = arrival;
     return arrival - world.elapsedNanos();
   }
 
@@ -175,13 +209,21 @@ final class SimulatedBus {
   }
 
   private void deliver(
-      Consumption to, Buffer wire, long delayNanos, boolean near, @Nullable Buffer large) {
+      Consumption to,
+      Buffer wire,
+      long delayNanos,
+      boolean near,
+      @Nullable Buffer large,
+      Runnable arrived) {
     world.after(
         delayNanos,
         "arrival",
         () -> {
           if (near) {
             nearInFlight--;
+          }
+          if (!to.loop.halted()) {
+            arrived.run();
           }
           BusMessage decoded = WireCodec.decode(0, wire);
           BusMessage read =

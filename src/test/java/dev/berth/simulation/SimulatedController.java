@@ -5,6 +5,7 @@ import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.replica.Replica;
 import dev.berth.replica.ReplicaSeat;
 import dev.berth.replica.ReplicaSpec;
+import dev.berth.routing.RoutingProbe;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -251,6 +252,17 @@ final class SimulatedController {
   /** When an instance was last told that the other one left. */
   long partedNanos() {
     return partedNanos;
+  }
+
+  /** Whether a request has to do with the other instance: its replica is there, or could be. */
+  boolean isAmongLost(Op op) {
+    if (op.phase() == Phase.QUEUE) {
+      return RoutingProbe.routable(op.at.router).stream()
+          .anyMatch(replica -> !replica.address().node().equals(op.at.node));
+    }
+    return incarnations.stream()
+        .anyMatch(
+            each -> each.seat.instance != op.at && each.replica.replicaId().equals(op.replica()));
   }
 
   /** Each instance is told that the other one left; the next snapshots bring it back. */

@@ -21,6 +21,9 @@ final class SimulatedHandler implements AsyncHandler {
   /** A body over one message: its replica streams it. */
   private static final int LARGE_BYTES = 150_000;
 
+  /** The longest that one takes which is neither slow nor stubborn. */
+  private static final Duration QUICK = Duration.ofMillis(4);
+
   private final World world;
   private final String replicaId;
   private final SimulatedLoop loop;
@@ -152,8 +155,7 @@ final class SimulatedHandler implements AsyncHandler {
       return context.after(micros(4_000)).map(none -> whole(execution, 0));
     }
     if (temper < 63) {
-      coverage.fault(Fault.HANDLER_SLOW, Phase.RESPOND);
-      return context.after(micros(900_000)).map(none -> whole(execution, 0));
+      return slowly(context, 900_000, Phase.RESPOND).map(none -> whole(execution, 0));
     }
     if (temper < 70) {
       return fail(context);
@@ -173,6 +175,15 @@ final class SimulatedHandler implements AsyncHandler {
     return context.after(micros(1_000)).map(none -> stream(execution, context));
   }
 
+  /** Takes longer than others ever do, mostly; it was slow when it then still ran. */
+  private Future<Void> slowly(RequestContext context, int mostMicros, Phase phase) {
+    Duration drawn = micros(mostMicros);
+    Future<Void> waited = context.after(drawn);
+    return drawn.compareTo(QUICK) <= 0
+        ? waited
+        : waited.onSuccess(none -> coverage.fault(Fault.HANDLER_SLOW, phase));
+  }
+
   private Duration micros(int most) {
     return Duration.ofNanos(1_000L * random.nextInt(most));
   }
@@ -184,13 +195,20 @@ final class SimulatedHandler implements AsyncHandler {
   }
 
   private Future<Response> fail(RequestContext context) {
-    coverage.fault(Fault.HANDLER_FAILURE, Phase.RESPOND);
     if (random.nextBoolean()) {
-      throw new IllegalStateException("as drawn");
+      throw failure(context, Phase.RESPOND);
     }
     return context
         .after(micros(3_000))
-        .compose(none -> Future.failedFuture(new IllegalStateException("as drawn")));
+        .compose(none -> Future.failedFuture(failure(context, Phase.RESPOND)));
+  }
+
+  /** Whom it is cancelled for, learns nothing of it. */
+  private IllegalStateException failure(RequestContext context, Phase phase) {
+    if (!context.cancelled()) {
+      coverage.fault(Fault.HANDLER_FAILURE, phase);
+    }
+    return new IllegalStateException("as drawn");
   }
 
   /** Settles in its own time, whatever the context says. */
@@ -216,20 +234,17 @@ final class SimulatedHandler implements AsyncHandler {
       return piece(execution, writer, execution.requestId + "#end");
     }
     if (random.nextInt(30) == 0) {
-      coverage.fault(Fault.HANDLER_FAILURE, Phase.STREAM);
-      return Future.failedFuture(new IllegalStateException("as drawn"));
+      return Future.failedFuture(failure(context, Phase.STREAM));
     }
     String text = random.nextInt(4) == 0 ? "x".repeat(random.nextInt(40_000)) : "piece " + left;
     Future<Void> written = piece(execution, writer, text);
     boolean slow = random.nextInt(20) == 0;
-    if (slow) {
-      coverage.fault(Fault.HANDLER_SLOW, Phase.STREAM);
-    }
     if (random.nextInt(4) == 0) {
       return write(execution, context, writer, left - 1); // without waiting for the receiver
     }
     return written
-        .compose(none -> context.after(micros(slow ? 600_000 : 3_000)))
+        .compose(
+            none -> slow ? slowly(context, 600_000, Phase.STREAM) : context.after(micros(3_000)))
         .compose(none -> write(execution, context, writer, left - 1));
   }
 

@@ -24,6 +24,7 @@ final class SimulatedLoop implements Executor {
   private boolean running;
   private long stalledUntilNanos;
   private long stalledNanos; // in all, that of a stall under way included to its end
+  private @Nullable Runnable heldUp; // told once, when a task waits for the end of a stall
   private @Nullable TaskListener listener;
 
   /** Sees each task as it is handed over, before it runs. */
@@ -60,7 +61,11 @@ final class SimulatedLoop implements Executor {
     if (!armed && !tasks.isEmpty()) {
       armed = true;
       long wake = random.nextInt(WAKE_NANOS);
-      world.after(Math.max(wake, stalledUntilNanos - world.elapsedNanos()), name, this::runNext);
+      long stall = stalledUntilNanos - world.elapsedNanos();
+      if (stall > wake) {
+        holdUp();
+      }
+      world.after(Math.max(wake, stall), name, this::runNext);
     }
   }
 
@@ -70,6 +75,7 @@ final class SimulatedLoop implements Executor {
       return;
     }
     if (stalledUntilNanos > world.elapsedNanos()) { // stalled after this was scheduled
+      holdUp();
       arm();
       return;
     }
@@ -104,17 +110,41 @@ final class SimulatedLoop implements Executor {
     return () -> cancelled[0] = true;
   }
 
+  private void holdUp() {
+    Runnable told = heldUp;
+    heldUp = null;
+    if (told != null) {
+      told.run();
+    }
+  }
+
   /** User code blocks the loop for so long. */
   void stall(long nanos) {
+    stall(nanos, () -> {});
+  }
+
+  /**
+   * As above.
+   *
+   * @param met told when a task has to wait for it: else it changed nothing
+   */
+  void stall(long nanos, Runnable met) {
     long before = Math.max(stalledUntilNanos, world.elapsedNanos());
     stalledUntilNanos = Math.max(before, world.elapsedNanos() + nanos);
     stalledNanos += stalledUntilNanos - before;
+    if (stalledUntilNanos > before) {
+      heldUp = met;
+    }
   }
 
   /** Its process died: what waits here, and what comes, is lost. */
   void halt() {
     halted = true;
     tasks.clear();
+  }
+
+  boolean halted() {
+    return halted;
   }
 
   /** How long it has been stalled up to now. */

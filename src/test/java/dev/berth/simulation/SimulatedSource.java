@@ -125,6 +125,7 @@ final class SimulatedSource implements BegunBody {
     posted = false;
     for (int pieces = 1 + random.nextInt(3); pieces > 0 && flowing && !over; pieces--) {
       if (op.vanished) {
+        op.leftUndone();
         return;
       }
       if (failsAt >= 0 && given >= failsAt) {

@@ -200,7 +200,7 @@ final class Simulation {
       crash();
     } else if (drawn < 98) {
       for (Op op : workload.active) {
-        if (op.active()) {
+        if (op.active() && controller.isAmongLost(op)) {
           coverage.fault(Fault.NODE_LOST, op.phase());
         }
       }
@@ -249,16 +249,20 @@ final class Simulation {
   private void stall() {
     SimulatedInstance instance = instances.get(random.nextInt(instances.size()));
     int loop = random.nextInt(SimulatedInstance.LOOPS);
+    List<Phase> met = new ArrayList<>();
     for (Op op : workload.active) {
       if (op.active() && op.at == instance && op.loopIndex == loop) {
-        coverage.fault(Fault.STALL, op.phase());
+        met.add(op.phase());
       }
     }
     long nanos =
         TimeUnit.MICROSECONDS.toNanos(
             random.nextInt(20) == 0 ? 1_200_000 : random.nextInt(150_000));
     world.note("stalled", instance.loops.get(loop) + " " + nanos);
-    instance.loops.get(loop).stall(nanos);
+    instance
+        .loops
+        .get(loop)
+        .stall(nanos, () -> met.forEach(phase -> coverage.fault(Fault.STALL, phase)));
   }
 
   /** The phases of the requests that a fault of this replica meets, to be counted if it happens. */

@@ -269,13 +269,14 @@ final class Workload {
   }
 
   private void useSelection(Op op, ReplicaSelection selection) {
-    if (op.vanished) {
+    if (!op.wantsMore()) {
       return; // neither dispatched nor closed: its lease runs out
     }
     int use = random.nextInt(100);
     long think = random.nextInt(3) == 0 ? random.nextLong(120_000_000) : random.nextLong(500_000);
     if (use < 10 && !orderly && op.hasDeadline()) {
       vanish(op);
+      op.leftUndone();
     } else if (use < 22) {
       op.loop.start(think, () -> close(op, selection));
     } else if (use < 45) {
@@ -286,7 +287,7 @@ final class Workload {
   }
 
   private void close(Op op, ReplicaSelection selection) {
-    if (op.active() && !op.answered()) {
+    if (op.wantsMore()) {
       op.finishedWithoutDispatch();
       coverage.seen(Transition.SELECTION_CLOSED);
       selection.close();
@@ -297,7 +298,7 @@ final class Workload {
   }
 
   private void renew(Op op, ReplicaSelection selection) {
-    if (!op.active() || op.answered()) {
+    if (!op.wantsMore()) {
       return;
     }
     Future<Boolean> renewed = selection.renew();
@@ -324,7 +325,7 @@ final class Workload {
   }
 
   private void dispatch(Op op, ReplicaSelection selection) {
-    if (!op.active() || op.answered()) {
+    if (!op.wantsMore()) {
       return;
     }
     op.dispatched = true;
@@ -370,31 +371,31 @@ final class Workload {
   // --- how they give up ---
 
   private void cancel(Op op) {
-    if (!op.active() || op.answered() || op.cancelAsked) {
+    if (!op.wantsMore() || op.cancelAsked) {
       return;
     }
     Phase phase = op.phase();
     if (phase == Phase.HELD) {
       return; // it is closed, not cancelled
     }
+    Runnable cancel;
     if (op.parent != null && op.call == null && op.choice == null) {
-      op.parent.cancel(); // takes with it what a handle does for it
+      cancel = op.parent::cancel; // takes with it what a handle does for it
     } else if (op.handleCall != null) {
-      op.handleCall.cancel();
+      cancel = op.handleCall::cancel;
     } else if (op.call != null) {
-      op.call.cancel();
+      cancel = op.call::cancel;
     } else if (op.choice != null) {
-      op.choice.cancel();
+      cancel = op.choice::cancel;
     } else {
       return; // a choose by handle: it has no cancel
     }
-    op.cancelAsked = true;
-    coverage.fault(Fault.CANCEL, phase);
+    op.cancelling(phase);
+    cancel.run();
   }
 
   private void vanish(Op op) {
-    coverage.fault(Fault.VANISH, op.phase());
-    op.vanished = true;
+    op.vanish();
     world.note("vanished", op.requestId);
   }
 
