@@ -222,7 +222,8 @@ final class Invariants {
         && !op.vanished
         && !op.cancelAsked
         && op.phase() == Phase.RESPOND
-        && (orderly || op.source == null) // a lost piece of its body is a reason
+        // A lost piece of its body is a reason, and so is lost credit for one.
+        && (orderly || op.source == null && !op.longBody)
         // A handle tells its caller a task later: its router knows whether it is over.
         && (op.handleCall == null
             || RoutingProbe.waitsFor(op.at.routers.loop(op.loopIndex), op.requestId))

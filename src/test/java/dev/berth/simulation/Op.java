@@ -37,6 +37,7 @@ final class Op implements CallObserver {
   private final Reading reading;
 
   @Nullable SimulatedSource source; // of a body that streams
+  boolean longBody; // or may be: then it leaves in pieces, as one that streams
   @Nullable RoutedCall call;
   @Nullable RoutedChoice choice;
   @Nullable ReplicaSelection selection;

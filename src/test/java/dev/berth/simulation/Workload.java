@@ -150,6 +150,7 @@ final class Workload {
       return Request.post(path, Buffer.buffer("body of " + op.requestId));
     }
     if (drawn == 14) {
+      op.longBody = true;
       int total = SimulatedSource.drawTotal(random);
       return new Request(
           "POST",
