@@ -27,6 +27,9 @@ final class BoundedParser implements Parser {
   /** Keys and values; a thousand applications of some deployments each have a hundred thousand. */
   static final int MOST_VALUES = 200_000;
 
+  /** Names for aliases; each takes several times what its value does. */
+  static final int MOST_ANCHORS = 10_000;
+
   /** What is inside: so many keys and values, with so many characters. */
   private record Size(long values, long chars) {}
 
@@ -69,12 +72,12 @@ final class BoundedParser implements Parser {
       case Scalar -> {
         Optional<Anchor> anchor = ((ScalarEvent) event).getAnchor();
         Size scalar = new Size(1, ((ScalarEvent) event).getValue().length());
-        anchor.ifPresent(each -> anchored.put(each, scalar));
+        anchor.ifPresent(each -> name(each, scalar, event));
         add(scalar, event);
       }
       case SequenceStart, MappingStart -> {
         Optional<Anchor> anchor = ((NodeEvent) event).getAnchor();
-        anchor.ifPresent(each -> anchored.put(each, null));
+        anchor.ifPresent(each -> name(each, null, event));
         open.push(new Open(anchor, all));
         add(new Size(1, 0), event);
         require(open.size() <= DEEPEST, event, "levels", DEEPEST);
@@ -100,6 +103,11 @@ final class BoundedParser implements Parser {
       default -> {} // of no size
     }
     return event;
+  }
+
+  private void name(Anchor anchor, @Nullable Size size, Event event) {
+    anchored.put(anchor, size);
+    require(anchored.size() <= MOST_ANCHORS, event, "anchors", MOST_ANCHORS);
   }
 
   private void add(Size size, Event event) {
