@@ -1,6 +1,5 @@
 package dev.berth.ingress;
 
-import dev.berth.protocol.StreamLedger;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.ChannelOutboundBuffer;
@@ -31,7 +30,6 @@ abstract sealed class Connection implements Handler<Void> permits Http1Connectio
   private long unwrittenTaken; // of that, bytes
   private long movedNanos;
   private long roomHeld; // by its requests, bytes
-  private long answersHeld; // whole ones that its client has not taken, bytes
   private boolean closing;
 
   Connection(IngressLoop loop, HttpConnection http) {
@@ -75,9 +73,7 @@ abstract sealed class Connection implements Handler<Void> permits Http1Connectio
 
   /** Takes room for a request of it; {@link #giveRoom} is its counterpart. */
   final boolean tryTakeRoom(int bytes) {
-    StreamLedger answers = loop.streams();
-    long own = roomHeld + (answers.isTight() ? answersHeld : 0);
-    if (!loop.room().tryHold(bytes, multiplexed() ? own : 0, answers.over())) {
+    if (!loop.room().tryHold(bytes, multiplexed() ? roomHeld : 0)) {
       loop.countRefusal();
       return false;
     }
@@ -88,16 +84,6 @@ abstract sealed class Connection implements Handler<Void> permits Http1Connectio
   final void giveRoom(int bytes) {
     roomHeld -= bytes;
     loop.room().release(bytes);
-  }
-
-  /** A whole answer waits for its client, or, by as many bytes less, no longer does. */
-  final void holdAnswer(int bytes) {
-    answersHeld += bytes;
-    if (bytes > 0) {
-      loop.streams().hold(bytes);
-    } else {
-      loop.streams().release(-bytes);
-    }
   }
 
   /** Ends what stands still. */

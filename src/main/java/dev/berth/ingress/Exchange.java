@@ -741,7 +741,7 @@ sealed class Exchange implements CallObserver, BiConsumer<String, String>, Compl
   private void holdAnswer() {
     if (!held && answerBytes > 0) {
       held = true;
-      connection.holdAnswer(answerBytes);
+      loop.streams().hold(answerBytes);
     }
   }
 
@@ -761,7 +761,7 @@ sealed class Exchange implements CallObserver, BiConsumer<String, String>, Compl
     stall = null;
     if (held) {
       held = false;
-      connection.holdAnswer(-answerBytes);
+      loop.streams().release(answerBytes);
     }
     loop.meters().ended();
     connection.left(this);

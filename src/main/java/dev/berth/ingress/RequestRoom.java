@@ -12,9 +12,6 @@ import java.util.concurrent.atomic.AtomicLong;
  * <p>A connection with several requests may hold 1/32 of what is left, so that some dozens of them
  * leave room for others: the more is taken, the fewer each may add. Source: the dynamic thresholds
  * of Choudhury and Hahne, 1998, for queues of a switch that share its memory.
- *
- * <p>Answers are never refused for room, so what they hold above their own bound is taken from what
- * new requests may: whoever makes more answers than clients take is refused before it has run.
  */
 final class RequestRoom {
   /** A request without its body, bytes: what was measured, rounded up. */
@@ -66,15 +63,11 @@ final class RequestRoom {
      * Whether a request may have so many bytes; if so they are its until {@link #release}.
      *
      * @param own what its connection holds, if it may have others; else 0
-     * @param over what answers hold above their bound
      */
-    boolean tryHold(int bytes, long own, long over) {
+    boolean tryHold(int bytes, long own) {
       long here = free.getPlain();
-      if (over > 0 || own > 0) {
-        long rest = limit - taken.get() + here - over;
-        if (rest < bytes || own * SHARE_OF_REST > rest) {
-          return false;
-        }
+      if (own > 0 && own * SHARE_OF_REST > limit - taken.get() + here) {
+        return false;
       }
       if (here < bytes) {
         long more = Math.max(PIECE_BYTES, bytes - here);

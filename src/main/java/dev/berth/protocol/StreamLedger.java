@@ -140,12 +140,7 @@ public final class StreamLedger {
 
   /** Bytes that must be given back, by readers that stand still, for nothing to wait; or 0. */
   public long needed() {
-    return over() + wanted.get();
-  }
-
-  /** Bytes above the bound; or 0. */
-  public long over() {
-    return Math.max(0, bytes() - boundBytes);
+    return Math.max(0, bytes() - boundBytes) + wanted.get();
   }
 
   /** The sum now. */

@@ -16,9 +16,9 @@ class RequestRoomTest {
   void aLoopMayTakeAllThereIs() {
     RequestRoom room = new RequestRoom(3 * PIECE + 10);
     RequestRoom.Share share = room.newShare();
-    assertThat(share.tryHold(3 * PIECE, 0, 0)).isTrue();
-    assertThat(share.tryHold(11, 0, 0)).isFalse();
-    assertThat(share.tryHold(10, 0, 0)).as("less than a piece is left").isTrue();
+    assertThat(share.tryHold(3 * PIECE, 0)).isTrue();
+    assertThat(share.tryHold(11, 0)).isFalse();
+    assertThat(share.tryHold(10, 0)).as("less than a piece is left").isTrue();
     assertThat(room.held()).isEqualTo(3 * PIECE + 10);
   }
 
@@ -27,31 +27,19 @@ class RequestRoomTest {
     RequestRoom room = new RequestRoom(10 * PIECE);
     RequestRoom.Share one = room.newShare();
     RequestRoom.Share other = room.newShare();
-    assertThat(one.tryHold(10 * PIECE, 0, 0)).isTrue();
-    assertThat(other.tryHold(1, 0, 0)).isFalse();
+    assertThat(one.tryHold(10 * PIECE, 0)).isTrue();
+    assertThat(other.tryHold(1, 0)).isFalse();
     one.release(10 * PIECE);
-    assertThat(other.tryHold(9 * PIECE, 0, 0)).as("but for the piece that a loop keeps").isTrue();
-    assertThat(one.tryHold(PIECE, 0, 0)).as("which it has").isTrue();
+    assertThat(other.tryHold(9 * PIECE, 0)).as("but for the piece that a loop keeps").isTrue();
+    assertThat(one.tryHold(PIECE, 0)).as("which it has").isTrue();
   }
 
   @Test
   void aConnectionMayHoldAThirtySecondOfWhatIsLeft() {
     RequestRoom.Share share = new RequestRoom(100 * PIECE).newShare();
-    assertThat(share.tryHold(4 * PIECE, 3 * PIECE, 0)).isTrue();
-    assertThat(share.tryHold(1, 4 * PIECE, 0)).as("96 are left").isFalse();
-    assertThat(share.tryHold(1, 3 * PIECE, 0)).isTrue();
-  }
-
-  @Test
-  void whatAnswersHoldAboveTheirBoundIsTakenFromNewRequests() {
-    RequestRoom room = new RequestRoom(10 * PIECE);
-    RequestRoom.Share share = room.newShare();
-    assertThat(share.tryHold(PIECE, 0, 8 * PIECE)).isTrue();
-    assertThat(share.tryHold(1, 0, 9 * PIECE)).isFalse();
-    assertThat(share.tryHold(1, PIECE, 7 * PIECE)).as("a share of the rest").isFalse();
-    assertThat(share.tryHold(9 * PIECE, 0, 0)).as("they are taken").isTrue();
-    share.release(10 * PIECE);
-    assertThat(room.held()).isZero();
+    assertThat(share.tryHold(4 * PIECE, 3 * PIECE)).isTrue();
+    assertThat(share.tryHold(1, 4 * PIECE)).as("96 are left").isFalse();
+    assertThat(share.tryHold(1, 3 * PIECE)).isTrue();
   }
 
   @Test
@@ -59,11 +47,11 @@ class RequestRoomTest {
     RequestRoom.Share share = new RequestRoom(2_000L * 1024).newShare();
     for (int connection = 0; connection < 60; connection++) {
       long own = 0;
-      while (own < 1_000 * 1024 && share.tryHold(1024, own, 0)) {
+      while (own < 1_000 * 1024 && share.tryHold(1024, own)) {
         own += 1024;
       }
     }
-    assertThat(share.tryHold(1024, 0, 0)).isTrue();
+    assertThat(share.tryHold(1024, 0)).isTrue();
   }
 
   @ParameterizedTest
@@ -79,7 +67,7 @@ class RequestRoomTest {
       List<Integer> mine = held.get(loop);
       if (random.nextBoolean()) {
         int bytes = 1 + random.nextInt(3 * PIECE);
-        if (shares.get(loop).tryHold(bytes, 0, 0)) {
+        if (shares.get(loop).tryHold(bytes, 0)) {
           mine.add(bytes);
         }
       } else if (!mine.isEmpty()) {
