@@ -307,11 +307,6 @@ final class HookShares<T> {
     return lost;
   }
 
-  int lostOf(String application) {
-    Owner<T> owner = owners.get(application);
-    return owner == null ? 0 : owner.lost;
-  }
-
   /** Of the lost threads, the most of one application. */
   int mostLost() {
     return owners.values().stream().mapToInt(owner -> owner.lost).max().orElse(0);

@@ -158,7 +158,6 @@ class HookSharesTest {
     assertThat(shares.findLost(ms(1_500))).containsExactly(hook);
     assertThat(shares.findLost(ms(9_000))).as("once").isEmpty();
     assertThat(shares.lost()).isEqualTo(1);
-    assertThat(shares.lostOf("a")).isEqualTo(1);
     assertThat(shares.mostLost()).isEqualTo(1);
     assertThat(shares.running(Kind.START)).isEqualTo(ALONE - 1);
     next.subList(0, ALONE - 1).forEach(shares::ended);

@@ -60,6 +60,27 @@ class StreamLedgerStressTest {
     assertThat(ledger.waits()).as("seed %d: some waited", seed).isPositive();
   }
 
+  @Test
+  void aGrantThatIsAskedForAsTheLastRoomIsGivenBackIsNotForgotten() throws Exception {
+    try (LoopThreads loops = new LoopThreads(LOOPS)) {
+      for (int round = 0; round < 600; round++) {
+        List<StreamLedger> full = new ArrayList<>();
+        List<StreamWindow> asking = new ArrayList<>();
+        for (int i = 0; i < 1_000; i++) {
+          StreamLedger each = new StreamLedger(BOUND);
+          each.hold(BOUND);
+          full.add(each);
+          asking.add(new StreamWindow(each, 2 << 14, 0, loops.loop(0), limit -> {}));
+        }
+        loops.loop(0).execute(() -> asking.forEach(StreamWindow::renew));
+        loops.loop(1).execute(() -> full.forEach(each -> each.release(BOUND)));
+        rest(loops);
+        assertThat(full).as("round %d", round).allMatch(each -> each.waiting() == 0);
+      }
+      loops.rethrow();
+    }
+  }
+
   private void step(LoopThreads.Loop loop, List<StreamWindow> mine, SplittableRandom random) {
     for (int i = 0; i < 50; i++) {
       int drawn = random.nextInt(10);
