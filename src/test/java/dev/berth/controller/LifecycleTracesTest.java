@@ -28,6 +28,7 @@ import org.junit.jupiter.api.Test;
  *   a failure before the inventory     1004737 1003453 1004207 1594 165
  *   crashes from outside on trial      1002736
  *   what makes up for it ails          1004042
+ *   starts that hang, and then fail    13002550 13002939, the model's
  * </pre>
  */
 class LifecycleTracesTest {
@@ -508,5 +509,30 @@ class LifecycleTracesTest {
         .contains("v1")
         .doesNotContain("v2");
     assertThat(it.complete.get(FRONT).version().code()).isEqualTo("v1");
+  }
+
+  // --- starts that hang, and then fail ---
+
+  @Test
+  void aVersionWhoseStartsHangBeforeTheyFailIsGivenUpAfterAsManyHoweverLongThatTakes() {
+    it.declare("app", of(FRONT, "v1", 3, NO_SURGE));
+    it.finish();
+    it.declare("app", of(FRONT, "v2", 3, new Rollout(0.2, 0, 20, null, null)));
+    it.stopAll();
+    it.log.clear();
+    Duration hangs = Duration.ofMinutes(15);
+
+    for (int start = 1; start <= 3; start++) {
+      it.advance(hangs); // told again meanwhile, and nothing else is started beside it
+      assertThat(it.state(FRONT)).as("start %d", start).startsWith("UPDATING");
+      assertThat(it.fleet()).isEqualTo("v1 RUNNING x2, v2 STARTING x1");
+      it.fail(
+          it.asked(StartReplica.class).get(it.asked(StartReplica.class).size() - 1).replicaId(),
+          "it hung");
+    }
+    it.advance(hangs);
+    it.finish();
+    assertThat(it.state(FRONT)).isEqualTo("DEPLOY_FAILED REPLICA_STARTUP_FAILED");
+    assertThat(it.fleet()).isEqualTo("v1 RUNNING x3");
   }
 }

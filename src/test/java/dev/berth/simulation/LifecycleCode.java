@@ -54,6 +54,15 @@ record LifecycleCode(String application, @Nullable String prefix, String build, 
       return neverStarts(code, live);
     }
 
+    /** Whether the calm is long enough for it: it runs, or fails as soon as it is tried. */
+    boolean comesToAnEnd() {
+      return isGood() || (neverStarts() && !hangs(code) && !hangs(live));
+    }
+
+    private static boolean hangs(String version) {
+      return version.endsWith("?") || version.endsWith("%");
+    }
+
     static boolean neverStarts(DeploymentTarget target) {
       return neverStarts(codeOf(target), liveOf(target));
     }
