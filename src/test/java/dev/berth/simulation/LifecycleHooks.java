@@ -1,5 +1,8 @@
 package dev.berth.simulation;
 
+import dev.berth.controller.ControllerEvent.Inventory.Found;
+import dev.berth.protocol.ReplicaPhase;
+import dev.berth.simulation.LifecycleCode.Part;
 import dev.berth.simulation.LifecycleUserCode.Handler;
 import java.util.HashMap;
 import java.util.Map;
@@ -31,6 +34,22 @@ final class LifecycleHooks {
     this.random = world.randomness();
     this.rough = rough;
     this.checkHangs = checkHangs;
+  }
+
+  /** A controller that begins is told what a replica runs, and not what it may come to run. */
+  void requireThatItIsTold(Found found) {
+    Handler handler = handlers.get(found.info().replicaId());
+    boolean runs = found.phase() == ReplicaPhase.RUNNING || found.phase() == ReplicaPhase.UPDATING;
+    if (handler == null || !runs) {
+      return;
+    }
+    if (!handler.taken.contains(Part.liveOf(found.target()))) {
+      throw world.fail(
+          "found: " + found + " (expected: one of what it took: " + handler.taken + ")");
+    }
+    if ((handler.isTaking || handler.hasRefused) && found.next() == null && !found.refused()) {
+      throw world.fail("found: " + found + " (expected: with what it takes, or has refused)");
+    }
   }
 
   int draw(int bound) {

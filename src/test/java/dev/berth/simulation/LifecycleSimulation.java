@@ -82,6 +82,7 @@ final class LifecycleSimulation {
   final EnumMap<LifecycleFault, Integer> faults = new EnumMap<>(LifecycleFault.class);
   private final Map<String, Long> counts = new TreeMap<>();
   @Nullable Controller controller;
+  private @Nullable Controller replaced; // and does not know of it
   private final Map<DeploymentId, Integer> wanted = new LinkedHashMap<>(); // by the feed
   private long lastTerm;
   private int inventories;
@@ -230,6 +231,7 @@ final class LifecycleSimulation {
     }
     process = null;
     controller = null;
+    replaced = null;
     feed = null;
     wanted.clear();
     routes.clear();
@@ -361,10 +363,12 @@ final class LifecycleSimulation {
 
   // --- the controller ---
 
-  /** As an operator's restart, or after a failure. */
+  /** As an operator's restart, or after a failure; or it goes on beside the one that follows. */
   void controllerDies() {
-    world.note("controller", "dies");
+    boolean isCutOff = !alone && network.nextBoolean();
+    world.note("controller", isCutOff ? "is cut off" : "dies");
     SimulatedProcess own = process;
+    replaced = isCutOff ? controller : null;
     controller = null;
     world.after(
         millis(random.nextInt(20_000)),
@@ -392,6 +396,11 @@ final class LifecycleSimulation {
     lastTerm = Math.max(wantedTerm, lastTerm + 1);
     Epoch epoch = new Epoch(lastTerm, "n1");
     world.note("controller", epoch.toString());
+    for (Instance each : instances()) {
+      each.hosted().forEach(hooks::requireThatItIsTold);
+      count(
+          "found in a reconfigure", each.hosted().stream().filter(it -> it.next() != null).count());
+    }
     Controller next =
         new Controller(
             epoch,
@@ -440,6 +449,11 @@ final class LifecycleSimulation {
       inventories++;
     }
     turn(() -> own.on(event, world.getAsLong()));
+    Controller before = replaced;
+    SimulatedProcess here = process;
+    if (rough && before != null && here != null && event instanceof ControllerEvent.OfReplica) {
+      before.on(event, world.getAsLong()).forEach(action -> command(here, action));
+    }
   }
 
   private void turn(Supplier<List<ControllerAction>> decide) {
@@ -502,14 +516,7 @@ final class LifecycleSimulation {
     if (own == null) {
       return;
     }
-    if (action instanceof ControllerAction.StartReplica start) {
-      command(own, start.replicaId(), action);
-      return;
-    } else if (action instanceof ControllerAction.StopReplica stop) {
-      command(own, stop.replicaId(), action);
-      return;
-    } else if (action instanceof ControllerAction.ReconfigureReplica reconfigure) {
-      command(own, reconfigure.replicaId(), action);
+    if (command(own, action)) {
       return;
     }
     own.instances().get(0).apply(action);
@@ -565,7 +572,21 @@ final class LifecycleSimulation {
 
   // --- the network ---
 
-  private void command(SimulatedProcess own, String replicaId, ControllerAction action) {
+  /** Sends what is for a replica; false for any other action. */
+  private boolean command(SimulatedProcess own, ControllerAction action) {
+    if (action instanceof ControllerAction.StartReplica start) {
+      command(own, start.replicaId(), start.epoch(), action);
+    } else if (action instanceof ControllerAction.StopReplica stop) {
+      command(own, stop.replicaId(), stop.epoch(), action);
+    } else if (action instanceof ControllerAction.ReconfigureReplica reconfigure) {
+      command(own, reconfigure.replicaId(), reconfigure.epoch(), action);
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  private void command(SimulatedProcess own, String replicaId, Epoch by, ControllerAction action) {
     Instance instance = instanceOf(own, replicaId);
     if (alone) {
       instance.apply(action);
@@ -577,13 +598,24 @@ final class LifecycleSimulation {
           delay(link),
           "command",
           () -> {
-            if (process == own) {
+            if (process == own && by.term() < lastTerm) {
+              requireThatItIsRefused(instance, action);
+            } else if (process == own) {
               if (action instanceof ControllerAction.StopReplica) {
                 link.toldToStop.add(replicaId);
               }
               instance.apply(action);
             }
           });
+    }
+  }
+
+  /** The controller that gave it was followed by one that knows what this instance hosts. */
+  private void requireThatItIsRefused(Instance instance, ControllerAction late) {
+    List<Found> before = instance.hosted();
+    instance.apply(late);
+    if (!instance.hosted().equals(before)) {
+      throw world.fail("done: " + late + " (expected: nothing, term " + lastTerm + " has begun)");
     }
   }
 

@@ -61,6 +61,7 @@ class LifecycleSimulationTest {
         SEEDS, BASE, events, faults, statuses, counts);
     assertThat(faults).as("what no seed reached").containsOnlyKeys(LifecycleFault.values());
     assertThat(statuses).as("what no seed reached").containsOnlyKeys(DeploymentStatus.values());
+    assertThat(counts.values()).as("what no seed reached: %s", counts).doesNotContain(0L);
   }
 
   @Test

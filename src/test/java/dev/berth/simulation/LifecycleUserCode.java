@@ -8,8 +8,10 @@ import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
 import io.vertx.core.Future;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 
@@ -50,6 +52,9 @@ public final class LifecycleUserCode {
   static final class Handler implements AsyncHandler {
     private final LifecycleHooks hooks;
     private final String code;
+    final Set<String> taken = new HashSet<>(); // configurations
+    boolean isTaking; // one
+    boolean hasRefused; // the last
     boolean sick;
 
     Handler(LifecycleHooks hooks, String code) {
@@ -76,10 +81,18 @@ public final class LifecycleUserCode {
     @Override
     public void reconfigure(Map<String, Object> userConfig) throws Exception {
       String live = String.valueOf(userConfig.get("live"));
-      hooks.reconfigure(live);
+      isTaking = true;
+      hasRefused = true;
+      try {
+        hooks.reconfigure(live);
+      } finally {
+        isTaking = false;
+      }
       if (live.endsWith("!")) {
         throw new IllegalStateException("it does not take it");
       }
+      hasRefused = false;
+      taken.add(live);
     }
 
     @Override
