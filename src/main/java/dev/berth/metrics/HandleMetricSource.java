@@ -32,9 +32,4 @@ public interface HandleMetricSource {
   default long begun() {
     return -1;
   }
-
-  /** Requests that may wait; the bound that {@link #queued} is held to. */
-  default int maxQueued() {
-    return Integer.MAX_VALUE;
-  }
 }

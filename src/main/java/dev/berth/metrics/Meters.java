@@ -77,63 +77,41 @@ public final class Meters {
     return meters;
   }
 
-  /** Shows a deployment's router. */
-  public Registration addHandle(HandleMeterSource handle) {
-    return add(into -> HandleSeries.collect(handle, into));
-  }
-
-  /** Shows a replica of this instance. */
-  public Registration addReplica(ReplicaMetricSource replica) {
-    return add(into -> ReplicaSeries.collect(replica, into));
+  /** Shows what an owner of counts says of itself at each scrape, on any thread. */
+  public Registration add(Consumer<Series> owner) {
+    return addSource(into -> owner.accept(new Series(into, Labels.EMPTY)));
   }
 
   /** Shows what a replica's user code counts. */
   public Registration addUserMeters(UserMeters meters) {
-    return add(meters::collect);
-  }
-
-  /** Shows the tables of one event loop's router. */
-  public Registration addLoop(LoopMetricSource loop) {
-    return add(into -> InstanceSeries.collect(loop, into));
+    return addSource(meters::collect);
   }
 
   /** Shows how late an event loop runs its tasks. */
   public Registration addLag(LoopLag lag) {
-    return add(lag::collect);
-  }
-
-  /** Shows the pusher. */
-  public Registration addPusher(MetricsPusher pusher) {
-    return add(into -> InstanceSeries.collect(pusher, into));
+    return addSource(lag::collect);
   }
 
   /** A counter of this instance's, read at each scrape; never falls. */
   public Registration addCounter(
       String name, String help, DoubleSupplier value, String... labelNamesAndValues) {
     Labels labels = Labels.of(labelNamesAndValues);
-    return add(into -> into.counter(name, help, labels, value.getAsDouble()));
+    return addSource(into -> into.counter(name, help, labels, value.getAsDouble()));
   }
 
   /** A gauge of this instance's, read at each scrape. */
   public Registration addGauge(
       String name, String help, DoubleSupplier value, String... labelNamesAndValues) {
     Labels labels = Labels.of(labelNamesAndValues);
-    return add(into -> into.gauge(name, help, labels, value.getAsDouble()));
+    return addSource(into -> into.gauge(name, help, labels, value.getAsDouble()));
   }
 
   /** As {@link #addGauge}, labelled with this instance's name and address. */
   public Registration addNodeGauge(String name, String help, DoubleSupplier value) {
-    return add(into -> into.gauge(name, help, nodeLabels, value.getAsDouble()));
+    return addSource(into -> into.gauge(name, help, nodeLabels, value.getAsDouble()));
   }
 
-  /** A histogram of latencies; what several threads write, each in its own, is added up. */
-  public Registration addHistogram(
-      String name, String help, List<LatencyBuckets> latencies, String... labelNamesAndValues) {
-    Labels labels = Labels.of(labelNamesAndValues);
-    return add(into -> latencies.forEach(each -> into.histogram(name, help, labels, each)));
-  }
-
-  private Registration add(Consumer<Families> source) {
+  private Registration addSource(Consumer<Families> source) {
     sources.add(source);
     return () -> {
       sources.remove(source);

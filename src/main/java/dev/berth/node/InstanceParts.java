@@ -359,9 +359,9 @@ final class InstanceParts {
         "berth_audits_failed", "Mismatches that the audits of ledgers found.", upkeep::mismatches);
     explained.show(meters);
     logRing.show(meters);
-    meters.addPusher(pusher);
-    MetricSources.show(routers.bounds(), config.berth().limits(), meters);
-    MetricSources.show(bodyBounds, meters);
+    meters.add(into -> InstanceSeries.show(pusher, into));
+    meters.add(into -> InstanceSeries.show(routers.bounds(), config.berth().limits(), into));
+    meters.add(into -> InstanceSeries.show(bodyBounds, into));
     ReservationMetrics.show(reservations, meters);
     threads.show(meters);
     List<Future<?>> started = new ArrayList<>();
@@ -410,9 +410,9 @@ final class InstanceParts {
   private void showLoops() {
     int pending = config.berth().limits().pendingRequestsPerLoop();
     for (int index = 0; index < replicaVerticles.size(); index++) {
-      meters.addLoop(
-          MetricSources.of(
-              routers.loop(index), replicaVerticles.get(index).loop(), index, pending));
+      int loop = index;
+      ReplicaLoop replicas = replicaVerticles.get(index).loop();
+      meters.add(into -> InstanceSeries.show(loop, routers.loop(loop), replicas, pending, into));
     }
   }
 

@@ -230,7 +230,7 @@ public final class InstanceReplicas {
   private Registration show(Replica replica) {
     String application = replica.deployment().application();
     Registration own =
-        meters.addReplica(MetricSources.of(replica, () -> prefixes.apply(application)));
+        meters.add(into -> ReplicaSeries.show(replica, prefixes.apply(application), into));
     Registration users = meters.addUserMeters(replica.meters());
     return () -> {
       own.close();

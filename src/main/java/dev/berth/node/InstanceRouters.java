@@ -5,7 +5,6 @@ import dev.berth.api.DeploymentId;
 import dev.berth.config.Backpressure;
 import dev.berth.config.DeploymentSettings;
 import dev.berth.controller.DeploymentTarget;
-import dev.berth.metrics.HandleMeterSource;
 import dev.berth.metrics.Meters;
 import dev.berth.metrics.MetricsPusher;
 import dev.berth.metrics.Registration;
@@ -80,8 +79,9 @@ public final class InstanceRouters {
     Routed known = routed.get(id);
     if (known == null) {
       DeploymentRouter router = routers.router(id, routerSettings(settings));
-      HandleMeterSource source = MetricSources.of(router, () -> prefixes.apply(id.application()));
-      known = new Routed(router, meters.addHandle(source), pusher.register(source));
+      Registration inMeters =
+          meters.add(into -> HandleSeries.show(router, prefixes.apply(id.application()), into));
+      known = new Routed(router, inMeters, pusher.register(router));
       routed.put(id, known);
     }
     return known;

@@ -5,6 +5,7 @@ import dev.berth.api.DeploymentId;
 import dev.berth.api.Request;
 import dev.berth.api.RequestContext;
 import dev.berth.api.spi.ReplicaRanker;
+import dev.berth.metrics.HandleMetricSource;
 import dev.berth.metrics.LatencyBuckets;
 import dev.berth.protocol.Refusal;
 import dev.berth.protocol.ReplicaAddress;
@@ -34,7 +35,7 @@ import org.jspecify.annotations.Nullable;
  * <p>The set of replicas is an immutable snapshot, swapped whole; changing it is rare and takes a
  * lock, which the hot path never does.
  */
-public final class DeploymentRouter {
+public final class DeploymentRouter implements HandleMetricSource {
   /** How long a slot on its way to a waiter's loop is held; a loop blocked for longer loses it. */
   static final long HAND_OVER_NANOS = TimeUnit.SECONDS.toNanos(1);
 
@@ -81,6 +82,7 @@ public final class DeploymentRouter {
     this.dispatchGaps = LatencyBuckets.forEach(routers.loops());
   }
 
+  @Override
   public DeploymentId deployment() {
     return deployment;
   }
@@ -495,8 +497,29 @@ public final class DeploymentRouter {
   }
 
   /** Requests waiting for a slot on this instance ({@code serve_deployment_queued_queries}). */
+  @Override
   public int queued() {
-    return queue.size();
+    return Math.max(0, queue.size());
+  }
+
+  @Override
+  public int running() {
+    return counters.running();
+  }
+
+  @Override
+  public int reserved() {
+    return counters.reserved();
+  }
+
+  @Override
+  public long requests() {
+    return counters.requests();
+  }
+
+  @Override
+  public long begun() {
+    return counters.requests();
   }
 
   /** Slots handed from a completed request to a waiter in one step. */

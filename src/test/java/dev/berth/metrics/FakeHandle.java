@@ -1,11 +1,9 @@
 package dev.berth.metrics;
 
 import dev.berth.api.DeploymentId;
-import java.util.List;
-import java.util.function.ObjIntConsumer;
 
 /** A deployment's router whose counters a test sets. */
-final class FakeHandle implements HandleMeterSource {
+final class FakeHandle implements HandleMetricSource {
   private final DeploymentId deployment;
   volatile int queued;
   volatile int running;
@@ -29,74 +27,6 @@ final class FakeHandle implements HandleMeterSource {
   @Override
   public DeploymentId deployment() {
     return deployment;
-  }
-
-  final LatencyBuckets waited = new LatencyBuckets();
-  final LatencyBuckets gaps = new LatencyBuckets();
-
-  @Override
-  public String route() {
-    return "/digits";
-  }
-
-  @Override
-  public long handleRequests() {
-    return requests;
-  }
-
-  @Override
-  public List<LatencyBuckets> fulfillmentTimes() {
-    return List.of(waited);
-  }
-
-  @Override
-  public List<LatencyBuckets> dispatchGaps() {
-    return List.of(gaps);
-  }
-
-  @Override
-  public long releasedWithoutDispatch() {
-    return 5;
-  }
-
-  @Override
-  public long selectionsExpired() {
-    return 2;
-  }
-
-  @Override
-  public int waitingToCollect() {
-    return 3;
-  }
-
-  @Override
-  public long collectedAnew() {
-    return 4;
-  }
-
-  @Override
-  public long backPressured() {
-    return 6;
-  }
-
-  @Override
-  public long retries() {
-    return 7;
-  }
-
-  @Override
-  public long handOffs() {
-    return 8;
-  }
-
-  @Override
-  public long rankerFailures() {
-    return 9;
-  }
-
-  @Override
-  public void forEachReplica(ObjIntConsumer<String> into) {
-    into.accept("r1", 3);
   }
 
   @Override

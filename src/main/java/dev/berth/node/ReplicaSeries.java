@@ -1,8 +1,11 @@
-package dev.berth.metrics;
+package dev.berth.node;
 
 import dev.berth.api.DeploymentId;
+import dev.berth.metrics.Series;
 import dev.berth.protocol.port.LedgerView;
-import io.prometheus.metrics.model.snapshots.Labels;
+import dev.berth.replica.Replica;
+import dev.berth.replica.ReplicaState;
+import java.util.List;
 
 /**
  * What one replica shows. Ray's {@code route} is that of the application, which has one at most.
@@ -10,129 +13,112 @@ import io.prometheus.metrics.model.snapshots.Labels;
 final class ReplicaSeries {
   private ReplicaSeries() {}
 
-  static void collect(ReplicaMetricSource replica, Families into) {
-    LedgerView ledger = replica.ledger();
+  /**
+   * @param route of the deployment's application; empty when it has none
+   */
+  static void show(Replica replica, String route, Series unlabelled) {
+    LedgerView ledger = replica.view();
     DeploymentId id = replica.deployment();
-    Labels labels =
-        Labels.of(
+    Series into =
+        unlabelled.with(
             "deployment", id.name(),
             "replica", ledger.replicaId(),
             "application", id.application());
-    requests(replica, labels.add("route", replica.route()), into);
-    state(replica, ledger, labels, into);
-    slots(ledger, labels, into);
-    bounds(replica, ledger, labels, into);
+    showRequests(replica, into.with("route", route));
+    showState(replica, ledger, into);
+    showSlots(ledger, into);
+    showBounds(replica, into);
   }
 
-  private static void requests(ReplicaMetricSource replica, Labels labels, Families into) {
+  private static void showRequests(Replica replica, Series into) {
     into.counter(
         "serve_deployment_request_counter",
         "Requests a replica's handler answered.",
-        labels,
-        replica.requests());
+        replica.processedRequests());
     replica
         .errors()
         .forEach(
             (type, count) ->
-                into.counter(
-                    "serve_deployment_error_counter",
-                    "Requests a replica's handler failed, by the class of the failure.",
-                    labels.add("exception_type", type),
-                    count));
-    for (LatencyBuckets loop : replica.processingTimes()) {
-      into.histogram(
-          "serve_deployment_processing_latency_ms",
-          "Time from a request's start at the replica to its end.",
-          labels,
-          loop);
-    }
+                into.with("exception_type", type)
+                    .counter(
+                        "serve_deployment_error_counter",
+                        "Requests a replica's handler failed, by the class of the failure.",
+                        count));
+    into.histogram(
+        "serve_deployment_processing_latency_ms",
+        "Time from a request's start at the replica to its end.",
+        replica.processingTimes());
     into.gauge(
         "serve_deployment_max_processing_latency_ms",
         "Longest time of a request at the replica, of those that ended in the last 60 s.",
-        labels,
         replica.maxProcessingNanos() / 1e6);
     into.counter(
         "berth_replica_timeouts",
         "Requests whose deadline passed while they ran.",
-        labels,
         replica.timeouts());
   }
 
-  private static void state(
-      ReplicaMetricSource replica, LedgerView ledger, Labels labels, Families into) {
-    into.counter("serve_deployment_replica_starts", "Starts of a replica.", labels, 1);
+  private static void showState(Replica replica, LedgerView ledger, Series into) {
+    ReplicaState state = replica.state();
+    boolean healthy = state == ReplicaState.RUNNING || state == ReplicaState.DRAINING;
+    into.counter("serve_deployment_replica_starts", "Starts of a replica.", 1);
     into.gauge(
         "serve_deployment_replica_healthy",
         "1 when a replica is healthy, else 0.",
-        labels,
-        replica.healthy() ? 1 : 0);
+        healthy ? 1 : 0);
     into.gauge(
         "berth_replica_suspect",
         "1 while a replica gives nothing but failures, else 0.",
-        labels,
         replica.suspect() ? 1 : 0);
     into.counter(
         "serve_health_check_failures",
         "Health checks of a replica that failed or took too long.",
-        labels,
         replica.healthCheckFailures());
     into.histogram(
         "serve_health_check_latency_ms",
         "Time of a health check of a replica.",
-        labels,
-        replica.healthCheckTimes());
+        List.of(replica.healthCheckTimes()));
     into.gauge(
-        "serve_replica_processing_queries",
-        "Requests a replica is running.",
-        labels,
-        ledger.running());
+        "serve_replica_processing_queries", "Requests a replica is running.", ledger.running());
     into.gauge(
         "serve_replica_utilization_percent",
         "Slots in use over the last 600 s, of the slots there were.",
-        labels,
         100 * replica.utilization());
     into.gauge(
         "serve_zombie_requests",
         "Cancelled requests whose handlers did not settle within their grace.",
-        labels,
         ledger.zombies());
   }
 
-  private static void slots(LedgerView ledger, Labels labels, Families into) {
-    into.gauge("berth_replica_slots", "Slots of a replica.", labels, ledger.maxOngoing());
-    into.gauge("berth_replica_reserved_slots", "Slots held by leases.", labels, ledger.reserved());
-    into.counter("berth_slots_granted", "Slots granted.", labels, ledger.granted());
-    into.counter("berth_lease_expiries", "Leases that ran out.", labels, ledger.expired());
+  private static void showSlots(LedgerView ledger, Series into) {
+    into.gauge("berth_replica_slots", "Slots of a replica.", ledger.maxOngoing());
+    into.gauge("berth_replica_reserved_slots", "Slots held by leases.", ledger.reserved());
+    into.counter("berth_slots_granted", "Slots granted.", ledger.granted());
+    into.counter("berth_lease_expiries", "Leases that ran out.", ledger.expired());
     into.gauge(
         "berth_audit_mismatches",
         "1 when a ledger's counts contradict one another: a defect.",
-        labels,
         ledger.audit() == LedgerView.Audit.MISMATCH ? 1 : 0);
   }
 
-  private static void bounds(
-      ReplicaMetricSource replica, LedgerView ledger, Labels labels, Families into) {
+  private static void showBounds(Replica replica, Series into) {
     into.gauge(
         "berth_zombie_requests_limit",
         "Most zombie requests of a replica before it counts as unhealthy.",
-        labels,
-        replica.maxZombies());
+        replica.limits().maxZombieRequests());
     into.gauge(
         "berth_remembered_attempts",
         "Attempts and tokens a replica's ledger remembers, active leases included.",
-        labels,
-        replica.remembered());
+        replica.slots().remembered());
     into.gauge(
         "berth_remembered_attempts_limit",
         "Most ended attempts and tokens remembered; the oldest is then forgotten.",
-        labels,
         replica.maxRemembered());
     into.gauge(
         "berth_noted_routers",
         "Routers elsewhere that a replica refused and tells of the next free slot.",
-        labels,
         replica.notedRouters());
     into.gauge(
-        "berth_noted_routers_limit", "Most noted routers.", labels, replica.maxNotedRouters());
+        "berth_noted_routers_limit", "Most noted routers.", replica.limits().refusedRouters());
   }
 }

@@ -1,0 +1,35 @@
+package dev.berth.metrics;
+
+import io.prometheus.metrics.model.snapshots.Labels;
+import java.util.List;
+
+/** What an owner of counts shows at a scrape, all of it under the same labels. */
+public final class Series {
+  private final Families into;
+  private final Labels labels;
+
+  Series(Families into, Labels labels) {
+    this.into = into;
+    this.labels = labels;
+  }
+
+  /** For what has more labels. */
+  public Series with(String... labelNamesAndValues) {
+    return new Series(into, labels.merge(Labels.of(labelNamesAndValues)));
+  }
+
+  /** A count, which never falls; the exposition appends {@code _total} to its name. */
+  public void counter(String name, String help, double value) {
+    into.counter(name, help, labels, value);
+  }
+
+  /** A number that may fall. */
+  public void gauge(String name, String help, double value) {
+    into.gauge(name, help, labels, value);
+  }
+
+  /** Latencies in milliseconds; what several threads write, each in its own, is added up. */
+  public void histogram(String name, String help, List<LatencyBuckets> latencies) {
+    latencies.forEach(each -> into.histogram(name, help, labels, each));
+  }
+}

@@ -1,0 +1,141 @@
+package dev.berth.node;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.berth.config.ConfigReader;
+import io.vertx.core.Future;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** What an instance shows of its routers, replicas and loops is what they have done. */
+class MetricValuesTest {
+  private static final String CONFIG =
+      """
+      http_options: {host: 127.0.0.1, port: 0}
+      applications:
+        - name: plain
+          route_prefix: /plain
+          import_path: dev.berth.node.TestApplications:plain
+        - name: broken
+          route_prefix: /broken
+          import_path: dev.berth.node.TestApplications:broken
+        - name: gated
+          route_prefix: /gated
+          import_path: dev.berth.node.TestApplications:gated
+          args: {held: values}
+          deployments: [{name: front, max_ongoing_requests: 1, max_queued_requests: 1}]
+      berth: {event_loops: 1, admin: {port: 0}, shutdown_timeout_s: 5}
+      """;
+  private static final String PLAIN = "application=\"plain\",deployment=\"front\"";
+  private static final String BROKEN = "application=\"broken\",deployment=\"broken\"";
+  private static final String GATED = "application=\"gated\",deployment=\"front\"";
+
+  private final HttpClient client = HttpClient.newHttpClient();
+  private BerthNode node;
+
+  @BeforeEach
+  void start() throws Exception {
+    node = await(BerthNode.start(ConfigReader.read("test.yaml", Path.of("."), CONFIG)));
+  }
+
+  @AfterEach
+  void stop() throws Exception {
+    TestApplications.openGates();
+    await(node.close());
+  }
+
+  private static <T> T await(Future<T> future) throws Exception {
+    return future.toCompletionStage().toCompletableFuture().get(20, TimeUnit.SECONDS);
+  }
+
+  private CompletableFuture<HttpResponse<String>> get(int port, String path) {
+    URI uri = URI.create("http://127.0.0.1:" + port + path);
+    return client.sendAsync(HttpRequest.newBuilder(uri).build(), BodyHandlers.ofString());
+  }
+
+  private int status(String path) throws Exception {
+    return get(node.port(), path).get(20, TimeUnit.SECONDS).statusCode();
+  }
+
+  /** {@code name{labels} value}, without what names one replica. */
+  private List<String> lines() throws Exception {
+    String all = get(node.adminPort(), "/metrics").get(20, TimeUnit.SECONDS).body();
+    return all.replaceAll(",replica(_id)?=\"[^\"]*\"", "").lines().toList();
+  }
+
+  private void awaitLine(String line) throws Exception {
+    for (int i = 0; i < 1_000 && !lines().contains(line); i++) {
+      // each look is a request
+    }
+    assertThat(lines()).contains(line);
+  }
+
+  @Test
+  void requestsAreCountedByTheRouterAndByTheReplica() throws Exception {
+    for (int i = 0; i < 3; i++) {
+      assertThat(status("/plain")).isEqualTo(200);
+    }
+    assertThat(status("/broken")).isEqualTo(500);
+    assertThat(lines())
+        .contains(
+            "serve_num_router_requests_total{" + PLAIN + ",route=\"/plain\"} 3.0",
+            "serve_handle_request_counter_total{" + PLAIN + ",route=\"/plain\"} 3.0",
+            "serve_request_router_fulfillment_time_ms_count{" + PLAIN + "} 3",
+            "serve_selection_dispatch_gap_ms_count{" + PLAIN + "} 0",
+            "serve_request_router_queue_len{" + PLAIN + "} 0.0",
+            "berth_back_pressured_requests_total{" + PLAIN + "} 0.0",
+            "serve_deployment_request_counter_total{" + PLAIN + ",route=\"/plain\"} 3.0",
+            "serve_deployment_processing_latency_ms_count{" + PLAIN + ",route=\"/plain\"} 3",
+            "serve_deployment_replica_starts_total{" + PLAIN + "} 1.0",
+            "serve_deployment_replica_healthy{" + PLAIN + "} 1.0",
+            "serve_zombie_requests{" + PLAIN + "} 0.0",
+            "berth_replica_slots{" + PLAIN + "} 5.0",
+            "berth_slots_granted_total{" + PLAIN + "} 3.0",
+            "berth_audit_mismatches{" + PLAIN + "} 0.0",
+            "serve_deployment_error_counter_total{"
+                + BROKEN
+                + ",exception_type=\"dev.berth.api.BerthException$HandlerFailed\","
+                + "route=\"/broken\"} 1.0",
+            "berth_pending_requests_limit{loop=\"0\"} 8192.0",
+            "berth_late_answers_dropped_total{loop=\"0\"} 0.0");
+  }
+
+  @Test
+  void whatRunsWaitsAndIsRefusedIsToldApart() throws Exception {
+    TestApplications.Gate gate = TestApplications.gate("values");
+    CompletableFuture<HttpResponse<String>> running = get(node.port(), "/gated/held");
+    gate.entered.get(20, TimeUnit.SECONDS);
+    CompletableFuture<HttpResponse<String>> waiting = get(node.port(), "/gated/held");
+    awaitLine("serve_deployment_queued_queries{" + GATED + "} 1.0");
+    assertThat(status("/gated")).isEqualTo(503);
+    assertThat(lines())
+        .contains(
+            "berth_queued_queries_limit{" + GATED + "} 1.0",
+            "serve_num_ongoing_requests_at_replicas{" + GATED + "} 1.0",
+            "serve_request_router_queue_len{" + GATED + "} 1.0",
+            "serve_reserved_slots_active{" + GATED + "} 0.0",
+            "serve_replica_processing_queries{" + GATED + "} 1.0",
+            "berth_back_pressured_requests_total{" + GATED + "} 1.0",
+            "berth_slot_hand_offs_total{" + GATED + "} 0.0",
+            "berth_queued_requests 1.0",
+            "berth_pending_requests{loop=\"0\"} 1.0");
+    gate.open.complete(null);
+    assertThat(running.get(20, TimeUnit.SECONDS).statusCode()).isEqualTo(200);
+    assertThat(waiting.get(20, TimeUnit.SECONDS).statusCode()).isEqualTo(200);
+    assertThat(lines())
+        .contains(
+            "berth_slot_hand_offs_total{" + GATED + "} 1.0",
+            "serve_num_ongoing_requests_at_replicas{" + GATED + "} 0.0",
+            "serve_deployment_queued_queries{" + GATED + "} 0.0");
+  }
+}
