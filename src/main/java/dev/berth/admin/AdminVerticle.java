@@ -116,12 +116,8 @@ public final class AdminVerticle extends VerticleBase {
             failed ->
                 Future.failedFuture(
                     new IOException(
-                        "berth.admin: cannot listen on "
-                            + options.host()
-                            + ":"
-                            + options.port()
-                            + ": "
-                            + failed.getMessage())))
+                        "berth.admin: cannot listen on %s:%s: %s"
+                            .formatted(options.host(), options.port(), failed.getMessage()))))
         .onSuccess(
             listening -> LOG.info("admin listens on {}:{}", options.host(), made.actualPort()));
   }

@@ -67,11 +67,8 @@ final class ExplainText {
     Phases phases = request.phases();
     line(
         indent + 2,
-        "total "
-            + micros(phases.total())
-            + " us, of that overhead "
-            + micros(phases.overhead())
-            + " us");
+        "total %s us, of that overhead %s us"
+            .formatted(micros(phases.total()), micros(phases.overhead())));
   }
 
   private void phases(Phases phases, int indent) {
@@ -98,15 +95,13 @@ final class ExplainText {
             : shown.size() + " of " + request.candidatesInAll();
     line(
         indent,
-        "candidates: "
-            + of
-            + ", policy "
-            + request.policy()
-            + ", snapshot "
-            + request.snapshot().term()
-            + "."
-            + request.snapshot().counter()
-            + (request.replicaId().isEmpty() ? "" : "; * served it"));
+        "candidates: %s, policy %s, snapshot %s.%s%s"
+            .formatted(
+                of,
+                request.policy(),
+                request.snapshot().term(),
+                request.snapshot().counter(),
+                request.replicaId().isEmpty() ? "" : "; * served it"));
     if (shown.isEmpty()) {
       return;
     }

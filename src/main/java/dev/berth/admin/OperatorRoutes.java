@@ -127,11 +127,8 @@ final class OperatorRoutes implements AdminRoutes {
                     context,
                     new CommandRefused(
                         CommandRefused.Kind.NOT_FOUND,
-                        "replica: "
-                            + replica
-                            + " (expected: one of "
-                            + deployment
-                            + " on this instance)"));
+                        "replica: %s (expected: one of %s on this instance)"
+                            .formatted(replica, deployment)));
               }
             },
             failed -> CommandAnswers.refuseInJson(context, failed));

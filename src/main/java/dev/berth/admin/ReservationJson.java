@@ -101,12 +101,8 @@ final class ReservationJson {
     } else if (sessionId.length() > MAX_SESSION_CHARS
         || sessionId.chars().anyMatch(Character::isISOControl)) {
       problems.add(
-          at
-              + "session_id: "
-              + shown(sessionId)
-              + " (expected: at most "
-              + MAX_SESSION_CHARS
-              + " characters on one line)");
+          "%ssession_id: %s (expected: at most %s characters on one line)"
+              .formatted(at, shown(sessionId), MAX_SESSION_CHARS));
     }
     return sessionId;
   }

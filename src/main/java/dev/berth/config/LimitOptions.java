@@ -223,12 +223,9 @@ public record LimitOptions(
     STREAM_IDLE_TIMEOUT_S.require(streamIdleTimeout);
     if (streamWindowBytes > streamBytesTotal) {
       throw new IllegalArgumentException(
-          STREAM_WINDOW_BYTES.name()
-              + ": "
-              + streamWindowBytes
-              + " (expected: "
-              + windowBound(streamBytesTotal)
-              + ")");
+          "%s: %s (expected: %s)"
+              .formatted(
+                  STREAM_WINDOW_BYTES.name(), streamWindowBytes, windowBound(streamBytesTotal)));
     }
   }
 

@@ -42,12 +42,9 @@ public record MetricsOptions(Duration recordInterval, Duration pushInterval, Str
     PREFIX.require(prefix);
     if (pushInterval.compareTo(recordInterval) < 0) {
       throw new IllegalArgumentException(
-          PUSH_INTERVAL_MS.name()
-              + ": "
-              + pushInterval.toMillis()
-              + " (expected: "
-              + pushBound(recordInterval)
-              + ")");
+          "%s: %s (expected: %s)"
+              .formatted(
+                  PUSH_INTERVAL_MS.name(), pushInterval.toMillis(), pushBound(recordInterval)));
     }
   }
 

@@ -18,14 +18,8 @@ public record TlsFiles(
   /** Without the password. */
   @Override
   public String toString() {
-    return "TlsFiles[certificate="
-        + certificate
-        + ", key="
-        + key
-        + ", keyPassword="
-        + (keyPassword == null ? "null" : "(not shown)")
-        + ", clientAuthorities="
-        + clientAuthorities
-        + "]";
+    return "TlsFiles[certificate=%s, key=%s, keyPassword=%s, clientAuthorities=%s]"
+        .formatted(
+            certificate, key, keyPassword == null ? "null" : "(not shown)", clientAuthorities);
   }
 }

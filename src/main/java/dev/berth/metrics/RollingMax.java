@@ -25,11 +25,8 @@ public final class RollingMax {
   public RollingMax(long windowNanos, int steps) {
     if (steps < 1 || windowNanos < steps) {
       throw new IllegalArgumentException(
-          "steps: "
-              + steps
-              + " (expected: 1 to the nanoseconds of the window, "
-              + windowNanos
-              + ")");
+          "steps: %s (expected: 1 to the nanoseconds of the window, %s)"
+              .formatted(steps, windowNanos));
     }
     this.stepNanos = windowNanos / steps;
     this.steps = steps;

@@ -151,11 +151,8 @@ public final class UserMeters implements ReplicaMeters {
     for (double bound : given) {
       if (!(bound > before) || bound == Double.POSITIVE_INFINITY || given.length > MAX_BUCKETS) {
         throw new IllegalArgumentException(
-            "upperBounds: "
-                + Arrays.toString(given)
-                + " (expected: at most "
-                + MAX_BUCKETS
-                + ", rising and finite)");
+            "upperBounds: %s (expected: at most %s, rising and finite)"
+                .formatted(Arrays.toString(given), MAX_BUCKETS));
       }
       before = bound;
     }

@@ -207,12 +207,8 @@ record ApplicationCode(
         config.importPath(),
         UserFailure.legible(cause));
     return new StartFailedException(
-        "application "
-            + config.name()
-            + ": import_path: "
-            + config.importPath()
-            + ": "
-            + StartFailedException.describe(cause));
+        "application %s: import_path: %s: %s"
+            .formatted(config.name(), config.importPath(), StartFailedException.describe(cause)));
   }
 
   /** Gives the jars back. */

@@ -196,11 +196,8 @@ final class ServeControlFindings {
     if (replicas < 0 || replicas > DeploymentConfig.MAX_REPLICAS) {
       throw new CommandRefused(
           Kind.INVALID,
-          "target_num_replicas: "
-              + replicas
-              + " (expected: 0 to "
-              + DeploymentConfig.MAX_REPLICAS
-              + ")");
+          "target_num_replicas: %s (expected: 0 to %s)"
+              .formatted(replicas, DeploymentConfig.MAX_REPLICAS));
     }
     if (known == null || !known.contains(deployment)) {
       throw new CommandRefused(Kind.NOT_FOUND, "Application or Deployment not found");

@@ -59,12 +59,8 @@ final class ServeControlQueue {
     }
     if (waiting.size() >= MOST_COMMANDS || this.chars + chars > MOST_CHARS) {
       return refused(
-          waiting.size()
-              + " commands wait (expected: at most "
-              + MOST_COMMANDS
-              + ", and "
-              + MOST_CHARS
-              + " characters of them)");
+          "%s commands wait (expected: at most %s, and %s characters of them)"
+              .formatted(waiting.size(), MOST_COMMANDS, MOST_CHARS));
     }
     return addAnyway(chars, work);
   }

@@ -107,15 +107,8 @@ public record RoutingDelta(
     }
     if (!base.deployment().equals(deployment) || !base.version().equals(from)) {
       throw new IllegalArgumentException(
-          "base: "
-              + base.deployment()
-              + " at "
-              + base.version()
-              + " (expected: "
-              + deployment
-              + " at "
-              + from
-              + ")");
+          "base: %s at %s (expected: %s at %s)"
+              .formatted(base.deployment(), base.version(), deployment, from));
     }
     Set<String> gone = new HashSet<>(removed);
     Map<String, Route> routes = new LinkedHashMap<>();

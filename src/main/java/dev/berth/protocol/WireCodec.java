@@ -117,11 +117,8 @@ public final class WireCodec {
     int fields = position + HEADER_BYTES;
     if (length < 0 || length > MAX_MESSAGE_BYTES - HEADER_BYTES) {
       throw new WireFormatException(
-          "length: "
-              + Integer.toUnsignedString(length)
-              + " (expected: at most "
-              + (MAX_MESSAGE_BYTES - HEADER_BYTES)
-              + ")");
+          "length: %s (expected: at most %s)"
+              .formatted(Integer.toUnsignedString(length), MAX_MESSAGE_BYTES - HEADER_BYTES));
     }
     if (length > in.length() - fields) {
       throw new WireFormatException(

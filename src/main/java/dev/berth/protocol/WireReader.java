@@ -207,11 +207,7 @@ final class WireReader {
 
   private WireFormatException truncated(String field, long bytes) {
     return new WireFormatException(
-        field
-            + ": "
-            + Long.toUnsignedString(bytes)
-            + " bytes, but "
-            + remaining()
-            + " are left (expected: a whole message)");
+        "%s: %s bytes, but %s are left (expected: a whole message)"
+            .formatted(field, Long.toUnsignedString(bytes), remaining()));
   }
 }

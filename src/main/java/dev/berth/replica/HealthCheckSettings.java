@@ -22,13 +22,8 @@ public record HealthCheckSettings(long periodNanos, long timeoutNanos, int failu
   public HealthCheckSettings {
     if (periodNanos <= 0 || timeoutNanos <= 0 || failures < 1) {
       throw new IllegalArgumentException(
-          "health check: "
-              + periodNanos
-              + " ns, "
-              + timeoutNanos
-              + " ns, "
-              + failures
-              + " (expected: all > 0)");
+          "health check: %s ns, %s ns, %s (expected: all > 0)"
+              .formatted(periodNanos, timeoutNanos, failures));
     }
   }
 }

@@ -562,10 +562,8 @@ public final class Replica {
     switch (passive.look(answered, failed, now)) {
       case SUSPECT -> {
         String reason =
-            "requests: the last "
-                + passive.inARow()
-                + " failed (expected: an answer); the last: "
-                + lastFailure;
+            "requests: the last %s failed (expected: an answer); the last: %s"
+                .formatted(passive.inARow(), lastFailure);
         if (!known) {
           LOG.warn("replica {}: suspect: {}", replicaId(), reason);
         }
@@ -634,11 +632,8 @@ public final class Replica {
   /** Why it is unhealthy, in one line; empty when it is not. */
   public String unhealthyReason() {
     if (zombies.get() > limits.maxZombieRequests()) {
-      return "zombies: "
-          + zombies.get()
-          + " (expected: at most "
-          + limits.maxZombieRequests()
-          + ")";
+      return "zombies: %s (expected: at most %s)"
+          .formatted(zombies.get(), limits.maxZombieRequests());
     }
     return health.failing() ? "health checks: failing" : "";
   }

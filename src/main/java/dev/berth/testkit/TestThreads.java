@@ -69,16 +69,13 @@ final class TestThreads implements HookThreads {
       }
       for (StackTraceElement frame : running.getStackTrace()) {
         if (NOT_USER_CODE.stream().noneMatch(frame.getClassName()::startsWith)) {
-          return what
-              + " at "
-              + frame.getClassName()
-              + "."
-              + frame.getMethodName()
-              + "("
-              + frame.getFileName()
-              + ":"
-              + frame.getLineNumber()
-              + ")";
+          return "%s at %s.%s(%s:%s)"
+              .formatted(
+                  what,
+                  frame.getClassName(),
+                  frame.getMethodName(),
+                  frame.getFileName(),
+                  frame.getLineNumber());
         }
       }
       return what;

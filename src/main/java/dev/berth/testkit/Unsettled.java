@@ -105,13 +105,11 @@ final class Unsettled {
       RouterLoop loop = instance.routers.loop(index);
       if (loop.pendingRequests() > 0 || loop.deadlines() > 0) {
         lines.add(
-            "event loop "
-                + index
-                + ": "
-                + count(loop.pendingRequests(), "answer")
-                + " and "
-                + count(loop.deadlines(), "deadline")
-                + " awaited");
+            "event loop %s: %s and %s awaited"
+                .formatted(
+                    index,
+                    count(loop.pendingRequests(), "answer"),
+                    count(loop.deadlines(), "deadline")));
       }
       int invocations = instance.replicaLoops.get(index).invocations();
       if (invocations > 0) {
@@ -123,11 +121,8 @@ final class Unsettled {
   private void look(InstanceBounds bounds) {
     if (bounds.queued() > 0 || bounds.queuedBytes() > 0) {
       lines.add(
-          "instance: "
-              + count(bounds.queued(), "request")
-              + " of "
-              + count(bounds.queuedBytes(), "byte")
-              + " counted as waiting");
+          "instance: %s of %s counted as waiting"
+              .formatted(count(bounds.queued(), "request"), count(bounds.queuedBytes(), "byte")));
     }
     if (bounds.streamBytes() > 0) {
       lines.add("instance: " + count(bounds.streamBytes(), "byte") + " of responses under way");
