@@ -30,6 +30,18 @@ final class AdminServer {
   /** The exit code when no admin server answers. */
   static final int CANNOT_REACH = 3;
 
+  /** None answered, or none of Berth: that was said, and the command ends. */
+  static final class NoAnswer extends RuntimeException {
+    private static final long serialVersionUID = 1;
+
+    final int exitCode;
+
+    NoAnswer(int exitCode) {
+      super("no answer", null, false, false);
+      this.exitCode = exitCode;
+    }
+  }
+
   private static final String TOKEN_VARIABLE = "BERTH_TOKEN";
   private static final int BAD_REQUEST = 400;
   private static final int UNAUTHORIZED = 401;
@@ -70,26 +82,39 @@ final class AdminServer {
    * Asks it.
    *
    * @param path with what follows the question mark, encoded
-   * @return null when there was no answer, which was then said
+   * @throws NoAnswer when there was none
    */
-  @Nullable HttpResponse<String> get(String path, String accept) throws InterruptedException {
+  HttpResponse<String> get(String path, String accept) throws InterruptedException {
     return send("GET", path, null, accept);
+  }
+
+  /**
+   * What it says of its applications.
+   *
+   * @throws NoAnswer when that cannot be read
+   */
+  ServeStatus status() throws InterruptedException {
+    HttpResponse<String> response = get(ServeStatus.PATH, "application/json");
+    ServeStatus serve = response.statusCode() == 200 ? ServeStatus.of(json(response.body())) : null;
+    if (serve == null) {
+      throw new NoAnswer(refuse(response));
+    }
+    return serve;
   }
 
   /**
    * Asks it to do something.
    *
    * @param json sent with it; null for nothing
-   * @return null when there was no answer, which was then said
+   * @throws NoAnswer when there was none
    */
-  @Nullable HttpResponse<String> send(
-      String method, String path, @Nullable String json, String accept)
+  HttpResponse<String> send(String method, String path, @Nullable String json, String accept)
       throws InterruptedException {
     try {
       return ask(method, path, json, accept);
     } catch (IOException failed) {
       cannotReach(whyNot(failed));
-      return null;
+      throw new NoAnswer(CANNOT_REACH);
     }
   }
 

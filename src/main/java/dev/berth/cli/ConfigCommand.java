@@ -3,23 +3,18 @@ package dev.berth.cli;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.PrintWriter;
-import java.net.http.HttpResponse;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import org.snakeyaml.engine.v2.api.Dump;
 import org.snakeyaml.engine.v2.api.DumpSettings;
 import org.snakeyaml.engine.v2.common.FlowStyle;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ExitCode;
-import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
 /** {@code berth config}: what was declared, as it was submitted. */
 @Command(
@@ -29,25 +24,19 @@ import picocli.CommandLine.Spec;
       "A YAML document for each application, as entries of applications in a file. What was not"
           + " said in the file is not said here; the values in effect are in berth status --json."
     },
-    exitCodeListHeading = "%nExit codes:%n",
     exitCodeList = {
       "0:printed",
       "1:there is no application of this name",
       "2:wrong usage",
       "3:no admin server answers at the address"
     },
-    footerHeading = "%nExamples:%n",
     footer = {
       "  berth config",
       "  berth config shop",
       "  berth config --json | jq '.[].deployments'"
     })
-final class ConfigCommand implements Callable<Integer> {
+final class ConfigCommand extends AdminCommand {
   private static final String BETWEEN = "\n---\n\n";
-
-  @Spec private CommandSpec spec;
-
-  @Mixin private final AdminServer server;
 
   @Parameters(paramLabel = "APP", arity = "0..1", description = "This application only.")
   private @Nullable String only;
@@ -55,40 +44,25 @@ final class ConfigCommand implements Callable<Integer> {
   @Option(names = "--json", description = "Print a JSON array of them.")
   private boolean json;
 
-  @Option(
-      names = {"-h", "--help"},
-      usageHelp = true,
-      description = "Show this help.")
-  private boolean help;
-
   ConfigCommand(Surroundings around) {
-    this.server = new AdminServer(around);
+    super(around);
   }
 
   @Override
-  public Integer call() throws InterruptedException {
-    HttpResponse<String> response = server.get(ServeStatus.PATH, "application/json");
-    if (response == null) {
-      return AdminServer.CANNOT_REACH;
-    }
-    JsonObject found = response.statusCode() == 200 ? AdminServer.json(response.body()) : null;
-    ServeStatus serve = ServeStatus.of(found);
-    if (found == null || serve == null) {
-      return server.refuse(response);
-    }
+  int run(PrintWriter out) throws InterruptedException {
+    ServeStatus serve = server.status();
     if (only != null && serve.application(only) == null) {
       server.say(StatusCommand.noSuch(only, serve));
       return ExitCode.SOFTWARE;
     }
     List<JsonObject> configs = new ArrayList<>();
-    for (Object each : found.getJsonArray("applications")) {
+    for (Object each : serve.json().getJsonArray("applications")) {
       if (each instanceof JsonObject application
           && application.getValue("config") instanceof JsonObject config
           && (only == null || only.equals(application.getValue("name")))) {
         configs.add(config);
       }
     }
-    PrintWriter out = spec.commandLine().getOut();
     if (json) {
       out.println(AdminServer.printable(new JsonArray(configs).encodePrettily()));
     } else {
@@ -96,7 +70,6 @@ final class ConfigCommand implements Callable<Integer> {
           AdminServer.printable(
               String.join(BETWEEN, configs.stream().map(ConfigCommand::yaml).toList())));
     }
-    out.flush();
     return ExitCode.OK;
   }
 

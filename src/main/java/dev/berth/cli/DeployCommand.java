@@ -7,18 +7,14 @@ import io.vertx.core.json.JsonObject;
 import java.io.PrintWriter;
 import java.net.http.HttpResponse;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ExitCode;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 
 /** {@code berth deploy}: declares the applications of a file to an instance that runs. */
 @Command(
@@ -35,7 +31,6 @@ import picocli.CommandLine.Spec;
           + " are not sent. Relative paths of jars become absolute: the instance must see them"
           + " there."
     },
-    exitCodeListHeading = "%nExit codes:%n",
     exitCodeList = {
       "0:accepted; with --wait, every application runs",
       "1:refused, or with --wait, an application did not come to run; the cause is said",
@@ -43,27 +38,20 @@ import picocli.CommandLine.Spec;
       "3:no admin server answers at the address",
       "4:with --wait, not every application runs in time; the instance goes on"
     },
-    footerHeading = "%nExamples:%n",
     footer = {
       "  berth deploy conf/quickstart.yaml --wait",
       "  berth deploy serve.yaml --dry-run",
       "  berth deploy serve.yaml --app shop --set applications.shop.args.currency=EUR",
       "  berth deploy a.yaml --address https://10.0.0.7:8265 --token-file token"
     })
-final class DeployCommand implements Callable<Integer> {
+final class DeployCommand extends ChangeCommand {
   private static final String ALL = "/api/serve/applications/";
   private static final String JSON = "application/json";
   private static final String CHANGED = "changed";
   private static final String SAME = "same configuration";
   private static final Set<String> KEPT = Set.of(CHANGED, SAME);
 
-  private final Surroundings around;
-
-  @Spec private CommandSpec spec;
-
   @Mixin private ConfigSource source;
-
-  @Mixin private final AdminServer server;
 
   @Option(
       names = "--app",
@@ -76,24 +64,12 @@ final class DeployCommand implements Callable<Integer> {
       description = "Say what would be new, changed or deleted, and change nothing.")
   private boolean dryRun;
 
-  @Mixin private WaitOptions waiting;
-
-  @Option(names = "--json", description = "Print what became of it as JSON, at the end.")
-  private boolean json;
-
-  @Option(
-      names = {"-h", "--help"},
-      usageHelp = true,
-      description = "Show this help.")
-  private boolean help;
-
   DeployCommand(Surroundings around) {
-    this.around = around;
-    this.server = new AdminServer(around);
+    super(around);
   }
 
   @Override
-  public Integer call() throws InterruptedException {
+  int run(PrintWriter out) throws InterruptedException {
     waiting.timeout(); // is checked
     Submission submission;
     try {
@@ -111,25 +87,15 @@ final class DeployCommand implements Callable<Integer> {
     if (only != null && !submission.applications().containsKey(only)) {
       throw new ParameterException(
           spec.commandLine(),
-          "--app: "
-              + only
-              + " (expected: one of "
-              + String.join(", ", submission.applications().keySet())
-              + ")");
+          "--app: %s (expected: one of %s)"
+              .formatted(only, String.join(", ", submission.applications().keySet())));
     }
-    return deploy(submission);
+    return deploy(submission, out);
   }
 
-  private int deploy(Submission submission) throws InterruptedException {
-    HttpResponse<String> before = server.get(ServeStatus.PATH, JSON);
-    if (before == null) {
-      return AdminServer.CANNOT_REACH;
-    }
-    JsonObject running = before.statusCode() == 200 ? AdminServer.json(before.body()) : null;
-    if (ServeStatus.of(running) == null || running == null) {
-      return server.refuse(before);
-    }
-    Map<String, String> changes = changes(submission, running);
+  private int deploy(Submission submission, PrintWriter out) throws InterruptedException {
+    ServeStatus running = server.status();
+    Map<String, String> changes = changes(submission, running.json());
     ServeStatus after = null;
     if (!dryRun) {
       HttpResponse<String> accepted = put(submission);
@@ -139,24 +105,23 @@ final class DeployCommand implements Callable<Integer> {
       if (accepted.statusCode() != 200) {
         return server.refusal(accepted);
       }
-      HttpResponse<String> look = server.get(ServeStatus.PATH, JSON);
-      after = look == null ? null : ServeStatus.of(AdminServer.json(look.body()));
-      correct(changes, ServeStatus.of(running), after);
+      after = lookAgain();
+      correct(changes, running, after);
     }
     if (!json) {
-      tell(changes);
+      tell(changes, out);
     }
     Waiting.Outcome outcome = null;
     if (waiting.isAsked() && !dryRun) {
-      outcome = await(changes, after);
+      outcome = await(changes, after, out);
     }
     if (json) {
-      print(changes, outcome);
+      print(changes, outcome, out);
     }
     return outcome == null ? ExitCode.OK : outcome.exitCode();
   }
 
-  private @Nullable HttpResponse<String> put(Submission submission) throws InterruptedException {
+  private HttpResponse<String> put(Submission submission) throws InterruptedException {
     server.deploys(submission.config().origin().uri());
     return only == null
         ? server.send("PUT", ALL, new JsonObject(submission.document()).encode(), JSON)
@@ -165,6 +130,15 @@ final class DeployCommand implements Callable<Integer> {
             "/api/v1/applications/" + AdminServer.encoded(only),
             new JsonObject(submission.applications().get(only)).encode(),
             JSON);
+  }
+
+  /** Null when nothing answers: what was asked for is accepted all the same. */
+  private @Nullable ServeStatus lookAgain() throws InterruptedException {
+    try {
+      return ServeStatus.of(AdminServer.json(server.get(ServeStatus.PATH, JSON).body()));
+    } catch (AdminServer.NoAnswer said) {
+      return null;
+    }
   }
 
   /** What becomes of each application, as far as its configuration tells. */
@@ -194,10 +168,10 @@ final class DeployCommand implements Callable<Integer> {
 
   /** The same configuration with other bytes in its jars is a change, which the instance sees. */
   private static void correct(
-      Map<String, String> changes, @Nullable ServeStatus before, @Nullable ServeStatus after) {
+      Map<String, String> changes, ServeStatus before, @Nullable ServeStatus after) {
     changes.replaceAll(
         (name, change) -> {
-          ServeStatus.Application was = before == null ? null : before.application(name);
+          ServeStatus.Application was = before.application(name);
           ServeStatus.Application is = after == null ? null : after.application(name);
           boolean comparable = was != null && is != null && KEPT.contains(change);
           return !comparable ? change : is.revision() > was.revision() ? CHANGED : "unchanged";
@@ -208,8 +182,7 @@ final class DeployCommand implements Callable<Integer> {
     return "DELETING".equals(application.getValue("status"));
   }
 
-  private void tell(Map<String, String> changes) {
-    PrintWriter out = spec.commandLine().getOut();
+  private void tell(Map<String, String> changes, PrintWriter out) {
     out.println(source.file() + (dryRun ? ": valid, and would be:" : ": accepted"));
     changes.forEach(
         (name, change) -> out.println("  " + StatusTable.oneLine(name) + ": " + change));
@@ -219,7 +192,8 @@ final class DeployCommand implements Callable<Integer> {
     out.flush();
   }
 
-  private Waiting.Outcome await(Map<String, String> changes, @Nullable ServeStatus serve)
+  private Waiting.Outcome await(
+      Map<String, String> changes, @Nullable ServeStatus serve, PrintWriter out)
       throws InterruptedException {
     Map<String, Long> revisions = new LinkedHashMap<>();
     changes.forEach(
@@ -229,21 +203,15 @@ final class DeployCommand implements Callable<Integer> {
             revisions.put(name, found == null ? 0L : found.revision());
           }
         });
-    Waiting.Outcome outcome =
-        new Waiting(server, around)
-            .until(
-                new Goal.Running(revisions),
-                waiting.timeout(),
-                json ? null : spec.commandLine().getOut());
+    Waiting.Outcome outcome = await(new Goal.Running(revisions), out);
     if (outcome.exitCode() == ExitCode.OK && !json) {
-      spec.commandLine()
-          .getOut()
-          .println(revisions.size() == 1 ? "It runs." : "All " + revisions.size() + " run.");
+      out.println(revisions.size() == 1 ? "It runs." : "All " + revisions.size() + " run.");
     }
     return outcome;
   }
 
-  private void print(Map<String, String> changes, Waiting.@Nullable Outcome outcome) {
+  private void print(
+      Map<String, String> changes, Waiting.@Nullable Outcome outcome, PrintWriter out) {
     ServeStatus last = outcome == null ? null : outcome.last();
     JsonArray applications = new JsonArray();
     changes.forEach(
@@ -255,16 +223,12 @@ final class DeployCommand implements Callable<Integer> {
           }
           applications.add(application);
         });
-    PrintWriter out = spec.commandLine().getOut();
     out.println(
         AdminServer.printable(
             new JsonObject()
                 .put("outcome", outcome != null ? outcome.word() : dryRun ? "dry_run" : "accepted")
-                .put(
-                    "causes",
-                    new JsonArray(outcome == null ? List.of() : List.copyOf(outcome.causes())))
+                .put("causes", causes(outcome))
                 .put("applications", applications)
                 .encodePrettily()));
-    out.flush();
   }
 }

@@ -5,14 +5,9 @@ import java.io.IOException;
 import java.io.PrintWriter;
 import java.net.http.HttpResponse;
 import java.time.Duration;
-import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ExitCode;
-import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
 
 /** {@code berth drain}: has an instance finish what it accepted, and end. */
 @Command(
@@ -23,7 +18,6 @@ import picocli.CommandLine.Spec;
           + " berth.shutdown_timeout_s of the instance. What is deployed stays deployed: it runs"
           + " again when the instance is started again."
     },
-    exitCodeListHeading = "%nExit codes:%n",
     exitCodeList = {
       "0:the drain began; with --wait, the instance has ended",
       "1:refused",
@@ -31,45 +25,22 @@ import picocli.CommandLine.Spec;
       "3:no admin server answers at the address",
       "4:with --wait, the instance has not ended in time"
     },
-    footerHeading = "%nExamples:%n",
     footer = {"  berth drain", "  berth drain --wait --timeout-s 40"})
-final class DrainCommand implements Callable<Integer> {
+final class DrainCommand extends ChangeCommand {
   private static final int ACCEPTED = 202;
   private static final Duration RHYTHM = Duration.ofMillis(200);
 
-  private final Surroundings around;
-
-  @Spec private CommandSpec spec;
-
-  @Mixin private final AdminServer server;
-
-  @Mixin private WaitOptions waiting;
-
-  @Option(names = "--json", description = "Print what became of it as JSON, at the end.")
-  private boolean json;
-
-  @Option(
-      names = {"-h", "--help"},
-      usageHelp = true,
-      description = "Show this help.")
-  private boolean help;
-
   DrainCommand(Surroundings around) {
-    this.around = around;
-    this.server = new AdminServer(around);
+    super(around);
   }
 
   @Override
-  public Integer call() throws InterruptedException {
+  int run(PrintWriter out) throws InterruptedException {
     Duration atMost = waiting.timeout();
     HttpResponse<String> response = server.send("POST", "/api/v1/drain", null, "application/json");
-    if (response == null) {
-      return AdminServer.CANNOT_REACH;
-    }
     if (response.statusCode() != ACCEPTED && response.statusCode() != 200) {
       return server.refusal(response);
     }
-    PrintWriter out = spec.commandLine().getOut();
     if (!json) {
       out.println(server.address() + ": drains");
       out.flush();
@@ -84,7 +55,6 @@ final class DrainCommand implements Callable<Integer> {
       String outcome = !waiting.isAsked() ? "accepted" : gone ? "reached" : "timed_out";
       out.println(new JsonObject().put("outcome", outcome).encodePrettily());
     }
-    out.flush();
     return gone || !waiting.isAsked() ? ExitCode.OK : WaitOptions.TIMED_OUT;
   }
 

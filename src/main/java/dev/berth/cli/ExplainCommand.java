@@ -1,16 +1,13 @@
 package dev.berth.cli;
 
 import io.vertx.core.json.JsonObject;
+import java.io.PrintWriter;
 import java.net.http.HttpResponse;
-import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ExitCode;
-import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
 /** {@code berth explain}: asks a running instance why a request went where it went. */
 @Command(
@@ -21,26 +18,20 @@ import picocli.CommandLine.Spec;
           + " berth.explain.sample_rate picked it. The response's X-Request-ID is its id. The last"
           + " berth.explain.ring_size explanations are kept."
     },
-    exitCodeListHeading = "%nExit codes:%n",
     exitCodeList = {
       "0:shown",
       "1:no explanation is kept of a request with this id",
       "2:wrong usage",
       "3:no admin server answers at the address"
     },
-    footerHeading = "%nExamples:%n",
     footer = {
       "  curl -i -H 'X-Berth-Explain: 1' -H 'X-Request-ID: mine' localhost:8000/echo",
       "  berth explain mine",
       "  berth explain mine --address http://10.0.0.7:8265",
       "  berth explain mine --json | jq '.explanations[0].phases_us'"
     })
-final class ExplainCommand implements Callable<Integer> {
+final class ExplainCommand extends AdminCommand {
   private static final int NOT_FOUND = 404;
-
-  @Spec private CommandSpec spec;
-
-  @Mixin private final AdminServer server;
 
   @Parameters(paramLabel = "ID", description = "The request's id, as in X-Request-ID.")
   private String id;
@@ -48,18 +39,12 @@ final class ExplainCommand implements Callable<Integer> {
   @Option(names = "--json", description = "Print the explanation as JSON.")
   private boolean json;
 
-  @Option(
-      names = {"-h", "--help"},
-      usageHelp = true,
-      description = "Show this help.")
-  private boolean help;
-
   ExplainCommand(Surroundings around) {
-    server = new AdminServer(around);
+    super(around);
   }
 
   @Override
-  public Integer call() throws InterruptedException {
+  int run(PrintWriter out) throws InterruptedException {
     if (id.isEmpty()) {
       throw new ParameterException(spec.commandLine(), "ID: empty (expected: a request's id)");
     }
@@ -67,12 +52,8 @@ final class ExplainCommand implements Callable<Integer> {
         server.get(
             "/api/v1/requests/" + AdminServer.encoded(id) + "/explain",
             json ? "application/json" : "text/plain");
-    if (response == null) {
-      return AdminServer.CANNOT_REACH;
-    }
     if (response.statusCode() == 200) {
-      spec.commandLine().getOut().print(AdminServer.printable(response.body()));
-      spec.commandLine().getOut().flush();
+      out.print(AdminServer.printable(response.body()));
       return ExitCode.OK;
     }
     JsonObject error = AdminServer.json(response.body());

@@ -156,10 +156,8 @@ interface Goal {
   }
 
   private static String describe(ServeStatus.Deployment deployment) {
-    return deployment.status()
-        + ", replicas "
-        + deployment.replicas()
-        + reason(deployment.message());
+    return "%s, replicas %s%s"
+        .formatted(deployment.status(), deployment.replicas(), reason(deployment.message()));
   }
 
   private static String reason(String message) {

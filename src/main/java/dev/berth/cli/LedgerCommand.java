@@ -6,14 +6,10 @@ import java.io.PrintWriter;
 import java.net.http.HttpResponse;
 import java.util.List;
 import java.util.Locale;
-import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ExitCode;
-import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
 
 /** {@code berth ledger}: asks a running instance who holds the slots of its replicas. */
 @Command(
@@ -23,25 +19,19 @@ import picocli.CommandLine.Spec;
       "Of every slot that was granted, a request runs or a lease holds it, or it has ended: each"
           + " replica is audited for that every second. A mismatch is a defect of Berth."
     },
-    exitCodeListHeading = "%nExit codes:%n",
     exitCodeList = {
       "0:shown, and no audit found a mismatch that stands",
       "1:shown, and there is a mismatch",
       "2:wrong usage",
       "3:no admin server answers at the address"
     },
-    footerHeading = "%nExamples:%n",
     footer = {
       "  berth ledger",
       "  berth ledger --application shop --deployment cart",
       "  berth ledger --json | jq .total"
     })
-final class LedgerCommand implements Callable<Integer> {
+final class LedgerCommand extends AdminCommand {
   private static final String ROW = "%-24s %5s %7s %8s %9s %9s %7s  %s%n";
-
-  @Spec private CommandSpec spec;
-
-  @Mixin private final AdminServer server;
 
   @Option(names = "--application", paramLabel = "NAME", description = "Its replicas only.")
   private List<String> applications = List.of();
@@ -55,39 +45,28 @@ final class LedgerCommand implements Callable<Integer> {
   @Option(names = "--json", description = "Print the ledger as JSON.")
   private boolean json;
 
-  @Option(
-      names = {"-h", "--help"},
-      usageHelp = true,
-      description = "Show this help.")
-  private boolean help;
-
   LedgerCommand(Surroundings around) {
-    server = new AdminServer(around);
+    super(around);
   }
 
   @Override
-  public Integer call() throws InterruptedException {
+  int run(PrintWriter out) throws InterruptedException {
     StringBuilder query = new StringBuilder();
     add("application", applications, query);
     add("deployment", deployments, query);
     add("replica", replicas, query);
     HttpResponse<String> response = server.get("/api/v1/ledger" + query, "application/json");
-    if (response == null) {
-      return AdminServer.CANNOT_REACH;
-    }
     JsonObject ledger = response.statusCode() == 200 ? AdminServer.json(response.body()) : null;
     if (ledger == null
         || !(ledger.getValue("replicas") instanceof JsonArray shown)
         || !(ledger.getValue("total") instanceof JsonObject total)) {
       return server.refuse(response);
     }
-    PrintWriter out = spec.commandLine().getOut();
     if (json) {
       out.print(AdminServer.printable(response.body()));
     } else {
       print(shown, total, out);
     }
-    out.flush();
     return Integer.valueOf(0).equals(total.getValue("audit_mismatches"))
         ? ExitCode.OK
         : ExitCode.SOFTWARE;

@@ -6,16 +6,12 @@ import java.io.PrintWriter;
 import java.net.http.HttpResponse;
 import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.Callable;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ExitCode;
-import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 
 /** {@code berth logs}: the last lines of an instance's log, and those that come. */
 @Command(
@@ -25,28 +21,20 @@ import picocli.CommandLine.Spec;
       "Berth's own lines and those that handlers log, but not the access log. The last"
           + " berth.log_ring.lines are kept; a reader who is too slow is told how many it missed."
     },
-    exitCodeListHeading = "%nExit codes:%n",
     exitCodeList = {
       "0:shown; with --follow, ended by Ctrl-C",
       "2:wrong usage",
       "3:no admin server answers at the address, or with --follow, no more"
     },
-    footerHeading = "%nExamples:%n",
     footer = {
       "  berth logs",
       "  berth logs --app shop --deployment cart -f",
       "  berth logs --replica 'shop#cart#naqspzbo' --level warn -n 1000",
       "  berth logs -f --json | jq -r .fields.reason"
     })
-final class LogsCommand implements Callable<Integer> {
+final class LogsCommand extends AdminCommand {
   private static final Duration RHYTHM = Duration.ofMillis(500);
   private static final int MOST_AT_ONCE = 1_000;
-
-  private final Surroundings around;
-
-  @Spec private CommandSpec spec;
-
-  @Mixin private final AdminServer server;
 
   @Option(
       names = {"--app", "--application"},
@@ -80,24 +68,16 @@ final class LogsCommand implements Callable<Integer> {
   @Option(names = "--json", description = "Print each line as a JSON object.")
   private boolean json;
 
-  @Option(
-      names = {"-h", "--help"},
-      usageHelp = true,
-      description = "Show this help.")
-  private boolean help;
-
   LogsCommand(Surroundings around) {
-    this.around = around;
-    this.server = new AdminServer(around);
+    super(around);
   }
 
   @Override
-  public Integer call() throws InterruptedException {
+  int run(PrintWriter out) throws InterruptedException {
     if (lines < 1 || lines > 10_000) {
       throw new ParameterException(
           spec.commandLine(), "-n: " + lines + " (expected: an integer from 1 to 10000)");
     }
-    PrintWriter out = spec.commandLine().getOut();
     CompletionStage<String> stop = follow ? around.stopSignal().get() : null;
     String began = "";
     long since = -1; // the last lines

@@ -19,13 +19,15 @@ import org.jspecify.annotations.Nullable;
  * @param targetCapacity percent; null for all
  * @param stateDir null when what is deployed is kept in memory only
  * @param applications in their order
+ * @param json all of it
  */
 record ServeStatus(
     String node,
     long term,
     @Nullable Double targetCapacity,
     @Nullable String stateDir,
-    List<Application> applications) {
+    List<Application> applications,
+    JsonObject json) {
 
   /** The path that gives it. */
   static final String PATH = "/api/v1/serve";
@@ -83,7 +85,8 @@ record ServeStatus(
         number(serve, "term"),
         serve.getValue("target_capacity") instanceof Number percent ? percent.doubleValue() : null,
         serve.getValue("state_dir") instanceof String folder ? folder : null,
-        list(serve, "applications", ServeStatus::application));
+        list(serve, "applications", ServeStatus::application),
+        serve);
   }
 
   /** Null when there is none of that name. */

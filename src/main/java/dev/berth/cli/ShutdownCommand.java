@@ -6,13 +6,9 @@ import java.io.PrintWriter;
 import java.net.http.HttpResponse;
 import java.util.List;
 import java.util.Locale;
-import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ExitCode;
-import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
 
 /** {@code berth shutdown}: deletes every application; the instance itself stays. */
 @Command(
@@ -22,22 +18,14 @@ import picocli.CommandLine.Spec;
       "Their replicas finish what they accepted, and stop. The instance stays, with nothing to"
           + " serve; berth drain ends it."
     },
-    exitCodeListHeading = "%nExit codes:%n",
     exitCodeList = {
       "0:accepted, or there was nothing to delete",
       "1:refused, or not confirmed",
       "2:wrong usage, or neither -y nor a terminal to ask on",
       "3:no admin server answers at the address"
     },
-    footerHeading = "%nExamples:%n",
     footer = {"  berth shutdown", "  berth shutdown -y"})
-final class ShutdownCommand implements Callable<Integer> {
-  private final Surroundings around;
-
-  @Spec private CommandSpec spec;
-
-  @Mixin private final AdminServer server;
-
+final class ShutdownCommand extends AdminCommand {
   @Option(
       names = {"-y", "--yes"},
       description = "Do not ask.")
@@ -46,44 +34,25 @@ final class ShutdownCommand implements Callable<Integer> {
   @Option(names = "--json", description = "Print the names of what is deleted as JSON.")
   private boolean json;
 
-  @Option(
-      names = {"-h", "--help"},
-      usageHelp = true,
-      description = "Show this help.")
-  private boolean help;
-
   ShutdownCommand(Surroundings around) {
-    this.around = around;
-    this.server = new AdminServer(around);
+    super(around);
   }
 
   @Override
-  public Integer call() throws InterruptedException {
+  int run(PrintWriter out) throws InterruptedException {
     if (!yes && !around.terminal()) {
       server.say("no terminal to ask on (expected: -y, which deletes without a question)");
       return ExitCode.USAGE;
     }
-    HttpResponse<String> response = server.get(ServeStatus.PATH, "application/json");
-    if (response == null) {
-      return AdminServer.CANNOT_REACH;
-    }
-    ServeStatus serve =
-        response.statusCode() == 200 ? ServeStatus.of(AdminServer.json(response.body())) : null;
-    if (serve == null) {
-      return server.refuse(response);
-    }
+    ServeStatus serve = server.status();
     List<String> names =
         serve.applications().stream().map(each -> StatusTable.oneLine(each.name())).toList();
-    PrintWriter out = spec.commandLine().getOut();
     if (!yes && !names.isEmpty() && !confirmed(names, out)) {
       server.say("nothing was deleted");
       return ExitCode.SOFTWARE;
     }
     HttpResponse<String> deleted =
         server.send("DELETE", "/api/serve/applications/", null, "application/json");
-    if (deleted == null) {
-      return AdminServer.CANNOT_REACH;
-    }
     if (deleted.statusCode() != 200) {
       return server.refusal(deleted);
     }
@@ -95,7 +64,6 @@ final class ShutdownCommand implements Callable<Integer> {
               ? "No application was deployed."
               : String.join(", ", names) + ": deleted; replicas finish what they accepted");
     }
-    out.flush();
     return ExitCode.OK;
   }
 

@@ -8,16 +8,12 @@ import java.net.http.HttpResponse;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.Callable;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ExitCode;
-import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
 /** {@code berth status}: what an instance runs, and how far it is from what was declared. */
 @Command(
@@ -28,27 +24,19 @@ import picocli.CommandLine.Spec;
           + " requests, and in brackets those that start, drain, or are of an old version. The last"
           + " column says why something is not as it should be."
     },
-    exitCodeListHeading = "%nExit codes:%n",
     exitCodeList = {
       "0:shown; with --watch, ended by Ctrl-C",
       "1:there is no application of this name",
       "2:wrong usage",
       "3:no admin server answers at the address"
     },
-    footerHeading = "%nExamples:%n",
     footer = {
       "  berth status",
       "  berth status shop --watch",
       "  berth status --json | jq -r '.applications[] | .name + \" \" + .status'"
     })
-final class StatusCommand implements Callable<Integer> {
+final class StatusCommand extends AdminCommand {
   private static final Duration RHYTHM = Duration.ofMillis(500);
-
-  private final Surroundings around;
-
-  @Spec private CommandSpec spec;
-
-  @Mixin private final AdminServer server;
 
   @Parameters(paramLabel = "APP", arity = "0..1", description = "This application only.")
   private @Nullable String only;
@@ -66,42 +54,25 @@ final class StatusCommand implements Callable<Integer> {
           "Print what the instance says as JSON; with --watch as one line, when it changed.")
   private boolean json;
 
-  @Option(
-      names = {"-h", "--help"},
-      usageHelp = true,
-      description = "Show this help.")
-  private boolean help;
-
   StatusCommand(Surroundings around) {
-    this.around = around;
-    this.server = new AdminServer(around);
+    super(around);
   }
 
   @Override
-  public Integer call() throws InterruptedException {
-    HttpResponse<String> response = server.get(ServeStatus.PATH, "application/json");
-    if (response == null) {
-      return AdminServer.CANNOT_REACH;
-    }
-    JsonObject found = response.statusCode() == 200 ? AdminServer.json(response.body()) : null;
-    ServeStatus serve = ServeStatus.of(found);
-    if (found == null || serve == null) {
-      return server.refuse(response);
-    }
+  int run(PrintWriter out) throws InterruptedException {
+    ServeStatus serve = server.status();
     if (only != null && !watch && serve.application(only) == null) {
       server.say(noSuch(only, serve));
       return ExitCode.SOFTWARE;
     }
-    PrintWriter out = spec.commandLine().getOut();
     if (watch) {
-      return watch(found, serve, out);
+      return watch(serve, out);
     }
     if (json) {
-      out.println(AdminServer.printable(chosen(found).encodePrettily()));
+      out.println(AdminServer.printable(chosen(serve.json()).encodePrettily()));
     } else {
       table(serve).forEach(out::println);
     }
-    out.flush();
     return ExitCode.OK;
   }
 
@@ -145,17 +116,17 @@ final class StatusCommand implements Callable<Integer> {
     return found.copy().put("applications", applications);
   }
 
-  private int watch(JsonObject found, ServeStatus serve, PrintWriter out)
-      throws InterruptedException {
+  private int watch(ServeStatus serve, PrintWriter out) throws InterruptedException {
     CompletionStage<String> stop = around.stopSignal().get();
-    Look look = new Look(found, serve, "");
+    Look look = new Look(serve, "");
     Look shown = null;
     LiveBlock block = new LiveBlock(out, around.variables().apply("LINES"));
     StatusChanges changes = new StatusChanges();
     for (; ; ) {
       if (json) {
-        if (shown == null || !chosen(look.found).equals(chosen(shown.found))) {
-          out.println(AdminServer.printable(chosen(look.found).encode()));
+        JsonObject now = chosen(look.serve.json());
+        if (shown == null || !now.equals(chosen(shown.serve.json()))) {
+          out.println(AdminServer.printable(now.encode()));
         }
       } else if (around.terminal()) {
         List<String> lines = table(look.serve);
@@ -181,22 +152,21 @@ final class StatusCommand implements Callable<Integer> {
   /**
    * @param trouble why the last question was not answered; empty when it was
    */
-  private record Look(JsonObject found, ServeStatus serve, String trouble) {}
+  private record Look(ServeStatus serve, String trouble) {}
 
   /** An instance that does not answer may be on its way back: what was last seen stays. */
   private Look lookAgain(Look last) throws InterruptedException {
     String trouble;
     try {
       HttpResponse<String> response = server.ask("GET", ServeStatus.PATH, null, "application/json");
-      JsonObject found = AdminServer.json(response.body());
-      ServeStatus serve = response.statusCode() == 200 ? ServeStatus.of(found) : null;
-      if (found != null && serve != null) {
-        return new Look(found, serve, "");
+      ServeStatus serve = ServeStatus.of(AdminServer.json(response.body()));
+      if (serve != null && response.statusCode() == 200) {
+        return new Look(serve, "");
       }
       trouble = "no answer now: status " + response.statusCode();
     } catch (IOException failed) {
       trouble = "no answer now: " + AdminServer.whyNot(failed);
     }
-    return new Look(last.found, last.serve, AdminServer.printable(trouble));
+    return new Look(last.serve, AdminServer.printable(trouble));
   }
 }

@@ -36,11 +36,8 @@ final class WaitOptions {
     if (!(timeoutS > 0 && timeoutS <= MOST_S)) {
       throw new ParameterException(
           spec.commandLine(),
-          "--timeout-s: "
-              + timeoutS
-              + " (expected: a number of seconds above 0, at most "
-              + MOST_S
-              + ")");
+          "--timeout-s: %s (expected: a number of seconds above 0, at most %s)"
+              .formatted(timeoutS, MOST_S));
     }
     return Duration.ofNanos((long) (timeoutS * 1e9));
   }

@@ -51,9 +51,11 @@ final class Waiting {
     Progress progress = out == null ? null : new Progress(around, out);
     Duration pause = FIRST_PAUSE;
     for (; ; ) {
-      HttpResponse<String> response = server.get(ServeStatus.PATH, "application/json");
-      if (response == null) {
-        return new Outcome(AdminServer.CANNOT_REACH, List.of(), null);
+      HttpResponse<String> response;
+      try {
+        response = server.get(ServeStatus.PATH, "application/json");
+      } catch (AdminServer.NoAnswer said) {
+        return new Outcome(said.exitCode, List.of(), null);
       }
       ServeStatus serve = ServeStatus.of(AdminServer.json(response.body()));
       long now = around.nanoClock().getAsLong();
