@@ -130,7 +130,9 @@ public record LimitOptions(
                   + " 8192 each, 256 for each header, what is read of the body before a handler"
                   + " has it, and 65536 for one that goes on. A request that would go past it gets"
                   + " 503; so does one whose HTTP/2 connection holds more than 1/32 of what"
-                  + " is left.")
+                  + " is left. Whole answers of more than 65536 bytes may take as much again, as"
+                  + " far as a path's last ones tell before its handler runs; a request for one"
+                  + " beyond it waits for up to 2 s, then gets 503.")
           .fallbackText("an eighth of the heap");
   static final Key<Integer> PENDING_REQUESTS_PER_LOOP =
       Key.of(

@@ -11,9 +11,11 @@ import org.jspecify.annotations.Nullable;
  * @param meters the loop's own
  * @param router null for requests that no deployment answers
  * @param access how its requests are logged; null when they are not
+ * @param sizes of its answers, as this loop saw them
  */
 record BoundRoute(
     RouteMeters meters,
     @Nullable DeploymentRouter router,
     Backpressure backpressure,
-    @Nullable AccessRoute access) {}
+    @Nullable AccessRoute access,
+    AnswerSizes sizes) {}

@@ -90,6 +90,9 @@ sealed class Exchange implements CallObserver, BiConsumer<String, String>, Compl
   private boolean left; // nothing of it is here any more
   private int answerBytes; // of a whole answer
   private boolean held; // that is counted among the instance's
+  private long largeBytes; // room taken for it, if it is large
+  private @Nullable Request waiting; // while it waits for that
+  private boolean refused; // before anything ran
   private @Nullable Stall stall; // while something waits for the client
 
   Exchange(
@@ -131,8 +134,13 @@ sealed class Exchange implements CallObserver, BiConsumer<String, String>, Compl
       room += bytes;
       return true;
     }
-    answer(ErrorResponses.tooManyRequests());
+    refuse();
     return false;
+  }
+
+  private void refuse() {
+    refused = true;
+    answer(ErrorResponses.tooManyRequests());
   }
 
   /** Nothing of it is here any more: its connection's word. */
@@ -256,6 +264,44 @@ sealed class Exchange implements CallObserver, BiConsumer<String, String>, Compl
     if (recorder != null) {
       recorder.received();
     }
+    long large = loop.answers().take(this, route.sizes(), http.path(), nowNanos);
+    if (large < 0) {
+      waiting = request;
+    } else {
+      largeBytes = large;
+      run(router, request, nowNanos);
+    }
+  }
+
+  /**
+   * Room for its answer is there, and its; or there was none for too long.
+   *
+   * @param bytes negative for none
+   */
+  final void roomFound(long bytes) {
+    Request request = waiting;
+    DeploymentRouter router = route.router();
+    if (ended || request == null || router == null) {
+      loop.correctLarge(-Math.max(0, bytes));
+    } else if (bytes < 0) {
+      loop.countRefusal();
+      refuse();
+    } else {
+      waiting = null;
+      largeBytes = bytes;
+      run(router, request, loop.now());
+    }
+  }
+
+  /** Its answer takes so much; a small one and a stream nothing that is counted here. */
+  private void largeIs(long bytes) {
+    if (bytes != largeBytes) {
+      loop.correctLarge(bytes - largeBytes);
+      largeBytes = bytes;
+    }
+  }
+
+  private void run(DeploymentRouter router, Request request, long nowNanos) {
     long deadlineNanos = timeoutNanos < 0 ? NO_DEADLINE : startedNanos + timeoutNanos;
     String sessionId = http.headers().get(SESSION_ID);
     try {
@@ -353,14 +399,16 @@ sealed class Exchange implements CallObserver, BiConsumer<String, String>, Compl
     headers.forEach(named == null ? this : new PassedHeaders(named, out.headers()));
     finishHead(out);
     if (response.body() instanceof Response.Body.Whole whole) {
+      largeIs(route.sizes().came(http.path(), whole.bytes().length()));
       announceUnread(out);
       end(out, status, whole.bytes());
       finish(status);
     } else if (response.body() instanceof Response.Body.Received received) {
+      long length = ((InboundStream) received.stream()).length();
+      largeIs(route.sizes().came(http.path(), length));
       if (isBodyless(status)) {
         received.cancel().run();
         announceUnread(out);
-        long length = ((InboundStream) received.stream()).length();
         if (length >= 0 && http.method() == HttpMethod.HEAD) {
           out.headers().set(HttpHeaders.CONTENT_LENGTH, Long.toString(length));
         }
@@ -458,7 +506,8 @@ sealed class Exchange implements CallObserver, BiConsumer<String, String>, Compl
   }
 
   private void end(HttpServerResponse out, int status, Buffer body) {
-    if (!isBodyless(status)) {
+    // A refusal has no body where it would wait for its client's window, and be kept for it.
+    if (!isBodyless(status) && !(refused && connection.multiplexed())) {
       answerBytes = body.length();
       answered(out.end(body));
       return;
@@ -592,7 +641,7 @@ sealed class Exchange implements CallObserver, BiConsumer<String, String>, Compl
     if (standing != null) {
       StreamWindow window = relay == null ? null : relay.window();
       long bytes = held ? answerBytes : window == null ? 0 : window.underWay();
-      into.add(new Stalled<>(connection, this, bytes, standing.sinceNanos()));
+      into.add(new Stalled<>(connection, this, Math.max(bytes, largeBytes), standing.sinceNanos()));
     }
   }
 
@@ -763,6 +812,7 @@ sealed class Exchange implements CallObserver, BiConsumer<String, String>, Compl
       held = false;
       loop.streams().release(answerBytes);
     }
+    largeIs(0);
     loop.meters().ended();
     connection.left(this);
   }

@@ -32,6 +32,7 @@ public final class Ingress {
   private final List<Registration> shown;
   private final AtomicInteger connections = new AtomicInteger();
   private final RequestRoom requestRoom;
+  private final AnswerRoom answerRoom;
   private final LongAdder refusedRequests = new LongAdder();
   private final LongAdder stoodStill = new LongAdder();
   private final Map<Integer, MostStalled> mostStalled = new ConcurrentHashMap<>(); // by loop
@@ -68,6 +69,7 @@ public final class Ingress {
     this.incarnation = incarnation;
     this.port = new AtomicInteger(http.port());
     this.requestRoom = new RequestRoom(limits.requestBytesTotal());
+    this.answerRoom = new AnswerRoom(limits.requestBytesTotal());
     this.tls = http.tls() == null ? null : new Tls(http.tls());
     this.shown =
         List.of(
@@ -93,6 +95,10 @@ public final class Ingress {
                 "berth_http_request_bytes_limit",
                 "Most bytes of requests under way.",
                 () -> limits.requestBytesTotal()),
+            meters.addGauge(
+                "berth_http_large_answer_bytes",
+                "Bytes of whole answers of more than 64 KiB, from before their handlers run.",
+                answerRoom::taken),
             meters.addCounter(
                 "berth_http_requests_refused",
                 "Requests that got 503 since those under way took too much.",
@@ -224,6 +230,10 @@ public final class Ingress {
 
   RequestRoom requestRoom() {
     return requestRoom;
+  }
+
+  AnswerRoom answerRoom() {
+    return answerRoom;
   }
 
   void countRefusal() {

@@ -50,6 +50,7 @@ final class IngressLoop {
   private final HttpMeters meters;
   private final RequestIds requestIds;
   private final RequestRoom.Share room;
+  private final AnswerRoom.Queue<Exchange> answers; // that wait for room
   private final ExplainRule explains;
   private final Limits limits;
   private final String rootPath;
@@ -94,6 +95,7 @@ final class IngressLoop {
     this.meters = ingress.meters().addIngressLoop();
     this.requestIds = new RequestIds(ingress.incarnation() + index);
     this.room = ingress.requestRoom().newShare();
+    this.answers = ingress.answerRoom().new Queue<>();
     this.explains = ingress.explainRule(index);
     this.limits =
         new Limits(
@@ -116,7 +118,8 @@ final class IngressLoop {
   }
 
   private BoundRoute builtIn(String route, @Nullable AccessRoute access) {
-    return new BoundRoute(meters.route(route, "", ""), null, Backpressure.defaults(), access);
+    return new BoundRoute(
+        meters.route(route, "", ""), null, Backpressure.defaults(), access, new AnswerSizes());
   }
 
   // --- connections ---
@@ -173,16 +176,18 @@ final class IngressLoop {
       List.copyOf(unopened).forEach(watch -> watch.sweep(now));
     }
     makeRoom(now);
+    answers.look(now, Exchange::roomFound);
   }
 
   /** Cuts answers whose clients stand still, when those of others wait for what they hold. */
   private void makeRoom(long now) {
     StreamLedger streams = router.streams();
-    if (streams.isTight() || streams.needed() > 0) {
+    long needed = Math.max(streams.needed(), ingress.answerRoom().needed());
+    if (streams.isTight() || needed > 0) {
       List<Stalled<Exchange>> table = new ArrayList<>();
       connections.values().forEach(connection -> connection.waiting(table));
       long elsewhere = ingress.mostStalledElsewhere(index, Stalled.most(table, now), now);
-      for (Stalled<Exchange> victim : Stalled.victims(table, now, streams.needed(), elsewhere)) {
+      for (Stalled<Exchange> victim : Stalled.victims(table, now, needed, elsewhere)) {
         ingress.countStoodStill();
         victim.answer().cutStalled();
       }
@@ -357,7 +362,8 @@ final class IngressLoop {
         meters.route(prefix, route.application(), deployment),
         route.router(),
         route.backpressure(),
-        ingress.access(route.accessLog(), prefix, route.application(), deployment));
+        ingress.access(route.accessLog(), prefix, route.application(), deployment),
+        new AnswerSizes());
   }
 
   // --- what an exchange and a connection need ---
@@ -370,6 +376,19 @@ final class IngressLoop {
   /** What requests may take. */
   RequestRoom.Share room() {
     return room;
+  }
+
+  /** Room for a large answer, taken or waited for. */
+  AnswerRoom.Queue<Exchange> answers() {
+    return answers;
+  }
+
+  /** So much more room is taken for a large answer than was, or less. */
+  void correctLarge(long bytes) {
+    ingress.answerRoom().correct(bytes);
+    if (bytes < 0 && !answers.isEmpty()) {
+      later(() -> answers.look(coarseNanos, Exchange::roomFound));
+    }
   }
 
   void countRefusal() {

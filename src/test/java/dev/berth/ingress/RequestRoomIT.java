@@ -94,6 +94,92 @@ class RequestRoomIT {
   }
 
   @Test
+  void ofARefusedStreamNothingIsKeptThoughItsWindowIsShut() throws Exception {
+    rig = IngressRig.narrow(8 * SMALL);
+    try (RawHttp2 raw = new RawHttp2(rig.port())) {
+      raw.frame(RawHttp2.SETTINGS, 0, 0, new byte[] {0, 4, 0, 0, 0, 0}).get(1, "/");
+      rig.upstream.nextCall();
+      raw.get(3, "/");
+      assertThat(raw.next(RawHttp2.HEADERS, 3).text()).contains("503");
+      rig.eventually("only the first is left", () -> rig.ongoing() == 1);
+    }
+    rig.assertAtRest();
+  }
+
+  @Test
+  void aRequestForALargeAnswerWaitsUntilClientsHaveTheirs() throws Exception {
+    rig = IngressRig.narrow(4 << 20);
+    Buffer large = Buffer.buffer(new byte[2 << 20]);
+    try (RawClient one = new RawClient(rig.port()).get("/");
+        RawClient two = new RawClient(rig.port());
+        RawClient three = new RawClient(rig.port())) {
+      rig.upstream.nextCall().respond(200, Headers.empty(), large);
+      one.readHead();
+      one.read(large.length());
+      rig.eventually("nothing is held", () -> rig.metric("berth_http_large_answer_bytes") == 0);
+      one.get("/");
+      Call first = rig.upstream.nextCall();
+      two.get("/");
+      Call second = rig.upstream.nextCall();
+      three.get("/");
+      rig.eventually("all are under way", () -> rig.ongoing() == 3);
+      assertThat(rig.metric("berth_http_large_answer_bytes")).isEqualTo(4 << 20);
+      first.respond("small this time");
+      rig.upstream.nextCall().respond("the third");
+      assertThat(three.readUntil("the third")).startsWith("HTTP/1.1 200");
+      second.respond("the second");
+      assertThat(two.readUntil("the second")).startsWith("HTTP/1.1 200");
+    }
+    rig.assertAtRest();
+  }
+
+  @Test
+  void aRequestForALargeAnswerIsRefusedWhenItWaitedTooLong() throws Exception {
+    rig = IngressRig.narrow(4 << 20);
+    Buffer large = Buffer.buffer(new byte[4 << 20]);
+    try (RawClient one = new RawClient(rig.port()).get("/");
+        RawClient two = new RawClient(rig.port());
+        RawClient three = new RawClient(rig.port())) {
+      rig.upstream.nextCall().respond(200, Headers.empty(), large);
+      one.readHead();
+      one.read(large.length());
+      one.get("/");
+      Call first = rig.upstream.nextCall();
+      two.get("/");
+      Call second = rig.upstream.nextCall();
+      three.get("/");
+      assertThat(three.readHead()).startsWith("HTTP/1.1 503").contains("retry-after: 1");
+      assertThat(rig.metric("berth_http_requests_refused_total")).isEqualTo(1);
+      first.respond("done");
+      second.respond("done");
+    }
+    rig.assertAtRest();
+  }
+
+  @Test
+  void aClientThatLeavesWhileItWaitsForRoomIsNotServed() throws Exception {
+    rig = IngressRig.narrow(4 << 20);
+    Buffer large = Buffer.buffer(new byte[4 << 20]);
+    try (RawClient one = new RawClient(rig.port()).get("/");
+        RawClient two = new RawClient(rig.port())) {
+      rig.upstream.nextCall().respond(200, Headers.empty(), large);
+      one.readHead();
+      one.read(large.length());
+      one.get("/");
+      Call first = rig.upstream.nextCall();
+      two.get("/");
+      Call second = rig.upstream.nextCall();
+      RawClient three = new RawClient(rig.port()).get("/");
+      rig.eventually("all are under way", () -> rig.ongoing() == 3);
+      three.close();
+      rig.eventually("it is given up", () -> rig.ongoing() == 2);
+      first.respond("done");
+      second.respond("done");
+    }
+    rig.assertAtRest();
+  }
+
+  @Test
   void aRequestThatGoesOnWithoutItsClientKeepsItsRoom() throws Exception {
     rig = IngressRig.narrow(8 * SMALL);
     try (RawHttp2 raw = new RawHttp2(rig.port())) {

@@ -1,0 +1,115 @@
+package dev.berth.ingress;
+
+import java.util.ArrayDeque;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * What the whole answers of an instance that are larger than a message take of its heap, or will as
+ * far as {@link AnswerSizes} can tell, from before their handlers run until clients have them. A
+ * request for one beyond the limit waits, at most for {@link #WAIT_NANOS}, in which those who stand
+ * still are found and cut; one for a small answer or a stream never does. Any thread; a {@link
+ * Queue} is its loop's.
+ */
+final class AnswerRoom {
+  /** Twice what a client may stand still for when others wait. */
+  static final long WAIT_NANOS = TimeUnit.SECONDS.toNanos(2);
+
+  private final long limit;
+  private final AtomicLong taken = new AtomicLong();
+  private final AtomicLong wanted = new AtomicLong(); // by those that wait
+
+  /**
+   * @param limit bytes
+   */
+  AnswerRoom(long limit) {
+    this.limit = limit;
+  }
+
+  /** As much again is there for those of which nothing is known: most of them will be small. */
+  private boolean tryTake(long bytes, boolean known) {
+    if (taken.addAndGet(bytes) <= (known ? limit : 2 * limit)) {
+      return true;
+    }
+    taken.addAndGet(-bytes);
+    return false;
+  }
+
+  /** So much more than was taken is there, or less. */
+  void correct(long bytes) {
+    taken.addAndGet(bytes);
+  }
+
+  /** Bytes that must be given back for nobody to wait, or 0. */
+  long needed() {
+    return Math.max(0, taken.get() - limit) + wanted.get();
+  }
+
+  /** Bytes, those expected included. */
+  long taken() {
+    return taken.get();
+  }
+
+  /**
+   * The requests of one loop that wait, first in first out.
+   *
+   * @param <R> a request
+   */
+  final class Queue<R> {
+    /** One of them. */
+    private record Waiting<R>(R request, AnswerSizes sizes, String path, long bytes, long since) {
+      boolean isKnown() {
+        return sizes.knows(path);
+      }
+    }
+
+    /** Who takes up what waited. */
+    interface Starter<R> {
+      /**
+       * @param bytes that it has from now on; negative when it is refused
+       */
+      void start(R request, long bytes);
+    }
+
+    private final ArrayDeque<Waiting<R>> queue = new ArrayDeque<>();
+
+    /** What is taken for a request before its handler runs; negative when it waits from now on. */
+    long take(R request, AnswerSizes sizes, String path, long now) {
+      long bytes = expected(sizes, path);
+      boolean known = sizes.knows(path);
+      if (bytes == 0 || ((queue.isEmpty() || !known) && tryTake(bytes, known))) {
+        return bytes;
+      }
+      queue.add(new Waiting<>(request, sizes, path, bytes, now));
+      wanted.addAndGet(bytes);
+      return -1;
+    }
+
+    private long expected(AnswerSizes sizes, String path) {
+      return Math.min(sizes.expected(path), limit / 2); // or it would wait for all others to go
+    }
+
+    /**
+     * Starts those for which there is room by now, and refuses those that have waited for too long:
+     * if so much is known of them that they are, else they are let go.
+     */
+    void look(long now, Starter<R> starter) {
+      for (Waiting<R> first = queue.peek(); first != null; first = queue.peek()) {
+        long bytes = expected(first.sizes, first.path);
+        if (bytes > 0 && !tryTake(bytes, first.isKnown())) {
+          if (now - first.since < WAIT_NANOS) {
+            return;
+          }
+          bytes = first.isKnown() ? -1 : 0;
+        }
+        queue.remove();
+        wanted.addAndGet(-first.bytes);
+        starter.start(first.request, bytes);
+      }
+    }
+
+    boolean isEmpty() {
+      return queue.isEmpty();
+    }
+  }
+}

@@ -1,0 +1,155 @@
+package dev.berth.ingress;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+
+class AnswerRoomTest {
+  private static final long MIB = 1 << 20;
+  private static final long LATE = AnswerRoom.WAIT_NANOS;
+
+  private final AnswerRoom room = new AnswerRoom(8 * MIB);
+  private final AnswerRoom.Queue<String> queue = room.new Queue<>();
+  private final AnswerSizes sizes = new AnswerSizes();
+  private final List<String> started = new ArrayList<>();
+
+  private long take(String path) {
+    return queue.take(path, sizes, path, 0);
+  }
+
+  private void look(long now) {
+    queue.look(now, (path, bytes) -> started.add(path + (bytes < 0 ? " no" : " " + bytes / MIB)));
+  }
+
+  @Test
+  void aPathWhoseAnswersAreSmallTakesNothingAndNeverWaits() {
+    sizes.came("/hi", 10);
+    sizes.came("/large", 8 * MIB);
+    assertThat(take("/large")).isEqualTo(4 * MIB);
+    assertThat(take("/large")).isEqualTo(4 * MIB);
+    assertThat(take("/large")).isNegative();
+    assertThat(take("/hi")).isZero();
+  }
+
+  @Test
+  void aStreamIsNotExpectedToBeLarge() {
+    sizes.came("/events", -1);
+    assertThat(take("/events")).isZero();
+  }
+
+  @Test
+  void aPathOfWhichNothingIsKnownIsTakenForTheLargest() {
+    assertThat(take("/new")).isEqualTo(MIB);
+    sizes.came("/large", 3 * MIB);
+    assertThat(take("/other")).isEqualTo(4 * MIB);
+  }
+
+  @Test
+  void whatShrinksIsBelievedByHalves() {
+    sizes.came("/a", 4 * MIB);
+    sizes.came("/a", 10);
+    assertThat(take("/a")).isEqualTo(2 * MIB);
+  }
+
+  @Test
+  void unknownOnesHaveAsMuchAgain() {
+    sizes.came("/large", 8 * MIB);
+    take("/large");
+    take("/large");
+    sizes.came("/large", 10);
+    assertThat(take("/new")).isEqualTo(4 * MIB);
+    assertThat(take("/new")).isEqualTo(4 * MIB);
+    assertThat(take("/new")).isNegative();
+  }
+
+  @Test
+  void whoWaitsStartsInTurnWhenRoomIsGivenBack() {
+    sizes.came("/a", 4 * MIB);
+    sizes.came("/b", 2 * MIB);
+    long held = take("/a") + take("/a");
+    assertThat(take("/a")).isNegative();
+    assertThat(take("/b")).as("behind it").isNegative();
+    assertThat(room.needed()).isEqualTo(6 * MIB);
+    room.correct(-2 * MIB);
+    look(0);
+    assertThat(started).as("the first does not fit yet").isEmpty();
+    room.correct(-(held - 2 * MIB));
+    look(0);
+    assertThat(started).containsExactly("/a 4", "/b 2");
+    assertThat(room.taken()).isEqualTo(6 * MIB);
+    assertThat(room.needed()).isZero();
+  }
+
+  @Test
+  void whoWaitedTooLongIsRefused() {
+    sizes.came("/large", 8 * MIB);
+    take("/large");
+    take("/large");
+    assertThat(take("/large")).isNegative();
+    look(LATE - 1);
+    assertThat(started).isEmpty();
+    look(LATE);
+    assertThat(started).containsExactly("/large no");
+    assertThat(room.needed()).isZero();
+  }
+
+  @Test
+  void whoWaitedTooLongAndMayBeSmallIsLetGo() {
+    for (int i = 0; i < 16; i++) {
+      take("/slow");
+    }
+    assertThat(take("/slow")).isNegative();
+    look(LATE);
+    assertThat(started).containsExactly("/slow 0");
+  }
+
+  @Test
+  void whoWaitedAndTurnsOutToBeSmallIsLetGo() {
+    for (int i = 0; i < 16; i++) {
+      assertThat(take("/slow")).isPositive();
+    }
+    assertThat(take("/slow")).isNegative();
+    sizes.came("/slow", 5);
+    look(0);
+    assertThat(started).containsExactly("/slow 0");
+    assertThat(room.needed()).isEqualTo(8 * MIB);
+  }
+
+  @Test
+  void whatIsThereIsCountedThoughItWasNotExpected() {
+    sizes.came("/a", MIB);
+    long expected = take("/a");
+    room.correct(20 * MIB - expected);
+    assertThat(room.needed()).isEqualTo(12 * MIB);
+    assertThat(take("/a")).isNegative();
+  }
+
+  @Test
+  void allIsGivenBackWhateverTheOrder() {
+    Random random = new Random(7);
+    List<Long> held = new ArrayList<>();
+    for (int step = 0; step < 20_000; step++) {
+      String path = "/" + random.nextInt(40);
+      if (random.nextInt(3) > 0) {
+        long bytes = queue.take(path, sizes, path, step);
+        if (bytes >= 0) {
+          held.add(bytes);
+        }
+      } else if (!held.isEmpty()) {
+        room.correct(-held.remove(random.nextInt(held.size())));
+        sizes.came(path, random.nextInt(3) == 0 ? random.nextLong(9 * MIB) : 100);
+      }
+      queue.look(step, (request, bytes) -> held.add(Math.max(0, bytes)));
+      assertThat(room.taken()).isLessThanOrEqualTo(16 * MIB);
+      assertThat(room.taken()).isEqualTo(held.stream().mapToLong(each -> each).sum());
+    }
+    queue.look(LATE + 20_000, (request, bytes) -> held.add(Math.max(0, bytes)));
+    held.forEach(bytes -> room.correct(-bytes));
+    assertThat(queue.isEmpty()).isTrue();
+    assertThat(room.taken()).isZero();
+    assertThat(room.needed()).isZero();
+  }
+}
