@@ -2,51 +2,20 @@ package dev.berth.config;
 
 import dev.berth.api.Deployment;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One entry of {@code deployments}: what it overrides of what code says. A null component is unset.
- * Code's own values have the same shape, so the order of precedence is {@code
- * file.over(code).resolve(limits)}: file, code, {@link Defaults}.
+ * One entry of {@code deployments}: what it overrides of what code says. Code's own values have the
+ * same shape, so the order of precedence is {@code file.over(code).resolve(limits)}: file, code,
+ * {@link Defaults}. {@link DeploymentSettings} says what the values are.
  *
  * @param name of the deployment, unique in its application
- * @param numReplicas replicas, at least 1
- * @param maxOngoingRequests requests one replica works on at a time, 1 to 65535
- * @param maxQueuedRequests requests that may wait, per instance; -1 is no bound of its own
- * @param backpressure what a refused client is told; overridden as a whole
- * @param userConfig handed to the handler's reconfigure hook; overridden as a whole
- * @param gracefulShutdownTimeout how long a stopping replica may finish what it accepted; 0 is not
- * @param healthCheckPeriod between two health checks of a replica
- * @param healthCheckTimeout how long one check may take before it has failed
- * @param logging what is logged of it, and how; overridden as a whole
- * @param spread where a replica's handlers run
- * @param queueTimeout how long a request may wait for a slot
- * @param reservationTtl how long a chosen replica keeps its slot for an undispatched request
- * @param cancelGrace how long a cancelled handler may take to settle before it is a zombie
- * @param maxZombieRequests zombies that make a replica unhealthy
- * @param maxBufferedBodyBytes largest request body of a handler that takes it whole
- * @param rollout how its replicas are replaced
+ * @param given what is said of it, by the name of the key; each is overridden as a whole
  */
-public record DeploymentConfig(
-    String name,
-    @Nullable Integer numReplicas,
-    @Nullable Integer maxOngoingRequests,
-    @Nullable Integer maxQueuedRequests,
-    @Nullable Backpressure backpressure,
-    @Nullable Map<String, @Nullable Object> userConfig,
-    @Nullable Duration gracefulShutdownTimeout,
-    @Nullable Duration healthCheckPeriod,
-    @Nullable Duration healthCheckTimeout,
-    @Nullable LoggingOptions logging,
-    @Nullable Spread spread,
-    @Nullable Duration queueTimeout,
-    @Nullable Duration reservationTtl,
-    @Nullable Duration cancelGrace,
-    @Nullable Integer maxZombieRequests,
-    @Nullable Integer maxBufferedBodyBytes,
-    RolloutConfig rollout) {
+public record DeploymentConfig(String name, Map<String, Object> given) {
 
   static final Key<String> NAME =
       Key.required(
@@ -167,9 +136,9 @@ public record DeploymentConfig(
           CANCEL_GRACE_S,
           MAX_ZOMBIE_REQUESTS,
           MAX_BUFFERED_BODY_BYTES,
-          RolloutConfig.MAX_CONSTRUCTOR_RETRY_COUNT,
-          RolloutConfig.REPLICA_START_TIMEOUT_S,
-          RolloutConfig.VERSION);
+          Rollout.MAX_CONSTRUCTOR_RETRY_COUNT,
+          Rollout.REPLICA_START_TIMEOUT_S,
+          Rollout.VERSION);
 
   static final Key<Values> BERTH =
       Key.of("berth", BERTH_SECTION, Values.empty(BERTH_SECTION), "What has no name in Ray Serve.");
@@ -187,8 +156,8 @@ public record DeploymentConfig(
               HEALTH_CHECK_TIMEOUT_S,
               LOGGING_CONFIG,
               MAX_REPLICAS_PER_NODE,
-              RolloutConfig.ROLLING_UPDATE_PERCENTAGE,
-              RolloutConfig.MAX_SURGE_PERCENT,
+              Rollout.ROLLING_UPDATE_PERCENTAGE,
+              Rollout.MAX_SURGE_PERCENT,
               BERTH)
           .and(RayOnly.DEPLOYMENT)
           .check(DeploymentConfig::check);
@@ -203,110 +172,63 @@ public record DeploymentConfig(
     }
   }
 
-  /** Checks each value against its key. {@code userConfig} is kept as it is: pass a copy. */
   public DeploymentConfig {
     NAME.require(name);
-    NUM_REPLICAS.requireIfSet(numReplicas);
-    MAX_ONGOING_REQUESTS.requireIfSet(maxOngoingRequests);
-    MAX_QUEUED_REQUESTS.requireIfSet(maxQueuedRequests);
-    GRACEFUL_SHUTDOWN_TIMEOUT_S.requireIfSet(gracefulShutdownTimeout);
-    HEALTH_CHECK_PERIOD_S.requireIfSet(healthCheckPeriod);
-    HEALTH_CHECK_TIMEOUT_S.requireIfSet(healthCheckTimeout);
-    QUEUE_TIMEOUT_S.requireIfSet(queueTimeout);
-    RESERVATION_TTL_S.requireIfSet(reservationTtl);
-    CANCEL_GRACE_S.requireIfSet(cancelGrace);
-    MAX_ZOMBIE_REQUESTS.requireIfSet(maxZombieRequests);
-    MAX_BUFFERED_BODY_BYTES.requireIfSet(maxBufferedBodyBytes);
+    given = Map.copyOf(given);
   }
 
   /** An entry that overrides nothing. */
   public static DeploymentConfig of(String name) {
-    return new DeploymentConfig(
-        name,
-        null,
-        null,
-        null,
-        null,
-        null,
-        null,
-        null,
-        null,
-        null,
-        null,
-        null,
-        null,
-        null,
-        null,
-        null,
-        RolloutConfig.NONE);
+    return new DeploymentConfig(name, Map.of());
   }
 
   /** What code says about a deployment, as the lower side of {@link #over}. */
   public static DeploymentConfig of(Deployment code) {
-    return new DeploymentConfig(
-        code.name(),
-        code.numReplicas(),
-        code.maxOngoingRequests(),
-        null,
-        null,
-        code.userConfig(),
-        null,
-        null,
-        null,
-        null,
-        code.spreadOverLoops() ? Spread.EVENT_LOOPS : Spread.SINGLE,
-        null,
-        null,
-        null,
-        null,
-        null,
-        RolloutConfig.NONE);
+    NUM_REPLICAS.require(code.numReplicas());
+    MAX_ONGOING_REQUESTS.require(code.maxOngoingRequests());
+    Map<String, Object> given = new HashMap<>();
+    given.put(NUM_REPLICAS.name(), code.numReplicas());
+    given.put(MAX_ONGOING_REQUESTS.name(), code.maxOngoingRequests());
+    given.put(USER_CONFIG.name(), code.userConfig());
+    given.put(SPREAD.name(), code.spreadOverLoops() ? Spread.EVENT_LOOPS : Spread.SINGLE);
+    return new DeploymentConfig(code.name(), given);
   }
 
   static DeploymentConfig from(Values values) {
-    Values backpressure = values.find(BACKPRESSURE_CONFIG);
-    Values logging = values.find(LOGGING_CONFIG);
-    Values berth = values.get(BERTH);
-    return new DeploymentConfig(
-        values.get(NAME),
-        values.find(NUM_REPLICAS),
-        values.find(MAX_ONGOING_REQUESTS),
-        values.find(MAX_QUEUED_REQUESTS),
-        backpressure == null ? null : Backpressure.from(backpressure),
-        values.find(USER_CONFIG),
-        values.find(GRACEFUL_SHUTDOWN_TIMEOUT_S),
-        values.find(HEALTH_CHECK_PERIOD_S),
-        values.find(HEALTH_CHECK_TIMEOUT_S),
-        logging == null ? null : LoggingOptions.from(logging),
-        berth.find(SPREAD),
-        berth.find(QUEUE_TIMEOUT_S),
-        berth.find(RESERVATION_TTL_S),
-        berth.find(CANCEL_GRACE_S),
-        berth.find(MAX_ZOMBIE_REQUESTS),
-        berth.find(MAX_BUFFERED_BODY_BYTES),
-        RolloutConfig.from(values, berth));
+    Map<String, Object> given = new HashMap<>();
+    take(SECTION, values, given);
+    take(BERTH_SECTION, values.get(BERTH), given);
+    given.keySet().removeAll(List.of(NAME.name(), BERTH.name()));
+    given.computeIfPresent(
+        BACKPRESSURE_CONFIG.name(), (key, value) -> Backpressure.from((Values) value));
+    given.computeIfPresent(
+        LOGGING_CONFIG.name(), (key, value) -> LoggingOptions.from((Values) value));
+    return new DeploymentConfig(values.get(NAME), given);
+  }
+
+  private static void take(Section section, Values values, Map<String, Object> into) {
+    for (Key<?> key : section.keys()) {
+      Object value = values.find(key);
+      if (value != null && key.noEffect() == null) {
+        into.put(key.name(), value);
+      }
+    }
   }
 
   /** What is set here, and {@code lower}'s where nothing is. The name is this one's. */
   public DeploymentConfig over(DeploymentConfig lower) {
-    return new DeploymentConfig(
-        name,
-        first(numReplicas, lower.numReplicas),
-        first(maxOngoingRequests, lower.maxOngoingRequests),
-        first(maxQueuedRequests, lower.maxQueuedRequests),
-        first(backpressure, lower.backpressure),
-        first(userConfig, lower.userConfig),
-        first(gracefulShutdownTimeout, lower.gracefulShutdownTimeout),
-        first(healthCheckPeriod, lower.healthCheckPeriod),
-        first(healthCheckTimeout, lower.healthCheckTimeout),
-        first(logging, lower.logging),
-        first(spread, lower.spread),
-        first(queueTimeout, lower.queueTimeout),
-        first(reservationTtl, lower.reservationTtl),
-        first(cancelGrace, lower.cancelGrace),
-        first(maxZombieRequests, lower.maxZombieRequests),
-        first(maxBufferedBodyBytes, lower.maxBufferedBodyBytes),
-        rollout.over(lower.rollout));
+    Map<String, Object> both = new HashMap<>(lower.given);
+    both.putAll(given);
+    return new DeploymentConfig(name, both);
+  }
+
+  /** What is logged of it, and how; null when nothing is said of that. */
+  public @Nullable LoggingOptions logging() {
+    return find(LOGGING_CONFIG);
+  }
+
+  @Nullable Duration reservationTtl() {
+    return find(RESERVATION_TTL_S);
   }
 
   /** As {@link #resolve(LimitOptions, LoggingOptions)}, for a file silent about logging. */
@@ -323,35 +245,40 @@ public record DeploymentConfig(
    */
   public DeploymentSettings resolve(LimitOptions limits, LoggingOptions outerLogging) {
     Duration longest = limits.maxReservationTtl();
-    if (reservationTtl != null && reservationTtl.compareTo(longest) > 0) {
+    Duration asked = reservationTtl();
+    if (asked != null && asked.compareTo(longest) > 0) {
       throw new IllegalArgumentException(
-          RESERVATION_TTL_S.name()
-              + ": "
-              + RESERVATION_TTL_S.type().write(reservationTtl)
-              + " (expected: "
-              + reservationTtlBound(longest)
-              + ")");
+          "%s: %s (expected: %s)"
+              .formatted(
+                  RESERVATION_TTL_S.name(),
+                  RESERVATION_TTL_S.type().write(asked),
+                  reservationTtlBound(longest)));
     }
-    int slots = orElse(maxOngoingRequests, Defaults.MAX_ONGOING_REQUESTS);
+    int slots = or(MAX_ONGOING_REQUESTS, Defaults.MAX_ONGOING_REQUESTS);
     Duration defaultTtl = Defaults.RESERVATION_TTL;
     return new DeploymentSettings(
         name,
-        orElse(numReplicas, Defaults.NUM_REPLICAS),
+        or(NUM_REPLICAS, Defaults.NUM_REPLICAS),
         slots,
-        orElse(maxQueuedRequests, Defaults.MAX_QUEUED_REQUESTS),
-        orElse(backpressure, Backpressure.defaults()),
-        orElse(userConfig, Map.of()),
-        orElse(gracefulShutdownTimeout, Defaults.GRACEFUL_SHUTDOWN_TIMEOUT),
-        orElse(healthCheckPeriod, Defaults.HEALTH_CHECK_PERIOD),
-        orElse(healthCheckTimeout, Defaults.HEALTH_CHECK_TIMEOUT),
-        orElse(logging, outerLogging),
-        orElse(spread, Defaults.SPREAD),
-        orElse(queueTimeout, Defaults.QUEUE_TIMEOUT),
-        orElse(reservationTtl, defaultTtl.compareTo(longest) > 0 ? longest : defaultTtl),
-        orElse(cancelGrace, Defaults.CANCEL_GRACE),
-        Math.min(slots, orElse(maxZombieRequests, slots)),
-        orElse(maxBufferedBodyBytes, Defaults.MAX_BUFFERED_BODY_BYTES),
-        rollout.resolve());
+        or(MAX_QUEUED_REQUESTS, Defaults.MAX_QUEUED_REQUESTS),
+        or(BACKPRESSURE_CONFIG, Backpressure.defaults()),
+        or(USER_CONFIG, Map.of()),
+        or(GRACEFUL_SHUTDOWN_TIMEOUT_S, Defaults.GRACEFUL_SHUTDOWN_TIMEOUT),
+        or(HEALTH_CHECK_PERIOD_S, Defaults.HEALTH_CHECK_PERIOD),
+        or(HEALTH_CHECK_TIMEOUT_S, Defaults.HEALTH_CHECK_TIMEOUT),
+        or(LOGGING_CONFIG, outerLogging),
+        or(SPREAD, Defaults.SPREAD),
+        or(QUEUE_TIMEOUT_S, Defaults.QUEUE_TIMEOUT),
+        or(RESERVATION_TTL_S, defaultTtl.compareTo(longest) > 0 ? longest : defaultTtl),
+        or(CANCEL_GRACE_S, Defaults.CANCEL_GRACE),
+        Math.min(slots, or(MAX_ZOMBIE_REQUESTS, slots)),
+        or(MAX_BUFFERED_BODY_BYTES, Defaults.MAX_BUFFERED_BODY_BYTES),
+        new Rollout(
+            or(Rollout.ROLLING_UPDATE_PERCENTAGE, Defaults.ROLLING_UPDATE_PERCENTAGE),
+            or(Rollout.MAX_SURGE_PERCENT, Defaults.MAX_SURGE_PERCENT),
+            or(Rollout.MAX_CONSTRUCTOR_RETRY_COUNT, Defaults.MAX_CONSTRUCTOR_RETRY_COUNT),
+            find(Rollout.REPLICA_START_TIMEOUT_S),
+            find(Rollout.VERSION)));
   }
 
   static String reservationTtlBound(Duration longest) {
@@ -359,11 +286,13 @@ public record DeploymentConfig(
         + LimitOptions.MAX_RESERVATION_TTL_S.type().write(longest);
   }
 
-  private static <T> @Nullable T first(@Nullable T upper, @Nullable T lower) {
-    return upper != null ? upper : lower;
+  @SuppressWarnings("unchecked") // each was read, or checked, by this key
+  private <T> @Nullable T find(Key<?> key) {
+    return (T) given.get(key.name());
   }
 
-  private static <T> T orElse(@Nullable T value, T fallback) {
+  private <T> T or(Key<?> key, T fallback) {
+    T value = find(key);
     return value != null ? value : fallback;
   }
 }

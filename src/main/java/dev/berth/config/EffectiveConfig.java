@@ -32,8 +32,8 @@ public final class EffectiveConfig {
     put(values, DeploymentConfig.HEALTH_CHECK_TIMEOUT_S, settings.healthCheckTimeout());
     put(values, DeploymentConfig.LOGGING_CONFIG, logging(settings.logging()));
     Rollout rollout = settings.rollout();
-    put(values, RolloutConfig.ROLLING_UPDATE_PERCENTAGE, rollout.updateFraction());
-    put(values, RolloutConfig.MAX_SURGE_PERCENT, number(rollout.surgePercent()));
+    put(values, Rollout.ROLLING_UPDATE_PERCENTAGE, rollout.updateFraction());
+    put(values, Rollout.MAX_SURGE_PERCENT, number(rollout.surgePercent()));
     return Collections.unmodifiableMap(values);
   }
 
@@ -47,13 +47,13 @@ public final class EffectiveConfig {
     put(values, DeploymentConfig.MAX_ZOMBIE_REQUESTS, settings.maxZombieRequests());
     put(values, DeploymentConfig.MAX_BUFFERED_BODY_BYTES, settings.maxBufferedBodyBytes());
     Rollout rollout = settings.rollout();
-    put(values, RolloutConfig.MAX_CONSTRUCTOR_RETRY_COUNT, rollout.maxStartFailures());
+    put(values, Rollout.MAX_CONSTRUCTOR_RETRY_COUNT, rollout.maxStartFailures());
     Duration startTimeout = rollout.startTimeout();
     if (startTimeout != null) {
-      put(values, RolloutConfig.REPLICA_START_TIMEOUT_S, startTimeout);
+      put(values, Rollout.REPLICA_START_TIMEOUT_S, startTimeout);
     }
     if (rollout.codeVersion() != null) {
-      put(values, RolloutConfig.VERSION, rollout.codeVersion());
+      put(values, Rollout.VERSION, rollout.codeVersion());
     }
     return Collections.unmodifiableMap(values);
   }

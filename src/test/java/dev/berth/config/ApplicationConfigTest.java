@@ -208,7 +208,7 @@ class ApplicationConfigTest {
   void aDeploymentIsFoundByItsName() {
     ApplicationConfig application = Yaml.application("deployments: [{name: x, num_replicas: 2}]");
 
-    assertThat(application.deployment("x").map(DeploymentConfig::numReplicas)).contains(2);
+    assertThat(application.deployment("x").orElseThrow().given()).containsEntry("num_replicas", 2);
     assertThat(application.deployment("y")).isEmpty();
   }
 

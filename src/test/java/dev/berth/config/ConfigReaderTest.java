@@ -390,7 +390,8 @@ class ConfigReaderTest {
             "dev.berth.examples.Quickstart:echo",
             "dev.berth.examples.Quickstart:stream");
     assertThat(config.applications().get(1).deployment("echo"))
-        .hasValueSatisfying(echo -> assertThat(echo.spread()).isEqualTo(Spread.EVENT_LOOPS));
+        .hasValueSatisfying(
+            echo -> assertThat(echo.given()).containsEntry("spread", Spread.EVENT_LOOPS));
   }
 
   private static String problem(Path file) {

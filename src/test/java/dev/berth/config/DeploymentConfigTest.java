@@ -24,32 +24,33 @@ class DeploymentConfigTest {
   void everyKeyArrives() {
     assertThat(
             Yaml.deployment(
-                "num_replicas: 2",
-                "max_ongoing_requests: 3",
-                "max_queued_requests: 4",
-                "backpressure_config: {status_code: 429, retry_after_s: 5}",
-                "user_config: {threshold: 0.5}",
-                "graceful_shutdown_timeout_s: 6",
-                "health_check_period_s: 1",
-                "health_check_timeout_s: 0.5",
-                "logging_config: {log_level: ERROR}",
-                "rolling_update_percentage: 0.25",
-                "max_surge_percent: 50",
-                "berth:",
-                "  spread: event_loops",
-                "  queue_timeout_s: 7",
-                "  reservation_ttl_s: 8",
-                "  cancel_grace_s: 9",
-                "  max_zombie_requests: 10",
-                "  max_buffered_body_bytes: 11",
-                "  max_constructor_retry_count: 12",
-                "  replica_start_timeout_s: 90",
-                "  version: v1"))
+                    "num_replicas: 2",
+                    "max_ongoing_requests: 30",
+                    "max_queued_requests: 4",
+                    "backpressure_config: {status_code: 429, retry_after_s: 5}",
+                    "user_config: {threshold: 0.5}",
+                    "graceful_shutdown_timeout_s: 6",
+                    "health_check_period_s: 1",
+                    "health_check_timeout_s: 0.5",
+                    "logging_config: {log_level: ERROR}",
+                    "rolling_update_percentage: 0.25",
+                    "max_surge_percent: 50",
+                    "berth:",
+                    "  spread: event_loops",
+                    "  queue_timeout_s: 7",
+                    "  reservation_ttl_s: 8",
+                    "  cancel_grace_s: 9",
+                    "  max_zombie_requests: 10",
+                    "  max_buffered_body_bytes: 11",
+                    "  max_constructor_retry_count: 12",
+                    "  replica_start_timeout_s: 90",
+                    "  version: v1")
+                .resolve(LIMITS))
         .isEqualTo(
-            new DeploymentConfig(
+            new DeploymentSettings(
                 "cart",
                 2,
-                3,
+                30,
                 4,
                 new Backpressure(429, Duration.ofSeconds(5)),
                 Map.of("threshold", 0.5),
@@ -63,7 +64,7 @@ class DeploymentConfigTest {
                 Duration.ofSeconds(9),
                 10,
                 11,
-                new RolloutConfig(0.25, 50.0, 12, Duration.ofSeconds(90), "v1")));
+                new Rollout(0.25, 50.0, 12, Duration.ofSeconds(90), "v1")));
   }
 
   @Test
@@ -132,7 +133,8 @@ class DeploymentConfigTest {
     Deployment code = Deployment.of("cart", context -> null).withUserConfig(Map.of("a", 1, "b", 2));
     DeploymentConfig file = Yaml.deployment("user_config: {a: 3}");
 
-    assertThat(file.over(DeploymentConfig.of(code)).userConfig()).isEqualTo(Map.of("a", 3));
+    assertThat(file.over(DeploymentConfig.of(code)).given())
+        .containsEntry("user_config", Map.of("a", 3));
   }
 
   @Test
@@ -200,9 +202,9 @@ class DeploymentConfigTest {
     assertThatThrownBy(() -> DeploymentConfig.of("#"))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessage("name: # (expected: a non-empty string on one line, without #)");
-    assertThatThrownBy(() -> withReplicas(code, 0))
+    assertThatThrownBy(() -> DeploymentConfig.of(code.withNumReplicas(10_001)))
         .isInstanceOf(IllegalArgumentException.class)
-        .hasMessage("num_replicas: 0 (expected: an integer from 1 to 10000)");
+        .hasMessage("num_replicas: 10001 (expected: an integer from 1 to 10000)");
     assertThatThrownBy(() -> new HttpOptions("0.0.0.0", 65_536, null, Duration.ofSeconds(1)))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessage("port: 65536 (expected: an integer from 0 to 65535)");
@@ -213,28 +215,6 @@ class DeploymentConfigTest {
     assertThatThrownBy(() -> new Backpressure(500, null))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessage("status_code: 500 (expected: 503 or 429)");
-  }
-
-  private static DeploymentConfig withReplicas(Deployment code, int replicas) {
-    DeploymentConfig none = DeploymentConfig.of(code);
-    return new DeploymentConfig(
-        none.name(),
-        replicas,
-        null,
-        null,
-        null,
-        null,
-        null,
-        null,
-        null,
-        null,
-        null,
-        null,
-        null,
-        null,
-        null,
-        null,
-        RolloutConfig.NONE);
   }
 
   private static int zombieBound(String... lines) {

@@ -58,8 +58,9 @@ class OverlayTest {
             "applications[echo].args[1]=two");
 
     ApplicationConfig echo = config.applications().get(0);
-    assertThat(echo.deployment("echo").orElseThrow().numReplicas()).isEqualTo(4);
-    assertThat(echo.deployment("other").orElseThrow().maxOngoingRequests()).isEqualTo(5);
+    assertThat(echo.deployment("echo").orElseThrow().given()).containsEntry("num_replicas", 4);
+    assertThat(echo.deployment("other").orElseThrow().given())
+        .containsEntry("max_ongoing_requests", 5);
     assertThat(echo.args()).isEqualTo(Map.of("list", List.of(1, Map.of("x", 3)), "1", "two"));
     assertThat(config.applications().get(1).routePrefix()).isEqualTo("/d");
     assertThat(config.applications().get(1).args()).isEqualTo(Map.of("a", "x"));
@@ -75,8 +76,8 @@ class OverlayTest {
     assertThat(config.applications().get(0).deployments())
         .extracting(DeploymentConfig::name)
         .containsExactly("echo", "other", "third");
-    assertThat(config.applications().get(1).deployment("first").orElseThrow().spread())
-        .isEqualTo(Spread.EVENT_LOOPS);
+    assertThat(config.applications().get(1).deployment("first").orElseThrow().given())
+        .containsEntry("spread", Spread.EVENT_LOOPS);
   }
 
   @Test

@@ -2,6 +2,7 @@ package dev.berth.config;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 class SectionTest {
@@ -108,9 +109,8 @@ class SectionTest {
                 "backpressure_config: {retry_after_s: null}"))
         .satisfies(
             deployment -> {
-              assertThat(deployment.numReplicas()).isNull();
-              assertThat(deployment.userConfig()).isNull();
-              assertThat(deployment.backpressure()).isEqualTo(Backpressure.defaults());
+              assertThat(deployment.given())
+                  .containsOnly(Map.entry("backpressure_config", Backpressure.defaults()));
             });
   }
 

@@ -80,8 +80,8 @@ class TypesTest {
     DeploymentConfig deployment =
         Yaml.deployment("graceful_shutdown_timeout_s: 0", "berth: {cancel_grace_s: 0}");
 
-    assertThat(deployment.gracefulShutdownTimeout()).isZero();
-    assertThat(deployment.cancelGrace()).isZero();
+    assertThat(deployment.resolve(LimitOptions.defaults()).gracefulShutdownTimeout()).isZero();
+    assertThat(deployment.resolve(LimitOptions.defaults()).cancelGrace()).isZero();
     assertThat(Yaml.deploymentProblems("graceful_shutdown_timeout_s: -0.1"))
         .containsExactly(
             "berth.yaml:5:38: applications[0].deployments[0].graceful_shutdown_timeout_s: -0.1"
@@ -117,8 +117,10 @@ class TypesTest {
 
   @Test
   void maxQueuedRequestsIsMinusOneOrACount() {
-    assertThat(Yaml.deployment("max_queued_requests: -1").maxQueuedRequests()).isEqualTo(-1);
-    assertThat(Yaml.deployment("max_queued_requests: 1").maxQueuedRequests()).isEqualTo(1);
+    assertThat(Yaml.deployment("max_queued_requests: -1").given())
+        .containsEntry("max_queued_requests", -1);
+    assertThat(Yaml.deployment("max_queued_requests: 1").given())
+        .containsEntry("max_queued_requests", 1);
     assertThat(List.of("0", "-2", "1.0", "'1'"))
         .allSatisfy(
             given ->
@@ -139,9 +141,10 @@ class TypesTest {
 
   @Test
   void aChoiceIsOneOfItsWords() {
-    assertThat(Yaml.deployment("berth: {spread: event_loops}").spread())
-        .isEqualTo(Spread.EVENT_LOOPS);
-    assertThat(Yaml.deployment("berth: {spread: single}").spread()).isEqualTo(Spread.SINGLE);
+    assertThat(Yaml.deployment("berth: {spread: event_loops}").given())
+        .containsEntry("spread", Spread.EVENT_LOOPS);
+    assertThat(Yaml.deployment("berth: {spread: single}").given())
+        .containsEntry("spread", Spread.SINGLE);
     assertThat(Yaml.deploymentProblems("berth: {spread: SINGLE}"))
         .containsExactly(
             "berth.yaml:5:25: applications[0].deployments[0].berth.spread: \"SINGLE\", a string"
@@ -154,10 +157,8 @@ class TypesTest {
 
   @Test
   void retryAfterIsWholeSeconds() {
-    assertThat(
-            Yaml.deployment("backpressure_config: {status_code: 429, retry_after_s: 3}")
-                .backpressure())
-        .isEqualTo(new Backpressure(429, Duration.ofSeconds(3)));
+    assertThat(Yaml.deployment("backpressure_config: {status_code: 429, retry_after_s: 3}").given())
+        .containsEntry("backpressure_config", new Backpressure(429, Duration.ofSeconds(3)));
     assertThat(Yaml.deploymentProblems("backpressure_config: {retry_after_s: 0.5}"))
         .singleElement()
         .asString()
