@@ -144,8 +144,7 @@ final class LegsSimulation {
               + seed
               + ", event "
               + simulation.world.ran()
-              + "; replay: mvn -B verify -Dsimulation.legs.seed="
-              + seed
+              + Seeds.replay("LegsSimulationTest", "simulation.legs.seed", seed)
               + "\n  the last events:\n    "
               + String.join("\n    ", simulation.world.tail()),
           failure);

@@ -14,9 +14,6 @@ class LegsSimulationTest {
   /** More with {@code -Dsimulation.legs.seeds=N}. */
   private static final int SEEDS = Integer.getInteger("simulation.legs.seeds", 60);
 
-  /** The first one; {@code -Dsimulation.base=N}. */
-  private static final long BASE = Long.getLong("simulation.base", 1);
-
   @Test
   @DisabledIfSystemProperty(named = "simulation.legs.seed", matches = ".+")
   void everyoneIsServedOrEndsByTheDeadlineAndNothingIsLeft() {
@@ -24,7 +21,7 @@ class LegsSimulationTest {
     long events = 0;
     long anew = 0;
     int gated = 0;
-    for (long seed = BASE; seed < BASE + SEEDS; seed++) {
+    for (long seed = Seeds.BASE; seed < Seeds.BASE + SEEDS; seed++) {
       LegsSimulation.Result result = LegsSimulation.run(seed);
       result.outcomes().forEach((outcome, times) -> outcomes.merge(outcome, times, Integer::sum));
       events += result.events();
@@ -32,11 +29,15 @@ class LegsSimulationTest {
       gated = Math.max(gated, result.gated());
     }
     System.out.printf(
-        "simulation of legs: %,d seeds, %,d events, %s, begun anew %,d, at a gate at most %,d%n",
-        SEEDS, events, outcomes, anew, gated);
-    assertThat(outcomes).as("what no seed reached").containsOnlyKeys(LegsWorkload.Outcome.values());
-    assertThat(anew).as("collections begun anew").isPositive();
-    assertThat(gated).as("waiting at a gate").isGreaterThan(1);
+        "simulation of legs: %,d seeds from %d, %,d events, %s, begun anew %,d, at a gate at most %,d%n",
+        SEEDS, Seeds.BASE, events, outcomes, anew, gated);
+    if (Seeds.areOfEveryBuild()) {
+      assertThat(outcomes)
+          .as("what no seed reached")
+          .containsOnlyKeys(LegsWorkload.Outcome.values());
+      assertThat(anew).as("collections begun anew").isPositive();
+      assertThat(gated).as("waiting at a gate").isGreaterThan(1);
+    }
   }
 
   @Test

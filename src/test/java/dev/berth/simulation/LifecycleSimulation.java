@@ -152,6 +152,7 @@ final class LifecycleSimulation {
               + seed
               + ", event "
               + simulation.world.ran()
+              + Seeds.replay("LifecycleSimulationTest", "simulation.lifecycle.seed", seed)
               + "\n"
               + String.join("\n", simulation.world.tail()),
           broken);

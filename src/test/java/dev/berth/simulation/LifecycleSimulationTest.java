@@ -24,9 +24,6 @@ class LifecycleSimulationTest {
   /** More with {@code -Dsimulation.lifecycle.seeds=N}. */
   private static final int SEEDS = Integer.getInteger("simulation.lifecycle.seeds", 120);
 
-  /** The first one; {@code -Dsimulation.base=N}. */
-  private static final long BASE = Long.getLong("simulation.base", 1);
-
   private static final Logger LOG = (Logger) LoggerFactory.getLogger("dev.berth");
 
   @TempDir static Path folder;
@@ -49,7 +46,7 @@ class LifecycleSimulationTest {
     EnumMap<DeploymentStatus, Long> statuses = new EnumMap<>(DeploymentStatus.class);
     Map<String, Long> counts = new TreeMap<>();
     long events = 0;
-    for (long seed = BASE; seed < BASE + SEEDS; seed++) {
+    for (long seed = Seeds.BASE; seed < Seeds.BASE + SEEDS; seed++) {
       LifecycleSimulation.Result result = LifecycleSimulation.run(seed, folder);
       result.faults().forEach((fault, times) -> faults.merge(fault, times, Integer::sum));
       result.statuses().forEach((status, times) -> statuses.merge(status, times, Long::sum));
@@ -58,10 +55,12 @@ class LifecycleSimulationTest {
     }
     System.out.printf(
         "simulation of lifecycles: %,d seeds from %d, %,d events, %s, %s, %s%n",
-        SEEDS, BASE, events, faults, statuses, counts);
-    assertThat(faults).as("what no seed reached").containsOnlyKeys(LifecycleFault.values());
-    assertThat(statuses).as("what no seed reached").containsOnlyKeys(DeploymentStatus.values());
-    assertThat(counts.values()).as("what no seed reached: %s", counts).doesNotContain(0L);
+        SEEDS, Seeds.BASE, events, faults, statuses, counts);
+    if (Seeds.areOfEveryBuild()) {
+      assertThat(faults).as("what no seed reached").containsOnlyKeys(LifecycleFault.values());
+      assertThat(statuses).as("what no seed reached").containsOnlyKeys(DeploymentStatus.values());
+      assertThat(counts.values()).as("what no seed reached: %s", counts).doesNotContain(0L);
+    }
   }
 
   @Test

@@ -89,8 +89,7 @@ final class Simulation {
               + seed
               + ", event "
               + simulation.world.ran()
-              + "; replay: mvn -B verify -Dsimulation.seed="
-              + seed
+              + Seeds.replay("SimulationTest", "simulation.seed", seed)
               + "\n  the last events:\n    "
               + String.join("\n    ", simulation.world.tail()),
           failure);
