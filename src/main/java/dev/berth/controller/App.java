@@ -27,7 +27,8 @@ final class App {
   record Route(@Nullable String prefix, DeploymentId ingress) {}
 
   /** A state as it was last announced. */
-  record State(long revision, ApplicationStatus status, String message, boolean proven) {}
+  record State(
+      long revision, ApplicationStatus status, String message, boolean proven, Set<String> ran) {}
 
   final String name;
   final Map<DeploymentId, Fleet> fleets = new LinkedHashMap<>();
@@ -105,24 +106,24 @@ final class App {
   }
 
   private State state(ApplicationStatus status, String message) {
-    boolean runs = status == ApplicationStatus.RUNNING;
-    return new State(declared.revision(), status, message, runs && isProven());
-  }
-
-  /** Something of it has run, and nothing waits at zero in place of what did. */
-  private boolean isProven() {
-    boolean any = false;
-    for (Fleet fleet : fleets.values()) {
+    Set<String> ran = new HashSet<>(); // of whatever version, in an earlier process too
+    Set<String> proven = new HashSet<>();
+    for (Fleet fleet : status == ApplicationStatus.RUNNING ? fleets.values() : List.<Fleet>of()) {
+      Progress progress = fleet.progress;
+      String own = fleet.id.name();
       if (fleet.obsolete || fleet.deleting) {
         continue;
       }
-      Progress progress = fleet.progress;
-      if (!progress.proven() && progress.complete() != null) {
-        return false;
+      if (progress.proven()) {
+        proven.add(own);
       }
-      any |= progress.proven();
+      if (progress.proven() || progress.complete() != null || declared.ran().contains(own)) {
+        ran.add(own);
+      }
     }
-    return any;
+    // Something of it has run, and nothing waits at zero in place of what did.
+    boolean isProven = !ran.isEmpty() && proven.equals(ran);
+    return new State(declared.revision(), status, message, isProven, ran);
   }
 
   private static String reasons(List<Fleet> fleets) {

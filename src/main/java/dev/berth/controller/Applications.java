@@ -278,7 +278,12 @@ final class Applications {
       app.announced = state;
       turn.add(
           new Announce(
-              app.name, state.revision(), state.status(), state.message(), state.proven()));
+              app.name,
+              state.revision(),
+              state.status(),
+              state.message(),
+              state.proven(),
+              state.ran()));
     }
     if (app.withdrawn && app.fleets.isEmpty()) {
       remove(app, turn);
@@ -346,6 +351,7 @@ final class Applications {
         .sorted()
         .forEach(build -> turn.add(new DiscardBuild(epoch, app.name, build)));
     turn.add(
-        new Announce(app.name, app.declared.revision(), ApplicationStatus.NOT_STARTED, "", false));
+        new Announce(
+            app.name, app.declared.revision(), ApplicationStatus.NOT_STARTED, "", false, Set.of()));
   }
 }

@@ -7,6 +7,7 @@ import dev.berth.protocol.ReplicaPhase;
 import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.protocol.StatusTrigger;
 import java.time.Duration;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -73,9 +74,15 @@ public sealed interface ControllerAction {
    * @param message why, one line; may be empty
    * @param proven whether it is shown to run: false while nothing has of what is wanted, or a
    *     deployment waits at zero replicas in a version of which none has run, where another did
+   * @param ran deployments of which replicas have run, of whatever version; of a running one
    */
   record Announce(
-      String application, long revision, ApplicationStatus status, String message, boolean proven)
+      String application,
+      long revision,
+      ApplicationStatus status,
+      String message,
+      boolean proven,
+      Set<String> ran)
       implements ControllerAction {}
 
   /**

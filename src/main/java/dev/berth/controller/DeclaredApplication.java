@@ -3,6 +3,7 @@ package dev.berth.controller;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -16,6 +17,7 @@ import org.jspecify.annotations.Nullable;
  * @param deployedMs when it was accepted, in milliseconds since 1970
  * @param rollbackRevision the revision that a rollback would bring back; null when there is none
  * @param scales replicas that were set from outside, by deployment
+ * @param ran deployments of which replicas have run, of whatever revision, as far as is kept
  * @param failed that it has failed, so that what ran before is built and serves in its place; null
  *     when nothing is known against it
  */
@@ -28,6 +30,7 @@ public record DeclaredApplication(
     long deployedMs,
     @Nullable Long rollbackRevision,
     Map<String, Integer> scales,
+    Set<String> ran,
     @Nullable Failed failed) {
 
   /**
@@ -38,7 +41,7 @@ public record DeclaredApplication(
    */
   public record Failed(String message, @Nullable String routePrefix) {}
 
-  /** One that has not failed. */
+  /** One that has neither run nor failed. */
   public DeclaredApplication(
       String name,
       long revision,
@@ -57,6 +60,7 @@ public record DeclaredApplication(
         deployedMs,
         rollbackRevision,
         scales,
+        Set.of(),
         null);
   }
 

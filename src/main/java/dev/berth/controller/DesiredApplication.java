@@ -6,7 +6,9 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.Function;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,6 +23,7 @@ import org.jspecify.annotations.Nullable;
  *     when it was not, or nothing ran before
  * @param scales replicas that were set from outside since, by deployment
  * @param before what last ran before it; null when nothing did, or nothing is known of it
+ * @param ran deployments of which replicas have run, of whatever revision
  */
 public record DesiredApplication(
     String name,
@@ -30,7 +33,8 @@ public record DesiredApplication(
     boolean healthy,
     @Nullable String failed,
     Map<String, Integer> scales,
-    @Nullable Before before) {
+    @Nullable Before before,
+    Set<String> ran) {
 
   /**
    * What was submitted.
@@ -93,6 +97,7 @@ public record DesiredApplication(
         deployedMs,
         before == null ? null : (Long) before.revision(),
         scales,
+        ran,
         instead);
   }
 
@@ -101,30 +106,41 @@ public record DesiredApplication(
     return failed != null && before != null ? before.wanted() : wanted;
   }
 
-  DesiredApplication ran() {
-    return new DesiredApplication(name, wanted, revision, deployedMs, true, null, scales, before);
+  /**
+   * It runs.
+   *
+   * @param proven whether replicas of it have; where none has, it is as good as it was
+   */
+  DesiredApplication runs(boolean proven, Set<String> have) {
+    boolean good = proven || healthy;
+    return new DesiredApplication(
+        name, wanted, revision, deployedMs, good, null, scales, before, Set.copyOf(have));
   }
 
   /** It is not gone back to, though it may have run for a while. */
   DesiredApplication failed(String why) {
-    return new DesiredApplication(name, wanted, revision, deployedMs, false, why, scales, before);
+    return new DesiredApplication(
+        name, wanted, revision, deployedMs, false, why, scales, before, ran);
   }
 
   /** It was deployed again as it is. */
   DesiredApplication triedAgain() {
-    return new DesiredApplication(name, wanted, revision, deployedMs, false, null, scales, before);
+    return new DesiredApplication(
+        name, wanted, revision, deployedMs, false, null, scales, before, ran);
   }
 
   DesiredApplication scaled(String deployment, int replicas) {
     Map<String, Integer> all = new LinkedHashMap<>(scales);
     all.put(deployment, replicas);
-    return new DesiredApplication(name, wanted, revision, deployedMs, healthy, failed, all, before);
+    return new DesiredApplication(
+        name, wanted, revision, deployedMs, healthy, failed, all, before, ran);
   }
 
   /** Something else is wanted: its scales go, and what ran before can be had back. */
   DesiredApplication changed(Wanted other, long newRevision, long nowMs) {
     Before last = healthy ? new Before(revision, wanted) : before;
-    return new DesiredApplication(name, other, newRevision, nowMs, false, null, Map.of(), last);
+    return new DesiredApplication(
+        name, other, newRevision, nowMs, false, null, Map.of(), last, ran);
   }
 
   /** The same, with other digests of what was submitted. */
@@ -132,7 +148,7 @@ public record DesiredApplication(
     Before last =
         before == null ? null : new Before(before.revision(), before.wanted().redigested(digest));
     return new DesiredApplication(
-        name, wanted.redigested(digest), revision, deployedMs, healthy, failed, scales, last);
+        name, wanted.redigested(digest), revision, deployedMs, healthy, failed, scales, last, ran);
   }
 
   // --- as it is kept ---
@@ -151,6 +167,9 @@ public record DesiredApplication(
       JsonObject numbers = new JsonObject();
       scales.forEach(numbers::put);
       json.put("scales", numbers);
+    }
+    if (!ran.isEmpty()) {
+      json.put("ran", new JsonArray(ran.stream().sorted().toList()));
     }
     if (before != null) {
       json.put("before", write(before.wanted()).put("revision", before.revision()));
@@ -171,7 +190,10 @@ public record DesiredApplication(
         json.getBoolean("healthy"),
         json.getString("failed"),
         scales,
-        before == null ? null : new Before(before.getLong("revision"), read(before)));
+        before == null ? null : new Before(before.getLong("revision"), read(before)),
+        json.getJsonArray("ran", new JsonArray()).stream()
+            .map(String.class::cast)
+            .collect(Collectors.toSet()));
   }
 
   private static JsonObject write(Wanted wanted) {

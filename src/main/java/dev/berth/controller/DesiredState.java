@@ -206,7 +206,8 @@ public final class DesiredState {
   }
 
   private static DesiredApplication first(String name, Wanted wanted, long revision, long nowMs) {
-    return new DesiredApplication(name, wanted, revision, nowMs, false, null, Map.of(), null);
+    return new DesiredApplication(
+        name, wanted, revision, nowMs, false, null, Map.of(), null, Set.of());
   }
 
   /** Every application goes. */
@@ -251,7 +252,7 @@ public final class DesiredState {
     DesiredApplication once =
         known.healthy() // else it would be its own predecessor
             ? back
-            : first(application, before.wanted(), revision, nowMs);
+            : first(application, before.wanted(), revision, nowMs).runs(false, known.ran());
     return new DesiredChange(List.of(once), List.of(), head.withRevision(revision));
   }
 
@@ -260,12 +261,13 @@ public final class DesiredState {
    *
    * @param failure why it failed; null when it runs
    * @param proven whether replicas of it have run; where none has it is as one not tried yet
+   * @param ran deployments of which replicas have, of whatever revision; unless it failed
    */
-  public record Mark(long revision, @Nullable String failure, boolean proven) {
+  public record Mark(long revision, @Nullable String failure, boolean proven, Set<String> ran) {
 
     /** Of one that ran, or failed. */
     public Mark(long revision, @Nullable String failure) {
-      this(revision, failure, failure == null);
+      this(revision, failure, failure == null, Set.of());
     }
   }
 
@@ -283,13 +285,10 @@ public final class DesiredState {
           if (known == null || known.revision() != mark.revision()) {
             return;
           }
-          if (mark.failure() == null && !mark.proven()) {
-            if (known.failed() != null) {
-              marked.add(known.triedAgain());
-            }
-          } else if (mark.failure() == null) {
-            if (!known.healthy()) {
-              marked.add(known.ran());
+          if (mark.failure() == null) {
+            DesiredApplication runs = known.runs(mark.proven(), mark.ran());
+            if (!runs.equals(known)) {
+              marked.add(runs);
             }
           } else if (known.before() != null && known.failed() == null) {
             marked.add(known.failed(mark.failure()));

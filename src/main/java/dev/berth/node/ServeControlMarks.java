@@ -101,17 +101,18 @@ final class ServeControlMarks {
       return null;
     }
     if (announce.status() == ApplicationStatus.RUNNING) {
+      Mark runs = new Mark(announce.revision(), null, announce.proven(), announce.ran());
       if (!announce.proven()) {
-        return new Mark(announce.revision(), null, false);
+        return runs;
       }
       if (!wanted.healthy()) {
         if (announce.revision() > lastAtStart) { // it replaces another, and is on trial
           firstRan.put(name, announce.revision());
         }
-      } else if (!queued && !writing) {
+      } else if (!queued && !writing && wanted.ran().equals(announce.ran())) {
         return null; // it says so already
       }
-      return new Mark(announce.revision(), null);
+      return runs;
     }
     // What ran in an earlier process has proved itself: it is not given up for a bad start.
     boolean proven =

@@ -27,6 +27,7 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -297,7 +298,8 @@ final class FixedFleets {
             app.declared.revision(),
             status,
             reason,
-            status == ApplicationStatus.RUNNING));
+            status == ApplicationStatus.RUNNING,
+            Set.of()));
   }
 
   private Publish publish(Fleet fleet) {

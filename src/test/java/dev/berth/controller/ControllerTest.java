@@ -24,6 +24,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 /** Events in, actions out: applications, their code, their routes and their end. */
@@ -54,7 +55,8 @@ class ControllerTest {
     assertThat(it.log)
         .containsExactly(
             new Build(EPOCH, "app", 1),
-            new Announce("app", 1, dev.berth.protocol.ApplicationStatus.DEPLOYING, "", false));
+            new Announce(
+                "app", 1, dev.berth.protocol.ApplicationStatus.DEPLOYING, "", false, Set.of()));
     it.log.clear();
     it.send(new ControllerEvent.Built("app", 1, it.code.get("app")));
     assertThat(it.log.get(0)).isEqualTo(new ControllerAction.Configure(EPOCH, of(FRONT, "v1", 1)));
@@ -530,6 +532,7 @@ class ControllerTest {
         0,
         1L,
         Map.of(),
+        Set.of(),
         new DeclaredApplication.Failed("no model; revision 1 serves", "/"));
   }
 

@@ -21,6 +21,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalInt;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.UnaryOperator;
 
@@ -52,6 +53,7 @@ final class DrivenController {
   long revision;
   double chance = 1; // the longest waits
   boolean builds = true; // answered at once
+  Set<String> ran = Set.of(); // deployments, in an earlier process
   final Map<String, BuiltApplication> code = new HashMap<>();
   final Map<String, Hosted> hosted = new LinkedHashMap<>();
   final Map<String, Integer> ongoing = new HashMap<>();
@@ -170,7 +172,8 @@ final class DrivenController {
   }
 
   DeclaredApplication application(String name, String prefix) {
-    return new DeclaredApplication(name, revision, prefix, "{}", true, 0, null, Map.of());
+    return new DeclaredApplication(
+        name, revision, prefix, "{}", true, 0, null, Map.of(), ran, null);
   }
 
   void run(String... ids) {

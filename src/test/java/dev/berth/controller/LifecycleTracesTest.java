@@ -14,6 +14,7 @@ import dev.berth.controller.ControllerAction.ReconfigureReplica;
 import dev.berth.controller.ControllerAction.StartReplica;
 import java.time.Duration;
 import java.util.List;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -83,6 +84,11 @@ class LifecycleTracesTest {
   private boolean lastAnnouncedProven() {
     List<Announce> all = it.asked(Announce.class);
     return all.get(all.size() - 1).proven();
+  }
+
+  private Set<String> lastAnnouncedRan() {
+    List<Announce> all = it.asked(Announce.class);
+    return all.get(all.size() - 1).ran();
   }
 
   // --- zero replicas prove a version ---
@@ -157,6 +163,20 @@ class LifecycleTracesTest {
   @Test
   void aDeploymentThatNeverHadAReplicaDoesNotKeepTheOthersFromBeingProven() {
     it.declare("app", of("v1", 1), of(MODEL, "v1", 0, NO_SURGE));
+    it.finish();
+    assertThat(lastAnnouncedProven()).isTrue();
+    assertThat(lastAnnouncedRan()).containsExactly("front");
+  }
+
+  @Test
+  void aDeploymentAtZeroInPlaceOfOneThatRanInAnEarlierProcessDoes() {
+    it.ran = Set.of("front", "model");
+    it.declare("app", of("v2", 1), of(MODEL, "v2", 0, NO_SURGE));
+    it.finish();
+    assertThat(it.controller.applications()).hasToString("{app=RUNNING}");
+    assertThat(lastAnnouncedProven()).isFalse();
+    assertThat(lastAnnouncedRan()).containsExactlyInAnyOrder("front", "model"); // it still has
+    it.send(new ControllerEvent.Scaled(MODEL, 1));
     it.finish();
     assertThat(lastAnnouncedProven()).isTrue();
   }

@@ -173,7 +173,7 @@ class ServeControlStartTest {
     byte[] good = Files.readAllBytes(jar);
     file("applications: [" + A + WITH_JAR + "]");
     ServeControl first = start();
-    first.announced(new Announce("a", 1, ApplicationStatus.RUNNING, "", true));
+    first.announced(new Announce("a", 1, ApplicationStatus.RUNNING, "", true, Set.of()));
     CompiledJar.holding(jar, "bad");
     ok(first.deploy("a", A + WITH_JAR));
     assertThat(first.rollback("a").result()).isEqualTo(3);

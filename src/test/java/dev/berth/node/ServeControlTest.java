@@ -191,7 +191,8 @@ class ServeControlTest {
 
   private void ran(ServeControl control, String name) {
     control.announced(
-        new Announce(name, find(control, name).revision(), ApplicationStatus.RUNNING, "", true));
+        new Announce(
+            name, find(control, name).revision(), ApplicationStatus.RUNNING, "", true, Set.of()));
     runAll();
   }
 
@@ -692,7 +693,7 @@ class ServeControlTest {
     ok(control.deploy("a", "{import_path: x.A, route_prefix: /a}"));
     ran(control, "a");
     ok(control.deploy("a", "{import_path: x.B, route_prefix: /a}"));
-    control.announced(new Announce("a", 2, ApplicationStatus.RUNNING, "", false));
+    control.announced(new Announce("a", 2, ApplicationStatus.RUNNING, "", false, Set.of()));
     runAll();
     ok(control.deploy("a", "{import_path: x.C, route_prefix: /a}"));
     failed(control, "a");
@@ -709,7 +710,7 @@ class ServeControlTest {
     ran(first, "a");
     ok(first.deploy("a", "{import_path: x.B, route_prefix: /a}"));
     failed(first, "a");
-    first.announced(new Announce("a", 2, ApplicationStatus.RUNNING, "", false));
+    first.announced(new Announce("a", 2, ApplicationStatus.RUNNING, "", false, Set.of()));
     runAll();
     assertThat(className(first, "a", 2)).isEqualTo("x.B");
     stopped(first);
@@ -717,6 +718,28 @@ class ServeControlTest {
     assertThat(className(second, "a", 2)).isEqualTo("x.B");
     failed(second, "a");
     assertThat(className(second, "a", 2)).isEqualTo("x.A");
+  }
+
+  @Test
+  void whichDeploymentsHaveRunIsKeptWhateverIsDeployedSince() throws IOException {
+    ServeControl first = start();
+    ok(first.deploy("a", "{import_path: x.A, route_prefix: /a}"));
+    Set<String> ran = Set.of("front", "model");
+    first.announced(new Announce("a", 1, ApplicationStatus.RUNNING, "", true, Set.of("front")));
+    runAll();
+    first.announced(new Announce("a", 1, ApplicationStatus.RUNNING, "", true, ran)); // since
+    runAll();
+    ok(first.deploy("a", "{import_path: x.B, route_prefix: /a}"));
+    failed(first, "a");
+    ok(first.rollback("a"));
+    stopped(first);
+
+    ServeControl second = start();
+    assertThat(second.applications()).singleElement().extracting("ran").isEqualTo(ran);
+    second.announced(new Announce("a", 3, ApplicationStatus.RUNNING, "", false, ran));
+    runAll();
+    ok(second.deploy("a", "{import_path: x.C, route_prefix: /a}"));
+    assertThat(second.applications()).singleElement().extracting("rollbackRevision").isNull();
   }
 
   // --- what failed ---
@@ -728,7 +751,8 @@ class ServeControlTest {
             find(control, name).revision(),
             ApplicationStatus.DEPLOY_FAILED,
             "no model",
-            false));
+            false,
+            Set.of()));
     runAll();
   }
 

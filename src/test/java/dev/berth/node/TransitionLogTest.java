@@ -15,6 +15,7 @@ import dev.berth.protocol.ApplicationStatus;
 import dev.berth.protocol.DeploymentStatus;
 import dev.berth.protocol.ReplicaPhase;
 import dev.berth.protocol.StatusTrigger;
+import java.util.Set;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -56,7 +57,7 @@ class TransitionLogTest {
   }
 
   private void application(ApplicationStatus status, String message) {
-    transitions.announce(new Announce("shop", 7, status, message, true));
+    transitions.announce(new Announce("shop", 7, status, message, true, Set.of()));
   }
 
   private void deployment(DeploymentStatus status, StatusTrigger trigger, String message) {
