@@ -271,15 +271,9 @@ final class HookShares<T> {
     if (owner == null || !isHeld(owner)) {
       return "";
     }
-    return "threads lost to hooks that heed no interrupt: "
-        + owner.lost
-        + " of the application (expected: below "
-        + MOST_LOST_OF_APPLICATION
-        + "), "
-        + lost
-        + " of the instance (expected: below "
-        + MOST_LOST
-        + ")";
+    return ("threads lost to hooks that heed no interrupt: %s of the application"
+            + " (expected: below %s), %s of the instance (expected: below %s)")
+        .formatted(owner.lost, MOST_LOST_OF_APPLICATION, lost, MOST_LOST);
   }
 
   // --- figures ---

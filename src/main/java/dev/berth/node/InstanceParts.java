@@ -363,7 +363,7 @@ final class InstanceParts {
     meters.add(into -> InstanceSeries.show(routers.bounds(), config.berth().limits(), into));
     meters.add(into -> InstanceSeries.show(bodyBounds, into));
     ReservationMetrics.show(reservations, meters);
-    threads.show(meters);
+    meters.add(threads::show);
     List<Future<?>> started = new ArrayList<>();
     started.add(start(loops.control(), feed));
     started.add(start(loops.control(), upkeep));

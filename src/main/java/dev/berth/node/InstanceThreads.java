@@ -1,6 +1,6 @@
 package dev.berth.node;
 
-import dev.berth.metrics.Meters;
+import dev.berth.metrics.Series;
 import dev.berth.node.HookShares.Hook;
 import dev.berth.replica.HookThreads;
 import dev.berth.replica.StackText;
@@ -14,7 +14,6 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.LongSupplier;
-import java.util.function.ToIntFunction;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -107,12 +106,9 @@ final class InstanceThreads implements HookThreads {
     }
     if (hook == null) {
       throw new RejectedExecutionException(
-          name(kind)
-              + " of application "
-              + application
-              + ": no thread (expected: an instance that does not stop, and at most "
-              + HookShares.MOST_WAITING
-              + " that wait)");
+          ("%s of application %s: no thread (expected: an instance that does not stop, and at most"
+                  + " %s that wait)")
+              .formatted(name(kind), application, HookShares.MOST_WAITING));
     }
     begin();
     return () -> {
@@ -225,54 +221,40 @@ final class InstanceThreads implements HookThreads {
   }
 
   /** Shows how many there are, and how many there may be. */
-  void show(Meters meters) {
+  synchronized void show(Series into) {
     for (Kind kind : Kind.values()) {
-      show(meters, "running", "Builders and hooks that run.", kind, all -> all.running(kind));
-      show(
-          meters,
-          "sharing",
+      Series of = into.with("kind", name(kind));
+      of.gauge("berth_hooks_running", "Builders and hooks that run.", shares.running(kind));
+      of.gauge(
+          "berth_hooks_sharing",
           "Of these, those beyond the first of their application and kind.",
-          kind,
-          all -> all.sharing(kind));
-      show(
-          meters,
-          "sharing_limit",
+          shares.sharing(kind));
+      of.gauge(
+          "berth_hooks_sharing_limit",
           "Most of these, of all applications.",
-          kind,
-          all -> HookShares.shared(kind));
-      show(
-          meters,
-          "waiting",
+          HookShares.shared(kind));
+      of.gauge(
+          "berth_hooks_waiting",
           "Builders and hooks that wait for a thread.",
-          kind,
-          all -> all.waiting(kind));
-      show(meters, "waiting_limit", "Most of these.", kind, all -> HookShares.MOST_WAITING);
+          shares.waiting(kind));
+      of.gauge("berth_hooks_waiting_limit", "Most of these.", HookShares.MOST_WAITING);
     }
-    meters.addGauge(
+    into.gauge(
         "berth_lost_threads",
         "Threads lost to hooks that were interrupted and do not end.",
-        () -> read(HookShares::lost));
-    meters.addGauge(
+        shares.lost());
+    into.gauge(
         "berth_lost_threads_limit",
         "Lost threads from which no application that lost any runs anything more.",
-        () -> HookShares.MOST_LOST);
-    meters.addGauge(
+        HookShares.MOST_LOST);
+    into.gauge(
         "berth_lost_threads_one_application",
         "Of the lost threads, the most of one application.",
-        () -> read(HookShares::mostLost));
-    meters.addGauge(
+        shares.mostLost());
+    into.gauge(
         "berth_lost_threads_one_application_limit",
         "Lost threads of an application from which nothing more of it runs.",
-        () -> HookShares.MOST_LOST_OF_APPLICATION);
-  }
-
-  private void show(
-      Meters meters, String what, String help, Kind kind, ToIntFunction<HookShares<Work>> figure) {
-    meters.addGauge("berth_hooks_" + what, help, () -> read(figure), "kind", name(kind));
-  }
-
-  private synchronized int read(ToIntFunction<HookShares<Work>> figure) {
-    return figure.applyAsInt(shares);
+        HookShares.MOST_LOST_OF_APPLICATION);
   }
 
   private static String name(Kind kind) {

@@ -73,7 +73,7 @@ class InstanceThreadsTest {
 
   private double metric(String name) {
     Meters meters = new Meters("n1", "here");
-    threads.show(meters);
+    meters.add(threads::show);
     return meters
         .scrape("text/plain")
         .lines()
