@@ -93,7 +93,8 @@ public record LimitOptions(
           "idle_timeout_s",
           Types.seconds(),
           Defaults.IDLE_TIMEOUT,
-          "How long a request body may stand still; then 408.");
+          "How long a request body may stand still; then 408. It lags behind min_body_bytes_per_s"
+              + " meanwhile, so that body_rate_grace_s holds if it is shorter.");
   static final Key<Integer> MIN_BODY_BYTES_PER_S =
       Key.of(
           "min_body_bytes_per_s",
@@ -175,7 +176,8 @@ public record LimitOptions(
           Types.seconds(),
           Defaults.STREAM_IDLE_TIMEOUT,
           "How long the reader of a stream may leave what it was sent unread; then the stream is"
-              + " ended. A connection whose socket takes nothing for as long is closed. A writer may be silent for as long as request_timeout_s lets it.");
+              + " ended. A connection whose socket takes nothing for as long is closed. A writer"
+              + " may be silent for as long as request_timeout_s lets it.");
 
   static final Section SECTION =
       Section.of(
