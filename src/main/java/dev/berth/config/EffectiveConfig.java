@@ -37,27 +37,6 @@ public final class EffectiveConfig {
     return Collections.unmodifiableMap(values);
   }
 
-  /** What has no name in Ray Serve, under its names in {@code berth}. */
-  public static Map<String, @Nullable Object> ofBerth(DeploymentSettings settings) {
-    Map<String, @Nullable Object> values = new LinkedHashMap<>();
-    put(values, DeploymentConfig.SPREAD, settings.spread().toString());
-    put(values, DeploymentConfig.QUEUE_TIMEOUT_S, settings.queueTimeout());
-    put(values, DeploymentConfig.RESERVATION_TTL_S, settings.reservationTtl());
-    put(values, DeploymentConfig.CANCEL_GRACE_S, settings.cancelGrace());
-    put(values, DeploymentConfig.MAX_ZOMBIE_REQUESTS, settings.maxZombieRequests());
-    put(values, DeploymentConfig.MAX_BUFFERED_BODY_BYTES, settings.maxBufferedBodyBytes());
-    Rollout rollout = settings.rollout();
-    put(values, Rollout.MAX_CONSTRUCTOR_RETRY_COUNT, rollout.maxStartFailures());
-    Duration startTimeout = rollout.startTimeout();
-    if (startTimeout != null) {
-      put(values, Rollout.REPLICA_START_TIMEOUT_S, startTimeout);
-    }
-    if (rollout.codeVersion() != null) {
-      put(values, Rollout.VERSION, rollout.codeVersion());
-    }
-    return Collections.unmodifiableMap(values);
-  }
-
   private static Map<String, @Nullable Object> backpressure(Backpressure backpressure) {
     Map<String, @Nullable Object> values = new LinkedHashMap<>();
     put(values, Backpressure.STATUS_CODE, backpressure.statusCode());

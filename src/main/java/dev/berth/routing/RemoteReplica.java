@@ -127,13 +127,6 @@ final class RemoteReplica extends RoutedReplica {
     }
   }
 
-  /**
-   * Its answers stopped coming: what is known of it counts for nothing, but it stays a candidate.
-   */
-  void invalidate() {
-    report.set(null);
-  }
-
   /** Lets one request through against the estimate when its back-off is over. */
   boolean probeIfDue(long now, RandomGenerator random) {
     if (nextProbeNanos - now > 0 || !routable()) {

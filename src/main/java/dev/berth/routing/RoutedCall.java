@@ -284,7 +284,7 @@ public final class RoutedCall extends SlotRequest {
     }
     router.refusedBy(selection.replica, reason);
     if (reason == Refusal.TOO_LATE || reason == Refusal.OVERLOADED) {
-      selection.releaseIfRemote(); // refused before its token was looked at
+      selection.releaseIfRemote(); // no harm where its token was consumed
     }
     end(isPastDeadline() ? timeout() : HeldSelection.failureOf(reason, selection.replica), false);
   }

@@ -34,14 +34,11 @@ class EffectiveConfigTest {
       "health_check_period_s: 0.25",
       "rolling_update_percentage: 0.5",
       "max_surge_percent: 12.5",
-      "logging_config: {encoding: JSON, log_level: WARNING}",
-      "berth: {spread: event_loops, max_constructor_retry_count: 3,"
-          + " replica_start_timeout_s: 1.5, version: v2}"
+      "logging_config: {encoding: JSON, log_level: WARNING}"
     };
     DeploymentSettings said = settings(lines);
 
     JsonObject told = new JsonObject(new LinkedHashMap<>(EffectiveConfig.ofRay(said)));
-    told.put("berth", new JsonObject(EffectiveConfig.ofBerth(said)));
     DeploymentConfig read =
         Yaml.read("applications: [{import_path: a.B, deployments: [" + told.encode() + "]}]")
             .applications()

@@ -205,20 +205,6 @@ class DeploymentRouterTest {
   }
 
   @Test
-  void anUnavailableReplicasCountIsInvalidatedAndItStaysACandidate() {
-    RoutingWorld.Replica replica = world.remote("far", 2);
-    world.publish();
-    replica.ledger.tryAcquire();
-    replica.ledger.tryAcquire();
-    calls(1);
-    RemoteReplica remote = RoutingProbe.remoteReplicas(world.router).get(0);
-    assertThat(remote.ongoing()).isEqualTo(2);
-    remote.invalidate();
-    assertThat(remote.ongoing()).isZero();
-    assertThat(remote.routable()).isTrue();
-  }
-
-  @Test
   void routerRequestsAreCountedOnceEach() {
     RoutingWorld.Replica replica = world.local("r1", 1);
     world.publish();
