@@ -252,9 +252,11 @@ public final class Builds {
 
   /**
    * Another controller begins, and knows of this alone: it will never discard what else was built
-   * for the one before it, so that goes as soon as nothing runs it.
+   * for the one before it, so that goes as soon as nothing runs it. It was told of what is declared
+   * before: what was read early and not asked for by now never will be.
    */
   public void keepOnly(Inventory known) {
+    closeEarly();
     Set<String> kept = new HashSet<>();
     known.complete().forEach(each -> kept.add(each.build()));
     for (Inventory.Found each : known.replicas()) {
@@ -353,6 +355,10 @@ public final class Builds {
     closed = true;
     held.values().forEach(builds -> builds.values().forEach(each -> close(each.code)));
     held.clear();
+    closeEarly();
+  }
+
+  private void closeEarly() {
     early.values().forEach(loading -> loading.onSuccess(Builds::close));
     early.clear();
   }

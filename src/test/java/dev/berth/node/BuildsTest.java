@@ -124,4 +124,19 @@ class BuildsTest {
     done(reading.removeFirst());
     assertThat(replicas()).isEqualTo(1);
   }
+
+  @Test
+  void whatWasReadEarlyAndIsNotDeclaredAnyMoreGoesWhenTheControllerHasBegun() {
+    Promise<LoadedApplication> early = Promise.promise();
+    builds.readEarly("gone", early.future());
+    Builds.Source before = source();
+    early.complete(ApplicationLoader.load(before.config(), before.file()));
+    builds.readEarly("slow", Promise.<LoadedApplication>promise().future());
+    assertThat(builds.jarsInUse()).as("while it may be asked for").isNull();
+
+    builds.keepOnly(new ControllerEvent.Inventory("n1", List.of(), List.of()));
+    assertThat(builds.jarsInUse()).isEmpty();
+    builds.build(new Build(EPOCH, "gone", 2)); // deployed again
+    assertThat(reading).as("read anew").hasSize(1);
+  }
 }
