@@ -29,11 +29,7 @@ draw() {
   fi
   "$python" load-tests/draw.py "$to"
   if [[ $to == docs/performance ]]; then
-    # What run.sh measured last goes onto the page too, unless it was a quick look.
-    if [[ -f $work/run.json ]] && grep -q '"quick" *: *false' "$work/run.json"; then
-      cp "$work/run.json" docs/performance/run.json
-    fi
-    python3 load-tests/tables.py docs/performance docs/performance.md
+    python3 load-tests/tables.py docs/performance docs/performance.md README.md
   fi
 }
 

@@ -1,21 +1,53 @@
 #!/usr/bin/env bash
-# The load tests: what Berth costs beside a raw Vert.x server, held against the budgets. What is
-# measured and how to read it: load-tests/README.md.
+# The load tests: what Berth costs beside a raw Vert.x server, held against the budgets; or beside
+# another berth.jar. What is measured and how to read it: load-tests/README.md.
 #
 #   bash load-tests/run.sh                            all of it, about a quarter of an hour
-#   bash load-tests/run.sh --quick                    under two minutes; too short to judge by
+#   bash load-tests/run.sh --quick                    under three minutes
+#   bash load-tests/run.sh --before=OTHER/berth.jar   the rows of that jar and of this one in turn
 #   bash load-tests/run.sh --only=one-loop,two-loops  what routing costs, and nothing else
-#   bash load-tests/run.sh --rounds=7 --seconds=6     longer
+#   bash load-tests/run.sh --starts=3 --rounds=48 --slice=250   longer
+#   bash load-tests/run.sh --write                    puts the figures into README and docs as well
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . load-tests/prepare.sh
 
-need wrk wrk
-need h2load nghttp2-client
+before='' write='' quick='' options=()
+for option in "$@"; do
+  case $option in
+    --before=*) before=${option#*=} ;;
+    --write) write=1 ;;
+    *) options+=("$option"); [[ $option == --quick ]] && quick=1 ;;
+  esac
+done
+if [[ -n $before && ! -f $before ]]; then
+  echo "--before=$before (expected: a berth.jar)" >&2
+  exit 2
+fi
 need openssl openssl
 build_jar
 compile_load_tests
+java -cp "$classes" ClaimCheck # the rule can fail
 certificate
 descriptors 16384
 
-exec java -Xmx256m -cp "$classes" LoadTests target/berth.jar "$work" "$(commit)" "$@"
+if [[ -n $before ]]; then
+  # Its handlers are compiled against it, from the same sources.
+  rm -rf "$work/before"
+  mkdir -p "$work/before/classes"
+  javac --release 17 -proc:none -nowarn -cp "$before" -d "$work/before/classes" \
+    load-tests/java/{NoOp,Calls,Streams}.java
+  jar --create --file "$work/before/handlers.jar" -C "$work/before/classes" .
+  cp "$work"/{probe.jar,cert.pem,key.pem} "$work/before"
+  options+=("--before=$before")
+fi
+
+failed=0
+java -Xms512m -Xmx512m -cp "$classes" LoadTests target/berth.jar "$work" "$(commit)" \
+  "${options[@]}" || failed=$?
+if [[ -n $write && $failed -le 1 ]]; then
+  name=${before:+before}
+  cp "$work/${name:-run}.json" docs/performance/
+  python3 load-tests/tables.py docs/performance docs/performance.md README.md
+fi
+exit $failed

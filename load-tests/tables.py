@@ -1,10 +1,10 @@
-"""Writes the tables of docs/performance.md from the JSON of the runs.
+"""Writes the tables of docs/performance.md and README.md from the JSON of the runs.
 
-Usage: tables.py FOLDER FILE
+Usage: tables.py FOLDER PAGE README
 
-FOLDER holds curves.json (of curves.sh) and run.json (of run.sh); what is not there leaves its
-tables as they are. Between `<!-- NAME: begin -->` and `<!-- NAME: end -->` of FILE stands what
-this script wrote; the rest of FILE is not touched. Standard library only.
+FOLDER holds curves.json (of curves.sh), run.json and before.json (of run.sh); what is not there
+leaves its tables as they are. Between `<!-- NAME: begin -->` and `<!-- NAME: end -->` of PAGE, and
+of README, stands what this script wrote; the rest is not touched. Standard library only.
 """
 
 import json
@@ -107,17 +107,40 @@ def rates(curves):
 
 def figures(spreads, decimals, divisor=1):
     return (f"{number(spreads['median'] / divisor, decimals)} "
-            f"({number(spreads['min'] / divisor, decimals)}–"
-            f"{number(spreads['max'] / divisor, decimals)})")
+            f"({number(spreads['q1'] / divisor, decimals)}–"
+            f"{number(spreads['q3'] / divisor, decimals)})")
+
+
+def surely(verdict):
+    value = verdict.get("value")
+    if not value or not verdict["noise"]:
+        return "–"
+    low, high = value["surely_from"], value["surely_to"]
+    return f"{number(low, 2)}{' to ' if low < 0 else '–'}{number(high, 2)}"
+
+
+def told(text):
+    """As (0.97-1.03) is told on a page."""
+    return re.sub(r"(?<=\d)-(?=\d)", "–", text).replace(" us", " µs") if text else "–"
+
+
+def rounds(run):
+    return (f" {run['starts']} start{'s' if run['starts'] > 1 else ''} of each server,"
+            f" {run['rounds']} rounds in each, slices of {run['slice_ms']} ms.")
+
+
+def verdicts(run):
+    return [each for each in run["budgets"] if each["verdict"] not in ("elsewhere", "not measured")]
 
 
 def budgets(run):
-    rows = [[each["what"], each["measured"].replace(" us", " µs"), each["noise"] or "–",
-             each["limit"].replace(" us", " µs"), each["verdict"]] for each in run["budgets"]]
+    rows = [[each["what"], told(each["measured"]),
+             told(each["noise"]), surely(each), told(each["limit"]),
+             each["verdict"]] for each in run["budgets"]]
     return "\n\n".join([
-        about(run, run["machine"], run["date"])
-        + f" {run['rounds']} rounds of {run['seconds']} s for each row, alternating.",
-        table(["", "measured: median (least–most)", "equal servers (A/A)", "budget", ""], rows)])
+        about(run, run["machine"], run["date"]) + rounds(run),
+        table(["", "CPU to its baseline: median (quartiles)", "equal servers (A/A)",
+               "the median is surely in", "budget", ""], rows)])
 
 
 def latency(row, name):
@@ -131,13 +154,65 @@ def rows_of(run):
     for row in run["rows"]:
         ratio = row.get("cpu_ratio")
         rows.append([row["name"], row["protocol"], number(row["connections"]),
-                     figures(row["per_s"], 0), latency(row, "p50_us"), latency(row, "p99_us"),
-                     figures(row["cpu_us"], 2),
+                     number(row["per_s"]["median"]), latency(row, "p50_us"), latency(row, "p99_us"),
+                     figures(row["cpu_us"], 2), number(row["user_us"], 2),
                      number(row["allocated_bytes"]["median"]),
                      number(row["resident_mib"]["median"]),
-                     f"{ratio['median']:.2f}" if ratio else "1"])
-    return table(["", "protocol", "c", "per s", "p50 ms", "p99 ms", "CPU µs", "bytes allocated",
-                  "RSS MiB", "CPU to its baseline"], rows)
+                     number(row["wire_bytes"]), number(row["packets"], 2),
+                     figures(ratio, 2) if ratio else "1"])
+    return table(["", "protocol", "c", "per s", "p50 ms", "p99 ms", "CPU µs", "of it user",
+                  "bytes allocated", "RSS MiB", "bytes sent", "packets", "CPU to its baseline"],
+                 rows)
+
+
+def before(run):
+    known = {row["id"]: row for row in run["rows"]}
+    rows = []
+    for each in run["budgets"]:
+        now, then = known.get(each["id"]), known.get(f"before-{each['id']}")
+        if now and then:
+            both = [f"{number(then[name]['median'], decimals)} → {number(now[name]['median'], decimals)}"
+                    for name, decimals in (("cpu_us", 2), ("allocated_bytes", 0))]
+            both += [f"{number(then[name], decimals)} → {number(now[name], decimals)}"
+                     for name, decimals in (("wire_bytes", 0), ("packets", 2))]
+        else:
+            both = ["–"] * 4
+        rows.append([each["what"], told(each["measured"]), told(each["noise"]), surely(each),
+                     each["verdict"], *both])
+    return "\n\n".join([
+        about(run, run["machine"], run["date"]) + rounds(run),
+        table(["", "now to before: median (quartiles)", "before to itself (A/A)",
+               "the median is surely in", "", "CPU µs", "bytes allocated", "bytes sent", "packets"],
+              rows)])
+
+
+def cost(run):
+    """README's table: what has a verdict or is recorded, the unfavourable with the rest."""
+    rows = [[each["what"], told(each["measured"]),
+             told(each["noise"]), told(each["limit"]),
+             each["verdict"]] for each in verdicts(run)]
+    page = (HERE.parent / "docs" / "performance.md").read_text()
+    decision = re.search(r"^Decision\.decide: .*?: (\S+) \(budget (\S+): (\w+)\)$", page, re.M)
+    if decision and not any(each["id"] == "decision" for each in verdicts(run)):
+        rows.append(["a routing decision among 10 000 replicas to one among 10 (JMH)",
+                     decision[1], "–", f"<= {decision[2]}", decision[3].upper()])
+    ours = {row["id"]: row for row in run["rows"]}["no-op-1"]
+    theirs = {row["name"]: row["cpu_us"]
+              for row in json.loads((HERE / "peers.json").read_text())["tables"][0]["peers"]}
+
+    def of(name):
+        return number(next(cpu for peer, cpu in theirs.items() if peer.startswith(name)))
+
+    return "\n\n".join([
+        about(run, run["machine"], run["date"]) + rounds(run)
+        + " Server CPU per request, each row's slices paired with its neighbour's: median"
+        " (quartiles). A/A is the same of two equal servers in the same rounds; what is nearer to"
+        " its budget than these allow is *not established*.",
+        table(["server CPU", "to raw Vert.x with the same bytes", "A/A", "budget", ""], rows),
+        f"A routed no-op took {number(ours['cpu_us']['median'], 1)} µs of CPU and had a p99 of"
+        f" {latency(ours, 'p99_us')} ms at 64 connections. On a machine of this size Ray Serve's"
+        f" fastest mode takes {of('Ray Serve 2.60.0, HAProxy + ')} µs and DJL Serving"
+        f" {of('DJL')} µs; nginx as a proxy takes {of('nginx')} µs beside its upstream."])
 
 
 def peers(run):
@@ -175,32 +250,40 @@ def start_up(run):
     start = run["start_ms"]
     if not start:
         return "Not in the last run."
-    return f"Process start to the first 200 of `/echo`: {figures(start, 0)} ms."
+    return (f"Process start to the first 200 of `/echo`: {figures(start, 0)} ms; raw Vert.x in turn:"
+            f" {figures(start['base'], 0)} ms, which is {figures(start['ratio'], 2)} times as long.")
 
 
-# --- the file ---
+# --- the files ---
 
 
-def main(folder, file):
+def fill(file, source, parts):
+    """Writes the tables of one run between their marks of one file."""
+    if not source.exists():
+        print(f"not there: {source}; its tables in {file} stay as they are")
+        return
+    run = json.loads(source.read_text())
+    if run.get("rows") and "slice_ms" not in run:
+        print(f"{source}: of an earlier way to measure; its tables in {file} stay as they are")
+        return
     text = file.read_text()
-    sections = {"curves.json": {"concurrency": concurrency, "offered rate": rates},
-                "run.json": {"budgets": budgets, "rows": rows_of, "peers": peers,
-                             "start-up": start_up}}
-    for source, parts in sections.items():
-        path = folder / source
-        if not path.exists():
-            print(f"not there: {path}; its tables stay as they are")
-            continue
-        run = json.loads(path.read_text())
-        for name, write in parts.items():
-            marks = re.compile(f"(<!-- {name}: begin -->\n).*?(<!-- {name}: end -->)", re.S)
-            if not marks.search(text):
-                sys.exit(f"{file}: no marks for {name}")
-            body = write(run) + "\n"
-            text = marks.sub(lambda found, body=body: found[1] + body + found[2], text)
-            print(f"written: {name}, from {path}")
+    for name, write in parts.items():
+        marks = re.compile(f"(<!-- {name}: begin -->\n).*?(<!-- {name}: end -->)", re.S)
+        if not marks.search(text):
+            sys.exit(f"{file}: no marks for {name}")
+        body = write(run) + "\n"
+        text = marks.sub(lambda found, body=body: found[1] + body + found[2], text)
+        print(f"written: {name} in {file}, from {source}")
     file.write_text(text)
 
 
+def main(folder, page, readme):
+    fill(page, folder / "curves.json", {"concurrency": concurrency, "offered rate": rates})
+    fill(page, folder / "run.json",
+         {"budgets": budgets, "rows": rows_of, "peers": peers, "start-up": start_up})
+    fill(page, folder / "before.json", {"before": before})
+    fill(readme, folder / "run.json", {"cost": cost})
+
+
 if __name__ == "__main__":
-    main(pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]))
+    main(*map(pathlib.Path, sys.argv[1:4]))

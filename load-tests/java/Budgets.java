@@ -1,36 +1,47 @@
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.function.ToDoubleFunction;
 
-/** The budgets, each held against the median of a ratio and against the spread of equal things. */
+/**
+ * The budgets, each held by {@link Claim} against the ratios of neighbouring slices and against
+ * those of equal things.
+ */
 final class Budgets {
-  private static final double START_MILLIS = 1000;
-
   private final Results results;
-  private final Optional<Spread> startMillis;
+  private final Optional<StartUp.Ratios> starts;
   private final JmhFigures jmh;
 
-  Budgets(Results results, Optional<Spread> startMillis, JmhFigures jmh) {
+  Budgets(Results results, Optional<StartUp.Ratios> starts, JmhFigures jmh) {
     this.results = results;
-    this.startMillis = startMillis;
+    this.starts = starts;
     this.jmh = jmh;
   }
 
+  /** Of Berth beside a raw server that returns the same bytes. */
   List<Verdict> all() {
     List<Verdict> all = new ArrayList<>();
-    all.add(cpu("no-op-1", "CPU of a no-op to raw Vert.x: same loop", 1.15));
-    all.add(cpu("no-op-other", "the same: two loops, replica on one of them", 1.45));
-    all.add(cpu("no-op-spread", "the same: two loops, spread: event_loops", 1.15));
-    all.add(cpu("choose", "CPU of choose + dispatch to a plain call, c=64", 1.10));
-    all.add(
-        more("choose", "choose + dispatch more than a plain call: CPU, c=64", Sample::cpuMicros));
-    all.add(
-        more("choose-c1", "choose + dispatch more than a plain call: p50, c=1", Sample::p50Micros));
-    all.add(more("handle-choose", "the same without HTTP: CPU, of 100 in turn", Sample::cpuMicros));
-    all.add(pureCalls());
-    all.add(rate("tick", "rate of 100-event responses to raw Vert.x: in one tick", 0.8));
-    all.add(rate("hop", "the same: a tick for each event", 0.8));
+    all.add(ratio("no-op-1", "no-op, same loop, 64 connections", 1.10));
+    all.add(ratio("no-op-1-c1", "the same, 1 connection"));
+    all.add(ratio("no-op-1-c1024", "the same, 1 024 connections"));
+    all.add(ratio("connections", "the same, 4 096 connections", 1.15));
+    all.add(ratio("http2", "the same, HTTP/2 without TLS, 8 connections of 8"));
+    all.add(ratio("tls", "the same, HTTP/1.1 over TLS"));
+    all.add(ratio("http2-tls", "the same, HTTP/2 over TLS"));
+    all.add(ratio("no-op-spread", "no-op, two loops, a handler on each", 1.15));
+    all.add(ratio("no-op-other", "no-op, two loops, the handler on one", 1.35));
+    all.add(ratio("echo", "echo of 1 KiB, two loops, 64 connections"));
+    all.add(ratio("echo-c1", "the same, 1 connection"));
+    all.add(ratio("composition", "a call in a request, to raw without one", 1.15));
+    all.add(ratio("choose", "choose + dispatch to a plain call, 64 connections", 1.05));
+    all.add(more("choose", "the same, what it is more", 5));
+    all.add(ratio("choose-c1", "the same, 1 connection"));
+    all.add(ratio("handle-choose", "the same without HTTP, of 100 in turn"));
+    all.add(ratio("tick", "100 events in one tick, to raw that joins them", 1.3));
+    all.add(ratio("hop", "100 events, each flushed", 1.05));
+    all.add(ratio("large", "a whole body of 1 MiB, 16 connections", 1.2));
+    all.add(ratio("refused", "a 503 at a full queue, to a 200", 1.0));
+    all.add(ratio("unknown", "a 404, to a 200"));
+    all.add(ratio("explained", "each request explained, to none"));
     all.add(start());
     all.add(jmh.decisions());
     all.add(
@@ -48,7 +59,7 @@ final class Budgets {
             "bytes allocated for a routed no-op",
             results
                 .spread("no-op-1", Sample::allocatedBytes)
-                .map(bytes -> bytes.text(0) + " B, raw Vert.x " + raw())
+                .map(bytes -> bytes.middle(0) + " B, raw Vert.x " + raw())
                 .orElse("not measured"),
             "+5 % of what is checked in, in mvn verify",
             "",
@@ -57,106 +68,116 @@ final class Budgets {
     return all;
   }
 
+  /** Of rows that stand beside the same of another jar. */
+  List<Verdict> changes(List<Group> groups) {
+    List<Verdict> all = new ArrayList<>();
+    for (Group group : groups) {
+      for (Row row : group.rows()) {
+        if (row.again().isPresent() && results.row(row.id()).isPresent()) {
+          Spread measured = measured(row);
+          Spread equal = equal(row);
+          all.add(
+              new Verdict(
+                  row.id(),
+                  row.name() + ", c=" + row.connections(),
+                  measured.text(2),
+                  "not worse",
+                  equal.text(2),
+                  Claim.change(measured, equal),
+                  Optional.of(measured)));
+        }
+      }
+    }
+    starts.ifPresent(
+        times ->
+            all.add(
+                new Verdict(
+                    "start",
+                    "process start to the first 200",
+                    times.ratio().text(2),
+                    "not worse",
+                    times.equal().text(2),
+                    Claim.change(times.ratio(), times.equal()),
+                    Optional.of(times.ratio()))));
+    return all;
+  }
+
   private String raw() {
-    return results.spread("raw-1", Sample::allocatedBytes).map(raw -> raw.middle(0)).orElse("?");
+    return results
+        .spread("raw-no-op-1", Sample::allocatedBytes)
+        .map(raw -> raw.middle(0))
+        .orElse("?");
   }
 
-  private Verdict cpu(String id, String what, double atMost) {
-    return ratio(id, what, Sample::cpuMicros, atMost, true);
+  private Spread measured(Row row) {
+    return results.ratio(row.id(), row.baseline().orElseThrow(), Sample::cpuMicros).orElseThrow();
   }
 
-  private Verdict rate(String id, String what, double atLeast) {
-    return ratio(id, what, Sample::perSecond, atLeast, false);
+  private Spread equal(Row row) {
+    return results
+        .ratio(row.again().orElseThrow(), row.baseline().orElseThrow(), Sample::cpuMicros)
+        .orElseThrow();
   }
 
-  /** What equal rows differ by is a share, and moves the limit by that share. */
-  private Verdict ratio(
-      String id, String what, ToDoubleFunction<Sample> figure, double limit, boolean atMost) {
-    String told = (atMost ? "<= " : ">= ") + Spread.number(limit, 2) + "x";
-    String name = id + (atMost ? "-cpu" : "-rate");
+  /** One that has no budget. */
+  private Verdict ratio(String id, String what) {
+    return ratio(id, what, Double.NaN);
+  }
+
+  private Verdict ratio(String id, String what, double limit) {
+    boolean recorded = Double.isNaN(limit);
+    String told = recorded ? "none" : "<= " + Spread.number(limit, 2) + "x";
+    String name = id + "-cpu";
     Optional<Row> row = results.row(id);
     if (row.isEmpty()) {
       return Verdict.notMeasured(name, what, told, "its rows are not in this run");
     }
-    String base = row.get().baseline().orElseThrow();
-    Spread measured = results.ratio(id, base, figure).orElseThrow();
-    Spread equal = results.ratio(row.get().again().orElseThrow(), base, figure).orElseThrow();
-    double slack = limit * equal.furthestFrom(1);
+    Spread measured = measured(row.get());
+    Spread equal = equal(row.get());
     return new Verdict(
         name,
         what,
         measured.text(2),
         told,
         equal.text(2),
-        state(measured.median(), limit, slack, atMost),
+        recorded ? Verdict.State.RECORDED : Claim.ratio(measured, equal, limit),
         Optional.of(measured));
   }
 
-  private Verdict more(String id, String what, ToDoubleFunction<Sample> figure) {
-    double limit = 20;
-    String told = "<= 20 us";
+  private Verdict more(String id, String what, double limit) {
+    String told = "<= " + Spread.number(limit, 0) + " us";
     Optional<Row> row = results.row(id);
     if (row.isEmpty()) {
       return Verdict.notMeasured(id + "-more", what, told, "its rows are not in this run");
     }
     String base = row.get().baseline().orElseThrow();
-    Spread measured = results.difference(id, base, figure).orElseThrow();
-    Spread equal = results.difference(row.get().again().orElseThrow(), base, figure).orElseThrow();
+    Spread measured = results.difference(id, base, Sample::cpuMicros).orElseThrow();
+    Spread equal =
+        results.difference(row.get().again().orElseThrow(), base, Sample::cpuMicros).orElseThrow();
     return new Verdict(
         id + "-more",
         what,
         measured.text(1) + " us",
         told,
         equal.text(1) + " us",
-        state(measured.median(), limit, equal.furthestFrom(0), true),
+        Claim.difference(measured, equal, limit),
         Optional.of(measured));
-  }
-
-  /** The budget is of requests; what is left of one without HTTP is told beside it. */
-  private Verdict pureCalls() {
-    String what = "the same, as a ratio";
-    return results
-        .ratio("handle-choose", "handle-call", Sample::cpuMicros)
-        .map(
-            ratio ->
-                new Verdict(
-                    "handle-choose-cpu",
-                    what,
-                    ratio.text(2),
-                    "none; Ray Serve 1.7x-2.6x",
-                    results
-                        .ratio("handle-call-again", "handle-call", Sample::cpuMicros)
-                        .map(equal -> equal.text(2))
-                        .orElse(""),
-                    Verdict.State.RECORDED,
-                    Optional.of(ratio)))
-        .orElseGet(
-            () ->
-                Verdict.notMeasured(
-                    "handle-choose-cpu", what, "none", "its rows are not in this run"));
   }
 
   private Verdict start() {
     String what = "process start to the first 200 of /echo";
-    return startMillis
+    String told = "<= 1.50x";
+    return starts
         .map(
-            millis ->
+            times ->
                 new Verdict(
                     "start",
                     what,
-                    millis.text(0) + " ms",
-                    "< 1000 ms",
-                    "",
-                    state(millis.median(), START_MILLIS, 0, true),
-                    startMillis))
-        .orElseGet(() -> Verdict.notMeasured("start", what, "< 1000 ms", "not in this run"));
-  }
-
-  private static Verdict.State state(double median, double limit, double slack, boolean atMost) {
-    double over = atMost ? median - limit : limit - median;
-    if (over <= 0) {
-      return Verdict.State.PASS;
-    }
-    return over <= slack ? Verdict.State.UNDECIDED : Verdict.State.FAIL;
+                    times.ratio().text(2) + ", " + times.millis().middle(0) + " ms",
+                    told,
+                    times.equal().text(2),
+                    Claim.ratio(times.ratio(), times.equal(), 1.5),
+                    Optional.of(times.ratio())))
+        .orElseGet(() -> Verdict.notMeasured("start", what, told, "not in this run"));
   }
 }

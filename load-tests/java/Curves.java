@@ -148,7 +148,7 @@ public final class Curves {
 
   private void warmUp(Server server) throws Exception {
     say("warming %s", server.name());
-    Load.wrk().run(server.uri("/"), WARM_UP_CONNECTIONS, extent.warmUpSeconds);
+    Wrk.run(server.uri("/"), WARM_UP_CONNECTIONS, extent.warmUpSeconds);
   }
 
   // --- closed loop ---
@@ -170,7 +170,7 @@ public final class Curves {
                           .put("p50_ms", new JsonArray())
                           .put("p99_ms", new JsonArray()));
           try {
-            Load load = Load.wrk().run(server.uri("/"), count, extent.closedSeconds);
+            Wrk.Load load = Wrk.run(server.uri("/"), count, extent.closedSeconds);
             if (load.requests() == 0) {
               throw new IOException("no answer in " + extent.closedSeconds + " s");
             }

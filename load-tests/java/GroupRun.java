@@ -1,4 +1,6 @@
 import java.io.IOException;
+import java.net.Socket;
+import java.net.URI;
 import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -19,28 +21,54 @@ final class GroupRun {
   private static final Set<String> FRAMING =
       Set.of("transfer-encoding", "content-length", "connection");
 
+  /** That a deployment takes before it refuses one. */
+  private static final int MAX_HELD = 16;
+
+  private static final int WARM_UP_STEPS = 4;
+  private static final int WARM_UP_ANSWERS = 20_000;
+  private static final int LONGEST_WARM_UP = 4;
+
   private final Group group;
+  private final Plan plan;
   private final Servers servers;
+  private final Optional<Servers> before;
   private final Path work;
+  private final SliceClient client;
   private final Progress progress;
   private final Map<String, Server> up = new HashMap<>();
   private final Set<String> warm = new HashSet<>();
+  private final List<Socket> held = new ArrayList<>();
 
-  GroupRun(Group group, Servers servers, Path work, Progress progress) {
+  /**
+   * @param before servers of the jar that is compared with
+   */
+  GroupRun(
+      Group group,
+      Plan plan,
+      Servers servers,
+      Optional<Servers> before,
+      Path work,
+      SliceClient client,
+      Progress progress) {
     this.group = group;
+    this.plan = plan;
     this.servers = servers;
+    this.before = before;
     this.work = work;
+    this.client = client;
     this.progress = progress;
   }
 
-  /** All rows in all rounds; the servers are ended in any case. */
+  /** All rows in all rounds of one start; the servers are ended in any case. */
   void run(Results results) throws IOException, InterruptedException {
     try {
       // Those of Berth first: a raw one plays back what a warm one answers, with an id of its
       // request that has grown to the length it keeps.
       for (ServerSpec spec : group.servers()) {
         if (spec instanceof ServerSpec.Berth berth) {
-          up.put(spec.key(), servers.berth(spec.key(), berth.configuration()));
+          Servers of = berth.before() ? before.orElseThrow() : servers;
+          up.put(spec.key(), of.berth(spec.key(), berth.configuration()));
+          fill(up.get(spec.key()));
           warm(spec.key());
         }
       }
@@ -50,15 +78,44 @@ final class GroupRun {
           warm(spec.key());
         }
       }
-      check();
-      rounds(results);
+      for (List<Row> heat : group.heats()) {
+        check(heat);
+        rounds(heat, results);
+      }
     } finally {
+      for (Socket socket : held) {
+        socket.close();
+      }
       servers.close();
+      before.ifPresent(Servers::close);
     }
   }
 
+  /** Asks for what is never answered, until one is refused. */
+  private void fill(Server server) throws IOException, InterruptedException {
+    if (group.full().isEmpty()) {
+      return;
+    }
+    Ask ask = Ask.get(group.full());
+    URI uri = server.uri(ask.path());
+    for (int i = 0; i < MAX_HELD; i++) {
+      Socket socket = new Socket(uri.getHost(), uri.getPort());
+      held.add(socket);
+      socket.getOutputStream().write(ask.bytes(uri));
+      socket.setSoTimeout(200);
+      try {
+        if (socket.getInputStream().read() >= 0) {
+          return;
+        }
+      } catch (java.net.SocketTimeoutException unanswered) {
+        // It runs, or waits.
+      }
+    }
+    throw new IOException(ask.path() + " took " + MAX_HELD + " requests (expected: a 503)");
+  }
+
   private Server raw(ServerSpec.Raw raw) throws IOException, InterruptedException {
-    HttpResponse<byte[]> played = up.get(raw.playsBack()).get(raw.path());
+    HttpResponse<byte[]> played = up.get(raw.playsBack()).answer(raw.ask());
     List<String> lines = new ArrayList<>();
     played
         .headers()
@@ -85,34 +142,44 @@ final class GroupRun {
     return servers.raw(raw.key(), raw.certificate(), arguments);
   }
 
-  /** Each path of a server by the first row that has it. */
+  /** What a server is asked, by the first row that asks it. */
   private void warm(String server) throws IOException, InterruptedException {
     for (Row row : group.rows()) {
-      if (row.server().equals(server) && warm.add(server + row.path())) {
-        progress.tell(group.name() + ": warming " + row.name());
-        try {
-          row.client()
-              .run(up.get(server).uri(row.path()), row.connections(), group.warmUpSeconds());
+      if (row.server().equals(server) && warm.add(Plan.toWarm(row))) {
+        try (Connections connections = client.open(up.get(server), row)) {
+          warm(connections);
         } catch (IOException failed) {
           throw new IOException(row.name() + ", warming: " + failed.getMessage(), failed);
         }
       }
     }
+    progress.tell(group.name() + ": warm: " + server);
   }
 
-  /** What a row is compared with answers with the same bytes, but for the values of headers. */
-  private void check() throws IOException, InterruptedException {
-    for (Row row : group.rows()) {
-      HttpResponse<byte[]> answer = answer(row);
-      if (answer.statusCode() != 200) {
-        throw new IOException(row.name() + ": status " + answer.statusCode());
+  /** For a time, and on a busy machine for longer: what counts for the compilers is how often. */
+  private void warm(Connections connections) throws IOException, InterruptedException {
+    int answers = 0;
+    int steps = 0;
+    while (steps < WARM_UP_STEPS
+        || answers < WARM_UP_ANSWERS && steps < LONGEST_WARM_UP * WARM_UP_STEPS) {
+      answers += connections.ask(plan.warmUpMillis() / WARM_UP_STEPS).answers();
+      steps++;
+    }
+  }
+
+  /** An answer that differs in more than its framing would make the comparison unfair. */
+  private void check(List<Row> heat) throws IOException, InterruptedException {
+    for (Row row : heat) {
+      HttpResponse<byte[]> answer = up.get(row.server()).answer(row.ask());
+      if (answer.statusCode() != row.ask().status()) {
+        throw new IOException(
+            "%s: status %d (expected: %d)"
+                .formatted(row.name(), answer.statusCode(), row.ask().status()));
       }
       Optional<Row> base =
-          group.rows().stream()
-              .filter(other -> row.baseline().equals(Optional.of(other.id())))
-              .findFirst();
-      if (base.isPresent()) {
-        HttpResponse<byte[]> expected = answer(base.get());
+          heat.stream().filter(other -> row.baseline().equals(Optional.of(other.id()))).findFirst();
+      if (base.isPresent() && raw(base.get())) {
+        HttpResponse<byte[]> expected = up.get(base.get().server()).answer(base.get().ask());
         if (!Arrays.equals(answer.body(), expected.body())
             || !names(answer).equals(names(expected))) {
           throw new IOException(
@@ -129,8 +196,9 @@ final class GroupRun {
     }
   }
 
-  private HttpResponse<byte[]> answer(Row row) throws IOException, InterruptedException {
-    return up.get(row.server()).get(row.path());
+  private boolean raw(Row row) {
+    return group.servers().stream()
+        .anyMatch(spec -> spec instanceof ServerSpec.Raw && spec.key().equals(row.server()));
   }
 
   private static Set<String> names(HttpResponse<byte[]> answer) {
@@ -140,22 +208,50 @@ final class GroupRun {
     return names;
   }
 
-  private void rounds(Results results) throws IOException, InterruptedException {
-    List<Row> rows = group.rows();
-    for (int round = 0; round < group.rounds(); round++) {
-      for (int i = 0; i < rows.size(); i++) {
-        // Each round starts with another row and every second one goes backwards.
-        int place = (round + (round % 2 == 0 ? i : rows.size() - i)) % rows.size();
-        Row row = rows.get(place);
-        Sample sample;
-        try {
-          sample = Sample.of(row, up.get(row.server()), group.seconds());
-        } catch (IOException failed) {
-          throw new IOException(row.name() + ": " + failed.getMessage(), failed);
-        }
-        results.add(row, sample);
-        progress.measured(group, row, round + 1, sample);
+  private void rounds(List<Row> heat, Results results) throws IOException, InterruptedException {
+    Map<Row, Connections> open = new HashMap<>();
+    try {
+      for (Row row : heat) {
+        Connections connections = client.open(up.get(row.server()), row);
+        open.put(row, connections);
+        connections.ask(plan.sliceMillis(row)); // the first one opens what is opened late
       }
+      for (int round = 0; round < plan.rounds(); round++) {
+        for (int i = 0; i < heat.size(); i++) {
+          Row row = heat.get(place(round, i, heat.size()));
+          try {
+            results.add(
+                row, Sample.of(row, up.get(row.server()), open.get(row), plan.sliceMillis(row)));
+          } catch (IOException failed) {
+            throw new IOException(row.name() + ": " + failed.getMessage(), failed);
+          }
+        }
+      }
+    } finally {
+      open.values().forEach(Connections::close);
     }
+    for (Row row : heat) {
+      row.baseline()
+          .flatMap(base -> results.ratio(row.id(), base, Sample::cpuMicros))
+          .ifPresent(
+              ratio ->
+                  progress.tell(
+                      "%s: %s, c=%d: CPU %s of %s"
+                          .formatted(
+                              group.name(),
+                              row.name(),
+                              row.connections(),
+                              ratio.text(2),
+                              row.baseline().orElseThrow())));
+    }
+  }
+
+  /**
+   * Each round begins with another row, and after all have been first it goes backwards. So each
+   * row is as often ahead as behind, and no row comes after itself, with its caches warm.
+   */
+  private static int place(int round, int step, int rows) {
+    int forwards = round / rows % 2 == 0 ? 1 : -1;
+    return Math.floorMod(forwards * (round + step), rows);
   }
 }

@@ -5,253 +5,296 @@ import java.util.Optional;
 
 /** What is measured. */
 final class Groups {
+  /** What a quick run does not do. */
+  static final String LEFT_OUT = "TLS; calls without HTTP; c=1 of choose + dispatch; vertx-web";
+
+  /** Marks the ids of rows of the jar that is compared with, and of its second server. */
+  private static final String BEFORE = "before-";
+
+  private static final String AGAIN = "-again";
+  private static final Ask ROOT = Ask.get("/");
+  private static final Ask ECHO = Ask.post("/", "0123456789abcdef".repeat(64));
+
   private final Path work;
   private final boolean quick;
-  private final int rounds;
-  private final int seconds;
 
   /**
    * @param work where {@code cert.pem} is, with {@code key.pem} beside it
-   * @param quick short, and without the rows that only fill the picture
+   * @param quick without the rows that only fill the picture
    */
-  Groups(Path work, boolean quick, int rounds, int seconds) {
+  Groups(Path work, boolean quick) {
     this.work = work;
     this.quick = quick;
-    this.rounds = rounds;
-    this.seconds = seconds;
   }
 
-  /** What a quick run does not do. */
-  static final String LEFT_OUT =
-      "c=1 and c=8; http2-tls; raw again (A/A) where there is no budget; a second round of all but"
-          + " one-loop and two-loops";
-
-  List<Group> all() {
+  /** Berth beside a raw server. */
+  List<Group> besideRaw() {
     List<Group> all =
         new ArrayList<>(
-            List.of(oneLoop(), twoLoops(), calls(), streams(), large(), tls(), http2()));
+            List.of(oneLoop(), twoLoops(), echo(), calls(), streams(), large(), refusals()));
     if (!quick) {
-      all.add(http2Tls());
+      all.add(tls());
     }
-    all.add(connections());
     return all;
   }
 
-  private Group group(
-      String name,
-      String title,
-      String operation,
-      int times,
-      List<ServerSpec> servers,
-      List<Row> rows) {
-    return new Group(name, title, operation, servers, rows, times, seconds, warmUpSeconds());
+  /** Each row of Berth beside the same of another jar, which is there twice. */
+  List<Group> besideBefore() {
+    List<Group> all = new ArrayList<>();
+    for (Group group : besideRaw()) {
+      List<ServerSpec> servers = new ArrayList<>();
+      for (ServerSpec spec : group.servers()) {
+        if (spec instanceof ServerSpec.Berth berth) {
+          servers.add(berth);
+          for (String key : List.of(before(berth.key()), before(berth.key()) + AGAIN)) {
+            servers.add(new ServerSpec.Berth(key, berth.configuration(), true));
+          }
+        }
+      }
+      List<List<Row>> heats = new ArrayList<>();
+      for (Row row : group.rows()) {
+        boolean berth = servers.stream().anyMatch(spec -> spec.key().equals(row.server()));
+        if (berth && !row.id().endsWith(AGAIN)) {
+          heats.add(besideBefore(row));
+        }
+      }
+      all.add(
+          new Group(group.name(), group.title(), group.operation(), servers, heats, group.full()));
+    }
+    return all;
   }
 
-  /** One without a budget: fewer rounds, and in a quick run not the raw server twice. */
-  private Group besides(String name, String title, List<ServerSpec> servers, List<Row> rows) {
-    return besides(name, title, servers, rows, seconds);
+  private static String before(String id) {
+    return BEFORE + id;
   }
 
-  private Group besides(
-      String name, String title, List<ServerSpec> servers, List<Row> rows, int each) {
-    return new Group(
-        name,
-        title,
-        "request",
-        quick ? servers.subList(0, 2) : servers,
-        quick ? List.of(rows.get(0), rows.get(2)) : rows,
-        quick ? 1 : (rounds + 1) / 2,
-        each,
-        warmUpSeconds());
-  }
-
-  private int warmUpSeconds() {
-    return quick ? 1 : 6;
+  private static List<Row> besideBefore(Row row) {
+    String before = before(row.id());
+    String again = before + AGAIN;
+    return List.of(
+        row.of(before, row.name() + ", before", before(row.server())),
+        row.of(row.id(), row.name(), row.server()).against(before, again),
+        row.of(again, row.name() + ", before again (A/A)", before(row.server()) + AGAIN)
+            .against(before));
   }
 
   private static ServerSpec berth(String key, Configuration configuration) {
-    return new ServerSpec.Berth(key, configuration);
+    return new ServerSpec.Berth(key, configuration, false);
   }
 
-  private static ServerSpec raw(String key, int loops, String playsBack) {
-    return raw(key, "reply", loops, playsBack, "/");
+  private static ServerSpec raw(String key, String kind, int loops, String playsBack, Ask ask) {
+    return new ServerSpec.Raw(key, kind, loops, playsBack, ask, Optional.empty());
   }
 
-  private static ServerSpec raw(String key, String kind, int loops, String playsBack, String path) {
-    return new ServerSpec.Raw(key, kind, loops, playsBack, path, Optional.empty());
+  /** With a raw server and its equal. */
+  private static List<ServerSpec> besideRaw(ServerSpec berth, String kind, int loops, Ask ask) {
+    return List.of(
+        berth,
+        raw("raw", kind, loops, berth.key(), ask),
+        raw("raw again", kind, loops, berth.key(), ask));
+  }
+
+  /** Raw, the row, and raw again, so that both of the others stand beside the row. */
+  private static List<Row> besideRaw(Row berth) {
+    String raw = "raw-" + berth.id();
+    return List.of(
+        berth.of(raw, "raw Vert.x", "raw"),
+        berth.against(raw, raw + AGAIN),
+        berth.of(raw + AGAIN, "raw again (A/A)", "raw again").against(raw));
   }
 
   private Group oneLoop() {
-    List<Row> rows = new ArrayList<>();
-    rows.add(Row.of("raw-1", "raw Vert.x", "raw", "/", 64));
-    rows.add(Row.of("raw-1-again", "raw again (A/A)", "raw again", "/", 64).against("raw-1"));
-    rows.add(Row.of("web-1", "vertx-web", "vertx-web", "/", 64).against("raw-1", "raw-1-again"));
-    rows.add(
-        Row.of("no-op-1", "Berth no-op, same loop", "berth", "/", 64)
-            .against("raw-1", "raw-1-again"));
-    for (int connections : quick ? new int[] {} : new int[] {1, 8}) {
-      String raw = "raw-1-c" + connections;
-      rows.add(Row.of(raw, "raw Vert.x", "raw", "/", connections));
-      rows.add(
-          Row.of("no-op-1-c" + connections, "Berth no-op, same loop", "berth", "/", connections)
-              .against(raw));
+    List<ServerSpec> servers = new ArrayList<>();
+    servers.addAll(besideRaw(berth("berth", Configuration.noOp(1, "single")), "reply", 1, ROOT));
+    List<Row> first = new ArrayList<>(besideRaw(noOp("no-op-1", 64)));
+    List<List<Row>> heats = new ArrayList<>();
+    heats.add(first);
+    heats.add(besideRaw(noOp("no-op-1-c1", 1)));
+    heats.add(besideRaw(noOp("no-op-1-c1024", 1024)));
+    heats.add(besideRaw(noOp("connections", 4096)));
+    heats.add(
+        besideRaw(
+            Row.of("http2", "Berth no-op, HTTP/2 without TLS", "berth", ROOT, 64).overHttp2()));
+    if (!quick) {
+      servers.add(raw("vertx-web", "web", 1, "berth", ROOT));
+      first.add(
+          Row.of("web-1", "vertx-web", "vertx-web", ROOT, 64)
+              .against("raw-no-op-1", "raw-no-op-1-again"));
+      heats.add(
+          List.of(
+              Row.of("unexplained", "Berth no-op", "berth", ROOT, 64),
+              Row.of(
+                      "explained",
+                      "Berth no-op, each request explained",
+                      "berth",
+                      ROOT.with("X-Berth-Explain: 1"),
+                      64)
+                  .against("unexplained", "unexplained-again"),
+              Row.of("unexplained-again", "Berth no-op again (A/A)", "berth", ROOT, 64)
+                  .against("unexplained")));
     }
-    return group(
-        "one-loop",
-        "a no-op on one event loop",
-        "request",
-        rounds,
-        List.of(
-            berth("berth", Configuration.noOp(1, "single")),
-            raw("raw", 1, "berth"),
-            raw("raw again", 1, "berth"),
-            raw("vertx-web", "web", 1, "berth", "/")),
-        rows);
+    return new Group("one-loop", "a no-op on one event loop", "request", servers, heats, "");
+  }
+
+  private static Row noOp(String id, int connections) {
+    return Row.of(id, "Berth no-op, same loop", "berth", ROOT, connections);
   }
 
   private Group twoLoops() {
-    return group(
-        "two-loops",
-        "a no-op on two event loops",
-        "request",
-        rounds,
-        List.of(
-            berth("spread", Configuration.noOp(2, "event_loops")),
-            berth("single", Configuration.noOp(2, "single")),
-            raw("raw", 2, "spread"),
-            raw("raw again", 2, "spread")),
-        List.of(
-            Row.of("raw-2", "raw Vert.x", "raw", "/", 64),
-            Row.of("raw-2-again", "raw again (A/A)", "raw again", "/", 64).against("raw-2"),
-            Row.of("no-op-spread", "Berth no-op, spread over the loops", "spread", "/", 64)
-                .against("raw-2", "raw-2-again"),
-            Row.of("no-op-other", "Berth no-op, on one of the loops", "single", "/", 64)
-                .against("raw-2", "raw-2-again")));
+    List<ServerSpec> servers = new ArrayList<>();
+    servers.addAll(
+        besideRaw(berth("spread", Configuration.noOp(2, "event_loops")), "reply", 2, ROOT));
+    servers.add(berth("single", Configuration.noOp(2, "single")));
+    List<Row> rows = new ArrayList<>();
+    rows.addAll(
+        besideRaw(
+            Row.of("no-op-spread", "Berth no-op, spread over the loops", "spread", ROOT, 64)));
+    rows.add(
+        Row.of("no-op-other", "Berth no-op, on one of the loops", "single", ROOT, 64)
+            .against("raw-no-op-spread", "raw-no-op-spread-again"));
+    return new Group(
+        "two-loops", "a no-op on two event loops", "request", servers, List.of(rows), "");
   }
 
-  /** All of one process: the path says how the parent calls. */
-  private Group calls() {
-    List<Row> rows = new ArrayList<>();
-    rows.add(Row.of("call", "composition, plain call", "calls", "/call", 64));
-    rows.add(Row.of("call-again", "plain call again (A/A)", "calls", "/call", 64).against("call"));
-    rows.add(
-        Row.of("choose", "composition, choose + dispatch", "calls", "/choose", 64)
-            .against("call", "call-again"));
-    if (!quick) {
-      rows.add(Row.of("call-c1", "composition, plain call", "calls", "/call", 1));
-      rows.add(
-          Row.of("call-c1-again", "plain call again (A/A)", "calls", "/call", 1)
-              .against("call-c1"));
-      rows.add(
-          Row.of("choose-c1", "composition, choose + dispatch", "calls", "/choose", 1)
-              .against("call-c1", "call-c1-again"));
+  private Group echo() {
+    Configuration configuration =
+        Configuration.noOp(2, "event_loops").of("NoOp:echo", "{}", "echo");
+    List<List<Row>> heats = new ArrayList<>();
+    for (int connections : quick ? new int[] {64} : new int[] {64, 1}) {
+      heats.add(
+          besideRaw(
+              Row.of(
+                  connections == 64 ? "echo" : "echo-c" + connections,
+                  "Berth echo of 1 KiB, spread over the loops",
+                  "berth",
+                  ECHO,
+                  connections)));
     }
-    rows.add(
-        Row.of("handle-call", "of 100 in turn: plain call", "calls", "/call-100", 1).counting(100));
-    rows.add(
-        Row.of("handle-call-again", "of 100 in turn: again (A/A)", "calls", "/call-100", 1)
-            .counting(100)
-            .against("handle-call"));
-    rows.add(
-        Row.of("handle-choose", "of 100 in turn: choose + dispatch", "calls", "/choose-100", 1)
-            .counting(100)
-            .against("handle-call", "handle-call-again"));
-    return group(
+    return new Group(
+        "echo",
+        "a body comes back, two event loops",
+        "request",
+        besideRaw(berth("berth", configuration), "echo", 2, ECHO),
+        heats,
+        "");
+  }
+
+  /** Berth's rows are all of one process: the path says how the parent calls. */
+  private Group calls() {
+    Ask call = Ask.get("/call");
+    List<List<Row>> heats = new ArrayList<>();
+    heats.add(besideRaw(Row.of("composition", "Berth, a call in a request", "berth", call, 64)));
+    heats.add(choosing("", "", 64));
+    if (!quick) {
+      heats.add(choosing("-c1", "", 1));
+      heats.add(choosing("", "-100", 1));
+    }
+    return new Group(
         "calls",
-        "a parent calls its child, one event loop, one process",
+        "a parent calls its child, one event loop",
         "request, and in the last rows per call",
-        quick ? 1 : rounds,
-        List.of(berth("calls", Configuration.noOp(1, "single").of("Calls:build", "{}", "child"))),
-        rows);
+        besideRaw(
+            berth("berth", Configuration.noOp(1, "single").of("Calls:build", "{}", "child")),
+            "reply",
+            1,
+            call),
+        heats,
+        "");
+  }
+
+  private static List<Row> choosing(String at, String times, int connections) {
+    boolean many = !times.isEmpty();
+    String id = many ? "handle-call" : "call" + at;
+    String of = many ? "of 100 in turn: " : "composition, ";
+    int operations = many ? 100 : 1;
+    Ask call = Ask.get("/call" + times);
+    Row plain = Row.of(id, of + "plain call", "berth", call, connections).counting(operations);
+    return List.of(
+        plain,
+        Row.of(
+                many ? "handle-choose" : "choose" + at,
+                of + "choose + dispatch",
+                "berth",
+                Ask.get("/choose" + times),
+                connections)
+            .counting(operations)
+            .against(id, id + AGAIN),
+        plain.of(id + AGAIN, of + "plain call again (A/A)", "berth").against(id));
   }
 
   private Group streams() {
-    return group(
+    Ask tick = Ask.get("/tick");
+    return new Group(
         "streams",
-        "100 events of 20 bytes in a response, so events are 100 x per s; one event loop",
+        "100 events of 20 bytes in a response, one event loop",
         "response",
-        quick ? 1 : rounds,
-        List.of(
+        besideRaw(
             berth("berth", Configuration.noOp(1, "single").of("Streams:build", "{}", "streams")),
-            raw("raw", "streams", 1, "berth", "/tick"),
-            raw("raw again", "streams", 1, "berth", "/tick")),
+            "streams",
+            1,
+            tick),
         List.of(
-            Row.of("raw-tick", "raw Vert.x, all in one tick", "raw", "/tick", 16),
-            Row.of("raw-tick-again", "raw again (A/A)", "raw again", "/tick", 16)
-                .against("raw-tick"),
-            Row.of("tick", "Berth, all in one tick", "berth", "/tick", 16)
-                .against("raw-tick", "raw-tick-again"),
-            Row.of("raw-hop", "raw Vert.x, a tick for each", "raw", "/hop", 16),
-            Row.of("raw-hop-again", "raw again (A/A)", "raw again", "/hop", 16).against("raw-hop"),
-            Row.of("hop", "Berth, a tick for each", "berth", "/hop", 16)
-                .against("raw-hop", "raw-hop-again")));
+            besideRaw(Row.of("tick", "Berth, events all in one tick", "berth", tick, 16)),
+            besideRaw(Row.of("hop", "Berth, a tick for each event", "berth", Ask.get("/hop"), 16))),
+        "");
   }
 
   private Group large() {
-    return besides(
+    return new Group(
         "large",
-        "a response of 1 MiB, one event loop",
-        List.of(
+        "a whole body of 1 MiB, one event loop",
+        "response",
+        besideRaw(
             berth(
                 "berth",
                 Configuration.noOp(1, "single").of("NoOp:build", "{body_bytes: 1048576}", "no-op")),
-            raw("raw", 1, "berth"),
-            raw("raw again", 1, "berth")),
-        against("large", Load.wrk(), 16));
+            "reply",
+            1,
+            ROOT),
+        List.of(besideRaw(Row.of("large", "Berth, 1 MiB", "berth", ROOT, 16))),
+        "");
+  }
+
+  /** What is refused beside what is answered, in one process. */
+  private Group refusals() {
+    Ask ok = Ask.get("/ok");
+    return new Group(
+        "refusals",
+        "what is refused, one event loop",
+        "request",
+        List.of(berth("berth", Configuration.noOp(1, "single").besideBusy())),
+        List.of(
+            List.of(
+                Row.of("answered", "Berth, a 200", "berth", ok, 64),
+                Row.of(
+                        "refused",
+                        "Berth, a 503 at a full queue",
+                        "berth",
+                        Ask.get("/busy").expecting(503),
+                        64)
+                    .against("answered", "answered-again"),
+                Row.of("answered-again", "Berth, a 200 again (A/A)", "berth", ok, 64)
+                    .against("answered"),
+                Row.of("unknown", "Berth, a 404", "berth", Ask.get("/").expecting(404), 64)
+                    .against("answered", "answered-again"))),
+        "/busy");
   }
 
   private Group tls() {
-    return besides(
-        "tls", "a no-op over TLS, one event loop", tlsServers(), against("tls", Load.wrk(), 64));
-  }
-
-  private Group http2() {
-    return besides(
-        "http2",
-        "a no-op over HTTP/2 without TLS, one event loop",
-        plainServers(),
-        against("http2", Load.h2load(work), 64));
-  }
-
-  private Group http2Tls() {
-    return besides(
-        "http2-tls",
-        "a no-op over HTTP/2 with TLS, one event loop",
-        tlsServers(),
-        against("http2-tls", Load.h2load(work), 64));
-  }
-
-  private Group connections() {
-    return besides(
-        "connections",
-        "a no-op, 4 096 connections, one event loop",
-        plainServers(),
-        against("connections", Load.wrk(), 4096),
-        seconds + 2); // a connection that finds the backlog full tries again after a second
-  }
-
-  private static List<ServerSpec> plainServers() {
-    return List.of(
-        berth("berth", Configuration.noOp(1, "single")),
-        raw("raw", 1, "berth"),
-        raw("raw again", 1, "berth"));
-  }
-
-  private List<ServerSpec> tlsServers() {
     Path certificate = work.resolve("cert.pem");
-    return List.of(
-        berth("berth", Configuration.noOp(1, "single").tls(certificate)),
-        new ServerSpec.Raw("raw", "reply", 1, "berth", "/", Optional.of(certificate)),
-        new ServerSpec.Raw("raw again", "reply", 1, "berth", "/", Optional.of(certificate)));
-  }
-
-  /** Raw, raw again and Berth. */
-  private static List<Row> against(String id, Load.Client client, int connections) {
-    String raw = "raw-" + id;
-    String again = raw + "-again";
-    return List.of(
-        Row.of(raw, "raw Vert.x", "raw", "/", connections).by(client),
-        Row.of(again, "raw again (A/A)", "raw again", "/", connections).by(client).against(raw),
-        Row.of(id, "Berth", "berth", "/", connections).by(client).against(raw, again));
+    return new Group(
+        "tls",
+        "a no-op over TLS, one event loop",
+        "request",
+        List.of(
+            berth("berth", Configuration.noOp(1, "single").tls(certificate)),
+            new ServerSpec.Raw("raw", "reply", 1, "berth", ROOT, Optional.of(certificate)),
+            new ServerSpec.Raw("raw again", "reply", 1, "berth", ROOT, Optional.of(certificate))),
+        List.of(
+            besideRaw(Row.of("tls", "Berth no-op, TLS", "berth", ROOT, 64)),
+            besideRaw(
+                Row.of("http2-tls", "Berth no-op, HTTP/2 with TLS", "berth", ROOT, 64)
+                    .overHttp2())),
+        "");
   }
 }

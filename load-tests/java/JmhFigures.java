@@ -67,8 +67,10 @@ final class JmhFigures {
         LIMIT,
         "+-" + Spread.number(ratio * noise, 2),
         ratio <= AT_MOST
-            ? Verdict.State.PASS
-            : ratio - AT_MOST <= ratio * noise ? Verdict.State.UNDECIDED : Verdict.State.FAIL,
+            ? Verdict.State.MET
+            : ratio - AT_MOST <= ratio * noise
+                ? Verdict.State.NOT_ESTABLISHED
+                : Verdict.State.MISSED,
         Optional.of(Spread.of(ratio)));
   }
 }

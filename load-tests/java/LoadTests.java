@@ -11,21 +11,24 @@ import java.util.Optional;
 import java.util.stream.Collectors;
 
 /**
- * Measures what {@link Groups} names and holds it against the budgets. Started by {@code run.sh}.
+ * Measures what {@link Groups} names and holds it against the budgets, or against another jar.
+ * Started by {@code run.sh}.
  *
  * <p>Arguments: berth.jar, a work folder, the commit, and then {@code --quick}, {@code
- * --only=GROUP,...}, {@code --rounds=N}, {@code --seconds=N}. Exit code 1 when an answer was wrong
- * or a budget is missed, 2 for wrong arguments.
+ * --only=GROUP,...}, {@code --starts=N}, {@code --rounds=N}, {@code --slice=MILLISECONDS}, {@code
+ * --before=JAR}. Exit code 1 when an answer was wrong, a budget is missed or a row is worse, 2 for
+ * wrong arguments.
  */
 public final class LoadTests {
   private static final String START = "start";
+  private static final Path QUICKSTART = Path.of("conf/quickstart.yaml");
 
   private final Path jar;
   private final Path work;
   private final String commit;
   private boolean quick;
-  private int rounds;
-  private int seconds;
+  private Plan plan = Plan.full();
+  private Optional<Path> before = Optional.empty();
   private List<String> only = List.of();
 
   private LoadTests(Path jar, Path work, String commit) {
@@ -50,23 +53,27 @@ public final class LoadTests {
   }
 
   private void read(List<String> options) {
+    quick = options.contains("--quick");
+    plan = quick ? Plan.quick() : Plan.full();
     for (String option : options) {
       String value = option.substring(option.indexOf('=') + 1);
-      if (option.equals("--quick")) {
-        quick = true;
-      } else if (option.startsWith("--only=")) {
+      if (option.startsWith("--only=")) {
         only = List.of(value.split(","));
+      } else if (option.startsWith("--before=")) {
+        before = Optional.of(Path.of(value));
+      } else if (option.startsWith("--starts=")) {
+        plan = plan.starts(positive(option, value));
       } else if (option.startsWith("--rounds=")) {
-        rounds = positive(option, value);
-      } else if (option.startsWith("--seconds=")) {
-        seconds = positive(option, value);
-      } else {
+        plan = plan.rounds(positive(option, value));
+      } else if (option.startsWith("--slice=")) {
+        plan = plan.sliceMillis(positive(option, value));
+      } else if (!option.equals("--quick")) {
         throw new IllegalArgumentException(
-            option + " (expected: --quick, --only=GROUP,..., --rounds=N or --seconds=N)");
+            option
+                + " (expected: --quick, --only=GROUP,..., --starts=N, --rounds=N,"
+                + " --slice=MILLISECONDS or --before=JAR)");
       }
     }
-    rounds = rounds > 0 ? rounds : quick ? 2 : 5;
-    seconds = seconds > 0 ? seconds : quick ? 1 : 4;
   }
 
   private static int positive(String option, String value) {
@@ -82,61 +89,68 @@ public final class LoadTests {
   }
 
   private boolean run() throws IOException, InterruptedException {
-    List<Group> groups = chosen(new Groups(work, quick, rounds, seconds).all());
+    Groups all = new Groups(work, quick);
+    List<Group> groups = chosen(before.isPresent() ? all.besideBefore() : all.besideRaw());
     int starts = only.isEmpty() || only.contains(START) ? quick ? 3 : 7 : 0;
-    Progress progress = new Progress(groups, 2.0 * starts);
+    double planned = plan.seconds(groups) + 3.0 * starts;
+    Progress progress = new Progress(planned);
     Machine machine = Machine.here(commit);
     System.out.println(machine.text());
     System.out.printf(
-        "%d round%s of %d s, about %.0f min%s%n%n",
-        rounds,
-        rounds == 1 ? "" : "s",
-        seconds,
-        Math.ceil(progress.plannedSeconds() / 60),
-        quick
-            ? "\nquick: too short to judge by, so that no budget fails the run. Left out: "
-                + Groups.LEFT_OUT
-            : "");
+        "%d x %d rounds of slices of %d ms, about %.0f min%s%n%n",
+        plan.starts(),
+        plan.rounds(),
+        plan.sliceMillis(),
+        Math.ceil(planned / 60),
+        quick ? "\nquick: one start, short slices. Left out: " + Groups.LEFT_OUT : "");
     Results results = new Results();
     List<String> failures = new ArrayList<>();
-    Optional<Spread> startMillis = Optional.empty();
-    try (Servers servers = new Servers(jar, work)) {
-      for (Group group : groups) {
-        try {
-          new GroupRun(group, servers, work, progress).run(results);
-        } catch (IOException failed) {
-          servers.checkNotEnded();
-          results.forget(group);
-          failures.add(group.name() + ": " + failed.getMessage());
-          progress.tell("FAILED: " + group.name() + ": " + failed.getMessage());
+    Optional<StartUp.Ratios> startRatios = Optional.empty();
+    Optional<Servers> others = before.map(other -> new Servers(other, work.resolve("before")));
+    try (Servers servers = new Servers(jar, work);
+        SliceClient client = new SliceClient()) {
+      for (int start = 0; start < plan.starts(); start++) {
+        for (Group group : groups) {
+          try {
+            new GroupRun(group, plan, servers, others, work, client, progress).run(results);
+          } catch (IOException failed) {
+            servers.checkNotEnded();
+            results.forget(group);
+            failures.add(group.name() + ": " + failed.getMessage());
+            progress.tell("FAILED: " + group.name() + ": " + failed.getMessage());
+          }
         }
-        progress.finished(group);
       }
       if (starts > 0) {
         try {
-          startMillis = Optional.of(starts(servers, starts, progress));
+          startRatios = Optional.of(starts(servers, starts, progress));
         } catch (IOException failed) {
           failures.add(START + ": " + failed.getMessage());
         }
       }
     }
-    List<Verdict> budgets =
-        new Budgets(results, startMillis, new JmhFigures(Path.of("target/jmh.json")))
-            .all().stream()
-                .filter(one -> only.isEmpty() || one.value().isPresent())
-                .collect(Collectors.toList());
+    Budgets budgets = new Budgets(results, startRatios, new JmhFigures(Path.of("target/jmh.json")));
+    List<Verdict> verdicts =
+        (before.isPresent() ? budgets.changes(groups) : budgets.all())
+            .stream().filter(one -> only.isEmpty() || one.value().isPresent()).toList();
     Peers peers = new Peers(results, Path.of("load-tests/peers.json"));
-    Report report = new Report(groups, results, budgets, peers, failures);
+    Report report =
+        new Report(
+            groups,
+            results,
+            verdicts,
+            before.isPresent() ? Optional.empty() : Optional.of(peers),
+            failures);
     System.out.println();
     System.out.println(report.text());
-    boolean missed = budgets.stream().anyMatch(one -> one.state() == Verdict.State.FAIL);
-    boolean passed = failures.isEmpty() && (quick || !missed);
-    write(machine, report, startMillis, progress, passed);
+    boolean passed = failures.isEmpty() && verdicts.stream().noneMatch(Verdict::fails);
+    String name = before.isPresent() ? "before" : "run";
+    write(name, machine, report, startRatios, progress, passed);
     System.out.printf(
         "Took %.0f s. As JSON: %s; as Markdown: %s%n%s%n",
         progress.took(),
-        work.resolve("run.json"),
-        work.resolve("run.md"),
+        work.resolve(name + ".json"),
+        work.resolve(name + ".md"),
         passed ? "passed" : "FAILED");
     return passed;
   }
@@ -155,21 +169,25 @@ public final class LoadTests {
         .collect(Collectors.toList());
   }
 
-  private Spread starts(Servers servers, int times, Progress progress) throws IOException {
-    StartUp startUp = new StartUp(servers, jar, work);
-    double[] millis = new double[times];
-    for (int i = 0; i < times; i++) {
-      millis[i] = startUp.millis();
-      progress.tell(
-          String.format("start: %d/%d, %.0f ms to the first 200", i + 1, times, millis[i]));
+  private StartUp.Ratios starts(Servers servers, int times, Progress progress) throws IOException {
+    StartUp startUp = new StartUp(servers, work);
+    if (before.isEmpty()) {
+      return startUp.compare(
+          StartUp.berth(jar, QUICKSTART), StartUp.raw(jar, work), "/echo", times, progress);
     }
-    return Spread.of(millis);
+    // The examples of one jar need not run with another: here it is a no-op.
+    String text = Configuration.noOp(2, "event_loops").text();
+    Path now = Files.writeString(work.resolve("start.yaml"), text);
+    Path then = Files.writeString(work.resolve("before").resolve("start.yaml"), text);
+    return startUp.compare(
+        StartUp.berth(jar, now), StartUp.berth(before.get(), then), "/", times, progress);
   }
 
   private void write(
+      String name,
       Machine machine,
       Report report,
-      Optional<Spread> startMillis,
+      Optional<StartUp.Ratios> starts,
       Progress progress,
       boolean passed)
       throws IOException {
@@ -179,15 +197,17 @@ public final class LoadTests {
             .put("commit", commit)
             .put("machine", machine.json().put("load_after", ProcessFigures.load()))
             .put("quick", quick)
-            .put("rounds", rounds)
-            .put("seconds", seconds)
+            .put("starts", plan.starts())
+            .put("rounds", plan.rounds())
+            .put("slice_ms", plan.sliceMillis())
+            .put("before", before.map(Path::toString).orElse(null))
             .put("took_s", Math.round(progress.took()))
             .put("passed", passed)
-            .put("start_ms", startMillis.map(Spread::json).orElse(null))
+            .put("start_ms", starts.map(StartUp.Ratios::json).orElse(null))
             .mergeIn(report.json());
-    Files.writeString(work.resolve("run.json"), json.encodePrettily() + "\n");
+    Files.writeString(work.resolve(name + ".json"), json.encodePrettily() + "\n");
     Files.writeString(
-        work.resolve("run.md"),
+        work.resolve(name + ".md"),
         json.getString("date")
             + "; "
             + machine.text().replace("\n", ". ")

@@ -3,10 +3,11 @@ import dev.berth.api.AsyncHandler;
 import dev.berth.api.Deployment;
 import dev.berth.api.Response;
 import io.vertx.core.Future;
+import io.vertx.core.Promise;
 import io.vertx.core.buffer.Buffer;
 import java.util.Map;
 
-/** An application that answers at once with the same bytes. */
+/** Applications that answer at once: with the same bytes, with what they were sent, or never. */
 public final class NoOp {
   private static final String LINE = "0123456789abcdef0123456789abcdef";
 
@@ -24,5 +25,19 @@ public final class NoOp {
         (request, context) -> Future.succeededFuture(Response.of(200, "text/plain", body));
     return Application.of(
         Deployment.of("no-op", replica -> handler).withMaxOngoingRequests(10_000));
+  }
+
+  /** Answers with the body of the request. */
+  public static Application echo() {
+    AsyncHandler handler =
+        (request, context) ->
+            Future.succeededFuture(Response.of(200, "text/plain", request.bytes()));
+    return Application.of(Deployment.of("echo", replica -> handler).withMaxOngoingRequests(10_000));
+  }
+
+  /** Never answers: for a deployment that is full. */
+  public static Application busy() {
+    AsyncHandler handler = (request, context) -> Promise.<Response>promise().future();
+    return Application.of(Deployment.of("busy", replica -> handler).withMaxOngoingRequests(1));
   }
 }

@@ -47,7 +47,7 @@ public final class OpenLoopCheck {
               "raw Vert.x",
               Optional.empty(),
               List.of("reply", "1", headers.toString(), body.toString()));
-      Load.wrk().run(server.uri("/"), 64, 3);
+      Wrk.run(server.uri("/"), 64, 3);
       System.out.printf(
           Locale.ROOT,
           "load average %.1f; the best of %d rounds of %d s, alternating; one raw server%n%n",
@@ -74,7 +74,7 @@ public final class OpenLoopCheck {
       for (int round = 0; round < rounds; round++) {
         for (int turn = 0; turn < 2; turn++) {
           if ((round + turn) % 2 == 0) {
-            Load load = Load.wrk().run(uri, connections, seconds);
+            Wrk.Load load = Wrk.run(uri, connections, seconds);
             wrk.add(
                 new Seen(
                     load.requests() / load.seconds(),
@@ -128,7 +128,7 @@ public final class OpenLoopCheck {
     }
     Thread stopping = new Thread(() -> stopFor(server.process().pid()));
     stopping.start();
-    Load wrk = Load.wrk().run(server.uri("/"), 64, (int) STALLED_RUN_SECONDS);
+    Wrk.Load wrk = Wrk.run(server.uri("/"), 64, (int) STALLED_RUN_SECONDS);
     stopping.join();
     String row = "stopped for 0.5 s of 5 s";
     tell(

@@ -26,7 +26,10 @@ import java.util.concurrent.atomic.AtomicInteger;
  * body, and for TLS the PEM files of a certificate and its key. One server on each event loop, on
  * the native transport when there is one, and BoringSSL. The kinds are {@code reply}, which plays
  * back headers and body; {@code web}, which does so behind a router of vertx-web with one route;
- * and {@code streams}, which plays back the headers and writes what {@link Streams} does.
+ * {@code echo}, which plays back the headers and answers with the body it was sent; and {@code
+ * streams}, which plays back the headers and writes the events of {@link Streams}: those of one
+ * tick joined to one chunk, as Berth joins them, or each by itself. The system property {@code
+ * port} is the port; without one it is any free one.
  */
 public final class RawServer {
   private record Header(CharSequence name, CharSequence value) {}
@@ -49,7 +52,7 @@ public final class RawServer {
     HttpServerOptions options =
         new HttpServerOptions()
             .setHost("127.0.0.1")
-            .setPort(-1)
+            .setPort(Integer.getInteger("port", -1))
             .setAcceptBacklog(4096); // as Berth has it
     if (args.length > 4) {
       options
@@ -114,11 +117,20 @@ public final class RawServer {
           Router router = Router.router(vertx);
           router.get("/").handler(routed -> reply(routed.response()));
           return router;
+        case "echo":
+          return request ->
+              request
+                  .body()
+                  .onSuccess(
+                      sent -> {
+                        putHeaders(request.response());
+                        request.response().end(sent);
+                      });
         case "streams":
           return this::stream;
         default:
           throw new IllegalArgumentException(
-              "kind: " + kind + " (expected: reply, web or streams)");
+              "kind: " + kind + " (expected: reply, web, echo or streams)");
       }
     }
 
@@ -134,9 +146,11 @@ public final class RawServer {
       if (request.path().equals("/hop")) {
         next(context, response, Streams.EVENTS);
       } else {
+        Buffer joined = Buffer.buffer(Streams.EVENTS * event.length());
         for (int i = 0; i < Streams.EVENTS; i++) {
-          response.write(event);
+          joined.appendBuffer(event);
         }
+        response.write(joined);
         response.end();
       }
     }

@@ -9,7 +9,7 @@ import java.util.function.ToDoubleFunction;
 final class Report {
   private final List<Group> groups;
   private final Results results;
-  private final List<Verdict> budgets;
+  private final List<Verdict> verdicts;
   private final List<Verdict> aims;
   private final String peersMeasured;
   private final List<String> failures;
@@ -17,14 +17,14 @@ final class Report {
   Report(
       List<Group> groups,
       Results results,
-      List<Verdict> budgets,
-      Peers peers,
+      List<Verdict> verdicts,
+      Optional<Peers> peers,
       List<String> failures) {
     this.groups = groups;
     this.results = results;
-    this.budgets = budgets;
-    this.aims = peers.all();
-    this.peersMeasured = peers.measured();
+    this.verdicts = verdicts;
+    this.aims = peers.map(Peers::all).orElse(List.of());
+    this.peersMeasured = peers.map(Peers::measured).orElse("");
     this.failures = failures;
   }
 
@@ -48,19 +48,21 @@ final class Report {
           .append(markdown ? table.markdown() : table.text())
           .append('\n');
     }
-    if (!budgets.isEmpty()) {
-      text.append(head(markdown, "Budgets, by the median"));
-      text.append(verdicts(budgets, true, markdown)).append('\n');
+    if (!verdicts.isEmpty()) {
+      text.append(head(markdown, "CPU ratios: median (quartiles) of neighbour slices"));
+      Table table = verdictTable();
+      text.append(markdown ? table.markdown() : table.text()).append('\n');
     }
     if (!aims.isEmpty()) {
       text.append(head(markdown, "Aims, against others as measured on " + peersMeasured));
-      text.append(verdicts(aims, false, markdown)).append('\n');
+      Table table = aimTable();
+      text.append(markdown ? table.markdown() : table.text()).append('\n');
     }
     double others = others();
     if (others > 0.2) {
       text.append("Others used up to ")
           .append(Spread.number(others, 2))
-          .append(" cores (median of a row) while it ran: repeat it on a quiet machine.\n");
+          .append(" cores (mean of a row) while it ran: repeat it on a quiet machine.\n");
     }
     for (String failure : failures) {
       text.append("FAILED: ").append(failure).append('\n');
@@ -81,10 +83,12 @@ final class Report {
             "p50 ms",
             "p99 ms",
             "CPU us",
+            "user",
             "alloc B",
             "RSS MiB",
+            "bytes",
+            "packets",
             "CPU ratio",
-            "rate ratio",
             "other cores");
     for (Row row : group.rows()) {
       String id = row.id();
@@ -94,15 +98,17 @@ final class Report {
       List<String> cells = new ArrayList<>();
       cells.add(row.name());
       cells.add(String.valueOf(row.connections()));
-      cells.add(figure(id, Sample::perSecond).text(0));
+      cells.add(figure(id, Sample::perSecond).middle(0));
       cells.add(Spread.number(figure(id, Sample::p50Micros).median() / 1e3, 2));
       cells.add(Spread.number(figure(id, Sample::p99Micros).median() / 1e3, 2));
       cells.add(figure(id, Sample::cpuMicros).text(2));
+      cells.add(Spread.number(results.userMicros(id), 2));
       cells.add(figure(id, Sample::allocatedBytes).middle(0));
       cells.add(figure(id, Sample::residentMib).middle(0));
-      cells.add(ratio(row, Sample::cpuMicros));
-      cells.add(ratio(row, Sample::perSecond));
-      cells.add(figure(id, Sample::otherCores).middle(2));
+      cells.add(Spread.number(results.mean(id, Sample::wireBytes), 0));
+      cells.add(Spread.number(results.mean(id, Sample::packets), 2));
+      cells.add(ratio(row));
+      cells.add(Spread.number(results.mean(id, Sample::otherCores), 2));
       table.line(cells);
     }
     return table;
@@ -112,40 +118,46 @@ final class Report {
     return results.spread(id, figure).orElseThrow();
   }
 
-  private String ratio(Row row, ToDoubleFunction<Sample> figure) {
+  private String ratio(Row row) {
     return row.baseline()
-        .flatMap(base -> results.ratio(row.id(), base, figure))
+        .flatMap(base -> results.ratio(row.id(), base, Sample::cpuMicros))
         .map(ratio -> ratio.text(2))
         .orElse("1");
   }
 
-  private static String verdicts(List<Verdict> verdicts, boolean noise, boolean markdown) {
-    Table table =
-        noise
-            ? new Table("", "measured", "A/A", "budget", "")
-            : new Table("", "measured", "aim", "");
+  private Table verdictTable() {
+    Table table = new Table("", "measured", "median surely", "A/A", "claim", "");
     for (Verdict verdict : verdicts) {
-      List<String> cells = new ArrayList<>(List.of(verdict.what(), verdict.measured()));
-      if (noise) {
-        cells.add(verdict.noise());
-      }
-      cells.add(verdict.limit());
-      cells.add(verdict.state().text);
-      table.line(cells);
+      table.line(
+          List.of(
+              verdict.what(),
+              verdict.measured(),
+              verdict.noise().isEmpty()
+                  ? ""
+                  : verdict.value().map(value -> value.surely(2)).orElse(""),
+              verdict.noise(),
+              verdict.limit(),
+              verdict.state().text));
     }
-    return markdown ? table.markdown() : table.text();
+    return table;
+  }
+
+  private Table aimTable() {
+    Table table = new Table("", "measured", "aim", "");
+    for (Verdict aim : aims) {
+      table.line(List.of(aim.what(), aim.measured(), aim.limit(), aim.state().text));
+    }
+    return table;
   }
 
   /** The row that others disturbed most. */
   private double others() {
-    double most = 0;
-    for (Group group : groups) {
-      for (Row row : group.rows()) {
-        Optional<Spread> others = results.spread(row.id(), Sample::otherCores);
-        most = Math.max(most, others.map(Spread::median).orElse(0.0));
-      }
-    }
-    return most;
+    return groups.stream()
+        .flatMap(group -> group.rows().stream())
+        .filter(row -> !results.samples(row.id()).isEmpty())
+        .mapToDouble(row -> results.mean(row.id(), Sample::otherCores))
+        .max()
+        .orElse(0);
   }
 
   JsonObject json() {
@@ -159,7 +171,7 @@ final class Report {
     }
     return new JsonObject()
         .put("rows", rows)
-        .put("budgets", verdicts(budgets))
+        .put("budgets", verdicts(verdicts))
         .put("aims", verdicts(aims))
         .put("failures", new JsonArray(new ArrayList<>(failures)));
   }
@@ -171,17 +183,20 @@ final class Report {
             .put("id", id)
             .put("group", group.name())
             .put("name", row.name())
-            .put("path", row.path())
-            .put("protocol", row.client().protocol())
+            .put("path", row.ask().path())
+            .put("protocol", row.protocol().text)
             .put("connections", row.connections())
             .put("operations_per_request", row.operations())
             .put("per_s", figure(id, Sample::perSecond).json())
             .put("p50_us", figure(id, Sample::p50Micros).json())
             .put("p99_us", figure(id, Sample::p99Micros).json())
             .put("cpu_us", figure(id, Sample::cpuMicros).json())
+            .put("user_us", Spread.rounded(results.userMicros(id)))
             .put("allocated_bytes", figure(id, Sample::allocatedBytes).json())
             .put("resident_mib", figure(id, Sample::residentMib).json())
-            .put("other_cores", figure(id, Sample::otherCores).json());
+            .put("wire_bytes", Spread.rounded(results.mean(id, Sample::wireBytes)))
+            .put("packets", Spread.rounded(results.mean(id, Sample::packets)))
+            .put("other_cores", Spread.rounded(results.mean(id, Sample::otherCores)));
     row.baseline()
         .ifPresent(
             base -> {
@@ -194,9 +209,14 @@ final class Report {
                   .ifPresent(ratio -> json.put("rate_ratio", ratio.json()));
             });
     row.again().ifPresent(again -> json.put("again", again));
-    JsonArray samples = new JsonArray();
-    results.samples(id).forEach(sample -> samples.add(sample.json()));
-    return json.put("samples", samples);
+    return json.put("cpu_us_by_round", rounds(id, Sample::cpuMicros))
+        .put("per_s_by_round", rounds(id, Sample::perSecond));
+  }
+
+  private JsonArray rounds(String id, ToDoubleFunction<Sample> figure) {
+    JsonArray all = new JsonArray();
+    results.samples(id).forEach(sample -> all.add(Spread.rounded(figure.applyAsDouble(sample))));
+    return all;
   }
 
   private static JsonArray verdicts(List<Verdict> verdicts) {

@@ -38,6 +38,17 @@ final class Results {
         : Optional.of(Spread.of(all.stream().mapToDouble(figure).toArray()));
   }
 
+  /** The mean, of what is too coarse in one slice or counted. */
+  double mean(String id, ToDoubleFunction<Sample> figure) {
+    return samples(id).stream().mapToDouble(figure).average().orElseThrow();
+  }
+
+  /** Of the median of a row's CPU time, what was spent outside of the kernel. */
+  double userMicros(String id) {
+    double share = mean(id, Sample::userMicros) / mean(id, Sample::cpuMicros);
+    return share * spread(id, Sample::cpuMicros).orElseThrow().median();
+  }
+
   /** Round by round, so that what slows a whole round slows both sides. */
   Optional<Spread> ratio(String id, String base, ToDoubleFunction<Sample> figure) {
     return pairs(id, base, (one, other) -> figure.applyAsDouble(one) / figure.applyAsDouble(other));

@@ -1,7 +1,7 @@
 import java.util.Optional;
 
 /**
- * One thing that is measured, once in each round.
+ * One thing that is measured, one slice in each round.
  *
  * @param id unique in the run
  * @param server the key of a {@link ServerSpec} of its group
@@ -15,30 +15,44 @@ record Row(
     String id,
     String name,
     String server,
-    String path,
-    Load.Client client,
+    Ask ask,
+    Protocol protocol,
     int connections,
     int operations,
     Optional<String> baseline,
     Optional<String> again) {
 
-  /** Over HTTP/1.1, and compared with none. */
-  static Row of(String id, String name, String server, String path, int connections) {
-    return new Row(
-        id, name, server, path, Load.wrk(), connections, 1, Optional.empty(), Optional.empty());
+  /** How it is asked. */
+  enum Protocol {
+    HTTP_1("HTTP/1.1"),
+    /** Eight requests at a time on each connection, and an eighth as many of these. */
+    HTTP_2("HTTP/2");
+
+    final String text;
+
+    Protocol(String text) {
+      this.text = text;
+    }
   }
 
-  Row by(Load.Client other) {
-    return new Row(id, name, server, path, other, connections, operations, baseline, again);
+  /** Over HTTP/1.1, and compared with none. */
+  static Row of(String id, String name, String server, Ask ask, int connections) {
+    return new Row(
+        id, name, server, ask, Protocol.HTTP_1, connections, 1, Optional.empty(), Optional.empty());
+  }
+
+  Row overHttp2() {
+    return new Row(
+        id, name, server, ask, Protocol.HTTP_2, connections, operations, baseline, again);
   }
 
   Row counting(int times) {
-    return new Row(id, name, server, path, client, connections, times, baseline, again);
+    return new Row(id, name, server, ask, protocol, connections, times, baseline, again);
   }
 
   Row against(String base) {
     return new Row(
-        id, name, server, path, client, connections, operations, Optional.of(base), again);
+        id, name, server, ask, protocol, connections, operations, Optional.of(base), again);
   }
 
   /** Compared with a row, and beside it with what that row's equal says. */
@@ -47,11 +61,25 @@ record Row(
         id,
         name,
         server,
-        path,
-        client,
+        ask,
+        protocol,
         connections,
         operations,
         Optional.of(base),
         Optional.of(equal));
+  }
+
+  /** The same of another server, under another id and compared with none. */
+  Row of(String otherId, String otherName, String otherServer) {
+    return new Row(
+        otherId,
+        otherName,
+        otherServer,
+        ask,
+        protocol,
+        connections,
+        operations,
+        Optional.empty(),
+        Optional.empty());
   }
 }

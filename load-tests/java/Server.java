@@ -26,24 +26,17 @@ import javax.net.ssl.TrustManagerFactory;
 record Server(String name, Process process, int port, int probePort, Optional<Path> certificate) {
   private static final Duration ANSWER_TIMEOUT = Duration.ofSeconds(10);
 
-  /** What it has used since its start. */
-  record Used(long cpuMicros, long allocatedBytes, long collectionMillis) {}
-
   URI uri(String path) {
     return URI.create((certificate.isPresent() ? "https" : "http") + "://127.0.0.1:" + port + path);
   }
 
-  Used used() throws IOException {
-    String[] figures;
+  /** By all its threads that are alive, since its start. */
+  long allocatedBytes() throws IOException {
     try (Socket probe = new Socket(InetAddress.getLoopbackAddress(), probePort)) {
       probe.setSoTimeout((int) ANSWER_TIMEOUT.toMillis());
       byte[] answer = probe.getInputStream().readAllBytes();
-      figures = new String(answer, StandardCharsets.US_ASCII).split(" ");
+      return Long.parseLong(new String(answer, StandardCharsets.US_ASCII).split(" ")[0]);
     }
-    return new Used(
-        ProcessFigures.cpuMicros(process.pid()),
-        Long.parseLong(figures[0]),
-        Long.parseLong(figures[2]));
   }
 
   long residentKib() throws IOException {
@@ -52,12 +45,24 @@ record Server(String name, Process process, int port, int probePort, Optional<Pa
 
   /** One answer, over HTTP/1.1 on a connection of its own. */
   HttpResponse<byte[]> get(String path) throws IOException, InterruptedException {
+    return answer(Ask.get(path));
+  }
+
+  HttpResponse<byte[]> answer(Ask ask) throws IOException, InterruptedException {
     HttpClient.Builder client = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1);
     if (certificate.isPresent()) {
       client.sslContext(trusting(certificate.get()));
     }
-    HttpRequest request = HttpRequest.newBuilder(uri(path)).timeout(ANSWER_TIMEOUT).build();
-    return client.build().send(request, HttpResponse.BodyHandlers.ofByteArray());
+    HttpRequest.Builder request = HttpRequest.newBuilder(uri(ask.path())).timeout(ANSWER_TIMEOUT);
+    if (!ask.header().isEmpty()) {
+      request.header(
+          ask.header().substring(0, ask.header().indexOf(':')),
+          ask.header().substring(ask.header().indexOf(':') + 1).trim());
+    }
+    if (!ask.body().isEmpty()) {
+      request.POST(HttpRequest.BodyPublishers.ofString(ask.body()));
+    }
+    return client.build().send(request.build(), HttpResponse.BodyHandlers.ofByteArray());
   }
 
   private static SSLContext trusting(Path certificate) throws IOException {

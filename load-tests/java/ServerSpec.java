@@ -5,16 +5,20 @@ import java.util.Optional;
 sealed interface ServerSpec {
   String key();
 
-  /** Berth with a configuration. */
-  record Berth(String key, Configuration configuration) implements ServerSpec {}
+  /**
+   * Berth with a configuration.
+   *
+   * @param before of the jar that this one is compared with
+   */
+  record Berth(String key, Configuration configuration, boolean before) implements ServerSpec {}
 
   /**
    * {@link RawServer}.
    *
    * @param kind of RawServer
-   * @param playsBack the key of the server whose answer it gives, and the path of that
+   * @param playsBack the key of the server whose answer it gives, and what that is asked
    */
   record Raw(
-      String key, String kind, int loops, String playsBack, String path, Optional<Path> certificate)
+      String key, String kind, int loops, String playsBack, Ask ask, Optional<Path> certificate)
       implements ServerSpec {}
 }

@@ -2,25 +2,49 @@ import io.vertx.core.json.JsonObject;
 import java.util.Arrays;
 import java.util.Locale;
 
-/** The median of some figures, with the least and the most of them. */
-record Spread(double median, double least, double most) {
+/**
+ * The median of some figures, with their quartiles.
+ *
+ * @param count of the figures
+ * @param surelyFrom with {@code surelyTo}: between them lies the median of what the figures were
+ *     drawn from, in 95 of 100 cases, by the order of the figures alone
+ */
+record Spread(
+    int count, double median, double lower, double upper, double surelyFrom, double surelyTo) {
   static Spread of(double... values) {
     double[] sorted = values.clone();
     Arrays.sort(sorted);
-    int middle = sorted.length / 2;
-    double median =
-        sorted.length % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
-    return new Spread(median, sorted[0], sorted[sorted.length - 1]);
+    int count = sorted.length;
+    // As many of the figures lie below the median as heads fall in so many tosses.
+    int outside = (int) Math.max(0, Math.floor((count - 1.96 * Math.sqrt(count)) / 2));
+    return new Spread(
+        count,
+        at(sorted, 0.5),
+        at(sorted, 0.25),
+        at(sorted, 0.75),
+        sorted[outside],
+        sorted[count - 1 - outside]);
   }
 
-  /** As in {@code 1.15 (1.13-1.22)}. */
+  private static double at(double[] sorted, double share) {
+    double place = share * (sorted.length - 1);
+    int below = (int) place;
+    int above = Math.min(below + 1, sorted.length - 1);
+    return sorted[below] + (place - below) * (sorted[above] - sorted[below]);
+  }
+
+  /** The median and the quartiles, as in {@code 1.15 (1.13-1.22)}. */
   String text(int decimals) {
-    return number(median, decimals)
-        + " ("
-        + number(least, decimals)
-        + (least < 0 ? " to " : "-")
-        + number(most, decimals)
-        + ")";
+    return number(median, decimals) + " (" + range(lower, upper, decimals) + ")";
+  }
+
+  /** Where the median is for sure, as in {@code 1.14-1.16}. */
+  String surely(int decimals) {
+    return range(surelyFrom, surelyTo, decimals);
+  }
+
+  private static String range(double from, double to, int decimals) {
+    return number(from, decimals) + (from < 0 ? " to " : "-") + number(to, decimals);
   }
 
   /** The median alone. */
@@ -28,16 +52,13 @@ record Spread(double median, double least, double most) {
     return number(median, decimals);
   }
 
-  /** The furthest that one of them is from a value. */
-  double furthestFrom(double value) {
-    return Math.max(Math.abs(most - value), Math.abs(value - least));
-  }
-
   JsonObject json() {
     return new JsonObject()
         .put("median", rounded(median))
-        .put("min", rounded(least))
-        .put("max", rounded(most));
+        .put("q1", rounded(lower))
+        .put("q3", rounded(upper))
+        .put("surely_from", rounded(surelyFrom))
+        .put("surely_to", rounded(surelyTo));
   }
 
   static String number(double value, int decimals) {

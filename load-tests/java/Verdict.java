@@ -2,7 +2,7 @@ import io.vertx.core.json.JsonObject;
 import java.util.Optional;
 
 /**
- * What came of one budget or aim.
+ * What came of one budget, comparison or aim.
  *
  * @param measured the value as it is told
  * @param limit what it is held against, as it is told
@@ -18,12 +18,12 @@ record Verdict(
     State state,
     Optional<Spread> value) {
   enum State {
-    PASS("pass"),
-    /** Missed by the median, but by no more than equal things differed by. */
-    UNDECIDED("undecided: missed, within the A/A spread"),
-    FAIL("FAIL"),
-    /** An aim, and not a budget. */
     MET("met"),
+    MISSED("MISSED"),
+    NOT_WORSE("not worse"),
+    WORSE("WORSE"),
+    NOT_ESTABLISHED("not established"),
+    /** An aim, and not a budget. */
     NOT_MET("not met"),
     ELSEWHERE("elsewhere"),
     RECORDED("recorded"),
@@ -38,6 +38,11 @@ record Verdict(
 
   static Verdict notMeasured(String id, String what, String limit, String why) {
     return new Verdict(id, what, why, limit, "", State.NOT_MEASURED, Optional.empty());
+  }
+
+  /** Whether the run fails by it. */
+  boolean fails() {
+    return state == State.MISSED || state == State.WORSE;
   }
 
   JsonObject json() {

@@ -4,16 +4,28 @@ import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** wrk, with one thread. */
-record Wrk() implements Load.Client {
+/** wrk, with one thread: HTTP/1.1, one request on each connection after the other. */
+final class Wrk {
   private static final Pattern REQUESTS =
       Pattern.compile("(\\d+) requests in ([0-9.]+)(us|ms|s|m)");
   private static final Pattern ERRORS =
       Pattern.compile("Non-2xx or 3xx responses: \\d+|Socket errors: .*");
   private static final String PERCENTILE = "\\s%s%%\\s+([0-9.]+)(us|ms|s|m)";
 
-  @Override
-  public Load run(URI uri, int connections, int seconds) throws IOException, InterruptedException {
+  /**
+   * What it saw.
+   *
+   * @param requests answered, each with 2xx
+   * @param seconds it took
+   * @param p50Micros half of the answers took no longer
+   * @param p99Micros 99 of 100 took no longer
+   */
+  record Load(long requests, double seconds, double p50Micros, double p99Micros) {}
+
+  private Wrk() {}
+
+  /** Fails when one answer is not 2xx, or a connection fails. */
+  static Load run(URI uri, int connections, int seconds) throws IOException, InterruptedException {
     String output =
         ClientProcess.output(
             List.of(
@@ -34,11 +46,6 @@ record Wrk() implements Load.Client {
         micros(requests.group(2), requests.group(3)) / 1e6,
         percentile(output, "50"),
         percentile(output, "99"));
-  }
-
-  @Override
-  public String protocol() {
-    return "HTTP/1.1";
   }
 
   private static double percentile(String output, String percent) throws IOException {

@@ -1,0 +1,71 @@
+import java.util.Arrays;
+import java.util.Locale;
+import java.util.stream.IntStream;
+
+/**
+ * Tries the rule of {@link Claim} on made-up slices before anything is measured by it. Ends with an
+ * error when it passes what it should fail, or the other way round.
+ */
+final class ClaimCheck {
+  private static final int ROUNDS = 64;
+
+  private ClaimCheck() {}
+
+  public static void main(String[] args) {
+    Spread quiet = slices(1.0, 0.03); // quartiles of 0.97 and 1.03
+    Spread loud = slices(1.0, 0.20);
+    expect("1.20x of 1.15x, quiet", Claim.ratio(slices(1.20, 0.03), quiet, 1.15), missed());
+    expect("1.20x of 1.15x, loud", Claim.ratio(slices(1.20, 0.20), loud, 1.15), unknown());
+    expect("1.60x of 1.15x, loud", Claim.ratio(slices(1.60, 0.20), loud, 1.15), missed());
+    expect("1.05x of 1.15x, quiet", Claim.ratio(slices(1.05, 0.03), quiet, 1.15), met());
+    expect("1.05x of 1.15x, loud", Claim.ratio(slices(1.05, 0.20), loud, 1.15), unknown());
+    expect("1.14x of 1.15x, quiet", Claim.ratio(slices(1.14, 0.03), quiet, 1.15), unknown());
+    expect(
+        "1.20x, unequal equals",
+        Claim.ratio(slices(1.20, 0.03), slices(1.1, 0.03), 1.15),
+        unknown());
+    expect("8 us more of 5", Claim.difference(slices(8, 1), slices(0, 1), 5), missed());
+    expect("1 us more of 5", Claim.difference(slices(1, 1), slices(0, 1), 5), met());
+    expect("1 us more of 5, loud", Claim.difference(slices(1, 9), slices(0, 9), 5), unknown());
+    expect("1.08x before", Claim.change(slices(1.08, 0.03), quiet), Verdict.State.WORSE);
+    expect("1.00x before", Claim.change(slices(1.00, 0.03), quiet), Verdict.State.NOT_WORSE);
+    expect("0.70x before", Claim.change(slices(0.70, 0.03), quiet), Verdict.State.NOT_WORSE);
+    expect("1.00x before, loud", Claim.change(slices(1.00, 0.20), loud), unknown());
+    expect("1.08x before, loud", Claim.change(slices(1.08, 0.20), loud), unknown());
+    expect("1.08x in three rounds", Claim.change(Spread.of(1.0, 1.08, 1.2), quiet), unknown());
+    // One disturbed slice in ten changes nothing; a mean would be 1.9.
+    double[] disturbed = drawn(1.0, 0.03);
+    Arrays.fill(disturbed, 0, ROUNDS / 10, 10.0);
+    expect("1.00x, disturbed", Claim.change(Spread.of(disturbed), quiet), Verdict.State.NOT_WORSE);
+  }
+
+  private static Verdict.State missed() {
+    return Verdict.State.MISSED;
+  }
+
+  private static Verdict.State met() {
+    return Verdict.State.MET;
+  }
+
+  private static Verdict.State unknown() {
+    return Verdict.State.NOT_ESTABLISHED;
+  }
+
+  private static void expect(String what, Verdict.State is, Verdict.State expected) {
+    if (is != expected) {
+      throw new IllegalStateException(
+          String.format(Locale.ROOT, "%s: %s (expected: %s)", what, is, expected));
+    }
+  }
+
+  private static Spread slices(double median, double quartile) {
+    return Spread.of(drawn(median, quartile));
+  }
+
+  /** Evenly spread about their median, with quartiles so far from it. */
+  private static double[] drawn(double median, double quartile) {
+    return IntStream.range(0, ROUNDS)
+        .mapToDouble(i -> median + 2 * quartile * ((2.0 * i + 1) / ROUNDS - 1))
+        .toArray();
+  }
+}
