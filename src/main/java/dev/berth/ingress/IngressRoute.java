@@ -17,10 +17,4 @@ public record IngressRoute(
     String application,
     DeploymentRouter router,
     Backpressure backpressure,
-    @Nullable LogEncoding accessLog) {
-
-  /** A route whose requests are not logged. */
-  public IngressRoute(String application, DeploymentRouter router, Backpressure backpressure) {
-    this(application, router, backpressure, null);
-  }
-}
+    @Nullable LogEncoding accessLog) {}

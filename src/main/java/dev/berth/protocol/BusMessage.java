@@ -49,39 +49,7 @@ public sealed interface BusMessage {
       Request request,
       boolean bodyFollows,
       boolean explained)
-      implements BusMessage {
-    /** One that is not explained. */
-    public CallRequest(
-        long callId,
-        RouterAddress source,
-        AttemptId attempt,
-        ReplicaAddress target,
-        Admission admission,
-        long deadlineMs,
-        int streamWindow,
-        long waitedMicros,
-        String requestId,
-        String methodName,
-        String sessionId,
-        Request request,
-        boolean bodyFollows) {
-      this(
-          callId,
-          source,
-          attempt,
-          target,
-          admission,
-          deadlineMs,
-          streamWindow,
-          waitedMicros,
-          requestId,
-          methodName,
-          sessionId,
-          request,
-          bodyFollows,
-          false);
-    }
-  }
+      implements BusMessage {}
 
   /**
    * A piece of a request's body, at most 64 KiB, within the credit given.
@@ -201,11 +169,6 @@ public sealed interface BusMessage {
       @Nullable HandlerTime time)
       implements BusMessage {
     /** One that says no more than its kind and a text. */
-    public CallFailed(long callId, BerthException.Kind kind, String message, long load) {
-      this(callId, kind, message, load, null);
-    }
-
-    /** As above, of a request that may be explained. */
     public CallFailed(
         long callId,
         BerthException.Kind kind,

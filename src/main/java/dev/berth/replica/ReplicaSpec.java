@@ -34,24 +34,4 @@ public record ReplicaSpec(
   public ReplicaSpec {
     userConfig = Collections.unmodifiableMap(new LinkedHashMap<>(userConfig)); // nulls are values
   }
-
-  /** A replica with the bounds of its instance and Ray Serve's health checks. */
-  public ReplicaSpec(
-      String replicaId,
-      DeploymentId deployment,
-      long epoch,
-      int maxOngoing,
-      Map<String, Object> userConfig,
-      HandlerFactory factory) {
-    this(
-        replicaId,
-        deployment,
-        epoch,
-        maxOngoing,
-        userConfig,
-        factory,
-        null,
-        HealthCheckSettings.DEFAULTS,
-        null);
-  }
 }

@@ -54,15 +54,4 @@ public record RouterSettings(
         refusalStatus,
         retryAfterSeconds);
   }
-
-  /** The same, refusing with another status and Retry-After; see the parameters. */
-  public RouterSettings withRefusal(int status, int retryAfter) {
-    return new RouterSettings(
-        maxQueued,
-        queueTimeoutNanos,
-        reservationTtlNanos,
-        maxReservationTtlNanos,
-        status,
-        retryAfter);
-  }
 }

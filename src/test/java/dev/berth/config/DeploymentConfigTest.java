@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.berth.api.Deployment;
 import dev.berth.api.DeploymentId;
 import dev.berth.api.HandlerFactory;
+import dev.berth.replica.HealthCheckSettings;
 import dev.berth.replica.ReplicaSpec;
 import java.time.Duration;
 import java.util.Map;
@@ -146,7 +147,16 @@ class DeploymentConfigTest {
     assertThat(Deployment.of("cart", factory).withUserConfig(userConfig).userConfig())
         .containsEntry("limit", null);
     assertThat(
-            new ReplicaSpec("r", new DeploymentId("shop", "cart"), 1, 1, userConfig, factory)
+            new ReplicaSpec(
+                    "r",
+                    new DeploymentId("shop", "cart"),
+                    1,
+                    1,
+                    userConfig,
+                    factory,
+                    null,
+                    HealthCheckSettings.DEFAULTS,
+                    null)
                 .userConfig())
         .containsEntry("limit", null);
   }

@@ -59,7 +59,7 @@ class AccessLogIT {
                 new IngressRoute(
                     "app", upstream.router(), Backpressure.defaults(), LogEncoding.JSON),
                 "/silent",
-                new IngressRoute("app", upstream.router(), Backpressure.defaults()))));
+                new IngressRoute("app", upstream.router(), Backpressure.defaults(), null))));
     await(vertx.deployVerticle(new IngressVerticle(ingress, upstream.loop(), 0, SHORT)));
     writer.start();
   }

@@ -129,7 +129,7 @@ class ExplainIT {
             Map.of(
                 "/",
                 new IngressRoute(
-                    "app", rig.upstream.failedRouter(gone), Backpressure.defaults()))));
+                    "app", rig.upstream.failedRouter(gone), Backpressure.defaults(), null))));
     HttpResponse<String> refused = send(explained("/"));
     assertThat(refused.statusCode()).isEqualTo(503);
     assertThat(refused.headers().firstValue("x-berth-replica")).isEmpty();

@@ -267,7 +267,7 @@ final class FakeUpstream implements ReplicaDirectory {
     }
 
     void fail(BerthException.Kind kind, String text) {
-      answer(new BusMessage.CallFailed(message.callId(), kind, text, Load.NONE));
+      answer(new BusMessage.CallFailed(message.callId(), kind, text, Load.NONE, null));
     }
 
     void startStream(Headers headers) {

@@ -125,7 +125,7 @@ class IngressIT {
   private void route(String prefix, Backpressure backpressure) {
     ingress.update(
         RouteTable.of(
-            "", Map.of(prefix, new IngressRoute("app", upstream.router(), backpressure))));
+            "", Map.of(prefix, new IngressRoute("app", upstream.router(), backpressure, null))));
   }
 
   // --- routes and built-in paths ---
@@ -166,13 +166,14 @@ class IngressIT {
   void itIsReadyWhenEachRoutedDeploymentHasAReplica() throws Exception {
     assertThat(get("/-/readyz").body()).isEqualTo("success");
     Map<String, IngressRoute> routes = new LinkedHashMap<>();
-    routes.put("/", new IngressRoute("app", upstream.router(), Backpressure.defaults()));
+    routes.put("/", new IngressRoute("app", upstream.router(), Backpressure.defaults(), null));
     routes.put(
         "/starting",
         new IngressRoute(
             "starting",
             upstream.emptyRouter(new DeploymentId("starting", "model")),
-            Backpressure.defaults()));
+            Backpressure.defaults(),
+            null));
     ingress.update(RouteTable.of("", routes));
     HttpResponse<String> unready = get("/-/readyz");
     assertThat(unready.statusCode()).isEqualTo(503);
@@ -193,7 +194,8 @@ class IngressIT {
         RouteTable.of(
             http.rootPath(),
             Map.of(
-                "/classify", new IngressRoute("app", upstream.router(), Backpressure.defaults()))));
+                "/classify",
+                new IngressRoute("app", upstream.router(), Backpressure.defaults(), null))));
     deployment =
         await(vertx.deployVerticle(new IngressVerticle(ingress, upstream.loop(), 0, SHORT)));
     upstream.behave(call -> call.respond(call.request().path()));
@@ -206,7 +208,7 @@ class IngressIT {
 
   @Test
   void theRoutesAreListedWithTheirApplications() throws Exception {
-    IngressRoute route = new IngressRoute("app", upstream.router(), Backpressure.defaults());
+    IngressRoute route = new IngressRoute("app", upstream.router(), Backpressure.defaults(), null);
     Map<String, IngressRoute> routes = new LinkedHashMap<>();
     routes.put("/classify", route);
     routes.put("/echo", route);
@@ -379,7 +381,8 @@ class IngressIT {
                 new IngressRoute(
                     "app",
                     upstream.failedRouter(new DeploymentId("app", "broken")),
-                    Backpressure.defaults()))));
+                    Backpressure.defaults(),
+                    null))));
     HttpResponse<String> response = get("/");
     assertThat(response.statusCode()).isEqualTo(503);
     assertThat(response.body()).contains("failed to deploy");

@@ -191,7 +191,9 @@ final class IngressRig {
     ingress.update(
         RouteTable.of(
             "",
-            Map.of(prefix, new IngressRoute("app", upstream.router(), Backpressure.defaults()))));
+            Map.of(
+                prefix,
+                new IngressRoute("app", upstream.router(), Backpressure.defaults(), null))));
     return this;
   }
 

@@ -217,7 +217,8 @@ public final class SimulatedProcess {
                   new IngressRoute(
                       ingress.application(),
                       deployments().router(ingress),
-                      deployments().settings(ingress).backpressure()));
+                      deployments().settings(ingress).backpressure(),
+                      null));
       deployments =
           new InstanceRouters(
               new Routers(

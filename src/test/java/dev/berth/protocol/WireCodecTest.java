@@ -215,6 +215,7 @@ class WireCodecTest {
             "",
             "",
             Request.get("/echo"),
+            false,
             false);
 
     // Three random numbers, two short node names and the text of the request; little else.

@@ -85,7 +85,15 @@ class ReplicaHooksTest {
   void aReplicaWithoutAUserConfigIsNotReconfigured() {
     rig.host.start(
         new ReplicaSpec(
-            "app#echo#1", ReplicaRig.DEPLOYMENT, 1, 1, Map.of(), factory(new Hooked(""))),
+            "app#echo#1",
+            ReplicaRig.DEPLOYMENT,
+            1,
+            1,
+            Map.of(),
+            factory(new Hooked("")),
+            null,
+            HealthCheckSettings.DEFAULTS,
+            null),
         List.of(rig.seat(0)));
     rig.runAll();
     assertThat(calls).containsExactly("start", "check");

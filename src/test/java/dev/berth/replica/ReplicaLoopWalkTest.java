@@ -142,6 +142,7 @@ class ReplicaLoopWalkTest {
               "",
               "",
               Request.get("/"),
+              false,
               false);
       Sent sent = new Sent(message);
       byRequestId.put("r" + id, sent);

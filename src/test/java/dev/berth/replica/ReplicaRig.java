@@ -200,7 +200,15 @@ final class ReplicaRig {
     long epoch = epochs++;
     ReplicaSpec spec =
         new ReplicaSpec(
-            "app#echo#" + epoch, DEPLOYMENT, epoch, maxOngoing, Map.of("k", "v"), factory);
+            "app#echo#" + epoch,
+            DEPLOYMENT,
+            epoch,
+            maxOngoing,
+            Map.of("k", "v"),
+            factory,
+            null,
+            HealthCheckSettings.DEFAULTS,
+            null);
     List<ReplicaSeat> seated = new ArrayList<>();
     for (int i = 0; i < seats; i++) {
       seated.add(seat(i));

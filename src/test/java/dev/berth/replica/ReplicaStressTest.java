@@ -125,7 +125,15 @@ class ReplicaStressTest {
         };
     ReplicaSpec spec =
         new ReplicaSpec(
-            "app#echo#1", new DeploymentId("app", "echo"), 7, SLOTS, Map.of(), c -> handler);
+            "app#echo#1",
+            new DeploymentId("app", "echo"),
+            7,
+            SLOTS,
+            Map.of(),
+            c -> handler,
+            null,
+            HealthCheckSettings.DEFAULTS,
+            null);
     List<ReplicaSeat> seats = new ArrayList<>();
     loops.forEach(loop -> seats.add(new ReplicaSeat(loop, name -> null)));
     Replica replica =
@@ -192,6 +200,7 @@ class ReplicaStressTest {
         "",
         "",
         Request.get("/" + number),
+        false,
         false);
   }
 

@@ -88,7 +88,15 @@ class ReplicaVerticleTest {
             ReplicaListener.NONE);
     ReplicaSpec spec =
         new ReplicaSpec(
-            "app#echo#1", new DeploymentId("app", "echo"), 7, 1, Map.of(), c -> handler);
+            "app#echo#1",
+            new DeploymentId("app", "echo"),
+            7,
+            1,
+            Map.of(),
+            c -> handler,
+            null,
+            HealthCheckSettings.DEFAULTS,
+            null);
     return await(host.start(spec, List.of(new ReplicaSeat(verticle.loop(), name -> null))));
   }
 
@@ -111,6 +119,7 @@ class ReplicaVerticleTest {
                 "",
                 "",
                 Request.get("/"),
+                false,
                 false),
             new DeliveryOptions().setCodecName(BusMessageCodec.NAME).setLocalOnly(true));
   }

@@ -47,6 +47,7 @@ class RequestContextTest {
         method,
         "session-3",
         new Request("GET", "/", null, Headers.of("traceparent", "00-1"), Buffer.buffer(0)),
+        false,
         false);
   }
 

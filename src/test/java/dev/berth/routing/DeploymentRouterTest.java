@@ -331,7 +331,7 @@ class DeploymentRouterTest {
     replica.answer(
         running.source(),
         new BusMessage.CallFailed(
-            running.callId(), BerthException.Kind.HANDLER_FAILED, "too late", 0));
+            running.callId(), BerthException.Kind.HANDLER_FAILED, "too late", 0, null));
     world.run();
     assertThat(call.response().cause()).isInstanceOf(BerthException.Cancelled.class);
     assertThat(world.routers.loop(0).lateAnswers()).isOne();
@@ -512,7 +512,15 @@ class DeploymentRouterTest {
     calls(2);
     assertThat(refusal().statusCode()).hasValue(503);
     assertThat(refusal().retryAfterSeconds()).hasValue(1);
-    world.router.configure(world.router.settings().withRefusal(429, 7));
+    RouterSettings now = world.router.settings();
+    world.router.configure(
+        new RouterSettings(
+            now.maxQueued(),
+            now.queueTimeoutNanos(),
+            now.reservationTtlNanos(),
+            now.maxReservationTtlNanos(),
+            429,
+            7));
     assertThat(refusal().statusCode()).hasValue(429);
     assertThat(refusal().retryAfterSeconds()).hasValue(7);
   }

@@ -22,6 +22,7 @@ import dev.berth.protocol.port.LedgerView;
 import dev.berth.replica.BodyBounds;
 import dev.berth.replica.HandlerPorts;
 import dev.berth.replica.HandlerThreads;
+import dev.berth.replica.HealthCheckSettings;
 import dev.berth.replica.HookThreads;
 import dev.berth.replica.LedgerLimits;
 import dev.berth.replica.Replica;
@@ -162,7 +163,10 @@ class FourEventLoopsTest {
                 100 + index,
                 SLOTS,
                 Map.of(),
-                context -> new SometimesLate(loop, random)),
+                context -> new SometimesLate(loop, random),
+                null,
+                HealthCheckSettings.DEFAULTS,
+                null),
             List.of(
                 new ReplicaSeat(
                     replicaLoops[index],

@@ -10,6 +10,7 @@ import dev.berth.protocol.ReplicaInfo;
 import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.protocol.port.LedgerView;
 import dev.berth.replica.BodyBounds;
+import dev.berth.replica.HealthCheckSettings;
 import dev.berth.replica.LedgerLimits;
 import dev.berth.replica.Replica;
 import dev.berth.replica.ReplicaLimits;
@@ -223,7 +224,10 @@ final class LegsSimulation {
             random.nextLong(),
             seat.max,
             Map.of(),
-            context -> new Handler(loop, world.randomness()));
+            context -> new Handler(loop, world.randomness()),
+            null,
+            HealthCheckSettings.DEFAULTS,
+            null);
     seat.instance
         .host
         .start(

@@ -2,6 +2,7 @@ package dev.berth.simulation;
 
 import dev.berth.protocol.ReplicaInfo;
 import dev.berth.protocol.RoutingSnapshot;
+import dev.berth.replica.HealthCheckSettings;
 import dev.berth.replica.Replica;
 import dev.berth.replica.ReplicaSeat;
 import dev.berth.replica.ReplicaSpec;
@@ -135,7 +136,10 @@ final class SimulatedController {
             Map.of(),
             context ->
                 new SimulatedHandler(
-                    world, id, loop, executions, coverage, world.randomness(), orderly));
+                    world, id, loop, executions, coverage, world.randomness(), orderly),
+            null,
+            HealthCheckSettings.DEFAULTS,
+            null);
     seat.instance
         .host
         .start(
