@@ -2,7 +2,7 @@
 """Clients that hold on to what they are given fill no heap: refusals come before a handler has run,
 the port and the admin server answer all the while, and when they have gone everything is free again.
 
-    memory.py --jar JAR [PART…]        at most about four minutes
+    memory.py --jar JAR [PART…]        about six minutes, and three for each nearly-full-COLLECTOR
 """
 
 import os
@@ -152,6 +152,27 @@ def filled(part, *jvm):
     return run
 
 
+def nearly_full(part, collector, heap_mb=512, seconds=180):
+    """A healthy server whose live set is 90 % of what it may be lives, and answers everyone."""
+    def run(jar):
+        with Instance(jar, f"-Xmx{heap_mb}m", f"-XX:+Use{collector}GC") as instance:
+            # The oldest pool of those that have a young one of a fixed share is two thirds.
+            most = heap_mb * 1048576 * (2 / 3 if collector in ("Serial", "Parallel") else 1)
+            live, end = instance.live_bytes(), time.monotonic() + 60
+            while live < 0.9 * most and time.monotonic() < end:
+                instance.get(f"/keep?kb={max(16, int((0.9 * most - live) / 2048))}", timeout=10)
+                live = instance.live_bytes()
+            client, admin = Others(instance), Others(instance, "/-/healthz", True, 0.25)
+            time.sleep(seconds)
+            said = client.end(), admin.end()
+            say(part, f"live {100 * live / most:.1f} % of {most / 1048576:.0f} MB for {seconds} s",
+                f"others got {said[0]}", f"admin health {said[1]}",
+                f"then live {100 * (instance.live_bytes() or 0) / most:.1f} %",
+                f"alive {instance.alive()}")
+            return instance.alive() and client.only(200) and admin.only(200) and live >= 0.89 * most
+    return run
+
+
 PARTS = {
     "streams": crowd_of("streams", "/stream", "-Xmx128m"),
     "streams-64m": crowd_of("streams-64m", "/stream", "-Xmx64m"),
@@ -160,6 +181,10 @@ PARTS = {
     "unread": unread("unread", "-Xmx128m"),
     "exhaust": exhaust("exhaust", "-Xmx128m"),
     "filled": filled("filled", "-Xmx128m"),
+    **{f"filled-{gc}": filled(f"filled-{gc}", "-Xmx256m", f"-XX:+Use{gc}GC")
+       for gc in ("Serial", "Parallel", "G1", "Z")},
+    **{f"nearly-full-{gc}": nearly_full(f"nearly-full-{gc}", gc)
+       for gc in ("Serial", "Parallel", "G1", "Z")},
 }
 
 if __name__ == "__main__":

@@ -100,7 +100,9 @@ class RequestRoomIT {
       raw.frame(RawHttp2.SETTINGS, 0, 0, new byte[] {0, 4, 0, 0, 0, 0}).get(1, "/");
       rig.upstream.nextCall();
       raw.get(3, "/");
-      assertThat(raw.next(RawHttp2.HEADERS, 3).text()).contains("503");
+      RawHttp2.Frame refusal = raw.next(RawHttp2.HEADERS, 3);
+      assertThat(refusal.text()).contains("503");
+      assertThat(refusal.flags() & 1).as("END_STREAM").isEqualTo(1);
       rig.eventually("only the first is left", () -> rig.ongoing() == 1);
     }
     rig.assertAtRest();
