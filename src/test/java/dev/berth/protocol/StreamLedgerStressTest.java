@@ -19,6 +19,7 @@ import org.junit.jupiter.api.Test;
 class StreamLedgerStressTest {
   private static final int LOOPS = 3;
   private static final int ROUNDS = 400;
+  private static final int STREAMS = 6; // of a loop, at most
   private static final long BOUND = 100 << 10;
 
   private final StreamLedger ledger = new StreamLedger(BOUND);
@@ -84,7 +85,7 @@ class StreamLedgerStressTest {
   private void step(LoopThreads.Loop loop, List<StreamWindow> mine, SplittableRandom random) {
     for (int i = 0; i < 50; i++) {
       int drawn = random.nextInt(10);
-      if (drawn < 2 && mine.size() < 6) {
+      if (drawn < 2 && mine.size() < STREAMS) {
         StreamWindow made = new StreamWindow(ledger, 2 << 14, 0, loop, limit -> {});
         mine.add(made);
         made.renew();
@@ -100,9 +101,12 @@ class StreamLedgerStressTest {
     }
   }
 
-  /** Twice round: a grant of one loop may be on its way to another. */
+  /**
+   * A grant of one loop may be on its way to another, and one that finds its stream closed there
+   * gives its room to the next: so once round for each stream, and twice for those that are open.
+   */
   private static void rest(LoopThreads loops) throws Exception {
-    for (int turn = 0; turn < 2; turn++) {
+    for (int turn = 0; turn < 2 + LOOPS * STREAMS; turn++) {
       for (int i = 0; i < LOOPS; i++) {
         CompletableFuture<Void> ran = new CompletableFuture<>();
         loops.loop(i).execute(() -> ran.complete(null));
