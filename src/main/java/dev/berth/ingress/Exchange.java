@@ -23,7 +23,6 @@ import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.HttpServerResponse;
 import io.vertx.core.internal.buffer.BufferInternal;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
@@ -119,11 +118,8 @@ sealed class Exchange implements CallObserver, BiConsumer<String, String>, Compl
 
   /** Starts it if the requests under way leave room for one more; else it is refused. */
   final void startIfRoom() {
-    int bytes = RequestRoom.REQUEST_BYTES;
-    for (Map.Entry<String, String> each : http.headers()) {
-      bytes += RequestRoom.HEADER_BYTES;
-    }
-    if (tryTakeRoom(bytes)) {
+    int headers = loop.headers().of(http.headers());
+    if (tryTakeRoom(RequestRoom.REQUEST_BYTES + headers * RequestRoom.HEADER_BYTES)) {
       start();
     }
   }

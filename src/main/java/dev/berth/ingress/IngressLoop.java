@@ -10,6 +10,7 @@ import dev.berth.routing.ReservationTable;
 import dev.berth.routing.RouterLoop;
 import io.netty.handler.codec.http.TooLongHttpHeaderException;
 import io.netty.handler.codec.http.TooLongHttpLineException;
+import io.vertx.core.MultiMap;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpConnection;
 import io.vertx.core.http.HttpHeaders;
@@ -26,6 +27,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.Executor;
+import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -51,6 +53,7 @@ final class IngressLoop {
   private final RequestIds requestIds;
   private final RequestRoom.Share room;
   private final AnswerRoom.Queue<Exchange> answers; // that wait for room
+  private final HeaderCount headers = new HeaderCount();
   private final ExplainRule explains;
   private final Limits limits;
   private final String rootPath;
@@ -76,6 +79,22 @@ final class IngressLoop {
       long streamIdleNanos,
       long keepAliveNanos,
       long headerReadNanos) {}
+
+  /** Counts the headers of a request, and allocates nothing for it. */
+  static final class HeaderCount implements Consumer<Map.Entry<String, String>> {
+    private int count;
+
+    int of(MultiMap headers) {
+      count = 0;
+      headers.forEach((Consumer<Map.Entry<String, String>>) this);
+      return count;
+    }
+
+    @Override
+    public void accept(Map.Entry<String, String> each) {
+      count++;
+    }
+  }
 
   /** Does something on the loop after some time. */
   interface Timer {
@@ -376,6 +395,10 @@ final class IngressLoop {
   /** What requests may take. */
   RequestRoom.Share room() {
     return room;
+  }
+
+  HeaderCount headers() {
+    return headers;
   }
 
   /** Room for a large answer, taken or waited for. */
