@@ -33,9 +33,9 @@ run_all() {
     [ $# -eq 0 ] || [[ " $* " == *" $name "* ]] || continue
     echo "== $name"
     if [ -n "$before" ]; then
-      timeout 900 python3 "$attack" --jar "$before" 2>&1 | sed 's/^/before  /'
+      timeout 1800 python3 "$attack" --jar "$before" 2>&1 | sed 's/^/before  /'
     fi
-    timeout 900 python3 "$attack" --jar "$jar" 2>&1 | sed 's/^/now     /'
+    timeout 1800 python3 "$attack" --jar "$jar" 2>&1 | sed 's/^/now     /'
     [ "${PIPESTATUS[0]}" -eq 0 ] || failed+=("$name")
   done
   if [ ${#failed[@]} -gt 0 ]; then
