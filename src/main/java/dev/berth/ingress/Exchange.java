@@ -8,7 +8,7 @@ import dev.berth.protocol.InboundStream;
 import dev.berth.protocol.StreamLedger;
 import dev.berth.protocol.StreamWindow;
 import dev.berth.protocol.port.Reservations.ReservationException;
-import dev.berth.routing.CallObserver;
+import dev.berth.routing.CallOwner;
 import dev.berth.routing.DeploymentRouter;
 import dev.berth.routing.RequestRecorder;
 import dev.berth.routing.RoutedCall;
@@ -45,7 +45,7 @@ import org.slf4j.LoggerFactory;
  * <p>Source: Ray Serve's proxy. The handler sees the full path, as there; Ray's {@code root_path}
  * has no counterpart in {@link Request}.
  */
-sealed class Exchange implements CallObserver, BiConsumer<String, String>, Completable<Void>
+sealed class Exchange implements CallOwner, BiConsumer<String, String>, Completable<Void>
     permits ApiExchange {
   private static final Logger LOG = LoggerFactory.getLogger(Exchange.class);
 
@@ -298,42 +298,39 @@ sealed class Exchange implements CallObserver, BiConsumer<String, String>, Compl
   }
 
   private void run(DeploymentRouter router, Request request, long nowNanos) {
-    long deadlineNanos = timeoutNanos < 0 ? NO_DEADLINE : startedNanos + timeoutNanos;
-    String sessionId = http.headers().get(SESSION_ID);
     try {
       String token = ReservationHeader.take(http.headers());
-      if (token != null) {
-        call =
-            loop.reservations()
-                .use(
-                    token,
-                    router,
-                    loop.router(),
-                    request,
-                    requestId,
-                    sessionId == null ? "" : sessionId,
-                    startedNanos,
-                    deadlineNanos,
-                    this);
-        return;
-      }
       call =
-          router.call(
-              loop.router(),
-              request,
-              requestId,
-              "", // named methods are for callers within the application
-              sessionId == null ? "" : sessionId,
-              startedNanos,
-              nowNanos,
-              deadlineNanos,
-              this);
+          token == null
+              ? router.call(loop.router(), request, this, nowNanos)
+              : loop.reservations().use(token, router, loop.router(), request, this);
     } catch (ReservationException refused) {
       answer(ErrorResponses.of(refused.problem(), route.backpressure()));
     } catch (RuntimeException broken) {
       LOG.error("request {} could not be routed", requestId, broken);
       onFailure(new BerthException.HandlerFailed("not routed", broken));
     }
+  }
+
+  @Override
+  public String requestId() {
+    return requestId;
+  }
+
+  @Override
+  public String sessionId() {
+    String sessionId = http.headers().get(SESSION_ID);
+    return sessionId == null ? "" : sessionId;
+  }
+
+  @Override
+  public long arrivedNanos() {
+    return startedNanos;
+  }
+
+  @Override
+  public long deadlineNanos() {
+    return timeoutNanos < 0 ? NO_DEADLINE : startedNanos + timeoutNanos;
   }
 
   // --- its answer ---

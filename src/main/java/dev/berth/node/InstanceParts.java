@@ -48,7 +48,6 @@ import dev.berth.routing.ReservationTable;
 import dev.berth.routing.RouterVerticle;
 import dev.berth.routing.Routers;
 import dev.berth.routing.RoutingFeedVerticle;
-import dev.berth.routing.RoutingHooks;
 import io.vertx.core.Deployable;
 import io.vertx.core.Future;
 import io.vertx.core.Handler;
@@ -293,7 +292,6 @@ final class InstanceParts {
         host,
         bounds.instance(),
         bounds.loop(),
-        RoutingHooks.NONE,
         identity.seeded(),
         ports,
         explain);

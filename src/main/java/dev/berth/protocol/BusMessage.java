@@ -106,8 +106,13 @@ public sealed interface BusMessage {
 
   // --- replica loop to router loop ---
 
+  /** What a replica says to one who waits for it, under the name that he gave. */
+  sealed interface Answer extends BusMessage {
+    long callId();
+  }
+
   /** An {@link Admission.IfFree} request was accepted and runs. */
-  record CallAccepted(long callId, long load) implements BusMessage {}
+  record CallAccepted(long callId, long load) implements Answer {}
 
   /**
    * How far the request's body may be sent. The first one says that the request was accepted; none
@@ -116,10 +121,10 @@ public sealed interface BusMessage {
    * @param limit bytes in all of the frames sent, those sent before included: so a credit that
    *     comes twice grants nothing twice, and a later one makes up for a lost one
    */
-  record RequestCredit(long callId, long limit) implements BusMessage {}
+  record RequestCredit(long callId, long limit) implements Answer {}
 
   /** It did not run, or the lease was not granted. */
-  record CallRefused(long callId, Refusal reason, long load) implements BusMessage {}
+  record CallRefused(long callId, Refusal reason, long load) implements Answer {}
 
   /**
    * The response, or its head when it streams.
@@ -136,7 +141,7 @@ public sealed interface BusMessage {
       int follows,
       long load,
       @Nullable HandlerTime time)
-      implements BusMessage {
+      implements Answer {
     /** So many bytes follow as its handler writes. */
     public static final int UNKNOWN = -1;
 
@@ -167,7 +172,7 @@ public sealed interface BusMessage {
       int retryAfterSeconds,
       long load,
       @Nullable HandlerTime time)
-      implements BusMessage {
+      implements Answer {
     /** One that says no more than its kind and a text. */
     public CallFailed(
         long callId,
@@ -217,16 +222,16 @@ public sealed interface BusMessage {
    * @param last no more frames follow
    */
   record StreamFrame(long callId, int sequence, Buffer data, boolean last, long load)
-      implements BusMessage {}
+      implements Answer {}
 
   /** A streamed response ended short. */
   record StreamReset(long callId, BerthException.Kind kind, String message, long load)
-      implements BusMessage {}
+      implements Answer {}
 
   /** The lease asked for. Whoever no longer waits for it releases it by its attempt. */
   record SlotReserved(
       long callId, AttemptId attempt, ReplicaAddress target, SlotToken token, long ttlMs, long load)
-      implements BusMessage {}
+      implements Answer {}
 
   /** The slots of a replica, unasked or after a release. */
   record ReplicaLoad(ReplicaAddress target, long load) implements BusMessage {}

@@ -23,8 +23,8 @@ final class Broadcast {
   }
 
   /** Takes what the replica at a place came to. */
-  CallObserver observer(int place) {
-    return new CallObserver() {
+  CallOwner owner(int place, Leg of) {
+    return new HandleCall(of, loop) {
       @Override
       public void onResponse(Response response, String replicaId) {
         took(place, new BroadcastAnswer.Answered(replicaId, response));

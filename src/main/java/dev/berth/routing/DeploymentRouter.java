@@ -3,14 +3,12 @@ package dev.berth.routing;
 import dev.berth.api.BerthException;
 import dev.berth.api.DeploymentId;
 import dev.berth.api.Request;
-import dev.berth.api.RequestContext;
 import dev.berth.api.spi.ReplicaRanker;
 import dev.berth.metrics.HandleMetricSource;
 import dev.berth.metrics.LatencyBuckets;
 import dev.berth.protocol.Refusal;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.RoutingSnapshot;
-import dev.berth.protocol.port.SlotLease;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -18,7 +16,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.OptionalInt;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.LongAdder;
 import java.util.function.ObjIntConsumer;
 import java.util.function.Predicate;
 import java.util.random.RandomGenerator;
@@ -46,14 +43,12 @@ public final class DeploymentRouter implements HandleMetricSource {
   private final DeploymentId deployment;
   final HandleCounters counters = new HandleCounters();
   final InstanceBounds bounds;
-  final RoutingHooks hooks;
   final BlockedLoops blocked;
   private final List<LatencyBuckets> fulfillmentTimes; // by loop, written there
   private final List<LatencyBuckets> dispatchGaps; // likewise
   final WaiterQueue queue;
   final LegGate legGate;
-  final ReplicaRanker ranker;
-  private final LongAdder rankerFailures = new LongAdder();
+  final Pick pick;
   private final ReplicaRanker.Ranking pumpRanking = new ReplicaRanker.Ranking(); // the pump's own
   private final RandomGenerator pumpRandom;
   volatile ReplicaSet replicas;
@@ -65,7 +60,6 @@ public final class DeploymentRouter implements HandleMetricSource {
       DeploymentId deployment,
       RouterSettings settings,
       ReplicaRanker ranker,
-      RoutingHooks hooks,
       RandomGenerator pumpRandom) {
     this.routers = routers;
     this.deployment = deployment;
@@ -74,8 +68,7 @@ public final class DeploymentRouter implements HandleMetricSource {
     this.blocked = routers.blocked;
     this.queue = new WaiterQueue(this::grantFor, blocked);
     this.legGate = new LegGate(bounds);
-    this.ranker = ranker;
-    this.hooks = hooks;
+    this.pick = new Pick(ranker);
     this.pumpRandom = pumpRandom;
     this.replicas = ReplicaSet.empty(blocked);
     this.fulfillmentTimes = LatencyBuckets.forEach(routers.loops());
@@ -92,171 +85,47 @@ public final class DeploymentRouter implements HandleMetricSource {
   /**
    * Routes a request that came in on a loop. Call on that loop.
    *
-   * @param deadlineNanos on the loop's clock, or {@link Long#MAX_VALUE} for none
-   * @param observer told once; possibly before this returns when the request is refused at once
+   * @param owner told once; possibly before this returns when the request is refused at once
+   * @param nowNanos now, on the loop's clock: whoever has just read it spares another look
    * @return the call, to cancel it
    */
-  public RoutedCall call(
-      RouterLoop loop,
-      Request request,
-      String requestId,
-      long deadlineNanos,
-      CallObserver observer) {
-    long now = loop.now();
-    return call(loop, request, requestId, "", "", now, now, deadlineNanos, observer);
-  }
-
-  /**
-   * As above, for a method of the handler and a session.
-   *
-   * @param methodName one of the handler's methods, or "" for the handler itself
-   * @param sessionId who the request is for, or ""
-   * @param arrivedNanos when the request arrived, on the loop's clock
-   * @param nowNanos now, on that clock: whoever has just read it spares another look
-   */
-  public RoutedCall call(
-      RouterLoop loop,
-      Request request,
-      String requestId,
-      String methodName,
-      String sessionId,
-      long arrivedNanos,
-      long nowNanos,
-      long deadlineNanos,
-      CallObserver observer) {
-    RoutedCall call =
-        new RoutedCall(
-            this,
-            loop,
-            request,
-            requestId,
-            methodName,
-            sessionId,
-            arrivedNanos,
-            deadlineNanos,
-            observer,
-            null);
+  public RoutedCall call(RouterLoop loop, Request request, CallOwner owner, long nowNanos) {
+    RoutedCall call = newCall(loop, request, owner);
     call.calledAt(nowNanos);
-    counters.calls.increment();
     call.begin();
     return call;
   }
 
-  /**
-   * Chooses a replica and holds a slot there. Call on the loop.
-   *
-   * @param ttlNanos time to live of the lease; cut to the configured maximum
-   */
-  public RoutedChoice choose(
-      RouterLoop loop,
-      long deadlineNanos,
-      long ttlNanos,
-      String requestId,
-      SelectionObserver observer) {
-    return choose(loop, deadlineNanos, ttlNanos, requestId, "", "", null, observer);
+  /** A call that is to find a slot. Any thread; it begins on its loop. */
+  RoutedCall newCall(RouterLoop loop, Request request, CallOwner owner) {
+    counters.calls.increment();
+    return new RoutedCall(this, loop, request, owner, null);
   }
 
-  /**
-   * As above, for a method of the handler, a session, and a request that a handler runs.
-   *
-   * @param methodName what a dispatch of the selection calls, or "" for the handler itself
-   * @param sessionId who the dispatch is for, or ""
-   * @param parent what takes the choose, the selection and its dispatch with it when cancelled
-   */
-  public RoutedChoice choose(
-      RouterLoop loop,
-      long deadlineNanos,
-      long ttlNanos,
-      String requestId,
-      String methodName,
-      String sessionId,
-      @Nullable RequestContext parent,
-      SelectionObserver observer) {
-    long ttl = Math.min(ttlNanos, settings.maxReservationTtlNanos());
-    RoutedChoice choice =
-        new RoutedChoice(
-            this, loop, deadlineNanos, ttl, requestId, methodName, sessionId, parent, observer);
-    counters.choices.increment();
-    if (parent != null) {
-      choice.recorder = RequestRecorder.ofCall(loop, this, parent, null, methodName);
-    }
-    choice.begin(parent);
-    return choice;
+  /** A choose of a replica, holding a slot there. Any thread; it starts on its loop. */
+  RoutedChoice newChoice(
+      RouterLoop loop, Leg leg, long deadlineNanos, boolean waits, SelectionObserver observer) {
+    long ttl = Math.min(leg.ttlNanos(), settings.maxReservationTtlNanos());
+    return new RoutedChoice(leg, loop, deadlineNanos, ttl, waits, observer);
   }
 
-  /** Tries the replicas in ranked order, then the rest: false only when every one refused. */
-  boolean tryReplicas(SlotRequest request) {
+  /** A slot for one who finds nobody waiting; null when there is none. On its loop. */
+  @Nullable Grant grantAtOnce(SlotRequest request) {
     ReplicaSet set = replicas;
     RouterLoop loop = request.loop;
-    ReplicaRanker.Ranking ranking = loop.ranking;
-    rank(set, loop.index(), loop.ports.random(), ranking);
+    Grant grant = pick.from(set, request, request.holdAtOnce(), loop.ranking, loop.ports.random());
     if (request.recorder != null) {
-      request.recorder.ranked(set, ranker, ranking);
+      request.recorder.ranked(set, pick.ranker(), loop.ranking);
     }
-    for (int place = 0; place < ranking.size(); place++) {
-      RoutedReplica candidate = set.eligible[ranking.get(place)];
-      if (request.accepts(candidate) && request.tryOn(candidate)) {
-        return true;
-      }
-    }
-    int size = set.eligible.length;
-    if (size == 0) {
-      return false;
-    }
-    int start = loop.ports.random().nextInt(size);
-    for (int i = 0; i < size; i++) {
-      RoutedReplica candidate = set.eligible[(start + i) % size];
-      if (request.accepts(candidate) && request.tryOn(candidate)) {
-        return true;
-      }
-    }
-    return false;
+    return grant;
   }
 
-  private void rank(
-      ReplicaSet set, int loop, RandomGenerator random, ReplicaRanker.Ranking ranking) {
-    ranking.clear();
-    try {
-      ranker.rank(set.seenFrom(loop), random, ranking);
-    } catch (RuntimeException | Error failed) { // a plug-in may cost speed, never correctness
-      rankerFailures.increment();
-      ranking.clear();
-    }
-  }
-
-  /** The pump's source of slots; one thread at a time. */
+  /** A slot for one who waits; the pump asks, one thread at a time. */
   private @Nullable Grant grantFor(Waiting owner) {
     ReplicaSet set = replicas;
-    if (!set.available || owner.hopeless()) {
-      return Grant.UNAVAILABLE;
-    }
-    rank(set, owner.loopIndex(), pumpRandom, pumpRanking);
-    for (int place = 0; place < pumpRanking.size(); place++) {
-      Grant grant = grantOf(set.eligible[pumpRanking.get(place)], owner);
-      if (grant != null) {
-        return grant;
-      }
-    }
-    for (RoutedReplica candidate : set.eligible) {
-      Grant grant = grantOf(candidate, owner);
-      if (grant != null) {
-        return grant;
-      }
-    }
-    return null;
-  }
-
-  private static @Nullable Grant grantOf(RoutedReplica candidate, Waiting owner) {
-    if (!owner.accepts(candidate)) {
-      return null;
-    }
-    if (candidate instanceof LocalReplica local) {
-      SlotLease lease = local.slots.hold(owner.holdNanos());
-      return lease == null ? null : new Grant(local, lease, null);
-    }
-    RemoteReplica remote = (RemoteReplica) candidate;
-    RemoteReplica.Offer offer = remote.takeOffer();
-    return offer != null || remote.tryTake() ? new Grant(remote, null, offer) : null;
+    return !set.available || owner.hopeless()
+        ? Grant.UNAVAILABLE
+        : pick.from(set, owner, owner.holdNanos(), pumpRanking, pumpRandom);
   }
 
   void pumpIfWaiting() {
@@ -334,10 +203,7 @@ public final class DeploymentRouter implements HandleMetricSource {
 
   private void leave(RoutedReplica replica) {
     replica.leave();
-    if (replica instanceof RemoteReplica remote) {
-      remote.declineOffers();
-      routers.forget(remote);
-    }
+    routers.forget(replica);
   }
 
   private void publish(
@@ -461,7 +327,7 @@ public final class DeploymentRouter implements HandleMetricSource {
     }
     boolean probing = false;
     for (RoutedReplica replica : replicas.eligible) {
-      probing |= replica instanceof RemoteReplica remote && remote.probeIfDue(now, random);
+      probing |= replica.probeIfDue(now, random);
     }
     if (probing) {
       queue.pump();
@@ -529,7 +395,7 @@ public final class DeploymentRouter implements HandleMetricSource {
 
   /** Rankings that threw. */
   public long rankerFailures() {
-    return rankerFailures.sum();
+    return pick.rankerFailures();
   }
 
   /** The version of the snapshot in use. */

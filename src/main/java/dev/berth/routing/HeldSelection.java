@@ -47,6 +47,7 @@ final class HeldSelection extends RingEntry implements ReplicaSelection {
   private static final int EXPIRED = 3;
   private static final int LOST = 4; // dispatched, and its replica was gone
 
+  private final Leg leg; // what it is for
   private final DeploymentRouter router;
   private final RouterLoop loop;
   final RoutedReplica replica;
@@ -54,13 +55,9 @@ final class HeldSelection extends RingEntry implements ReplicaSelection {
   final @Nullable SlotToken token; // elsewhere
   private final @Nullable AttemptId attempt; // elsewhere: what its lease is named
   private final long ttlNanos;
-  private final String requestId;
-  private final String methodName; // of the choose, and so of what it is for
-  private final String sessionId;
   private final @Nullable RequestContext parent; // takes it with it when cancelled
   private volatile @Nullable Runnable leaveParent;
   private volatile @Nullable Runnable whenLeft;
-  private final long callDeadlineNanos; // of the choose, and so of what it is for
   private final AtomicInteger state = new AtomicInteger(OPEN);
   private final long madeNanos;
   private long dispatchedNanos; // written by the dispatcher before its task, read by that task
@@ -70,30 +67,22 @@ final class HeldSelection extends RingEntry implements ReplicaSelection {
 
   /** On the loop, with the slot just held; counts it as reserved. */
   HeldSelection(
-      DeploymentRouter router,
+      Leg leg,
       RouterLoop loop,
       RoutedReplica replica,
       @Nullable SlotLease lease,
       @Nullable SlotToken token,
       @Nullable AttemptId attempt,
-      long ttlNanos,
-      String requestId,
-      String methodName,
-      String sessionId,
-      @Nullable RequestContext parent,
-      long callDeadlineNanos) {
-    this.router = router;
+      long ttlNanos) {
+    this.leg = leg;
+    this.router = leg.router();
     this.loop = loop;
     this.replica = replica;
     this.lease = lease;
     this.token = token;
     this.attempt = attempt;
     this.ttlNanos = ttlNanos;
-    this.requestId = requestId;
-    this.methodName = methodName;
-    this.sessionId = sessionId;
-    this.parent = parent;
-    this.callDeadlineNanos = callDeadlineNanos;
+    this.parent = leg.parent();
     this.madeNanos = loop.now();
     this.untilNanos = lease == null ? madeNanos + ttlNanos : lease.deadlineNanos();
     router.counters.selected.increment();
@@ -253,7 +242,7 @@ final class HeldSelection extends RingEntry implements ReplicaSelection {
   }
 
   String sessionId() {
-    return sessionId;
+    return leg.sessionId();
   }
 
   long ttlNanos() {
@@ -263,35 +252,28 @@ final class HeldSelection extends RingEntry implements ReplicaSelection {
   @Override
   public DeploymentHandle.Call start(Request request) {
     Objects.requireNonNull(request, "request: null (expected: a request)"); // it is open still
-    Promise<Response> response = Promise.promise();
     if (!leave(DISPATCHED)) {
-      response.fail(notOpen());
-      return finished(response.future());
+      return finished(Future.failedFuture(notOpen()));
     }
     dispatchedNanos = loop.now();
-    RoutedCall call =
-        new RoutedCall(
-            router,
-            loop,
-            RoutedHandle.traced(request, parent),
-            requestId,
-            methodName,
-            sessionId,
-            loop.now(),
-            callDeadlineNanos,
-            RoutedHandle.completing(loop, response),
-            this);
+    HandleCall shown = new HandleCall(leg, loop);
+    RoutedCall call = newCall(loop, HandleCall.traced(request, parent), shown);
     loop.run(
         () -> {
           loop.ring.cancel(this);
           if (recorder != null) {
-            recorder.dispatching(request, methodName);
+            recorder.dispatching(request, leg.methodName());
             call.recorder = recorder;
           }
-          call.dispatch(this);
+          call.dispatch();
           call.follow(parent);
         });
-    return new StartedCall(call, response.future());
+    return shown.of(call);
+  }
+
+  /** The one call that runs on its slot. */
+  RoutedCall newCall(RouterLoop on, Request request, CallOwner owner) {
+    return new RoutedCall(router, on, request, owner, this);
   }
 
   private RuntimeException notOpen() {
@@ -390,10 +372,21 @@ final class HeldSelection extends RingEntry implements ReplicaSelection {
     }
   }
 
+  /** What was sent there surely did not leave. */
+  void lostReplica() {
+    router.lost(replica);
+  }
+
+  /** Its replica, elsewhere, has said how its slots are. */
+  void reported(long load) {
+    replica.reported(load);
+    router.pumpIfWaiting();
+  }
+
   /** The slot elsewhere is no longer counted as ours. */
   private void giveBackCount() {
-    if (replica instanceof RemoteReplica remote) {
-      remote.giveBack();
+    if (!replica.here()) {
+      replica.giveBack();
       router.pumpIfWaiting();
     }
   }
@@ -427,7 +420,7 @@ final class HeldSelection extends RingEntry implements ReplicaSelection {
             }
             renewed.complete(active);
           } else {
-            RoutedRenewal.start(router, loop, this, renewed);
+            RoutedRenewal.start(loop, this, renewed);
           }
         });
     return renewed.future();

@@ -2,12 +2,15 @@ package dev.berth.routing;
 
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.ReplicaInfo;
+import dev.berth.protocol.port.SlotLease;
 import dev.berth.protocol.port.SlotObserver;
 import dev.berth.protocol.port.Slots;
+import org.jspecify.annotations.Nullable;
 
 /** A replica of this instance: its ledger is asked itself, so its counts are exact. Any thread. */
 final class LocalReplica extends RoutedReplica implements SlotObserver {
-  final Slots slots;
+  private final Slots slots;
+  private final Grant run = Grant.run(this); // of any of its slots
   private final WaiterQueue queue;
   private final ReplicaAddress[] addresses; // by the caller's loop
   private final String[] busAddresses;
@@ -35,8 +38,27 @@ final class LocalReplica extends RoutedReplica implements SlotObserver {
   }
 
   @Override
-  boolean tryTake() {
-    return slots.tryAcquire();
+  Slots slots() {
+    return slots;
+  }
+
+  @Override
+  @Nullable Grant take(long holdNanos) {
+    return holdNanos != Grant.RUN ? held(slots.hold(holdNanos)) : slots.tryAcquire() ? run : null;
+  }
+
+  @Override
+  @Nullable Grant takeCompleted(long holdNanos) {
+    return held(slots.completeAndHold(holdNanos));
+  }
+
+  private @Nullable Grant held(@Nullable SlotLease lease) {
+    return lease == null ? null : new Grant(this, lease, null);
+  }
+
+  @Override
+  void untake() {
+    slots.complete();
   }
 
   @Override
@@ -56,7 +78,7 @@ final class LocalReplica extends RoutedReplica implements SlotObserver {
 
   @Override
   public boolean completing(Slots freeing) {
-    return queue.hasTakers() && eligible() && queue.handOff(this, freeing);
+    return queue.hasTakers() && eligible() && queue.handOff(this);
   }
 
   @Override

@@ -5,6 +5,7 @@ import dev.berth.protocol.Load;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.ReplicaInfo;
 import dev.berth.protocol.SlotToken;
+import dev.berth.protocol.port.Slots;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -40,6 +41,7 @@ final class RemoteReplica extends RoutedReplica {
   /** A slot the replica holds for this router, under a lease of its own naming. */
   record Offer(AttemptId attempt, SlotToken token, long untilNanos) {}
 
+  private final Grant room = Grant.run(this); // that it is estimated to have
   private final LongSupplier nanoClock;
   private final Consumer<AttemptId> declined; // sends the release
   private final String busAddress;
@@ -79,21 +81,38 @@ final class RemoteReplica extends RoutedReplica {
   }
 
   @Override
-  boolean tryTake() {
-    if (ongoing() >= maxOngoing() && !probe.compareAndSet(true, false)) {
-      return false;
-    }
-    own.incrementAndGet();
-    return true;
+  @Nullable Slots slots() {
+    return null;
   }
 
-  /** Since it last reported; -1 when it never has. */
+  /** An offered slot, or room: whoever has it goes there and is refused or not. */
+  @Override
+  @Nullable Grant take(long holdNanos) {
+    Offer offer = takeOffer();
+    if (offer == null && ongoing() >= maxOngoing() && !probe.compareAndSet(true, false)) {
+      return null;
+    }
+    own.incrementAndGet();
+    return offer == null ? room : new Grant(this, null, offer);
+  }
+
+  @Override
+  @Nullable Grant takeCompleted(long holdNanos) {
+    return null;
+  }
+
+  @Override
+  void untake() {
+    giveBack();
+  }
+
+  @Override
   long reportAgeNanos() {
     Report last = report.get();
     return last == null ? -1 : Math.max(0, nanoClock.getAsLong() - last.atNanos);
   }
 
-  /** What was taken is no longer ours: ended, refused, or not sent. */
+  @Override
   void giveBack() {
     own.decrementAndGet();
   }
@@ -102,11 +121,7 @@ final class RemoteReplica extends RoutedReplica {
     return own.get();
   }
 
-  /**
-   * Takes note of an answer.
-   *
-   * @return whether the replica may have room now that the estimate did not know of
-   */
+  @Override
   boolean reported(long load) {
     if (load == Load.NONE) {
       return false;
@@ -127,7 +142,7 @@ final class RemoteReplica extends RoutedReplica {
     }
   }
 
-  /** Lets one request through against the estimate when its back-off is over. */
+  @Override
   boolean probeIfDue(long now, RandomGenerator random) {
     if (nextProbeNanos - now > 0 || !routable()) {
       return false;
@@ -170,13 +185,12 @@ final class RemoteReplica extends RoutedReplica {
     return true;
   }
 
-  /** Takes an offered slot that has not run out, and counts it as ours. */
-  @Nullable Offer takeOffer() {
+  /** Takes an offered slot that has not run out. */
+  private @Nullable Offer takeOffer() {
     long now = nanoClock.getAsLong();
     for (Offer offer = offers.poll(); offer != null; offer = offers.poll()) {
       offersSize.decrementAndGet();
       if (offer.untilNanos - now > 0) {
-        own.incrementAndGet();
         return offer;
       }
     }
@@ -191,8 +205,15 @@ final class RemoteReplica extends RoutedReplica {
     }
   }
 
+  @Override
   void decline(Offer offer) {
     declined.accept(offer.attempt);
+  }
+
+  @Override
+  void leave() {
+    super.leave();
+    declineOffers();
   }
 
   @Override

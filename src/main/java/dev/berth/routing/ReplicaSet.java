@@ -38,7 +38,7 @@ final class ReplicaSet {
     this.eligible = eligible(replicas, blocked);
     this.slots = new Slots[eligible.length];
     for (int i = 0; i < eligible.length; i++) {
-      slots[i] = eligible[i] instanceof LocalReplica local ? local.slots : null;
+      slots[i] = eligible[i].slots();
     }
     this.avoiding = eligible.length > 0 && !eligible[0].isOn(blocked);
     boolean unreservable = false;
@@ -47,18 +47,15 @@ final class ReplicaSet {
     }
     this.anyUnreservable = unreservable;
     int[] any = indices(replica -> true);
-    int[] node = indices(replica -> replica instanceof LocalReplica);
+    int[] node = indices(RoutedReplica::here);
     int[] zoned =
         indices(
             replica ->
-                replica instanceof LocalReplica
-                    || (zone != null && Objects.equals(zone, replica.info.zone())));
+                replica.here() || (zone != null && Objects.equals(zone, replica.info.zone())));
     this.views = new View[blocked.loops()];
     for (int loop = 0; loop < views.length; loop++) {
       int own = loop;
-      int[] sameLoop =
-          indices(
-              replica -> replica instanceof LocalReplica && replica.addressFor(own).loop() == own);
+      int[] sameLoop = indices(replica -> replica.here() && replica.addressFor(own).loop() == own);
       views[loop] = new View(sameLoop, node, zoned, any);
     }
   }

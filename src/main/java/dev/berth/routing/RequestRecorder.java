@@ -162,7 +162,7 @@ public final class RequestRecorder {
   /** It waits for a slot, in a new place. */
   void queued(int nowAhead, int maxQueued) {
     if (seen == null) {
-      seen = SeenCandidates.of(router.replicas, loop.index(), router.ranker, null);
+      seen = SeenCandidates.of(router.replicas, loop.index(), router.pick.ranker(), null);
     }
     queued = true;
     ahead = nowAhead;
@@ -338,7 +338,7 @@ public final class RequestRecorder {
     RequestExplanation.Phases spent = phases.spent();
     SeenCandidates known =
         seen == null
-            ? new SeenCandidates(router.version(), router.ranker.name(), List.of(), 0)
+            ? new SeenCandidates(router.version(), router.pick.ranker().name(), List.of(), 0)
             : seen;
     return new RequestExplanation(
         requestId,

@@ -150,10 +150,6 @@ final class ReservationAsk {
     over(failure);
   }
 
-  void failed(DeploymentRouter router, BerthException failure) {
-    failed(asProblem(router, failure));
-  }
-
   /** Before its permits were taken. */
   void refused(ReservationException failure) {
     synchronized (this) {

@@ -89,9 +89,10 @@ public final class ReservationTable implements Reservations {
         wish.waitNanos(),
         caller,
         ask ->
-            ReservationWays.one(
+            ReservationWays.find(
                 pickLoop(),
-                ReservationWays.leg(router, wish),
+                List.of(ReservationWays.leg(router, wish)),
+                false,
                 deadline(wish.waitNanos()),
                 wish.waitNanos() > 0,
                 ask),
@@ -113,7 +114,8 @@ public final class ReservationTable implements Reservations {
         legs.size(),
         waitNanos,
         caller,
-        ask -> ReservationWays.all(pickLoop(), legs, deadline(waitNanos), waitNanos > 0, ask),
+        ask ->
+            ReservationWays.find(pickLoop(), legs, true, deadline(waitNanos), waitNanos > 0, ask),
         list -> list.stream().map(this::now).toList());
   }
 
@@ -383,27 +385,20 @@ public final class ReservationTable implements Reservations {
    *     observer is not told
    */
   public @Nullable RoutedCall use(
-      String token,
-      DeploymentRouter router,
-      RouterLoop loop,
-      Request request,
-      String requestId,
-      String sessionId,
-      long arrivedNanos,
-      long deadlineNanos,
-      CallObserver observer) {
+      String token, DeploymentRouter router, RouterLoop loop, Request request, CallOwner owner) {
     TokenEntry entry = tokens.get(token);
     Problem problem = problemOf(entry, router.deployment());
     HeldSelection selection = entry == null ? null : entry.selection();
     if (entry == null || selection == null || problem != null) {
       throw refuse(problem == null ? Problem.EXPIRED : problem);
     }
-    if (deadlineNanos != SlotRequest.NO_DEADLINE && deadlineNanos - loop.now() <= 0) {
-      observer.onFailure(SlotRequest.timeout()); // and the reservation stays
+    long deadline = owner.deadlineNanos();
+    if (deadline != SlotRequest.NO_DEADLINE && deadline - loop.now() <= 0) {
+      owner.onFailure(SlotRequest.timeout()); // and the reservation stays
       return null;
     }
     if (loop.pending.isFull()) {
-      observer.onFailure(
+      owner.onFailure(
           router.backPressure("pending requests of this event loop: " + loop.pending.size()));
       return null;
     }
@@ -412,19 +407,8 @@ public final class ReservationTable implements Reservations {
       throw refuse(lostTo(lost, entry));
     }
     counters.used.increment();
-    RoutedCall call =
-        new RoutedCall(
-            router,
-            loop,
-            request,
-            requestId,
-            "",
-            sessionId.isEmpty() ? selection.sessionId() : sessionId,
-            arrivedNanos,
-            deadlineNanos,
-            observer,
-            selection);
-    call.dispatchTaken(selection);
+    RoutedCall call = selection.newCall(loop, request, owner);
+    call.dispatchTaken();
     return call;
   }
 

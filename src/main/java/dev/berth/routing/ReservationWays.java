@@ -30,64 +30,37 @@ final class ReservationWays {
   }
 
   /**
-   * Looks for one slot, and tells the ask.
+   * Looks for slots, and tells the ask.
    *
+   * @param named whether a failure says whose it is: they were asked for in a list
    * @param waits whether to wait where no slot is free
    * @return ends it at once, on any thread
    */
-  static Runnable one(
-      RouterLoop loop, Leg leg, long deadlineNanos, boolean waits, ReservationAsk ask) {
-    LegChoice choice =
-        new LegChoice(
-            leg,
-            loop,
-            deadlineNanos,
-            leg.ttlNanos(),
-            waits,
-            new SelectionObserver() {
-              @Override
-              public void onSelection(ReplicaSelection selection) {
-                ask.held(List.of(selection));
-              }
+  static Runnable find(
+      RouterLoop loop,
+      List<Leg> legs,
+      boolean named,
+      long deadlineNanos,
+      boolean waits,
+      ReservationAsk ask) {
+    return RoutedLegs.start(
+        loop,
+        legs,
+        deadlineNanos,
+        waits,
+        new LegsObserver() {
+          @Override
+          public void onSelections(List<ReplicaSelection> selections) {
+            ask.held(selections);
+          }
 
-              @Override
-              public void onFailure(BerthException failure) {
-                ask.failed(leg.router(), failure);
-              }
-            });
-    leg.router().counters.choices.increment();
-    loop.run(() -> choice.begin(null));
-    return choice::cancel;
-  }
-
-  /**
-   * Looks for several, and tells the ask.
-   *
-   * @param waits whether to wait where no slot is free
-   * @return ends it at once, on any thread
-   */
-  static Runnable all(
-      RouterLoop loop, List<Leg> legs, long deadlineNanos, boolean waits, ReservationAsk ask) {
-    RoutedLegs routed =
-        new RoutedLegs(
-            loop,
-            legs,
-            deadlineNanos,
-            waits,
-            new LegsObserver() {
-              @Override
-              public void onSelections(List<ReplicaSelection> selections) {
-                ask.held(selections);
-              }
-
-              @Override
-              public void onFailure(BerthException failure, int leg) {
-                DeploymentRouter router = legs.get(Math.max(0, leg)).router();
-                ask.failed(named(leg, ReservationAsk.asProblem(router, failure)));
-              }
-            });
-    loop.run(routed::begin);
-    return routed::cancel;
+          @Override
+          public void onFailure(BerthException failure, int leg) {
+            DeploymentRouter router = legs.get(Math.max(0, leg)).router();
+            ReservationException refused = ReservationAsk.asProblem(router, failure);
+            ask.failed(named ? named(leg, refused) : refused);
+          }
+        });
   }
 
   /** The same, saying which of them it was. */

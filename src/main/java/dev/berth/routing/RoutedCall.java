@@ -26,42 +26,33 @@ public final class RoutedCall extends SlotRequest {
   private static final long UNKNOWN = -1;
 
   private final Request request;
-  String requestId; // empty until sent, when the caller named none
-  private final String methodName; // "" for the handler itself
-  private final String sessionId; // "" for none
-  private final long arrivedNanos;
+  private final CallOwner owner;
+  private String requestId; // empty until sent, when the caller named none
   private long waitedNanos = UNKNOWN; // from its arrival until it was called; unknown off the loop
-  private final CallObserver observer;
   private final @Nullable HeldSelection selection; // when dispatched
   private @Nullable RoutedReplica only; // of a broadcast: no other replica would do
   private Admission admission = Admission.Held.HELD;
   private boolean counted; // as sent; ended then follows exactly once
-  private boolean routed; // the hooks were told; completed then follows exactly once
-  private String routedTo = ""; // whom they were told of
+  private boolean routed; // its caller was told
   private final @Nullable OutgoingBody outgoing; // what of the body does not travel inside
   private @Nullable InboundStream stream;
   private int firstCredit; // bytes, until they are answered
   private @Nullable StreamWindow window; // while streaming
 
+  /**
+   * @param selection whose slot it runs on; null when it is to find one
+   */
   RoutedCall(
       DeploymentRouter router,
       RouterLoop loop,
       Request request,
-      String requestId,
-      String methodName,
-      String sessionId,
-      long arrivedNanos,
-      long deadlineNanos,
-      CallObserver observer,
+      CallOwner owner,
       @Nullable HeldSelection selection) {
-    super(router, loop, deadlineNanos);
+    super(router, loop, owner.deadlineNanos());
     this.request = request;
-    this.requestId = requestId;
-    this.methodName = methodName;
-    this.sessionId = sessionId;
-    this.arrivedNanos = arrivedNanos;
-    this.observer = observer;
-    this.recorder = observer.explaining();
+    this.owner = owner;
+    this.requestId = owner.requestId();
+    this.recorder = owner.explaining();
     this.selection = selection;
     this.outgoing = OutgoingBody.of(this, loop, request);
   }
@@ -73,7 +64,7 @@ public final class RoutedCall extends SlotRequest {
 
   /** It is on its loop since this moment; before it begins. */
   void calledAt(long nowNanos) {
-    waitedNanos = nowNanos - arrivedNanos;
+    waitedNanos = nowNanos - owner.arrivedNanos();
   }
 
   /** Ends the call at once with {@link BerthException.Cancelled}. Any thread. */
@@ -84,90 +75,69 @@ public final class RoutedCall extends SlotRequest {
   // --- getting there ---
 
   @Override
-  boolean tryOn(RoutedReplica candidate) {
-    if (!candidate.tryTake()) {
-      return false;
-    }
-    if (candidate instanceof LocalReplica) {
-      goOn(candidate, Admission.Held.HELD);
-    } else {
-      takePlace();
-      goOn(candidate, ifFree());
-    }
-    return true;
-  }
-
-  private Admission ifFree() {
-    return new Admission.IfFree(remainingMs());
+  long holdAtOnce() {
+    return Grant.RUN;
   }
 
   @Override
-  boolean use(Grant granted) {
+  boolean use(Grant granted, boolean waited) {
     SlotLease lease = granted.lease();
-    RemoteReplica.Offer offer = granted.offer();
+    if (lease != null && lease.consume() != null) {
+      return false; // this loop was blocked for longer than the hold
+    }
     RoutedReplica to = java.util.Objects.requireNonNull(granted.replica());
-    if (lease != null) {
-      if (lease.consume() != null) {
-        return false; // this loop was blocked for longer than the hold
-      }
+    RemoteReplica.Offer offer = granted.offer();
+    if (to.here()) {
       goOn(to, Admission.Held.HELD);
     } else {
-      goOn(to, offer == null ? ifFree() : new Admission.Token(offer.token()));
+      takePlace();
+      goOn(
+          to,
+          offer == null ? new Admission.IfFree(remainingMs()) : new Admission.Token(offer.token()));
     }
     return true;
   }
 
   /** Starts on the slot of a selection; on the loop. */
-  void dispatch(HeldSelection held) {
+  void dispatch() {
+    HeldSelection held = java.util.Objects.requireNonNull(selection);
     if (done) {
       router.counters.undispatched.increment(); // cancelled before it came here
       held.releaseSlot();
       return;
     }
     router.dispatched(loop, held.gapNanos());
-    if (callDeadlineNanos != NO_DEADLINE) {
-      loop.ring.schedule(this, callDeadlineNanos);
-    }
-    if (isPastDeadline()) {
-      held.releaseSlot();
-      end(timeout(), false);
-      return;
-    }
+    scheduleDeadline();
     RoutedReplica to = held.replica;
-    if (to.gone()) {
+    if (isPastDeadline() || to.gone()) {
       held.releaseSlot();
-      end(gone(to), false);
+      end(isPastDeadline() ? timeout() : gone(to), false);
       return;
     }
-    if (held.lease == null) {
-      goOn(to, new Admission.Token(java.util.Objects.requireNonNull(held.token)));
-      return;
-    }
-    Refusal refusal = held.lease.consume();
-    if (recorder != null) {
+    Refusal refusal = held.lease == null ? null : held.lease.consume();
+    if (recorder != null && held.lease != null) {
       recorder.consumedIf(refusal, to);
     }
     if (refusal == null) {
-      goOn(to, Admission.Held.HELD);
+      goOn(held);
     } else {
       end(HeldSelection.failureOf(refusal, to), false);
     }
   }
 
   /** Starts on the slot of a selection that was taken for it; on this call's loop, within time. */
-  void dispatchTaken(HeldSelection taken) {
+  void dispatchTaken() {
+    HeldSelection taken = java.util.Objects.requireNonNull(selection);
     router.dispatched(loop, taken.gapNanos());
-    if (callDeadlineNanos != NO_DEADLINE) {
-      loop.ring.schedule(this, callDeadlineNanos);
-    }
+    scheduleDeadline();
     if (recorder != null) {
       recorder.reserved(taken);
     }
-    goOn(
-        taken.replica,
-        taken.lease != null
-            ? Admission.Held.HELD
-            : new Admission.Token(java.util.Objects.requireNonNull(taken.token)));
+    goOn(taken);
+  }
+
+  private void goOn(HeldSelection by) {
+    goOn(by.replica, by.token == null ? Admission.Held.HELD : new Admission.Token(by.token));
   }
 
   private void goOn(RoutedReplica to, Admission by) {
@@ -201,16 +171,22 @@ public final class RoutedCall extends SlotRequest {
         firstCredit,
         Math.max(0, waitedNanos()) / 1_000,
         requestId,
-        methodName,
-        sessionId,
+        owner.methodName(),
+        sessionId(),
         outgoing == null ? request : outgoing.opening(request),
         outgoing != null,
         recorder != null);
   }
 
+  /** Its own, or that of the choose it is for. */
+  private String sessionId() {
+    String own = owner.sessionId();
+    return own.isEmpty() && selection != null ? selection.sessionId() : own;
+  }
+
   /** Who never had to wait for a slot is sent when it is called: no need to look at the clock. */
   private long waitedNanos() {
-    return sequence == 0 && waitedNanos >= 0 ? waitedNanos : loop.now() - arrivedNanos;
+    return sequence == 0 && waitedNanos >= 0 ? waitedNanos : loop.now() - owner.arrivedNanos();
   }
 
   @Override
@@ -226,12 +202,10 @@ public final class RoutedCall extends SlotRequest {
 
   @Override
   void unsend(RoutedReplica to) {
-    if (to instanceof LocalReplica local) {
-      local.slots.complete();
-    } else if (selection != null) {
+    if (selection != null && !to.here()) {
       selection.releaseSlot();
-    } else if (to instanceof RemoteReplica remote) {
-      remote.giveBack();
+    } else {
+      super.unsend(to);
     }
   }
 
@@ -255,10 +229,31 @@ public final class RoutedCall extends SlotRequest {
 
   // --- answers, on the loop ---
 
-  void accepted(long load) {
-    if (replica instanceof RemoteReplica remote) {
-      remote.reported(load);
-      tellRouted(remote);
+  @Override
+  public boolean answered(BusMessage.Answer answer) {
+    if (answer instanceof BusMessage.CallResponse response) {
+      responded(response);
+    } else if (answer instanceof BusMessage.StreamFrame frame) {
+      frame(frame);
+    } else if (answer instanceof BusMessage.CallFailed failed) {
+      failed(failed.failure(), failed.load(), failed.time());
+    } else if (answer instanceof BusMessage.StreamReset reset) {
+      failed(reset.kind().toException(reset.message()), reset.load(), null);
+    } else if (answer instanceof BusMessage.RequestCredit credit) {
+      requestCredit(credit.limit());
+    } else if (answer instanceof BusMessage.CallAccepted accepted) {
+      accepted(accepted.load());
+    } else {
+      return super.answered(answer);
+    }
+    return true;
+  }
+
+  private void accepted(long load) {
+    RoutedReplica from = replica;
+    if (from != null) {
+      from.reported(load);
+      tellRouted(from);
       if (recorder != null) {
         recorder.accepted();
       }
@@ -294,7 +289,7 @@ public final class RoutedCall extends SlotRequest {
     return selection == null ? null : selection.refusedAs();
   }
 
-  void responded(BusMessage.CallResponse head) {
+  private void responded(BusMessage.CallResponse head) {
     RoutedReplica from = java.util.Objects.requireNonNull(replica);
     tellRouted(from);
     if (recorder != null) {
@@ -303,7 +298,7 @@ public final class RoutedCall extends SlotRequest {
     if (!head.streamed()) {
       settle(head.load());
       finish();
-      observer.onResponse(
+      owner.onResponse(
           new Response(head.status(), head.headers(), new Response.Body.Whole(head.body())),
           from.info.replicaId());
       recorded();
@@ -312,9 +307,7 @@ public final class RoutedCall extends SlotRequest {
     if (stream != null) {
       return; // the head came twice
     }
-    if (from instanceof RemoteReplica remote) {
-      remote.reported(head.load());
-    }
+    from.reported(head.load());
     StreamWindow opened =
         new StreamWindow(
             loop.streams(),
@@ -326,7 +319,7 @@ public final class RoutedCall extends SlotRequest {
     window = opened;
     InboundStream body = new InboundStream(opened, head.follows(), loop::run);
     stream = body;
-    observer.onResponse(
+    owner.onResponse(
         new Response(head.status(), head.headers(), new Response.Body.Received(body, this::cancel)),
         from.info.replicaId());
     opened.renew();
@@ -346,7 +339,7 @@ public final class RoutedCall extends SlotRequest {
     }
   }
 
-  void frame(BusMessage.StreamFrame frame) {
+  private void frame(BusMessage.StreamFrame frame) {
     InboundStream body = stream;
     if (body == null) {
       // Its head is lost: no answer can be made of it.
@@ -385,7 +378,7 @@ public final class RoutedCall extends SlotRequest {
   }
 
   /** The replica says that it ended without a response, or that its stream ended short. */
-  void failed(BerthException failure, long load, @Nullable HandlerTime time) {
+  private void failed(BerthException failure, long load, @Nullable HandlerTime time) {
     if (recorder != null) {
       recorder.answered(time, outgoing != null, false);
     }
@@ -419,7 +412,7 @@ public final class RoutedCall extends SlotRequest {
   }
 
   /** The replica takes the request's body up to this byte. */
-  void requestCredit(long limit) {
+  private void requestCredit(long limit) {
     if (outgoing != null) {
       outgoing.credit(limit);
     }
@@ -461,10 +454,6 @@ public final class RoutedCall extends SlotRequest {
       counted = false;
       router.counters.ended.increment();
     }
-    if (routed) {
-      routed = false;
-      router.hooks.onRequestCompleted(routedTo, requestId);
-    }
   }
 
   private void tellRouted(RoutedReplica to) {
@@ -472,12 +461,10 @@ public final class RoutedCall extends SlotRequest {
       return;
     }
     routed = true;
-    routedTo = to.info.replicaId();
     if (selection == null) { // else its choice was counted
       fulfilled();
     }
-    observer.onRouted(routedTo);
-    router.hooks.onRequestRouted(routedTo, requestId);
+    owner.onRouted(to.info.replicaId());
   }
 
   @Override
@@ -490,7 +477,7 @@ public final class RoutedCall extends SlotRequest {
     if (body != null) {
       body.fail(failure);
     } else {
-      observer.onFailure(failure);
+      owner.onFailure(failure);
     }
     recorded();
   }

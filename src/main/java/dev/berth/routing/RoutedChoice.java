@@ -16,32 +16,44 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Source: Ray #63254 choose_replica, whose first review finding was the slot lost with a reply.
  */
-public sealed class RoutedChoice extends SlotRequest permits LegChoice {
+public final class RoutedChoice extends SlotRequest {
+  /** Replicas elsewhere that one which does not wait asks; what is known of them may be old. */
+  private static final int MOST_ASKED = 4;
+
+  private final Leg leg;
   private final long ttlNanos;
-  private final String requestId;
-  private final String methodName;
-  private final String sessionId;
-  private final @Nullable RequestContext parent;
+  private final boolean waits;
   private final SelectionObserver observer;
   private RemoteReplica.@Nullable Offer offer; // being renewed to the full time to live
+  private int asked = 1;
 
+  /**
+   * @param deadlineNanos by when it has one; its use has a deadline of its own
+   * @param ttlNanos how long its lease lasts
+   * @param waits whether it waits where no slot is free; else it is refused
+   */
   RoutedChoice(
-      DeploymentRouter router,
+      Leg leg,
       RouterLoop loop,
       long deadlineNanos,
       long ttlNanos,
-      String requestId,
-      String methodName,
-      String sessionId,
-      @Nullable RequestContext parent,
+      boolean waits,
       SelectionObserver observer) {
-    super(router, loop, deadlineNanos);
+    super(leg.router(), loop, deadlineNanos);
+    this.leg = leg;
     this.ttlNanos = ttlNanos;
-    this.requestId = requestId;
-    this.methodName = methodName;
-    this.sessionId = sessionId;
-    this.parent = parent;
+    this.waits = waits;
     this.observer = observer;
+  }
+
+  /** Starts; on the loop. */
+  void start() {
+    router.counters.choices.increment();
+    RequestContext parent = leg.parent();
+    if (parent != null) {
+      recorder = RequestRecorder.ofCall(loop, router, parent, null, leg.methodName());
+    }
+    begin(parent);
   }
 
   /** Ends the choose at once with {@link BerthException.Cancelled}. Any thread. */
@@ -50,36 +62,34 @@ public sealed class RoutedChoice extends SlotRequest permits LegChoice {
   }
 
   @Override
-  boolean tryOn(RoutedReplica candidate) {
-    if (candidate instanceof LocalReplica local) {
-      SlotLease lease = local.slots.hold(ttlNanos);
-      if (lease == null) {
-        return false;
-      }
-      select(local, lease, null, null, ttlNanos);
-      return true;
-    }
-    if (!candidate.tryTake()) {
-      return false;
-    }
-    takePlace();
-    reserve(candidate, null);
-    return true;
+  long holdAtOnce() {
+    return ttlNanos;
   }
 
   @Override
-  boolean use(Grant granted) {
+  boolean use(Grant granted, boolean waited) {
     RoutedReplica to = java.util.Objects.requireNonNull(granted.replica());
     SlotLease lease = granted.lease();
     if (lease == null) {
+      takePlace();
       reserve(to, granted.offer());
       return true;
     }
-    if (!lease.renew(ttlNanos)) {
+    if (waited && !lease.renew(ttlNanos)) {
       return false; // this loop was blocked for longer than the lease
     }
     select(to, lease, null, null, ttlNanos);
     return true;
+  }
+
+  @Override
+  boolean waits() {
+    return waits;
+  }
+
+  @Override
+  boolean mayTryAgain() {
+    return !waits && asked++ < MOST_ASKED;
   }
 
   private void reserve(RoutedReplica to, RemoteReplica.@Nullable Offer held) {
@@ -104,25 +114,22 @@ public sealed class RoutedChoice extends SlotRequest permits LegChoice {
   }
 
   @Override
-  void unsend(RoutedReplica to) {
-    if (to instanceof RemoteReplica remote) {
-      remote.giveBack();
+  public boolean answered(BusMessage.Answer answer) {
+    if (answer instanceof BusMessage.SlotReserved reserved) {
+      reserved(reserved.token(), reserved.ttlMs(), reserved.load());
+      return true;
     }
+    return super.answered(answer);
   }
 
   /** The replica holds a slot for us. */
-  void reserved(SlotToken token, long grantedTtlMs, long load) {
-    RemoteReplica from = (RemoteReplica) java.util.Objects.requireNonNull(replica);
+  private void reserved(SlotToken token, long grantedTtlMs, long load) {
+    RoutedReplica from = java.util.Objects.requireNonNull(replica);
     AttemptId named = java.util.Objects.requireNonNull(attempt);
     loop.pending.remove(pendingId);
     pendingId = PendingTable.FULL;
     from.reported(load); // still counted as ours: the selection gives it back
     select(from, null, token, named, grantedTtlMs * 1_000_000);
-  }
-
-  /** By when the selection's dispatch must be over. */
-  long selectionDeadlineNanos() {
-    return callDeadlineNanos;
   }
 
   private void select(
@@ -135,20 +142,7 @@ public sealed class RoutedChoice extends SlotRequest permits LegChoice {
     loop.ring.cancel(this);
     fulfilled();
     leaveParent();
-    HeldSelection selection =
-        new HeldSelection(
-            router,
-            loop,
-            from,
-            lease,
-            token,
-            named,
-            ttl,
-            requestId,
-            methodName,
-            sessionId,
-            parent,
-            selectionDeadlineNanos());
+    HeldSelection selection = new HeldSelection(leg, loop, from, lease, token, named, ttl);
     if (recorder != null) {
       selection.explainedBy(recorder);
     }

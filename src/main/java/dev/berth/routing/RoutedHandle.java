@@ -5,7 +5,6 @@ import dev.berth.api.BroadcastAnswer;
 import dev.berth.api.CallOptions;
 import dev.berth.api.DeploymentHandle;
 import dev.berth.api.DeploymentId;
-import dev.berth.api.Headers;
 import dev.berth.api.ReplicaSelection;
 import dev.berth.api.Request;
 import dev.berth.api.RequestContext;
@@ -23,9 +22,6 @@ import org.jspecify.annotations.Nullable;
 
 /** A handle of user code on one loop; calls from elsewhere hop there. */
 final class RoutedHandle implements DeploymentHandle {
-  private static final String TRACE_PARENT = "traceparent";
-  private static final String TRACE_STATE = "tracestate";
-
   private final DeploymentRouter router;
   private final RouterLoop loop;
   private final CallOptions options;
@@ -65,10 +61,10 @@ final class RoutedHandle implements DeploymentHandle {
 
   @Override
   public Call start(Request request) {
-    Promise<Response> response = Promise.promise();
-    RoutedCall call = newCall(request, completing(loop, response));
+    HandleCall shown = new HandleCall(leg(), loop);
+    RoutedCall call = newCall(request, shown);
     loop.run(() -> call.begin(parent));
-    return new StartedCall(call, response.future());
+    return shown.of(call);
   }
 
   @Override
@@ -107,7 +103,7 @@ final class RoutedHandle implements DeploymentHandle {
           }
           Broadcast broadcast = new Broadcast(loop, replicas, all);
           for (int place = 0; place < replicas.size(); place++) {
-            RoutedCall call = newCall(request, broadcast.observer(place));
+            RoutedCall call = newCall(request, broadcast.owner(place, leg()));
             call.goOnlyTo(replicas.get(place));
             call.begin(parent);
           }
@@ -115,43 +111,12 @@ final class RoutedHandle implements DeploymentHandle {
     return all.future();
   }
 
-  private RoutedCall newCall(Request request, CallObserver observer) {
-    router.counters.calls.increment();
-    RoutedCall call =
-        new RoutedCall(
-            router,
-            loop,
-            traced(request, parent),
-            requestId(),
-            options.methodName().orElse(""),
-            sessionId(),
-            loop.now(),
-            deadline(),
-            observer,
-            null);
+  private RoutedCall newCall(Request request, CallOwner owner) {
+    RoutedCall call = router.newCall(loop, HandleCall.traced(request, parent), owner);
     if (parent != null) {
-      String method = options.methodName().orElse("");
-      call.recorder = RequestRecorder.ofCall(loop, router, parent, request, method);
+      call.recorder = RequestRecorder.ofCall(loop, router, parent, request, owner.methodName());
     }
     return call;
-  }
-
-  /**
-   * Completes a promise of user code. A response arrives in a task of its own already; a failure
-   * may come from within a call of the user's, so it is given one.
-   */
-  static CallObserver completing(RouterLoop loop, Promise<Response> response) {
-    return new CallObserver() {
-      @Override
-      public void onResponse(Response received, String replicaId) {
-        response.complete(received);
-      }
-
-      @Override
-      public void onFailure(BerthException failure) {
-        loop.ports.executor().execute(() -> response.fail(failure));
-      }
-    };
   }
 
   // --- choose ---
@@ -166,7 +131,7 @@ final class RoutedHandle implements DeploymentHandle {
   /** A choose under way. The future's and the cancel's threads may differ. */
   private final class StartedChoice implements Choice, SelectionObserver {
     private final Promise<ReplicaSelection> chosen = Promise.promise();
-    private final long deadlineNanos = deadline();
+    private final Leg leg = leg();
     private volatile boolean cancelled;
     private @Nullable RoutedChoice choice; // the loop's
 
@@ -175,19 +140,8 @@ final class RoutedHandle implements DeploymentHandle {
         onFailure(cancelledByCaller());
         return;
       }
-      choice =
-          router.choose(
-              loop,
-              deadlineNanos,
-              options
-                  .reservationTtl()
-                  .map(Duration::toNanos)
-                  .orElse(router.settings().reservationTtlNanos()),
-              requestId(),
-              options.methodName().orElse(""),
-              sessionId(),
-              parent,
-              this);
+      choice = router.newChoice(loop, leg, leg.useDeadlineNanos(), true, this);
+      choice.start();
     }
 
     @Override
@@ -228,9 +182,7 @@ final class RoutedHandle implements DeploymentHandle {
     return StartedLegs.start(loop, handles, wait);
   }
 
-  /**
-   * What one slot of several is to this handle: as {@link #startChoose}, its deadline as of now.
-   */
+  /** What is asked for through this handle is for; its deadline as of now. */
   Leg leg() {
     return new Leg(
         router,
@@ -275,22 +227,5 @@ final class RoutedHandle implements DeploymentHandle {
       left = Math.min(left, parent.remaining().map(Duration::toNanos).orElse(Long.MAX_VALUE));
     }
     return left == Long.MAX_VALUE ? SlotRequest.NO_DEADLINE : now + left;
-  }
-
-  /** The request in its parent's trace, unless it has one of its own. */
-  static Request traced(Request request, @Nullable RequestContext parent) {
-    if (parent == null || request.headers().get(TRACE_PARENT) != null) {
-      return request;
-    }
-    String traceParent = parent.headers().get(TRACE_PARENT);
-    if (traceParent == null) {
-      return request;
-    }
-    Headers headers = request.headers().with(TRACE_PARENT, traceParent);
-    String state = parent.headers().get(TRACE_STATE);
-    if (state != null && headers.get(TRACE_STATE) == null) {
-      headers = headers.with(TRACE_STATE, state);
-    }
-    return new Request(request.method(), request.path(), request.query(), headers, request.body());
   }
 }

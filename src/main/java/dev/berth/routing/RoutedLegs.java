@@ -40,7 +40,7 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector, He
   private final long deadlineNanos; // of all of them; or NO_DEADLINE
   private final boolean waits;
   private final LegsObserver observer;
-  private final @Nullable LegChoice[] choices;
+  private final @Nullable RoutedChoice[] choices;
   private final HeldLegs held;
   private final List<Runnable> leaveParents = new ArrayList<>();
   private long waitDeadlineNanos; // the earlier of the deadline and the bound on waiting
@@ -69,12 +69,44 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector, He
     this.deadlineNanos = deadlineNanos;
     this.waits = waits;
     this.observer = observer;
-    this.choices = new LegChoice[legs.size()];
+    this.choices = new RoutedChoice[legs.size()];
     this.held = new HeldLegs(legs.size(), this);
   }
 
+  /**
+   * Looks for slots, all or none; parameters as below. Any thread.
+   *
+   * @return ends it at once, with {@link BerthException.Cancelled}; any thread
+   */
+  static Runnable start(
+      RouterLoop loop, List<Leg> legs, long deadlineNanos, boolean waits, LegsObserver observer) {
+    if (legs.size() == 1) {
+      Only only = new Only(observer);
+      RoutedChoice choice =
+          legs.get(0).router().newChoice(loop, legs.get(0), deadlineNanos, waits, only);
+      loop.run(choice::start);
+      return choice::cancel;
+    }
+    RoutedLegs routed = new RoutedLegs(loop, legs, deadlineNanos, waits, observer);
+    loop.run(routed::begin);
+    return routed::cancel;
+  }
+
+  /** One leg needs neither order nor gate: it is a choose. */
+  private record Only(LegsObserver observer) implements SelectionObserver {
+    @Override
+    public void onSelection(ReplicaSelection selection) {
+      observer.onSelections(List.of(selection));
+    }
+
+    @Override
+    public void onFailure(BerthException failure) {
+      observer.onFailure(failure, 0);
+    }
+  }
+
   /** Starts; on the loop. */
-  void begin() {
+  private void begin() {
     if (over) {
       return; // cancelled before it reached its loop
     }
@@ -155,12 +187,11 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector, He
     asking = true;
     for (int place : order.group(group)) {
       Leg leg = order.leg(place);
-      LegChoice choice =
-          new LegChoice(
+      RoutedChoice choice =
+          new RoutedChoice(
               leg, loop, deadlineNanos, LegOrder.ttlNanos(leg), waits, new Answer(place, at));
       choices[place] = choice;
-      leg.router().counters.choices.increment();
-      choice.begin(leg.parent());
+      choice.start();
       if (at != round) {
         break;
       }
@@ -344,7 +375,7 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector, He
   // --- ending ---
 
   /** Ends it at once with {@link BerthException.Cancelled}; nothing when it is over. Any thread. */
-  public void cancel() {
+  private void cancel() {
     loop.run(
         () -> {
           if (!over) {
@@ -366,7 +397,7 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector, He
   private void giveUp(BerthException why) {
     round++;
     for (int place = 0; place < choices.length; place++) {
-      LegChoice choice = choices[place];
+      RoutedChoice choice = choices[place];
       choices[place] = null;
       try {
         if (choice != null) {

@@ -1,129 +1,89 @@
 package dev.berth.routing;
 
-import dev.berth.api.BerthException;
 import dev.berth.protocol.BusMessage;
-import dev.berth.protocol.Load;
-import dev.berth.protocol.Refusal;
+import dev.berth.protocol.ReplicaAddress;
 import io.vertx.core.Promise;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Predicate;
 
 /**
- * A renewal of a lease elsewhere, waiting for its answer. It takes no slot and never queues: what a
- * request does on a refusal, it answers with false.
+ * A renewal of a lease elsewhere, waiting for its answer. Whatever that is, it ends with whether
+ * the lease holds.
  */
-final class RoutedRenewal extends SlotRequest {
+final class RoutedRenewal extends RingEntry implements PendingEntry {
   /** How long an answer is awaited; the lease's own end is not moved by waiting. */
   private static final long ANSWER_WITHIN_NANOS = TimeUnit.SECONDS.toNanos(5);
 
+  private final RouterLoop loop;
   private final HeldSelection selection;
   private final Promise<Boolean> renewed;
+  private final long id;
 
-  private RoutedRenewal(
-      DeploymentRouter router,
-      RouterLoop loop,
-      HeldSelection selection,
-      Promise<Boolean> renewed,
-      long deadlineNanos) {
-    super(router, loop, deadlineNanos);
+  private RoutedRenewal(RouterLoop loop, HeldSelection selection, Promise<Boolean> renewed) {
+    this.loop = loop;
     this.selection = selection;
     this.renewed = renewed;
+    this.id = loop.pending.add(this);
   }
 
-  static void start(
-      DeploymentRouter router, RouterLoop loop, HeldSelection selection, Promise<Boolean> renewed) {
-    long deadline = loop.now() + ANSWER_WITHIN_NANOS;
-    RoutedRenewal renewal = new RoutedRenewal(router, loop, selection, renewed, deadline);
-    loop.ring.schedule(renewal, deadline);
-    renewal.send(selection.replica);
+  /** Starts one; on the loop. */
+  static void start(RouterLoop loop, HeldSelection selection, Promise<Boolean> renewed) {
+    RoutedRenewal renewal = new RoutedRenewal(loop, selection, renewed);
+    if (renewal.id == PendingTable.FULL) {
+      renewed.complete(false);
+    } else {
+      loop.ring.schedule(renewal, loop.now() + ANSWER_WITHIN_NANOS);
+      renewal.send();
+    }
   }
 
-  @Override
-  BusMessage message(RoutedReplica to, long id) {
-    return new BusMessage.RenewLease(
-        id,
-        loop.address,
-        selection.attempt(),
-        to.addressFor(loop.index()),
-        Objects.requireNonNull(selection.token),
-        selection.ttlMs());
-  }
-
-  void reserved(long grantedTtlMs, long load) {
-    settle(load);
-    selection.extend(loop.now() + grantedTtlMs * 1_000_000);
-    answer(true);
-  }
-
-  @Override
-  void refused(Refusal reason, long load) {
-    settle(load);
-    answer(false);
-  }
-
-  private void answer(boolean result) {
-    done = true;
-    loop.ring.cancel(this);
-    renewed.tryComplete(result);
+  private void send() {
+    RoutedReplica to = selection.replica;
+    BusMessage message =
+        new BusMessage.RenewLease(
+            id,
+            loop.address,
+            selection.attempt(),
+            to.addressFor(loop.index()),
+            Objects.requireNonNull(selection.token),
+            selection.ttlMs());
+    if (!loop.send(to, message)) {
+      selection.lostReplica();
+      end(false);
+    }
   }
 
   @Override
-  void peerLost() {
-    settle(Load.NONE);
-    answer(false);
-  }
-
-  @Override
-  boolean countsSlot() {
-    return false; // its selection does
-  }
-
-  @Override
-  void unsend(RoutedReplica to) {}
-
-  @Override
-  void unsent() {
-    answer(false);
-  }
-
-  @Override
-  void fail(BerthException failure) {
-    renewed.tryComplete(false);
-  }
-
-  @Override
-  void recordSending(RequestRecorder into, RoutedReplica to) {}
-
-  @Override
-  void revoke(boolean timedOut) {}
-
-  @Override
-  boolean tryOn(RoutedReplica candidate) {
-    throw new IllegalStateException("renewal: asked to route (expected: never)");
-  }
-
-  @Override
-  boolean use(Grant granted) {
-    throw new IllegalStateException("renewal: granted a slot (expected: never)");
-  }
-
-  @Override
-  public boolean accepts(RoutedReplica candidate) {
-    return false;
-  }
-
-  @Override
-  public boolean picky() {
+  public boolean answered(BusMessage.Answer answer) {
+    if (answer instanceof BusMessage.SlotReserved reserved) {
+      selection.reported(reserved.load());
+      selection.extend(loop.now() + reserved.ttlMs() * 1_000_000);
+      end(true);
+    } else if (answer instanceof BusMessage.CallRefused refused) {
+      selection.reported(refused.load());
+      end(false);
+    } else {
+      return false;
+    }
     return true;
   }
 
   @Override
-  public long holdNanos() {
-    return 0;
+  public void lost(Predicate<ReplicaAddress> gone) {
+    if (gone.test(selection.replica.info.address())) {
+      end(false);
+    }
   }
 
   @Override
-  int queuedBytes() {
-    return 0;
+  void deadlinePassed(long now) {
+    end(false);
+  }
+
+  private void end(boolean holds) {
+    loop.ring.cancel(this);
+    loop.pending.remove(id);
+    renewed.tryComplete(holds);
   }
 }

@@ -2,8 +2,14 @@ package dev.berth.routing;
 
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.ReplicaInfo;
+import dev.berth.protocol.port.Slots;
+import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
 
-/** A replica incarnation as one instance's routers see it; lives as long as snapshots name it. */
+/**
+ * A replica incarnation as one instance's routers see it; lives as long as snapshots name it. What
+ * is said only of one elsewhere is nothing to one that is here.
+ */
 abstract sealed class RoutedReplica permits LocalReplica, RemoteReplica {
   final ReplicaInfo info;
   private volatile boolean routable; // grants may be tried
@@ -15,14 +21,64 @@ abstract sealed class RoutedReplica permits LocalReplica, RemoteReplica {
     this.routable = routable;
   }
 
+  /** Its ledger, when it is of this instance. */
+  abstract @Nullable Slots slots();
+
+  /** Whether it is of this instance. */
+  final boolean here() {
+    return slots() != null;
+  }
+
   /** Requests running or reserved: exact here, an estimate elsewhere. */
   abstract int ongoing();
 
   /** Slots. */
   abstract int maxOngoing();
 
-  /** Takes one slot for a request that is sent next; the taker owes its end. */
-  abstract boolean tryTake();
+  // --- its slots: for Pick alone ---
+
+  /**
+   * Takes a slot.
+   *
+   * @param holdNanos how long it is held here, or {@link Grant#RUN}
+   * @return null when there is none free, or none is known of
+   */
+  abstract @Nullable Grant take(long holdNanos);
+
+  /** Takes the slot of a request that is about to complete here, which it then has; or null. */
+  abstract @Nullable Grant takeCompleted(long holdNanos);
+
+  // --- what becomes of them ---
+
+  /** A slot to run on was not used. */
+  abstract void untake();
+
+  /** What was taken elsewhere is no longer ours: ended, refused, or not sent. */
+  void giveBack() {}
+
+  /** An offered slot is not wanted. */
+  void decline(RemoteReplica.Offer offer) {}
+
+  /**
+   * Takes note of what it says of its slots.
+   *
+   * @return whether it may have room now that was not known of
+   */
+  boolean reported(long load) {
+    return false;
+  }
+
+  /** Since it last reported; 0 where that is not needed, -1 when it never has. */
+  long reportAgeNanos() {
+    return 0;
+  }
+
+  /** Lets one request through against the estimate when its back-off is over. */
+  boolean probeIfDue(long now, RandomGenerator random) {
+    return false;
+  }
+
+  // --- where it is ---
 
   /** Where this loop sends messages for it. */
   abstract ReplicaAddress addressFor(int loop);
@@ -56,6 +112,7 @@ abstract sealed class RoutedReplica permits LocalReplica, RemoteReplica {
     routable = newRoutable;
   }
 
+  /** It is not there any more. */
   void leave() {
     gone = true;
   }

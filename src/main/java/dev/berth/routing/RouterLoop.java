@@ -1,10 +1,8 @@
 package dev.berth.routing;
 
-import dev.berth.api.BerthException;
 import dev.berth.api.spi.ReplicaRanker;
 import dev.berth.protocol.AttemptId;
 import dev.berth.protocol.BusMessage;
-import dev.berth.protocol.HandlerTime;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.RouterAddress;
 import dev.berth.protocol.StreamLedger;
@@ -14,7 +12,6 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Predicate;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The routers' share of one event loop: what its requests wait for, and their deadlines. Everything
@@ -24,7 +21,7 @@ public final class RouterLoop {
   final LoopPorts ports;
   final LoopLimits limits;
   final RouterAddress address;
-  final PendingTable<SlotRequest> pending;
+  final PendingTable<PendingEntry> pending;
   final DeadlineRing ring;
   final ReplicaRanker.Ranking ranking = new ReplicaRanker.Ranking();
   final Set<AttemptId> heldAttempts = new HashSet<>(); // of selections and dispatches elsewhere
@@ -151,44 +148,15 @@ public final class RouterLoop {
 
   /** Takes a message addressed to this loop. */
   public void onMessage(BusMessage message) {
-    if (message instanceof BusMessage.CallResponse response) {
-      if (response.body().length() > LoopLimits.MAX_FRAME_BYTES) {
+    if (message instanceof BusMessage.Answer answer) {
+      if (answer instanceof BusMessage.CallResponse response
+          && response.body().length() > LoopLimits.MAX_FRAME_BYTES) {
         streams.release(response.body().length()); // from here on whoever has it counts it
       }
-      if (pending.get(response.callId()) instanceof RoutedCall call) {
-        call.responded(response);
-      } else {
-        lateAnswers.increment();
+      PendingEntry asked = pending.get(answer.callId());
+      if (asked == null || !asked.answered(answer)) {
+        late(answer);
       }
-    } else if (message instanceof BusMessage.StreamFrame frame) {
-      if (pending.get(frame.callId()) instanceof RoutedCall call) {
-        call.frame(frame);
-      } else {
-        lateAnswers.increment();
-      }
-    } else if (message instanceof BusMessage.RequestCredit credit) {
-      if (pending.get(credit.callId()) instanceof RoutedCall call) {
-        call.requestCredit(credit.limit());
-      } else {
-        lateAnswers.increment();
-      }
-    } else if (message instanceof BusMessage.CallAccepted accepted) {
-      if (pending.get(accepted.callId()) instanceof RoutedCall call) {
-        call.accepted(accepted.load());
-      }
-    } else if (message instanceof BusMessage.CallRefused refused) {
-      SlotRequest request = pending.get(refused.callId());
-      if (request != null) {
-        request.refused(refused.reason(), refused.load());
-      } else {
-        lateAnswers.increment();
-      }
-    } else if (message instanceof BusMessage.CallFailed failed) {
-      failed(failed.callId(), failed.failure(), failed.load(), failed.time());
-    } else if (message instanceof BusMessage.StreamReset reset) {
-      failed(reset.callId(), reset.kind().toException(reset.message()), reset.load(), null);
-    } else if (message instanceof BusMessage.SlotReserved reserved) {
-      reserved(reserved);
     } else if (message instanceof BusMessage.ReplicaLoad load) {
       routers.reported(load.target(), load.load());
     } else if (message instanceof BusMessage.SlotOffer offer) {
@@ -199,25 +167,13 @@ public final class RouterLoop {
     }
   }
 
-  private void failed(long callId, BerthException failure, long load, @Nullable HandlerTime time) {
-    if (pending.get(callId) instanceof RoutedCall call) {
-      call.failed(failure, load, time);
-    } else {
-      lateAnswers.increment();
-    }
-  }
-
   /** A lease that no one awaits any more is released at once: the time to live is for the dead. */
-  private void reserved(BusMessage.SlotReserved reserved) {
-    SlotRequest request = pending.get(reserved.callId());
-    if (request instanceof RoutedChoice choice) {
-      choice.reserved(reserved.token(), reserved.ttlMs(), reserved.load());
-    } else if (request instanceof RoutedRenewal renewal) {
-      renewal.reserved(reserved.ttlMs(), reserved.load());
-    } else if (heldAttempts.contains(reserved.attempt())) {
-      duplicates.increment();
-    } else {
-      lateAnswers.increment();
+  private void late(BusMessage.Answer answer) {
+    if (answer instanceof BusMessage.SlotReserved reserved) {
+      if (heldAttempts.contains(reserved.attempt())) {
+        duplicates.increment();
+        return;
+      }
       ReplicaAddress target = reserved.target();
       ports
           .bus()
@@ -225,6 +181,9 @@ public final class RouterLoop {
               target.node(),
               target.busAddress(),
               new BusMessage.ReleaseSlot(address, reserved.attempt(), target));
+    }
+    if (!(answer instanceof BusMessage.CallAccepted)) { // its answer came first, and is no news
+      lateAnswers.increment();
     }
   }
 
@@ -234,13 +193,7 @@ public final class RouterLoop {
 
   /** Answers of these replicas will not come: fails what waits for them, at once. On the loop. */
   void lost(Predicate<ReplicaAddress> gone) {
-    pending.forEach(
-        request -> {
-          RoutedReplica at = request.replica;
-          if (at != null && gone.test(at.info.address()) && !request.done) {
-            request.peerLost();
-          }
-        });
+    pending.forEach(asked -> asked.lost(gone));
   }
 
   // --- what operators see ---

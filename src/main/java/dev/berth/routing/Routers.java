@@ -41,7 +41,6 @@ public final class Routers {
   private final @Nullable String zone;
   private final ReplicaDirectory directory;
   private final InstanceBounds bounds;
-  private final RoutingHooks hooks;
   final ExplainPorts explain;
   private final RouterLoop[] loops;
   final BlockedLoops blocked;
@@ -72,20 +71,9 @@ public final class Routers {
       ReplicaDirectory directory,
       InstanceBounds bounds,
       LoopLimits limits,
-      RoutingHooks hooks,
       RandomGenerator random,
       List<LoopPorts> ports) {
-    this(
-        node,
-        incarnation,
-        zone,
-        directory,
-        bounds,
-        limits,
-        hooks,
-        random,
-        ports,
-        ExplainPorts.NONE);
+    this(node, incarnation, zone, directory, bounds, limits, random, ports, ExplainPorts.NONE);
   }
 
   /** As above, for an instance that explains requests. */
@@ -96,7 +84,6 @@ public final class Routers {
       ReplicaDirectory directory,
       InstanceBounds bounds,
       LoopLimits limits,
-      RoutingHooks hooks,
       RandomGenerator random,
       List<LoopPorts> ports,
       ExplainPorts explain) {
@@ -105,7 +92,6 @@ public final class Routers {
     this.zone = zone;
     this.directory = directory;
     this.bounds = bounds;
-    this.hooks = hooks;
     this.random = random;
     this.loops = new RouterLoop[ports.size()];
     this.blocked = new BlockedLoops(loops.length);
@@ -142,7 +128,7 @@ public final class Routers {
             deployment,
             id ->
                 new DeploymentRouter(
-                    this, id, settings, ranker, hooks, new java.util.SplittableRandom(seed())));
+                    this, id, settings, ranker, new java.util.SplittableRandom(seed())));
     watch.made.accept(deployment);
     return made;
   }
@@ -266,8 +252,8 @@ public final class Routers {
             new BusMessage.ReleaseSlot(any.address, attempt, target));
   }
 
-  void forget(RemoteReplica remote) {
-    remotes.remove(remote.info.address());
+  void forget(RoutedReplica left) {
+    remotes.remove(left.info.address());
   }
 
   void reported(ReplicaAddress target, long load) {

@@ -51,8 +51,8 @@ record SeenCandidates(
         replica.addressFor(loop).loop(),
         replica.ongoing(),
         replica.maxOngoing(),
-        replica instanceof LocalReplica,
-        replica instanceof RemoteReplica remote ? remote.reportAgeNanos() : 0,
+        replica.here(),
+        replica.reportAgeNanos(),
         tier(seen, index),
         rank,
         score(ranker, seen, index));

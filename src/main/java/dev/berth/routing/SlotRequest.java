@@ -6,6 +6,8 @@ import dev.berth.protocol.AttemptId;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.Load;
 import dev.berth.protocol.Refusal;
+import dev.berth.protocol.ReplicaAddress;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  * Confined to its loop, but for {@link #granted} and {@link #left}, which the pump calls. In each
  * state exactly one thing owes the slot: the grant on its way, or the request that was sent.
  */
-abstract class SlotRequest extends RingEntry implements Waiting, Runnable {
+abstract class SlotRequest extends RingEntry implements Waiting, PendingEntry, Runnable {
   static final long NO_DEADLINE = Long.MAX_VALUE;
 
   final DeploymentRouter router;
@@ -50,11 +52,16 @@ abstract class SlotRequest extends RingEntry implements Waiting, Runnable {
 
   // --- what differs ---
 
-  /** Takes a slot of this replica and goes there; false when it has none free. */
-  abstract boolean tryOn(RoutedReplica candidate);
+  /** How a slot that is free at once is taken: held so long, or {@link Grant#RUN}. */
+  abstract long holdAtOnce();
 
-  /** Uses a slot that was granted while waiting; false when it was lost on the way. */
-  abstract boolean use(Grant granted);
+  /**
+   * Uses a slot.
+   *
+   * @param waited whether it was on its way to this loop
+   * @return false when it was lost on the way
+   */
+  abstract boolean use(Grant granted, boolean waited);
 
   /** Tells the replica, if anything was sent, that the answer is no longer wanted. */
   abstract void revoke(boolean timedOut);
@@ -66,7 +73,9 @@ abstract class SlotRequest extends RingEntry implements Waiting, Runnable {
   abstract void recordSending(RequestRecorder into, RoutedReplica to);
 
   /** Gives back the slot taken for a message that was not sent. */
-  abstract void unsend(RoutedReplica to);
+  void unsend(RoutedReplica to) {
+    to.untake();
+  }
 
   /** Delivers the failure: the last thing that happens. */
   abstract void fail(BerthException failure);
@@ -138,17 +147,27 @@ abstract class SlotRequest extends RingEntry implements Waiting, Runnable {
           false);
       return;
     }
-    if (callDeadlineNanos != NO_DEADLINE) {
-      if (callDeadlineNanos - loop.now() <= 0) {
-        end(timeout(), false);
-        return;
-      }
-      loop.ring.schedule(this, callDeadlineNanos);
+    if (isPastDeadline()) {
+      end(timeout(), false);
+      return;
     }
-    if (!router.queue.hasTakersOr(loop.index()) && router.tryReplicas(this)) {
+    scheduleDeadline();
+    if (!router.queue.hasTakersOr(loop.index()) && takeAtOnce()) {
       return;
     }
     enqueue();
+  }
+
+  /** Whether a slot was free, and is used. */
+  private boolean takeAtOnce() {
+    Grant grant = router.grantAtOnce(this);
+    return grant != null && use(grant, false);
+  }
+
+  final void scheduleDeadline() {
+    if (callDeadlineNanos != NO_DEADLINE) {
+      loop.ring.schedule(this, callDeadlineNanos);
+    }
   }
 
   private void enqueue() {
@@ -187,7 +206,7 @@ abstract class SlotRequest extends RingEntry implements Waiting, Runnable {
       end(timeout(), false);
       return;
     }
-    if (mayTryAgain() && router.tryReplicas(this)) {
+    if (mayTryAgain() && takeAtOnce()) {
       return;
     }
     if (!admitted) {
@@ -279,7 +298,7 @@ abstract class SlotRequest extends RingEntry implements Waiting, Runnable {
     } else {
       loop.ring.schedule(this, callDeadlineNanos);
     }
-    if (!use(given)) {
+    if (!use(given, true)) {
       enqueueAgain();
     }
   }
@@ -355,18 +374,21 @@ abstract class SlotRequest extends RingEntry implements Waiting, Runnable {
   final void settle(long load) {
     loop.pending.remove(pendingId);
     pendingId = PendingTable.FULL;
-    if (replica instanceof RemoteReplica remote) {
-      if (countsSlot()) {
-        remote.giveBack();
-      }
-      remote.reported(load);
+    RoutedReplica from = replica;
+    if (from != null && !from.here()) {
+      from.giveBack();
+      from.reported(load);
       router.pumpIfWaiting();
     }
   }
 
-  /** Whether what was sent counts as one of ours at its replica. */
-  boolean countsSlot() {
-    return true;
+  @Override
+  public boolean answered(BusMessage.Answer answer) {
+    if (answer instanceof BusMessage.CallRefused refused) {
+      refused(refused.reason(), refused.load());
+      return true;
+    }
+    return false;
   }
 
   /** A typed refusal came: it did not run, so it may be tried elsewhere. */
@@ -380,6 +402,14 @@ abstract class SlotRequest extends RingEntry implements Waiting, Runnable {
       router.refusedBy(refuser, reason);
     }
     enqueueAgain();
+  }
+
+  @Override
+  public final void lost(Predicate<ReplicaAddress> gone) {
+    RoutedReplica at = replica;
+    if (at != null && gone.test(at.info.address()) && !done) {
+      peerLost();
+    }
   }
 
   /** Its peer is lost with the answer. */

@@ -22,7 +22,7 @@ final class StartedLegs implements Selections.Choice, LegsObserver {
   private final long deadlineNanos;
   private final boolean waits;
   private volatile boolean cancelled;
-  private @Nullable RoutedLegs routed; // the loop's
+  private @Nullable Runnable ends; // the loop's
 
   private StartedLegs(RouterLoop loop, List<Leg> legs, long deadlineNanos, boolean waits) {
     this.loop = loop;
@@ -60,8 +60,7 @@ final class StartedLegs implements Selections.Choice, LegsObserver {
       onFailure(cancelledByCaller(), NO_LEG);
       return;
     }
-    routed = new RoutedLegs(loop, legs, deadlineNanos, waits, this);
-    routed.begin();
+    ends = RoutedLegs.start(loop, legs, deadlineNanos, waits, this);
   }
 
   @Override
@@ -74,8 +73,8 @@ final class StartedLegs implements Selections.Choice, LegsObserver {
     cancelled = true;
     loop.run(
         () -> {
-          if (routed != null) {
-            routed.cancel();
+          if (ends != null) {
+            ends.run();
           }
         });
   }

@@ -1,7 +1,5 @@
 package dev.berth.routing;
 
-import dev.berth.protocol.port.SlotLease;
-import dev.berth.protocol.port.Slots;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicIntegerArray;
@@ -251,18 +249,18 @@ final class WaiterQueue {
    *
    * @return whether the completion was made
    */
-  boolean handOff(RoutedReplica replica, Slots slots) {
+  boolean handOff(RoutedReplica replica) {
     if (!hasTakers() || !workInProgress.compareAndSet(0, 1)) {
       return false;
     }
     try {
-      return handOffToOldest(replica, slots);
+      return handOffToOldest(replica);
     } finally {
       run(); // for what others left to this runner meanwhile
     }
   }
 
-  private boolean handOffToOldest(RoutedReplica replica, Slots slots) {
+  private boolean handOffToOldest(RoutedReplica replica) {
     absorb();
     Waiter waiter = oldest;
     while (waiter != null && !takes(waiter, replica)) {
@@ -271,13 +269,13 @@ final class WaiterQueue {
     if (waiter == null) {
       return false;
     }
-    SlotLease lease = slots.completeAndHold(waiter.owner.holdNanos());
-    if (lease == null) {
+    Grant grant = Pick.passOn(replica, waiter.owner);
+    if (grant == null) {
       return false;
     }
     handOffs.increment();
     unlink(waiter);
-    hand(waiter, new Grant(replica, lease, null));
+    hand(waiter, grant);
     return true;
   }
 

@@ -27,7 +27,6 @@ import dev.berth.replica.ReplicaState;
 import dev.berth.routing.DeploymentRouter;
 import dev.berth.routing.LoopPorts;
 import dev.berth.routing.Routers;
-import dev.berth.routing.RoutingHooks;
 import io.vertx.core.Future;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -119,15 +118,7 @@ final class TestInstance {
     long incarnation = random.nextLong();
     routers =
         new Routers(
-            NODE,
-            incarnation,
-            null,
-            host,
-            bounds.instance(),
-            bounds.loop(),
-            RoutingHooks.NONE,
-            random.split(),
-            ports);
+            NODE, incarnation, null, host, bounds.instance(), bounds.loop(), random.split(), ports);
     for (int index = 0; index < eventLoops; index++) {
       TestLoops.Loop loop = serving.get(index);
       bus.consume(Addresses.router(NODE, index), loop, routers.loop(index)::onMessage);

@@ -1,0 +1,63 @@
+package dev.berth.routing;
+
+import dev.berth.api.BerthException;
+import dev.berth.api.RequestContext;
+import dev.berth.api.Response;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Who makes a call: what it is for, and who gets its one answer, on the call's loop. An interface,
+ * and neither a record nor a future, because the ingress makes one object per request and no more.
+ */
+public interface CallOwner {
+
+  // --- asked as the call is made ---
+
+  /** The request's id, or "" to be given one. */
+  String requestId();
+
+  /** One of the handler's methods, or "" for the handler itself. */
+  default String methodName() {
+    return "";
+  }
+
+  /** Who the request is for, or "". */
+  default String sessionId() {
+    return "";
+  }
+
+  /** When the request arrived, on the loop's clock. */
+  long arrivedNanos();
+
+  /** By when it must be over, on the loop's clock, or {@link Long#MAX_VALUE} for no deadline. */
+  long deadlineNanos();
+
+  /** The request of whose handling it is part: cancelled, it takes the call with it. */
+  default @Nullable RequestContext parent() {
+    return null;
+  }
+
+  /** Writes down what befalls the request, when it is explained; asked once. */
+  default @Nullable RequestRecorder explaining() {
+    return null;
+  }
+
+  // --- told ---
+
+  /**
+   * A replica has the request, or surely gets it: its wait is over. Not called when it never got
+   * one. Then one of the others follows.
+   */
+  default void onRouted(String replicaId) {}
+
+  /**
+   * The response, or its head when the body is {@link Response.Body.Received}: that stream then
+   * ends or fails on its own.
+   *
+   * @param replicaId who ran it
+   */
+  void onResponse(Response response, String replicaId);
+
+  /** No response will come. */
+  void onFailure(BerthException failure);
+}

@@ -1,0 +1,101 @@
+package dev.berth.routing;
+
+import dev.berth.api.BerthException;
+import dev.berth.api.DeploymentHandle;
+import dev.berth.api.Headers;
+import dev.berth.api.Request;
+import dev.berth.api.RequestContext;
+import dev.berth.api.Response;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import org.jspecify.annotations.Nullable;
+
+/** A call of user code: what it is for, and its answer as the API shows it. */
+class HandleCall implements CallOwner, DeploymentHandle.Call {
+  private static final String TRACE_PARENT = "traceparent";
+  private static final String TRACE_STATE = "tracestate";
+
+  private final Leg leg;
+  private final RouterLoop loop;
+  private final long arrivedNanos;
+  private final Promise<Response> response = Promise.promise();
+  private @Nullable RoutedCall call;
+
+  HandleCall(Leg leg, RouterLoop loop) {
+    this.leg = leg;
+    this.loop = loop;
+    this.arrivedNanos = loop.now();
+  }
+
+  /** The call that this one is shown for, which its cancel ends. */
+  HandleCall of(RoutedCall made) {
+    call = made;
+    return this;
+  }
+
+  @Override
+  public String requestId() {
+    return leg.requestId();
+  }
+
+  @Override
+  public String methodName() {
+    return leg.methodName();
+  }
+
+  @Override
+  public String sessionId() {
+    return leg.sessionId();
+  }
+
+  @Override
+  public long arrivedNanos() {
+    return arrivedNanos;
+  }
+
+  @Override
+  public long deadlineNanos() {
+    return leg.useDeadlineNanos();
+  }
+
+  /** A response arrives in a task of its own already. */
+  @Override
+  public void onResponse(Response received, String replicaId) {
+    response.complete(received);
+  }
+
+  /** A failure may come from within a call of the user's, so it is given a task. */
+  @Override
+  public void onFailure(BerthException failure) {
+    loop.ports.executor().execute(() -> response.fail(failure));
+  }
+
+  @Override
+  public Future<Response> response() {
+    return response.future();
+  }
+
+  @Override
+  public void cancel() {
+    if (call != null) {
+      call.cancel();
+    }
+  }
+
+  /** The request in its parent's trace, unless it has one of its own. */
+  static Request traced(Request request, @Nullable RequestContext parent) {
+    if (parent == null || request.headers().get(TRACE_PARENT) != null) {
+      return request;
+    }
+    String traceParent = parent.headers().get(TRACE_PARENT);
+    if (traceParent == null) {
+      return request;
+    }
+    Headers headers = request.headers().with(TRACE_PARENT, traceParent);
+    String state = parent.headers().get(TRACE_STATE);
+    if (state != null && headers.get(TRACE_STATE) == null) {
+      headers = headers.with(TRACE_STATE, state);
+    }
+    return new Request(request.method(), request.path(), request.query(), headers, request.body());
+  }
+}
