@@ -1,9 +1,7 @@
 package dev.berth.routing;
 
-import dev.berth.api.BerthException;
 import dev.berth.api.DeploymentId;
 import dev.berth.api.spi.ReplicaRanker;
-import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.ReplicaInfo;
 import dev.berth.protocol.RoutingSnapshot;
@@ -46,7 +44,7 @@ public class DecisionBenchmark {
   private final ReplicaRanker.Ranking ranking = new ReplicaRanker.Ranking();
   private final SplittableRandom random = new SplittableRandom(3);
   private DeploymentRouter router;
-  private Decision decision;
+  private final Decision decision = new Decision();
 
   @Setup
   public void setUp() {
@@ -77,13 +75,11 @@ public class DecisionBenchmark {
             directory(ledgers),
             InstanceBounds.defaults(),
             LoopLimits.DEFAULTS,
-            RoutingHooks.NONE,
             new SplittableRandom(9),
             List.of(ports, ports));
     router = routers.router(DEPLOYMENT, RouterSettings.DEFAULTS);
     routers.update(
         new RoutingSnapshot(DEPLOYMENT, new RoutingSnapshot.Version(1, 1), true, routes));
-    decision = new Decision(router, routers.loop(0));
   }
 
   private static ReplicaInfo info(int ordinal) {
@@ -123,23 +119,17 @@ public class DecisionBenchmark {
 
   @Benchmark
   public boolean decide() {
-    boolean decided = router.tryReplicas(decision);
-    ((LocalReplica) decision.taken).slots.complete();
-    return decided;
+    router.pick.rank(router.replicas, 0, ranking, random);
+    Grant grant = Pick.from(router.replicas, ranking, decision, Grant.RUN, random);
+    grant.giveBack();
+    return grant.lease() == null;
   }
 
   /** A request that takes the slot and goes no further. */
-  private static final class Decision extends SlotRequest {
-    private RoutedReplica taken;
-
-    Decision(DeploymentRouter router, RouterLoop loop) {
-      super(router, loop, NO_DEADLINE);
-    }
-
+  private static final class Decision implements Waiting {
     @Override
-    boolean tryOn(RoutedReplica candidate) {
-      taken = candidate;
-      return candidate.tryTake();
+    public int loopIndex() {
+      return 0;
     }
 
     @Override
@@ -153,40 +143,19 @@ public class DecisionBenchmark {
     }
 
     @Override
-    boolean use(Grant granted) {
+    public boolean paused() {
       return false;
     }
-
-    @Override
-    void revoke(boolean timedOut) {}
-
-    @Override
-    BusMessage message(RoutedReplica to, long id) {
-      throw new UnsupportedOperationException("message (expected: none is sent)");
-    }
-
-    @Override
-    void unsend(RoutedReplica to) {}
-
-    @Override
-    void fail(BerthException failure) {
-      throw failure;
-    }
-
-    @Override
-    int queuedBytes() {
-      return 0;
-    }
-
-    @Override
-    void recordSending(RequestRecorder recorder, RoutedReplica to) {}
-
-    @Override
-    void peerLost() {}
 
     @Override
     public long holdNanos() {
       return 0;
     }
+
+    @Override
+    public void granted(Grant grant) {}
+
+    @Override
+    public void left() {}
   }
 }

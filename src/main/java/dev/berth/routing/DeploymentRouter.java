@@ -113,19 +113,22 @@ public final class DeploymentRouter implements HandleMetricSource {
   @Nullable Grant grantAtOnce(SlotRequest request) {
     ReplicaSet set = replicas;
     RouterLoop loop = request.loop;
-    Grant grant = pick.from(set, request, request.holdAtOnce(), loop.ranking, loop.ports.random());
+    RandomGenerator random = loop.ports.random();
+    pick.rank(set, loop.index(), loop.ranking, random);
     if (request.recorder != null) {
       request.recorder.ranked(set, pick.ranker(), loop.ranking);
     }
-    return grant;
+    return Pick.from(set, loop.ranking, request, request.holdAtOnce(), random);
   }
 
   /** A slot for one who waits; the pump asks, one thread at a time. */
   private @Nullable Grant grantFor(Waiting owner) {
     ReplicaSet set = replicas;
-    return !set.available || owner.hopeless()
-        ? Grant.UNAVAILABLE
-        : pick.from(set, owner, owner.holdNanos(), pumpRanking, pumpRandom);
+    if (!set.available || owner.hopeless()) {
+      return Grant.UNAVAILABLE;
+    }
+    pick.rank(set, owner.loopIndex(), pumpRanking, pumpRandom);
+    return Pick.from(set, pumpRanking, owner, owner.holdNanos(), pumpRandom);
   }
 
   void pumpIfWaiting() {

@@ -21,21 +21,30 @@ final class Pick {
     this.ranker = ranker;
   }
 
+  /** Asks the ranker for its order, as the replicas are seen from a loop. */
+  void rank(ReplicaSet set, int loop, ReplicaRanker.Ranking ranking, RandomGenerator random) {
+    ranking.clear();
+    try {
+      ranker.rank(set.seenFrom(loop), random, ranking);
+    } catch (RuntimeException | Error failed) { // a plug-in may cost speed, never correctness
+      rankerFailures.increment();
+      ranking.clear();
+    }
+  }
+
   /**
-   * A slot of the first replica that has one: those that the ranker names in its order, then the
-   * rest, so that none is refused while one is free.
+   * A slot of the first replica that has one: those that are ranked in their order, then the rest,
+   * so that none is refused while one is free.
    *
    * @param holdNanos how long it is held, or {@link Grant#RUN} for one to run on at once
-   * @param ranking what the ranker says is left there
    * @return null when every replica that would do is full
    */
-  @Nullable Grant from(
+  static @Nullable Grant from(
       ReplicaSet set,
+      ReplicaRanker.Ranking ranking,
       Waiting who,
       long holdNanos,
-      ReplicaRanker.Ranking ranking,
       RandomGenerator random) {
-    rank(set, who.loopIndex(), ranking, random);
     for (int place = 0; place < ranking.size(); place++) {
       Grant grant = ask(set.eligible[ranking.get(place)], who, holdNanos);
       if (grant != null) {
@@ -60,17 +69,6 @@ final class Pick {
   /** A slot that is about to be free, to the one who waits for it: it never is. */
   static @Nullable Grant passOn(RoutedReplica freeing, Waiting to) {
     return freeing.takeCompleted(to.holdNanos());
-  }
-
-  private void rank(
-      ReplicaSet set, int loop, ReplicaRanker.Ranking ranking, RandomGenerator random) {
-    ranking.clear();
-    try {
-      ranker.rank(set.seenFrom(loop), random, ranking);
-    } catch (RuntimeException | Error failed) { // a plug-in may cost speed, never correctness
-      rankerFailures.increment();
-      ranking.clear();
-    }
   }
 
   ReplicaRanker ranker() {

@@ -27,7 +27,7 @@ public final class RoutedCall extends SlotRequest {
 
   private final Request request;
   private final CallOwner owner;
-  private String requestId; // empty until sent, when the caller named none
+  String requestId; // empty until sent, when the caller named none
   private long waitedNanos = UNKNOWN; // from its arrival until it was called; unknown off the loop
   private final @Nullable HeldSelection selection; // when dispatched
   private @Nullable RoutedReplica only; // of a broadcast: no other replica would do

@@ -27,7 +27,6 @@ import dev.berth.routing.LoopLimits;
 import dev.berth.routing.LoopPorts;
 import dev.berth.routing.RouterSettings;
 import dev.berth.routing.Routers;
-import dev.berth.routing.RoutingHooks;
 import io.vertx.core.buffer.Buffer;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
@@ -53,7 +52,6 @@ public final class RoutingWorld implements ReplicaDirectory {
   public final ManualClock clock = new ManualClock();
   public final Routers routers;
   public final DeploymentRouter router;
-  public final List<String> hookCalls = new ArrayList<>();
 
   /** Every message sent to a replica, in order. */
   public final List<BusMessage> sent = new ArrayList<>();
@@ -100,17 +98,6 @@ public final class RoutingWorld implements ReplicaDirectory {
             this,
             InstanceBounds.defaults(),
             LoopLimits.DEFAULTS,
-            new RoutingHooks() {
-              @Override
-              public void onRequestRouted(String replicaId, String requestId) {
-                hookCalls.add("routed " + replicaId);
-              }
-
-              @Override
-              public void onRequestCompleted(String replicaId, String requestId) {
-                hookCalls.add("completed " + replicaId);
-              }
-            },
             new SplittableRandom(9),
             ports,
             new ExplainPorts(explained::add, () -> Instant.EPOCH.plusNanos(clock.getAsLong())));

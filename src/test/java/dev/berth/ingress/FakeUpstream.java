@@ -22,7 +22,6 @@ import dev.berth.routing.LoopPorts;
 import dev.berth.routing.RouterLoop;
 import dev.berth.routing.RouterSettings;
 import dev.berth.routing.Routers;
-import dev.berth.routing.RoutingHooks;
 import io.vertx.core.Context;
 import io.vertx.core.buffer.Buffer;
 import java.time.Instant;
@@ -71,7 +70,6 @@ final class FakeUpstream implements ReplicaDirectory {
             this,
             bounds,
             LoopLimits.DEFAULTS,
-            RoutingHooks.NONE,
             new SplittableRandom(1),
             List.of(
                 new LoopPorts(

@@ -50,7 +50,6 @@ import dev.berth.routing.InstanceBounds;
 import dev.berth.routing.LoopLimits;
 import dev.berth.routing.LoopPorts;
 import dev.berth.routing.Routers;
-import dev.berth.routing.RoutingHooks;
 import io.vertx.core.Future;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -118,7 +117,6 @@ class InstanceReplicasTest {
               host,
               InstanceBounds.defaults(),
               LoopLimits.DEFAULTS,
-              RoutingHooks.NONE,
               new SplittableRandom(1),
               List.of(new LoopPorts(loopTasks, () -> true, bus, clock, new SplittableRandom(2)))),
           meters,

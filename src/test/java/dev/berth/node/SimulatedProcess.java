@@ -31,7 +31,6 @@ import dev.berth.routing.InstanceBounds;
 import dev.berth.routing.LoopLimits;
 import dev.berth.routing.LoopPorts;
 import dev.berth.routing.Routers;
-import dev.berth.routing.RoutingHooks;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
@@ -228,7 +227,6 @@ public final class SimulatedProcess {
                   host,
                   InstanceBounds.defaults(),
                   LoopLimits.DEFAULTS,
-                  RoutingHooks.NONE,
                   random.split(),
                   ports),
               meters,

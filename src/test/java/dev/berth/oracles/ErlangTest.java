@@ -2,11 +2,10 @@ package dev.berth.oracles;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.berth.api.BerthException;
 import dev.berth.api.DeploymentId;
 import dev.berth.api.Headers;
 import dev.berth.api.Request;
-import dev.berth.api.Response;
+import dev.berth.fakes.FakeCaller;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.Load;
 import dev.berth.protocol.ReplicaAddress;
@@ -17,7 +16,6 @@ import dev.berth.protocol.port.SlotObserver;
 import dev.berth.protocol.port.Slots;
 import dev.berth.replica.LedgerLimits;
 import dev.berth.replica.SlotLedger;
-import dev.berth.routing.CallObserver;
 import dev.berth.routing.DeploymentRouter;
 import dev.berth.routing.InstanceBounds;
 import dev.berth.routing.LoopLimits;
@@ -25,7 +23,6 @@ import dev.berth.routing.LoopPorts;
 import dev.berth.routing.RouterLoop;
 import dev.berth.routing.RouterSettings;
 import dev.berth.routing.Routers;
-import dev.berth.routing.RoutingHooks;
 import io.vertx.core.buffer.Buffer;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -183,7 +180,6 @@ class ErlangTest {
               this,
               new InstanceBounds(1_000_000, Long.MAX_VALUE, Long.MAX_VALUE),
               new LoopLimits(65_536, 65_536),
-              RoutingHooks.NONE,
               random.split(),
               List.of(
                   new LoopPorts(tasks::add, () -> true, this::send, () -> now, random.split())));
@@ -249,7 +245,7 @@ class ErlangTest {
 
     private void arriveNow() {
       inSystem++;
-      router.call(loop(), REQUEST, Long.toString(now), Long.MAX_VALUE, Ignoring.INSTANCE);
+      router.call(loop(), REQUEST, new Answered(Long.toString(now), now, Long.MAX_VALUE), now);
       runTasks();
       if (router.queued() != Math.max(0, inSystem - slots)) {
         throw new AssertionError(
@@ -337,15 +333,16 @@ class ErlangTest {
     }
   }
 
-  private enum Ignoring implements CallObserver {
-    INSTANCE;
+  private static final class Answered extends FakeCaller {
+    Answered(String requestId, long arrivedNanos, long deadlineNanos) {
+      super(requestId, arrivedNanos, deadlineNanos);
+    }
 
     @Override
-    public void onResponse(Response response, String replicaId) {}
-
-    @Override
-    public void onFailure(BerthException failure) {
-      throw new AssertionError(failure);
+    protected void ended() {
+      if (failure != null) {
+        throw new AssertionError(failure);
+      }
     }
   }
 }

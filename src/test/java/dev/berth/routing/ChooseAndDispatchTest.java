@@ -9,6 +9,7 @@ import dev.berth.api.DeploymentHandle;
 import dev.berth.api.ReplicaSelection;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
+import dev.berth.fakes.FakeCaller;
 import dev.berth.fakes.RoutingWorld;
 import dev.berth.protocol.Admission;
 import dev.berth.protocol.BusMessage;
@@ -347,17 +348,27 @@ class ChooseAndDispatchTest {
     }
 
     @Test
-    void hooksFireInPairsAndOnlyForWhatWasSent() {
+    void itsOwnerIsToldInPairsAndOnlyOfWhatWasSent() {
       world.publish();
-      choose().close();
-      assertThat(world.hookCalls).isEmpty();
-      ReplicaSelection selection = choose();
-      selection.dispatch(REQUEST);
+      FakeCaller closed = new FakeCaller();
+      HeldSelection selection = (HeldSelection) choose();
+      RoutedCall never = selection.newCall(world.routers.loop(0), REQUEST, closed);
+      selection.close();
+      never.cancel();
+      assertThat(closed.told).containsExactly("failure CANCELLED");
+      assertThat(RoutingProbe.over(world.router)).isZero();
+
+      FakeCaller caller = new FakeCaller();
+      selection = (HeldSelection) choose();
+      assertThat(selection.take()).isNull();
+      selection.newCall(world.routers.loop(0), REQUEST, caller).dispatchTaken();
       world.run();
       replica.respond();
       world.run();
       selection.close();
-      assertThat(world.hookCalls).containsExactly("routed r1", "completed r1");
+      assertThat(caller.told).containsExactly("routed r1", "response of r1");
+      assertThat(RoutingProbe.over(world.router)).isOne();
+      assertThat(RoutingProbe.notOver(world.router)).isZero();
     }
 
     @Test
@@ -481,11 +492,13 @@ class ChooseAndDispatchTest {
       world.publish();
       List<BerthException> failures = new ArrayList<>();
       RoutedChoice choice =
-          world.router.choose(
+          RoutingProbe.choose(
+              world.router,
               world.routers.loop(0),
               Long.MAX_VALUE,
               TTL.toNanos(),
               "",
+              null,
               new SelectionObserver() {
                 @Override
                 public void onSelection(ReplicaSelection selection) {
@@ -507,8 +520,14 @@ class ChooseAndDispatchTest {
     void aReleaseThatOvertakesItsReserveStillWins() {
       world.publish();
       RoutedChoice choice =
-          world.router.choose(
-              world.routers.loop(0), Long.MAX_VALUE, TTL.toNanos(), "", new Ignoring());
+          RoutingProbe.choose(
+              world.router,
+              world.routers.loop(0),
+              Long.MAX_VALUE,
+              TTL.toNanos(),
+              "",
+              null,
+              new Ignoring());
       choice.cancel();
       List<BusMessage> toReplica = List.copyOf(world.sent);
       BusMessage.ReserveSlot reserve = (BusMessage.ReserveSlot) toReplica.get(0);

@@ -8,6 +8,7 @@ import dev.berth.api.DeploymentHandle;
 import dev.berth.api.DeploymentId;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
+import dev.berth.fakes.FakeCaller;
 import dev.berth.fakes.RoutingWorld;
 import dev.berth.protocol.Admission;
 import dev.berth.protocol.BusMessage;
@@ -17,6 +18,7 @@ import io.vertx.core.buffer.Buffer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -61,13 +63,15 @@ class DeploymentRouterTest {
   void aRequestGoesToAReplicaAndItsAnswerComesBack() {
     RoutingWorld.Replica replica = world.local("r1", 1);
     world.publish();
-    Future<Response> response = call();
+    FakeCaller caller = new FakeCaller();
+    world.router.call(world.routers.loop(0), REQUEST, caller, 0);
     world.run();
     assertThat(world.sent(BusMessage.CallRequest.class).get(0).admission())
         .isEqualTo(Admission.Held.HELD);
+    assertThat(caller.told).containsExactly("routed r1");
     finish(world, replica);
-    assertThat(response.result().status()).isEqualTo(200);
-    assertThat(world.hookCalls).containsExactly("routed r1", "completed r1");
+    assertThat(Objects.requireNonNull(caller.response).status()).isEqualTo(200);
+    assertThat(caller.told).containsExactly("routed r1", "response of r1");
     assertAtRest(replica);
   }
 
@@ -282,13 +286,14 @@ class DeploymentRouterTest {
   void aCallCancelledWhileRunningAnswersAtOnceAndTellsTheReplica() {
     RoutingWorld.Replica replica = world.local("r1", 1);
     world.publish();
-    DeploymentHandle.Call call = world.handle().start(REQUEST);
+    FakeCaller caller = new FakeCaller();
+    RoutedCall call = world.router.call(world.routers.loop(0), REQUEST, caller, 0);
     world.run();
     call.cancel();
     world.run();
-    assertThat(call.response().cause()).isInstanceOf(BerthException.Cancelled.class);
+    assertThat(caller.failure).isInstanceOf(BerthException.Cancelled.class);
     assertThat(replica.cancelled).singleElement().matches(cancel -> !cancel.timedOut());
-    assertThat(world.hookCalls).containsExactly("routed r1", "completed r1");
+    assertThat(caller.told).containsExactly("routed r1", "failure CANCELLED");
     assertAtRest(replica);
   }
 
@@ -556,7 +561,6 @@ class DeploymentRouterTest {
               }
               throw new IllegalStateException("ranker");
             },
-            RoutingHooks.NONE,
             new java.util.SplittableRandom(1));
     RoutingWorld.Replica replica = world.local("r1", 1);
     broken.update(

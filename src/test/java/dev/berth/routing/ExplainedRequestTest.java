@@ -2,10 +2,10 @@ package dev.berth.routing;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.berth.api.BerthException;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
 import dev.berth.api.spi.ReplicaRanker.Tier;
+import dev.berth.fakes.FakeCaller;
 import dev.berth.fakes.RoutingWorld;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.HandlerTime;
@@ -17,7 +17,6 @@ import dev.berth.protocol.RequestExplanation.Step.Kind;
 import dev.berth.protocol.RoutingSnapshot;
 import java.time.Duration;
 import java.util.List;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /** The record of a request that came by HTTP, from its arrival to its answer, on every path. */
@@ -27,22 +26,16 @@ class ExplainedRequestTest {
   private final RoutingWorld world = new RoutingWorld();
 
   /** As the ingress does: starts the recorder, and ends it when the answer is handed on. */
-  private final class Client implements CallObserver {
+  private final class Client extends FakeCaller {
     final RequestRecorder recorder;
     final RoutedCall call;
-    @Nullable Response response;
 
     Client(long timeoutNanos) {
+      super("id", world.clock.getAsLong(), deadline(timeoutNanos));
       RouterLoop loop = world.routers.loop(0);
       long now = loop.now();
       recorder = RequestRecorder.ofHttp(loop, world.router, "id", "GET /echo", now);
-      call =
-          world.router.call(
-              loop,
-              Request.get("/echo"),
-              "id",
-              timeoutNanos == SlotRequest.NO_DEADLINE ? timeoutNanos : now + timeoutNanos,
-              this);
+      call = world.router.call(loop, Request.get("/echo"), this, now);
     }
 
     Client() {
@@ -55,20 +48,22 @@ class ExplainedRequestTest {
     }
 
     @Override
-    public void onResponse(Response received, String replicaId) {
-      response = received;
-      if (received.body() instanceof Response.Body.Received streamed) {
+    protected void ended() {
+      if (response == null) {
+        recorder.end(503);
+      } else if (response.body() instanceof Response.Body.Received streamed) {
         streamed.stream().handler(piece -> {}).endHandler(end -> recorder.end(200));
         streamed.stream().exceptionHandler(failed -> recorder.end(200)).resume();
       } else {
-        recorder.end(received.status());
+        recorder.end(response.status());
       }
     }
+  }
 
-    @Override
-    public void onFailure(BerthException failure) {
-      recorder.end(503);
-    }
+  private long deadline(long timeoutNanos) {
+    return timeoutNanos == SlotRequest.NO_DEADLINE
+        ? timeoutNanos
+        : world.clock.getAsLong() + timeoutNanos;
   }
 
   private void pass(long nanos) {
@@ -149,10 +144,8 @@ class ExplainedRequestTest {
     world.router.configure(world.router.settings().withMaxQueued(5));
     RoutingWorld.Replica replica = world.local("a", 1);
     world.publish();
-    world.router.call(
-        world.routers.loop(0), Request.get("/"), "", Long.MAX_VALUE, new IgnoredAnswer());
-    world.router.call(
-        world.routers.loop(0), Request.get("/"), "", Long.MAX_VALUE, new IgnoredAnswer());
+    callUnexplained();
+    callUnexplained();
     world.run();
     new Client();
     pass(4 * MS);
@@ -243,8 +236,7 @@ class ExplainedRequestTest {
   void aRequestRefusedAtOnceIsExplained() {
     world.router.configure(world.router.settings().withMaxQueued(1));
     world.publish();
-    world.router.call(
-        world.routers.loop(0), Request.get("/"), "", Long.MAX_VALUE, new IgnoredAnswer());
+    callUnexplained();
     new Client();
 
     RequestExplanation record = only();
@@ -334,8 +326,7 @@ class ExplainedRequestTest {
   void whoIsNotExplainedIsNotWrittenDownAndAsksTheReplicaForNothing() {
     RoutingWorld.Replica replica = world.local("a", 1);
     world.publish();
-    world.router.call(
-        world.routers.loop(0), Request.get("/"), "", Long.MAX_VALUE, new IgnoredAnswer());
+    callUnexplained();
     world.run();
     assertThat(replica.running.get(0).explained()).isFalse();
     replica.respond();
@@ -343,11 +334,7 @@ class ExplainedRequestTest {
     assertThat(world.explained).isEmpty();
   }
 
-  private static final class IgnoredAnswer implements CallObserver {
-    @Override
-    public void onResponse(Response response, String replicaId) {}
-
-    @Override
-    public void onFailure(BerthException failure) {}
+  private void callUnexplained() {
+    world.router.call(world.routers.loop(0), Request.get("/"), new FakeCaller(), 0);
   }
 }

@@ -11,6 +11,7 @@ import dev.berth.api.Request;
 import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
 import dev.berth.fakes.Effort;
+import dev.berth.fakes.FakeCaller;
 import dev.berth.fakes.LoopThreads;
 import dev.berth.fakes.ManualClock;
 import dev.berth.protocol.Addresses;
@@ -44,7 +45,6 @@ import java.util.Map;
 import java.util.OptionalInt;
 import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -90,7 +90,6 @@ class FourEventLoopsTest {
           LedgerLimits.DEFAULTS,
           ReplicaListener.NONE);
   private final ReplicaLoop[] replicaLoops = new ReplicaLoop[LOOPS];
-  private final PairedHooks hooks = new PairedHooks();
   private final List<Replica> replicas = new ArrayList<>();
   private Routers routers;
   private DeploymentRouter router;
@@ -134,7 +133,6 @@ class FourEventLoopsTest {
             host,
             InstanceBounds.defaults(),
             LoopLimits.DEFAULTS,
-            hooks,
             new SplittableRandom(SEED),
             ports);
     router = routers.router(DEPLOYMENT, RouterSettings.DEFAULTS);
@@ -211,27 +209,6 @@ class FourEventLoopsTest {
     }
   }
 
-  /** Every request is routed once and completed once, under one id. */
-  private static final class PairedHooks implements RoutingHooks {
-    final ConcurrentHashMap<String, String> open = new ConcurrentHashMap<>();
-    final AtomicLong routed = new AtomicLong();
-
-    @Override
-    public void onRequestRouted(String replicaId, String requestId) {
-      if (open.putIfAbsent(requestId, replicaId) != null) {
-        throw new AssertionError("request: " + requestId + " routed twice");
-      }
-      routed.incrementAndGet();
-    }
-
-    @Override
-    public void onRequestCompleted(String replicaId, String requestId) {
-      if (!open.remove(requestId, replicaId)) {
-        throw new AssertionError("request: " + requestId + " completed without being routed");
-      }
-    }
-  }
-
   /** Exactly one answer, whatever happens. */
   private static final class OneAnswer {
     private final AtomicInteger answers = new AtomicInteger();
@@ -261,6 +238,7 @@ class FourEventLoopsTest {
     private final AtomicInteger underWay = new AtomicInteger(); // asked and not answered
     private int left;
     private boolean parked;
+    private long routed; // calls
     private final long[] done = new long[Step.values().length];
 
     Users(int index, int operations, CountDownLatch finished) {
@@ -351,26 +329,21 @@ class FourEventLoopsTest {
       if (!mayAsk()) {
         return false;
       }
-      OneAnswer answer = asked();
-      long deadline =
-          random.nextInt(8) == 0 ? loop.now() + Duration.ofSeconds(20).toNanos() : NO_DEADLINE;
+      underWay.incrementAndGet();
+      long now = loop.now();
+      long deadline = random.nextInt(8) == 0 ? now + Duration.ofSeconds(20).toNanos() : NO_DEADLINE;
       calls.add(
           router.call(
               loop,
               Request.get("/"),
-              "",
-              deadline,
-              new CallObserver() {
+              new FakeCaller("", now, deadline) {
                 @Override
-                public void onResponse(Response response, String replicaId) {
-                  answer.once();
+                protected void ended() {
+                  routed += told.size() - 1;
+                  answered();
                 }
-
-                @Override
-                public void onFailure(BerthException failure) {
-                  answer.once();
-                }
-              }));
+              },
+              now));
       trim(calls);
       return true;
     }
@@ -381,11 +354,13 @@ class FourEventLoopsTest {
       }
       OneAnswer answer = asked();
       choices.add(
-          router.choose(
+          RoutingProbe.choose(
+              router,
               loop,
               NO_DEADLINE,
               TTL,
               "",
+              null,
               new SelectionObserver() {
                 @Override
                 public void onSelection(ReplicaSelection selection) {
@@ -555,7 +530,6 @@ class FourEventLoopsTest {
     assertThat(counters.reserved()).as("gauge of reserved slots").isZero();
     assertThat(router.queued()).as("waiters").isZero();
     assertThat(routers.bounds().queued()).as("requests in the instance's bound").isZero();
-    assertThat(hooks.open).as("requests routed and not completed").isEmpty();
     everythingHappened(users);
   }
 
@@ -592,7 +566,9 @@ class FourEventLoopsTest {
     assertThat(counters.releasedWithoutDispatch()).as("selections closed").isPositive();
     assertThat(counters.selectionsExpired()).as("selections left to the TTL").isPositive();
     assertThat(router.handOffs()).as("slots handed over").isPositive();
-    assertThat(hooks.routed.get()).as("requests routed").isPositive();
+    assertThat(users.stream().mapToLong(user -> user.routed).sum())
+        .as("requests routed")
+        .isPositive();
     for (Step step : Step.values()) {
       long taken = users.stream().mapToLong(user -> user.done[step.ordinal()]).sum();
 

@@ -76,7 +76,6 @@ class LoopAffinityTest {
             directory,
             InstanceBounds.defaults(),
             LoopLimits.DEFAULTS,
-            RoutingHooks.NONE,
             new SplittableRandom(2),
             ports);
     routers.router(DEPLOYMENT, RouterSettings.DEFAULTS);

@@ -1,10 +1,9 @@
 package dev.berth.routing;
 
-import dev.berth.api.BerthException;
 import dev.berth.api.DeploymentId;
 import dev.berth.api.Headers;
 import dev.berth.api.Request;
-import dev.berth.api.Response;
+import dev.berth.fakes.FakeCaller;
 import dev.berth.fakes.ManualClock;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.ReplicaAddress;
@@ -25,7 +24,6 @@ import java.util.SplittableRandom;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The real routers of a few event loops around one replica with one slot. A test says which thread
@@ -50,10 +48,10 @@ final class OneReplicaWorld implements ReplicaDirectory {
   Runnable whenTheClockIsRead = () -> {};
 
   OneReplicaWorld(int loops) {
-    this(loops, () -> true, RoutingHooks.NONE);
+    this(loops, () -> true);
   }
 
-  OneReplicaWorld(int loops, BooleanSupplier inLoop, RoutingHooks hooks) {
+  OneReplicaWorld(int loops, BooleanSupplier inLoop) {
     ledger = new SlotLedger(1, 1, LedgerLimits.DEFAULTS, clock, () -> 1);
     List<LoopPorts> ports = new ArrayList<>();
     for (int loop = 0; loop < loops; loop++) {
@@ -76,7 +74,6 @@ final class OneReplicaWorld implements ReplicaDirectory {
             this,
             InstanceBounds.defaults(),
             LoopLimits.DEFAULTS,
-            hooks,
             new SplittableRandom(9),
             ports);
     router = routers.router(DEPLOYMENT, RouterSettings.DEFAULTS);
@@ -128,7 +125,7 @@ final class OneReplicaWorld implements ReplicaDirectory {
 
   /** A call that comes in on a loop. */
   RoutedCall call(int loop) {
-    return router.call(routers.loop(loop), REQUEST, "id", SlotRequest.NO_DEADLINE, new OneAnswer());
+    return router.call(routers.loop(loop), REQUEST, new Counted(), loop(loop).now());
   }
 
   RouterLoop loop(int index) {
@@ -207,25 +204,10 @@ final class OneReplicaWorld implements ReplicaDirectory {
     return answered.get();
   }
 
-  private final class OneAnswer implements CallObserver {
-    private @Nullable Object answer;
-
-    private void once(Object now) {
-      if (answer != null) {
-        throw new AssertionError("answers: " + answer + ", " + now + " (expected: one)");
-      }
-      answer = now;
+  private final class Counted extends FakeCaller {
+    @Override
+    protected void ended() {
       answered.incrementAndGet();
-    }
-
-    @Override
-    public void onResponse(Response response, String replicaId) {
-      once(response);
-    }
-
-    @Override
-    public void onFailure(BerthException failure) {
-      once(failure);
     }
   }
 }

@@ -2,11 +2,10 @@ package dev.berth.routing;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.berth.api.BerthException;
 import dev.berth.api.Request;
-import dev.berth.api.Response;
 import dev.berth.fakes.Contest;
 import dev.berth.fakes.Effort;
+import dev.berth.fakes.FakeCaller;
 import dev.berth.protocol.port.Reservations.Asked;
 import dev.berth.protocol.port.Reservations.Caller;
 import dev.berth.protocol.port.Reservations.Reservation;
@@ -30,7 +29,7 @@ class ReservationRaceTest {
   private static final int CLOCK = 3;
 
   // All that is left to loops is left until the round is over: a loop may be busy for that long.
-  private final OneReplicaWorld world = new OneReplicaWorld(2, () -> false, RoutingHooks.NONE);
+  private final OneReplicaWorld world = new OneReplicaWorld(2, () -> false);
   private final SplittableRandom secrets = new SplittableRandom(5);
   private final ReservationTable table =
       new ReservationTable(
@@ -45,30 +44,19 @@ class ReservationRaceTest {
   private final AtomicInteger ran = new AtomicInteger();
   private final AtomicInteger refused = new AtomicInteger();
 
-  private final class Counted implements CallObserver {
+  private final class Counted extends FakeCaller {
     @Override
-    public void onResponse(Response response, String replicaId) {
+    protected void ended() {
+      if (failure != null) {
+        throw new AssertionError(failure);
+      }
       ran.incrementAndGet();
-    }
-
-    @Override
-    public void onFailure(BerthException failure) {
-      throw new AssertionError(failure);
     }
   }
 
   private void use(String token, int loop) {
     try {
-      table.use(
-          token,
-          world.router,
-          world.loop(loop),
-          Request.get("/"),
-          "id",
-          "",
-          0,
-          SlotRequest.NO_DEADLINE,
-          new Counted());
+      table.use(token, world.router, world.loop(loop), Request.get("/"), new Counted());
     } catch (ReservationException no) {
       refused.incrementAndGet();
     }

@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.berth.api.BerthException;
 import dev.berth.api.DeploymentId;
 import dev.berth.api.Request;
-import dev.berth.api.Response;
+import dev.berth.fakes.FakeCaller;
 import dev.berth.fakes.RoutingWorld;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.port.LedgerView;
@@ -71,44 +71,23 @@ class ReservationTableTest {
     return answer.cause() instanceof ReservationException refused ? refused.problem() : null;
   }
 
-  /** What came of a use. */
-  private static final class Answer implements CallObserver {
-    @Nullable Response response;
-    @Nullable BerthException failure;
-
-    @Override
-    public void onResponse(Response received, String replicaId) {
-      response = received;
-    }
-
-    @Override
-    public void onFailure(BerthException failed) {
-      failure = failed;
-    }
-  }
-
-  private Answer use(String token) {
+  private FakeCaller use(String token) {
     return use(token, 0);
   }
 
-  private Answer use(String token, int loop) {
-    Answer answer = new Answer();
-    use(token, loop, SlotRequest.NO_DEADLINE, answer);
+  private FakeCaller use(String token, int loop) {
+    FakeCaller answer = caller(SlotRequest.NO_DEADLINE);
+    use(token, loop, answer);
     world.run();
     return answer;
   }
 
-  private @Nullable RoutedCall use(String token, int loop, long deadlineNanos, Answer answer) {
-    return table.use(
-        token,
-        world.router,
-        world.routers.loop(loop),
-        REQUEST,
-        "id",
-        "",
-        world.clock.getAsLong(),
-        deadlineNanos,
-        answer);
+  private FakeCaller caller(long deadlineNanos) {
+    return new FakeCaller("id", world.clock.getAsLong(), deadlineNanos);
+  }
+
+  private @Nullable RoutedCall use(String token, int loop, FakeCaller answer) {
+    return table.use(token, world.router, world.routers.loop(loop), REQUEST, answer);
   }
 
   private void refuses(String token, Problem problem) {
@@ -157,7 +136,7 @@ class ReservationTableTest {
     assertThat(replica.ledger.ongoing()).isEqualTo(1);
     assertThat(table.held()).isEqualTo(1);
 
-    Answer answer = use(held.token());
+    FakeCaller answer = use(held.token());
 
     assertThat(replica.ledger.ongoing()).as("no other slot").isEqualTo(1);
     assertThat(table.held()).isZero();
@@ -173,7 +152,7 @@ class ReservationTableTest {
   void aTokenMayBeUsedOnEachLoopWhicheverChose() {
     RoutingWorld.Replica replica = replica(4);
     for (int i = 0; i < 4; i++) { // they are chosen on the loops in turn
-      Answer answer = use(reserve().token(), i / 2);
+      FakeCaller answer = use(reserve().token(), i / 2);
       assertThat(answer.failure).isNull();
     }
     assertThat(replica.running).extracting(call -> call.source().loop()).contains(0, 1);
@@ -202,17 +181,7 @@ class ReservationTableTest {
     DeploymentRouter other = world.routers.router(OTHER, RouterSettings.DEFAULTS);
 
     assertThatThrownBy(
-            () ->
-                table.use(
-                    token,
-                    other,
-                    world.routers.loop(0),
-                    REQUEST,
-                    "id",
-                    "",
-                    0,
-                    SlotRequest.NO_DEADLINE,
-                    new Answer()))
+            () -> table.use(token, other, world.routers.loop(0), REQUEST, new FakeCaller()))
         .isInstanceOfSatisfying(
             ReservationException.class,
             refused -> assertThat(refused.problem()).isEqualTo(Problem.OTHER_DEPLOYMENT));
@@ -350,8 +319,8 @@ class ReservationTableTest {
   void aRequestPastItsDeadlineLeavesTheReservation() {
     RoutingWorld.Replica replica = replica(1);
     String token = reserve().token();
-    Answer late = new Answer();
-    assertThat(use(token, 0, world.clock.getAsLong(), late)).isNull();
+    FakeCaller late = caller(world.clock.getAsLong());
+    assertThat(use(token, 0, late)).isNull();
     assertThat(late.failure).isInstanceOf(BerthException.Timeout.class);
     assertThat(table.held()).isEqualTo(1);
     use(token);
@@ -361,8 +330,8 @@ class ReservationTableTest {
   @Test
   void aCancelledUseFreesItsSlotWhenTheHandlerSettles() {
     RoutingWorld.Replica replica = replica(1);
-    Answer answer = new Answer();
-    RoutedCall call = use(reserve().token(), 1, SlotRequest.NO_DEADLINE, answer);
+    FakeCaller answer = new FakeCaller();
+    RoutedCall call = use(reserve().token(), 1, answer);
     world.run();
     call.cancel();
     world.run();
@@ -712,7 +681,7 @@ class ReservationTableTest {
     @Test
     void aTokenRunsItsRequestThere() {
       String token = reserveThere();
-      Answer answer = use(token, 1);
+      FakeCaller answer = use(token, 1);
       assertThat(far.running).hasSize(1);
       assertThat(far.ledger.ongoing()).isEqualTo(1);
       far.respond();
@@ -743,8 +712,8 @@ class ReservationTableTest {
       String token = reserveThere();
       BusMessage.ReserveSlot reserve = world.sent(BusMessage.ReserveSlot.class).get(0);
       far.ledger.release(reserve.attempt()); // by its operator, say
-      Answer answer = new Answer();
-      RoutedCall call = use(token, 0, SlotRequest.NO_DEADLINE, answer);
+      FakeCaller answer = new FakeCaller();
+      RoutedCall call = use(token, 0, answer);
       world.run();
       assertThat(answer.failure).isInstanceOf(BerthException.ReservationExpired.class);
       assertThat(call.reservationProblem()).isEqualTo(Problem.RELEASED);

@@ -177,11 +177,13 @@ class RouterMetricsTest {
     List<String> gauges = new ArrayList<>();
     one.whenTheClockIsRead =
         () -> noteChange(gauges, one.router.queued(), one.router.counters().reserved());
-    one.router.choose(
+    RoutingProbe.choose(
+        one.router,
         one.loop(0),
         SlotRequest.NO_DEADLINE,
         Duration.ofSeconds(10).toNanos(),
         "",
+        null,
         new SelectionObserver() {
           @Override
           public void onSelection(ReplicaSelection selection) {

@@ -1,5 +1,6 @@
 package dev.berth.routing;
 
+import dev.berth.api.RequestContext;
 import dev.berth.protocol.ReplicaInfo;
 import java.util.Arrays;
 import java.util.List;
@@ -8,6 +9,21 @@ import org.jspecify.annotations.Nullable;
 /** Looks into requests under way, for the simulation: what their router does not tell users. */
 public final class RoutingProbe {
   private RoutingProbe() {}
+
+  /** A choose that waits, begun as a handle does. */
+  public static RoutedChoice choose(
+      DeploymentRouter router,
+      RouterLoop loop,
+      long deadlineNanos,
+      long ttlNanos,
+      String requestId,
+      @Nullable RequestContext parent,
+      SelectionObserver observer) {
+    Leg leg = new Leg(router, ttlNanos, requestId, "", "", parent, deadlineNanos);
+    RoutedChoice choice = router.newChoice(loop, leg, deadlineNanos, true, observer);
+    choice.start();
+    return choice;
+  }
 
   /** Whether a task handed to a loop is a slot on its way to a call or a choose. */
   public static boolean isGrant(Runnable task) {
@@ -105,6 +121,17 @@ public final class RoutingProbe {
   /** Replicas of other instances that an instance's routers take reports of. */
   static int knownElsewhere(Routers routers) {
     return routers.remotes.size();
+  }
+
+  /** Requests counted as sent and not as over: exact, where the gauge is clamped at 0. */
+  public static long notOver(DeploymentRouter router) {
+    HandleCounters counters = router.counters;
+    return counters.sent.sum() - counters.turnedAway.sum() - counters.ended.sum();
+  }
+
+  /** Requests that are over, of those that a replica had. */
+  static long over(DeploymentRouter router) {
+    return router.counters.ended.sum();
   }
 
   /** Attempts a loop remembers as held. */

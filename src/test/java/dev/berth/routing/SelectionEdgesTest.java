@@ -93,7 +93,8 @@ class SelectionEdgesTest {
     assertThat(world.router.counters().running()).isZero();
     assertThat(world.routers.loop(0).pendingRequests()).isZero();
     assertThat(world.routers.loop(0).deadlines()).isZero();
-    assertThat(world.hookCalls).containsExactly("routed far", "completed far");
+    assertThat(RoutingProbe.over(world.router)).isOne();
+    assertThat(RoutingProbe.notOver(world.router)).isZero();
     world.pass(Duration.ofSeconds(11));
     assertThat(replica.ledger.ongoing()).as("the lease ran out by itself").isZero();
   }
@@ -171,11 +172,13 @@ class SelectionEdgesTest {
     world.publish();
     ReplicaSelection holding = choose();
     RoutedChoice leaving =
-        world.router.choose(
+        RoutingProbe.choose(
+            world.router,
             world.routers.loop(0),
             Long.MAX_VALUE,
             Duration.ofSeconds(10).toNanos(),
             "",
+            null,
             new SelectionObserver() {
               @Override
               public void onSelection(ReplicaSelection selection) {

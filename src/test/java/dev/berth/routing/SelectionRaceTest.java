@@ -10,7 +10,6 @@ import dev.berth.fakes.Contest;
 import dev.berth.fakes.Effort;
 import java.time.Duration;
 import java.util.SplittableRandom;
-import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -32,23 +31,8 @@ class SelectionRaceTest {
   private static final int CLOSED = 2;
 
   private final Thread loopThread = Thread.currentThread();
-  private final AtomicInteger routed = new AtomicInteger();
-  private final AtomicInteger completed = new AtomicInteger();
   private final OneReplicaWorld world =
-      new OneReplicaWorld(
-          1,
-          () -> Thread.currentThread() == loopThread,
-          new RoutingHooks() {
-            @Override
-            public void onRequestRouted(String replicaId, String requestId) {
-              routed.incrementAndGet();
-            }
-
-            @Override
-            public void onRequestCompleted(String replicaId, String requestId) {
-              completed.incrementAndGet();
-            }
-          });
+      new OneReplicaWorld(1, () -> Thread.currentThread() == loopThread);
   private final HandleCounters counters = world.router.counters;
 
   /** Rounds that ended this way. */
@@ -59,11 +43,13 @@ class SelectionRaceTest {
 
   private ReplicaSelection choose() {
     ReplicaSelection[] chosen = new ReplicaSelection[1];
-    world.router.choose(
+    RoutingProbe.choose(
+        world.router,
         world.loop(0),
         SlotRequest.NO_DEADLINE,
         TTL,
         "id",
+        null,
         new SelectionObserver() {
           @Override
           public void onSelection(ReplicaSelection selection) {
@@ -192,7 +178,7 @@ class SelectionRaceTest {
     assertThat(counters.selected.sum()).isEqualTo(Effort.times(20_000));
     assertThat(counters.dispatched.sum() + counters.releasedWithoutDispatch())
         .isEqualTo(counters.selected.sum());
-    assertThat(completed.get()).as("requests completed").isEqualTo(routed.get());
-    assertThat(routed.get()).as("requests routed").isEqualTo(ran);
+    assertThat(counters.ended.sum()).as("requests over").isEqualTo(counters.sent.sum());
+    assertThat(counters.sent.sum()).as("requests sent").isEqualTo(ran);
   }
 }

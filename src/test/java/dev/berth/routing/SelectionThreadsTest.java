@@ -115,7 +115,8 @@ class SelectionThreadsTest {
     world.run();
     assertThat(call.response().cause()).hasMessageContaining("it has no wire form");
     assertThat(world.sent(BusMessage.ReleaseSlot.class)).hasSize(1);
-    assertThat(world.hookCalls).containsExactly("routed far", "completed far");
+    assertThat(RoutingProbe.over(world.router)).isOne();
+    assertThat(RoutingProbe.notOver(world.router)).isZero();
     assertAtRest(replica);
   }
 

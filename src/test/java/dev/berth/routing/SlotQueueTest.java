@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.berth.api.DeploymentHandle;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
+import dev.berth.fakes.FakeCaller;
 import dev.berth.fakes.RoutingWorld;
 import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
@@ -403,7 +404,7 @@ class SlotQueueTest {
     remote.reported(dev.berth.protocol.Load.of(7, 10, 4));
     world.clock.advanceNanos(RemoteReplica.STALE_NANOS + 1);
     assertThat(remote.ongoing()).isZero();
-    assertThat(remote.tryTake()).isTrue();
+    assertThat(remote.take(Grant.RUN)).isNotNull();
     assertThat(remote.ongoing()).as("our own is known").isOne();
   }
 
@@ -412,10 +413,10 @@ class SlotQueueTest {
     world.remote("far", 10);
     world.publish();
     RemoteReplica remote = RoutingProbe.remoteReplicas(world.router).get(0);
-    remote.tryTake();
-    remote.tryTake();
+    remote.take(Grant.RUN);
+    remote.take(Grant.RUN);
     remote.reported(dev.berth.protocol.Load.of(5, 10, 2)); // 2 of them ours
-    remote.tryTake();
+    remote.take(Grant.RUN);
     assertThat(remote.ongoing()).isEqualTo(6);
     remote.giveBack();
     remote.giveBack();
@@ -457,7 +458,8 @@ class SlotQueueTest {
     RoutingWorld.Replica replica = world.remote("far", 1);
     world.publish();
     replica.ledger.tryAcquire();
-    Future<Response> response = call(0);
+    FakeCaller caller = new FakeCaller();
+    world.router.call(world.routers.loop(0), Request.get("/"), caller, 0);
     world.run();
     replica.ledger.complete();
     replica.ledger.release(replica.offer(0, 1, Duration.ofMillis(250))); // gone when it is used
@@ -465,7 +467,7 @@ class SlotQueueTest {
     other.ledger.tryAcquire();
     world.publish();
     world.run();
-    assertThat(world.hookCalls).as("refused: it did not run").doesNotContain("completed far");
+    assertThat(caller.isOver()).as("refused: it did not run").isFalse();
     other.ledger.complete();
     world.pass(Duration.ofSeconds(1));
     for (RoutingWorld.Replica each : List.of(replica, other)) {
@@ -474,8 +476,10 @@ class SlotQueueTest {
       }
     }
     world.run();
-    assertThat(response.succeeded()).isTrue();
-    assertThat(world.hookCalls).hasSize(2);
+    assertThat(caller.response).isNotNull();
+    assertThat(caller.told).hasSize(2);
+    assertThat(RoutingProbe.over(world.router)).isOne();
+    assertThat(RoutingProbe.notOver(world.router)).isZero();
   }
 
   @Test

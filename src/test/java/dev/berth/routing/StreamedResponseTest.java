@@ -6,6 +6,7 @@ import dev.berth.api.BerthException;
 import dev.berth.api.Headers;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
+import dev.berth.fakes.FakeCaller;
 import dev.berth.fakes.RoutingWorld;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.StreamLedger;
@@ -13,6 +14,7 @@ import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -25,12 +27,13 @@ class StreamedResponseTest {
   private final RoutingWorld.Replica replica = world.local("r1", 1);
   private final List<String> received = new ArrayList<>();
   private Response.Body.Received body;
+  private final FakeCaller caller = new FakeCaller();
   private BusMessage.CallRequest request;
 
   @BeforeEach
   void theHeadHasCome() {
     world.publish();
-    Future<Response> response = world.handle().call(Request.get("/"));
+    world.router.call(world.routers.loop(0), Request.get("/"), caller, 0);
     world.run();
     request = replica.running.get(0);
     replica.answer(
@@ -38,7 +41,7 @@ class StreamedResponseTest {
         new BusMessage.CallResponse(
             request.callId(), 200, Headers.empty(), Buffer.buffer(), true, 0));
     world.run();
-    body = (Response.Body.Received) response.result().body();
+    body = (Response.Body.Received) Objects.requireNonNull(caller.response).body();
     body.stream()
         .handler(piece -> received.add(piece.toString()))
         .endHandler(end -> received.add("end"))
@@ -56,7 +59,9 @@ class StreamedResponseTest {
     assertThat(world.routers.loop(0).pendingRequests()).isZero();
     assertThat(world.routers.bounds().streamBytes()).isZero();
     assertThat(world.router.counters().running()).isZero();
-    assertThat(world.hookCalls).containsExactly("routed r1", "completed r1");
+    assertThat(caller.told).containsExactly("routed r1", "response of r1");
+    assertThat(RoutingProbe.over(world.router)).isOne();
+    assertThat(RoutingProbe.notOver(world.router)).isZero();
   }
 
   @Test

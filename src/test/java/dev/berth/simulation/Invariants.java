@@ -280,6 +280,7 @@ final class Invariants {
   private void checkEmpty(SimulatedInstance instance) {
     zero(instance, "queued", instance.router.queued());
     zero(instance, "running gauge", instance.router.counters().running());
+    zero(instance, "requests sent and not over", RoutingProbe.notOver(instance.router));
     zero(instance, "reserved gauge", instance.router.counters().reserved());
     zero(instance, "own elsewhere", RoutingProbe.ownElsewhere(instance.router));
     zero(instance, "bound of queued requests", instance.routers.bounds().queued());

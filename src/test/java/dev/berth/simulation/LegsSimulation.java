@@ -21,7 +21,6 @@ import dev.berth.routing.InstanceBounds;
 import dev.berth.routing.LoopLimits;
 import dev.berth.routing.RouterLoop;
 import dev.berth.routing.RouterSettings;
-import dev.berth.routing.RoutingHooks;
 import dev.berth.routing.RoutingProbe;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
@@ -86,7 +85,7 @@ final class LegsSimulation {
     rough = seed % 2 == 0;
     int count = random.nextInt(4) == 0 ? 1 : 2;
     for (int number = 1; number <= count; number++) {
-      instances.add(new SimulatedInstance(world, bus, "n" + number, settings(), RoutingHooks.NONE));
+      instances.add(new SimulatedInstance(world, bus, "n" + number, settings()));
     }
     Map<DeploymentId, Integer> slots = new TreeMap<>((a, b) -> a.name().compareTo(b.name()));
     for (int number = 0; number < DEPLOYMENTS; number++) {
@@ -392,6 +391,7 @@ final class LegsSimulation {
         zero(router, "queued", router.queued());
         zero(router, "at the gate", router.waitingToCollect());
         zero(router, "running gauge", router.counters().running());
+        zero(router, "requests sent and not over", RoutingProbe.notOver(router));
         zero(router, "reserved gauge", router.counters().reserved());
         zero(router, "own elsewhere", RoutingProbe.ownElsewhere(router));
       }

@@ -5,7 +5,7 @@ import dev.berth.api.DeploymentHandle;
 import dev.berth.api.ReplicaSelection;
 import dev.berth.api.Response;
 import dev.berth.fakes.FakeParent;
-import dev.berth.routing.CallObserver;
+import dev.berth.routing.CallOwner;
 import dev.berth.routing.RequestRecorder;
 import dev.berth.routing.RoutedCall;
 import dev.berth.routing.RoutedChoice;
@@ -18,8 +18,9 @@ import org.jspecify.annotations.Nullable;
  * One request as its caller sees it, from the ask to the one answer. What the caller may conclude
  * from an answer is checked when it comes and again when the run is over.
  */
-final class Op implements CallObserver {
+final class Op implements CallOwner {
   final String requestId;
+  private final long arrivedNanos;
   final SimulatedInstance at;
   final int loopIndex;
   final SimulatedLoop loop;
@@ -58,6 +59,7 @@ final class Op implements CallObserver {
   private @Nullable BerthException failure;
   private @Nullable Response response;
   private String answeredBy = "";
+  private String routedTo = ""; // of calls that it makes itself, and not through a handle
   private Phase phaseBefore = Phase.QUEUE;
   private long bytesRead;
   private final StringBuilder tail = new StringBuilder();
@@ -85,6 +87,7 @@ final class Op implements CallObserver {
     this.coverage = coverage;
     this.executions = executions;
     this.requestId = requestId;
+    this.arrivedNanos = world.getAsLong();
     this.at = at;
     this.loopIndex = loopIndex;
     this.loop = at.loops.get(loopIndex);
@@ -208,6 +211,32 @@ final class Op implements CallObserver {
     return true;
   }
 
+  // --- as whoever makes a call ---
+
+  @Override
+  public String requestId() {
+    return requestId;
+  }
+
+  @Override
+  public long arrivedNanos() {
+    return arrivedNanos;
+  }
+
+  @Override
+  public long deadlineNanos() {
+    return deadlineNanos;
+  }
+
+  @Override
+  public void onRouted(String replicaId) {
+    if (!routedTo.isEmpty() || answered) {
+      throw world.fail(
+          requestId + ": routed to " + replicaId + " (expected: once, and before its answer)");
+    }
+    routedTo = replicaId;
+  }
+
   // --- answers ---
 
   @Override
@@ -216,6 +245,9 @@ final class Op implements CallObserver {
     coverage.seen(Transition.RESPONSE);
     response = received;
     answeredBy = replicaId;
+    if (!replicaId.equals(routedTo)) {
+      throw world.fail(requestId + ": answered by " + replicaId + ", routed to " + routedTo);
+    }
     if (received.body() instanceof Response.Body.Whole whole) {
       over = true;
       recorded();

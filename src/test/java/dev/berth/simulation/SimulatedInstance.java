@@ -20,7 +20,6 @@ import dev.berth.routing.LoopLimits;
 import dev.berth.routing.LoopPorts;
 import dev.berth.routing.RouterLoop;
 import dev.berth.routing.Routers;
-import dev.berth.routing.RoutingHooks;
 import dev.berth.routing.RoutingProbe;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -51,18 +50,12 @@ final class SimulatedInstance {
   private final boolean[] blocked = new boolean[LOOPS]; // as its routers were told
   private boolean crashed;
 
-  SimulatedInstance(
-      World world, SimulatedBus bus, String node, Settings settings, RoutingHooks hooks) {
-    this(world, bus, node, settings, hooks, new Explained(world));
+  SimulatedInstance(World world, SimulatedBus bus, String node, Settings settings) {
+    this(world, bus, node, settings, new Explained(world));
   }
 
   SimulatedInstance(
-      World world,
-      SimulatedBus bus,
-      String node,
-      Settings settings,
-      RoutingHooks hooks,
-      Explained explained) {
+      World world, SimulatedBus bus, String node, Settings settings, Explained explained) {
     this.world = world;
     this.node = node;
     SplittableRandom random = world.randomness();
@@ -105,7 +98,6 @@ final class SimulatedInstance {
             host,
             settings.bounds(),
             settings.loop(),
-            hooks,
             random.split(),
             ports,
             new ExplainPorts(explained::explained, () -> Instant.EPOCH));

@@ -1,12 +1,9 @@
 package dev.berth.simulation;
 
 import dev.berth.node.LoopWatch;
-import dev.berth.routing.RoutingHooks;
 import dev.berth.routing.RoutingProbe;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
 
@@ -36,7 +33,6 @@ final class Simulation {
   private final SimulatedController controller;
   private final Workload workload;
   private final Invariants invariants;
-  private final Map<String, String> routed = new HashMap<>(); // request to replica, while there
   private final boolean orderly;
   private boolean rough = true;
 
@@ -60,12 +56,7 @@ final class Simulation {
   private SimulatedInstance instance(String node) {
     SimulatedInstance made =
         new SimulatedInstance(
-            world,
-            bus,
-            node,
-            SimulatedInstance.Settings.draw(random, orderly),
-            pairedHooks(),
-            explained);
+            world, bus, node, SimulatedInstance.Settings.draw(random, orderly), explained);
     for (SimulatedLoop loop : made.loops) {
       loop.listen(
           task -> {
@@ -116,9 +107,6 @@ final class Simulation {
       step();
     }
     invariants.checkAtEnd();
-    if (!routed.isEmpty()) {
-      throw new SimulationFailure("routed and never completed: " + routed);
-    }
     return new Result(seed, world.hash(), events, workload.ops.size(), coverage);
   }
 
@@ -228,7 +216,6 @@ final class Simulation {
         coverage.fault(Fault.CRASH, op.phase());
       }
       if (op.at == dying) {
-        routed.remove(op.requestId);
         op.lose();
       }
     }
@@ -275,25 +262,6 @@ final class Simulation {
           if (phase == Phase.QUEUE || op.replica().equals(replica)) {
             coverage.fault(fault, phase);
           }
-        }
-      }
-    };
-  }
-
-  /** Routed and completed come in pairs, and name the same replica. */
-  private RoutingHooks pairedHooks() {
-    return new RoutingHooks() {
-      @Override
-      public void onRequestRouted(String replicaId, String requestId) {
-        if (routed.put(requestId, replicaId) != null) {
-          throw world.fail(requestId + ": routed twice without a completion");
-        }
-      }
-
-      @Override
-      public void onRequestCompleted(String replicaId, String requestId) {
-        if (!replicaId.equals(routed.remove(requestId))) {
-          throw world.fail(requestId + ": completed at " + replicaId + ", never routed");
         }
       }
     };

@@ -170,8 +170,7 @@ final class Workload {
   private void call(Op op) {
     boolean othersWait = op.at.takers(op.loopIndex) > 0;
     op.call =
-        op.at.router.call(
-            op.at.routers.loop(op.loopIndex), request(op), op.requestId, op.deadlineNanos, op);
+        op.at.router.call(op.at.routers.loop(op.loopIndex), request(op), op, world.getAsLong());
     checkDoor(op, op.call, othersWait);
   }
 
@@ -234,13 +233,12 @@ final class Workload {
   private void choose(Op op) {
     boolean othersWait = op.at.takers(op.loopIndex) > 0;
     op.choice =
-        op.at.router.choose(
+        RoutingProbe.choose(
+            op.at.router,
             op.at.routers.loop(op.loopIndex),
             op.deadlineNanos,
             ttlNanos(),
             op.requestId,
-            "",
-            "",
             op.explainer(),
             new SelectionObserver() {
               @Override
