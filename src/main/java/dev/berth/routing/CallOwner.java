@@ -45,8 +45,9 @@ public interface CallOwner {
   // --- told ---
 
   /**
-   * A replica has the request, or surely gets it: its wait is over. Not called when it never got
-   * one. Then one of the others follows.
+   * A replica has the request, or is sent it with a slot that is its own: its wait is over. Told
+   * once, or never when it never got one; then one of the others follows. Should that replica be
+   * gone when the request comes there, it goes to another, and only its answer says to which.
    */
   default void onRouted(String replicaId) {}
 

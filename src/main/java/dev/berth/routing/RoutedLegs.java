@@ -81,9 +81,11 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector, He
   static Runnable start(
       RouterLoop loop, List<Leg> legs, long deadlineNanos, boolean waits, LegsObserver observer) {
     if (legs.size() == 1) {
-      Only only = new Only(observer);
-      RoutedChoice choice =
-          legs.get(0).router().newChoice(loop, legs.get(0), deadlineNanos, waits, only);
+      Leg leg = legs.get(0);
+      Only only = new Only(observer, leg, loop, deadlineNanos);
+      long within = waits ? SlotRequest.NO_DEADLINE : loop.now() + ANSWER_WITHIN_NANOS;
+      long deadline = earlier(deadlineNanos, within);
+      RoutedChoice choice = leg.router().newChoice(loop, leg, deadline, waits, only);
       loop.run(choice::start);
       return choice::cancel;
     }
@@ -93,7 +95,8 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector, He
   }
 
   /** One leg needs neither order nor gate: it is a choose. */
-  private record Only(LegsObserver observer) implements SelectionObserver {
+  private record Only(LegsObserver observer, Leg leg, RouterLoop loop, long deadlineNanos)
+      implements SelectionObserver {
     @Override
     public void onSelection(ReplicaSelection selection) {
       observer.onSelections(List.of(selection));
@@ -101,7 +104,9 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector, He
 
     @Override
     public void onFailure(BerthException failure) {
-      observer.onFailure(failure, 0);
+      boolean unanswered =
+          failure instanceof BerthException.Timeout && !isPast(deadlineNanos, loop);
+      observer.onFailure(unanswered ? unanswered(leg) : failure, 0);
     }
   }
 
@@ -123,10 +128,7 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector, He
     }
     long now = loop.now();
     long bound = now + (waits ? order.queueTimeoutNanos() : ANSWER_WITHIN_NANOS);
-    waitDeadlineNanos =
-        deadlineNanos != SlotRequest.NO_DEADLINE && deadlineNanos - bound < 0
-            ? deadlineNanos
-            : bound;
+    waitDeadlineNanos = earlier(deadlineNanos, bound);
     renewAtNanos = now + order.renewEveryNanos();
     schedule();
     followParents();
@@ -155,7 +157,22 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector, He
   }
 
   private boolean isPastDeadline() {
+    return isPast(deadlineNanos, loop);
+  }
+
+  private static boolean isPast(long deadlineNanos, RouterLoop loop) {
     return deadlineNanos != SlotRequest.NO_DEADLINE && deadlineNanos - loop.now() <= 0;
+  }
+
+  private static long earlier(long deadlineNanos, long bound) {
+    return deadlineNanos != SlotRequest.NO_DEADLINE
+            && (bound == SlotRequest.NO_DEADLINE || deadlineNanos - bound < 0)
+        ? deadlineNanos
+        : bound;
+  }
+
+  private static BerthException unanswered(Leg leg) {
+    return leg.router().backPressure("another instance did not answer");
   }
 
   private static BerthException cancelled() {
@@ -308,14 +325,13 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector, He
       end(SlotRequest.timeout(), waitedFor());
     } else if (waitDeadlineNanos - now <= 0) {
       int place = waitedFor();
+      Leg waited = order.leg(Math.max(0, place));
       end(
-          order
-              .leg(Math.max(0, place))
-              .router()
-              .backPressure(
-                  waits
-                      ? "queue_timeout_s reached while waiting for several slots"
-                      : "another instance did not answer"),
+          waits
+              ? waited
+                  .router()
+                  .backPressure("queue_timeout_s reached while waiting for several slots")
+              : unanswered(waited),
           place);
     } else {
       renewAtNanos = now + order.renewEveryNanos();

@@ -48,7 +48,14 @@ final class RoutedRenewal extends RingEntry implements PendingEntry {
             to.addressFor(loop.index()),
             Objects.requireNonNull(selection.token),
             selection.ttlMs());
-    if (!loop.send(to, message)) {
+    boolean left;
+    try {
+      left = loop.send(to, message);
+    } catch (RuntimeException broken) { // the lease runs out, or its dispatch says why
+      end(false);
+      return;
+    }
+    if (!left) {
       selection.lostReplica();
       end(false);
     }

@@ -14,8 +14,10 @@ import com.tngtech.archunit.core.domain.JavaAccess;
 import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.lang.ArchCondition;
 import com.tngtech.archunit.lang.ArchRule;
+import com.tngtech.archunit.lang.CompositeArchRule;
 import com.tngtech.archunit.lang.ConditionEvents;
 import com.tngtech.archunit.lang.SimpleConditionEvent;
+import com.tngtech.archunit.lang.syntax.elements.GivenClassesConjunction;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -29,6 +31,7 @@ import org.jspecify.annotations.NullMarked;
 /** The rules of the layout, each one a value that a test applies to a set of classes. */
 final class Architecture {
   private static final String BASE = "dev.berth.";
+  private static final String ROUTING = BASE + "routing.";
 
   /** Which packages of Berth each package may import, itself apart. */
   static final SortedMap<String, Set<String>> MAY_IMPORT =
@@ -232,6 +235,70 @@ final class Architecture {
                 "reside in a package whose package-info carries @NullMarked",
                 type -> type.getPackage().isAnnotatedWith(NullMarked.class)))
         .allowEmptyShould(true);
+  }
+
+  /** Choosing is reserving: one place gives slots to all who want one. */
+  static ArchRule slotsAreTakenInOnePlace() {
+    Set<String> take = Set.of("take", "takeCompleted");
+    return CompositeArchRule.of(
+            routingOutside("Pick")
+                .should()
+                .accessTargetWhere(
+                    targets(
+                        "take a slot of a replica (give it to Pick)",
+                        Map.of(
+                            ROUTING + "RoutedReplica", take,
+                            ROUTING + "LocalReplica", take,
+                            ROUTING + "RemoteReplica", take)))
+                .allowEmptyShould(true))
+        .and(
+            routingOutside("LocalReplica")
+                .should()
+                .accessTargetWhere(
+                    targets(
+                        "take a slot of a ledger (give it to Pick)",
+                        Map.of(
+                            BASE + "protocol.port.Slots",
+                            Set.of("tryAcquire", "hold", "completeAndHold"))))
+                .allowEmptyShould(true));
+  }
+
+  /** A request is made by the router that finds it a slot, or by the selection that has one. */
+  static ArchRule aRequestHasTwoDoors() {
+    return routingOutside("DeploymentRouter", "HeldSelection")
+        .should()
+        .accessTargetWhere(
+            targets(
+                "make a request (ask its router or its selection)",
+                Map.of(ROUTING + "RoutedCall", Set.of("<init>"))))
+        .allowEmptyShould(true);
+  }
+
+  /** What waits for an answer takes it itself, so that a new kind of request changes no loop. */
+  static ArchRule aLoopKnowsNoRequest() {
+    return noClasses()
+        .that()
+        .haveFullyQualifiedName(ROUTING + "RouterLoop")
+        .should()
+        .dependOnClassesThat(
+            namedAnyOf(
+                ROUTING + "SlotRequest",
+                ROUTING + "RoutedCall",
+                ROUTING + "RoutedChoice",
+                ROUTING + "RoutedRenewal",
+                ROUTING + "RoutedLegs"))
+        .allowEmptyShould(true);
+  }
+
+  private static GivenClassesConjunction routingOutside(String... names) {
+    Set<String> allowed = Set.of(names);
+    return noClasses()
+        .that()
+        .resideInAPackage(ROUTING + ".")
+        .and(
+            describe(
+                "are not of " + String.join(" or ", names),
+                type -> !allowed.contains(outermost(type).getSimpleName())));
   }
 
   private static JavaClass outermost(JavaClass type) {

@@ -109,6 +109,43 @@ class ArchitectureRulesTest {
                 "package dev.berth.routing; class A {"
                     + " int r = java.util.concurrent.ThreadLocalRandom.current().nextInt(); }")),
         Arguments.of(
+            "a queue takes a slot of a replica",
+            Architecture.slotsAreTakenInOnePlace(),
+            List.of(
+                "package dev.berth.routing; class LocalReplica { Object take(long hold) {"
+                    + " return this; } }",
+                "package dev.berth.routing; class Queue { Object of(LocalReplica replica) {"
+                    + " return replica.take(1); } }")),
+        Arguments.of(
+            "a queue takes the slot of one that completes",
+            Architecture.slotsAreTakenInOnePlace(),
+            List.of(
+                "package dev.berth.routing; class RoutedReplica { Object takeCompleted(long hold) {"
+                    + " return this; } }",
+                "package dev.berth.routing; class Queue { Object of(RoutedReplica replica) {"
+                    + " return replica.takeCompleted(1); } }")),
+        Arguments.of(
+            "a pick asks a ledger",
+            Architecture.slotsAreTakenInOnePlace(),
+            List.of(
+                "package dev.berth.protocol.port; public interface Slots { boolean tryAcquire(); }",
+                "package dev.berth.routing; class Pick { boolean of("
+                    + "dev.berth.protocol.port.Slots slots) { return slots.tryAcquire(); } }")),
+        Arguments.of(
+            "a handle makes a request",
+            Architecture.aRequestHasTwoDoors(),
+            List.of(
+                "package dev.berth.routing; class RoutedCall {}",
+                "package dev.berth.routing; class Handle { Object call() {"
+                    + " return new RoutedCall(); } }")),
+        Arguments.of(
+            "a loop asks what waits",
+            Architecture.aLoopKnowsNoRequest(),
+            List.of(
+                "package dev.berth.routing; class RoutedChoice {}",
+                "package dev.berth.routing; class RouterLoop { boolean is(Object waits) {"
+                    + " return waits instanceof RoutedChoice; } }")),
+        Arguments.of(
             "a sleep",
             Architecture.nobodySleeps(),
             List.of(
@@ -153,6 +190,21 @@ class ArchitectureRulesTest {
             List.of(
                 "package dev.berth.node; class A { long now = System.nanoTime();"
                     + " Object r = new java.security.SecureRandom(); }")),
+        Arguments.of(
+            "a pick takes, a replica asks its ledger, a router makes a request",
+            CompositeArchRule.of(
+                List.of(
+                    Architecture.slotsAreTakenInOnePlace(), Architecture.aRequestHasTwoDoors())),
+            List.of(
+                "package dev.berth.protocol.port; public interface Slots { boolean tryAcquire(); }",
+                "package dev.berth.routing; class RoutedCall {}",
+                "package dev.berth.routing; class LocalReplica {"
+                    + " dev.berth.protocol.port.Slots slots;"
+                    + " boolean take(long hold) { return slots.tryAcquire(); } }",
+                "package dev.berth.routing; class Pick { boolean of(LocalReplica replica) {"
+                    + " return replica.take(1); } }",
+                "package dev.berth.routing; class DeploymentRouter { Object call() {"
+                    + " return new RoutedCall(); } }")),
         Arguments.of(
             "dice with a seed",
             Architecture.onlyTheNodeThrowsDice(),

@@ -71,6 +71,22 @@ class ArchitectureTest {
   }
 
   @Test
+  void slotsAreTakenInOnePlace() {
+    Architecture.slotsAreTakenInOnePlace().check(main);
+  }
+
+  @Test
+  void aRequestHasTwoDoors() {
+    Architecture.aRequestHasTwoDoors().check(main);
+  }
+
+  @Test
+  void aLoopKnowsNoRequest() {
+    assertThat(main.contain("dev.berth.routing.RouterLoop")).isTrue();
+    Architecture.aLoopKnowsNoRequest().check(main);
+  }
+
+  @Test
   void nobodySleepsInCodeOrTests() {
     ArchRule rule = Architecture.nobodySleeps();
     rule.check(main);

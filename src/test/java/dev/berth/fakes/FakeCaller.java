@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Who makes a call, and holds its router to its word: told at most once that a replica has it, and
- * then, by the same replica, of exactly one end.
+ * of exactly one end; of a response not without the other.
  */
 public class FakeCaller implements CallOwner {
   private final String requestId;
@@ -64,7 +64,7 @@ public class FakeCaller implements CallOwner {
 
   @Override
   public final void onResponse(Response received, String replicaId) {
-    tell("response of " + replicaId, replicaId.equals(routedTo));
+    tell("response of " + replicaId, routedTo != null);
     response = received;
     ended();
   }

@@ -473,6 +473,30 @@ class RoutedLegsTest {
       world.pass(Duration.ofMillis(5_050));
       assertFailed(chosen, BerthException.BackPressure.class);
     }
+
+    @Test
+    void oneAloneWithoutAnAnswerFromElsewhereEndsToo() {
+      RoutingWorld.Replica b = elsewhere(B, 1);
+      b.silent = true;
+      Future<Selections> chosen = now(B);
+      world.pass(Duration.ofMillis(5_100));
+      assertFailed(chosen, BerthException.BackPressure.class);
+    }
+
+    @Test
+    void oneAloneThatIsPastItsDeadlineSaysSo() {
+      RoutingWorld.Replica b = elsewhere(B, 1);
+      b.silent = true;
+      Future<Selections> chosen =
+          Selections.all(
+              Duration.ZERO,
+              List.of(
+                  world
+                      .handle(B, 0)
+                      .options(CallOptions.defaults().withTimeout(Duration.ofSeconds(1)))));
+      world.pass(Duration.ofMillis(1_050));
+      assertFailed(chosen, BerthException.Timeout.class);
+    }
   }
 
   @Nested

@@ -78,6 +78,27 @@ class SelectionEdgesTest {
   }
 
   @Test
+  void aRenewalThatCannotBeSentDoesNotHold() {
+    RoutingWorld.Replica replica = world.remote("far", 1);
+    world.publish();
+    ReplicaSelection selection = choose();
+    replica.failingSends = true;
+    Future<Boolean> renewed = selection.renew();
+    world.run();
+    assertThat(renewed.result()).isFalse();
+    assertThat(world.routers.loop(0).pendingRequests()).isZero();
+    replica.failingSends = false;
+    replica.unreachable = true;
+    assertThat(selection.renew().result()).isFalse();
+    assertThat(world.routers.loop(0).pendingRequests()).isZero();
+    replica.unreachable = false;
+    selection.close();
+    world.run();
+    assertThat(replica.ledger.ongoing()).isZero();
+    assertThat(world.routers.loop(0).deadlines()).isZero();
+  }
+
+  @Test
   void aDispatchThatCannotBeSentFailsWithItsOwnErrorThoughItsReleaseFailsToo() {
     RoutingWorld.Replica replica = world.remote("far", 1);
     world.publish();
