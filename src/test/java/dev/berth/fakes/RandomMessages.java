@@ -25,6 +25,7 @@ import java.util.Map;
 import java.util.OptionalInt;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** Messages of every type with random fields, the edges of their ranges included. */
@@ -35,9 +36,15 @@ public final class RandomMessages {
     this.random = random;
   }
 
-  /** Every type of message, as the sealed interface lists them. */
+  /** Every type of message, as the sealed interfaces list them. */
   public static List<Class<?>> types() {
-    return List.of(BusMessage.class.getPermittedSubclasses());
+    return typesOf(BusMessage.class).toList();
+  }
+
+  private static Stream<Class<?>> typesOf(Class<?> type) {
+    return type.isInterface()
+        ? Stream.of(type.getPermittedSubclasses()).flatMap(RandomMessages::typesOf)
+        : Stream.of(type);
   }
 
   /** A message of any type. */

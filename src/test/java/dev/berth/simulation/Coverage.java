@@ -1,5 +1,6 @@
 package dev.berth.simulation;
 
+import dev.berth.fakes.RandomMessages;
 import dev.berth.protocol.BusMessage;
 import java.util.ArrayList;
 import java.util.EnumMap;
@@ -76,7 +77,7 @@ final class Coverage {
         }
       }
     }
-    for (Class<?> type : BusMessage.class.getPermittedSubclasses()) {
+    for (Class<?> type : RandomMessages.types()) {
       if (!OF_OTHERS.contains(type) && !messages.containsKey(type.getSimpleName())) {
         missing.add("message " + type.getSimpleName());
       }
