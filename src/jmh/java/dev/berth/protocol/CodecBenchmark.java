@@ -2,6 +2,7 @@ package dev.berth.protocol;
 
 import dev.berth.api.Headers;
 import dev.berth.api.Request;
+import dev.berth.api.Response;
 import io.vertx.core.buffer.Buffer;
 import java.util.concurrent.TimeUnit;
 import org.openjdk.jmh.annotations.Benchmark;
@@ -72,10 +73,13 @@ public class CodecBenchmark {
               "",
               "",
               new Request("POST", "/v1/predict", null, headers, body),
+              false,
               false);
       case "CallAccepted" -> new BusMessage.CallAccepted(1L << 33, load);
       case "CallRefused" -> new BusMessage.CallRefused(1L << 33, Refusal.FULL, load);
-      case "CallResponse" -> new BusMessage.CallResponse(1L << 33, 200, headers, body, false, load);
+      case "CallResponse" ->
+          new BusMessage.CallResponse(
+              1L << 33, new Response(200, headers, new Response.Body.Whole(body)), 0, load, null);
       case "StreamFrame" -> new BusMessage.StreamFrame(1L << 33, 12, body, false, load);
       case "RequestFrame" ->
           new BusMessage.RequestFrame(1L << 33, router, replica, 12, body, false);

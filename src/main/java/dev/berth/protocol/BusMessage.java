@@ -2,8 +2,8 @@ package dev.berth.protocol;
 
 import dev.berth.api.BerthException;
 import dev.berth.api.DeploymentId;
-import dev.berth.api.Headers;
 import dev.berth.api.Request;
+import dev.berth.api.Response;
 import io.vertx.core.buffer.Buffer;
 import java.util.List;
 import java.util.OptionalInt;
@@ -129,26 +129,20 @@ public sealed interface BusMessage {
   /**
    * The response, or its head when it streams.
    *
-   * @param follows bytes of the body that follow in frames; then {@code body} is empty. 0 for a
-   *     whole one, {@link #UNKNOWN} when it is not known how many
+   * @param response its body is whole: empty when it streams
+   * @param follows bytes of the body that follow in frames; 0 for a whole one, {@link #UNKNOWN}
+   *     when it is not known how many
    * @param time null unless the request is explained
    */
   record CallResponse(
-      long callId,
-      int status,
-      Headers headers,
-      Buffer body,
-      int follows,
-      long load,
-      @Nullable HandlerTime time)
+      long callId, Response response, int follows, long load, @Nullable HandlerTime time)
       implements Answer {
     /** So many bytes follow as its handler writes. */
     public static final int UNKNOWN = -1;
 
-    /** Of a request that is not explained. */
-    public CallResponse(
-        long callId, int status, Headers headers, Buffer body, boolean streamed, long load) {
-      this(callId, status, headers, body, streamed ? UNKNOWN : 0, load, null);
+    /** What of the body is here. */
+    public Buffer body() {
+      return ((Response.Body.Whole) response.body()).bytes();
     }
 
     /** Whether the body follows in frames. */

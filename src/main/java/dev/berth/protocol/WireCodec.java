@@ -1,6 +1,7 @@
 package dev.berth.protocol;
 
 import dev.berth.api.BerthException;
+import dev.berth.api.Response;
 import dev.berth.protocol.BusMessage.CallAccepted;
 import dev.berth.protocol.BusMessage.CallFailed;
 import dev.berth.protocol.BusMessage.CallRefused;
@@ -160,8 +161,8 @@ public final class WireCodec {
     }
     if (message instanceof CallResponse m) {
       out.varint(m.callId());
-      out.int32(m.status());
-      out.headers(m.headers());
+      out.int32(m.response().status());
+      out.headers(m.response().headers());
       out.bytes(m.body());
       out.signed(m.follows());
       out.varint(m.load());
@@ -363,9 +364,10 @@ public final class WireCodec {
       case CALL_RESPONSE ->
           new CallResponse(
               in.varint("callId"),
-              in.int32("status"),
-              in.headers("headers"),
-              in.bytes("body"),
+              new Response(
+                  in.int32("status"),
+                  in.headers("headers"),
+                  new Response.Body.Whole(in.bytes("body"))),
               (int) in.signed("follows"),
               in.varint("load"),
               in.time());

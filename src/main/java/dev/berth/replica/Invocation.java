@@ -47,7 +47,7 @@ sealed class Invocation implements RequestContext, Completable<Response>
   /** Statuses from here on are neither a good answer of the handler nor its failure. */
   private static final int SERVER_ERROR = 500;
 
-  private static final Buffer NOTHING = Buffer.buffer(0);
+  private static final Response.Body.Whole NOTHING = new Response.Body.Whole(Buffer.buffer(0));
 
   final HostedReplica host;
   final ReplicaLoop loop;
@@ -197,9 +197,7 @@ sealed class Invocation implements RequestContext, Completable<Response>
       return;
     }
     try {
-      respond(
-          Objects.requireNonNull(response, "handler: null (expected: a response)"),
-          Objects.requireNonNull(response.headers(), "headers: null (expected: headers)"));
+      respond(Objects.requireNonNull(response, "handler: null (expected: a response)"));
     } catch (RuntimeException malformed) { // a null where the API has none: the handler's fault
       if (ended) {
         throw malformed; // not the handler's: the answer could not be sent
@@ -212,14 +210,15 @@ sealed class Invocation implements RequestContext, Completable<Response>
     }
   }
 
-  private void respond(Response response, Headers headers) {
+  private void respond(Response response) {
+    Objects.requireNonNull(response.headers(), "headers: null (expected: headers)");
     Response.Body body = Objects.requireNonNull(response.body(), "body: null (expected: a body)");
     if (body instanceof Response.Body.Whole whole) {
       int length = whole.bytes().length();
       boolean large = length > ResponseStream.MAX_FRAME_BYTES;
       if (!large || loop.tryCarry(source, length)) {
         end(response.status() < SERVER_ERROR);
-        if (!sendWhole(response.status(), headers, whole.bytes()) && large) {
+        if (!sendWhole(response) && large) {
           loop.streams().release(length);
         }
         return;
@@ -326,12 +325,12 @@ sealed class Invocation implements RequestContext, Completable<Response>
    * @param length bytes of the body, or {@link CallResponse#UNKNOWN}
    */
   boolean sendHead(Response head, int length) {
-    return send(
-        new CallResponse(callId, head.status(), head.headers(), NOTHING, length, load(), time()));
+    Response bodiless = new Response(head.status(), head.headers(), NOTHING);
+    return send(new CallResponse(callId, bodiless, length, load(), time()));
   }
 
-  boolean sendWhole(int status, Headers headers, Buffer body) {
-    return send(new CallResponse(callId, status, headers, body, 0, load(), time()));
+  boolean sendWhole(Response whole) {
+    return send(new CallResponse(callId, whole, 0, load(), time()));
   }
 
   boolean send(BusMessage message) {

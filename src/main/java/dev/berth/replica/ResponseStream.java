@@ -294,7 +294,8 @@ final class ResponseStream implements ResponseWriter {
     drop(0);
     Buffer body = gathered == 0 ? Buffer.buffer(0) : peek((int) gathered);
     invocation.settleSlot();
-    if (invocation.sendWhole(head.status(), head.headers(), body)) {
+    Response whole = new Response(head.status(), head.headers(), new Response.Body.Whole(body));
+    if (invocation.sendWhole(whole)) {
       headSent = true;
       drop((int) gathered);
       end();

@@ -298,9 +298,7 @@ public final class RoutedCall extends SlotRequest {
     if (!head.streamed()) {
       settle(head.load());
       finish();
-      owner.onResponse(
-          new Response(head.status(), head.headers(), new Response.Body.Whole(head.body())),
-          from.info.replicaId());
+      owner.onResponse(head.response(), from.info.replicaId());
       recorded();
       return;
     }
@@ -319,9 +317,12 @@ public final class RoutedCall extends SlotRequest {
     window = opened;
     InboundStream body = new InboundStream(opened, head.follows(), loop::run);
     stream = body;
-    owner.onResponse(
-        new Response(head.status(), head.headers(), new Response.Body.Received(body, this::cancel)),
-        from.info.replicaId());
+    Response streamed =
+        new Response(
+            head.response().status(),
+            head.response().headers(),
+            new Response.Body.Received(body, this::cancel));
+    owner.onResponse(streamed, from.info.replicaId());
     opened.renew();
   }
 

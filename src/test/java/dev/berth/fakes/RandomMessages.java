@@ -4,6 +4,7 @@ import dev.berth.api.BerthException;
 import dev.berth.api.DeploymentId;
 import dev.berth.api.Headers;
 import dev.berth.api.Request;
+import dev.berth.api.Response;
 import dev.berth.protocol.Admission;
 import dev.berth.protocol.AttemptId;
 import dev.berth.protocol.BusMessage;
@@ -90,9 +91,7 @@ public final class RandomMessages {
       case "CallResponse" ->
           new BusMessage.CallResponse(
               number(),
-              200 + random.nextInt(400),
-              headers(),
-              body(),
+              new Response(200 + random.nextInt(400), headers(), new Response.Body.Whole(body())),
               random.nextInt(-1, 1 << 20),
               load(),
               time());

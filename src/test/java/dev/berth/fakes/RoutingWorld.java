@@ -4,6 +4,7 @@ import dev.berth.api.BerthException;
 import dev.berth.api.DeploymentHandle;
 import dev.berth.api.DeploymentId;
 import dev.berth.api.Headers;
+import dev.berth.api.Response;
 import dev.berth.protocol.Admission;
 import dev.berth.protocol.AttemptId;
 import dev.berth.protocol.BusMessage;
@@ -417,9 +418,8 @@ public final class RoutingWorld implements ReplicaDirectory {
           call.source(),
           new BusMessage.CallResponse(
               call.callId(),
-              200,
-              Headers.empty(),
-              Buffer.buffer(info.replicaId()),
+              new Response(
+                  200, Headers.empty(), new Response.Body.Whole(Buffer.buffer(info.replicaId()))),
               0,
               load(),
               time(call)));
@@ -431,7 +431,11 @@ public final class RoutingWorld implements ReplicaDirectory {
       answer(
           call.source(),
           new BusMessage.CallResponse(
-              call.callId(), 200, Headers.empty(), Buffer.buffer(0), -1, load(), time(call)));
+              call.callId(),
+              new Response(200, Headers.empty(), new Response.Body.Whole(Buffer.buffer(0))),
+              -1,
+              load(),
+              time(call)));
       return call;
     }
 

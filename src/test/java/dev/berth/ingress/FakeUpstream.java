@@ -4,6 +4,7 @@ import dev.berth.api.BerthException;
 import dev.berth.api.DeploymentId;
 import dev.berth.api.Headers;
 import dev.berth.api.Request;
+import dev.berth.api.Response;
 import dev.berth.protocol.Admission;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.Load;
@@ -257,7 +258,12 @@ final class FakeUpstream implements ReplicaDirectory {
         loop().streams().hold(body.length());
       }
       answer(
-          new BusMessage.CallResponse(message.callId(), status, headers, body, false, Load.NONE));
+          new BusMessage.CallResponse(
+              message.callId(),
+              new Response(status, headers, new Response.Body.Whole(body)),
+              0,
+              Load.NONE,
+              null));
     }
 
     void respond(String text) {
@@ -275,14 +281,22 @@ final class FakeUpstream implements ReplicaDirectory {
     void startStream(int status, Headers headers) {
       answer(
           new BusMessage.CallResponse(
-              message.callId(), status, headers, Buffer.buffer(), true, Load.NONE));
+              message.callId(),
+              new Response(status, headers, new Response.Body.Whole(Buffer.buffer())),
+              BusMessage.CallResponse.UNKNOWN,
+              Load.NONE,
+              null));
     }
 
     /** The head of a body that was whole, and too large for one message. */
     void startWhole(int length) {
       answer(
           new BusMessage.CallResponse(
-              message.callId(), 200, Headers.empty(), Buffer.buffer(), length, Load.NONE, null));
+              message.callId(),
+              new Response(200, Headers.empty(), new Response.Body.Whole(Buffer.buffer())),
+              length,
+              Load.NONE,
+              null));
     }
 
     void frame(Buffer data, boolean last) {

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.berth.api.DeploymentId;
 import dev.berth.api.Headers;
 import dev.berth.api.Request;
+import dev.berth.api.Response;
 import dev.berth.fakes.FakeCaller;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.Load;
@@ -297,7 +298,11 @@ class ErlangTest {
         loop()
             .onMessage(
                 new BusMessage.CallResponse(
-                    end.call.callId(), 200, Headers.empty(), Buffer.buffer(), false, Load.NONE));
+                    end.call.callId(),
+                    new Response(200, Headers.empty(), new Response.Body.Whole(Buffer.buffer())),
+                    0,
+                    Load.NONE,
+                    null));
         runTasks();
       }
     }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.berth.api.Headers;
 import dev.berth.api.Request;
+import dev.berth.api.Response;
 import dev.berth.fakes.RandomMessages;
 import io.vertx.core.buffer.Buffer;
 import java.lang.reflect.RecordComponent;
@@ -174,7 +175,13 @@ class WireCodecTest {
   void aHeaderWithALineBreakIsRefused() {
     Headers headers = Headers.of("name", "value");
     Buffer wire =
-        encoded(new BusMessage.CallResponse(1, 200, headers, Buffer.buffer(), false, Load.NONE));
+        encoded(
+            new BusMessage.CallResponse(
+                1,
+                new Response(200, headers, new Response.Body.Whole(Buffer.buffer())),
+                0,
+                Load.NONE,
+                null));
     int value = wire.toString(java.nio.charset.StandardCharsets.ISO_8859_1).indexOf("value");
     wire.setByte(value, (byte) '\n');
 

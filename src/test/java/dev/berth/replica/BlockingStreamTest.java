@@ -125,7 +125,7 @@ class BlockingStreamTest {
     rig.frame(replica, ID, 0, Buffer.buffer("second"), false);
     until(() -> read.get().equals("firstsecond"));
     rig.frame(replica, ID, 1, Buffer.buffer("!"), true);
-    assertThat(await(CallResponse.class).status()).isEqualTo(200);
+    assertThat(await(CallResponse.class).response().status()).isEqualTo(200);
     assertThat(read).hasValue("firstsecond!");
     assertAtRest(replica.slots());
   }

@@ -122,7 +122,7 @@ class IncomingBodyTest {
     assertThat(streaming.seen).containsExactly("first", "a", "b", "end");
 
     streaming.answer.complete(Response.text("ok"));
-    assertThat(rig.answer(CallResponse.class).status()).isEqualTo(200);
+    assertThat(rig.answer(CallResponse.class).response().status()).isEqualTo(200);
     assertAtRest(replica.slots());
   }
 
@@ -137,7 +137,7 @@ class IncomingBodyTest {
     assertThat(streaming.seen).containsExactly("all", "end");
     assertThat(rig.bus.take()).isEmpty();
     streaming.answer.complete(Response.text("ok"));
-    assertThat(rig.answer(CallResponse.class).status()).isEqualTo(200);
+    assertThat(rig.answer(CallResponse.class).response().status()).isEqualTo(200);
   }
 
   @Test
@@ -234,7 +234,7 @@ class IncomingBodyTest {
     rig.bus.take();
     rig.frame(replica, ID, 0, zeros(FRAME), false);
     streaming.answer.complete(Response.text("enough"));
-    assertThat(rig.answer(CallResponse.class).status()).isEqualTo(200);
+    assertThat(rig.answer(CallResponse.class).response().status()).isEqualTo(200);
     assertAtRest(replica.slots());
     streaming.stream.resume();
     rig.runAll();
@@ -335,7 +335,7 @@ class IncomingBodyTest {
     assertThat(gathering.calls).isOne();
     rig.bus.take();
     gathering.answer();
-    assertThat(rig.answer(CallResponse.class).status()).isEqualTo(200);
+    assertThat(rig.answer(CallResponse.class).response().status()).isEqualTo(200);
     assertAtRest(replica.slots());
   }
 

@@ -364,7 +364,7 @@ class InvocationTest {
     Future<Void> late = context.after(Duration.ofHours(4));
     rig.runAll();
 
-    assertThat(rig.answer(CallResponse.class).status()).isEqualTo(200);
+    assertThat(rig.answer(CallResponse.class).response().status()).isEqualTo(200);
     assertThat(rig.timers).hasSize(1);
     assertThat(rig.timers.get(0).cancelled).isTrue();
     assertThat(before.cause())

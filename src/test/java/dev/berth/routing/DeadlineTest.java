@@ -126,7 +126,11 @@ class DeadlineTest {
       replica.answer(
           call.source(),
           new BusMessage.CallResponse(
-              call.callId(), 200, Headers.empty(), Buffer.buffer(0), true, 0));
+              call.callId(),
+              new Response(200, Headers.empty(), new Response.Body.Whole(Buffer.buffer(0))),
+              BusMessage.CallResponse.UNKNOWN,
+              0,
+              null));
     }
     world.run();
 

@@ -3,6 +3,7 @@ package dev.berth.routing;
 import dev.berth.api.DeploymentId;
 import dev.berth.api.Headers;
 import dev.berth.api.Request;
+import dev.berth.api.Response;
 import dev.berth.fakes.FakeCaller;
 import dev.berth.fakes.ManualClock;
 import dev.berth.protocol.BusMessage;
@@ -150,7 +151,12 @@ final class OneReplicaWorld implements ReplicaDirectory {
     routers
         .loop(call.source().loop())
         .onMessage(
-            new BusMessage.CallResponse(call.callId(), 200, Headers.empty(), NO_BODY, false, 0));
+            new BusMessage.CallResponse(
+                call.callId(),
+                new Response(200, Headers.empty(), new Response.Body.Whole(NO_BODY)),
+                0,
+                0,
+                null));
   }
 
   /** Runs what was left to the loops. */

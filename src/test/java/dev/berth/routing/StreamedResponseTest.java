@@ -39,7 +39,11 @@ class StreamedResponseTest {
     replica.answer(
         request.source(),
         new BusMessage.CallResponse(
-            request.callId(), 200, Headers.empty(), Buffer.buffer(), true, 0));
+            request.callId(),
+            new Response(200, Headers.empty(), new Response.Body.Whole(Buffer.buffer())),
+            BusMessage.CallResponse.UNKNOWN,
+            0,
+            null));
     world.run();
     body = (Response.Body.Received) Objects.requireNonNull(caller.response).body();
     body.stream()

@@ -1,5 +1,6 @@
 package dev.berth.simulation;
 
+import dev.berth.api.Response;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.WireCodec;
 import dev.berth.protocol.port.BusSender;
@@ -200,9 +201,8 @@ final class SimulatedBus {
   private static BusMessage.CallResponse with(BusMessage.CallResponse answer, Buffer body) {
     return new BusMessage.CallResponse(
         answer.callId(),
-        answer.status(),
-        answer.headers(),
-        body,
+        new Response(
+            answer.response().status(), answer.response().headers(), new Response.Body.Whole(body)),
         answer.follows(),
         answer.load(),
         answer.time());
