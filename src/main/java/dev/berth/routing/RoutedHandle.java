@@ -123,63 +123,35 @@ final class RoutedHandle implements DeploymentHandle {
 
   @Override
   public Choice startChoose() {
-    StartedChoice started = new StartedChoice();
-    loop.run(started::begin);
-    return started;
-  }
-
-  /** A choose under way. The future's and the cancel's threads may differ. */
-  private final class StartedChoice implements Choice, SelectionObserver {
-    private final Promise<ReplicaSelection> chosen = Promise.promise();
-    private final Leg leg = leg();
-    private volatile boolean cancelled;
-    private @Nullable RoutedChoice choice; // the loop's
-
-    void begin() {
-      if (cancelled) {
-        onFailure(cancelledByCaller());
-        return;
+    StartedLegs<ReplicaSelection> started = StartedLegs.start(loop, leg());
+    return new Choice() {
+      @Override
+      public Future<ReplicaSelection> selection() {
+        return started.future();
       }
-      choice = router.newChoice(loop, leg, leg.useDeadlineNanos(), true, this);
-      choice.start();
-    }
 
-    @Override
-    public Future<ReplicaSelection> selection() {
-      return chosen.future();
-    }
-
-    @Override
-    public void cancel() {
-      cancelled = true;
-      loop.run(
-          () -> {
-            if (choice != null) {
-              choice.cancel();
-            }
-          });
-    }
-
-    @Override
-    public void onSelection(ReplicaSelection selection) {
-      if (cancelled) { // by another thread, after the slot was held and before anyone saw it
-        selection.close();
-        onFailure(cancelledByCaller());
-      } else {
-        chosen.complete(selection);
+      @Override
+      public void cancel() {
+        started.cancel();
       }
-    }
-
-    @Override
-    public void onFailure(BerthException failure) {
-      loop.ports.executor().execute(() -> chosen.fail(failure));
-    }
+    };
   }
 
   @Override
   public Selections.Choice startChooseAll(
       List<? extends DeploymentHandle> handles, Optional<Duration> wait) {
-    return StartedLegs.start(loop, handles, wait);
+    StartedLegs<Selections> started = StartedLegs.start(loop, handles, wait);
+    return new Selections.Choice() {
+      @Override
+      public Future<Selections> selections() {
+        return started.future();
+      }
+
+      @Override
+      public void cancel() {
+        started.cancel();
+      }
+    };
   }
 
   /** What is asked for through this handle is for; its deadline as of now. */
@@ -200,10 +172,6 @@ final class RoutedHandle implements DeploymentHandle {
   /** Whether its slots are those of the instance that has this loop. */
   boolean isOfInstance(RouterLoop other) {
     return loop.isBeside(other);
-  }
-
-  private static BerthException cancelledByCaller() {
-    return new BerthException.Cancelled("the caller cancelled");
   }
 
   // --- what is carried ---

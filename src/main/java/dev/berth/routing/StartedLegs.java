@@ -10,29 +10,50 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Several handles' slots on their way to user code. The future's and the cancel's threads differ.
+ * Slots on their way to user code. The future's and the cancel's threads may differ.
+ *
+ * @param <T> what user code is given: one selection, or several
  */
-final class StartedLegs implements Selections.Choice, LegsObserver {
-  private final Promise<Selections> chosen = Promise.promise();
+final class StartedLegs<T> implements LegsObserver {
+  private final Promise<T> chosen = Promise.promise();
   private final RouterLoop loop;
   private final List<Leg> legs;
   private final long deadlineNanos;
   private final boolean waits;
+  private final Function<List<ReplicaSelection>, T> shown;
   private volatile boolean cancelled;
   private @Nullable Runnable ends; // the loop's
 
-  private StartedLegs(RouterLoop loop, List<Leg> legs, long deadlineNanos, boolean waits) {
+  private StartedLegs(
+      RouterLoop loop,
+      List<Leg> legs,
+      long deadlineNanos,
+      boolean waits,
+      Function<List<ReplicaSelection>, T> shown) {
     this.loop = loop;
     this.legs = legs;
     this.deadlineNanos = deadlineNanos;
     this.waits = waits;
+    this.shown = shown;
   }
 
-  /** Starts on a loop, with one deadline: the earliest of all. */
-  static Selections.Choice start(
+  /** Starts one slot on a loop. */
+  static StartedLegs<ReplicaSelection> start(RouterLoop loop, Leg leg) {
+    return start(
+        new StartedLegs<>(loop, List.of(leg), leg.useDeadlineNanos(), true, held -> held.get(0)));
+  }
+
+  private static <T> StartedLegs<T> start(StartedLegs<T> started) {
+    started.loop.run(started::begin);
+    return started;
+  }
+
+  /** Starts several on a loop, with one deadline: the earliest of all. */
+  static StartedLegs<Selections> start(
       RouterLoop loop, List<? extends DeploymentHandle> handles, Optional<Duration> wait) {
     List<Leg> legs = new ArrayList<>();
     long now = loop.now();
@@ -50,9 +71,7 @@ final class StartedLegs implements Selections.Choice, LegsObserver {
     }
     long deadline = left == Long.MAX_VALUE ? SlotRequest.NO_DEADLINE : now + left;
     boolean waits = wait.isEmpty() || !wait.get().isZero();
-    StartedLegs started = new StartedLegs(loop, legs, deadline, waits);
-    loop.run(started::begin);
-    return started;
+    return start(new StartedLegs<>(loop, legs, deadline, waits, Selections::new));
   }
 
   private void begin() {
@@ -63,13 +82,12 @@ final class StartedLegs implements Selections.Choice, LegsObserver {
     ends = RoutedLegs.start(loop, legs, deadlineNanos, waits, this);
   }
 
-  @Override
-  public Future<Selections> selections() {
+  Future<T> future() {
     return chosen.future();
   }
 
-  @Override
-  public void cancel() {
+  /** Any thread. */
+  void cancel() {
     cancelled = true;
     loop.run(
         () -> {
@@ -88,7 +106,7 @@ final class StartedLegs implements Selections.Choice, LegsObserver {
       }
       onFailure(failure, NO_LEG);
     } else {
-      chosen.complete(new Selections(selections));
+      chosen.complete(shown.apply(selections));
     }
   }
 
