@@ -20,12 +20,11 @@ import dev.berth.replica.Replica;
 import dev.berth.replica.ReplicaLimits;
 import dev.berth.replica.ReplicaSeat;
 import dev.berth.replica.ReplicaSpec;
-import dev.berth.routing.CallObserver;
+import dev.berth.routing.CallOwner;
 import dev.berth.routing.InstanceBounds;
 import dev.berth.routing.LoopLimits;
 import dev.berth.routing.RoutedCall;
 import dev.berth.routing.RouterSettings;
-import dev.berth.routing.RoutingHooks;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.buffer.Buffer;
@@ -78,7 +77,7 @@ final class CrowdSimulation {
   record Result(long hash, long events, Set<Met> met, int cut) {}
 
   /** One who asks, and the socket that takes what comes. */
-  private final class Reader implements CallObserver {
+  private final class Reader implements CallOwner {
     final String name;
     final int loop;
     final Pace pace;
@@ -86,6 +85,7 @@ final class CrowdSimulation {
     @Nullable RoutedCall call;
     @Nullable InboundStream stream;
     @Nullable StalledProbe stall; // while something waits
+    long askedNanos;
     int unsent; // came, and is not taken
     long came;
     long taken;
@@ -109,8 +109,23 @@ final class CrowdSimulation {
       if (over) {
         return;
       }
-      long now = world.getAsLong();
-      call = door.router.call(door.routers.loop(loop), request, name, now + PATIENCE_NANOS, this);
+      askedNanos = world.getAsLong();
+      call = door.router.call(door.routers.loop(loop), request, this, askedNanos);
+    }
+
+    @Override
+    public String requestId() {
+      return name;
+    }
+
+    @Override
+    public long arrivedNanos() {
+      return askedNanos;
+    }
+
+    @Override
+    public long deadlineNanos() {
+      return askedNanos + PATIENCE_NANOS;
     }
 
     @Override
@@ -269,7 +284,7 @@ final class CrowdSimulation {
     comesAgain = random.nextBoolean();
     bound = 65_536L * (2 + random.nextInt(3));
     for (int number = 1; number <= 2; number++) {
-      instances.add(new SimulatedInstance(world, bus, "n" + number, settings(), RoutingHooks.NONE));
+      instances.add(new SimulatedInstance(world, bus, "n" + number, settings()));
     }
     door = instances.get(0);
     streams = door.routers.bounds().streams();
