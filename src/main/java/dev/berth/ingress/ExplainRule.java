@@ -39,8 +39,8 @@ final class ExplainRule {
     if (router == null || !picks(http.headers())) {
       return null;
     }
-    return RequestRecorder.ofHttp(
-        loop, router, requestId, http.method().name() + " " + http.path(), startedNanos);
+    return router.explained(
+        loop, requestId, http.method().name() + " " + http.path(), startedNanos);
   }
 
   boolean picks(MultiMap headers) {

@@ -9,6 +9,7 @@ import dev.berth.metrics.Meters;
 import dev.berth.metrics.MetricsPusher;
 import dev.berth.metrics.Registration;
 import dev.berth.routing.DeploymentRouter;
+import dev.berth.routing.RoutedHandle;
 import dev.berth.routing.RouterSettings;
 import dev.berth.routing.Routers;
 import java.time.Duration;
@@ -147,7 +148,7 @@ public final class InstanceRouters {
       throw new IllegalArgumentException(
           "deployment: " + name + " (expected: one of application " + code.name() + ")");
     }
-    return routers.handle(id, routerSettings(settings), loop);
+    return RoutedHandle.of(routers, id, routerSettings(settings), loop);
   }
 
   private RouterSettings routerSettings(DeploymentSettings settings) {

@@ -3,6 +3,7 @@ package dev.berth.routing;
 import dev.berth.api.BerthException;
 import dev.berth.api.DeploymentId;
 import dev.berth.api.Request;
+import dev.berth.api.RequestContext;
 import dev.berth.api.spi.ReplicaRanker;
 import dev.berth.metrics.HandleMetricSource;
 import dev.berth.metrics.LatencyBuckets;
@@ -18,6 +19,7 @@ import java.util.OptionalInt;
 import java.util.concurrent.TimeUnit;
 import java.util.function.ObjIntConsumer;
 import java.util.function.Predicate;
+import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
@@ -107,6 +109,28 @@ public final class DeploymentRouter implements HandleMetricSource {
       RouterLoop loop, Leg leg, long deadlineNanos, boolean waits, SelectionObserver observer) {
     long ttl = Math.min(leg.ttlNanos(), settings.maxReservationTtlNanos());
     return new RoutedChoice(leg, loop, deadlineNanos, ttl, waits, observer);
+  }
+
+  /** Writes down what befalls a request that came in by HTTP, from when it arrived. */
+  public RequestRecorder explained(
+      RouterLoop loop, String requestId, String request, long arrivedNanos) {
+    return RequestRecorder.ofHttp(
+        loop.explain, deployment, unranked(loop), requestId, request, arrivedNanos);
+  }
+
+  /**
+   * Writes down what a handler asks of this deployment; null when its own request is not explained.
+   *
+   * @param request null when a replica is only chosen
+   */
+  @Nullable RequestRecorder explained(
+      RouterLoop loop, RequestContext parent, @Nullable Request request, String methodName) {
+    return RequestRecorder.ofCall(
+        loop.explain, deployment, unranked(loop), parent, request, methodName);
+  }
+
+  private Supplier<SeenCandidates> unranked(RouterLoop loop) {
+    return () -> SeenCandidates.of(replicas, loop.index(), pick.ranker(), null);
   }
 
   /** A slot for one who finds nobody waiting; null when there is none. On its loop. */

@@ -16,6 +16,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -29,8 +30,9 @@ public final class RequestRecorder {
 
   private static final String OK = "ok";
 
-  private final RouterLoop loop;
-  private final DeploymentRouter router;
+  private final ExplainLoop loop;
+  private final DeploymentId deployment;
+  private final Supplier<SeenCandidates> unranked; // the replicas now
   private final String requestId;
   private final @Nullable DeploymentId parent; // null: the ingress ends it
   private String request;
@@ -48,14 +50,16 @@ public final class RequestRecorder {
   private boolean over;
 
   private RequestRecorder(
-      RouterLoop loop,
-      DeploymentRouter router,
+      ExplainLoop loop,
+      DeploymentId deployment,
+      Supplier<SeenCandidates> unranked,
       String requestId,
       @Nullable DeploymentId parent,
       String request,
       long arrivedNanos) {
     this.loop = loop;
-    this.router = router;
+    this.deployment = deployment;
+    this.unranked = unranked;
     this.requestId = requestId;
     this.parent = parent;
     this.request = cut(request);
@@ -64,14 +68,19 @@ public final class RequestRecorder {
     step(arrivedNanos, Kind.ARRIVED, null, "");
   }
 
-  /** Of a request that came in on this loop by HTTP: to be ended with {@link #end}. */
-  public static RequestRecorder ofHttp(
-      RouterLoop loop,
-      DeploymentRouter router,
+  /**
+   * Of a request that came in on this loop by HTTP: to be ended with {@link #end}.
+   *
+   * @param unranked looks at the replicas of its deployment, as none are ranked for it
+   */
+  static RequestRecorder ofHttp(
+      ExplainLoop loop,
+      DeploymentId deployment,
+      Supplier<SeenCandidates> unranked,
       String requestId,
       String request,
       long arrivedNanos) {
-    return new RequestRecorder(loop, router, requestId, null, request, arrivedNanos);
+    return new RequestRecorder(loop, deployment, unranked, requestId, null, request, arrivedNanos);
   }
 
   /**
@@ -80,8 +89,9 @@ public final class RequestRecorder {
    * @param request null when a replica is only chosen
    */
   static @Nullable RequestRecorder ofCall(
-      RouterLoop loop,
-      DeploymentRouter router,
+      ExplainLoop loop,
+      DeploymentId deployment,
+      Supplier<SeenCandidates> unranked,
       RequestContext parent,
       @Nullable Request request,
       String methodName) {
@@ -90,7 +100,7 @@ public final class RequestRecorder {
     }
     String name = request == null ? "" : name(request, methodName);
     return new RequestRecorder(
-        loop, router, parent.requestId(), parent.deployment(), name, loop.now());
+        loop, deployment, unranked, parent.requestId(), parent.deployment(), name, loop.now());
   }
 
   /** A request as it is named here: the handler's method, or else HTTP's and the path. */
@@ -140,7 +150,7 @@ public final class RequestRecorder {
     long now = loop.now();
     step(now, Kind.ENDED, null, outcome);
     phases.end(now);
-    loop.explain().into().explained(explanation(status));
+    loop.ports().into().explained(explanation(status));
   }
 
   // --- the router ---
@@ -162,7 +172,7 @@ public final class RequestRecorder {
   /** It waits for a slot, in a new place. */
   void queued(int nowAhead, int maxQueued) {
     if (seen == null) {
-      seen = SeenCandidates.of(router.replicas, loop.index(), router.pick.ranker(), null);
+      seen = unranked.get();
     }
     queued = true;
     ahead = nowAhead;
@@ -258,11 +268,11 @@ public final class RequestRecorder {
   }
 
   /** It came with a reservation, whose slot is its own now. */
-  void reserved(HeldSelection taken) {
-    String before = "reserved " + millis(taken.gapNanos()) + " before";
-    step(arrivedNanos, Kind.LEASE_GRANTED, taken.replica, before);
-    if (taken.lease != null) {
-      step(loop.now(), Kind.LEASE_CONSUMED, taken.replica, "");
+  void reserved(RoutedReplica replica, long gapNanos) {
+    String before = "reserved " + millis(gapNanos) + " before";
+    step(arrivedNanos, Kind.LEASE_GRANTED, replica, before);
+    if (replica.here()) {
+      step(loop.now(), Kind.LEASE_CONSUMED, replica, "");
     } // else with what is sent
   }
 
@@ -323,7 +333,7 @@ public final class RequestRecorder {
     long since = Math.max(0, atNanos - arrivedNanos);
     steps.add(
         replica == null
-            ? new Step(since, kind, "", loop.address.node(), loop.index(), detail)
+            ? new Step(since, kind, "", loop.address().node(), loop.index(), detail)
             : new Step(
                 since,
                 kind,
@@ -336,19 +346,16 @@ public final class RequestRecorder {
   private RequestExplanation explanation(int status) {
     steps.sort(Comparator.comparingLong(Step::atNanos)); // those at the replica were told late
     RequestExplanation.Phases spent = phases.spent();
-    SeenCandidates known =
-        seen == null
-            ? new SeenCandidates(router.version(), router.pick.ranker().name(), List.of(), 0)
-            : seen;
+    SeenCandidates known = seen == null ? unranked.get().withoutThem() : seen;
     return new RequestExplanation(
         requestId,
         parent,
-        router.deployment(),
+        deployment,
         request,
-        loop.explain().wallClock().instant().minusNanos(spent.total()),
+        loop.ports().wallClock().instant().minusNanos(spent.total()),
         status,
         outcome,
-        loop.address.node(),
+        loop.address().node(),
         known.snapshot(),
         known.policy(),
         known.candidates(),

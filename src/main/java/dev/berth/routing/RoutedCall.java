@@ -131,7 +131,7 @@ public final class RoutedCall extends SlotRequest {
     router.dispatched(loop, taken.gapNanos());
     scheduleDeadline();
     if (recorder != null) {
-      recorder.reserved(taken);
+      recorder.reserved(taken.replica, taken.gapNanos());
     }
     goOn(taken);
   }

@@ -51,7 +51,7 @@ public final class RoutedChoice extends SlotRequest {
     router.counters.choices.increment();
     RequestContext parent = leg.parent();
     if (parent != null) {
-      recorder = RequestRecorder.ofCall(loop, router, parent, null, leg.methodName());
+      recorder = router.explained(loop, parent, null, leg.methodName());
     }
     begin(parent);
   }

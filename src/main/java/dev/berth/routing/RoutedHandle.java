@@ -21,7 +21,7 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** A handle of user code on one loop; calls from elsewhere hop there. */
-final class RoutedHandle implements DeploymentHandle {
+public final class RoutedHandle implements DeploymentHandle {
   private final DeploymentRouter router;
   private final RouterLoop loop;
   private final CallOptions options;
@@ -29,6 +29,12 @@ final class RoutedHandle implements DeploymentHandle {
 
   RoutedHandle(DeploymentRouter router, RouterLoop loop) {
     this(router, loop, CallOptions.defaults(), null);
+  }
+
+  /** For code that runs on an event loop. */
+  public static DeploymentHandle of(
+      Routers routers, DeploymentId deployment, RouterSettings settings, int loop) {
+    return new RoutedHandle(routers.router(deployment, settings), routers.loop(loop));
   }
 
   private RoutedHandle(
@@ -114,7 +120,7 @@ final class RoutedHandle implements DeploymentHandle {
   private RoutedCall newCall(Request request, CallOwner owner) {
     RoutedCall call = router.newCall(loop, HandleCall.traced(request, parent), owner);
     if (parent != null) {
-      call.recorder = RequestRecorder.ofCall(loop, router, parent, request, owner.methodName());
+      call.recorder = router.explained(loop, parent, request, owner.methodName());
     }
     return call;
   }

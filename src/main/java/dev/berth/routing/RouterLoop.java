@@ -23,6 +23,7 @@ public final class RouterLoop {
   final RouterAddress address;
   final PendingTable<PendingEntry> pending;
   final DeadlineRing ring;
+  final ExplainLoop explain;
   final ReplicaRanker.Ranking ranking = new ReplicaRanker.Ranking();
   final Set<AttemptId> heldAttempts = new HashSet<>(); // of selections and dispatches elsewhere
 
@@ -53,16 +54,13 @@ public final class RouterLoop {
     this.limits = limits;
     this.address = new RouterAddress(node, index);
     this.incarnation = incarnation;
+    this.explain = new ExplainLoop(ports.nanoClock(), address, routers.explain);
     this.heldAttempt = new AttemptId(incarnation, index, 0);
     this.pending = new PendingTable<>(limits.pendingRequests(), incarnation);
     this.ring = new DeadlineRing(ports.nanoClock().getAsLong());
     this.streams = routers.bounds().streams();
     this.mostFirstCredits = streams.boundBytes() / routers.loops() / StreamLedger.FIRST_BYTES;
     this.requestIdPrefix = Long.toHexString(incarnation) + "-" + index + "-";
-  }
-
-  ExplainPorts explain() {
-    return routers.explain;
   }
 
   int index() {

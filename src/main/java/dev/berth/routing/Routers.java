@@ -1,6 +1,5 @@
 package dev.berth.routing;
 
-import dev.berth.api.DeploymentHandle;
 import dev.berth.api.DeploymentId;
 import dev.berth.api.spi.ReplicaRanker;
 import dev.berth.protocol.AttemptId;
@@ -163,11 +162,6 @@ public final class Routers {
   /** Every router now. */
   public Collection<DeploymentRouter> all() {
     return byDeployment.values();
-  }
-
-  /** A handle for code that runs on an event loop. */
-  public DeploymentHandle handle(DeploymentId deployment, RouterSettings settings, int loop) {
-    return new RoutedHandle(router(deployment, settings), loops[loop]);
   }
 
   /** Passes a snapshot to its router; nothing when no one calls that deployment here. */

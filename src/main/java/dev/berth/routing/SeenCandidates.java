@@ -41,6 +41,11 @@ record SeenCandidates(
     return new SeenCandidates(set.version, ranker.name(), candidates, all);
   }
 
+  /** Where nobody looked at them: only which replicas they would have been, and whose order. */
+  SeenCandidates withoutThem() {
+    return new SeenCandidates(snapshot, policy, List.of(), 0);
+  }
+
   private static Candidate candidate(
       ReplicaSet set, int loop, ReplicaRanker ranker, int index, int rank) {
     RoutedReplica replica = set.eligible[index];

@@ -7,6 +7,7 @@ import dev.berth.api.Request;
 import dev.berth.api.Response;
 import dev.berth.config.ServeConfig;
 import dev.berth.replica.Replica;
+import dev.berth.routing.RoutedHandle;
 import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
 import java.time.Duration;
@@ -105,7 +106,7 @@ public final class TestBerth implements AutoCloseable {
       throw new IllegalArgumentException(
           "loop: " + loop + " (expected: 0 to " + (instance.replicaLoops.size() - 1) + ")");
     }
-    return instance.routers.handle(id, instance.router(id).settings(), loop);
+    return RoutedHandle.of(instance.routers, id, instance.router(id).settings(), loop);
   }
 
   /** Calls the ingress of the first application, as {@link #call(String, Request)} does. */

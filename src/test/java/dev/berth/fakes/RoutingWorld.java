@@ -26,6 +26,7 @@ import dev.berth.routing.ExplainPorts;
 import dev.berth.routing.InstanceBounds;
 import dev.berth.routing.LoopLimits;
 import dev.berth.routing.LoopPorts;
+import dev.berth.routing.RoutedHandle;
 import dev.berth.routing.RouterSettings;
 import dev.berth.routing.Routers;
 import io.vertx.core.buffer.Buffer;
@@ -110,12 +111,12 @@ public final class RoutingWorld implements ReplicaDirectory {
   }
 
   public DeploymentHandle handle(int loop) {
-    return routers.handle(DEPLOYMENT, router.settings(), loop);
+    return RoutedHandle.of(routers, DEPLOYMENT, router.settings(), loop);
   }
 
   /** A handle of another deployment, with the settings of the first. */
   public DeploymentHandle handle(DeploymentId deployment, int loop) {
-    return routers.handle(deployment, router.settings(), loop);
+    return RoutedHandle.of(routers, deployment, router.settings(), loop);
   }
 
   // --- replicas ---

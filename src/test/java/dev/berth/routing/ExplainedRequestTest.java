@@ -34,7 +34,7 @@ class ExplainedRequestTest {
       super("id", world.clock.getAsLong(), deadline(timeoutNanos));
       RouterLoop loop = world.routers.loop(0);
       long now = loop.now();
-      recorder = RequestRecorder.ofHttp(loop, world.router, "id", "GET /echo", now);
+      recorder = world.router.explained(loop, "id", "GET /echo", now);
       call = world.router.call(loop, Request.get("/echo"), this, now);
     }
 

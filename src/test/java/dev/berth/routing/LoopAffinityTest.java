@@ -109,7 +109,8 @@ class LoopAffinityTest {
 
   private Future<Response> call(int loop) {
     Future<Response> response =
-        routers.handle(DEPLOYMENT, RouterSettings.DEFAULTS, loop).call(Request.get("/" + loop));
+        RoutedHandle.of(routers, DEPLOYMENT, RouterSettings.DEFAULTS, loop)
+            .call(Request.get("/" + loop));
     run(loop);
     return response;
   }
@@ -132,7 +133,7 @@ class LoopAffinityTest {
   @Test
   void aCallFromAnotherThreadHopsToItsHandlesLoop() {
     Future<Response> response =
-        routers.handle(DEPLOYMENT, RouterSettings.DEFAULTS, 1).call(Request.get("/"));
+        RoutedHandle.of(routers, DEPLOYMENT, RouterSettings.DEFAULTS, 1).call(Request.get("/"));
     assertThat(sendersLoops).as("nothing on the caller's thread").isEmpty();
     run(1);
     assertThat(sendersLoops).containsExactly(1);

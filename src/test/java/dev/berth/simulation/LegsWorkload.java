@@ -8,6 +8,7 @@ import dev.berth.api.ReplicaSelection;
 import dev.berth.api.Request;
 import dev.berth.api.Selections;
 import dev.berth.fakes.FakeParent;
+import dev.berth.routing.RoutedHandle;
 import io.vertx.core.Future;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -187,7 +188,8 @@ final class LegsWorkload {
       options = options.withTimeout(Duration.ofNanos(left));
     }
     DeploymentHandle made =
-        asker.at.routers.handle(of, asker.at.router.settings(), asker.loop).options(options);
+        RoutedHandle.of(asker.at.routers, of, asker.at.router.settings(), asker.loop)
+            .options(options);
     return asker.parent == null ? made : made.within(asker.parent);
   }
 

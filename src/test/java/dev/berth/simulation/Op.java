@@ -117,8 +117,7 @@ final class Op implements CallOwner {
   @Override
   public RequestRecorder explaining() {
     RequestRecorder made =
-        RequestRecorder.ofHttp(
-            at.routers.loop(loopIndex), at.router, requestId, "GET /", world.getAsLong());
+        at.router.explained(at.routers.loop(loopIndex), requestId, "GET /", world.getAsLong());
     recorder = made;
     return made;
   }

@@ -8,6 +8,7 @@ import dev.berth.api.ReplicaSelection;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
 import dev.berth.protocol.ReplicaInfo;
+import dev.berth.routing.RoutedHandle;
 import dev.berth.routing.RoutingProbe;
 import dev.berth.routing.SelectionObserver;
 import io.vertx.core.Future;
@@ -207,9 +208,11 @@ final class Workload {
           options.withTimeout(Duration.ofNanos(Math.max(1, op.deadlineNanos - world.getAsLong())));
     }
     DeploymentHandle handle =
-        op.at
-            .routers
-            .handle(SimulatedInstance.Settings.DEPLOYMENT, op.at.router.settings(), op.loopIndex)
+        RoutedHandle.of(
+                op.at.routers,
+                SimulatedInstance.Settings.DEPLOYMENT,
+                op.at.router.settings(),
+                op.loopIndex)
             .options(options);
     return op.parent == null ? handle : handle.within(op.parent);
   }
