@@ -61,6 +61,6 @@ public class DeadlineRingBenchmark {
 
   private static final class Entry extends RingEntry {
     @Override
-    void deadlinePassed(long now) {}
+    protected void deadlinePassed(long now) {}
   }
 }

@@ -66,7 +66,7 @@ enum Outcome {
   /**
    * Of an answer of the ingress itself.
    *
-   * @param code as {@link ErrorAnswer} has it
+   * @param code as {@code ErrorAnswer} has it
    */
   static Outcome ofCode(String code) {
     return switch (code) {

@@ -268,7 +268,7 @@ public final class ReplicaHost implements ReplicaDirectory {
       if (itsTurn) {
         replica.sampleUtilization();
       }
-      if ((itsTurn || !slots.audited) && replica.isOfInterest()) {
+      if ((itsTurn || !slots.audited()) && replica.isOfInterest()) {
         audit(replica, mismatch);
       }
     }

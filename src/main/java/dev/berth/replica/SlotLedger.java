@@ -69,7 +69,7 @@ public final class SlotLedger extends SlotCounts implements Slots {
 
   private final LongAdder duplicates = new LongAdder();
   private final LedgerAudit audit = new LedgerAudit();
-  boolean audited; // at least once; the auditing thread's
+  private boolean audited; // at least once; the auditing thread's
 
   /**
    * @param epoch this incarnation's number
@@ -410,6 +410,11 @@ public final class SlotLedger extends SlotCounts implements Slots {
         return view;
       }
     }
+  }
+
+  /** Whether {@link #audit} was called. By who calls it. */
+  boolean audited() {
+    return audited;
   }
 
   /**

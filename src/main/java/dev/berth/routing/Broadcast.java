@@ -40,7 +40,7 @@ final class Broadcast {
   private void took(int place, BroadcastAnswer answer) {
     answers[place] = answer;
     if (--missing == 0) {
-      loop.ports.executor().execute(() -> all.complete(List.of(answers)));
+      loop.post(() -> all.complete(List.of(answers)));
     }
   }
 }

@@ -49,7 +49,7 @@ public final class DeploymentRouter implements HandleMetricSource {
   private final List<LatencyBuckets> fulfillmentTimes; // by loop, written there
   private final List<LatencyBuckets> dispatchGaps; // likewise
   final WaiterQueue queue;
-  final LegGate legGate;
+  private final LegGate legGate;
   final Pick pick;
   private final ReplicaRanker.Ranking pumpRanking = new ReplicaRanker.Ranking(); // the pump's own
   private final RandomGenerator pumpRandom;
@@ -102,6 +102,16 @@ public final class DeploymentRouter implements HandleMetricSource {
   RoutedCall newCall(RouterLoop loop, Request request, CallOwner owner) {
     counters.calls.increment();
     return new RoutedCall(this, loop, request, owner, null);
+  }
+
+  /** A call that is made while another request is handled, and explained with it. */
+  RoutedCall newCall(
+      RouterLoop loop, Request request, CallOwner owner, @Nullable RequestContext within) {
+    RoutedCall call = newCall(loop, request, owner);
+    if (within != null) {
+      call.recorder = explained(loop, within, request, owner.methodName());
+    }
+    return call;
   }
 
   /** A choose of a replica, holding a slot there. Any thread; it starts on its loop. */
@@ -174,6 +184,11 @@ public final class DeploymentRouter implements HandleMetricSource {
     dispatchGaps.get(loop.index()).add(gapNanos);
   }
 
+  /** A request for several slots lost what it held of them, and begins anew. */
+  void collectedAnew() {
+    counters.collectedAnew.increment();
+  }
+
   // --- the replicas ---
 
   boolean available() {
@@ -193,6 +208,11 @@ public final class DeploymentRouter implements HandleMetricSource {
       }
     }
     return false;
+  }
+
+  /** Where those who collect several slots of it take turns. */
+  LegGate legGate() {
+    return legGate;
   }
 
   boolean anyUnreservable() {

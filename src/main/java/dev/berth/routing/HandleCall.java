@@ -67,7 +67,7 @@ class HandleCall implements CallOwner, DeploymentHandle.Call {
   /** A failure may come from within a call of the user's, so it is given a task. */
   @Override
   public void onFailure(BerthException failure) {
-    loop.ports.executor().execute(() -> response.fail(failure));
+    loop.post(() -> response.fail(failure));
   }
 
   @Override

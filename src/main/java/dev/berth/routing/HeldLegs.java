@@ -68,7 +68,7 @@ final class HeldLegs {
   }
 
   private void renew(HeldSelection selection, int place, Runnable then) {
-    if (selection.replica.gone()) {
+    if (selection.isStranded()) {
       owner.lost(place);
       return;
     }

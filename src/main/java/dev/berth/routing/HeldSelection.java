@@ -92,6 +92,11 @@ final class HeldSelection extends RingEntry implements ReplicaSelection {
     loop.ring.schedule(this, untilNanos);
   }
 
+  /** Whether its replica is not there any more. */
+  boolean isStranded() {
+    return replica.gone();
+  }
+
   /** Is written down from now on. On the loop, before anyone else sees it. */
   void explainedBy(RequestRecorder explaining) {
     recorder = explaining;
@@ -134,7 +139,7 @@ final class HeldSelection extends RingEntry implements ReplicaSelection {
   }
 
   @Override
-  void deadlinePassed(long now) {
+  protected void deadlinePassed(long now) {
     if (state.get() == OPEN && !expireIfPast(now)) {
       loop.ring.schedule(this, untilNanos); // renewed since
     }

@@ -221,7 +221,7 @@ public final class ReservationTable implements Reservations {
     int first = Math.floorMod(nextLoop.getAndIncrement(), count);
     for (int i = 0; i < count; i++) {
       int index = (first + i) % count;
-      if (!routers.blocked.contains(index)) {
+      if (!routers.loop(index).isBlocked()) {
         return routers.loop(index);
       }
     }
@@ -397,9 +397,9 @@ public final class ReservationTable implements Reservations {
       owner.onFailure(SlotRequest.timeout()); // and the reservation stays
       return null;
     }
-    if (loop.pending.isFull()) {
+    if (loop.isFull()) {
       owner.onFailure(
-          router.backPressure("pending requests of this event loop: " + loop.pending.size()));
+          router.backPressure("pending requests of this event loop: " + loop.pendingRequests()));
       return null;
     }
     Problem lost = selection.take();

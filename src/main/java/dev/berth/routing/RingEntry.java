@@ -10,5 +10,5 @@ abstract class RingEntry {
   int bucket = -1; // -1: not scheduled
 
   /** The deadline passed; called once per schedule, on the ring's loop, already unlinked. */
-  abstract void deadlinePassed(long now);
+  protected abstract void deadlinePassed(long now);
 }

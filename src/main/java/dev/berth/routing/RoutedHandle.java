@@ -104,7 +104,7 @@ public final class RoutedHandle implements DeploymentHandle {
             BerthException none =
                 new BerthException.DeploymentUnavailable(
                     "Deployment " + router.deployment() + " has no running replica.");
-            loop.ports.executor().execute(() -> all.fail(none));
+            loop.post(() -> all.fail(none));
             return;
           }
           Broadcast broadcast = new Broadcast(loop, replicas, all);
@@ -118,11 +118,7 @@ public final class RoutedHandle implements DeploymentHandle {
   }
 
   private RoutedCall newCall(Request request, CallOwner owner) {
-    RoutedCall call = router.newCall(loop, HandleCall.traced(request, parent), owner);
-    if (parent != null) {
-      call.recorder = router.explained(loop, parent, request, owner.methodName());
-    }
-    return call;
+    return router.newCall(loop, HandleCall.traced(request, parent), owner, parent);
   }
 
   // --- choose ---

@@ -256,14 +256,14 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector, He
   /** Whether the gate of the group's deployment is ours now. */
   private boolean enter() {
     DeploymentRouter router = order.router(group);
-    LegGate.Entry entry = router.legGate.enter(this, waits, router.settings().maxQueued());
+    LegGate.Entry entry = router.legGate().enter(this, waits, router.settings().maxQueued());
     if (entry == LegGate.Entry.REFUSED) {
       end(
           router.backPressure("others collect several slots of " + router.deployment()),
           order.group(group)[0]);
       return false;
     }
-    gate = router.legGate;
+    gate = router.legGate();
     inside = entry == LegGate.Entry.HOLDING;
     return inside;
   }
@@ -279,12 +279,12 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector, He
 
   @Override
   public boolean paused() {
-    return order.router(0).blocked.contains(loop.index());
+    return loop.isBlocked();
   }
 
   @Override
   public void entered() {
-    loop.ports.executor().execute(this::atLast);
+    loop.post(this::atLast);
   }
 
   /** Its turn at the gate it waits for, unless it has left it or lost it again. */
@@ -298,7 +298,7 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector, He
 
   @Override
   public void ousted() {
-    loop.ports.executor().execute(this::outside);
+    loop.post(this::outside);
   }
 
   /** Another collects now: what is held of this deployment would be in its way. */
@@ -315,12 +315,11 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector, He
   // --- waiting ---
 
   private void schedule() {
-    loop.ring.schedule(
-        this, renewAtNanos - waitDeadlineNanos < 0 ? renewAtNanos : waitDeadlineNanos);
+    loop.schedule(this, renewAtNanos - waitDeadlineNanos < 0 ? renewAtNanos : waitDeadlineNanos);
   }
 
   @Override
-  void deadlinePassed(long now) {
+  protected void deadlinePassed(long now) {
     if (isPastDeadline()) {
       end(SlotRequest.timeout(), waitedFor());
     } else if (waitDeadlineNanos - now <= 0) {
@@ -356,7 +355,7 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector, He
   public void confirmed() {
     over = true;
     round++;
-    loop.ring.cancel(this);
+    loop.cancel(this);
     leaveParents();
     observer.onSelections(held.handOver());
   }
@@ -382,7 +381,7 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector, He
       return;
     }
     restarted = true;
-    order.leg(place).router().counters.collectedAnew.increment();
+    order.leg(place).router().collectedAnew();
     giveUp(why);
     group = 0;
     collect();
@@ -403,7 +402,7 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector, He
   /** Over, with a failure: the first. Settles everything, then tells. */
   private void end(BerthException failure, int place) {
     over = true;
-    loop.ring.cancel(this);
+    loop.cancel(this);
     giveUp(failure);
     leaveParents();
     observer.onFailure(failure, place);

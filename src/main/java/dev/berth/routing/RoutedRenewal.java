@@ -84,7 +84,7 @@ final class RoutedRenewal extends RingEntry implements PendingEntry {
   }
 
   @Override
-  void deadlinePassed(long now) {
+  protected void deadlinePassed(long now) {
     end(false);
   }
 

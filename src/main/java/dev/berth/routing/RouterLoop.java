@@ -85,6 +85,30 @@ public final class RouterLoop {
     }
   }
 
+  /** Runs an action on the loop, never on the caller's stack. */
+  void post(Runnable action) {
+    ports.executor().execute(action);
+  }
+
+  /** Whether it takes no tasks now. Any thread. */
+  boolean isBlocked() {
+    return routers.blocked.contains(index());
+  }
+
+  /** Tells an entry when its time has come; one that has a time already gets this one. */
+  void schedule(RingEntry entry, long deadlineNanos) {
+    ring.schedule(entry, deadlineNanos);
+  }
+
+  void cancel(RingEntry entry) {
+    ring.cancel(entry);
+  }
+
+  /** Whether nothing more may wait for an answer. */
+  boolean isFull() {
+    return pending.isFull();
+  }
+
   /** What all answers of the instance hold. */
   public StreamLedger streams() {
     return streams;

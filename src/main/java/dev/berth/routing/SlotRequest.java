@@ -94,7 +94,7 @@ abstract class SlotRequest extends RingEntry implements Waiting, PendingEntry, R
    * Starts on behalf of a request that a handler runs, which takes this one with it when it is
    * cancelled; on the loop.
    */
-  final void begin(@Nullable RequestContext parent) {
+  public final void begin(@Nullable RequestContext parent) {
     if (parent == null) {
       begin();
     } else if (parent.cancelled() && !isPastDeadline()) {
@@ -429,7 +429,7 @@ abstract class SlotRequest extends RingEntry implements Waiting, PendingEntry, R
   }
 
   @Override
-  final void deadlinePassed(long now) {
+  protected final void deadlinePassed(long now) {
     if (done) {
       return;
     }

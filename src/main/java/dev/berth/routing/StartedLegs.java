@@ -112,7 +112,7 @@ final class StartedLegs<T> implements LegsObserver {
 
   @Override
   public void onFailure(BerthException failure, int leg) {
-    loop.ports.executor().execute(() -> chosen.fail(failure));
+    loop.post(() -> chosen.fail(failure));
   }
 
   private static BerthException cancelledByCaller() {

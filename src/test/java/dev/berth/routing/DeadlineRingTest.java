@@ -26,7 +26,7 @@ class DeadlineRingTest {
     }
 
     @Override
-    void deadlinePassed(long now) {
+    protected void deadlinePassed(long now) {
       fired.add(name);
       then.run();
     }
