@@ -1,6 +1,7 @@
 package dev.berth.ingress;
 
 import dev.berth.config.Backpressure;
+import dev.berth.ingress.access.AccessRoute;
 import dev.berth.metrics.RouteMeters;
 import dev.berth.routing.DeploymentRouter;
 import org.jspecify.annotations.Nullable;

@@ -15,7 +15,7 @@ import java.util.OptionalInt;
  * @param detail whether the request ran, and what the client may do
  * @param retryAfterSeconds Retry-After, at least 1; empty is none
  */
-record ErrorAnswer(
+public record ErrorAnswer(
     int status, String code, String message, String detail, OptionalInt retryAfterSeconds) {
   static final String TEXT = "text/plain; charset=utf-8";
   static final String JSON = "application/json";

@@ -1,8 +1,8 @@
 package dev.berth.ingress;
 
 import dev.berth.routing.DeploymentRouter;
-import dev.berth.routing.RequestRecorder;
 import dev.berth.routing.RouterLoop;
+import dev.berth.routing.explain.RequestRecorder;
 import io.vertx.core.MultiMap;
 import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.http.HttpServerRequest;

@@ -1,13 +1,14 @@
 package dev.berth.ingress;
 
 import dev.berth.config.Backpressure;
+import dev.berth.ingress.access.AccessRoute;
 import dev.berth.metrics.HttpMeters;
 import dev.berth.protocol.StreamLedger;
 import dev.berth.protocol.port.Endpoint;
 import dev.berth.protocol.port.Reservations.Problem;
 import dev.berth.protocol.port.Reservations.ReservationException;
-import dev.berth.routing.ReservationTable;
 import dev.berth.routing.RouterLoop;
+import dev.berth.routing.reserve.ReservationTable;
 import io.netty.handler.codec.http.TooLongHttpHeaderException;
 import io.netty.handler.codec.http.TooLongHttpLineException;
 import io.vertx.core.MultiMap;

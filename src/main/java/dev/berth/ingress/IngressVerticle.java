@@ -1,6 +1,7 @@
 package dev.berth.ingress;
 
 import dev.berth.config.Http2Limits;
+import dev.berth.ingress.tls.Tls;
 import dev.berth.routing.RouterLoop;
 import io.netty.channel.EventLoop;
 import io.vertx.core.Future;

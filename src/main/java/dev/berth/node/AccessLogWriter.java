@@ -1,6 +1,6 @@
 package dev.berth.node;
 
-import dev.berth.ingress.AccessLog;
+import dev.berth.ingress.access.AccessLog;
 import dev.berth.metrics.Meters;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;

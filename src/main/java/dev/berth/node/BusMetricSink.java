@@ -3,7 +3,7 @@ package dev.berth.node;
 import dev.berth.metrics.MetricSink;
 import dev.berth.protocol.Addresses;
 import dev.berth.protocol.BusMessage.HandleMetricBatch;
-import dev.berth.protocol.BusMessageCodec;
+import dev.berth.protocol.wire.BusMessageCodec;
 import io.vertx.core.Future;
 import io.vertx.core.eventbus.DeliveryOptions;
 import io.vertx.core.eventbus.EventBus;

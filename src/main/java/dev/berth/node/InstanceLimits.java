@@ -3,11 +3,11 @@ package dev.berth.node;
 import dev.berth.config.LimitOptions;
 import dev.berth.config.ReservationOptions;
 import dev.berth.replica.BodyBounds;
-import dev.berth.replica.LedgerLimits;
 import dev.berth.replica.ReplicaLimits;
-import dev.berth.routing.InstanceBounds;
+import dev.berth.replica.slots.LedgerLimits;
 import dev.berth.routing.LoopLimits;
-import dev.berth.routing.ReservationLimits;
+import dev.berth.routing.reserve.ReservationLimits;
+import dev.berth.routing.slots.InstanceBounds;
 
 /**
  * What {@code berth.limits} means to each part of an instance.

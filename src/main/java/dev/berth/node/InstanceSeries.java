@@ -5,8 +5,8 @@ import dev.berth.metrics.MetricsPusher;
 import dev.berth.metrics.Series;
 import dev.berth.replica.BodyBounds;
 import dev.berth.replica.ReplicaLoop;
-import dev.berth.routing.InstanceBounds;
 import dev.berth.routing.RouterLoop;
+import dev.berth.routing.slots.InstanceBounds;
 
 /** What the event loops, the pusher and the bounds of the whole instance show. */
 final class InstanceSeries {

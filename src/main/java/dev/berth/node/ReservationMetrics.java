@@ -2,8 +2,8 @@ package dev.berth.node;
 
 import dev.berth.metrics.Meters;
 import dev.berth.protocol.port.Reservations.Problem;
-import dev.berth.routing.ReservationCounters;
-import dev.berth.routing.ReservationTable;
+import dev.berth.routing.reserve.ReservationCounters;
+import dev.berth.routing.reserve.ReservationTable;
 import java.util.Locale;
 
 /** What is shown of the slots that are held by tokens; never a token, nor who holds it. */

@@ -5,7 +5,7 @@ import dev.berth.controller.ControllerAction.Forget;
 import dev.berth.controller.ControllerAction.Publish;
 import dev.berth.controller.RoutingPublisher;
 import dev.berth.protocol.BusMessage;
-import dev.berth.protocol.BusMessageCodec;
+import dev.berth.protocol.wire.BusMessageCodec;
 import io.vertx.core.eventbus.DeliveryOptions;
 import java.util.function.BiConsumer;
 import java.util.function.Predicate;

@@ -12,6 +12,8 @@ import dev.berth.protocol.port.LedgerView;
 import dev.berth.protocol.port.SlotObserver;
 import dev.berth.protocol.port.Slots;
 import dev.berth.replica.HookThreads.Kind;
+import dev.berth.replica.slots.LedgerLimits;
+import dev.berth.replica.slots.SlotLedger;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.time.Duration;

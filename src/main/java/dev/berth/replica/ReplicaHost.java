@@ -6,6 +6,8 @@ import dev.berth.protocol.port.LedgerView;
 import dev.berth.protocol.port.ReplicaDirectory;
 import dev.berth.protocol.port.SlotObserver;
 import dev.berth.protocol.port.Slots;
+import dev.berth.replica.slots.LedgerLimits;
+import dev.berth.replica.slots.SlotLedger;
 import io.vertx.core.Future;
 import java.util.ArrayList;
 import java.util.Arrays;

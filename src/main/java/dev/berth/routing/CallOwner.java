@@ -3,6 +3,7 @@ package dev.berth.routing;
 import dev.berth.api.BerthException;
 import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
+import dev.berth.routing.explain.RequestRecorder;
 import org.jspecify.annotations.Nullable;
 
 /**

@@ -9,9 +9,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Source: Varghese and Lauck 1987, scheme 6 (a wheel with rounds).
  */
-final class DeadlineRing {
+public final class DeadlineRing {
   /** How often the loop ticks, and how late a deadline may be seen. */
-  static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(25);
+  public static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(25);
 
   private static final int BUCKETS = 1024; // 25.6 s a turn
   private final @Nullable RingEntry[] buckets = new RingEntry[BUCKETS];

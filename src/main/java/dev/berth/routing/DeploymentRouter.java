@@ -10,6 +10,18 @@ import dev.berth.metrics.LatencyBuckets;
 import dev.berth.protocol.Refusal;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.RoutingSnapshot;
+import dev.berth.routing.explain.RequestRecorder;
+import dev.berth.routing.explain.SeenCandidates;
+import dev.berth.routing.slots.BlockedLoops;
+import dev.berth.routing.slots.Grant;
+import dev.berth.routing.slots.InstanceBounds;
+import dev.berth.routing.slots.LegGate;
+import dev.berth.routing.slots.Pick;
+import dev.berth.routing.slots.RemoteReplica;
+import dev.berth.routing.slots.ReplicaSet;
+import dev.berth.routing.slots.RoutedReplica;
+import dev.berth.routing.slots.WaiterQueue;
+import dev.berth.routing.slots.Waiting;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -105,7 +117,7 @@ public final class DeploymentRouter implements HandleMetricSource {
   }
 
   /** A call that is made while another request is handled, and explained with it. */
-  RoutedCall newCall(
+  public RoutedCall newCall(
       RouterLoop loop, Request request, CallOwner owner, @Nullable RequestContext within) {
     RoutedCall call = newCall(loop, request, owner);
     if (within != null) {
@@ -115,7 +127,7 @@ public final class DeploymentRouter implements HandleMetricSource {
   }
 
   /** A choose of a replica, holding a slot there. Any thread; it starts on its loop. */
-  RoutedChoice newChoice(
+  public RoutedChoice newChoice(
       RouterLoop loop, Leg leg, long deadlineNanos, boolean waits, SelectionObserver observer) {
     long ttl = Math.min(leg.ttlNanos(), settings.maxReservationTtlNanos());
     return new RoutedChoice(leg, loop, deadlineNanos, ttl, waits, observer);
@@ -185,18 +197,18 @@ public final class DeploymentRouter implements HandleMetricSource {
   }
 
   /** A request for several slots lost what it held of them, and begins anew. */
-  void collectedAnew() {
+  public void collectedAnew() {
     counters.collectedAnew.increment();
   }
 
   // --- the replicas ---
 
-  boolean available() {
+  public boolean available() {
     return replicas.available;
   }
 
   /** The replicas that take requests, as of now. */
-  List<RoutedReplica> routable() {
+  public List<RoutedReplica> routable() {
     return Arrays.stream(replicas.all).filter(RoutedReplica::routable).toList();
   }
 
@@ -211,7 +223,7 @@ public final class DeploymentRouter implements HandleMetricSource {
   }
 
   /** Where those who collect several slots of it take turns. */
-  LegGate legGate() {
+  public LegGate legGate() {
     return legGate;
   }
 
@@ -344,7 +356,7 @@ public final class DeploymentRouter implements HandleMetricSource {
     settings = next;
   }
 
-  BerthException backPressure(String bound) {
+  public BerthException backPressure(String bound) {
     RouterSettings now = settings;
     int retryAfter = now.retryAfterSeconds() < 0 ? retryAfter() : now.retryAfterSeconds();
     return new BerthException.BackPressure(

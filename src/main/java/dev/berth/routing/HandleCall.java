@@ -11,7 +11,7 @@ import io.vertx.core.Promise;
 import org.jspecify.annotations.Nullable;
 
 /** A call of user code: what it is for, and its answer as the API shows it. */
-class HandleCall implements CallOwner, DeploymentHandle.Call {
+public class HandleCall implements CallOwner, DeploymentHandle.Call {
   private static final String TRACE_PARENT = "traceparent";
   private static final String TRACE_STATE = "tracestate";
 
@@ -21,14 +21,14 @@ class HandleCall implements CallOwner, DeploymentHandle.Call {
   private final Promise<Response> response = Promise.promise();
   private @Nullable RoutedCall call;
 
-  HandleCall(Leg leg, RouterLoop loop) {
+  public HandleCall(Leg leg, RouterLoop loop) {
     this.leg = leg;
     this.loop = loop;
     this.arrivedNanos = loop.now();
   }
 
   /** The call that this one is shown for, which its cancel ends. */
-  HandleCall of(RoutedCall made) {
+  public HandleCall of(RoutedCall made) {
     call = made;
     return this;
   }
@@ -83,7 +83,7 @@ class HandleCall implements CallOwner, DeploymentHandle.Call {
   }
 
   /** The request in its parent's trace, unless it has one of its own. */
-  static Request traced(Request request, @Nullable RequestContext parent) {
+  public static Request traced(Request request, @Nullable RequestContext parent) {
     if (parent == null || request.headers().get(TRACE_PARENT) != null) {
       return request;
     }

@@ -13,6 +13,8 @@ import dev.berth.protocol.Refusal;
 import dev.berth.protocol.SlotToken;
 import dev.berth.protocol.port.Reservations.Problem;
 import dev.berth.protocol.port.SlotLease;
+import dev.berth.routing.explain.RequestRecorder;
+import dev.berth.routing.slots.RoutedReplica;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.time.Duration;
@@ -40,7 +42,7 @@ import org.jspecify.annotations.Nullable;
  * what is here is moved by the thread that won, as its lease is thread-safe; the ring and the names
  * of leases elsewhere belong to the loop, and are told by a task. So a blocked loop keeps no slot.
  */
-final class HeldSelection extends RingEntry implements ReplicaSelection {
+public final class HeldSelection extends RingEntry implements ReplicaSelection {
   private static final int OPEN = 0;
   private static final int DISPATCHED = 1;
   private static final int CLOSED = 2;
@@ -93,7 +95,7 @@ final class HeldSelection extends RingEntry implements ReplicaSelection {
   }
 
   /** Whether its replica is not there any more. */
-  boolean isStranded() {
+  public boolean isStranded() {
     return replica.gone();
   }
 
@@ -124,7 +126,7 @@ final class HeldSelection extends RingEntry implements ReplicaSelection {
    * Tells when it is no longer open, on the thread that ended it, and at once when it is over by
    * now; at least once.
    */
-  void whenLeft(Runnable told) {
+  public void whenLeft(Runnable told) {
     whenLeft = told;
     if (state.get() != OPEN) {
       told.run();
@@ -150,7 +152,7 @@ final class HeldSelection extends RingEntry implements ReplicaSelection {
    *
    * @return whether this did
    */
-  boolean expireIfPast(long now) {
+  public boolean expireIfPast(long now) {
     if (state.get() != OPEN || !isPast(now) || !leave(EXPIRED)) {
       return false;
     }
@@ -189,7 +191,7 @@ final class HeldSelection extends RingEntry implements ReplicaSelection {
   // --- a dispatch that may start on another loop ---
 
   /** How it ended; null while it is open. */
-  @Nullable Problem ended() {
+  public @Nullable Problem ended() {
     return switch (state.get()) {
       case OPEN -> null;
       case DISPATCHED -> Problem.ALREADY_USED;
@@ -206,7 +208,7 @@ final class HeldSelection extends RingEntry implements ReplicaSelection {
    * @return null when its slot is the caller's, to be passed to {@link RoutedCall#dispatchTaken};
    *     else why it is not
    */
-  @Nullable Problem take() {
+  public @Nullable Problem take() {
     long now = loop.now();
     expireIfPast(now);
     if (!leave(DISPATCHED)) {
@@ -250,7 +252,7 @@ final class HeldSelection extends RingEntry implements ReplicaSelection {
     return leg.sessionId();
   }
 
-  long ttlNanos() {
+  public long ttlNanos() {
     return ttlNanos;
   }
 
@@ -277,7 +279,7 @@ final class HeldSelection extends RingEntry implements ReplicaSelection {
   }
 
   /** The one call that runs on its slot. */
-  RoutedCall newCall(RouterLoop on, Request request, CallOwner owner) {
+  public RoutedCall newCall(RouterLoop on, Request request, CallOwner owner) {
     return new RoutedCall(router, on, request, owner, this);
   }
 
@@ -441,7 +443,7 @@ final class HeldSelection extends RingEntry implements ReplicaSelection {
   }
 
   /** Whether its replica, elsewhere, said a moment ago that the lease holds. */
-  boolean isFresh() {
+  public boolean isFresh() {
     return lease == null
         && state.get() == OPEN
         && untilNanos - loop.now() >= ttlNanos - ttlNanos / 10;

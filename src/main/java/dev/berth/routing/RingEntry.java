@@ -3,7 +3,7 @@ package dev.berth.routing;
 import org.jspecify.annotations.Nullable;
 
 /** Something with a deadline, linked into a {@link DeadlineRing} without an object of its own. */
-abstract class RingEntry {
+public abstract class RingEntry {
   long deadlineNanos;
   @Nullable RingEntry before; // in its bucket
   @Nullable RingEntry after;

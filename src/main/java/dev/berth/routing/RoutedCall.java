@@ -12,6 +12,10 @@ import dev.berth.protocol.Refusal;
 import dev.berth.protocol.StreamWindow;
 import dev.berth.protocol.port.Reservations.Problem;
 import dev.berth.protocol.port.SlotLease;
+import dev.berth.routing.explain.RequestRecorder;
+import dev.berth.routing.slots.Grant;
+import dev.berth.routing.slots.RemoteReplica;
+import dev.berth.routing.slots.RoutedReplica;
 import io.vertx.core.buffer.Buffer;
 import org.jspecify.annotations.Nullable;
 
@@ -58,7 +62,7 @@ public final class RoutedCall extends SlotRequest {
   }
 
   /** Makes this replica the only one that would do; before it begins. */
-  void goOnlyTo(RoutedReplica replica) {
+  public void goOnlyTo(RoutedReplica replica) {
     only = replica;
   }
 
@@ -126,7 +130,7 @@ public final class RoutedCall extends SlotRequest {
   }
 
   /** Starts on the slot of a selection that was taken for it; on this call's loop, within time. */
-  void dispatchTaken() {
+  public void dispatchTaken() {
     HeldSelection taken = java.util.Objects.requireNonNull(selection);
     router.dispatched(loop, taken.gapNanos());
     scheduleDeadline();

@@ -7,6 +7,10 @@ import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.Refusal;
 import dev.berth.protocol.SlotToken;
 import dev.berth.protocol.port.SlotLease;
+import dev.berth.routing.explain.RequestRecorder;
+import dev.berth.routing.slots.Grant;
+import dev.berth.routing.slots.RemoteReplica;
+import dev.berth.routing.slots.RoutedReplica;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -32,7 +36,7 @@ public final class RoutedChoice extends SlotRequest {
    * @param ttlNanos how long its lease lasts
    * @param waits whether it waits where no slot is free; else it is refused
    */
-  RoutedChoice(
+  public RoutedChoice(
       Leg leg,
       RouterLoop loop,
       long deadlineNanos,
@@ -47,7 +51,7 @@ public final class RoutedChoice extends SlotRequest {
   }
 
   /** Starts; on the loop. */
-  void start() {
+  public void start() {
     router.counters.choices.increment();
     RequestContext parent = leg.parent();
     if (parent != null) {

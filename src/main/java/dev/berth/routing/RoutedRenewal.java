@@ -2,6 +2,7 @@ package dev.berth.routing;
 
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.ReplicaAddress;
+import dev.berth.routing.slots.RoutedReplica;
 import io.vertx.core.Promise;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;

@@ -6,6 +6,8 @@ import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.RouterAddress;
 import dev.berth.protocol.StreamLedger;
+import dev.berth.routing.explain.ExplainLoop;
+import dev.berth.routing.slots.RoutedReplica;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -68,16 +70,16 @@ public final class RouterLoop {
   }
 
   /** Whether both are of one instance. */
-  boolean isBeside(RouterLoop other) {
+  public boolean isBeside(RouterLoop other) {
     return routers == other.routers;
   }
 
-  long now() {
+  public long now() {
     return ports.nanoClock().getAsLong();
   }
 
   /** Runs an action on the loop: at once when it is there already. */
-  void run(Runnable action) {
+  public void run(Runnable action) {
     if (ports.inLoop().getAsBoolean()) {
       action.run();
     } else {
@@ -86,26 +88,26 @@ public final class RouterLoop {
   }
 
   /** Runs an action on the loop, never on the caller's stack. */
-  void post(Runnable action) {
+  public void post(Runnable action) {
     ports.executor().execute(action);
   }
 
   /** Whether it takes no tasks now. Any thread. */
-  boolean isBlocked() {
+  public boolean isBlocked() {
     return routers.blocked.contains(index());
   }
 
   /** Tells an entry when its time has come; one that has a time already gets this one. */
-  void schedule(RingEntry entry, long deadlineNanos) {
+  public void schedule(RingEntry entry, long deadlineNanos) {
     ring.schedule(entry, deadlineNanos);
   }
 
-  void cancel(RingEntry entry) {
+  public void cancel(RingEntry entry) {
     ring.cancel(entry);
   }
 
   /** Whether nothing more may wait for an answer. */
-  boolean isFull() {
+  public boolean isFull() {
     return pending.isFull();
   }
 

@@ -9,7 +9,13 @@ import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.protocol.port.ReplicaDirectory;
 import dev.berth.protocol.port.SlotObserver;
 import dev.berth.protocol.port.Slots;
+import dev.berth.routing.explain.ExplainPorts;
 import dev.berth.routing.ranking.PowerOfTwoRanker;
+import dev.berth.routing.slots.BlockedLoops;
+import dev.berth.routing.slots.InstanceBounds;
+import dev.berth.routing.slots.LocalReplica;
+import dev.berth.routing.slots.RemoteReplica;
+import dev.berth.routing.slots.RoutedReplica;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.Iterator;
@@ -99,7 +105,7 @@ public final class Routers {
     }
   }
 
-  int loops() {
+  public int loops() {
     return loops.length;
   }
 
@@ -140,7 +146,7 @@ public final class Routers {
    * Who is told of each router that is made, those that exist included, and of each that is
    * forgotten. On whichever thread that happens, possibly twice for the same.
    */
-  void watch(Consumer<DeploymentId> made, Consumer<DeploymentId> forgotten) {
+  public void watch(Consumer<DeploymentId> made, Consumer<DeploymentId> forgotten) {
     watch = new Watch(made, forgotten);
     byDeployment.keySet().forEach(made);
   }

@@ -7,6 +7,11 @@ import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.Load;
 import dev.berth.protocol.Refusal;
 import dev.berth.protocol.ReplicaAddress;
+import dev.berth.routing.explain.RequestRecorder;
+import dev.berth.routing.slots.Grant;
+import dev.berth.routing.slots.RoutedReplica;
+import dev.berth.routing.slots.Waiter;
+import dev.berth.routing.slots.Waiting;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
@@ -23,8 +28,8 @@ import org.jspecify.annotations.Nullable;
  * Confined to its loop, but for {@link #granted} and {@link #left}, which the pump calls. In each
  * state exactly one thing owes the slot: the grant on its way, or the request that was sent.
  */
-abstract class SlotRequest extends RingEntry implements Waiting, PendingEntry, Runnable {
-  static final long NO_DEADLINE = Long.MAX_VALUE;
+public abstract class SlotRequest extends RingEntry implements Waiting, PendingEntry, Runnable {
+  public static final long NO_DEADLINE = Long.MAX_VALUE;
 
   final DeploymentRouter router;
   final RouterLoop loop;
@@ -448,7 +453,7 @@ abstract class SlotRequest extends RingEntry implements Waiting, PendingEntry, R
     return callDeadlineNanos != NO_DEADLINE && callDeadlineNanos - loop.now() <= 0;
   }
 
-  static BerthException timeout() {
+  public static BerthException timeout() {
     return new BerthException.Timeout("the deadline of the request passed");
   }
 

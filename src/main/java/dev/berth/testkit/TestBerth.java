@@ -7,7 +7,7 @@ import dev.berth.api.Request;
 import dev.berth.api.Response;
 import dev.berth.config.ServeConfig;
 import dev.berth.replica.Replica;
-import dev.berth.routing.RoutedHandle;
+import dev.berth.routing.handle.RoutedHandle;
 import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
 import java.time.Duration;

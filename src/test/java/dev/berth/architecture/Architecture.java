@@ -32,6 +32,7 @@ import org.jspecify.annotations.NullMarked;
 final class Architecture {
   private static final String BASE = "dev.berth.";
   private static final String ROUTING = BASE + "routing.";
+  private static final String SLOTS = ROUTING + "slots.";
 
   /** Which packages of Berth each package may import, itself apart. */
   static final SortedMap<String, Set<String>> MAY_IMPORT =
@@ -247,9 +248,9 @@ final class Architecture {
                     targets(
                         "take a slot of a replica (give it to Pick)",
                         Map.of(
-                            ROUTING + "RoutedReplica", take,
-                            ROUTING + "LocalReplica", take,
-                            ROUTING + "RemoteReplica", take)))
+                            SLOTS + "RoutedReplica", take,
+                            SLOTS + "LocalReplica", take,
+                            SLOTS + "RemoteReplica", take)))
                 .allowEmptyShould(true))
         .and(
             routingOutside("LocalReplica")
@@ -286,7 +287,7 @@ final class Architecture {
                 ROUTING + "RoutedCall",
                 ROUTING + "RoutedChoice",
                 ROUTING + "RoutedRenewal",
-                ROUTING + "RoutedLegs"))
+                ROUTING + "legs.RoutedLegs"))
         .allowEmptyShould(true);
   }
 

@@ -112,24 +112,24 @@ class ArchitectureRulesTest {
             "a queue takes a slot of a replica",
             Architecture.slotsAreTakenInOnePlace(),
             List.of(
-                "package dev.berth.routing; class LocalReplica { Object take(long hold) {"
+                "package dev.berth.routing.slots; class LocalReplica { Object take(long hold) {"
                     + " return this; } }",
-                "package dev.berth.routing; class Queue { Object of(LocalReplica replica) {"
+                "package dev.berth.routing.slots; class Queue { Object of(LocalReplica replica) {"
                     + " return replica.take(1); } }")),
         Arguments.of(
             "a queue takes the slot of one that completes",
             Architecture.slotsAreTakenInOnePlace(),
             List.of(
-                "package dev.berth.routing; class RoutedReplica { Object takeCompleted(long hold) {"
+                "package dev.berth.routing.slots; class RoutedReplica { Object takeCompleted(long hold) {"
                     + " return this; } }",
-                "package dev.berth.routing; class Queue { Object of(RoutedReplica replica) {"
+                "package dev.berth.routing.slots; class Queue { Object of(RoutedReplica replica) {"
                     + " return replica.takeCompleted(1); } }")),
         Arguments.of(
             "a pick asks a ledger",
             Architecture.slotsAreTakenInOnePlace(),
             List.of(
                 "package dev.berth.protocol.port; public interface Slots { boolean tryAcquire(); }",
-                "package dev.berth.routing; class Pick { boolean of("
+                "package dev.berth.routing.slots; class Pick { boolean of("
                     + "dev.berth.protocol.port.Slots slots) { return slots.tryAcquire(); } }")),
         Arguments.of(
             "a handle makes a request",
@@ -160,7 +160,7 @@ class ArchitectureRulesTest {
         Arguments.of(
             "a name that fits everything",
             Architecture.namesSayWhatAThingIs(),
-            List.of("package dev.berth.routing; class QueueManager {}")),
+            List.of("package dev.berth.routing.slots; class QueueManager {}")),
         Arguments.of(
             "a package without @NullMarked",
             Architecture.everyPackageIsNullMarked(),
@@ -198,10 +198,10 @@ class ArchitectureRulesTest {
             List.of(
                 "package dev.berth.protocol.port; public interface Slots { boolean tryAcquire(); }",
                 "package dev.berth.routing; class RoutedCall {}",
-                "package dev.berth.routing; class LocalReplica {"
+                "package dev.berth.routing.slots; class LocalReplica {"
                     + " dev.berth.protocol.port.Slots slots;"
                     + " boolean take(long hold) { return slots.tryAcquire(); } }",
-                "package dev.berth.routing; class Pick { boolean of(LocalReplica replica) {"
+                "package dev.berth.routing.slots; class Pick { boolean of(LocalReplica replica) {"
                     + " return replica.take(1); } }",
                 "package dev.berth.routing; class DeploymentRouter { Object call() {"
                     + " return new RoutedCall(); } }")),

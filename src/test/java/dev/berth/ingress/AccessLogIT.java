@@ -8,6 +8,7 @@ import dev.berth.config.Backpressure;
 import dev.berth.config.HttpOptions;
 import dev.berth.config.LimitOptions;
 import dev.berth.config.LogEncoding;
+import dev.berth.ingress.access.AccessLog;
 import dev.berth.metrics.Meters;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;

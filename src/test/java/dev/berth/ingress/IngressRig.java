@@ -5,7 +5,7 @@ import dev.berth.config.Http2Limits;
 import dev.berth.config.HttpOptions;
 import dev.berth.config.LimitOptions;
 import dev.berth.metrics.Meters;
-import dev.berth.routing.InstanceBounds;
+import dev.berth.routing.slots.InstanceBounds;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;

@@ -10,6 +10,7 @@ import ch.qos.logback.core.read.ListAppender;
 import dev.berth.config.HttpOptions;
 import dev.berth.config.LimitOptions;
 import dev.berth.config.TlsFiles;
+import dev.berth.ingress.tls.Tls;
 import io.netty.handler.ssl.OpenSsl;
 import io.netty.pkitesting.CertificateBuilder;
 import io.netty.pkitesting.X509Bundle;

@@ -14,7 +14,7 @@ import dev.berth.controller.DeploymentTarget;
 import dev.berth.controller.DeploymentVersion;
 import dev.berth.controller.Epoch;
 import dev.berth.protocol.BusMessage;
-import dev.berth.protocol.BusMessageCodec;
+import dev.berth.protocol.wire.BusMessageCodec;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import java.util.List;

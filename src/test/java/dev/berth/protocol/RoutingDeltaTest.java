@@ -7,6 +7,7 @@ import dev.berth.api.DeploymentId;
 import dev.berth.fakes.RandomSnapshots;
 import dev.berth.protocol.RoutingSnapshot.Route;
 import dev.berth.protocol.RoutingSnapshot.Version;
+import dev.berth.protocol.wire.WireCodec;
 import io.vertx.core.buffer.Buffer;
 import java.util.ArrayList;
 import java.util.List;

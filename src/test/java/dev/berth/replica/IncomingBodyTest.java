@@ -1,9 +1,9 @@
 package dev.berth.replica;
 
-import static dev.berth.replica.Ledgers.assertAtRest;
 import static dev.berth.replica.ReplicaRig.WINDOW;
 import static dev.berth.replica.ReplicaRig.call;
 import static dev.berth.replica.ReplicaRig.callId;
+import static dev.berth.replica.slots.Ledgers.assertAtRest;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.AsyncHandler;
@@ -20,7 +20,7 @@ import dev.berth.protocol.BusMessage.RequestCredit;
 import dev.berth.protocol.BusMessage.RequestFrame;
 import dev.berth.protocol.BusMessage.StreamFrame;
 import dev.berth.protocol.BusMessage.StreamReset;
-import dev.berth.protocol.WireCodec;
+import dev.berth.protocol.wire.WireCodec;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.buffer.Buffer;

@@ -2,6 +2,7 @@ package dev.berth.replica;
 
 import dev.berth.api.AsyncHandler;
 import dev.berth.protocol.port.LedgerView;
+import dev.berth.replica.slots.Ledgers;
 import io.vertx.core.Future;
 import java.time.Duration;
 

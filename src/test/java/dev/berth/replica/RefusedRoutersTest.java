@@ -1,10 +1,10 @@
 package dev.berth.replica;
 
-import static dev.berth.replica.Ledgers.assertAtRest;
 import static dev.berth.replica.ReplicaRig.AWAY;
 import static dev.berth.replica.ReplicaRig.AWAY_TOO;
 import static dev.berth.replica.ReplicaRig.call;
 import static dev.berth.replica.ReplicaRig.callId;
+import static dev.berth.replica.slots.Ledgers.assertAtRest;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.protocol.Admission;
@@ -19,6 +19,7 @@ import dev.berth.protocol.port.SlotLease;
 import dev.berth.protocol.port.SlotObserver;
 import dev.berth.protocol.port.Slots;
 import dev.berth.replica.ReplicaRig.Waiting;
+import dev.berth.replica.slots.SlotLedger;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;

@@ -1,11 +1,11 @@
 package dev.berth.replica;
 
-import static dev.berth.replica.Ledgers.assertAtRest;
 import static dev.berth.replica.ReplicaRig.AWAY;
 import static dev.berth.replica.ReplicaRig.OWN;
 import static dev.berth.replica.ReplicaRig.answering;
 import static dev.berth.replica.ReplicaRig.call;
 import static dev.berth.replica.ReplicaRig.callId;
+import static dev.berth.replica.slots.Ledgers.assertAtRest;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.Response;
@@ -27,6 +27,7 @@ import dev.berth.protocol.RouterAddress;
 import dev.berth.protocol.SlotToken;
 import dev.berth.replica.ReplicaRig.Call;
 import dev.berth.replica.ReplicaRig.Waiting;
+import dev.berth.replica.slots.LedgerLimits;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;

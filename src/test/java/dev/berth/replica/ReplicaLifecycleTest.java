@@ -1,11 +1,11 @@
 package dev.berth.replica;
 
-import static dev.berth.replica.Ledgers.assertAtRest;
 import static dev.berth.replica.ReplicaRig.AWAY;
 import static dev.berth.replica.ReplicaRig.DEPLOYMENT;
 import static dev.berth.replica.ReplicaRig.answering;
 import static dev.berth.replica.ReplicaRig.call;
 import static dev.berth.replica.ReplicaRig.callId;
+import static dev.berth.replica.slots.Ledgers.assertAtRest;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -29,6 +29,7 @@ import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.SlotToken;
 import dev.berth.protocol.port.SlotLease;
 import dev.berth.replica.ReplicaRig.Waiting;
+import dev.berth.replica.slots.LedgerLimits;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.time.Duration;

@@ -1,6 +1,6 @@
 package dev.berth.replica;
 
-import static dev.berth.replica.Ledgers.assertAtRest;
+import static dev.berth.replica.slots.Ledgers.assertAtRest;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.AsyncHandler;
@@ -20,6 +20,7 @@ import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.RouterAddress;
 import dev.berth.protocol.StreamLedger;
 import dev.berth.protocol.port.BusSender;
+import dev.berth.replica.slots.LedgerLimits;
 import io.vertx.core.Promise;
 import java.time.Duration;
 import java.time.Instant;

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.AsyncHandler;
 import dev.berth.protocol.port.LedgerView;
+import dev.berth.replica.slots.Ledgers;
 import io.vertx.core.Future;
 import java.time.Duration;
 import java.util.ArrayList;

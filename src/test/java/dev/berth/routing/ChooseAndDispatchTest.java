@@ -13,6 +13,7 @@ import dev.berth.fakes.FakeCaller;
 import dev.berth.fakes.RoutingWorld;
 import dev.berth.protocol.Admission;
 import dev.berth.protocol.BusMessage;
+import dev.berth.routing.slots.RemoteReplica;
 import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
 import java.time.Duration;

@@ -15,6 +15,7 @@ import dev.berth.protocol.RequestExplanation.Phases;
 import dev.berth.protocol.RequestExplanation.Queue;
 import dev.berth.protocol.RequestExplanation.Step.Kind;
 import dev.berth.protocol.RoutingSnapshot;
+import dev.berth.routing.explain.RequestRecorder;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;

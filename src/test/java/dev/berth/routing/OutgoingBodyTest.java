@@ -12,7 +12,7 @@ import dev.berth.fakes.ManualSource;
 import dev.berth.fakes.RoutingWorld;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.Refusal;
-import dev.berth.protocol.WireCodec;
+import dev.berth.protocol.wire.WireCodec;
 import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.streams.ReadStream;

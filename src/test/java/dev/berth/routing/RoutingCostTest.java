@@ -8,6 +8,8 @@ import dev.berth.api.Response;
 import dev.berth.fakes.RoutingWorld;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.Load;
+import dev.berth.routing.slots.RemoteReplica;
+import dev.berth.routing.slots.SlotsProbe;
 import io.vertx.core.Future;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -175,8 +177,8 @@ class RoutingCostTest {
       long doublings = Math.min(round, 10);
       long mean =
           Math.min(
-              RemoteReplica.INITIAL_BACKOFF_NANOS << Math.max(0, doublings - 1),
-              RemoteReplica.MAX_BACKOFF_NANOS);
+              SlotsProbe.INITIAL_BACKOFF_NANOS << Math.max(0, doublings - 1),
+              SlotsProbe.MAX_BACKOFF_NANOS);
       if (round > 0) {
         assertThat(now - previous)
             .as("round %d", round)
@@ -193,13 +195,13 @@ class RoutingCostTest {
     RemoteReplica remote = RoutingProbe.remoteReplicas(world.router).get(0);
     SplittableRandom random = new SplittableRandom(1);
     for (int round = 0; round < 20; round++) {
-      world.clock.advanceNanos(RemoteReplica.MAX_BACKOFF_NANOS * 2);
+      world.clock.advanceNanos(SlotsProbe.MAX_BACKOFF_NANOS * 2);
       remote.probeIfDue(world.clock.getAsLong(), random);
     }
     remote.reported(Load.of(1, 2, 1));
-    world.clock.advanceNanos(RemoteReplica.MAX_BACKOFF_NANOS * 2);
+    world.clock.advanceNanos(SlotsProbe.MAX_BACKOFF_NANOS * 2);
     assertThat(remote.probeIfDue(world.clock.getAsLong(), random)).isTrue();
-    world.clock.advanceNanos(2 * RemoteReplica.INITIAL_BACKOFF_NANOS);
+    world.clock.advanceNanos(2 * SlotsProbe.INITIAL_BACKOFF_NANOS);
     assertThat(remote.probeIfDue(world.clock.getAsLong(), random)).isTrue();
   }
 

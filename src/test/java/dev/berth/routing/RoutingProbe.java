@@ -2,6 +2,11 @@ package dev.berth.routing;
 
 import dev.berth.api.RequestContext;
 import dev.berth.protocol.ReplicaInfo;
+import dev.berth.routing.slots.Grant;
+import dev.berth.routing.slots.RemoteReplica;
+import dev.berth.routing.slots.RoutedReplica;
+import dev.berth.routing.slots.SlotsProbe;
+import dev.berth.routing.slots.Waiter;
 import java.util.Arrays;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -44,7 +49,7 @@ public final class RoutingProbe {
   /** Whether it stands in the queue. */
   public static boolean isWaiting(Object request) {
     Waiter waiter = ((SlotRequest) request).waiter;
-    return waiter != null && waiter.waiting();
+    return waiter != null && SlotsProbe.isWaiting(waiter);
   }
 
   /** The replica whose slot a grant carries; null when it carries none. */
@@ -68,7 +73,7 @@ public final class RoutingProbe {
 
   /** Requests that wait on an event loop. */
   public static int waitingOn(DeploymentRouter router, int loop) {
-    return router.queue.sizeOn(loop);
+    return SlotsProbe.waitingOn(router.queue, loop);
   }
 
   /** The replicas a router may use, whatever loop they are on. */
@@ -88,7 +93,7 @@ public final class RoutingProbe {
   public static int ownElsewhere(DeploymentRouter router) {
     int own = 0;
     for (RoutedReplica replica : router.replicas.all) {
-      own += replica instanceof RemoteReplica remote ? remote.own() : 0;
+      own += replica instanceof RemoteReplica remote ? SlotsProbe.own(remote) : 0;
     }
     return own;
   }

@@ -15,6 +15,7 @@ import dev.berth.protocol.Refusal;
 import dev.berth.protocol.ReplicaInfo;
 import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.protocol.SlotToken;
+import dev.berth.routing.slots.SlotsProbe;
 import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
 import java.time.Duration;
@@ -141,7 +142,7 @@ class SelectionEdgesTest {
     Future<ReplicaSelection> chosen = world.handle().choose();
     world.run();
     assertThat(chosen.cause()).hasMessageContaining("the bus is broken");
-    assertThat(RoutingProbe.remoteReplicas(world.router).get(0).own()).isZero();
+    assertThat(SlotsProbe.own(RoutingProbe.remoteReplicas(world.router).get(0))).isZero();
     assertThat(world.routers.loop(0).pendingRequests()).isZero();
   }
 

@@ -7,6 +7,8 @@ import dev.berth.api.Request;
 import dev.berth.api.Response;
 import dev.berth.fakes.FakeCaller;
 import dev.berth.fakes.RoutingWorld;
+import dev.berth.routing.slots.RemoteReplica;
+import dev.berth.routing.slots.SlotsProbe;
 import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
 import java.time.Duration;
@@ -402,9 +404,9 @@ class SlotQueueTest {
     world.publish();
     RemoteReplica remote = RoutingProbe.remoteReplicas(world.router).get(0);
     remote.reported(dev.berth.protocol.Load.of(7, 10, 4));
-    world.clock.advanceNanos(RemoteReplica.STALE_NANOS + 1);
+    world.clock.advanceNanos(SlotsProbe.STALE_NANOS + 1);
     assertThat(remote.ongoing()).isZero();
-    assertThat(remote.take(Grant.RUN)).isNotNull();
+    assertThat(SlotsProbe.take(remote)).isNotNull();
     assertThat(remote.ongoing()).as("our own is known").isOne();
   }
 
@@ -413,10 +415,10 @@ class SlotQueueTest {
     world.remote("far", 10);
     world.publish();
     RemoteReplica remote = RoutingProbe.remoteReplicas(world.router).get(0);
-    remote.take(Grant.RUN);
-    remote.take(Grant.RUN);
+    SlotsProbe.take(remote);
+    SlotsProbe.take(remote);
     remote.reported(dev.berth.protocol.Load.of(5, 10, 2)); // 2 of them ours
-    remote.take(Grant.RUN);
+    SlotsProbe.take(remote);
     assertThat(remote.ongoing()).isEqualTo(6);
     remote.giveBack();
     remote.giveBack();
@@ -489,7 +491,7 @@ class SlotQueueTest {
     replica.offer(0, 1, Duration.ofMillis(250));
     world.run();
     assertThat(replica.ledger.ongoing()).isZero();
-    assertThat(RoutingProbe.remoteReplicas(world.router).get(0).own()).isZero();
+    assertThat(SlotsProbe.own(RoutingProbe.remoteReplicas(world.router).get(0))).isZero();
   }
 
   // --- tiers ---

@@ -3,7 +3,7 @@ package dev.berth.simulation;
 import dev.berth.protocol.ReplicaInfo;
 import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.protocol.port.LedgerView;
-import dev.berth.replica.SlotLedger;
+import dev.berth.replica.slots.SlotLedger;
 import dev.berth.routing.RouterLoop;
 import dev.berth.routing.RoutingProbe;
 import java.util.List;

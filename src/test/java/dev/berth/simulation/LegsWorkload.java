@@ -8,7 +8,7 @@ import dev.berth.api.ReplicaSelection;
 import dev.berth.api.Request;
 import dev.berth.api.Selections;
 import dev.berth.fakes.FakeParent;
-import dev.berth.routing.RoutedHandle;
+import dev.berth.routing.handle.RoutedHandle;
 import io.vertx.core.Future;
 import java.time.Duration;
 import java.util.ArrayList;

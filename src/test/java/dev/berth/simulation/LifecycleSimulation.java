@@ -14,7 +14,7 @@ import dev.berth.protocol.ApplicationStatus;
 import dev.berth.protocol.DeploymentStatus;
 import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.replica.HookThreads;
-import dev.berth.routing.RoutingFeed;
+import dev.berth.routing.feed.RoutingFeed;
 import java.nio.file.Path;
 import java.util.EnumMap;
 import java.util.LinkedHashMap;

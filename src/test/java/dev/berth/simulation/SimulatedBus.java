@@ -2,8 +2,8 @@ package dev.berth.simulation;
 
 import dev.berth.api.Response;
 import dev.berth.protocol.BusMessage;
-import dev.berth.protocol.WireCodec;
 import dev.berth.protocol.port.BusSender;
+import dev.berth.protocol.wire.WireCodec;
 import io.vertx.core.buffer.Buffer;
 import java.util.Arrays;
 import java.util.HashMap;

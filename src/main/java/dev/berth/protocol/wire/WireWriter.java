@@ -1,0 +1,165 @@
+package dev.berth.protocol.wire;
+
+import dev.berth.api.Headers;
+import dev.berth.api.Request;
+import dev.berth.protocol.Admission;
+import dev.berth.protocol.AttemptId;
+import dev.berth.protocol.HandleMetricReport;
+import dev.berth.protocol.HandlerTime;
+import dev.berth.protocol.ReplicaAddress;
+import dev.berth.protocol.RouterAddress;
+import dev.berth.protocol.SlotToken;
+import io.vertx.core.buffer.Buffer;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.function.BiConsumer;
+import org.jspecify.annotations.Nullable;
+
+/** Appends primitive fields to a buffer, in the forms that {@link WireReader} reads. */
+final class WireWriter implements BiConsumer<String, String> {
+  private final Buffer out;
+
+  WireWriter(Buffer out) {
+    this.out = out;
+  }
+
+  void byteValue(int value) {
+    out.appendByte((byte) value);
+  }
+
+  void bool(boolean value) {
+    out.appendByte((byte) (value ? 1 : 0));
+  }
+
+  /** Seven bits a byte, low ones first: small and never negative in practice, yet any long fits. */
+  void varint(long value) {
+    long rest = value;
+    while ((rest & ~0x7FL) != 0) {
+      out.appendByte((byte) (rest | 0x80));
+      rest >>>= 7;
+    }
+    out.appendByte((byte) rest);
+  }
+
+  /** An int as the unsigned varint of its 32 bits. */
+  void int32(int value) {
+    varint(value & 0xFFFF_FFFFL);
+  }
+
+  /** A duration, or -1 for none: zigzag, so that -1 is one byte. */
+  void signed(long value) {
+    varint((value << 1) ^ (value >> 63));
+  }
+
+  /** Random bits, which a varint would only lengthen. */
+  void fixed64(long value) {
+    out.appendLong(value);
+  }
+
+  void string(String text) {
+    byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
+    varint(bytes.length);
+    out.appendBytes(bytes);
+  }
+
+  void bytes(Buffer data) {
+    if (data.length() > WireCodec.MAX_BODY_BYTES) {
+      throw new WireFormatException(
+          "body: " + data.length() + " bytes (expected: at most " + WireCodec.MAX_BODY_BYTES + ")");
+    }
+    varint(data.length());
+    out.appendBuffer(data);
+  }
+
+  void headers(Headers headers) {
+    varint(headers.size());
+    headers.forEach(this);
+  }
+
+  /** One header. */
+  @Override
+  public void accept(String name, String value) {
+    string(name);
+    string(value);
+  }
+
+  // --- the records that messages share ---
+
+  void router(RouterAddress router) {
+    string(router.node());
+    int32(router.loop());
+  }
+
+  void attempt(AttemptId attempt) {
+    fixed64(attempt.incarnation());
+    int32(attempt.router());
+    varint(attempt.counter());
+  }
+
+  void replica(ReplicaAddress replica) {
+    string(replica.node());
+    int32(replica.loop());
+    int32(replica.ordinal());
+    fixed64(replica.epoch());
+  }
+
+  void token(SlotToken token) {
+    fixed64(token.epoch());
+    varint(token.sequence());
+    fixed64(token.secret());
+  }
+
+  void admission(Admission admission) {
+    if (admission instanceof Admission.Token held) {
+      byteValue(WireCodec.ADMISSION_TOKEN);
+      token(held.token());
+    } else if (admission instanceof Admission.IfFree ifFree) {
+      byteValue(WireCodec.ADMISSION_IF_FREE);
+      signed(ifFree.acceptWithinMs());
+    } else {
+      // It crosses only so that the receiver can refuse it by name.
+      byteValue(WireCodec.ADMISSION_HELD);
+    }
+  }
+
+  /** A body that streams crosses in frames; what the message itself carries is whole. */
+  private static Buffer inlineBody(Request request) {
+    if (request.body() instanceof Request.Body.Whole whole) {
+      return whole.bytes();
+    }
+    throw new WireFormatException("body: streamed (expected: the first piece, whole)");
+  }
+
+  void request(Request request) {
+    string(request.method());
+    string(request.path());
+    String query = request.query();
+    bool(query != null);
+    if (query != null) {
+      string(query);
+    }
+    headers(request.headers());
+    bytes(inlineBody(request));
+  }
+
+  void time(@Nullable HandlerTime time) {
+    bool(time != null);
+    if (time != null) {
+      varint(time.gatheredNanos());
+      varint(time.handledNanos());
+    }
+  }
+
+  void reports(List<HandleMetricReport> reports) {
+    varint(reports.size());
+    for (HandleMetricReport report : reports) {
+      string(report.deployment().application());
+      string(report.deployment().name());
+      int32(report.queued());
+      int32(report.running());
+      int32(report.reserved());
+      fixed64(Double.doubleToRawLongBits(report.averageLoad()));
+      varint(report.requests());
+    }
+  }
+}

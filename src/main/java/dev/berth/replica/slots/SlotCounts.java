@@ -1,0 +1,61 @@
+package dev.berth.replica.slots;
+
+import java.util.concurrent.atomic.AtomicLongFieldUpdater;
+
+/**
+ * The numbers of a {@link SlotLedger}, in the object itself: a router that chooses among thousands
+ * of replicas waits for memory and little else, and so finds count, max and counters of one beside
+ * each other. (Each in an object of its own, a decision among 10 000 took 1.6 times as long.)
+ *
+ * <p>Any thread. The counters are exact at rest; each is raised after the word was changed.
+ */
+abstract class SlotCounts {
+  private static final AtomicLongFieldUpdater<SlotCounts> WORD =
+      AtomicLongFieldUpdater.newUpdater(SlotCounts.class, "word");
+  private static final AtomicLongFieldUpdater<SlotCounts> GRANTED =
+      AtomicLongFieldUpdater.newUpdater(SlotCounts.class, "granted");
+  private static final AtomicLongFieldUpdater<SlotCounts> COMPLETED =
+      AtomicLongFieldUpdater.newUpdater(SlotCounts.class, "completed");
+  private static final AtomicLongFieldUpdater<SlotCounts> RELEASED =
+      AtomicLongFieldUpdater.newUpdater(SlotCounts.class, "released");
+  private static final AtomicLongFieldUpdater<SlotCounts> EXPIRED =
+      AtomicLongFieldUpdater.newUpdater(SlotCounts.class, "expired");
+
+  /** Slots. */
+  volatile int maxOngoing;
+
+  private volatile long word;
+  volatile long granted;
+  volatile long completed;
+  volatile long released;
+  volatile long expired;
+
+  SlotCounts(int maxOngoing) {
+    this.maxOngoing = maxOngoing;
+  }
+
+  /** See {@link SlotLedger}. */
+  final long word() {
+    return word;
+  }
+
+  final boolean changeWord(long from, long to) {
+    return WORD.compareAndSet(this, from, to);
+  }
+
+  final void countGranted() {
+    GRANTED.getAndIncrement(this);
+  }
+
+  final void countCompleted() {
+    COMPLETED.getAndIncrement(this);
+  }
+
+  final void countReleased() {
+    RELEASED.getAndIncrement(this);
+  }
+
+  final void countExpired() {
+    EXPIRED.getAndIncrement(this);
+  }
+}

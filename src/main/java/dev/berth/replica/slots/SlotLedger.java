@@ -1,0 +1,572 @@
+package dev.berth.replica.slots;
+
+import dev.berth.protocol.AttemptId;
+import dev.berth.protocol.Load;
+import dev.berth.protocol.Refusal;
+import dev.berth.protocol.SlotToken;
+import dev.berth.protocol.port.LedgerView;
+import dev.berth.protocol.port.SlotLease;
+import dev.berth.protocol.port.SlotObserver;
+import dev.berth.protocol.port.Slots;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Who holds the slots of one replica incarnation. A slot moves
+ *
+ * <pre>
+ *   FREE --tryAcquire--> RUNNING --complete--> FREE                       ordinary path
+ *   FREE --reserve, hold--> RESERVED --consume--> RUNNING --complete--> FREE
+ *                           RESERVED --release, or its deadline passes--> FREE
+ *   RUNNING --completeAndHold--> RESERVED                                 hand-off
+ * </pre>
+ *
+ * The counts live in one 64-bit word, so that a grant is one CAS:
+ *
+ * <pre>
+ *   63 ......... 33 | 32    | 31 ...... 16 | 15 ..... 0
+ *   stamp (31 bits) | drain | reserved     | running
+ * </pre>
+ *
+ * The stamp rises with every change. It makes a changed max or drain bit fail the CAS of a grant
+ * that decided on the old one: a grant reads the word, then the max, then swaps the word, and a
+ * change of the max stores it first and bumps the stamp second, so a grant that saw the old max
+ * either lands before the bump, and then came before the change, or fails and decides again. A
+ * refusal reads the word once more for the same reason: it holds only if nothing moved in between.
+ *
+ * <p>A lease is one immutable value in one atomic reference. Whoever wins the CAS that ends it, and
+ * no one else, moves its slot in the word. Between the two CASes the word still counts the slot as
+ * reserved: capacity is under-used for an instant, never over-granted.
+ *
+ * <p>Any thread of the instance may call; nothing blocks. The observer is told of a freed slot
+ * after the state is settled.
+ *
+ * <p>Source: Ray #63252 (semaphore and token). Ours differs: leases expire, and attempts are named,
+ * so that neither a dead chooser nor a lost reply strands a slot.
+ */
+public final class SlotLedger extends SlotCounts implements Slots {
+  private static final long RUNNING_ONE = 1L;
+  private static final long RESERVED_ONE = 1L << 16;
+  private static final long COUNT_MASK = 0xFFFF;
+  private static final long DRAIN_BIT = 1L << 32;
+  private static final long STAMP_ONE = 1L << 33;
+
+  private volatile SlotObserver observer = SlotObserver.NONE;
+  private volatile long drainDeadlineNanos; // leases end by then; meaningful with the drain bit
+
+  private final long epoch;
+  private final LedgerLimits limits;
+  private final LongSupplier nanoClock;
+  private final LongSupplier secrets;
+  private final AtomicLong sequences = new AtomicLong();
+  private final Set<Lease> live = ConcurrentHashMap.newKeySet(); // leases not yet ended
+  private final AttemptMemory memory;
+
+  private final LongAdder duplicates = new LongAdder();
+  private final LedgerAudit audit = new LedgerAudit();
+  private boolean audited; // at least once; the auditing thread's
+
+  /**
+   * @param epoch this incarnation's number
+   * @param maxOngoing slots, 1 to 65 535
+   * @param nanoClock monotonic nanoseconds
+   * @param secrets 64 unguessable bits a call
+   */
+  public SlotLedger(
+      long epoch,
+      int maxOngoing,
+      LedgerLimits limits,
+      LongSupplier nanoClock,
+      LongSupplier secrets) {
+    super(checkedMax(maxOngoing));
+    this.epoch = epoch;
+    this.limits = limits;
+    this.nanoClock = nanoClock;
+    this.secrets = secrets;
+    this.memory = new AttemptMemory(limits);
+  }
+
+  private static int checkedMax(int max) {
+    if (max < 1 || max > COUNT_MASK) {
+      throw new IllegalArgumentException("maxOngoing: " + max + " (expected: 1 to 65535)");
+    }
+    return max;
+  }
+
+  /** Sets who is told of freed slots; before the first grant, or with a pump afterwards. */
+  public void observe(SlotObserver observer) {
+    this.observer = observer;
+  }
+
+  /** Who is asked before a request completes, and told of freed slots. */
+  public SlotObserver observer() {
+    return observer;
+  }
+
+  // --- what is ---
+
+  @Override
+  public long epoch() {
+    return epoch;
+  }
+
+  @Override
+  public int maxOngoing() {
+    return maxOngoing;
+  }
+
+  @Override
+  public int ongoing() {
+    return ongoing(word());
+  }
+
+  public int running() {
+    return (int) (word() & COUNT_MASK);
+  }
+
+  public int reserved() {
+    return (int) ((word() >>> 16) & COUNT_MASK);
+  }
+
+  @Override
+  public boolean draining() {
+    return (word() & DRAIN_BIT) != 0;
+  }
+
+  @Override
+  public long load() {
+    long seen = word();
+    // The stamp's 31 bits, shifted up by one, wrap as the 32-bit sequence must.
+    return Load.of(ongoing(seen), maxOngoing, (int) (seen >>> 32) & ~1);
+  }
+
+  private static int ongoing(long word) {
+    return (int) (word & COUNT_MASK) + (int) ((word >>> 16) & COUNT_MASK);
+  }
+
+  // --- grants ---
+
+  @Override
+  public boolean tryAcquire() {
+    return grant(RUNNING_ONE) == null;
+  }
+
+  @Override
+  public @Nullable Refusal tryAcquire(AttemptId attempt) {
+    if (!firstTime(attempt)) {
+      return Refusal.REVOKED;
+    }
+    return grant(RUNNING_ONE);
+  }
+
+  @Override
+  public Reservation reserve(AttemptId attempt, long ttlNanos) {
+    AttemptMemory.Trace known = memory.get(attempt);
+    if (known != null) {
+      return repeated(known);
+    }
+    Refusal refusal = grant(RESERVED_ONE);
+    if (refusal != null) {
+      firstTime(attempt); // so that a late duplicate gets no lease that no one awaits
+      return new Reservation.Refused(refusal);
+    }
+    Lease lease = holding(attempt, ttlNanos);
+    known = memory.putIfAbsent(attempt, lease);
+    if (known != null) {
+      lease.release(); // a duplicate or a release came in between
+      return repeated(known);
+    }
+    if (lease.over()) { // a sweep came in between, and could not note its attempt
+      memory.attemptEnded(attempt, nanoClock.getAsLong());
+    }
+    return new Reservation.Granted(lease);
+  }
+
+  @Override
+  public @Nullable SlotLease hold(long ttlNanos) {
+    return grant(RESERVED_ONE) == null ? holding(null, ttlNanos) : null;
+  }
+
+  private Lease holding(@Nullable AttemptId attempt, long ttlNanos) {
+    Lease lease = new Lease(attempt, deadline(ttlNanos));
+    live.add(lease); // before anyone else can see it and end it
+    return lease;
+  }
+
+  private long deadline(long ttlNanos) {
+    long now = nanoClock.getAsLong();
+    long wanted = Math.min(ttlNanos, limits.maxTtlNanos());
+    return now + (draining() ? Math.min(wanted, drainDeadlineNanos - now) : wanted);
+  }
+
+  /** One CAS that adds {@code one} slot; null when granted. */
+  private @Nullable Refusal grant(long one) {
+    for (; ; ) {
+      long seen = word();
+      if ((seen & DRAIN_BIT) != 0) {
+        return Refusal.DRAINING;
+      }
+      if (ongoing(seen) >= maxOngoing) {
+        if (word() == seen) { // else the count and the max may be of different moments
+          return Refusal.FULL;
+        }
+        continue;
+      }
+      if (changeWord(seen, seen + one + STAMP_ONE)) {
+        countGranted();
+        return null;
+      }
+    }
+  }
+
+  private boolean firstTime(AttemptId attempt) {
+    if (memory.putIfAbsent(attempt, AttemptMemory.Mark.SEEN) != null) {
+      duplicates.increment();
+      return false;
+    }
+    memory.attemptEnded(attempt, nanoClock.getAsLong());
+    return true;
+  }
+
+  private Reservation repeated(AttemptMemory.Trace known) {
+    duplicates.increment();
+    if (known instanceof Lease lease) {
+      Refusal ended = lease.ended();
+      return ended == null ? new Reservation.Granted(lease) : new Reservation.Refused(ended);
+    }
+    return new Reservation.Refused(Refusal.REVOKED);
+  }
+
+  // --- ends ---
+
+  @Override
+  public void complete() {
+    for (; ; ) {
+      long seen = requireRunning();
+      if (changeWord(seen, seen - RUNNING_ONE + STAMP_ONE)) {
+        countCompleted();
+        observer.freed(this);
+        return;
+      }
+    }
+  }
+
+  @Override
+  public @Nullable SlotLease completeAndHold(long ttlNanos) {
+    for (; ; ) {
+      long seen = requireRunning();
+      if ((seen & DRAIN_BIT) != 0 || ongoing(seen) > maxOngoing) {
+        return null;
+      }
+      if (changeWord(seen, seen - RUNNING_ONE + RESERVED_ONE + STAMP_ONE)) {
+        countCompleted();
+        countGranted();
+        return holding(null, ttlNanos);
+      }
+    }
+  }
+
+  private long requireRunning() {
+    long seen = word();
+    if ((seen & COUNT_MASK) == 0) {
+      throw new IllegalStateException("running: 0 (expected: a request to complete)");
+    }
+    return seen;
+  }
+
+  @Override
+  public @Nullable Refusal consume(SlotToken token, AttemptId attempt) {
+    if (!firstTime(attempt)) {
+      return Refusal.REVOKED;
+    }
+    if (token.epoch() != epoch) {
+      return Refusal.FOREIGN_EPOCH;
+    }
+    Lease lease = find(token);
+    return lease == null ? Refusal.UNKNOWN_TOKEN : lease.consume();
+  }
+
+  @Override
+  public boolean release(AttemptId attempt) {
+    AttemptMemory.Trace known = memory.putIfAbsent(attempt, AttemptMemory.Mark.REVOKED);
+    if (known == null) {
+      memory.attemptEnded(attempt, nanoClock.getAsLong());
+      return false;
+    }
+    return known instanceof Lease lease && lease.release();
+  }
+
+  @Override
+  public @Nullable Refusal renew(SlotToken token, long ttlNanos) {
+    if (token.epoch() != epoch) {
+      return Refusal.FOREIGN_EPOCH;
+    }
+    Lease lease = find(token);
+    if (lease == null) {
+      return Refusal.UNKNOWN_TOKEN;
+    }
+    return lease.renew(ttlNanos) ? null : lease.ended();
+  }
+
+  private @Nullable Lease find(SlotToken token) {
+    Lease lease = memory.byToken(token.sequence());
+    return lease != null && lease.token().equals(token) ? lease : null;
+  }
+
+  // --- what the owner changes ---
+
+  /** As {@link #drain(long)}, with no deadline nearer than that of the longest lease. */
+  public void drain() {
+    drain(nanoClock.getAsLong() + limits.maxTtlNanos());
+  }
+
+  /**
+   * Grants nothing from now on; leases that were granted may still be consumed, and renewed up to
+   * the drain's deadline.
+   *
+   * @param deadlineNanos when the drain is over, on the nano clock
+   */
+  public void drain(long deadlineNanos) {
+    drainDeadlineNanos = deadlineNanos; // before the bit that makes it count
+    change(seen -> (seen | DRAIN_BIT) + STAMP_ONE);
+  }
+
+  /**
+   * Changes the number of slots live. Lowering takes nothing from those who hold one: ongoing stays
+   * above the max until enough have ended.
+   *
+   * @param max slots, 1 to 65 535
+   */
+  public void setMaxOngoing(int max) {
+    boolean raised = checkedMax(max) > maxOngoing;
+    maxOngoing = max; // before the stamp: see the class comment
+    change(seen -> seen + STAMP_ONE);
+    if (raised) {
+      observer.freed(this);
+    }
+  }
+
+  private void change(java.util.function.LongUnaryOperator next) {
+    for (; ; ) {
+      long seen = word();
+      if (changeWord(seen, next.applyAsLong(seen))) {
+        return;
+      }
+    }
+  }
+
+  /**
+   * Ends the leases whose deadline passed and forgets what is old. Called from time to time;
+   * nothing but the moment at which a dead owner's slot comes back depends on it.
+   */
+  public void sweep() {
+    long now = nanoClock.getAsLong();
+    for (Lease lease : live) {
+      lease.expireIfPast(now);
+    }
+    memory.forget(now);
+  }
+
+  // --- what operators see ---
+
+  /** Attempts that came again, or after their release. */
+  public long duplicates() {
+    return duplicates.sum();
+  }
+
+  /** Attempts and tokens remembered now. */
+  public int remembered() {
+    return memory.size();
+  }
+
+  public long expirations() {
+    return expired;
+  }
+
+  /** The ledger now, of one moment unless slots move all the time, and what its audit said. */
+  public LedgerView view(String replicaId, int zombies) {
+    for (int tries = 1; ; tries++) {
+      long seen = word();
+      LedgerView view =
+          new LedgerView(
+              replicaId,
+              epoch,
+              maxOngoing,
+              (int) (seen & COUNT_MASK),
+              (int) ((seen >>> 16) & COUNT_MASK),
+              (seen & DRAIN_BIT) != 0,
+              granted,
+              completed,
+              released,
+              expired,
+              zombies,
+              audit.last(nanoClock.getAsLong()));
+      if (word() == seen || tries == LedgerAudit.TRIES) {
+        return view;
+      }
+    }
+  }
+
+  /** Whether {@link #audit} was called. By who calls it. */
+  public boolean audited() {
+    return audited;
+  }
+
+  /**
+   * Looks whether {@code granted = completed + released + expired + ongoing}, and keeps the verdict
+   * for the view. The counters are read between two reads of the word and count only when it did
+   * not move. Call from one thread, about once a second.
+   */
+  public LedgerView.Audit audit() {
+    audited = true;
+    for (int tries = 1; ; tries++) {
+      long seen = word();
+      long ended = completed + released + expired;
+      long difference = granted - ended - ongoing(seen);
+      boolean still = word() == seen;
+      if (still || tries == LedgerAudit.TRIES) {
+        return audit.judge(new LedgerAudit.Reading(seen, difference, still), nanoClock.getAsLong());
+      }
+    }
+  }
+
+  /** See {@link SlotLease}. The token is made when first asked for: most leases never need one. */
+  final class Lease implements SlotLease, AttemptMemory.Trace {
+    private final @Nullable AttemptId attempt; // null when no message names it
+    private final AtomicReference<LeaseState> state;
+    private final AtomicReference<@Nullable SlotToken> token = new AtomicReference<>();
+
+    Lease(@Nullable AttemptId attempt, long deadlineNanos) {
+      this.attempt = attempt;
+      this.state = new AtomicReference<>(new LeaseState.Active(deadlineNanos));
+    }
+
+    @Override
+    public SlotToken token() {
+      SlotToken made = token.get();
+      if (made != null) {
+        return made;
+      }
+      SlotToken fresh = new SlotToken(epoch, sequences.incrementAndGet(), secrets.getAsLong());
+      memory.putToken(fresh.sequence(), this); // before another thread can send it
+      if (!token.compareAndSet(null, fresh)) {
+        memory.removeToken(fresh.sequence());
+        return java.util.Objects.requireNonNull(token.get());
+      }
+      if (over()) {
+        memory.tokenEnded(fresh.sequence(), nanoClock.getAsLong());
+      }
+      return fresh;
+    }
+
+    @Override
+    public long deadlineNanos() {
+      return state.get() instanceof LeaseState.Active active
+          ? active.deadlineNanos()
+          : nanoClock.getAsLong();
+    }
+
+    @Override
+    public boolean active() {
+      return usable() != null;
+    }
+
+    private boolean over() {
+      return state.get() instanceof LeaseState.Ended;
+    }
+
+    /** Why it can no longer be used, its deadline considered; null while it can. */
+    @Nullable Refusal ended() {
+      return usable() == null ? state.get().refusal() : null;
+    }
+
+    /**
+     * The state of a lease that can be used; null when it is over. Whoever finds it past its
+     * deadline ends it, or finds that it was renewed and looks again: so that no one is told of an
+     * expiry that did not happen.
+     */
+    private LeaseState.@Nullable Active usable() {
+      for (; ; ) {
+        if (!(state.get() instanceof LeaseState.Active active)) {
+          return null;
+        }
+        if (active.deadlineNanos() - nanoClock.getAsLong() > 0) {
+          return active;
+        }
+        end(active, LeaseState.Ended.EXPIRED);
+      }
+    }
+
+    @Override
+    public @Nullable Refusal consume() {
+      for (var active = usable(); active != null; active = usable()) {
+        if (end(active, LeaseState.Ended.CONSUMED)) {
+          return null;
+        }
+      }
+      return state.get().refusal();
+    }
+
+    @Override
+    public boolean release() {
+      while (state.get() instanceof LeaseState.Active active) {
+        if (end(active, LeaseState.Ended.RELEASED)) {
+          return true;
+        }
+      }
+      return false;
+    }
+
+    @Override
+    public boolean renew(long ttlNanos) {
+      for (var active = usable(); active != null; active = usable()) {
+        long later = deadline(ttlNanos);
+        if (later - active.deadlineNanos() <= 0
+            || state.compareAndSet(active, new LeaseState.Active(later))) {
+          return true;
+        }
+      }
+      return false;
+    }
+
+    void expireIfPast(long now) {
+      if (state.get() instanceof LeaseState.Active active && active.deadlineNanos() - now <= 0) {
+        end(active, LeaseState.Ended.EXPIRED);
+      }
+    }
+
+    /** The one place where a lease ends: the winner of the CAS moves the slot. */
+    private boolean end(LeaseState.Active from, LeaseState.Ended how) {
+      if (!state.compareAndSet(from, how)) {
+        return false;
+      }
+      live.remove(this);
+      long change = how == LeaseState.Ended.CONSUMED ? RUNNING_ONE - RESERVED_ONE : -RESERVED_ONE;
+      change(seen -> seen + change + STAMP_ONE);
+      if (how != LeaseState.Ended.CONSUMED) {
+        if (how == LeaseState.Ended.EXPIRED) {
+          countExpired();
+        } else {
+          countReleased();
+        }
+      }
+      long now = nanoClock.getAsLong();
+      SlotToken made = token.get();
+      if (made != null) {
+        memory.tokenEnded(made.sequence(), now);
+      }
+      if (attempt != null && memory.get(attempt) == this) { // not a lease that lost its race
+        memory.attemptEnded(attempt, now);
+      }
+      if (how != LeaseState.Ended.CONSUMED) {
+        observer.freed(SlotLedger.this);
+      }
+      return true;
+    }
+  }
+}

@@ -1,0 +1,17 @@
+package dev.berth.routing.explain;
+
+import dev.berth.protocol.port.Explanations;
+import java.time.Instant;
+import java.time.InstantSource;
+
+/**
+ * What the records of explained requests need from outside.
+ *
+ * @param into takes them; on the request's loop, once its answer is handed on
+ * @param wallClock says when requests arrived
+ */
+public record ExplainPorts(Explanations into, InstantSource wallClock) {
+  /** Keeps nothing. */
+  public static final ExplainPorts NONE =
+      new ExplainPorts(Explanations.NONE, InstantSource.fixed(Instant.EPOCH));
+}

@@ -1,0 +1,86 @@
+package dev.berth.routing.explain;
+
+import dev.berth.api.spi.ReplicaRanker;
+import dev.berth.protocol.RequestExplanation;
+import dev.berth.protocol.RequestExplanation.Candidate;
+import dev.berth.protocol.RoutingSnapshot;
+import dev.berth.routing.slots.ReplicaSet;
+import dev.berth.routing.slots.RoutedReplica;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The replicas of a deployment as an explained request found them.
+ *
+ * @param all how many there were
+ */
+public record SeenCandidates(
+    RoutingSnapshot.Version snapshot, String policy, List<Candidate> candidates, int all) {
+
+  /**
+   * Looks at them as one loop sees them, ranked ones first.
+   *
+   * @param ranking null when the request joined the queue behind others: nothing was ranked for it
+   */
+  public static SeenCandidates of(
+      ReplicaSet set, int loop, ReplicaRanker ranker, ReplicaRanker.@Nullable Ranking ranking) {
+    int all = set.eligible.length;
+    int kept = Math.min(all, RequestExplanation.MAX_CANDIDATES);
+    List<Candidate> candidates = new ArrayList<>(kept);
+    boolean[] listed = new boolean[all];
+    int ranked = ranking == null ? 0 : ranking.size();
+    for (int place = 0; place < ranked && candidates.size() < kept; place++) {
+      int index = ranking.get(place);
+      listed[index] = true;
+      candidates.add(candidate(set, loop, ranker, index, place));
+    }
+    for (int index = 0; candidates.size() < kept; index++) {
+      if (!listed[index]) {
+        candidates.add(candidate(set, loop, ranker, index, -1));
+      }
+    }
+    return new SeenCandidates(set.version, ranker.name(), candidates, all);
+  }
+
+  /** Where nobody looked at them: only which replicas they would have been, and whose order. */
+  SeenCandidates withoutThem() {
+    return new SeenCandidates(snapshot, policy, List.of(), 0);
+  }
+
+  private static Candidate candidate(
+      ReplicaSet set, int loop, ReplicaRanker ranker, int index, int rank) {
+    RoutedReplica replica = set.eligible[index];
+    ReplicaRanker.Candidates seen = set.seenFrom(loop);
+    return new Candidate(
+        replica.info.replicaId(),
+        replica.info.address().node(),
+        replica.addressFor(loop).loop(),
+        replica.ongoing(),
+        replica.maxOngoing(),
+        replica.here(),
+        replica.reportAgeNanos(),
+        tier(seen, index),
+        rank,
+        score(ranker, seen, index));
+  }
+
+  private static ReplicaRanker.Tier tier(ReplicaRanker.Candidates seen, int index) {
+    for (ReplicaRanker.Tier tier : ReplicaRanker.Tier.values()) {
+      for (int member : seen.within(tier)) {
+        if (member == index) {
+          return tier; // the tiers contain one another, nearest first
+        }
+      }
+    }
+    return ReplicaRanker.Tier.ANY;
+  }
+
+  private static double score(ReplicaRanker ranker, ReplicaRanker.Candidates seen, int index) {
+    try {
+      return ranker.score(seen, index);
+    } catch (RuntimeException failed) { // a plug-in's: it may not end a request
+      return Double.NaN;
+    }
+  }
+}

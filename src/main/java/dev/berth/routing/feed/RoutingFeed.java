@@ -1,0 +1,232 @@
+package dev.berth.routing.feed;
+
+import dev.berth.api.DeploymentId;
+import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.BusMessage.CheckRouting;
+import dev.berth.protocol.BusMessage.PullRouting;
+import dev.berth.protocol.BusMessage.RepullRouting;
+import dev.berth.protocol.BusMessage.RoutingUpdate;
+import dev.berth.protocol.RoutingDelta;
+import dev.berth.protocol.RoutingDigest;
+import dev.berth.protocol.RoutingSnapshot;
+import dev.berth.protocol.RoutingSnapshot.Version;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What this instance's routers know of the replicas, kept up to date: pulled at the start of a
+ * router, changed by each delta that fits, pulled again after a gap. Without a controller the last
+ * snapshots stay in use; those of a newer term replace an older term's. Confined to the control
+ * loop; only its counters are read elsewhere.
+ *
+ * <pre>
+ *   (unknown) --want--> PULLING --update--> HELD --delta from what is held--> HELD
+ *                          ^                 |
+ *                          +---- a gap ------+      an older update, in any state: ignored
+ * </pre>
+ *
+ * <p>A lost update leaves a gap that the next one shows. The last one before a quiet time has no
+ * next, and a controller that starts anew knows of no one: so the feed tells every {@link
+ * #CHECK_NANOS} what it holds, in one number, and pulls everything when it is told to.
+ *
+ * <p>Source: Ray Serve's first router, which pulled its state from the controller so that it
+ * recovers from failure by itself.
+ */
+public final class RoutingFeed {
+  /** A pull that was not answered for so long is sent again. */
+  static final long PULL_AGAIN_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+  /** Between two messages that say what is held. */
+  static final long CHECK_NANOS = TimeUnit.SECONDS.toNanos(5);
+
+  /** Deployments that one message pulls at most. */
+  static final int MAX_PULLED_AT_ONCE = 256;
+
+  /** One deployment that has a router here. */
+  private static final class Entry {
+    final DeploymentId deployment;
+    @Nullable RoutingSnapshot last;
+    long pulledNanos; // while it is among those being pulled
+
+    Entry(DeploymentId deployment) {
+      this.deployment = deployment;
+    }
+
+    Version version() {
+      RoutingSnapshot held = last;
+      return held == null ? Version.NONE : held.version();
+    }
+  }
+
+  private final String node;
+  private final long incarnation;
+  private final Consumer<RoutingSnapshot> routers;
+  private final Consumer<BusMessage> controller;
+  private final Map<DeploymentId, Entry> entries = new LinkedHashMap<>();
+  private final LinkedHashSet<Entry> pulling = new LinkedHashSet<>(); // the oldest pull first
+  private long digest; // of all that is held
+  private long checkedNanos;
+  private volatile long pulls;
+  private volatile long gaps;
+
+  /**
+   * @param node this instance's id
+   * @param incarnation 64 random bits of this start
+   * @param routers takes each newer snapshot of a deployment
+   * @param controller sends to the controller; a message may be lost
+   */
+  public RoutingFeed(
+      String node,
+      long incarnation,
+      Consumer<RoutingSnapshot> routers,
+      Consumer<BusMessage> controller,
+      long nowNanos) {
+    this.node = node;
+    this.incarnation = incarnation;
+    this.routers = routers;
+    this.controller = controller;
+    this.checkedNanos = nowNanos;
+  }
+
+  /** A router of a deployment was made: its snapshot is pulled at once. */
+  public void want(DeploymentId deployment, long nowNanos) {
+    Entry entry = entries.get(deployment);
+    if (entry == null) {
+      entry = new Entry(deployment);
+      entries.put(deployment, entry);
+      pull(List.of(entry), false, nowNanos);
+    }
+  }
+
+  /** The router of a deployment is gone. */
+  public void forget(DeploymentId deployment) {
+    Entry entry = entries.remove(deployment);
+    if (entry != null) {
+      pulling.remove(entry);
+      digest -= RoutingDigest.of(deployment, entry.version());
+    }
+  }
+
+  /** Takes a message of the controller. */
+  public void on(BusMessage message, long nowNanos) {
+    if (message instanceof RoutingUpdate update) {
+      update(update.delta(), nowNanos);
+    } else if (message instanceof RepullRouting) {
+      pull(entries.values(), true, nowNanos);
+    } else {
+      throw new IllegalArgumentException(
+          "message: "
+              + message.getClass().getSimpleName()
+              + " (expected: an update, or to pull again)");
+    }
+  }
+
+  private void update(RoutingDelta delta, long nowNanos) {
+    Entry entry = entries.get(delta.deployment());
+    if (entry == null) {
+      return; // its router went meanwhile
+    }
+    Version held = entry.version();
+    int newer = delta.to().compareTo(held);
+    RoutingSnapshot last = entry.last;
+    if (delta.isWhole()) {
+      if (newer >= 0) {
+        pulling.remove(entry); // an older one is no answer: it comes from another controller
+      }
+      if (newer > 0) {
+        take(
+            entry,
+            new RoutingSnapshot(
+                delta.deployment(), delta.to(), delta.available(), delta.changed()));
+      }
+    } else if (newer == 0 && delta.from().equals(held)) {
+      pulling.remove(entry);
+    } else if (newer > 0 && last != null && delta.from().equals(held)) {
+      take(entry, delta.applyTo(last));
+    } else if (newer > 0 && !pulling.contains(entry)) {
+      gaps++;
+      pull(List.of(entry), false, nowNanos);
+    }
+  }
+
+  private void take(Entry entry, RoutingSnapshot next) {
+    digest +=
+        RoutingDigest.of(entry.deployment, next.version())
+            - RoutingDigest.of(entry.deployment, entry.version());
+    entry.last = next;
+    routers.accept(next);
+  }
+
+  /** Called a few times a second: repeats what was not answered, and says what is held. */
+  public void tick(long nowNanos) {
+    List<Entry> due = new ArrayList<>();
+    for (Entry entry : pulling) {
+      if (nowNanos - entry.pulledNanos < PULL_AGAIN_NANOS) {
+        break;
+      }
+      due.add(entry);
+    }
+    pull(due, false, nowNanos);
+    if (nowNanos - checkedNanos >= CHECK_NANOS) {
+      checkedNanos = nowNanos;
+      if (!entries.isEmpty()) {
+        controller.accept(new CheckRouting(node, incarnation, digest));
+      }
+    }
+  }
+
+  /** Asks for deployments; each is asked for at most once at a time. */
+  private void pull(Collection<Entry> wanted, boolean all, long nowNanos) {
+    boolean first = all;
+    List<PullRouting.Held> held = new ArrayList<>();
+    for (Entry entry : wanted) {
+      pulling.remove(entry);
+      pulling.add(entry);
+      entry.pulledNanos = nowNanos;
+      held.add(new PullRouting.Held(entry.deployment, entry.version()));
+      if (held.size() == MAX_PULLED_AT_ONCE) {
+        send(first, held);
+        first = false;
+        held = new ArrayList<>();
+      }
+    }
+    if (!held.isEmpty()) {
+      send(first, held);
+    }
+  }
+
+  private void send(boolean all, List<PullRouting.Held> held) {
+    pulls++;
+    controller.accept(new PullRouting(node, incarnation, all, held));
+  }
+
+  // --- what operators see ---
+
+  /** The snapshot in use; null when none has come yet. */
+  public @Nullable RoutingSnapshot last(DeploymentId deployment) {
+    Entry entry = entries.get(deployment);
+    return entry == null ? null : entry.last;
+  }
+
+  /** Deployments whose snapshot was asked for and has not come. */
+  public int pulling() {
+    return pulling.size();
+  }
+
+  /** Messages sent that ask for snapshots. Any thread. */
+  public long pulls() {
+    return pulls;
+  }
+
+  /** Updates that did not fit what was held. Any thread. */
+  public long gaps() {
+    return gaps;
+  }
+}

@@ -1,0 +1,101 @@
+package dev.berth.routing.feed;
+
+import dev.berth.api.DeploymentId;
+import dev.berth.protocol.Addresses;
+import dev.berth.protocol.BusMessage;
+import dev.berth.routing.Routers;
+import io.vertx.core.Context;
+import io.vertx.core.Future;
+import io.vertx.core.VerticleBase;
+import io.vertx.core.eventbus.MessageConsumer;
+import java.util.function.Consumer;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The shell of the {@link RoutingFeed}: the one consumer of its address, on the control event loop,
+ * and one timer. From its start on every router that is made pulls its snapshot.
+ */
+public final class RoutingFeedVerticle extends VerticleBase {
+  private static final long TICK_MS = 250;
+
+  private final String node;
+  private final Routers routers;
+  private final LongSupplier nanoClock;
+  private final RoutingFeed feed;
+  private @Nullable MessageConsumer<BusMessage> consumer;
+  private long timer;
+  private volatile @Nullable Context home;
+
+  /**
+   * @param node this instance's id
+   * @param incarnation 64 random bits of this start
+   * @param controller sends to the controller; never calls back on the caller's stack
+   */
+  public RoutingFeedVerticle(
+      String node,
+      long incarnation,
+      Routers routers,
+      Consumer<BusMessage> controller,
+      LongSupplier nanoClock) {
+    this.node = node;
+    this.routers = routers;
+    this.nanoClock = nanoClock;
+    this.feed =
+        new RoutingFeed(node, incarnation, routers::update, controller, nanoClock.getAsLong());
+  }
+
+  @Override
+  public Future<?> start() {
+    home = context;
+    timer = vertx.setPeriodic(TICK_MS, id -> feed.tick(nanoClock.getAsLong()));
+    consumer = vertx.eventBus().localConsumer(Addresses.routing(node));
+    consumer.handler(message -> onMessage(message.body()));
+    routers.watch(this::want, this::forget);
+    return consumer.completion();
+  }
+
+  /** Takes a message that came past the event bus. On the control loop. */
+  public void onMessage(BusMessage message) {
+    feed.on(message, nanoClock.getAsLong());
+  }
+
+  /** Any thread. */
+  private void want(DeploymentId deployment) {
+    onHome(
+        () -> {
+          if (routers.find(deployment) != null) { // else it went again meanwhile
+            feed.want(deployment, nanoClock.getAsLong());
+          }
+        });
+  }
+
+  /** Any thread. */
+  private void forget(DeploymentId deployment) {
+    onHome(
+        () -> {
+          feed.forget(deployment);
+          if (routers.find(deployment) != null) { // made anew meanwhile: that one knows nothing
+            feed.want(deployment, nanoClock.getAsLong());
+          }
+        });
+  }
+
+  private void onHome(Runnable task) {
+    Context own = home;
+    if (own != null) {
+      own.runOnContext(none -> task.run());
+    }
+  }
+
+  /** Whose counters may be read from any thread. */
+  public RoutingFeed feed() {
+    return feed;
+  }
+
+  @Override
+  public Future<?> stop() {
+    vertx.cancelTimer(timer);
+    return consumer == null ? Future.succeededFuture() : consumer.unregister();
+  }
+}

@@ -1,0 +1,51 @@
+package dev.berth.routing.handle;
+
+import dev.berth.api.BerthException;
+import dev.berth.api.BroadcastAnswer;
+import dev.berth.api.Response;
+import dev.berth.routing.CallOwner;
+import dev.berth.routing.HandleCall;
+import dev.berth.routing.Leg;
+import dev.berth.routing.RouterLoop;
+import dev.berth.routing.slots.RoutedReplica;
+import io.vertx.core.Promise;
+import java.util.List;
+
+/** The answers of a broadcast, one for each replica asked. Belongs to the loop. */
+final class Broadcast {
+  private final RouterLoop loop;
+  private final List<RoutedReplica> replicas;
+  private final Promise<List<BroadcastAnswer>> all;
+  private final BroadcastAnswer[] answers; // in the order of the replicas
+  private int missing;
+
+  Broadcast(RouterLoop loop, List<RoutedReplica> replicas, Promise<List<BroadcastAnswer>> all) {
+    this.loop = loop;
+    this.replicas = replicas;
+    this.all = all;
+    this.answers = new BroadcastAnswer[replicas.size()];
+    this.missing = replicas.size();
+  }
+
+  /** Takes what the replica at a place came to. */
+  CallOwner owner(int place, Leg of) {
+    return new HandleCall(of, loop) {
+      @Override
+      public void onResponse(Response response, String replicaId) {
+        took(place, new BroadcastAnswer.Answered(replicaId, response));
+      }
+
+      @Override
+      public void onFailure(BerthException failure) {
+        took(place, new BroadcastAnswer.Failed(replicas.get(place).info.replicaId(), failure));
+      }
+    };
+  }
+
+  private void took(int place, BroadcastAnswer answer) {
+    answers[place] = answer;
+    if (--missing == 0) {
+      loop.post(() -> all.complete(List.of(answers)));
+    }
+  }
+}

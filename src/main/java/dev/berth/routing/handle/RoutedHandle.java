@@ -1,0 +1,211 @@
+package dev.berth.routing.handle;
+
+import dev.berth.api.BerthException;
+import dev.berth.api.BroadcastAnswer;
+import dev.berth.api.CallOptions;
+import dev.berth.api.DeploymentHandle;
+import dev.berth.api.DeploymentId;
+import dev.berth.api.ReplicaSelection;
+import dev.berth.api.Request;
+import dev.berth.api.RequestContext;
+import dev.berth.api.Response;
+import dev.berth.api.Selections;
+import dev.berth.api.StreamedResponse;
+import dev.berth.protocol.InboundStream;
+import dev.berth.routing.CallOwner;
+import dev.berth.routing.DeploymentRouter;
+import dev.berth.routing.HandleCall;
+import dev.berth.routing.Leg;
+import dev.berth.routing.RoutedCall;
+import dev.berth.routing.RouterLoop;
+import dev.berth.routing.RouterSettings;
+import dev.berth.routing.Routers;
+import dev.berth.routing.SlotRequest;
+import dev.berth.routing.slots.RoutedReplica;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import io.vertx.core.streams.ReadStream;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/** A handle of user code on one loop; calls from elsewhere hop there. */
+public final class RoutedHandle implements DeploymentHandle {
+  private final DeploymentRouter router;
+  private final RouterLoop loop;
+  private final CallOptions options;
+  private final @Nullable RequestContext parent;
+
+  public RoutedHandle(DeploymentRouter router, RouterLoop loop) {
+    this(router, loop, CallOptions.defaults(), null);
+  }
+
+  /** For code that runs on an event loop. */
+  public static DeploymentHandle of(
+      Routers routers, DeploymentId deployment, RouterSettings settings, int loop) {
+    return new RoutedHandle(routers.router(deployment, settings), routers.loop(loop));
+  }
+
+  private RoutedHandle(
+      DeploymentRouter router,
+      RouterLoop loop,
+      CallOptions options,
+      @Nullable RequestContext parent) {
+    this.router = router;
+    this.loop = loop;
+    this.options = options;
+    this.parent = parent;
+  }
+
+  @Override
+  public DeploymentId deployment() {
+    return router.deployment();
+  }
+
+  @Override
+  public DeploymentHandle options(CallOptions newOptions) {
+    return new RoutedHandle(router, loop, newOptions, parent);
+  }
+
+  @Override
+  public DeploymentHandle within(RequestContext newParent) {
+    return new RoutedHandle(router, loop, options, newParent);
+  }
+
+  // --- calls ---
+
+  @Override
+  public Call start(Request request) {
+    HandleCall shown = new HandleCall(leg(), loop);
+    RoutedCall call = newCall(request, shown);
+    loop.run(() -> call.begin(parent));
+    return shown.of(call);
+  }
+
+  @Override
+  public Future<StreamedResponse> stream(Request request) {
+    return start(request).response().map(this::streamed);
+  }
+
+  private StreamedResponse streamed(Response response) {
+    Response.Body body = response.body();
+    if (body instanceof Response.Body.Received received) {
+      return new StreamedResponse(
+          response.status(), response.headers(), received.stream(), received.cancel());
+    }
+    ReadStream<io.vertx.core.buffer.Buffer> whole =
+        InboundStream.whole(((Response.Body.Whole) body).bytes(), loop::run);
+    return new StreamedResponse(response.status(), response.headers(), whole, () -> {});
+  }
+
+  @Override
+  public Future<List<BroadcastAnswer>> broadcast(Request request) {
+    if (!(request.body() instanceof Request.Body.Whole)) {
+      return Future.failedFuture(
+          new IllegalArgumentException(
+              "body: streamed (expected: whole, as each replica gets it)"));
+    }
+    Promise<List<BroadcastAnswer>> all = Promise.promise();
+    loop.run(
+        () -> {
+          List<RoutedReplica> replicas = router.available() ? router.routable() : List.of();
+          if (replicas.isEmpty()) {
+            BerthException none =
+                new BerthException.DeploymentUnavailable(
+                    "Deployment " + router.deployment() + " has no running replica.");
+            loop.post(() -> all.fail(none));
+            return;
+          }
+          Broadcast broadcast = new Broadcast(loop, replicas, all);
+          for (int place = 0; place < replicas.size(); place++) {
+            RoutedCall call = newCall(request, broadcast.owner(place, leg()));
+            call.goOnlyTo(replicas.get(place));
+            call.begin(parent);
+          }
+        });
+    return all.future();
+  }
+
+  private RoutedCall newCall(Request request, CallOwner owner) {
+    return router.newCall(loop, HandleCall.traced(request, parent), owner, parent);
+  }
+
+  // --- choose ---
+
+  @Override
+  public Choice startChoose() {
+    StartedLegs<ReplicaSelection> started = StartedLegs.start(loop, leg());
+    return new Choice() {
+      @Override
+      public Future<ReplicaSelection> selection() {
+        return started.future();
+      }
+
+      @Override
+      public void cancel() {
+        started.cancel();
+      }
+    };
+  }
+
+  @Override
+  public Selections.Choice startChooseAll(
+      List<? extends DeploymentHandle> handles, Optional<Duration> wait) {
+    StartedLegs<Selections> started = StartedLegs.start(loop, handles, wait);
+    return new Selections.Choice() {
+      @Override
+      public Future<Selections> selections() {
+        return started.future();
+      }
+
+      @Override
+      public void cancel() {
+        started.cancel();
+      }
+    };
+  }
+
+  /** What is asked for through this handle is for; its deadline as of now. */
+  Leg leg() {
+    return new Leg(
+        router,
+        options
+            .reservationTtl()
+            .map(Duration::toNanos)
+            .orElse(router.settings().reservationTtlNanos()),
+        requestId(),
+        options.methodName().orElse(""),
+        sessionId(),
+        parent,
+        deadline());
+  }
+
+  /** Whether its slots are those of the instance that has this loop. */
+  boolean isOfInstance(RouterLoop other) {
+    return loop.isBeside(other);
+  }
+
+  // --- what is carried ---
+
+  private String requestId() {
+    return options.requestId().orElse(parent == null ? "" : parent.requestId());
+  }
+
+  private String sessionId() {
+    if (parent == null || options.sessionId().isPresent()) {
+      return options.sessionId().orElse("");
+    }
+    return parent.sessionId().orElse("");
+  }
+
+  /** The earlier of our own and the parent's, on the loop's clock. */
+  private long deadline() {
+    long now = loop.now();
+    long left = options.timeout().map(Duration::toNanos).orElse(Long.MAX_VALUE);
+    if (parent != null) {
+      left = Math.min(left, parent.remaining().map(Duration::toNanos).orElse(Long.MAX_VALUE));
+    }
+    return left == Long.MAX_VALUE ? SlotRequest.NO_DEADLINE : now + left;
+  }
+}

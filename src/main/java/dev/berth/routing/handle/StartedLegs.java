@@ -1,0 +1,126 @@
+package dev.berth.routing.handle;
+
+import dev.berth.api.BerthException;
+import dev.berth.api.DeploymentHandle;
+import dev.berth.api.ReplicaSelection;
+import dev.berth.api.Selections;
+import dev.berth.routing.Leg;
+import dev.berth.routing.RouterLoop;
+import dev.berth.routing.SlotRequest;
+import dev.berth.routing.legs.LegsObserver;
+import dev.berth.routing.legs.RoutedLegs;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Slots on their way to user code. The future's and the cancel's threads may differ.
+ *
+ * @param <T> what user code is given: one selection, or several
+ */
+final class StartedLegs<T> implements LegsObserver {
+  private final Promise<T> chosen = Promise.promise();
+  private final RouterLoop loop;
+  private final List<Leg> legs;
+  private final long deadlineNanos;
+  private final boolean waits;
+  private final Function<List<ReplicaSelection>, T> shown;
+  private volatile boolean cancelled;
+  private @Nullable Runnable ends; // the loop's
+
+  private StartedLegs(
+      RouterLoop loop,
+      List<Leg> legs,
+      long deadlineNanos,
+      boolean waits,
+      Function<List<ReplicaSelection>, T> shown) {
+    this.loop = loop;
+    this.legs = legs;
+    this.deadlineNanos = deadlineNanos;
+    this.waits = waits;
+    this.shown = shown;
+  }
+
+  /** Starts one slot on a loop. */
+  static StartedLegs<ReplicaSelection> start(RouterLoop loop, Leg leg) {
+    return start(
+        new StartedLegs<>(loop, List.of(leg), leg.useDeadlineNanos(), true, held -> held.get(0)));
+  }
+
+  private static <T> StartedLegs<T> start(StartedLegs<T> started) {
+    started.loop.run(started::begin);
+    return started;
+  }
+
+  /** Starts several on a loop, with one deadline: the earliest of all. */
+  static StartedLegs<Selections> start(
+      RouterLoop loop, List<? extends DeploymentHandle> handles, Optional<Duration> wait) {
+    List<Leg> legs = new ArrayList<>();
+    long now = loop.now();
+    long left = wait.filter(given -> !given.isZero()).map(Duration::toNanos).orElse(Long.MAX_VALUE);
+    for (DeploymentHandle handle : handles) {
+      if (!(handle instanceof RoutedHandle routed) || !routed.isOfInstance(loop)) {
+        throw new IllegalArgumentException(
+            "handles: " + handle + " (expected: handles of one instance)");
+      }
+      Leg leg = routed.leg();
+      legs.add(leg);
+      if (leg.useDeadlineNanos() != SlotRequest.NO_DEADLINE) {
+        left = Math.min(left, leg.useDeadlineNanos() - now);
+      }
+    }
+    long deadline = left == Long.MAX_VALUE ? SlotRequest.NO_DEADLINE : now + left;
+    boolean waits = wait.isEmpty() || !wait.get().isZero();
+    return start(new StartedLegs<>(loop, legs, deadline, waits, Selections::new));
+  }
+
+  private void begin() {
+    if (cancelled) {
+      onFailure(cancelledByCaller(), NO_LEG);
+      return;
+    }
+    ends = RoutedLegs.start(loop, legs, deadlineNanos, waits, this);
+  }
+
+  Future<T> future() {
+    return chosen.future();
+  }
+
+  /** Any thread. */
+  void cancel() {
+    cancelled = true;
+    loop.run(
+        () -> {
+          if (ends != null) {
+            ends.run();
+          }
+        });
+  }
+
+  @Override
+  public void onSelections(List<ReplicaSelection> selections) {
+    if (cancelled) { // by another thread, after all were held and before anyone saw them
+      BerthException failure = cancelledByCaller();
+      for (ReplicaSelection selection : selections) {
+        selection.close().onFailure(failure::addSuppressed);
+      }
+      onFailure(failure, NO_LEG);
+    } else {
+      chosen.complete(shown.apply(selections));
+    }
+  }
+
+  @Override
+  public void onFailure(BerthException failure, int leg) {
+    loop.post(() -> chosen.fail(failure));
+  }
+
+  private static BerthException cancelledByCaller() {
+    return new BerthException.Cancelled("the caller cancelled");
+  }
+}

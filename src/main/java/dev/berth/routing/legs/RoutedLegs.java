@@ -1,0 +1,442 @@
+package dev.berth.routing.legs;
+
+import dev.berth.api.BerthException;
+import dev.berth.api.ReplicaSelection;
+import dev.berth.api.RequestContext;
+import dev.berth.routing.DeploymentRouter;
+import dev.berth.routing.HeldSelection;
+import dev.berth.routing.Leg;
+import dev.berth.routing.RingEntry;
+import dev.berth.routing.RoutedChoice;
+import dev.berth.routing.RouterLoop;
+import dev.berth.routing.SelectionObserver;
+import dev.berth.routing.SlotRequest;
+import dev.berth.routing.slots.LegGate;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Slots of several deployments, all of them or none.
+ *
+ * <pre>
+ *   for each deployment, in the one order of names:
+ *     AT_GATE  (only for more than one slot of it) --its turn--> COLLECTING
+ *     COLLECTING --a slot for each leg there--> the next deployment
+ *   CONFIRMING  each lease is renewed to its full time --all hold--> OVER, with the selections
+ *   any --failure, cancel, deadline--> OVER, with nothing
+ *   any --a lease was lost meanwhile, for the first time--> from the start, with nothing
+ * </pre>
+ *
+ * Whoever waits here holds only slots of deployments that come before, or of the same one behind
+ * its gate. So of those who wait, the one that has come furthest waits for nobody of its kind, and
+ * there is no circle. There is no retry but one, so nobody keeps trying. Legs wait in the queues of
+ * their deployments as any choose does, so nobody is overtaken. The deadline bounds the rest: two
+ * instances that each collect several slots of one deployment do not see each other's gate.
+ *
+ * <p>Confined to its loop, but for the {@link LegGate.Collector} part. At each moment a leg's slot
+ * is owed by its choose, or by {@link HeldLegs} until the observer is told.
+ *
+ * <p>Source: Havender 1968, standard allocation pattern: resources taken in one linear order.
+ */
+public final class RoutedLegs extends RingEntry implements LegGate.Collector, HeldLegs.Owner {
+  /** How long those who do not wait for slots wait for answers of other instances. */
+  private static final long ANSWER_WITHIN_NANOS = TimeUnit.SECONDS.toNanos(5);
+
+  private final RouterLoop loop;
+  private final LegOrder order;
+  private final long deadlineNanos; // of all of them; or NO_DEADLINE
+  private final boolean waits;
+  private final LegsObserver observer;
+  private final @Nullable RoutedChoice[] choices;
+  private final HeldLegs held;
+  private final List<Runnable> leaveParents = new ArrayList<>();
+  private long waitDeadlineNanos; // the earlier of the deadline and the bound on waiting
+  private long renewAtNanos;
+  private int group; // collected now
+  private @Nullable LegGate gate; // of that group: waited for, or held
+  private boolean inside; // it is held
+  private int missing; // legs of the group without a slot
+  private boolean asking; // on the stack
+  private int round; // answers to an earlier one mean nothing
+  private boolean restarted;
+  private boolean over;
+
+  /**
+   * Not started.
+   *
+   * @param legs at least one; several may be of the same deployment
+   * @param deadlineNanos by when all are there, on the loop's clock, or {@link Long#MAX_VALUE}
+   * @param waits whether to wait where no slot is free; else that is refused
+   * @param observer told once, on the loop; possibly before {@link #begin} returns
+   */
+  RoutedLegs(
+      RouterLoop loop, List<Leg> legs, long deadlineNanos, boolean waits, LegsObserver observer) {
+    this.loop = loop;
+    this.order = new LegOrder(legs);
+    this.deadlineNanos = deadlineNanos;
+    this.waits = waits;
+    this.observer = observer;
+    this.choices = new RoutedChoice[legs.size()];
+    this.held = new HeldLegs(legs.size(), this);
+  }
+
+  /**
+   * Looks for slots, all or none; parameters as below. Any thread.
+   *
+   * @return ends it at once, with {@link BerthException.Cancelled}; any thread
+   */
+  public static Runnable start(
+      RouterLoop loop, List<Leg> legs, long deadlineNanos, boolean waits, LegsObserver observer) {
+    if (legs.size() == 1) {
+      Leg leg = legs.get(0);
+      Only only = new Only(observer, leg, loop, deadlineNanos);
+      long within = waits ? SlotRequest.NO_DEADLINE : loop.now() + ANSWER_WITHIN_NANOS;
+      long deadline = earlier(deadlineNanos, within);
+      RoutedChoice choice = leg.router().newChoice(loop, leg, deadline, waits, only);
+      loop.run(choice::start);
+      return choice::cancel;
+    }
+    RoutedLegs routed = new RoutedLegs(loop, legs, deadlineNanos, waits, observer);
+    loop.run(routed::begin);
+    return routed::cancel;
+  }
+
+  /** One leg needs neither order nor gate: it is a choose. */
+  private record Only(LegsObserver observer, Leg leg, RouterLoop loop, long deadlineNanos)
+      implements SelectionObserver {
+    @Override
+    public void onSelection(ReplicaSelection selection) {
+      observer.onSelections(List.of(selection));
+    }
+
+    @Override
+    public void onFailure(BerthException failure) {
+      boolean unanswered =
+          failure instanceof BerthException.Timeout && !isPast(deadlineNanos, loop);
+      observer.onFailure(unanswered ? unanswered(leg) : failure, 0);
+    }
+  }
+
+  /** Starts; on the loop. */
+  private void begin() {
+    if (over) {
+      return; // cancelled before it reached its loop
+    }
+    if (isPastDeadline()) {
+      end(SlotRequest.timeout(), LegsObserver.NO_LEG);
+      return;
+    }
+    for (int number = 0; number < order.groups(); number++) {
+      BerthException impossible = order.impossible(number);
+      if (impossible != null) {
+        end(impossible, order.group(number)[0]);
+        return;
+      }
+    }
+    long now = loop.now();
+    long bound = now + (waits ? order.queueTimeoutNanos() : ANSWER_WITHIN_NANOS);
+    waitDeadlineNanos = earlier(deadlineNanos, bound);
+    renewAtNanos = now + order.renewEveryNanos();
+    schedule();
+    followParents();
+    collect();
+  }
+
+  /** At once: a parent that is cancelled takes the slots with it, whichever leg waits now. */
+  private void followParents() {
+    List<RequestContext> followed = new ArrayList<>();
+    for (Leg leg : order.legs()) {
+      RequestContext parent = leg.parent();
+      if (parent != null && !over && followed.stream().noneMatch(other -> other == parent)) {
+        followed.add(parent);
+        leaveParents.add(parent.onCancel(() -> loop.run(this::parentCancelled)));
+      }
+    }
+    if (over) {
+      leaveParents(); // one was cancelled before we came
+    }
+  }
+
+  private void parentCancelled() {
+    if (!over) {
+      end(isPastDeadline() ? SlotRequest.timeout() : cancelled(), LegsObserver.NO_LEG);
+    }
+  }
+
+  private boolean isPastDeadline() {
+    return isPast(deadlineNanos, loop);
+  }
+
+  private static boolean isPast(long deadlineNanos, RouterLoop loop) {
+    return deadlineNanos != SlotRequest.NO_DEADLINE && deadlineNanos - loop.now() <= 0;
+  }
+
+  private static long earlier(long deadlineNanos, long bound) {
+    return deadlineNanos != SlotRequest.NO_DEADLINE
+            && (bound == SlotRequest.NO_DEADLINE || deadlineNanos - bound < 0)
+        ? deadlineNanos
+        : bound;
+  }
+
+  private static BerthException unanswered(Leg leg) {
+    return leg.router().backPressure("another instance did not answer");
+  }
+
+  private static BerthException cancelled() {
+    return new BerthException.Cancelled("the caller cancelled");
+  }
+
+  // --- collecting ---
+
+  private void collect() {
+    while (!over && group < order.groups()) {
+      if (order.group(group).length > 1 && !inside && !enter()) {
+        return;
+      }
+      if (!ask()) {
+        return; // the last answer goes on
+      }
+      leaveGate();
+      group++;
+    }
+    if (!over) {
+      held.confirm();
+    }
+  }
+
+  /** Asks for a slot for each leg of the group; true when all are there at once. */
+  private boolean ask() {
+    int at = round;
+    missing = order.group(group).length;
+    asking = true;
+    for (int place : order.group(group)) {
+      Leg leg = order.leg(place);
+      RoutedChoice choice =
+          new RoutedChoice(
+              leg, loop, deadlineNanos, LegOrder.ttlNanos(leg), waits, new Answer(place, at));
+      choices[place] = choice;
+      choice.start();
+      if (at != round) {
+        break;
+      }
+    }
+    asking = false;
+    return at == round && missing == 0;
+  }
+
+  /** Of one choose. */
+  private final class Answer implements SelectionObserver {
+    private final int place;
+    private final int asked;
+
+    Answer(int place, int asked) {
+      this.place = place;
+      this.asked = asked;
+    }
+
+    @Override
+    public void onSelection(ReplicaSelection selection) {
+      if (asked != round) {
+        selection.close(); // all were given up while it came
+        return;
+      }
+      held.put(place, (HeldSelection) selection);
+      choices[place] = null;
+      missing--;
+      if (missing == 0 && !asking) {
+        leaveGate();
+        group++;
+        collect();
+      }
+    }
+
+    @Override
+    public void onFailure(BerthException failure) {
+      if (asked == round) {
+        end(failure, place);
+      }
+    }
+  }
+
+  // --- the gate ---
+
+  /** Whether the gate of the group's deployment is ours now. */
+  private boolean enter() {
+    DeploymentRouter router = order.router(group);
+    LegGate.Entry entry = router.legGate().enter(this, waits, router.settings().maxQueued());
+    if (entry == LegGate.Entry.REFUSED) {
+      end(
+          router.backPressure("others collect several slots of " + router.deployment()),
+          order.group(group)[0]);
+      return false;
+    }
+    gate = router.legGate();
+    inside = entry == LegGate.Entry.HOLDING;
+    return inside;
+  }
+
+  private void leaveGate() {
+    LegGate leaving = gate;
+    if (leaving != null) {
+      gate = null;
+      inside = false;
+      leaving.leave(this);
+    }
+  }
+
+  @Override
+  public boolean paused() {
+    return loop.isBlocked();
+  }
+
+  @Override
+  public void entered() {
+    loop.post(this::atLast);
+  }
+
+  /** Its turn at the gate it waits for, unless it has left it or lost it again. */
+  private void atLast() {
+    LegGate asked = gate;
+    if (asked != null && !inside && asked.isHeldBy(this)) {
+      inside = true;
+      collect();
+    }
+  }
+
+  @Override
+  public void ousted() {
+    loop.post(this::outside);
+  }
+
+  /** Another collects now: what is held of this deployment would be in its way. */
+  private void outside() {
+    LegGate lost = gate;
+    if (lost != null && !lost.isHeldBy(this)) {
+      again(
+          new BerthException.ReservationExpired(
+              "the event loop was blocked while it collected several slots"),
+          order.group(group)[0]);
+    }
+  }
+
+  // --- waiting ---
+
+  private void schedule() {
+    loop.schedule(this, renewAtNanos - waitDeadlineNanos < 0 ? renewAtNanos : waitDeadlineNanos);
+  }
+
+  @Override
+  protected void deadlinePassed(long now) {
+    if (isPastDeadline()) {
+      end(SlotRequest.timeout(), waitedFor());
+    } else if (waitDeadlineNanos - now <= 0) {
+      int place = waitedFor();
+      Leg waited = order.leg(Math.max(0, place));
+      end(
+          waits
+              ? waited
+                  .router()
+                  .backPressure("queue_timeout_s reached while waiting for several slots")
+              : unanswered(waited),
+          place);
+    } else {
+      renewAtNanos = now + order.renewEveryNanos();
+      schedule();
+      held.keep();
+    }
+  }
+
+  /** The first leg without a slot. */
+  private int waitedFor() {
+    for (int number = group; number < order.groups(); number++) {
+      for (int place : order.group(number)) {
+        if (!held.has(place)) {
+          return place;
+        }
+      }
+    }
+    return LegsObserver.NO_LEG;
+  }
+
+  @Override
+  public void confirmed() {
+    over = true;
+    round++;
+    loop.cancel(this);
+    leaveParents();
+    observer.onSelections(held.handOver());
+  }
+
+  @Override
+  public void lost(int place) {
+    Leg leg = order.leg(place);
+    RequestContext parent = leg.parent();
+    if (parent != null && parent.cancelled()) {
+      parentCancelled();
+      return;
+    }
+    again(
+        new BerthException.ReplicaUnavailable(
+            "a slot of " + leg.router().deployment() + " was lost while others were waited for"),
+        place);
+  }
+
+  /** Gives everything back and begins anew, once: taking one leg again would break the order. */
+  private void again(BerthException why, int place) {
+    if (restarted || !waits) {
+      end(why, place);
+      return;
+    }
+    restarted = true;
+    order.leg(place).router().collectedAnew();
+    giveUp(why);
+    group = 0;
+    collect();
+  }
+
+  // --- ending ---
+
+  /** Ends it at once with {@link BerthException.Cancelled}; nothing when it is over. Any thread. */
+  private void cancel() {
+    loop.run(
+        () -> {
+          if (!over) {
+            end(cancelled(), LegsObserver.NO_LEG);
+          }
+        });
+  }
+
+  /** Over, with a failure: the first. Settles everything, then tells. */
+  private void end(BerthException failure, int place) {
+    over = true;
+    loop.cancel(this);
+    giveUp(failure);
+    leaveParents();
+    observer.onFailure(failure, place);
+  }
+
+  /** Gives back what is held and what is on its way. A failure of that is a suppressed one. */
+  private void giveUp(BerthException why) {
+    round++;
+    for (int place = 0; place < choices.length; place++) {
+      RoutedChoice choice = choices[place];
+      choices[place] = null;
+      try {
+        if (choice != null) {
+          choice.cancel();
+        }
+      } catch (RuntimeException failed) {
+        why.addSuppressed(failed);
+      }
+    }
+    held.giveBack(why);
+    leaveGate();
+  }
+
+  private void leaveParents() {
+    leaveParents.forEach(Runnable::run);
+    leaveParents.clear();
+  }
+}

@@ -1,0 +1,212 @@
+package dev.berth.routing.reserve;
+
+import dev.berth.api.BerthException;
+import dev.berth.api.ReplicaSelection;
+import dev.berth.protocol.port.Reservations.Problem;
+import dev.berth.protocol.port.Reservations.ReservationException;
+import dev.berth.routing.DeploymentRouter;
+import dev.berth.routing.HeldSelection;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Slots asked for by one caller, and all who wait for that answer: the caller, and its repeats
+ * under the same idempotency key.
+ *
+ * <pre>
+ *   ASKING --slots held--> HELD      tokens made, the answer told
+ *          --failure--> FAILED       permits given back, the key forgotten, the failure told
+ *          --all who wait have gone--> the choose is cancelled, and so FAILED
+ *   HELD   --all have gone unanswered, and no key--> its slots are released
+ * </pre>
+ *
+ * Any thread; who waits and what it came to is guarded by this, and nothing foreign runs under it.
+ */
+final class ReservationAsk {
+  private static final int RETRY_AFTER_SECONDS = 1;
+
+  /** How slots are looked for. */
+  @FunctionalInterface
+  interface Way {
+    /**
+     * Starts; tells {@link #held} or {@link #failed} once, on any thread.
+     *
+     * @return ends it at once, on any thread
+     */
+    Runnable start(ReservationAsk ask);
+  }
+
+  private final ReservationTable table;
+  final String caller;
+  final @Nullable String key;
+  final int permits;
+  private final long untilNanos;
+  private final Promise<List<TokenEntry>> answer = Promise.promise();
+  private int waiting = 1;
+  private boolean settled;
+  private boolean unwanted; // before it was settled
+  private @Nullable Runnable cancel;
+  private List<TokenEntry> entries = List.of();
+
+  /**
+   * @param permits one for each slot
+   * @param untilNanos when it is over, whatever comes of it
+   */
+  ReservationAsk(
+      ReservationTable table, String caller, @Nullable String key, int permits, long untilNanos) {
+    this.table = table;
+    this.caller = caller;
+    this.key = key;
+    this.permits = permits;
+    this.untilNanos = untilNanos;
+  }
+
+  /** One more waits for the answer; false when there will be none, since all others have gone. */
+  synchronized boolean join() {
+    if (unwanted) {
+      return false;
+    }
+    waiting++;
+    return true;
+  }
+
+  Future<List<TokenEntry>> answer() {
+    return answer.future();
+  }
+
+  void start(Way way) {
+    Runnable ends = way.start(this);
+    boolean late;
+    synchronized (this) {
+      cancel = ends;
+      late = unwanted;
+    }
+    if (late) {
+      ends.run();
+    }
+  }
+
+  /** One of those who wait has gone, before the answer or without receiving it. */
+  void leave() {
+    Runnable ends = null;
+    List<TokenEntry> left = List.of();
+    synchronized (this) {
+      if (--waiting > 0) {
+        return;
+      }
+      if (!settled) {
+        unwanted = true;
+        ends = cancel;
+      } else if (key == null) {
+        left = entries;
+      }
+    }
+    if (ends != null) {
+      ends.run();
+    }
+    left.forEach(table::giveBack);
+  }
+
+  /** The slots are held. */
+  void held(List<ReplicaSelection> selections) {
+    boolean keep;
+    boolean first;
+    synchronized (this) {
+      first = !settled;
+      settled = true;
+      keep = first && !unwanted;
+    }
+    if (!keep) {
+      selections.forEach(ReplicaSelection::close);
+      if (first) {
+        over(abandoned());
+      }
+      return;
+    }
+    List<TokenEntry> made = new ArrayList<>(selections.size());
+    for (ReplicaSelection selection : selections) {
+      made.add(table.add(caller, (HeldSelection) selection));
+    }
+    boolean gone;
+    synchronized (this) {
+      entries = List.copyOf(made);
+      gone = waiting == 0 && key == null; // all left in between
+    }
+    if (gone) {
+      made.forEach(table::giveBack);
+    }
+    table.asked(this);
+    answer.complete(made);
+  }
+
+  void failed(ReservationException failure) {
+    synchronized (this) {
+      if (settled) {
+        return;
+      }
+      settled = true;
+    }
+    over(failure);
+  }
+
+  /** Before its permits were taken. */
+  void refused(ReservationException failure) {
+    synchronized (this) {
+      settled = true;
+    }
+    answer.fail(failure);
+  }
+
+  /** Gives up one whose loop does not come to answer; what it may still hold is released then. */
+  void expireIfPast(long now) {
+    if (untilNanos - now > 0) {
+      return;
+    }
+    giveUp(
+        new ReservationException(
+            Problem.FULL, "No slot was found in time.", RETRY_AFTER_SECONDS, -1));
+  }
+
+  /** Ends it, wherever it stands; what its way may still find is given back then. */
+  void giveUp(ReservationException why) {
+    Runnable ends;
+    synchronized (this) {
+      ends = cancel;
+    }
+    failed(why);
+    if (ends != null) {
+      ends.run();
+    }
+  }
+
+  private void over(ReservationException failure) {
+    table.endedWithout(this);
+    answer.fail(failure);
+  }
+
+  private static ReservationException abandoned() {
+    return new ReservationException(Problem.ABANDONED, "The caller went while it waited.", -1, -1);
+  }
+
+  /** What a failed choose means to the caller. */
+  static ReservationException asProblem(DeploymentRouter router, BerthException failure) {
+    BerthException told = failure;
+    if (failure instanceof BerthException.Timeout) {
+      told = router.backPressure("wait_timeout_s reached while waiting for a slot");
+    }
+    if (told instanceof BerthException.BackPressure full) {
+      return new ReservationException(
+          Problem.FULL,
+          String.valueOf(told.getMessage()),
+          full.retryAfterSeconds().orElse(RETRY_AFTER_SECONDS),
+          full.statusCode().orElse(-1));
+    }
+    if (told instanceof BerthException.Cancelled) {
+      return abandoned();
+    }
+    return new ReservationException(Problem.UNAVAILABLE, String.valueOf(told.getMessage()), -1, -1);
+  }
+}

@@ -1,0 +1,26 @@
+package dev.berth.routing.reserve;
+
+import java.time.Duration;
+
+/**
+ * The bounds of a {@link ReservationTable}.
+ *
+ * @param maxHeld reservations held or waited for, of all callers; default 10 000
+ * @param maxHeldPerCaller the same for one caller; default 100
+ * @param maxEnded ended ones remembered, so that their tokens are told how they ended; default 20
+ *     000
+ * @param maxKeys idempotency keys remembered, of all callers; default 10 000
+ * @param maxKeysPerCaller the same for one caller; default 1 000
+ * @param keyNanos how long a key is remembered; default 10 min
+ */
+public record ReservationLimits(
+    int maxHeld,
+    int maxHeldPerCaller,
+    int maxEnded,
+    int maxKeys,
+    int maxKeysPerCaller,
+    long keyNanos) {
+  /** The defaults above. */
+  public static final ReservationLimits DEFAULTS =
+      new ReservationLimits(10_000, 100, 20_000, 10_000, 1_000, Duration.ofMinutes(10).toNanos());
+}

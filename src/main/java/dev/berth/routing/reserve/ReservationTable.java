@@ -1,0 +1,558 @@
+package dev.berth.routing.reserve;
+
+import dev.berth.api.DeploymentId;
+import dev.berth.api.Request;
+import dev.berth.protocol.port.Reservations;
+import dev.berth.routing.CallOwner;
+import dev.berth.routing.DeploymentRouter;
+import dev.berth.routing.HeldSelection;
+import dev.berth.routing.Leg;
+import dev.berth.routing.RoutedCall;
+import dev.berth.routing.RouterLoop;
+import dev.berth.routing.Routers;
+import dev.berth.routing.SlotRequest;
+import io.vertx.core.Future;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Base64;
+import java.util.List;
+import java.util.Objects;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Selections held for callers outside, each by a token: who has the token has the slot.
+ *
+ * <pre>
+ *   reserve --a slot is held--> HELD --use--> its request runs
+ *                                    --release, expiry, replica gone--> ended
+ *   ended: remembered for its time to live, at least 60 s, so that its token is told how
+ * </pre>
+ *
+ * The state of a reservation is its selection's, whose one CAS decides between use, release and
+ * expiry; this table only finds it by its token and counts. Any thread. A permit of the caller is
+ * taken before a slot is looked for, so that nobody holds or waits for more than its share, and
+ * goes back when the slot does.
+ */
+public final class ReservationTable implements Reservations {
+  private static final long REMEMBER_NANOS = TimeUnit.SECONDS.toNanos(60);
+
+  /** How long one that does not wait may take to ask replicas elsewhere. */
+  private static final long ASK_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+  /** How long after its time an ask is given up, that its loop has not ended. */
+  private static final long LATE_NANOS = TimeUnit.SECONDS.toNanos(2);
+
+  private static final int TOKEN_BYTES = 24;
+
+  private final Routers routers;
+  private final ReservationLimits limits;
+  private final LongSupplier nanoClock;
+  private final LongSupplier secrets;
+  private final ReservationCounters counters = new ReservationCounters();
+  private final ConcurrentHashMap<String, TokenEntry> tokens = new ConcurrentHashMap<>();
+  private final Set<ReservationAsk> asking = ConcurrentHashMap.newKeySet();
+  private final Set<TokenEntry> held = ConcurrentHashMap.newKeySet();
+  private final AtomicInteger heldCount = new AtomicInteger(); // of the above; its own is slow
+  private final ConcurrentLinkedQueue<TokenEntry> ended = new ConcurrentLinkedQueue<>();
+  private final AtomicInteger endedCount = new AtomicInteger();
+  private final ConcurrentHashMap<String, Integer> permitsByCaller = new ConcurrentHashMap<>();
+  private final AtomicInteger permits = new AtomicInteger();
+  private final IdempotencyKeys<ReservationAsk> keys; // guarded by itself
+  private final AtomicInteger nextLoop = new AtomicInteger();
+  private volatile boolean draining;
+
+  /**
+   * @param nanoClock the routers' own
+   * @param secrets 64 unguessable bits a call, from any thread
+   */
+  public ReservationTable(
+      Routers routers, ReservationLimits limits, LongSupplier nanoClock, LongSupplier secrets) {
+    this.routers = routers;
+    this.limits = limits;
+    this.nanoClock = nanoClock;
+    this.secrets = secrets;
+    this.keys =
+        new IdempotencyKeys<>(limits.maxKeys(), limits.maxKeysPerCaller(), limits.keyNanos());
+  }
+
+  // --- reserving ---
+
+  @Override
+  public Asked<Reservation> reserve(Wish wish, Caller caller) {
+    DeploymentRouter router = routers.find(wish.deployment());
+    if (router == null) {
+      return refusedAtOnce(unknown(wish.deployment()));
+    }
+    return ask(
+        wish,
+        1,
+        wish.waitNanos(),
+        caller,
+        ask ->
+            ReservationWays.find(
+                pickLoop(),
+                List.of(ReservationWays.leg(router, wish)),
+                false,
+                deadline(wish.waitNanos()),
+                wish.waitNanos() > 0,
+                ask),
+        list -> now(list.get(0)));
+  }
+
+  @Override
+  public Asked<List<Reservation>> reserveAll(List<Wish> wishes, long waitNanos, Caller caller) {
+    List<Leg> legs = new ArrayList<>(wishes.size());
+    for (Wish wish : wishes) {
+      DeploymentRouter router = routers.find(wish.deployment());
+      if (router == null) {
+        return refusedAtOnce(ReservationWays.named(legs.size(), unknown(wish.deployment())));
+      }
+      legs.add(ReservationWays.leg(router, wish));
+    }
+    return ask(
+        new ReservationWays.Wanted(wishes, waitNanos),
+        legs.size(),
+        waitNanos,
+        caller,
+        ask ->
+            ReservationWays.find(pickLoop(), legs, true, deadline(waitNanos), waitNanos > 0, ask),
+        list -> list.stream().map(this::now).toList());
+  }
+
+  /** By when slots are there, or the ask for them has failed. */
+  private long deadline(long waitNanos) {
+    return nanoClock.getAsLong() + (waitNanos > 0 ? waitNanos : ASK_NANOS);
+  }
+
+  /**
+   * Asks for slots, once for all who repeat the same wish under the same key.
+   *
+   * @param wish compared with that of a repeat
+   * @param wanted how many slots
+   * @param way taken by the first only
+   * @param shown what a caller is told of what is held
+   */
+  <T> Asked<T> ask(
+      Object wish,
+      int wanted,
+      long waitNanos,
+      Caller caller,
+      ReservationAsk.Way way,
+      Function<List<TokenEntry>, T> shown) {
+    if (draining) {
+      return refusedAtOnce(drains());
+    }
+    String key = caller.idempotencyKey();
+    long now = nanoClock.getAsLong();
+    ReservationAsk ask =
+        new ReservationAsk(this, caller.name(), key, wanted, now + waitNanos + LATE_NANOS);
+    if (key != null) {
+      synchronized (keys) {
+        if (keys.isForAnother(caller.name(), key, wish, now)) {
+          return refusedAtOnce(
+              refusal(Problem.KEY_REUSED, "the idempotency key was used for another request"));
+        }
+        ReservationAsk known = keys.find(caller.name(), key, now);
+        if (known != null && known.join()) {
+          return answer(known, shown);
+        }
+        keys.put(caller.name(), key, wish, ask, now);
+      }
+    }
+    Problem refused = takePermits(caller.name(), wanted);
+    if (refused != null) {
+      ReservationException told = overLimit(refused, caller.name());
+      forgetKey(ask);
+      ask.refused(told);
+      return answer(ask, shown);
+    }
+    asking.add(ask);
+    if (draining) { // since it was looked at: who drains may have missed this one
+      ask.giveUp(drains());
+    } else {
+      ask.start(way);
+    }
+    return answer(ask, shown);
+  }
+
+  private <T> Asked<T> answer(ReservationAsk ask, Function<List<TokenEntry>, T> shown) {
+    Future<T> told =
+        ask.answer()
+            .map(shown)
+            .onFailure(
+                failed -> {
+                  if (failed instanceof ReservationException known) {
+                    counters.refused(known.problem());
+                  }
+                });
+    AtomicBoolean gone = new AtomicBoolean();
+    return new Asked<>() {
+      @Override
+      public Future<T> answer() {
+        return told;
+      }
+
+      @Override
+      public void abandon() {
+        if (gone.compareAndSet(false, true)) {
+          ask.leave();
+        }
+      }
+    };
+  }
+
+  private <T> Asked<T> refusedAtOnce(ReservationException why) {
+    counters.refused(why.problem());
+    Future<T> failed = Future.failedFuture(why);
+    return new Asked<>() {
+      @Override
+      public Future<T> answer() {
+        return failed;
+      }
+
+      @Override
+      public void abandon() {}
+    };
+  }
+
+  /** In turn, as each serves a share; not one that is blocked, while another is not. */
+  RouterLoop pickLoop() {
+    int count = routers.loops();
+    int first = Math.floorMod(nextLoop.getAndIncrement(), count);
+    for (int i = 0; i < count; i++) {
+      int index = (first + i) % count;
+      if (!routers.loop(index).isBlocked()) {
+        return routers.loop(index);
+      }
+    }
+    return routers.loop(first);
+  }
+
+  // --- permits ---
+
+  /** Null when they were taken; else which bound was reached. */
+  private @Nullable Problem takePermits(String caller, int wanted) {
+    if (permits.addAndGet(wanted) > limits.maxHeld()) {
+      permits.addAndGet(-wanted);
+      return Problem.INSTANCE_LIMIT;
+    }
+    if (permitsByCaller.merge(caller, wanted, Integer::sum) > limits.maxHeldPerCaller()) {
+      givePermits(caller, wanted);
+      return Problem.CALLER_LIMIT;
+    }
+    return null;
+  }
+
+  private void givePermits(String caller, int count) {
+    permitsByCaller.computeIfPresent(caller, (name, had) -> had == count ? null : had - count);
+    permits.addAndGet(-count);
+  }
+
+  private ReservationException overLimit(Problem limit, String caller) {
+    return limit == Problem.CALLER_LIMIT
+        ? new ReservationException(
+            limit,
+            "max_held_per_caller: "
+                + limits.maxHeldPerCaller()
+                + " reservations are held or waited for by "
+                + caller,
+            1,
+            -1)
+        : new ReservationException(
+            limit,
+            "max_held_total: " + limits.maxHeld() + " reservations are held or waited for",
+            1,
+            -1);
+  }
+
+  // --- what an ask came to ---
+
+  TokenEntry add(String caller, HeldSelection selection) {
+    TokenEntry entry = new TokenEntry(newToken(), caller, selection);
+    tokens.put(entry.token, entry);
+    held.add(entry);
+    heldCount.incrementAndGet();
+    counters.made.increment();
+    selection.whenLeft(() -> left(entry, selection));
+    return entry;
+  }
+
+  private String newToken() {
+    ByteBuffer bytes = ByteBuffer.allocate(TOKEN_BYTES);
+    while (bytes.hasRemaining()) {
+      bytes.putLong(secrets.getAsLong());
+    }
+    return Base64.getUrlEncoder().withoutPadding().encodeToString(bytes.array());
+  }
+
+  /** Its selection is not open any more. */
+  private void left(TokenEntry entry, HeldSelection selection) {
+    Problem how = Objects.requireNonNull(selection.ended());
+    long now = nanoClock.getAsLong();
+    if (!entry.end(how, now + Math.max(entry.ttlNanos, REMEMBER_NANOS))) {
+      return;
+    }
+    if (how == Problem.RELEASED) {
+      counters.released.increment();
+    } else if (how == Problem.EXPIRED) {
+      counters.expired.increment();
+    }
+    held.remove(entry);
+    heldCount.decrementAndGet();
+    givePermits(entry.caller, 1);
+    ended.add(entry);
+    if (endedCount.incrementAndGet() > limits.maxEnded()) {
+      forget(ended.peek());
+    }
+  }
+
+  private void forget(@Nullable TokenEntry oldest) {
+    if (oldest != null && ended.remove(oldest)) {
+      endedCount.decrementAndGet();
+      tokens.remove(oldest.token);
+    }
+  }
+
+  /** It has its answer. */
+  void asked(ReservationAsk ask) {
+    asking.remove(ask);
+  }
+
+  /** It came to nothing: its permits and its key are free. */
+  void endedWithout(ReservationAsk ask) {
+    asking.remove(ask);
+    forgetKey(ask);
+    givePermits(ask.caller, ask.permits);
+  }
+
+  private void forgetKey(ReservationAsk ask) {
+    String key = ask.key;
+    if (key != null) {
+      synchronized (keys) {
+        keys.remove(ask.caller, key, ask);
+      }
+    }
+  }
+
+  void giveBack(TokenEntry entry) {
+    HeldSelection selection = entry.selection();
+    if (selection != null) {
+      selection.close();
+    }
+  }
+
+  // --- tokens ---
+
+  @Override
+  public Future<Reservation> renew(DeploymentId deployment, String token) {
+    TokenEntry entry = tokens.get(token);
+    Problem problem = problemOf(entry, deployment);
+    HeldSelection selection = entry == null ? null : entry.selection();
+    if (entry == null || selection == null || problem != null) {
+      return Future.failedFuture(refuse(problem == null ? Problem.EXPIRED : problem));
+    }
+    return selection
+        .renew()
+        .map(
+            renewed -> {
+              Reservation now = renewed ? entry.reservation() : null;
+              if (now != null) {
+                return now;
+              }
+              selection.expireIfPast(nanoClock.getAsLong());
+              Problem over = entry.ended();
+              throw refuse(over == null ? Problem.UNAVAILABLE : over);
+            });
+  }
+
+  @Override
+  public Future<Void> release(DeploymentId deployment, String token) {
+    TokenEntry entry = tokens.get(token);
+    if (entry == null || !entry.deployment.equals(deployment)) {
+      return Future.failedFuture(
+          refuse(entry == null ? Problem.UNKNOWN_TOKEN : Problem.OTHER_DEPLOYMENT));
+    }
+    HeldSelection selection = entry.selection();
+    return selection == null ? Future.succeededFuture() : selection.close();
+  }
+
+  /**
+   * Runs a request on what the token holds. Call on the loop the request came in on, which need not
+   * be the one that chose.
+   *
+   * @return the call, to cancel it; null when the observer was told of a failure at once
+   * @throws ReservationException when the token does not hold; the request did not run and the
+   *     observer is not told
+   */
+  public @Nullable RoutedCall use(
+      String token, DeploymentRouter router, RouterLoop loop, Request request, CallOwner owner) {
+    TokenEntry entry = tokens.get(token);
+    Problem problem = problemOf(entry, router.deployment());
+    HeldSelection selection = entry == null ? null : entry.selection();
+    if (entry == null || selection == null || problem != null) {
+      throw refuse(problem == null ? Problem.EXPIRED : problem);
+    }
+    long deadline = owner.deadlineNanos();
+    if (deadline != SlotRequest.NO_DEADLINE && deadline - loop.now() <= 0) {
+      owner.onFailure(SlotRequest.timeout()); // and the reservation stays
+      return null;
+    }
+    if (loop.isFull()) {
+      owner.onFailure(
+          router.backPressure("pending requests of this event loop: " + loop.pendingRequests()));
+      return null;
+    }
+    Problem lost = selection.take();
+    if (lost != null) {
+      throw refuse(lostTo(lost, entry));
+    }
+    counters.used.increment();
+    RoutedCall call = selection.newCall(loop, request, owner);
+    call.dispatchTaken();
+    return call;
+  }
+
+  /** Who took it for a request and yet could not run it, corrects what is remembered of it. */
+  private Problem lostTo(Problem lost, TokenEntry entry) {
+    if (lost != Problem.ALREADY_USED && entry.ended() == Problem.ALREADY_USED) {
+      entry.endedInstead(lost);
+      (lost == Problem.EXPIRED ? counters.expired : counters.lost).increment();
+    }
+    return lost;
+  }
+
+  private @Nullable Problem problemOf(@Nullable TokenEntry entry, DeploymentId deployment) {
+    if (entry == null) {
+      return Problem.UNKNOWN_TOKEN;
+    }
+    return entry.deployment.equals(deployment) ? entry.ended() : Problem.OTHER_DEPLOYMENT;
+  }
+
+  private Reservation now(TokenEntry entry) {
+    Reservation reservation = entry.reservation();
+    if (reservation == null) {
+      Problem how = entry.ended();
+      throw refusal(
+          how == null ? Problem.EXPIRED : how, textOf(how == null ? Problem.EXPIRED : how));
+    }
+    return reservation;
+  }
+
+  private ReservationException refuse(Problem problem) {
+    counters.refused(problem);
+    return refusal(problem, textOf(problem));
+  }
+
+  private static ReservationException refusal(Problem problem, String text) {
+    return new ReservationException(problem, text, -1, -1);
+  }
+
+  private static ReservationException unknown(DeploymentId deployment) {
+    return refusal(Problem.UNKNOWN_DEPLOYMENT, "deployment: " + deployment + " is not known here");
+  }
+
+  private static String textOf(Problem problem) {
+    return switch (problem) {
+      case UNKNOWN_TOKEN -> "The reservation is not known.";
+      case EXPIRED -> "The reservation has expired.";
+      case RELEASED -> "The reservation was released.";
+      case ALREADY_USED -> "The reservation was used.";
+      case OTHER_DEPLOYMENT -> "The reservation is for another deployment.";
+      case UNAVAILABLE -> "The replica is no longer available.";
+      default -> problem.name();
+    };
+  }
+
+  // --- time ---
+
+  /** Ends what ran out, though its loop be blocked, and forgets what may be forgotten. */
+  public void sweep() {
+    long now = nanoClock.getAsLong();
+    for (ReservationAsk ask : asking) {
+      ask.expireIfPast(now);
+    }
+    for (TokenEntry entry : held) {
+      HeldSelection selection = entry.selection();
+      if (selection != null) {
+        selection.expireIfPast(now);
+      }
+    }
+    for (TokenEntry oldest = ended.peek();
+        oldest != null && oldest.forgettable(now);
+        oldest = ended.peek()) {
+      forget(oldest);
+    }
+    synchronized (keys) {
+      keys.sweep(now);
+    }
+  }
+
+  /**
+   * Nothing more is reserved, and who waits is told so; what is held may still be used, renewed and
+   * released.
+   */
+  public void drain() {
+    draining = true;
+    asking.forEach(ask -> ask.giveUp(drains()));
+  }
+
+  private static ReservationException drains() {
+    return refusal(Problem.UNAVAILABLE, "This node is being drained.");
+  }
+
+  /** Gives back what is held: nobody can use it any more. */
+  public void releaseAll() {
+    held.forEach(this::giveBack);
+  }
+
+  // --- what operators see ---
+
+  public ReservationCounters counters() {
+    return counters;
+  }
+
+  public ReservationLimits limits() {
+    return limits;
+  }
+
+  /** Reservations that can be used now. */
+  public int held() {
+    return heldCount.get();
+  }
+
+  /** Held or waited for. */
+  public int permitsTaken() {
+    return permits.get();
+  }
+
+  /** Ended ones that are remembered. */
+  public int remembered() {
+    return endedCount.get();
+  }
+
+  /** Callers that hold or wait for something. */
+  public int callers() {
+    return permitsByCaller.size();
+  }
+
+  public int keys() {
+    synchronized (keys) {
+      return keys.size();
+    }
+  }
+
+  /** Keys forgotten before their time, since a bound was reached. */
+  public long keysForgotten() {
+    synchronized (keys) {
+      return keys.forgotten();
+    }
+  }
+}

@@ -1,0 +1,85 @@
+package dev.berth.routing.reserve;
+
+import dev.berth.api.DeploymentId;
+import dev.berth.protocol.port.Reservations.Problem;
+import dev.berth.protocol.port.Reservations.Reservation;
+import dev.berth.routing.HeldSelection;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
+
+/** What a token stands for: a selection while it is open, and how that ended for a while after. */
+final class TokenEntry {
+  final String token;
+  final DeploymentId deployment;
+  final String caller;
+  final long ttlNanos;
+  private final AtomicBoolean over = new AtomicBoolean();
+  private volatile @Nullable HeldSelection selection; // dropped when it is over
+  private volatile @Nullable Problem ended;
+  private volatile long forgetNanos;
+
+  TokenEntry(String token, String caller, HeldSelection selection) {
+    this.token = token;
+    this.deployment = selection.deployment();
+    this.caller = caller;
+    this.ttlNanos = selection.ttlNanos();
+    this.selection = selection;
+  }
+
+  /** The selection; null once it is known to be over. */
+  @Nullable HeldSelection selection() {
+    return selection;
+  }
+
+  /** How it ended; null while it is open. */
+  @Nullable Problem ended() {
+    HeldSelection held = selection;
+    return held == null ? ended : held.ended();
+  }
+
+  /** Notes its end; false when that was noted before. */
+  boolean end(Problem how, long forgetAtNanos) {
+    if (!over.compareAndSet(false, true)) {
+      return false;
+    }
+    forgetNanos = forgetAtNanos;
+    ended = how;
+    selection = null;
+    return true;
+  }
+
+  /** It was taken for a request that could not run on it after all. */
+  void endedInstead(Problem how) {
+    ended = how;
+  }
+
+  boolean forgettable(long now) {
+    return forgetNanos - now <= 0;
+  }
+
+  /** As it is now; null when it is over. */
+  @Nullable Reservation reservation() {
+    HeldSelection held = selection;
+    if (held == null) {
+      return null;
+    }
+    long left = held.leaseRemaining().toNanos();
+    if (left <= 0) {
+      return null;
+    }
+    return new Reservation(
+        token,
+        deployment,
+        held.replicaId(),
+        held.nodeId(),
+        held.host().orElse(null),
+        held.port(),
+        ttlNanos,
+        left);
+  }
+
+  @Override
+  public String toString() {
+    return "TokenEntry[" + deployment + ", " + caller + ", ended: " + ended() + "]";
+  }
+}

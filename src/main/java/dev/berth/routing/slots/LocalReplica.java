@@ -1,0 +1,91 @@
+package dev.berth.routing.slots;
+
+import dev.berth.protocol.ReplicaAddress;
+import dev.berth.protocol.ReplicaInfo;
+import dev.berth.protocol.port.SlotLease;
+import dev.berth.protocol.port.SlotObserver;
+import dev.berth.protocol.port.Slots;
+import org.jspecify.annotations.Nullable;
+
+/** A replica of this instance: its ledger is asked itself, so its counts are exact. Any thread. */
+public final class LocalReplica extends RoutedReplica implements SlotObserver {
+  private final Slots slots;
+  private final Grant run = Grant.run(this); // of any of its slots
+  private final WaiterQueue queue;
+  private final ReplicaAddress[] addresses; // by the caller's loop
+  private final String[] busAddresses;
+
+  public LocalReplica(
+      ReplicaInfo info, boolean routable, Slots slots, WaiterQueue queue, int loops) {
+    super(info, routable);
+    this.slots = slots;
+    this.queue = queue;
+    this.addresses = new ReplicaAddress[loops];
+    this.busAddresses = new String[loops];
+    for (int loop = 0; loop < loops; loop++) {
+      addresses[loop] = info.spread() ? info.address().onLoop(loop) : info.address();
+      busAddresses[loop] = addresses[loop].busAddress();
+    }
+  }
+
+  @Override
+  public int ongoing() {
+    return slots.ongoing();
+  }
+
+  @Override
+  public int maxOngoing() {
+    return slots.maxOngoing();
+  }
+
+  @Override
+  Slots slots() {
+    return slots;
+  }
+
+  @Override
+  @Nullable Grant take(long holdNanos) {
+    return holdNanos != Grant.RUN ? held(slots.hold(holdNanos)) : slots.tryAcquire() ? run : null;
+  }
+
+  @Override
+  @Nullable Grant takeCompleted(long holdNanos) {
+    return held(slots.completeAndHold(holdNanos));
+  }
+
+  private @Nullable Grant held(@Nullable SlotLease lease) {
+    return lease == null ? null : new Grant(this, lease, null);
+  }
+
+  @Override
+  public void untake() {
+    slots.complete();
+  }
+
+  @Override
+  public boolean isOn(BlockedLoops blocked) {
+    return !info.spread() && blocked.contains(info.address().loop());
+  }
+
+  @Override
+  public ReplicaAddress addressFor(int loop) {
+    return addresses[loop];
+  }
+
+  @Override
+  public String busAddressFor(int loop) {
+    return busAddresses[loop];
+  }
+
+  @Override
+  public boolean completing(Slots freeing) {
+    return queue.hasTakers() && eligible() && queue.handOff(this);
+  }
+
+  @Override
+  public void freed(Slots freed) {
+    if (queue.hasTakers()) {
+      queue.pump();
+    }
+  }
+}

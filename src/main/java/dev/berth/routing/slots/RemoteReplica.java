@@ -1,0 +1,228 @@
+package dev.berth.routing.slots;
+
+import dev.berth.protocol.AttemptId;
+import dev.berth.protocol.Load;
+import dev.berth.protocol.ReplicaAddress;
+import dev.berth.protocol.ReplicaInfo;
+import dev.berth.protocol.SlotToken;
+import dev.berth.protocol.port.Slots;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
+import java.util.function.LongSupplier;
+import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A replica of another instance. Its load is estimated: what it last reported, less what was ours
+ * then, plus what is ours now. Every answer brings a report, numbered, so that a late one never
+ * replaces a newer. The estimate only ranks: the replica itself accepts or refuses. Any thread.
+ *
+ * <p>Source: Ray Serve's ReplicaQueueLengthCache, with sequence numbers and own counts; its
+ * back-off constants serve as the safety net, with jitter.
+ */
+public final class RemoteReplica extends RoutedReplica {
+  /** A report older than this says nothing any more (Ray: 10 s). */
+  static final long STALE_NANOS = TimeUnit.SECONDS.toNanos(10);
+
+  /** Ray's initial_backoff_s, backoff_multiplier and max_backoff_s. */
+  static final long INITIAL_BACKOFF_NANOS = TimeUnit.MILLISECONDS.toNanos(25);
+
+  static final long MAX_BACKOFF_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
+
+  /** Offers kept for waiters at most; one more is declined. */
+  private static final int MAX_OFFERS = 64;
+
+  private record Report(long load, int ownThen, long atNanos) {}
+
+  /** A slot the replica holds for this router, under a lease of its own naming. */
+  public record Offer(AttemptId attempt, SlotToken token, long untilNanos) {}
+
+  private final Grant room = Grant.run(this); // that it is estimated to have
+  private final LongSupplier nanoClock;
+  private final Consumer<AttemptId> declined; // sends the release
+  private final String busAddress;
+  private final AtomicInteger own = new AtomicInteger(); // ours there: sent or reserved, not ended
+  private final AtomicReference<@Nullable Report> report = new AtomicReference<>();
+  private final ConcurrentLinkedQueue<Offer> offers = new ConcurrentLinkedQueue<>();
+  private long newestOffer; // by number; guarded by this
+  private long offersSeen; // a bit for each of the last 64 numbers, the newest lowest
+  private final AtomicInteger offersSize = new AtomicInteger();
+  private final AtomicBoolean probe = new AtomicBoolean(); // one try whatever the estimate says
+  private volatile long nextProbeNanos;
+  private volatile long backoffNanos = INITIAL_BACKOFF_NANOS;
+
+  public RemoteReplica(
+      ReplicaInfo info, boolean routable, LongSupplier nanoClock, Consumer<AttemptId> declined) {
+    super(info, routable);
+    this.nanoClock = nanoClock;
+    this.declined = declined;
+    this.busAddress = info.address().busAddress();
+    this.nextProbeNanos = nanoClock.getAsLong();
+  }
+
+  @Override
+  public int ongoing() {
+    int ours = own.get();
+    Report last = report.get();
+    if (last == null || nanoClock.getAsLong() - last.atNanos > STALE_NANOS) {
+      return ours;
+    }
+    return Math.max(0, Load.ongoing(last.load) - last.ownThen) + ours;
+  }
+
+  @Override
+  public int maxOngoing() {
+    Report last = report.get();
+    return last == null ? info.maxOngoing() : Load.max(last.load);
+  }
+
+  @Override
+  @Nullable Slots slots() {
+    return null;
+  }
+
+  /** An offered slot, or room: whoever has it goes there and is refused or not. */
+  @Override
+  @Nullable Grant take(long holdNanos) {
+    Offer offer = takeOffer();
+    if (offer == null && ongoing() >= maxOngoing() && !probe.compareAndSet(true, false)) {
+      return null;
+    }
+    own.incrementAndGet();
+    return offer == null ? room : new Grant(this, null, offer);
+  }
+
+  @Override
+  @Nullable Grant takeCompleted(long holdNanos) {
+    return null;
+  }
+
+  @Override
+  public void untake() {
+    giveBack();
+  }
+
+  @Override
+  public long reportAgeNanos() {
+    Report last = report.get();
+    return last == null ? -1 : Math.max(0, nanoClock.getAsLong() - last.atNanos);
+  }
+
+  @Override
+  public void giveBack() {
+    own.decrementAndGet();
+  }
+
+  int own() {
+    return own.get();
+  }
+
+  @Override
+  public boolean reported(long load) {
+    if (load == Load.NONE) {
+      return false;
+    }
+    for (; ; ) {
+      Report last = report.get();
+      if (last != null && Load.isNewer(last.load, load)) {
+        return false; // the same report again counts: it was made when fewer of ours were on the
+        // way
+      }
+      if (report.compareAndSet(last, new Report(load, own.get(), nanoClock.getAsLong()))) {
+        boolean room = Load.ongoing(load) < Load.max(load);
+        if (room) {
+          backoffNanos = INITIAL_BACKOFF_NANOS;
+        }
+        return room;
+      }
+    }
+  }
+
+  @Override
+  public boolean probeIfDue(long now, RandomGenerator random) {
+    if (nextProbeNanos - now > 0 || !routable()) {
+      return false;
+    }
+    long backoff = backoffNanos;
+    nextProbeNanos = now + backoff / 2 + random.nextLong(backoff); // mean 1, spread ±50 %
+    backoffNanos = Math.min(2 * backoff, MAX_BACKOFF_NANOS);
+    probe.set(true);
+    return true;
+  }
+
+  /** Keeps an offered slot for the next waiter; declines it when there are too many. */
+  public void offered(Offer offer) {
+    if (offersSize.incrementAndGet() > MAX_OFFERS) {
+      offersSize.decrementAndGet();
+      decline(offer);
+      return;
+    }
+    offers.add(offer);
+  }
+
+  /**
+   * Whether an offer of this number has not come before. Offers go to different loops and overtake
+   * one another, so a window of 64 numbers is remembered; one from before the window counts as
+   * known, and its lease runs out.
+   *
+   * <p>Source: the anti-replay window of RFC 4303, section 3.4.3.
+   */
+  public synchronized boolean isNewOffer(long number) {
+    long ahead = number - newestOffer;
+    if (ahead > 0) {
+      offersSeen = ahead >= Long.SIZE ? 1 : offersSeen << ahead | 1;
+      newestOffer = number;
+      return true;
+    }
+    if (ahead <= -Long.SIZE || (offersSeen >>> -ahead & 1) != 0) {
+      return false;
+    }
+    offersSeen |= 1L << -ahead;
+    return true;
+  }
+
+  /** Takes an offered slot that has not run out. */
+  private @Nullable Offer takeOffer() {
+    long now = nanoClock.getAsLong();
+    for (Offer offer = offers.poll(); offer != null; offer = offers.poll()) {
+      offersSize.decrementAndGet();
+      if (offer.untilNanos - now > 0) {
+        return offer;
+      }
+    }
+    return null;
+  }
+
+  /** Gives back every offer that no one took. */
+  public void declineOffers() {
+    for (Offer offer = offers.poll(); offer != null; offer = offers.poll()) {
+      offersSize.decrementAndGet();
+      decline(offer);
+    }
+  }
+
+  @Override
+  public void decline(Offer offer) {
+    declined.accept(offer.attempt);
+  }
+
+  @Override
+  public void leave() {
+    super.leave();
+    declineOffers();
+  }
+
+  @Override
+  public ReplicaAddress addressFor(int loop) {
+    return info.address();
+  }
+
+  @Override
+  public String busAddressFor(int loop) {
+    return busAddress;
+  }
+}

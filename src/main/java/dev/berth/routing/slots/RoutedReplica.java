@@ -1,0 +1,119 @@
+package dev.berth.routing.slots;
+
+import dev.berth.protocol.ReplicaAddress;
+import dev.berth.protocol.ReplicaInfo;
+import dev.berth.protocol.port.Slots;
+import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A replica incarnation as one instance's routers see it; lives as long as snapshots name it. What
+ * is said only of one elsewhere is nothing to one that is here.
+ */
+public abstract sealed class RoutedReplica permits LocalReplica, RemoteReplica {
+  public final ReplicaInfo info;
+  private volatile boolean routable; // grants may be tried
+  private volatile boolean gone; // stopped, dead, or no longer in the snapshot
+  private volatile boolean avoided; // its loop is blocked, and another replica's is not
+
+  RoutedReplica(ReplicaInfo info, boolean routable) {
+    this.info = info;
+    this.routable = routable;
+  }
+
+  /** Its ledger, when it is of this instance. */
+  abstract @Nullable Slots slots();
+
+  /** Whether it is of this instance. */
+  public final boolean here() {
+    return slots() != null;
+  }
+
+  /** Requests running or reserved: exact here, an estimate elsewhere. */
+  public abstract int ongoing();
+
+  /** Slots. */
+  public abstract int maxOngoing();
+
+  // --- its slots: for Pick alone ---
+
+  /**
+   * Takes a slot.
+   *
+   * @param holdNanos how long it is held here, or {@link Grant#RUN}
+   * @return null when there is none free, or none is known of
+   */
+  abstract @Nullable Grant take(long holdNanos);
+
+  /** Takes the slot of a request that is about to complete here, which it then has; or null. */
+  abstract @Nullable Grant takeCompleted(long holdNanos);
+
+  // --- what becomes of them ---
+
+  /** A slot to run on was not used. */
+  public abstract void untake();
+
+  /** What was taken elsewhere is no longer ours: ended, refused, or not sent. */
+  public void giveBack() {}
+
+  /** An offered slot is not wanted. */
+  void decline(RemoteReplica.Offer offer) {}
+
+  /**
+   * Takes note of what it says of its slots.
+   *
+   * @return whether it may have room now that was not known of
+   */
+  public boolean reported(long load) {
+    return false;
+  }
+
+  /** Since it last reported; 0 where that is not needed, -1 when it never has. */
+  public long reportAgeNanos() {
+    return 0;
+  }
+
+  /** Lets one request through against the estimate when its back-off is over. */
+  public boolean probeIfDue(long now, RandomGenerator random) {
+    return false;
+  }
+
+  // --- where it is ---
+
+  /** Where this loop sends messages for it. */
+  public abstract ReplicaAddress addressFor(int loop);
+
+  /** The bus address of {@link #addressFor}, made once. */
+  public abstract String busAddressFor(int loop);
+
+  public boolean routable() {
+    return routable && !gone;
+  }
+
+  public boolean gone() {
+    return gone;
+  }
+
+  /** Whether a freed slot of it may go to a waiter. */
+  boolean eligible() {
+    return routable() && !avoided;
+  }
+
+  public void avoid(boolean newAvoided) {
+    avoided = newAvoided;
+  }
+
+  /** Whether its handlers run on a blocked loop; one that is spread runs on its requester's. */
+  public boolean isOn(BlockedLoops blocked) {
+    return false;
+  }
+
+  public void route(boolean newRoutable) {
+    routable = newRoutable;
+  }
+
+  /** It is not there any more. */
+  public void leave() {
+    gone = true;
+  }
+}

@@ -1,0 +1,21 @@
+package dev.berth.ingress.access;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.junit.jupiter.api.Test;
+
+class TokenInPathTest {
+  private static final String TOKEN = "0123456789abcdef0123456789abcdef";
+
+  @Test
+  void aTokenIsLoggedNowhereInAPath() {
+    assertThat(TokenInPath.hidden("/x/reservations/" + TOKEN)).isEqualTo("/x/reservations/-");
+    assertThat(TokenInPath.hidden("/reservations/" + TOKEN + "/y")).isEqualTo("/reservations/-/y");
+  }
+
+  @Test
+  void anotherPathIsLoggedAsItCame() {
+    assertThat(TokenInPath.hidden("/" + TOKEN)).isEqualTo("/" + TOKEN);
+    assertThat(TokenInPath.hidden("/reservations/mine")).isEqualTo("/reservations/mine");
+  }
+}

@@ -1,0 +1,273 @@
+package dev.berth.protocol.wire;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.berth.api.Headers;
+import dev.berth.api.Request;
+import dev.berth.api.Response;
+import dev.berth.fakes.RandomMessages;
+import dev.berth.protocol.Admission;
+import dev.berth.protocol.AttemptId;
+import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.Load;
+import dev.berth.protocol.Refusal;
+import dev.berth.protocol.ReplicaAddress;
+import dev.berth.protocol.RouterAddress;
+import dev.berth.protocol.SlotToken;
+import io.vertx.core.buffer.Buffer;
+import java.lang.reflect.RecordComponent;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+class WireCodecTest {
+  private static final int MESSAGES_PER_TYPE = 100;
+  private static final RouterAddress ROUTER = new RouterAddress("n1", 0);
+  private static final ReplicaAddress REPLICA = new ReplicaAddress("n2", 1, 7, 42);
+  private static final AttemptId ATTEMPT = new AttemptId(5, 0, 9);
+
+  private final long seed = Long.getLong("wire.seed", 1);
+  private final Random random = new Random(seed);
+  private final RandomMessages messages = new RandomMessages(random);
+
+  @Test
+  void aMessageOfEveryTypeComesBackAsItWas() throws Exception {
+    for (Class<?> type : RandomMessages.types()) {
+      for (int i = 0; i < MESSAGES_PER_TYPE; i++) {
+        BusMessage message = messages.next(type);
+        Buffer wire = encoded(message);
+
+        BusMessage back = WireCodec.decode(0, wire);
+
+        assertThat(contentOf(back)).as(replay(message)).isEqualTo(contentOf(message));
+        assertThat(encoded(back)).as(replay(message)).isEqualTo(wire);
+      }
+    }
+  }
+
+  @Test
+  void aMessageIsReadWhereItStartsAndTheRestIsLeftAlone() throws Exception {
+    BusMessage message = messages.next();
+    Buffer wire = Buffer.buffer("before");
+    WireCodec.encode(message, wire);
+    wire.appendString("after");
+
+    assertThat(contentOf(WireCodec.decode(6, wire)))
+        .as(replay(message))
+        .isEqualTo(contentOf(message));
+  }
+
+  @Test
+  void aMessageCutAnywhereIsRefused() {
+    for (Class<?> type : RandomMessages.types()) {
+      Buffer wire = encoded(messages.next(type));
+      for (int length = 0; length < wire.length(); length += step(wire)) {
+        Buffer cut = wire.getBuffer(0, length);
+        assertThatThrownBy(() -> WireCodec.decode(0, cut))
+            .as("%s cut to %d bytes, seed %d", type.getSimpleName(), length, seed)
+            .isInstanceOf(WireFormatException.class);
+      }
+    }
+  }
+
+  @Test
+  void aMessageWhoseFieldsAreCutAnywhereIsRefused() {
+    for (Class<?> type : RandomMessages.types()) {
+      Buffer wire = encoded(messages.next(type));
+      for (int length = 6; length < wire.length(); length += step(wire)) {
+        // The header agrees with the cut, so that the fields themselves meet the end.
+        Buffer cut = wire.getBuffer(0, length).setInt(2, length - 6);
+        assertThatThrownBy(() -> WireCodec.decode(0, cut))
+            .as("%s cut to %d bytes, seed %d", type.getSimpleName(), length, seed)
+            .isInstanceOf(WireFormatException.class);
+      }
+    }
+  }
+
+  @Test
+  void corruptBytesAreReadOrRefusedAndNothingElse() {
+    for (Class<?> type : RandomMessages.types()) {
+      for (int i = 0; i < MESSAGES_PER_TYPE; i++) {
+        Buffer wire = encoded(messages.next(type));
+        for (int flips = 1 + random.nextInt(4); flips > 0; flips--) {
+          wire.setByte(random.nextInt(wire.length()), (byte) random.nextInt());
+        }
+        try {
+          assertThat(WireCodec.decode(0, wire)).isNotNull();
+        } catch (WireFormatException refused) {
+          assertThat(refused.getMessage()).as("seed %d", seed).isNotEmpty();
+        }
+      }
+    }
+  }
+
+  @Test
+  void anUnknownVersionIsRefusedByNumber() {
+    Buffer wire = encoded(messages.next()).setByte(0, (byte) 9);
+
+    assertThatThrownBy(() -> WireCodec.decode(0, wire))
+        .isInstanceOf(WireFormatException.class)
+        .hasMessage("version: 9 (expected: " + WireCodec.VERSION + ")");
+  }
+
+  @Test
+  void anUnknownTypeIsRefusedByNumber() {
+    Buffer wire = encoded(messages.next()).setByte(1, (byte) 99);
+
+    assertThatThrownBy(() -> WireCodec.decode(0, wire))
+        .isInstanceOf(WireFormatException.class)
+        .hasMessage("type: 99 (expected: 1 to " + RandomMessages.types().size() + ")");
+  }
+
+  @Test
+  void anUnknownEnumValueIsRefusedByNumber() {
+    Buffer wire = encoded(new BusMessage.CallRefused(1, Refusal.FULL, Load.NONE));
+    wire.setByte(7, (byte) Refusal.values().length);
+
+    assertThatThrownBy(() -> WireCodec.decode(0, wire))
+        .isInstanceOf(WireFormatException.class)
+        .hasMessageStartingWith("reason: " + Refusal.values().length + " (expected: 0 to ");
+  }
+
+  @Test
+  void aMessageLongerThanItsFieldsIsRefused() {
+    Buffer wire = encoded(new BusMessage.CallAccepted(1, Load.NONE)).appendByte((byte) 0);
+    wire.setInt(2, wire.length() - 6);
+
+    assertThatThrownBy(() -> WireCodec.decode(0, wire))
+        .isInstanceOf(WireFormatException.class)
+        .hasMessageContaining("1 bytes too long");
+  }
+
+  @Test
+  void aLengthBeyondTheBoundIsRefusedBeforeAnythingIsAllocated() {
+    Buffer wire = encoded(new BusMessage.CallAccepted(1, Load.NONE));
+    for (int length : new int[] {WireCodec.MAX_MESSAGE_BYTES, Integer.MAX_VALUE, -1}) {
+      wire.setInt(2, length);
+      assertThatThrownBy(() -> WireCodec.decode(0, wire))
+          .isInstanceOf(WireFormatException.class)
+          .hasMessageStartingWith("length: " + Integer.toUnsignedString(length));
+    }
+  }
+
+  @Test
+  void aCountBeyondTheBytesReceivedIsRefusedBeforeAnythingIsAllocated() {
+    Buffer wire = encoded(new BusMessage.HandleMetricBatch("n", 1, 1, List.of()));
+    wire = wire.getBuffer(0, wire.length() - 1);
+    for (int i = 0; i < 4; i++) {
+      wire.appendByte((byte) 0xFF);
+    }
+    wire.appendByte((byte) 7).setInt(2, wire.length() - 6);
+    Buffer lying = wire;
+
+    assertThatThrownBy(() -> WireCodec.decode(0, lying))
+        .isInstanceOf(WireFormatException.class)
+        .hasMessageStartingWith("handles: more elements than bytes");
+  }
+
+  @Test
+  void aBodyOverTheBoundHasNoWireForm() {
+    BusMessage message =
+        new BusMessage.StreamFrame(
+            1, 0, Buffer.buffer(new byte[WireCodec.MAX_BODY_BYTES + 1]), true, Load.NONE);
+
+    assertThatThrownBy(() -> encoded(message))
+        .isInstanceOf(WireFormatException.class)
+        .hasMessage("body: 65537 bytes (expected: at most 65536)");
+  }
+
+  @Test
+  void aHeaderWithALineBreakIsRefused() {
+    Headers headers = Headers.of("name", "value");
+    Buffer wire =
+        encoded(
+            new BusMessage.CallResponse(
+                1,
+                new Response(200, headers, new Response.Body.Whole(Buffer.buffer())),
+                0,
+                Load.NONE,
+                null));
+    int value = wire.toString(java.nio.charset.StandardCharsets.ISO_8859_1).indexOf("value");
+    wire.setByte(value, (byte) '\n');
+
+    assertThatThrownBy(() -> WireCodec.decode(0, wire))
+        .isInstanceOf(WireFormatException.class)
+        .hasMessageContaining("invalid field");
+  }
+
+  @Test
+  void aTokensSecretCrossesButIsNeverPrinted() {
+    long secret = 0x7777_7777_1234_5678L;
+    BusMessage message =
+        new BusMessage.RenewLease(
+            1, ROUTER, ATTEMPT, REPLICA, new SlotToken(42, 3, secret), 10_000);
+    Buffer wire = encoded(message);
+
+    BusMessage.RenewLease back = (BusMessage.RenewLease) WireCodec.decode(0, wire);
+
+    assertThat(back.token().secret()).isEqualTo(secret);
+    assertThat(back.toString())
+        .doesNotContain(Long.toString(secret))
+        .doesNotContain(Long.toHexString(secret));
+  }
+
+  @Test
+  void aSmallRequestHasASmallFrame() {
+    BusMessage message =
+        new BusMessage.CallRequest(
+            17,
+            ROUTER,
+            ATTEMPT,
+            REPLICA,
+            new Admission.IfFree(50),
+            -1,
+            65_536,
+            0,
+            "request-1",
+            "",
+            "",
+            Request.get("/echo"),
+            false,
+            false);
+
+    // Three random numbers, two short node names and the text of the request; little else.
+    assertThat(encoded(message).length()).isLessThan(80);
+  }
+
+  private static Buffer encoded(BusMessage message) {
+    Buffer wire = Buffer.buffer();
+    WireCodec.encode(message, wire);
+    return wire;
+  }
+
+  /** Large bodies make single steps slow, and say nothing new. */
+  private static int step(Buffer wire) {
+    return Math.max(1, wire.length() / 500);
+  }
+
+  private String replay(BusMessage message) {
+    return message.getClass().getSimpleName() + ", replay with -Dwire.seed=" + seed;
+  }
+
+  /** A value to compare by content: records by component, headers by their pairs. */
+  private static @Nullable Object contentOf(@Nullable Object value) throws Exception {
+    if (value instanceof Headers headers) {
+      List<String> pairs = new ArrayList<>();
+      headers.forEach((name, content) -> pairs.addAll(List.of(name, content)));
+      return pairs;
+    }
+    if (value instanceof Record) {
+      List<@Nullable Object> parts = new ArrayList<>();
+      parts.add(value.getClass());
+      for (RecordComponent part : value.getClass().getRecordComponents()) {
+        part.getAccessor().setAccessible(true);
+        parts.add(contentOf(part.getAccessor().invoke(value)));
+      }
+      return parts;
+    }
+    return value;
+  }
+}

@@ -1,0 +1,64 @@
+package dev.berth.replica.slots;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.berth.protocol.port.LedgerView;
+import java.util.SplittableRandom;
+import java.util.concurrent.atomic.AtomicLongFieldUpdater;
+import java.util.function.LongSupplier;
+import java.util.function.LongUnaryOperator;
+
+/** Ledgers for tests, what must be true of one, and the two fields that a test may bend. */
+public final class Ledgers {
+  private Ledgers() {}
+
+  public static SlotLedger ledger(int max, LongSupplier clock) {
+    return ledger(max, LedgerLimits.DEFAULTS, clock);
+  }
+
+  /** The tokens' secrets come from the system's random bits: no test may depend on them. */
+  public static SlotLedger ledger(int max, LedgerLimits limits, LongSupplier clock) {
+    SplittableRandom secrets = new SplittableRandom();
+    LongSupplier drawn =
+        () -> {
+          synchronized (secrets) {
+            return secrets.nextLong();
+          }
+        };
+    return new SlotLedger(1, max, limits, clock, drawn);
+  }
+
+  /** Everything granted has ended, each in one way, and the audit agrees. At rest only. */
+  public static void assertAtRest(SlotLedger ledger) {
+    assertBalanced(ledger);
+    assertThat(ledger.ongoing()).as("ongoing at rest").isZero();
+  }
+
+  /** {@code granted = completed + released + expired + ongoing}. While nothing moves. */
+  public static void assertBalanced(SlotLedger ledger) {
+    ledger.audit();
+    LedgerView view = ledger.view("r", 0);
+    assertThat(view.granted())
+        .as("granted = completed + released + expired + ongoing of %s", view)
+        .isEqualTo(
+            view.completed() + view.released() + view.expired() + view.running() + view.reserved());
+    assertThat(view.audit()).as("audit of %s", view).isEqualTo(LedgerView.Audit.CLEAN);
+  }
+
+  /** Bends the packed word: changes of it are counted in its upper 31 bits. */
+  public static void bendWord(SlotLedger ledger, LongUnaryOperator change) {
+    assertThat(ledger.changeWord(ledger.word(), change.applyAsLong(ledger.word()))).isTrue();
+  }
+
+  /** How often the word has changed since the ledger was made. */
+  public static long stamp(SlotLedger ledger) {
+    return ledger.word() >>> 33;
+  }
+
+  /** Makes a counter wrong by so many. */
+  public static void bendCounter(SlotLedger ledger, String name, int by) {
+    AtomicLongFieldUpdater<SlotCounts> counter =
+        AtomicLongFieldUpdater.newUpdater(SlotCounts.class, name);
+    counter.addAndGet(ledger, by);
+  }
+}

@@ -1,0 +1,542 @@
+package dev.berth.replica.slots;
+
+import dev.berth.fakes.Effort;
+import dev.berth.fakes.Interleavings;
+import dev.berth.fakes.ManualClock;
+import dev.berth.protocol.AttemptId;
+import dev.berth.protocol.Refusal;
+import dev.berth.protocol.port.LedgerView;
+import dev.berth.protocol.port.SlotLease;
+import dev.berth.protocol.port.Slots.Reservation;
+import java.util.List;
+import java.util.Objects;
+import org.jetbrains.kotlinx.lincheck.Actor;
+import org.jetbrains.kotlinx.lincheck.execution.ExecutionScenario;
+import org.jetbrains.lincheck.datastructures.IntGen;
+import org.jetbrains.lincheck.datastructures.ManagedStrategyGuarantee;
+import org.jetbrains.lincheck.datastructures.ManagedStrategyGuaranteeKt;
+import org.jetbrains.lincheck.datastructures.ModelCheckingOptions;
+import org.jetbrains.lincheck.datastructures.Operation;
+import org.jetbrains.lincheck.datastructures.Param;
+import org.jetbrains.lincheck.datastructures.ThreadIdGen;
+import org.jetbrains.lincheck.datastructures.Validate;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Every interleaving that Lincheck tries of a few operations must be explained by some sequential
+ * order of a plain model. Three models: what threads do with slots of their own, what they do while
+ * the max changes, and what they do to one lease that all of them know.
+ *
+ * <p>Deliberately outside the models: a lease is over an instant before its slot is free (see the
+ * ledger's class comment), so a thread that sees another's lease end may still find the ledger
+ * full. The slot models therefore give each thread leases of its own, and the lease model counts no
+ * slots; {@code LeaseRaceTest} has the two together.
+ */
+@Tag("lincheck")
+class SlotLedgerLincheckTest {
+  private static final long FOREVER = 1L << 40;
+
+  /** The JDK's collections and counters are taken to be atomic: it is the ledger that is tried. */
+  private static final ManagedStrategyGuarantee JDK_IS_CORRECT =
+      ManagedStrategyGuaranteeKt.forClasses(
+              "java.util.concurrent.ConcurrentHashMap",
+              "java.util.concurrent.ConcurrentHashMap$KeySetView",
+              "java.util.concurrent.ConcurrentLinkedQueue",
+              "java.util.concurrent.atomic.LongAdder")
+          .allMethods()
+          .treatAsAtomic();
+
+  private static ModelCheckingOptions options(int threads, int actors, int iterations) {
+    return Interleavings.options()
+        .threads(threads)
+        .actorsPerThread(actors)
+        .actorsBefore(2)
+        .actorsAfter(1)
+        .iterations(Effort.times(iterations))
+        .invocationsPerIteration(150)
+        .addGuarantee(JDK_IS_CORRECT);
+  }
+
+  @Test
+  void threeThreadsSeeOneOrderOfGrantsAndEnds() {
+    options(3, 2, 3).sequentialSpecification(SlotModel.class).check(SlotOperations.class);
+  }
+
+  @Test
+  void twoThreadsSeeOneOrderWhileTheMaxChanges() {
+    options(2, 3, 3)
+        .addCustomScenario(aCompletionThenALowerMaxBesideAnAcquire())
+        .sequentialSpecification(ChangingMaxModel.class)
+        .check(ChangingMaxOperations.class);
+  }
+
+  @Test
+  void threeThreadsSeeOneEndOfALeaseTheyShare() {
+    options(3, 2, 5)
+        .actorsBefore(0)
+        .sequentialSpecification(SharedLeaseModel.class)
+        .check(SharedLeaseOperations.class);
+  }
+
+  /** Never less than it had, which a deadline not yet written would make of it. */
+  @Test
+  void aRenewalBesideADrainLastsToTheDrainsDeadlineOrIsOfBefore() {
+    options(2, 1, 0)
+        .addCustomScenario(
+            new ExecutionScenario(
+                List.of(),
+                List.of(
+                    List.of(actor(DrainedLeaseOperations.class, "drain")),
+                    List.of(actor(DrainedLeaseOperations.class, "renew"))),
+                List.of(actor(DrainedLeaseOperations.class, "lasts")),
+                null))
+        .sequentialSpecification(DrainedLeaseModel.class)
+        .check(DrainedLeaseOperations.class);
+  }
+
+  /**
+   * One of two slots is in use. Whoever asks for one during these changes must get it: there is a
+   * free slot before them, between them and after them.
+   */
+  private static ExecutionScenario aCompletionThenALowerMaxBesideAnAcquire() {
+    Actor acquireByFirst = actor("acquire", 0);
+    List<Actor> first = List.of(actor("complete", 0), actor("setMax", 1));
+    List<Actor> second = List.of(actor("acquire", 1));
+    return new ExecutionScenario(List.of(acquireByFirst), List.of(first, second), List.of(), null);
+  }
+
+  private static Actor actor(String operation, int argument) {
+    try {
+      return new Actor(
+          ChangingMaxOperations.class.getMethod(operation, int.class), List.of(argument));
+    } catch (NoSuchMethodException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  private static Actor actor(Class<?> operations, String operation) {
+    try {
+      return new Actor(operations.getMethod(operation), List.of());
+    } catch (NoSuchMethodException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  // --- slots of one's own ---
+
+  /** Two slots, and threads that each remember what they hold. */
+  @Param(name = "thread", gen = ThreadIdGen.class)
+  public static class SlotOperations {
+    private static final int THREADS_MAX = 8;
+
+    final SlotLedger ledger = Ledgers.ledger(2, new ManualClock());
+    private final int[] running = new int[THREADS_MAX];
+    private final @Nullable SlotLease[] held = new SlotLease[THREADS_MAX];
+    private final @Nullable AttemptId[] attempt = new AttemptId[THREADS_MAX];
+    private final long[] attempts = new long[THREADS_MAX];
+
+    @Operation
+    public boolean acquire(@Param(name = "thread") int thread) {
+      boolean granted = ledger.tryAcquire();
+      running[thread] += granted ? 1 : 0;
+      return granted;
+    }
+
+    @Operation
+    public boolean complete(@Param(name = "thread") int thread) {
+      if (running[thread] == 0) {
+        return false;
+      }
+      ledger.complete();
+      running[thread]--;
+      return true;
+    }
+
+    @Operation
+    public String reserve(@Param(name = "thread") int thread) {
+      if (held[thread] != null) {
+        return "holds one";
+      }
+      AttemptId fresh = new AttemptId(1, thread, ++attempts[thread]);
+      Reservation answer = ledger.reserve(fresh, FOREVER);
+      if (answer instanceof Reservation.Refused refused) {
+        return refused.reason().name();
+      }
+      held[thread] = ((Reservation.Granted) answer).lease();
+      attempt[thread] = fresh;
+      return "granted";
+    }
+
+    @Operation
+    public boolean consume(@Param(name = "thread") int thread) {
+      SlotLease lease = held[thread];
+      if (lease == null) {
+        return false;
+      }
+      held[thread] = null;
+      attempt[thread] = null;
+      Refusal refusal = lease.consume();
+      if (refusal != null) {
+        throw new IllegalStateException("consume: " + refusal + " (expected: granted)");
+      }
+      running[thread]++;
+      return true;
+    }
+
+    @Operation
+    public boolean release(@Param(name = "thread") int thread) {
+      SlotLease lease = held[thread];
+      AttemptId named = attempt[thread];
+      if (lease == null) {
+        return false;
+      }
+      held[thread] = null;
+      attempt[thread] = null;
+      return named == null ? lease.release() : ledger.release(named);
+    }
+
+    @Operation
+    public boolean handOff(@Param(name = "thread") int thread) {
+      if (running[thread] == 0 || held[thread] != null) {
+        return false;
+      }
+      SlotLease next = ledger.completeAndHold(FOREVER);
+      if (next == null) {
+        return false;
+      }
+      running[thread]--;
+      held[thread] = next;
+      return true;
+    }
+
+    @Operation(runOnce = true)
+    public void drain() {
+      ledger.drain(Long.MAX_VALUE);
+    }
+
+    @Operation
+    public int ongoing() {
+      return ledger.ongoing();
+    }
+
+    @Validate
+    public void everySlotIsHeldBySomeone() {
+      int owned = 0;
+      for (int i = 0; i < THREADS_MAX; i++) {
+        owned += running[i] + (held[i] == null ? 0 : 1);
+      }
+      if (ledger.ongoing() != owned) {
+        throw new IllegalStateException(
+            "ongoing: " + ledger.ongoing() + " (expected: " + owned + ")");
+      }
+      if (ledger.audit() != LedgerView.Audit.CLEAN) {
+        throw new IllegalStateException("audit: " + ledger.view("r", 0));
+      }
+    }
+  }
+
+  /** What {@link SlotOperations} must look like from outside. */
+  public static class SlotModel {
+    int max = 2;
+    private boolean draining;
+    private int ongoing;
+    private final int[] running = new int[SlotOperations.THREADS_MAX];
+    private final boolean[] held = new boolean[SlotOperations.THREADS_MAX];
+
+    public boolean acquire(int thread) {
+      if (draining || ongoing >= max) {
+        return false;
+      }
+      ongoing++;
+      running[thread]++;
+      return true;
+    }
+
+    public boolean complete(int thread) {
+      if (running[thread] == 0) {
+        return false;
+      }
+      running[thread]--;
+      ongoing--;
+      return true;
+    }
+
+    public String reserve(int thread) {
+      if (held[thread]) {
+        return "holds one";
+      }
+      if (draining) {
+        return "DRAINING";
+      }
+      if (ongoing >= max) {
+        return "FULL";
+      }
+      ongoing++;
+      held[thread] = true;
+      return "granted";
+    }
+
+    public boolean consume(int thread) {
+      if (!held[thread]) {
+        return false;
+      }
+      held[thread] = false;
+      running[thread]++;
+      return true;
+    }
+
+    public boolean release(int thread) {
+      if (!held[thread]) {
+        return false;
+      }
+      held[thread] = false;
+      ongoing--;
+      return true;
+    }
+
+    public boolean handOff(int thread) {
+      if (running[thread] == 0 || held[thread] || draining || ongoing > max) {
+        return false;
+      }
+      running[thread]--;
+      held[thread] = true;
+      return true;
+    }
+
+    public void drain() {
+      draining = true;
+    }
+
+    public int ongoing() {
+      return ongoing;
+    }
+  }
+
+  // --- a max that changes ---
+
+  /** Requests alone, so that most scenarios have the owner change the max among them. */
+  @Param(name = "max", gen = IntGen.class, conf = "1:3")
+  @Param(name = "thread", gen = ThreadIdGen.class)
+  public static class ChangingMaxOperations {
+    private final SlotLedger ledger = Ledgers.ledger(2, new ManualClock());
+    private final int[] running = new int[SlotOperations.THREADS_MAX];
+
+    @Operation
+    public boolean acquire(@Param(name = "thread") int thread) {
+      boolean granted = ledger.tryAcquire();
+      running[thread] += granted ? 1 : 0;
+      return granted;
+    }
+
+    @Operation
+    public boolean complete(@Param(name = "thread") int thread) {
+      if (running[thread] == 0) {
+        return false;
+      }
+      ledger.complete();
+      running[thread]--;
+      return true;
+    }
+
+    @Operation(nonParallelGroup = "owner")
+    public void setMax(@Param(name = "max") int max) {
+      ledger.setMaxOngoing(max);
+    }
+
+    @Operation
+    public int ongoing() {
+      return ledger.ongoing();
+    }
+  }
+
+  /** What {@link ChangingMaxOperations} must look like from outside. */
+  public static class ChangingMaxModel extends SlotModel {
+    public void setMax(int max) {
+      this.max = max;
+    }
+  }
+
+  // --- one lease that all know ---
+
+  /** One reserved slot, its token known to every thread, and a clock that jumps past deadlines. */
+  public static class SharedLeaseOperations {
+    private static final long TTL = 100;
+    private static final AttemptId ATTEMPT = new AttemptId(1, 0, 1);
+
+    private final ManualClock clock = new ManualClock();
+    private final SlotLedger ledger = Ledgers.ledger(3, clock);
+    private final SlotLease lease = ((Reservation.Granted) ledger.reserve(ATTEMPT, TTL)).lease();
+
+    @Operation
+    public String consume() {
+      return String.valueOf(lease.consume());
+    }
+
+    @Operation
+    public boolean release() {
+      return lease.release();
+    }
+
+    @Operation
+    public boolean releaseByAttempt() {
+      return ledger.release(ATTEMPT);
+    }
+
+    @Operation
+    public String repeatReserve() {
+      return ledger.reserve(ATTEMPT, TTL) instanceof Reservation.Refused refused
+          ? refused.reason().name()
+          : "same lease";
+    }
+
+    @Operation
+    public boolean renew() {
+      return lease.renew(2 * TTL);
+    }
+
+    @Operation
+    public String renewByToken() {
+      return String.valueOf(ledger.renew(lease.token(), 2 * TTL));
+    }
+
+    @Operation
+    public boolean active() {
+      return lease.active();
+    }
+
+    @Operation
+    public void passTheDeadline() {
+      clock.advanceNanos(TTL);
+    }
+
+    @Operation
+    public void sweep() {
+      ((SlotLedger.Lease) lease).expireIfPast(clock.getAsLong());
+    }
+
+    @Validate
+    public void theSlotMovedOnce() {
+      ledger.audit();
+      var view = ledger.view("r", 0);
+      long ends = view.released() + view.expired() + view.running() + view.reserved();
+      if (view.granted() != 1 || ends != 1 || view.audit() != LedgerView.Audit.CLEAN) {
+        throw new IllegalStateException("view: " + view + " (expected: one grant, one end)");
+      }
+    }
+  }
+
+  /** A lease is active until it ends in one way. */
+  public static class SharedLeaseModel {
+    private static final long TTL = SharedLeaseOperations.TTL;
+
+    private long now;
+    private long deadline = TTL;
+    private @Nullable Refusal ended;
+
+    private @Nullable Refusal settled() {
+      if (ended == null && deadline <= now) {
+        ended = Refusal.EXPIRED;
+      }
+      return ended;
+    }
+
+    public String consume() {
+      Refusal over = settled();
+      if (over == null) {
+        ended = Refusal.ALREADY_USED;
+      }
+      return String.valueOf(over);
+    }
+
+    public boolean release() {
+      if (ended != null) {
+        return false;
+      }
+      ended = Refusal.RELEASED; // even past the deadline, when no one has found it expired
+      return true;
+    }
+
+    public boolean releaseByAttempt() {
+      return release();
+    }
+
+    public String repeatReserve() {
+      Refusal over = settled();
+      return over == null ? "same lease" : over.name();
+    }
+
+    public boolean renew() {
+      if (settled() != null) {
+        return false;
+      }
+      deadline = Math.max(deadline, now + 2 * TTL);
+      return true;
+    }
+
+    public String renewByToken() {
+      renew();
+      return String.valueOf(ended);
+    }
+
+    public boolean active() {
+      return settled() == null;
+    }
+
+    public void passTheDeadline() {
+      now += TTL;
+    }
+
+    public void sweep() {
+      settled();
+    }
+  }
+
+  // --- a lease and a drain ---
+
+  /** A lease that is renewed far beyond the deadline of a drain. */
+  public static class DrainedLeaseOperations {
+    private static final long TTL = 100;
+    private static final long GRACE = 3 * TTL;
+    private static final long LONG = 10 * TTL;
+
+    private final ManualClock clock = new ManualClock();
+    private final SlotLedger ledger = Ledgers.ledger(1, clock);
+    private final SlotLease lease = Objects.requireNonNull(ledger.hold(TTL));
+
+    @Operation
+    public void drain() {
+      ledger.drain(clock.getAsLong() + GRACE);
+    }
+
+    @Operation
+    public boolean renew() {
+      return lease.renew(LONG);
+    }
+
+    @Operation
+    public long lasts() {
+      return lease.deadlineNanos() - clock.getAsLong();
+    }
+  }
+
+  /** What {@link DrainedLeaseOperations} must look like from outside. */
+  public static class DrainedLeaseModel {
+    private long longest = DrainedLeaseOperations.LONG;
+    private long lasts = DrainedLeaseOperations.TTL;
+
+    public void drain() {
+      longest = DrainedLeaseOperations.GRACE;
+    }
+
+    public boolean renew() {
+      lasts = Math.max(lasts, longest);
+      return true;
+    }
+
+    public long lasts() {
+      return lasts;
+    }
+  }
+}

@@ -1,0 +1,356 @@
+package dev.berth.replica.slots;
+
+import static dev.berth.replica.slots.Ledgers.assertAtRest;
+import static dev.berth.replica.slots.Ledgers.assertBalanced;
+import static dev.berth.replica.slots.Ledgers.ledger;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import dev.berth.fakes.ManualClock;
+import dev.berth.protocol.AttemptId;
+import dev.berth.protocol.Load;
+import dev.berth.protocol.Refusal;
+import dev.berth.protocol.SlotToken;
+import dev.berth.protocol.port.LedgerView;
+import dev.berth.protocol.port.LedgerView.Audit;
+import dev.berth.protocol.port.LedgerView.LastAudit;
+import dev.berth.protocol.port.SlotLease;
+import dev.berth.protocol.port.Slots.Reservation;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What the ledger promises beyond its port: bounds, memory, counters, the audit. */
+class SlotLedgerTest {
+  private static final long TTL = Duration.ofSeconds(10).toNanos();
+
+  private final ManualClock clock = new ManualClock();
+  private long attempts;
+
+  private AttemptId attempt() {
+    return new AttemptId(1, 0, ++attempts);
+  }
+
+  private static SlotLease granted(Reservation reservation) {
+    assertThat(reservation).isInstanceOf(Reservation.Granted.class);
+    return ((Reservation.Granted) reservation).lease();
+  }
+
+  // --- bounds ---
+
+  @ParameterizedTest
+  @ValueSource(ints = {0, -1, 65_536})
+  void aMaxOutsideOneTo65535IsRefused(int max) {
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> ledger(max, clock))
+        .withMessage("maxOngoing: " + max + " (expected: 1 to 65535)");
+    SlotLedger ledger = ledger(3, clock);
+    assertThatIllegalArgumentException().isThrownBy(() -> ledger.setMaxOngoing(max));
+    assertThat(ledger.maxOngoing()).isEqualTo(3);
+  }
+
+  @Test
+  void limitsBelowOneAreRefused() {
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> new LedgerLimits(0, 1, 1))
+        .withMessage("maxTtlNanos: 0 (expected: >= 1)");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> new LedgerLimits(1, 0, 1))
+        .withMessage("rememberNanos: 0 (expected: >= 1)");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> new LedgerLimits(1, 1, 0))
+        .withMessage("rememberedMax: 0 (expected: >= 1)");
+  }
+
+  @Test
+  void theWordHolds65535SlotsRunningOrReserved() {
+    SlotLedger ledger = ledger(65_535, clock);
+    List<SlotLease> leases = new ArrayList<>();
+    for (int i = 0; i < 65_535; i++) {
+      leases.add(ledger.hold(TTL));
+    }
+    assertThat(leases).doesNotContainNull();
+    assertThat(ledger.hold(TTL)).isNull();
+    assertThat(ledger.reserved()).isEqualTo(65_535);
+    assertThat(Load.ongoing(ledger.load())).isEqualTo(65_535);
+
+    leases.forEach(SlotLease::consume);
+
+    assertThat(ledger.running()).isEqualTo(65_535);
+    assertThat(ledger.reserved()).isZero();
+    assertThat(ledger.draining()).isFalse();
+    assertThat(ledger.tryAcquire()).isFalse();
+    leases.forEach(lease -> ledger.complete());
+    assertAtRest(ledger);
+  }
+
+  @Test
+  void aTimeToLiveIsCutToTheLongestAllowed() {
+    long longest = Duration.ofSeconds(30).toNanos();
+    SlotLedger ledger = ledger(3, new LedgerLimits(longest, TTL, 100), clock);
+    SlotLease reserved = granted(ledger.reserve(attempt(), Long.MAX_VALUE));
+    SlotLease held = ledger.hold(Long.MAX_VALUE);
+    SlotLease renewed = granted(ledger.reserve(attempt(), TTL));
+    renewed.renew(Long.MAX_VALUE);
+
+    long cut = clock.getAsLong() + longest;
+
+    assertThat(reserved.deadlineNanos()).isEqualTo(cut);
+    assertThat(held.deadlineNanos()).isEqualTo(cut);
+    assertThat(renewed.deadlineNanos()).isEqualTo(cut);
+    clock.advanceNanos(longest);
+    ledger.sweep();
+    assertAtRest(ledger);
+  }
+
+  @ParameterizedTest
+  @ValueSource(longs = {0, -1, Long.MIN_VALUE})
+  void aLeaseWithoutTimeToLiveIsOverAtOnce(long ttl) {
+    SlotLedger ledger = ledger(1, clock);
+    SlotLease lease = granted(ledger.reserve(attempt(), ttl));
+
+    assertThat(lease.consume()).isEqualTo(Refusal.EXPIRED);
+    assertAtRest(ledger);
+  }
+
+  // --- what it remembers ---
+
+  @Test
+  void releasesOfUnknownAttemptsAreRememberedWithinABound() {
+    SlotLedger ledger = ledger(4, new LedgerLimits(TTL, TTL, 100), clock);
+
+    for (int i = 0; i < 10_000; i++) {
+      ledger.release(attempt());
+    }
+
+    assertThat(ledger.remembered()).isEqualTo(100);
+  }
+
+  @Test
+  void anActiveLeaseIsNeverForgotten() {
+    SlotLedger ledger = ledger(4, new LedgerLimits(TTL, TTL, 100), clock);
+    AttemptId kept = attempt();
+    SlotToken token = granted(ledger.reserve(kept, TTL)).token();
+
+    for (int i = 0; i < 10_000; i++) {
+      granted(ledger.reserve(attempt(), TTL)).release();
+      assertThat(ledger.tryAcquire(attempt())).isNull();
+      ledger.complete();
+    }
+
+    assertThat(granted(ledger.reserve(kept, TTL)).token()).isEqualTo(token);
+    assertThat(ledger.remembered()).isLessThanOrEqualTo(102);
+    assertThat(ledger.consume(token, attempt())).isNull();
+  }
+
+  @Test
+  void theOldestIsForgottenFirst() {
+    SlotLedger ledger = ledger(4, new LedgerLimits(TTL, TTL, 2), clock);
+    AttemptId oldest = attempt();
+    AttemptId newer = attempt();
+    ledger.release(oldest);
+    ledger.release(newer);
+
+    ledger.release(attempt());
+
+    assertThat(ledger.tryAcquire(newer)).isEqualTo(Refusal.REVOKED);
+    assertThat(ledger.tryAcquire(oldest)).isNull();
+  }
+
+  @Test
+  void whatEndedIsForgottenAfterAWhile() {
+    long remember = Duration.ofSeconds(60).toNanos();
+    SlotLedger ledger = ledger(4, new LedgerLimits(TTL, remember, 100), clock);
+    ledger.release(attempt());
+    granted(ledger.reserve(attempt(), TTL)).token();
+    SlotLease used = granted(ledger.reserve(attempt(), TTL));
+    SlotToken token = used.token();
+    used.consume();
+    clock.advanceNanos(TTL);
+    ledger.sweep();
+
+    clock.advanceNanos(remember - 1);
+    ledger.sweep();
+    assertThat(ledger.consume(token, attempt())).isEqualTo(Refusal.UNKNOWN_TOKEN);
+    assertThat(ledger.remembered()).as("the one that expired, and the last").isEqualTo(3);
+
+    clock.advanceNanos(remember);
+    ledger.sweep();
+    assertThat(ledger.remembered()).isZero();
+  }
+
+  @Test
+  void aLeaseThatNoMessageNamesTakesNoMemory() {
+    SlotLedger ledger = ledger(4, clock);
+
+    SlotLease lease = ledger.hold(TTL);
+    lease.consume();
+    ledger.completeAndHold(TTL).release();
+
+    assertThat(ledger.remembered()).isZero();
+    assertAtRest(ledger);
+  }
+
+  @Test
+  void repeatedAttemptsAreCounted() {
+    SlotLedger ledger = ledger(4, clock);
+    AttemptId reserve = attempt();
+    AttemptId request = attempt();
+    ledger.reserve(reserve, TTL);
+    ledger.tryAcquire(request);
+    assertThat(ledger.duplicates()).isZero();
+
+    ledger.reserve(reserve, TTL);
+    ledger.tryAcquire(request);
+    ledger.release(request);
+    ledger.release(reserve);
+
+    assertThat(ledger.duplicates()).isEqualTo(2);
+  }
+
+  // --- tokens ---
+
+  @Test
+  void tokensDifferAndNeverPrintTheirSecret() {
+    SlotLedger ledger = ledger(2, clock);
+    SlotToken first = granted(ledger.reserve(attempt(), TTL)).token();
+    SlotToken second = granted(ledger.reserve(attempt(), TTL)).token();
+
+    assertThat(first).isNotEqualTo(second);
+    assertThat(first.secret()).isNotEqualTo(second.secret());
+    assertThat(first.epoch()).isEqualTo(ledger.epoch());
+    assertThat(first.toString()).doesNotContain(Long.toString(first.secret()));
+    assertThat(first.toString()).doesNotContain(Long.toHexString(first.secret()));
+  }
+
+  // --- counters and the audit ---
+
+  @Test
+  void everyEndIsCountedInItsOwnCounter() {
+    SlotLedger ledger = ledger(10, clock);
+    ledger.tryAcquire();
+    ledger.complete();
+    ledger.tryAcquire(attempt());
+    ledger.completeAndHold(TTL).consume();
+    granted(ledger.reserve(attempt(), TTL)).release();
+    ledger.hold(TTL);
+    clock.advanceNanos(TTL);
+    ledger.sweep();
+    ledger.hold(TTL);
+    ledger.drain(clock.getAsLong() + TTL);
+
+    ledger.audit();
+    clock.advanceNanos(3);
+
+    LedgerView view = ledger.view("digits#1", 2);
+
+    assertThat(view)
+        .isEqualTo(
+            new LedgerView(
+                "digits#1",
+                1,
+                10,
+                1,
+                1,
+                true,
+                6,
+                2,
+                1,
+                1,
+                2,
+                new LastAudit(Audit.CLEAN, 3, 3, 0, 0, -1)));
+    assertThat(ledger.expirations()).isEqualTo(1);
+  }
+
+  @Test
+  void refusalsAreNotCountedAsGrants() {
+    SlotLedger ledger = ledger(1, clock);
+    ledger.tryAcquire();
+
+    ledger.tryAcquire();
+    ledger.reserve(attempt(), TTL);
+    ledger.hold(TTL);
+
+    assertThat(ledger.view("r", 0).granted()).isEqualTo(1);
+    assertBalanced(ledger);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"granted", "completed", "released", "expired"})
+  void aCounterThatIsWrongIsAMismatchAtTheSecondLook(String counter) {
+    SlotLedger ledger = ledger(4, clock);
+    ledger.tryAcquire();
+    assertThat(ledger.audit()).isEqualTo(Audit.CLEAN);
+
+    Ledgers.bendCounter(ledger, counter, 1);
+
+    assertThat(ledger.audit()).isEqualTo(Audit.BUSY);
+    assertThat(ledger.audit()).isEqualTo(Audit.MISMATCH);
+    assertThat(ledger.audit()).isEqualTo(Audit.MISMATCH);
+  }
+
+  @Test
+  void aSlotLostFromTheWordIsAMismatch() {
+    SlotLedger ledger = ledger(4, clock);
+    ledger.tryAcquire();
+
+    Ledgers.bendWord(ledger, word -> word - 1);
+
+    assertThat(ledger.audit()).isEqualTo(Audit.BUSY);
+    assertThat(ledger.audit()).isEqualTo(Audit.MISMATCH);
+    assertThat(ledger.view("r", 0).lastAudit().difference()).isEqualTo(1);
+  }
+
+  @Test
+  void aDifferenceOnAWordThatMovesOnIsAMismatchWhenItHasStayedForLong() {
+    SlotLedger ledger = ledger(4, clock);
+    Ledgers.bendCounter(ledger, "granted", 1);
+
+    for (int i = 1; i < LedgerAudit.SAME_UNDER_LOAD; i++) {
+      assertThat(ledger.audit()).as("look %d", i).isEqualTo(Audit.BUSY);
+      ledger.tryAcquire();
+      ledger.complete();
+    }
+    assertThat(ledger.audit()).isEqualTo(Audit.MISMATCH);
+  }
+
+  @Test
+  void aDifferenceThatWentAwayIsForgotten() {
+    SlotLedger ledger = ledger(4, clock);
+    Ledgers.bendCounter(ledger, "granted", 1);
+    assertThat(ledger.audit()).isEqualTo(Audit.BUSY);
+    Ledgers.bendCounter(ledger, "granted", -1);
+    assertThat(ledger.audit()).isEqualTo(Audit.CLEAN);
+    Ledgers.bendCounter(ledger, "granted", 1);
+
+    assertThat(ledger.audit()).isEqualTo(Audit.BUSY);
+  }
+
+  // --- the report's sequence ---
+
+  @ParameterizedTest
+  @ValueSource(longs = {0x7FFF_FFFFL, 0x3FFF_FFFFL, 0x5FFF_FFFFL})
+  void reportsStayInOrderWhenTheirSequenceWraps(long stamp) {
+    SlotLedger ledger = ledger(4, clock);
+    ledger.tryAcquire();
+    Ledgers.bendWord(ledger, word -> (word & 0x1_FFFF_FFFFL) | (stamp << 33));
+    long before = ledger.load();
+
+    ledger.tryAcquire();
+    long after = ledger.load();
+    ledger.drain(clock.getAsLong() + TTL);
+    long drained = ledger.load();
+
+    assertThat(Load.isNewer(after, before)).isTrue();
+    assertThat(Load.isNewer(drained, after)).isTrue();
+    assertThat(Load.isNewer(before, drained)).isFalse();
+    assertThat(Load.ongoing(after)).isEqualTo(2);
+    assertThat(ledger.draining()).isTrue();
+    ledger.complete();
+    ledger.complete();
+    assertAtRest(ledger);
+  }
+}

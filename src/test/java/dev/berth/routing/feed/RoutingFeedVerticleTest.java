@@ -1,0 +1,87 @@
+package dev.berth.routing.feed;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.berth.fakes.RoutingWorld;
+import dev.berth.protocol.Addresses;
+import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.BusMessage.PullRouting;
+import dev.berth.protocol.BusMessage.RoutingUpdate;
+import dev.berth.protocol.RoutingDelta;
+import dev.berth.protocol.RoutingSnapshot;
+import dev.berth.protocol.RoutingSnapshot.Version;
+import dev.berth.protocol.wire.BusMessageCodec;
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import io.vertx.core.eventbus.DeliveryOptions;
+import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** The shell: what it pulls, it pulls on its own loop, for the routers there are. */
+@Timeout(20)
+class RoutingFeedVerticleTest {
+  private final Vertx vertx = Vertx.vertx();
+  private final RoutingWorld world = new RoutingWorld();
+  private final BlockingQueue<BusMessage> pulled = new LinkedBlockingQueue<>();
+  private final RoutingFeedVerticle verticle =
+      new RoutingFeedVerticle("n1", 5, world.routers, pulled::add, System::nanoTime);
+
+  @AfterEach
+  void close() throws Exception {
+    await(vertx.close());
+  }
+
+  private static <T> T await(Future<T> future) throws Exception {
+    return future.toCompletionStage().toCompletableFuture().get(10, TimeUnit.SECONDS);
+  }
+
+  @Test
+  void fromItsStartOnEachRouterHasItsSnapshotPulledAndPassedOn() throws Exception {
+    vertx.eventBus().registerCodec(new BusMessageCodec());
+    await(vertx.deployVerticle(verticle));
+
+    assertThat(pulled.poll(10, TimeUnit.SECONDS))
+        .isEqualTo(
+            new PullRouting(
+                "n1",
+                5,
+                false,
+                List.of(new PullRouting.Held(RoutingWorld.DEPLOYMENT, Version.NONE))));
+    RoutingSnapshot snapshot = answer();
+    assertThat(world.router.version()).isEqualTo(snapshot.version());
+  }
+
+  @Test
+  void aRouterThatIsForgottenAndMadeAnewAtOnceHasItsSnapshotPulledAnew() throws Exception {
+    vertx.eventBus().registerCodec(new BusMessageCodec());
+    await(vertx.deployVerticle(verticle));
+    BusMessage first = pulled.poll(10, TimeUnit.SECONDS);
+    answer();
+
+    world.routers.forget(RoutingWorld.DEPLOYMENT);
+    world.routers.router(RoutingWorld.DEPLOYMENT, world.router.settings());
+
+    assertThat(pulled.poll(10, TimeUnit.SECONDS)).isEqualTo(first); // nothing is held
+  }
+
+  private RoutingSnapshot answer() {
+    RoutingSnapshot snapshot =
+        new RoutingSnapshot(RoutingWorld.DEPLOYMENT, new Version(1, 1), false, List.of());
+    vertx
+        .eventBus()
+        .send(
+            Addresses.routing("n1"),
+            new RoutingUpdate(RoutingDelta.whole(snapshot)),
+            new DeliveryOptions().setCodecName(BusMessageCodec.NAME).setLocalOnly(true));
+    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(10);
+    while (!world.router.version().equals(snapshot.version()) && System.nanoTime() < deadline) {
+      Thread.onSpinWait();
+    }
+    return snapshot;
+  }
+}

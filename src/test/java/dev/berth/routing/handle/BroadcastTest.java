@@ -1,0 +1,196 @@
+package dev.berth.routing.handle;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.berth.api.BerthException;
+import dev.berth.api.BroadcastAnswer;
+import dev.berth.api.CallOptions;
+import dev.berth.api.Request;
+import dev.berth.api.Response;
+import dev.berth.fakes.FakeParent;
+import dev.berth.fakes.RoutingWorld;
+import dev.berth.routing.RouterSettings;
+import io.vertx.core.Future;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class BroadcastTest {
+  private final RoutingWorld world = new RoutingWorld();
+
+  private static List<String> answered(Future<List<BroadcastAnswer>> all) {
+    return all.result().stream()
+        .map(each -> each.replicaId() + (each instanceof BroadcastAnswer.Answered ? "" : "!"))
+        .sorted()
+        .toList();
+  }
+
+  private static BerthException failure(Future<List<BroadcastAnswer>> all, String replicaId) {
+    return all.result().stream()
+        .filter(each -> each.replicaId().equals(replicaId))
+        .map(each -> ((BroadcastAnswer.Failed) each).failure())
+        .findFirst()
+        .orElseThrow();
+  }
+
+  private RoutingWorld.Replica busy(String name) {
+    RoutingWorld.Replica replica = world.local(name, 1);
+    assertThat(replica.ledger.tryAcquire()).isTrue();
+    return replica;
+  }
+
+  @Test
+  void everyReplicaRunsItOnceAndItsAnswerIsNamed() {
+    RoutingWorld.Replica a = world.local("a", 1);
+    RoutingWorld.Replica b = world.remote("b", 1);
+    world.publish();
+    Future<List<BroadcastAnswer>> all = world.handle().broadcast(Request.get("/"));
+    world.run();
+    b.respond();
+    world.run();
+    assertThat(all.isComplete()).isFalse();
+    a.respond();
+    world.run();
+    assertThat(answered(all)).containsExactly("a", "b");
+    assertThat(List.of(a.executions, b.executions)).containsExactly(1, 1);
+    assertThat(List.of(a.ledger.ongoing(), b.ledger.ongoing())).containsExactly(0, 0);
+  }
+
+  @Test
+  void aFullReplicaIsWaitedForWithoutHoldingUpTheOthers() {
+    RoutingWorld.Replica full = busy("full");
+    RoutingWorld.Replica free = world.local("free", 2);
+    world.publish();
+    Future<List<BroadcastAnswer>> all = world.handle().broadcast(Request.get("/"));
+    world.run();
+    assertThat(free.running).hasSize(1);
+    assertThat(world.router.queued()).isEqualTo(1);
+
+    Future<Response> other = world.handle().call(Request.get("/other"));
+    world.run();
+    assertThat(free.running).as("who takes any replica goes on past it").hasSize(2);
+    free.respond();
+    free.respond();
+    world.run();
+    assertThat(other.succeeded()).isTrue();
+    assertThat(all.isComplete()).isFalse();
+
+    full.ledger.complete();
+    world.run();
+    assertThat(full.running).hasSize(1);
+    full.respond();
+    world.run();
+    assertThat(answered(all)).containsExactly("free", "full");
+    assertThat(world.router.queued()).isZero();
+  }
+
+  @Test
+  void aReplicaThatStaysFullFailsAloneByTheTimeout() {
+    busy("full");
+    RoutingWorld.Replica free = world.local("free", 1);
+    world.publish();
+    Future<List<BroadcastAnswer>> all =
+        world
+            .handle()
+            .options(CallOptions.defaults().withTimeout(Duration.ofSeconds(1)))
+            .broadcast(Request.get("/"));
+    world.run();
+    free.respond();
+    world.pass(Duration.ofMillis(1_100));
+    assertThat(answered(all)).containsExactly("free", "full!");
+    assertThat(failure(all, "full")).isInstanceOf(BerthException.Timeout.class);
+    assertThat(world.router.queued()).isZero();
+  }
+
+  @Test
+  void aReplicaThatGoesWhileItIsWaitedForFailsAtOnce() {
+    RoutingWorld.Replica full = busy("full");
+    RoutingWorld.Replica free = world.local("free", 1);
+    world.publish();
+    Future<List<BroadcastAnswer>> all = world.handle().broadcast(Request.get("/"));
+    world.run();
+    free.respond();
+    world.run();
+
+    world.remove(full);
+    world.publish();
+    world.run();
+
+    assertThat(failure(all, "full")).isInstanceOf(BerthException.ReplicaUnavailable.class);
+    assertThat(world.router.queued()).isZero();
+  }
+
+  @Test
+  void aReplicaThatDrainsWhileItIsWaitedForFailsAtOnce() {
+    RoutingWorld.Replica full = busy("full");
+    world.publish();
+    Future<List<BroadcastAnswer>> all = world.handle().broadcast(Request.get("/"));
+    world.run();
+    full.ledger.drain();
+    world.publish();
+    world.run();
+    assertThat(failure(all, "full")).isInstanceOf(BerthException.ReplicaUnavailable.class);
+  }
+
+  @Test
+  void whatOneReplicaFailsChangesNothingForTheOthers() {
+    RoutingWorld.Replica a = world.local("a", 1);
+    RoutingWorld.Replica b = world.local("b", 1);
+    world.publish();
+    Future<List<BroadcastAnswer>> all = world.handle().broadcast(Request.get("/"));
+    world.run();
+    a.fail("no");
+    b.respond();
+    world.run();
+    assertThat(answered(all)).containsExactly("a!", "b");
+    assertThat(failure(all, "a")).isInstanceOf(BerthException.HandlerFailed.class);
+  }
+
+  @Test
+  void withoutAReplicaThereIsNoBroadcast() {
+    world.publish();
+    Future<List<BroadcastAnswer>> none = world.handle().broadcast(Request.get("/"));
+    world.run();
+    assertThat(none.cause()).isInstanceOf(BerthException.DeploymentUnavailable.class);
+  }
+
+  @Test
+  void cancellingTheParentEndsIt() {
+    RoutingWorld.Replica running = world.local("running", 1);
+    RoutingWorld.Replica full = busy("full");
+    world.publish();
+    FakeParent parent = new FakeParent();
+    Future<List<BroadcastAnswer>> all = world.handle().within(parent).broadcast(Request.get("/"));
+    world.run();
+    parent.cancel();
+    world.run();
+    assertThat(answered(all)).containsExactly("full!", "running!");
+    assertThat(failure(all, "full")).isInstanceOf(BerthException.Cancelled.class);
+    assertThat(running.ledger.ongoing()).isZero();
+    assertThat(full.ledger.ongoing()).isEqualTo(1);
+    assertThat(parent.children()).isZero();
+  }
+
+  @Test
+  void whoWaitsIsCountedAgainstTheBoundOfTheQueue() {
+    RoutingWorld bounded = new RoutingWorld(1, RouterSettings.DEFAULTS.withMaxQueued(1));
+    for (String name : List.of("a", "b", "c")) {
+      assertThat(bounded.local(name, 1).ledger.tryAcquire()).isTrue();
+    }
+    bounded.publish();
+    Future<List<BroadcastAnswer>> all =
+        bounded
+            .handle()
+            .options(CallOptions.defaults().withTimeout(Duration.ofSeconds(1)))
+            .broadcast(Request.get("/"));
+    bounded.run();
+    assertThat(bounded.router.queued()).isEqualTo(1);
+    bounded.pass(Duration.ofMillis(1_100));
+    assertThat(all.result())
+        .extracting(each -> ((BroadcastAnswer.Failed) each).failure().kind())
+        .containsExactlyInAnyOrder(
+            BerthException.Kind.TIMEOUT,
+            BerthException.Kind.BACK_PRESSURE,
+            BerthException.Kind.BACK_PRESSURE);
+  }
+}

@@ -1,0 +1,832 @@
+package dev.berth.routing.legs;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.berth.api.BerthException;
+import dev.berth.api.CallOptions;
+import dev.berth.api.DeploymentHandle;
+import dev.berth.api.DeploymentId;
+import dev.berth.api.ReplicaSelection;
+import dev.berth.api.Request;
+import dev.berth.api.Response;
+import dev.berth.api.Selections;
+import dev.berth.fakes.FakeParent;
+import dev.berth.fakes.RoutingWorld;
+import dev.berth.protocol.BusMessage;
+import dev.berth.routing.DeploymentRouter;
+import dev.berth.routing.RouterSettings;
+import dev.berth.routing.RoutingProbe;
+import io.vertx.core.Future;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Test;
+
+/** Slots of several deployments, all or none. */
+class RoutedLegsTest {
+  private static final DeploymentId A = new DeploymentId("app", "a");
+  private static final DeploymentId B = new DeploymentId("app", "b");
+  private static final DeploymentId C = new DeploymentId("app", "c");
+
+  private final RoutingWorld world = new RoutingWorld(2, RouterSettings.DEFAULTS);
+  private final List<RoutingWorld.Replica> replicas = new ArrayList<>();
+
+  private RoutingWorld.Replica replica(DeploymentId deployment, int max) {
+    RoutingWorld.Replica made = world.local(deployment, deployment.name() + "1", max);
+    replicas.add(made);
+    world.publish();
+    return made;
+  }
+
+  private RoutingWorld.Replica elsewhere(DeploymentId deployment, int max) {
+    RoutingWorld.Replica made = world.remote(deployment, deployment.name() + "2", max);
+    replicas.add(made);
+    world.publish();
+    return made;
+  }
+
+  private DeploymentHandle handle(DeploymentId deployment) {
+    return world.handle(deployment, 0);
+  }
+
+  private List<DeploymentHandle> handles(DeploymentId... deployments) {
+    return List.of(deployments).stream().map(this::handle).toList();
+  }
+
+  private Future<Selections> all(DeploymentId... deployments) {
+    Future<Selections> chosen = Selections.all(handles(deployments));
+    world.run();
+    return chosen;
+  }
+
+  private ReplicaSelection one(DeploymentId deployment) {
+    Future<ReplicaSelection> chosen = handle(deployment).choose();
+    world.run();
+    assertThat(chosen.succeeded()).as("chosen: %s", chosen.cause()).isTrue();
+    return chosen.result();
+  }
+
+  private void close(Future<Selections> chosen) {
+    assertThat(chosen.succeeded()).as("chosen: %s", chosen.cause()).isTrue();
+    chosen.result().close();
+    world.run();
+  }
+
+  private static void assertFailed(Future<?> chosen, Class<? extends BerthException> kind) {
+    assertThat(chosen.failed()).as("failed: %s", chosen).isTrue();
+    assertThat(chosen.cause()).isInstanceOf(kind);
+  }
+
+  private DeploymentRouter router(DeploymentId deployment) {
+    return world.routers.router(deployment, RouterSettings.DEFAULTS);
+  }
+
+  /** Whatever a test did: in the end nothing is held, waited for or owed. */
+  @AfterEach
+  void nothingIsLeft() {
+    world.run();
+    for (RoutingWorld.Replica replica : replicas) {
+      assertThat(replica.ledger.ongoing()).as(replica.info.replicaId()).isZero();
+      assertThat(replica.ledger.audit()).hasToString("CLEAN");
+    }
+    for (DeploymentRouter router : world.routers.all()) {
+      assertThat(router.counters().reserved()).as("reserved, %s", router.deployment()).isZero();
+      assertThat(router.queued()).as("queued, %s", router.deployment()).isZero();
+      assertThat(router.waitingToCollect()).as("at the gate, %s", router.deployment()).isZero();
+      assertThat(RoutingProbe.ownElsewhere(router)).isZero();
+    }
+    for (int loop = 0; loop < 2; loop++) {
+      assertThat(world.routers.loop(loop).pendingRequests()).isZero();
+      assertThat(world.routers.loop(loop).deadlines()).isZero();
+      assertThat(RoutingProbe.heldAttempts(world.routers.loop(loop))).isZero();
+    }
+    assertThat(world.routers.bounds().queued()).isZero();
+  }
+
+  @Nested
+  class AllOrNone {
+    @Test
+    void aSlotOfEachIsHeldAndTheyComeInTheOrderAskedFor() {
+      replica(A, 1);
+      replica(B, 1);
+      replica(C, 1);
+      Future<Selections> chosen = all(C, A, B);
+      assertThat(chosen.result().selections())
+          .extracting(ReplicaSelection::deployment)
+          .containsExactly(C, A, B);
+      assertThat(replicas).allSatisfy(each -> assertThat(each.ledger.reserved()).isOne());
+      close(chosen);
+    }
+
+    @Test
+    void eachIsDispatchedOrClosedByItself() {
+      RoutingWorld.Replica a = replica(A, 1);
+      RoutingWorld.Replica b = replica(B, 1);
+      Selections chosen = all(A, B).result();
+      Future<Response> response = chosen.get(1).dispatch(Request.get("/"));
+      world.run();
+      b.respond();
+      world.run();
+      assertThat(response.result().status()).isEqualTo(200);
+      assertThat(a.ledger.reserved()).isOne();
+      chosen.close();
+      assertThat(a.ledger.reserved()).isZero();
+    }
+
+    @Test
+    void whereOneIsUnavailableNoneIsHeld() {
+      RoutingWorld.Replica a = replica(A, 1);
+      router(B)
+          .update(
+              new dev.berth.protocol.RoutingSnapshot(
+                  B, new dev.berth.protocol.RoutingSnapshot.Version(1, 99), false, List.of()));
+      assertFailed(all(A, B), BerthException.DeploymentUnavailable.class);
+      assertThat(a.ledger.view("r", 0).released()).isOne();
+    }
+
+    @Test
+    void whereTheQueueOfOneIsFullNoneIsHeld() {
+      RoutingWorld.Replica a = replica(A, 1);
+      replica(B, 1);
+      router(B).configure(RouterSettings.DEFAULTS.withMaxQueued(1));
+      ReplicaSelection busy = one(B);
+      Future<ReplicaSelection> queued = handle(B).choose();
+      assertFailed(all(A, B), BerthException.BackPressure.class);
+      assertThat(a.ledger.ongoing()).isZero();
+      busy.close();
+      world.run();
+      queued.result().close();
+    }
+
+    @Test
+    void theEarliestTimeoutEndsTheWaitForAll() {
+      RoutingWorld.Replica a = replica(A, 1);
+      replica(B, 1);
+      ReplicaSelection busy = one(B);
+      Future<Selections> chosen =
+          Selections.all(
+              handle(A).options(CallOptions.defaults().withTimeout(Duration.ofSeconds(9))),
+              handle(B).options(CallOptions.defaults().withTimeout(Duration.ofSeconds(2))));
+      world.pass(Duration.ofMillis(1900));
+      assertThat(a.ledger.reserved()).isOne();
+      world.pass(Duration.ofMillis(150));
+      assertFailed(chosen, BerthException.Timeout.class);
+      busy.close();
+    }
+
+    @Test
+    void aDispatchHasTheDeadlineOfItsOwnHandle() {
+      replica(A, 1);
+      RoutingWorld.Replica b = replica(B, 1);
+      Future<Selections> chosen =
+          Selections.all(
+              handle(A).options(CallOptions.defaults().withTimeout(Duration.ofSeconds(1))),
+              handle(B).options(CallOptions.defaults().withTimeout(Duration.ofSeconds(5))));
+      world.run();
+      Future<Response> slow = chosen.result().get(0).dispatch(Request.get("/"));
+      Future<Response> response = chosen.result().get(1).dispatch(Request.get("/"));
+      world.pass(Duration.ofSeconds(3));
+      assertFailed(slow, BerthException.Timeout.class);
+      b.respond();
+      world.run();
+      assertThat(response.succeeded()).isTrue();
+    }
+
+    @Test
+    void withoutAnyTimeoutTheQueuesTimeoutEndsTheWait() {
+      replica(A, 1);
+      replica(B, 1);
+      ReplicaSelection busy = one(B);
+      Future<Selections> chosen = all(A, B);
+      for (int second = 0; second < 61; second++) {
+        busy.renew();
+        world.pass(Duration.ofSeconds(1));
+      }
+      assertFailed(chosen, BerthException.BackPressure.class);
+      busy.close();
+    }
+
+    @Test
+    void aDeadlineThatHasPassedReservesNothing() {
+      replica(A, 1);
+      FakeParent parent = new FakeParent();
+      parent.remaining = Duration.ZERO;
+      Future<Selections> chosen = Selections.all(handle(A).within(parent), handle(A));
+      world.run();
+      assertFailed(chosen, BerthException.Timeout.class);
+      assertThat(replicas.get(0).ledger.view("r", 0).granted()).isZero();
+      assertThat(parent.children()).isZero();
+    }
+
+    @Test
+    void noHandlesAreRefusedAndSoAreThoseOfAnotherInstance() {
+      replica(A, 1);
+      assertThatThrownBy(() -> Selections.all(List.of()))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageContaining("at least one");
+      DeploymentHandle foreign = new RoutingWorld().handle();
+      assertThatThrownBy(() -> Selections.all(handle(A), foreign))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageContaining("one instance");
+    }
+
+    @Test
+    void handlesOfSeveralLoopsAreChosenOnTheLoopOfTheFirst() {
+      replica(A, 1);
+      replica(B, 1);
+      Future<Selections> chosen = Selections.all(world.handle(B, 1), world.handle(A, 0));
+      world.run();
+      assertThat(world.routers.loop(1).deadlines()).isEqualTo(2);
+      assertThat(world.routers.loop(0).deadlines()).isZero();
+      close(chosen);
+    }
+  }
+
+  @Nested
+  class TheOrder {
+    @Test
+    void whoAsksInTheOtherOrderWaitsAndGetsBoth() {
+      replica(A, 1);
+      replica(B, 1);
+      Future<Selections> first = all(A, B);
+      Future<Selections> second = all(B, A);
+      assertThat(second.isComplete()).isFalse();
+      close(first);
+      close(second);
+    }
+
+    @Test
+    void whoWaitsForTheFirstHoldsNothingOfTheSecond() {
+      replica(A, 1);
+      RoutingWorld.Replica b = replica(B, 1);
+      ReplicaSelection busy = one(A);
+      Future<Selections> waiting = all(B, A);
+      assertThat(b.ledger.ongoing()).isZero();
+      busy.close();
+      world.run();
+      close(waiting);
+    }
+
+    @Test
+    void aChooseThatCameLaterDoesNotOvertake() {
+      replica(A, 1);
+      replica(B, 1);
+      ReplicaSelection busy = one(B);
+      Future<Selections> waiting = all(A, B);
+      Future<ReplicaSelection> later = handle(B).choose();
+      busy.close();
+      world.run();
+      assertThat(waiting.succeeded()).isTrue();
+      assertThat(later.isComplete()).isFalse();
+      close(waiting);
+      later.result().close();
+    }
+  }
+
+  @Nested
+  class SeveralOfOneDeployment {
+    @Test
+    void oneCollectsAtATimeSoTwoThatWantBothSlotsBothGetThem() {
+      RoutingWorld.Replica a = replica(A, 2);
+      ReplicaSelection busy = one(A);
+      Future<Selections> first = all(A, A);
+      Future<Selections> second = all(A, A);
+      assertThat(router(A).waitingToCollect()).isOne();
+      assertThat(router(A).queued()).isOne();
+      busy.close();
+      world.run();
+      assertThat(first.succeeded()).isTrue();
+      assertThat(a.ledger.reserved()).isEqualTo(2);
+      close(first);
+      close(second);
+    }
+
+    @Test
+    void singlesThatCameBeforeASlotIsAskedForAreServedInTheirTurn() {
+      replica(A, 2);
+      Future<Selections> holds = all(A, A);
+      Future<ReplicaSelection> single = handle(A).choose();
+      Future<Selections> second = all(A, A);
+      Future<Selections> third = all(A, A);
+      close(holds);
+      assertThat(single.succeeded()).isTrue();
+      assertThat(second.isComplete()).isFalse();
+      single.result().close();
+      world.run();
+      close(second);
+      close(third);
+    }
+
+    @Test
+    void thoseThatWantOneSlotNeedNoGate() {
+      replica(A, 3);
+      ReplicaSelection busy = one(A);
+      Future<Selections> collecting = all(A, A, A);
+      Future<Selections> gated = all(A, A);
+      assertThat(router(A).waitingToCollect()).isOne();
+      Future<Selections> single = all(A);
+      assertThat(router(A).queued()).as("the third slot, and the single").isEqualTo(2);
+      busy.close();
+      world.run();
+      close(collecting);
+      close(single);
+      close(gated);
+    }
+
+    @Test
+    void moreThanThereAreSlotsIsRefusedAtOnce() {
+      RoutingWorld.Replica a = replica(A, 2);
+      Future<Selections> chosen = all(A, A, A);
+      assertFailed(chosen, BerthException.BackPressure.class);
+      assertThat(chosen.cause())
+          .hasMessageContaining("app#a: 3 (expected: at most the 2 that it has)");
+      assertThat(a.ledger.view("r", 0).granted()).isZero();
+    }
+
+    @Test
+    void sixteenLegsOfOneDeploymentAreHeldTogether() {
+      RoutingWorld.Replica a = replica(A, 16);
+      DeploymentId[] sixteen =
+          IntStream.range(0, 16).mapToObj(leg -> A).toArray(DeploymentId[]::new);
+      Future<Selections> chosen = all(sixteen);
+      assertThat(a.ledger.reserved()).isEqualTo(16);
+      close(chosen);
+    }
+
+    @Test
+    void theGateHasThePlacesOfTheQueue() {
+      replica(A, 2);
+      router(A).configure(RouterSettings.DEFAULTS.withMaxQueued(2));
+      ReplicaSelection busy = one(A);
+      ReplicaSelection alsoBusy = one(A);
+      Future<Selections> collecting = all(A, A);
+      Future<Selections> second = all(A, A);
+      Future<Selections> third = all(A, A);
+      assertFailed(all(A, A), BerthException.BackPressure.class);
+      busy.close();
+      alsoBusy.close();
+      world.run();
+      close(collecting);
+      close(second);
+      close(third);
+    }
+
+    @Test
+    void whoWaitsAtTheGateEndsByItsDeadline() {
+      replica(A, 2);
+      Future<Selections> holds = all(A, A);
+      Future<Selections> collecting = all(A, A);
+      Future<Selections> gated = Selections.all(Duration.ofSeconds(1), handles(A, A));
+      world.pass(Duration.ofMillis(1025));
+      assertFailed(gated, BerthException.Timeout.class);
+      close(holds);
+      close(collecting);
+    }
+
+    @Test
+    void whoIsCancelledAtTheGateLeavesItToTheNext() {
+      replica(A, 2);
+      Future<Selections> holds = all(A, A);
+      Selections.Choice collecting = Selections.startAll(handles(A, A));
+      Selections.Choice gated = Selections.startAll(handles(A, A));
+      Future<Selections> last = all(A, A);
+      gated.cancel();
+      collecting.cancel();
+      close(holds);
+      close(last);
+      assertFailed(gated.selections(), BerthException.Cancelled.class);
+    }
+
+    @Test
+    void aGateThatIsOnItsWayToACancelledOneGoesToTheNext() {
+      replica(A, 2);
+      Future<Selections> holds = all(A, A);
+      Selections.Choice collecting = Selections.startAll(handles(A, A));
+      Selections.Choice next = Selections.startAll(handles(A, A));
+      Future<Selections> last = Selections.all(handles(A, A));
+      world.run();
+      collecting.cancel(); // posts the turn of the next
+      next.cancel();
+      close(holds);
+      close(last);
+    }
+  }
+
+  @Nested
+  class NotWaiting {
+    private Future<Selections> now(DeploymentId... deployments) {
+      Future<Selections> chosen = Selections.all(Duration.ZERO, handles(deployments));
+      world.run();
+      return chosen;
+    }
+
+    @Test
+    void whatIsFreeIsHeldAtOnce() {
+      replica(A, 1);
+      replica(B, 2);
+      close(now(A, B, B));
+    }
+
+    @Test
+    void oneRefusalReleasesTheRest() {
+      RoutingWorld.Replica a = replica(A, 1);
+      replica(B, 1);
+      ReplicaSelection busy = one(B);
+      assertFailed(now(A, B), BerthException.BackPressure.class);
+      assertThat(a.ledger.view("r", 0).released()).isOne();
+      assertThat(router(B).queued()).isZero();
+      busy.close();
+    }
+
+    @Test
+    void whoDoesNotWaitDoesNotWaitAtTheGateEither() {
+      replica(A, 2);
+      ReplicaSelection busy = one(A);
+      Future<Selections> collecting = all(A, A);
+      assertFailed(now(A, A), BerthException.BackPressure.class);
+      busy.close();
+      world.run();
+      close(collecting);
+    }
+
+    @Test
+    void aRefusalFromElsewhereIsTriedOnAnotherReplica() {
+      RoutingWorld.Replica full = elsewhere(A, 1);
+      full.ledger.tryAcquire(); // by someone we do not know of
+      RoutingWorld.Replica free = world.remote(A, "a3", 1);
+      replicas.add(free);
+      world.publish();
+      for (int times = 0; times < 8; times++) {
+        close(now(A));
+      }
+      full.ledger.complete();
+    }
+
+    @Test
+    void withoutAnAnswerFromElsewhereItEnds() {
+      RoutingWorld.Replica a = replica(A, 1);
+      RoutingWorld.Replica b = elsewhere(B, 1);
+      b.silent = true;
+      Future<Selections> chosen = now(A, B);
+      assertThat(a.ledger.reserved()).isOne();
+      world.pass(Duration.ofMillis(5_050));
+      assertFailed(chosen, BerthException.BackPressure.class);
+    }
+
+    @Test
+    void oneAloneWithoutAnAnswerFromElsewhereEndsToo() {
+      RoutingWorld.Replica b = elsewhere(B, 1);
+      b.silent = true;
+      world.pass(Duration.ofMillis(25)); // else it would end at the number that says never
+      Future<Selections> chosen = now(B);
+      world.pass(Duration.ofMillis(5_050));
+      assertFailed(chosen, BerthException.BackPressure.class);
+    }
+
+    @Test
+    void oneAloneThatIsPastItsDeadlineSaysSo() {
+      RoutingWorld.Replica b = elsewhere(B, 1);
+      b.silent = true;
+      Future<Selections> chosen =
+          Selections.all(
+              Duration.ZERO,
+              List.of(
+                  world
+                      .handle(B, 0)
+                      .options(CallOptions.defaults().withTimeout(Duration.ofSeconds(1)))));
+      world.pass(Duration.ofMillis(1_050));
+      assertFailed(chosen, BerthException.Timeout.class);
+    }
+  }
+
+  @Nested
+  class Leases {
+    @Test
+    void whatIsHeldOutlivesTheWaitAndThenLastsItsFullTime() {
+      replica(A, 1);
+      replica(B, 1);
+      RoutingWorld.Replica c = elsewhere(C, 1);
+      ReplicaSelection busy = one(C);
+      Future<Selections> chosen = all(A, B, C);
+      for (int second = 0; second < 30; second++) {
+        busy.renew();
+        world.pass(Duration.ofSeconds(1));
+      }
+      assertThat(chosen.isComplete()).isFalse();
+      assertThat(c.ledger.reserved()).isOne();
+      busy.close();
+      world.run();
+      assertThat(chosen.result().selections())
+          .allSatisfy(each -> assertThat(each.leaseRemaining()).isEqualTo(Duration.ofSeconds(10)));
+      world.pass(Duration.ofSeconds(9));
+      assertThat(chosen.result().selections())
+          .allSatisfy(each -> assertThat(each.leaseRemaining()).isPositive());
+      close(chosen);
+    }
+
+    @Test
+    void leasesElsewhereAreRenewedByMessagesWhileOthersAreWaitedFor() {
+      elsewhere(A, 1);
+      replica(B, 1);
+      ReplicaSelection busy = one(B);
+      Future<Selections> chosen = all(A, B);
+      busy.renew();
+      world.pass(Duration.ofSeconds(9));
+      assertThat(world.sent(BusMessage.RenewLease.class)).hasSize(2);
+      busy.close();
+      world.run();
+      assertThat(world.sent(BusMessage.RenewLease.class)).hasSize(3);
+      assertThat(chosen.result().get(0).leaseRemaining()).isEqualTo(Duration.ofSeconds(10));
+      close(chosen);
+    }
+
+    @Test
+    void aShortLeaseIsOneSecondAndTheLongestIsTheMaximum() {
+      replica(A, 2);
+      Future<Selections> chosen =
+          Selections.all(
+              handle(A).options(CallOptions.defaults().withReservationTtl(Duration.ofMillis(1))),
+              handle(A).options(CallOptions.defaults().withReservationTtl(Duration.ofHours(1))));
+      world.run();
+      assertThat(chosen.result().get(0).leaseRemaining()).isEqualTo(Duration.ofSeconds(1));
+      assertThat(chosen.result().get(1).leaseRemaining()).isEqualTo(Duration.ofSeconds(300));
+      close(chosen);
+    }
+
+    @Test
+    void nobodyWhoTookThemAndVanishedKeepsThem() {
+      replica(A, 1);
+      replica(B, 1);
+      all(A, B);
+      world.pass(Duration.ofMillis(10_050));
+    }
+
+    @Test
+    void aReplicaThatDiesWhileOthersAreWaitedForIsReplacedOnce() {
+      RoutingWorld.Replica a = replica(A, 1);
+      replica(B, 1);
+      ReplicaSelection busy = one(B);
+      Future<Selections> chosen = all(A, B);
+      assertThat(a.ledger.reserved()).isOne();
+      die(a);
+      RoutingWorld.Replica fresh = world.local(A, "a9", 1);
+      replicas.add(fresh);
+      world.publish();
+      busy.close();
+      world.run();
+      assertThat(chosen.result().get(0).replicaId()).isEqualTo("a9");
+      close(chosen);
+    }
+
+    @Test
+    void aReplicaThatDiesIsNoticedWhileStillWaiting() {
+      RoutingWorld.Replica a = replica(A, 1);
+      replica(B, 1);
+      ReplicaSelection busy = one(B);
+      Future<Selections> chosen = all(A, B);
+      die(a);
+      RoutingWorld.Replica fresh = world.local(A, "a9", 1);
+      replicas.add(fresh);
+      world.publish();
+      world.pass(Duration.ofSeconds(4));
+      assertThat(fresh.ledger.reserved()).isOne();
+      busy.close();
+      world.run();
+      close(chosen);
+    }
+
+    @Test
+    void aSecondLossIsToldToTheCallerAndNothingIsHeld() {
+      RoutingWorld.Replica a = replica(A, 1);
+      replica(B, 1);
+      ReplicaSelection busy = one(B);
+      Future<Selections> chosen = all(A, B);
+      die(a);
+      RoutingWorld.Replica fresh = world.local(A, "a9", 1);
+      world.publish();
+      world.pass(Duration.ofSeconds(4));
+      assertThat(fresh.ledger.reserved()).isOne();
+      world.remove(fresh);
+      world.publish();
+      busy.close();
+      world.run();
+      assertFailed(chosen, BerthException.ReplicaUnavailable.class);
+      assertThat(chosen.cause()).hasMessageContaining("app#a");
+    }
+
+    private void die(RoutingWorld.Replica dead) {
+      replicas.remove(dead);
+      world.remove(dead);
+      world.publish();
+    }
+
+    @Test
+    void aReplicaThatDrainsKeepsWhatItGranted() {
+      RoutingWorld.Replica a = replica(A, 1);
+      replica(B, 1);
+      ReplicaSelection busy = one(B);
+      Future<Selections> chosen = all(A, B);
+      a.ledger.drain();
+      world.publish();
+      busy.close();
+      world.run();
+      close(chosen);
+    }
+  }
+
+  @Nested
+  class Cancelled {
+    @Test
+    void whileWaitingItGivesBackWhatIsHeld() {
+      RoutingWorld.Replica a = replica(A, 1);
+      replica(B, 1);
+      ReplicaSelection busy = one(B);
+      Selections.Choice choice = Selections.startAll(handles(A, B));
+      world.run();
+      choice.cancel();
+      assertThat(a.ledger.ongoing()).isZero();
+      assertThat(router(B).queued()).isZero();
+      world.run();
+      assertFailed(choice.selections(), BerthException.Cancelled.class);
+      choice.cancel();
+      busy.close();
+    }
+
+    @Test
+    void afterTheyCameItIsNothing() {
+      replica(A, 1);
+      Selections.Choice choice = Selections.startAll(handles(A));
+      choice.cancel();
+      world.run();
+      close(choice.selections());
+    }
+
+    @Test
+    void aSlotOnItsWayIsGivenBack() {
+      replica(A, 1);
+      RoutingWorld.Replica b = elsewhere(B, 1);
+      Selections.Choice choice = Selections.startAll(handles(A, B));
+      choice.cancel(); // the reserve is under way
+      world.run();
+      assertFailed(choice.selections(), BerthException.Cancelled.class);
+      assertThat(b.ledger.ongoing()).isZero();
+    }
+
+    @Test
+    void aGrantOnItsWayIsGivenBack() {
+      replica(A, 1);
+      replica(B, 1);
+      ReplicaSelection busy = one(B);
+      Selections.Choice choice = Selections.startAll(handles(A, B));
+      world.run();
+      busy.close(); // its slot is granted, and the task waits
+      choice.cancel();
+      world.run();
+      assertFailed(choice.selections(), BerthException.Cancelled.class);
+    }
+
+    @Test
+    void whileTheLeasesAreConfirmedItGivesThemBack() {
+      RoutingWorld.Replica a = elsewhere(A, 1);
+      replica(B, 1);
+      ReplicaSelection busy = one(B);
+      Selections.Choice choice = Selections.startAll(handles(A, B));
+      world.pass(Duration.ofSeconds(2));
+      a.silent = true;
+      busy.close();
+      world.run();
+      assertThat(choice.selections().isComplete()).isFalse();
+      a.silent = false;
+      choice.cancel();
+      world.run();
+      assertFailed(choice.selections(), BerthException.Cancelled.class);
+      world.pass(Duration.ofSeconds(6)); // what the silent one was sent is forgotten
+    }
+
+    @Test
+    void theParentOfAnyHandleTakesAllWithIt() {
+      RoutingWorld.Replica a = replica(A, 1);
+      replica(B, 1);
+      ReplicaSelection busy = one(B);
+      FakeParent parent = new FakeParent();
+      Future<Selections> chosen = Selections.all(handle(A).within(parent), handle(B));
+      world.run();
+      assertThat(a.ledger.reserved()).isOne();
+      parent.cancel();
+      assertThat(a.ledger.reserved()).isZero();
+      world.run();
+      assertFailed(chosen, BerthException.Cancelled.class);
+      assertThat(parent.children()).isZero();
+      busy.close();
+    }
+
+    @Test
+    void aParentThatIsCancelledAlreadyReservesNothing() {
+      replica(A, 1);
+      FakeParent parent = new FakeParent();
+      parent.cancel();
+      Future<Selections> chosen = Selections.all(handle(A).within(parent));
+      world.run();
+      assertFailed(chosen, BerthException.Cancelled.class);
+      assertThat(replicas.get(0).ledger.view("r", 0).granted()).isZero();
+    }
+
+    @Test
+    void aParentForgetsWhatIsOver() {
+      replica(A, 1);
+      FakeParent parent = new FakeParent();
+      Future<Selections> chosen = Selections.all(handle(A).within(parent));
+      world.run();
+      assertThat(parent.children()).as("the selection").isOne();
+      close(chosen);
+      assertThat(parent.children()).isZero();
+    }
+  }
+
+  @Nested
+  class BlockedLoops {
+    @Test
+    void aHolderOnABlockedLoopLosesTheGateAndBeginsAnew() {
+      RoutingWorld.Replica a = replica(A, 2);
+      ReplicaSelection busy = one(A);
+      Future<Selections> blocked = Selections.all(world.handle(A, 1), world.handle(A, 1));
+      world.run();
+      assertThat(a.ledger.reserved()).isEqualTo(2);
+      world.routers.loopBlocked(1, true);
+      Future<Selections> other = Selections.all(handles(A, A));
+      assertThat(router(A).waitingToCollect()).isZero();
+      world.routers.loopBlocked(1, false);
+      world.run(); // the blocked one gives back its slot and stands behind
+      assertThat(router(A).waitingToCollect()).isOne();
+      assertThat(other.isComplete()).isFalse();
+      busy.close();
+      world.run();
+      assertThat(blocked.isComplete()).isFalse();
+      close(other);
+      close(blocked);
+    }
+
+    @Test
+    void whoWaitsAtTheGateOnABlockedLoopIsPassedOverAndKeepsItsPlace() {
+      replica(A, 2);
+      Future<Selections> holds = all(A, A);
+      Selections.Choice collecting = Selections.startAll(handles(A, A));
+      Future<Selections> blocked = Selections.all(world.handle(A, 1), world.handle(A, 1));
+      Future<Selections> behind = all(A, A);
+      world.routers.loopBlocked(1, true);
+      collecting.cancel();
+      close(holds);
+      assertThat(behind.succeeded()).isTrue();
+      assertThat(blocked.isComplete()).isFalse();
+      world.routers.loopBlocked(1, false);
+      close(behind);
+      close(blocked);
+    }
+  }
+
+  @Nested
+  class Scoped {
+    @Test
+    void withAllClosesWhatWasNotDispatchedWhateverHappensInside() {
+      RoutingWorld.Replica a = replica(A, 1);
+      replica(B, 1);
+      IllegalStateException mine = new IllegalStateException("mine");
+      Future<Object> used =
+          Selections.withAll(
+              handles(A, B),
+              selections -> {
+                throw mine;
+              });
+      world.run();
+      assertThat(used.cause()).isSameAs(mine);
+      Future<Response> response =
+          Selections.withAll(
+              handles(A, B), selections -> selections.get(0).dispatch(Request.get("/")));
+      world.run();
+      a.respond();
+      world.run();
+      assertThat(response.result().status()).isEqualTo(200);
+    }
+
+    @Test
+    void aFailingReleaseIsSuppressedInTheFirstFailure() {
+      replica(A, 1);
+      RoutingWorld.Replica b = elsewhere(B, 1);
+      replica(C, 1);
+      ReplicaSelection busy = one(C);
+      Selections.Choice choice = Selections.startAll(handles(A, B, C));
+      world.run();
+      b.failingSends = true;
+      choice.cancel();
+      world.run();
+      assertFailed(choice.selections(), BerthException.Cancelled.class);
+      assertThat(choice.selections().cause().getSuppressed()).hasSize(1);
+      busy.close();
+      world.pass(Duration.ofMillis(10_050)); // that lease runs out by itself
+    }
+  }
+}

@@ -1,0 +1,21 @@
+package dev.berth.routing.reserve;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.junit.jupiter.api.Test;
+
+class IdempotencyKeysTest {
+  private static final long KEPT = 1000;
+
+  private final IdempotencyKeys<String> keys = new IdempotencyKeys<>(10, 10, KEPT);
+
+  @Test
+  void aKeyIsGoodForAllOfItsTimeAndNoLongerThoughNobodySwept() {
+    keys.put("caller", "key", "wish", "asked", 500);
+
+    assertThat(keys.find("caller", "key", 500 + KEPT - 1)).isEqualTo("asked");
+    assertThat(keys.isForAnother("caller", "key", "other", 500 + KEPT - 1)).isTrue();
+    assertThat(keys.find("caller", "key", 500 + KEPT)).isNull();
+    assertThat(keys.isForAnother("caller", "key", "other", 500 + KEPT)).isFalse();
+  }
+}

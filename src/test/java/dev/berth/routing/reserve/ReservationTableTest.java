@@ -1,0 +1,745 @@
+package dev.berth.routing.reserve;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.berth.api.BerthException;
+import dev.berth.api.DeploymentId;
+import dev.berth.api.Request;
+import dev.berth.fakes.FakeCaller;
+import dev.berth.fakes.RoutingWorld;
+import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.port.LedgerView;
+import dev.berth.protocol.port.Reservations.Asked;
+import dev.berth.protocol.port.Reservations.Caller;
+import dev.berth.protocol.port.Reservations.Problem;
+import dev.berth.protocol.port.Reservations.Reservation;
+import dev.berth.protocol.port.Reservations.ReservationException;
+import dev.berth.protocol.port.Reservations.Wish;
+import dev.berth.routing.DeploymentRouter;
+import dev.berth.routing.RoutedCall;
+import dev.berth.routing.RouterSettings;
+import dev.berth.routing.RoutingProbe;
+import dev.berth.routing.SlotRequest;
+import io.vertx.core.Future;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.SplittableRandom;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Test;
+
+/** Slots held by tokens: each way in and out, on one thread and a clock that stands still. */
+class ReservationTableTest {
+  private static final DeploymentId OTHER = new DeploymentId("app", "other");
+  private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
+  private static final Request REQUEST = Request.get("/");
+
+  private final RoutingWorld world = new RoutingWorld(2, RouterSettings.DEFAULTS);
+  private ReservationTable table = table(new ReservationLimits(10, 5, 100, 10, 5, 60 * SECOND));
+
+  private ReservationTable table(ReservationLimits limits) {
+    SplittableRandom random = new SplittableRandom(4);
+    return new ReservationTable(world.routers, limits, world.clock, random::nextLong);
+  }
+
+  private static Wish wish(long ttlSeconds, long waitSeconds) {
+    return new Wish(RoutingWorld.DEPLOYMENT, ttlSeconds * SECOND, waitSeconds * SECOND, "");
+  }
+
+  private static Caller caller(String name) {
+    return new Caller(name, null);
+  }
+
+  private Future<Reservation> ask(Wish wish, Caller caller) {
+    Future<Reservation> answer = table.reserve(wish, caller).answer();
+    world.run();
+    return answer;
+  }
+
+  private Reservation reserve() {
+    return reserve(wish(10, 0), caller("c"));
+  }
+
+  private Reservation reserve(Wish wish, Caller caller) {
+    Future<Reservation> answer = ask(wish, caller);
+    assertThat(answer.succeeded()).as("reserved: %s", answer.cause()).isTrue();
+    return answer.result();
+  }
+
+  private static @Nullable Problem problem(Future<?> answer) {
+    return answer.cause() instanceof ReservationException refused ? refused.problem() : null;
+  }
+
+  private FakeCaller use(String token) {
+    return use(token, 0);
+  }
+
+  private FakeCaller use(String token, int loop) {
+    FakeCaller answer = caller(SlotRequest.NO_DEADLINE);
+    use(token, loop, answer);
+    world.run();
+    return answer;
+  }
+
+  private FakeCaller caller(long deadlineNanos) {
+    return new FakeCaller("id", world.clock.getAsLong(), deadlineNanos);
+  }
+
+  private @Nullable RoutedCall use(String token, int loop, FakeCaller answer) {
+    return table.use(token, world.router, world.routers.loop(loop), REQUEST, answer);
+  }
+
+  private void refuses(String token, Problem problem) {
+    assertThatThrownBy(() -> use(token))
+        .isInstanceOfSatisfying(
+            ReservationException.class,
+            refused -> assertThat(refused.problem()).isEqualTo(problem));
+  }
+
+  private RoutingWorld.Replica replica(int slots) {
+    RoutingWorld.Replica replica = world.local("r", slots);
+    world.publish();
+    return replica;
+  }
+
+  private static void assertAtRest(RoutingWorld.Replica replica) {
+    assertThat(replica.ledger.ongoing()).isZero();
+    assertThat(replica.ledger.audit()).isEqualTo(LedgerView.Audit.CLEAN);
+  }
+
+  /** Whatever a test did: what it left ends by itself, and then nothing is held or counted. */
+  @AfterEach
+  void everythingEndsByItself() {
+    world.clock.advanceNanos(400 * SECOND);
+    world.pass(Duration.ofMillis(50));
+    table.sweep();
+    world.clock.advanceNanos(400 * SECOND);
+    table.sweep();
+    assertThat(table.held()).isZero();
+    assertThat(table.permitsTaken()).isZero();
+    assertThat(table.callers()).isZero();
+    assertThat(table.keys()).isZero();
+    assertThat(table.remembered()).isZero();
+    assertThat(world.router.counters().reserved()).isZero();
+  }
+
+  // --- one reservation ---
+
+  @Test
+  void aTokenRunsOneRequestOnTheSlotItHolds() {
+    RoutingWorld.Replica replica = replica(1);
+    Reservation held = reserve();
+    assertThat(held.replicaId()).isEqualTo("r");
+    assertThat(held.nodeId()).isEqualTo(RoutingWorld.NODE);
+    assertThat(held.expiresInNanos()).isEqualTo(10 * SECOND);
+    assertThat(replica.ledger.ongoing()).isEqualTo(1);
+    assertThat(table.held()).isEqualTo(1);
+
+    FakeCaller answer = use(held.token());
+
+    assertThat(replica.ledger.ongoing()).as("no other slot").isEqualTo(1);
+    assertThat(table.held()).isZero();
+    replica.respond();
+    world.run();
+    assertThat(answer.response).isNotNull();
+    assertAtRest(replica);
+    assertThat(table.counters().used()).isEqualTo(1);
+    refuses(held.token(), Problem.ALREADY_USED);
+  }
+
+  @Test
+  void aTokenMayBeUsedOnEachLoopWhicheverChose() {
+    RoutingWorld.Replica replica = replica(4);
+    for (int i = 0; i < 4; i++) { // they are chosen on the loops in turn
+      FakeCaller answer = use(reserve().token(), i / 2);
+      assertThat(answer.failure).isNull();
+    }
+    assertThat(replica.running).extracting(call -> call.source().loop()).contains(0, 1);
+    while (!replica.running.isEmpty()) {
+      replica.respond();
+    }
+    world.run();
+    assertAtRest(replica);
+  }
+
+  @Test
+  void aTokenThatNeverWasIsUnknown() {
+    replica(1);
+    refuses("nothing", Problem.UNKNOWN_TOKEN);
+    assertThat(problem(table.renew(RoutingWorld.DEPLOYMENT, "nothing")))
+        .isEqualTo(Problem.UNKNOWN_TOKEN);
+    assertThat(problem(table.release(RoutingWorld.DEPLOYMENT, "nothing")))
+        .isEqualTo(Problem.UNKNOWN_TOKEN);
+    assertThat(table.counters().refusedBy(Problem.UNKNOWN_TOKEN)).isEqualTo(3);
+  }
+
+  @Test
+  void aTokenIsGoodForItsDeploymentAlone() {
+    RoutingWorld.Replica replica = replica(1);
+    String token = reserve().token();
+    DeploymentRouter other = world.routers.router(OTHER, RouterSettings.DEFAULTS);
+
+    assertThatThrownBy(
+            () -> table.use(token, other, world.routers.loop(0), REQUEST, new FakeCaller()))
+        .isInstanceOfSatisfying(
+            ReservationException.class,
+            refused -> assertThat(refused.problem()).isEqualTo(Problem.OTHER_DEPLOYMENT));
+    assertThat(problem(table.renew(OTHER, token))).isEqualTo(Problem.OTHER_DEPLOYMENT);
+    assertThat(problem(table.release(OTHER, token))).isEqualTo(Problem.OTHER_DEPLOYMENT);
+
+    assertThat(table.held()).as("and stays").isEqualTo(1);
+    use(token);
+    replica.respond();
+  }
+
+  @Test
+  void anExpiredReservationFreesItsSlotAndSaysSo() {
+    RoutingWorld.Replica replica = replica(1);
+    String token = reserve(wish(1, 0), caller("c")).token();
+    world.pass(Duration.ofSeconds(1));
+    assertThat(table.held()).isZero();
+    assertAtRest(replica);
+    refuses(token, Problem.EXPIRED);
+    assertThat(problem(table.renew(RoutingWorld.DEPLOYMENT, token))).isEqualTo(Problem.EXPIRED);
+    assertThat(table.release(RoutingWorld.DEPLOYMENT, token).succeeded()).isTrue();
+    assertThat(table.counters().expired()).isEqualTo(1);
+  }
+
+  /** Neither the ring of its loop nor the sweep has seen the deadline yet. */
+  @Test
+  void aTokenIsOverAtItsDeadlineWhoeverLooksFirst() {
+    RoutingWorld.Replica replica = replica(1);
+    String token = reserve(wish(1, 0), caller("c")).token();
+    world.clock.advanceNanos(SECOND);
+    refuses(token, Problem.EXPIRED);
+    assertThat(table.held()).isZero();
+    assertAtRest(replica);
+
+    String renewed = reserve(wish(1, 0), caller("c")).token();
+    world.clock.advanceNanos(SECOND);
+    assertThat(problem(table.renew(RoutingWorld.DEPLOYMENT, renewed))).isEqualTo(Problem.EXPIRED);
+    assertThat(table.held()).isZero();
+    assertThat(table.counters().expired()).isEqualTo(2);
+  }
+
+  @Test
+  void theSweepEndsAReservationWhoseLoopIsBlocked() {
+    RoutingWorld.Replica replica = replica(1);
+    String token = reserve(wish(1, 0), caller("c")).token();
+    world.clock.advanceNanos(SECOND); // and no loop ticks
+    table.sweep();
+    assertThat(table.held()).isZero();
+    assertThat(world.router.counters().reserved()).isZero();
+    assertAtRest(replica);
+    refuses(token, Problem.EXPIRED);
+  }
+
+  @Test
+  void aRenewedReservationLastsItsWholeTimeAgain() {
+    RoutingWorld.Replica replica = replica(1);
+    String token = reserve(wish(2, 0), caller("c")).token();
+    world.pass(Duration.ofMillis(1500));
+    Future<Reservation> renewed = table.renew(RoutingWorld.DEPLOYMENT, token);
+    assertThat(renewed.result().expiresInNanos()).isEqualTo(2 * SECOND);
+    assertThat(renewed.result().token()).isEqualTo(token);
+    world.pass(Duration.ofMillis(1500));
+    assertThat(table.held()).isEqualTo(1);
+    world.pass(Duration.ofMillis(500));
+    assertThat(table.held()).isZero();
+    assertAtRest(replica);
+  }
+
+  @Test
+  void aReleasedReservationIsReleasedOnceAndSaysSo() {
+    RoutingWorld.Replica replica = replica(1);
+    String token = reserve().token();
+    assertThat(table.release(RoutingWorld.DEPLOYMENT, token).succeeded()).isTrue();
+    assertThat(replica.ledger.ongoing()).as("at once").isZero();
+    assertThat(table.release(RoutingWorld.DEPLOYMENT, token).succeeded()).isTrue();
+    assertThat(table.counters().released()).isEqualTo(1);
+    refuses(token, Problem.RELEASED);
+    assertThat(problem(table.renew(RoutingWorld.DEPLOYMENT, token))).isEqualTo(Problem.RELEASED);
+    assertAtRest(replica);
+  }
+
+  @Test
+  void anEndedTokenIsRememberedForAMinuteOrItsTimeToLive() {
+    replica(2);
+    String brief = reserve(wish(1, 0), caller("c")).token();
+    String lasting = reserve(wish(100, 0), caller("c")).token();
+    table.release(RoutingWorld.DEPLOYMENT, brief);
+    table.release(RoutingWorld.DEPLOYMENT, lasting);
+    world.pass(Duration.ofSeconds(59));
+    table.sweep();
+    refuses(brief, Problem.RELEASED);
+    world.pass(Duration.ofSeconds(1));
+    table.sweep();
+    refuses(brief, Problem.UNKNOWN_TOKEN);
+    refuses(lasting, Problem.RELEASED);
+  }
+
+  @Test
+  void ofEndedTokensTheOldestIsForgottenFirst() {
+    table = table(new ReservationLimits(10, 10, 2, 10, 5, SECOND));
+    replica(1);
+    List<String> tokens = new ArrayList<>();
+    for (int i = 0; i < 3; i++) {
+      tokens.add(reserve().token());
+      table.release(RoutingWorld.DEPLOYMENT, tokens.get(i));
+    }
+    assertThat(table.remembered()).isEqualTo(2);
+    refuses(tokens.get(0), Problem.UNKNOWN_TOKEN);
+    refuses(tokens.get(1), Problem.RELEASED);
+    refuses(tokens.get(2), Problem.RELEASED);
+  }
+
+  @Test
+  void tokensAreLongAndEachAnother() {
+    replica(5);
+    Set<String> tokens = new HashSet<>();
+    for (int i = 0; i < 5; i++) {
+      Reservation held = reserve();
+      tokens.add(held.token());
+      assertThat(held.token()).matches("[A-Za-z0-9_-]{32}"); // 192 bits
+      assertThat(held.toString()).doesNotContain(held.token());
+    }
+    assertThat(tokens).hasSize(5);
+  }
+
+  /** The lease goes by what is asked for, and by the deployment's own when nothing is. */
+  @Test
+  void withoutATimeToLiveTheDeploymentsOwnHolds() {
+    replica(2);
+    assertThat(reserve(wish(0, 0), caller("c")).ttlNanos()).isEqualTo(10 * SECOND);
+    assertThat(reserve(wish(10_000, 0), caller("c")).ttlNanos()).isEqualTo(300 * SECOND);
+  }
+
+  @Test
+  void aRequestPastItsDeadlineLeavesTheReservation() {
+    RoutingWorld.Replica replica = replica(1);
+    String token = reserve().token();
+    FakeCaller late = caller(world.clock.getAsLong());
+    assertThat(use(token, 0, late)).isNull();
+    assertThat(late.failure).isInstanceOf(BerthException.Timeout.class);
+    assertThat(table.held()).isEqualTo(1);
+    use(token);
+    replica.respond();
+  }
+
+  @Test
+  void aCancelledUseFreesItsSlotWhenTheHandlerSettles() {
+    RoutingWorld.Replica replica = replica(1);
+    FakeCaller answer = new FakeCaller();
+    RoutedCall call = use(reserve().token(), 1, answer);
+    world.run();
+    call.cancel();
+    world.run();
+    assertThat(answer.failure).isInstanceOf(BerthException.Cancelled.class);
+    assertAtRest(replica);
+  }
+
+  @Test
+  void aReplicaThatIsGoneIsSaidToBe() {
+    RoutingWorld.Replica replica = replica(1);
+    String token = reserve().token();
+    world.remove(replica);
+    world.publish();
+    refuses(token, Problem.UNAVAILABLE);
+    refuses(token, Problem.UNAVAILABLE); // and not used
+    assertThat(table.counters().lost()).isEqualTo(1);
+    assertThat(table.counters().used()).isZero();
+    assertThat(replica.ledger.ongoing()).isZero();
+  }
+
+  @Test
+  void aDrainingReplicaServesWhatItHolds() {
+    RoutingWorld.Replica replica = replica(1);
+    String token = reserve().token();
+    replica.ledger.drain();
+    world.publish();
+    assertThat(use(token).failure).isNull();
+    replica.respond();
+    world.run();
+    assertAtRest(replica);
+  }
+
+  @Test
+  void anInstanceThatDrainsServesWhatItHoldsAndHoldsNoMore() {
+    RoutingWorld.Replica replica = replica(2);
+    String token = reserve().token();
+    table.drain();
+    assertThat(problem(ask(wish(1, 0), caller("c")))).isEqualTo(Problem.UNAVAILABLE);
+    assertThat(table.renew(RoutingWorld.DEPLOYMENT, token).succeeded()).isTrue();
+    use(token);
+    replica.respond();
+  }
+
+  @Test
+  void whoWaitsIsToldOfADrainAtOnceAndGetsNothingAfterwards() {
+    RoutingWorld.Replica replica = replica(1);
+    String token = reserve().token();
+    Future<Reservation> waits = ask(wish(1, 30), caller("c"));
+    world.run();
+    assertThat(world.router.queued()).isEqualTo(1);
+
+    table.drain();
+    world.run();
+    assertThat(problem(waits)).isEqualTo(Problem.UNAVAILABLE);
+    assertThat(world.router.queued()).isZero();
+
+    use(token);
+    replica.respond();
+    world.run();
+    assertThat(table.held()).isZero();
+    assertThat(table.permitsTaken()).isZero();
+    assertAtRest(replica);
+  }
+
+  @Test
+  void whatIsHeldWhenNobodyCanUseItAnyMoreIsGivenBack() {
+    RoutingWorld.Replica replica = replica(2);
+    String token = reserve().token();
+    table.drain();
+    table.releaseAll();
+    world.run();
+    refuses(token, Problem.RELEASED);
+    assertThat(table.permitsTaken()).isZero();
+    assertAtRest(replica);
+  }
+
+  // --- none ---
+
+  @Test
+  void aDeploymentThatIsNotThereIsUnknown() {
+    assertThat(problem(ask(new Wish(OTHER, 0, 0, ""), caller("c"))))
+        .isEqualTo(Problem.UNKNOWN_DEPLOYMENT);
+  }
+
+  @Test
+  void withoutAFreeSlotOneThatDoesNotWaitIsRefusedAtOnce() {
+    RoutingWorld.Replica replica = replica(1);
+    reserve();
+    Future<Reservation> refused = ask(wish(1, 0), caller("c"));
+    assertThat(problem(refused)).isEqualTo(Problem.FULL);
+    assertThat(((ReservationException) refused.cause()).retryAfterSeconds()).isPositive();
+    assertThat(((ReservationException) refused.cause()).statusCode()).isEqualTo(503);
+    assertThat(world.router.queued()).isZero();
+    assertThat(table.permitsTaken()).isEqualTo(1);
+    assertThat(replica.ledger.ongoing()).isEqualTo(1);
+  }
+
+  @Test
+  void oneThatDoesNotWaitDoesNotOvertakeWhoDoes() {
+    replica(1);
+    String first = reserve().token();
+    Future<Reservation> waiting = ask(wish(1, 30), caller("c"));
+    Future<Reservation> second = ask(wish(1, 30), caller("d"));
+    assertThat(waiting.isComplete()).isFalse();
+    table.release(RoutingWorld.DEPLOYMENT, first);
+    assertThat(problem(ask(wish(1, 0), caller("e")))).isEqualTo(Problem.FULL);
+    world.run();
+    assertThat(waiting.succeeded()).isTrue();
+    assertThat(second.isComplete()).isFalse();
+  }
+
+  @Test
+  void aWaitEndsInTime() {
+    replica(1);
+    reserve();
+    Future<Reservation> waiting = ask(wish(1, 2), caller("c"));
+    world.pass(Duration.ofMillis(1900));
+    assertThat(waiting.isComplete()).isFalse();
+    world.pass(Duration.ofMillis(200));
+    assertThat(problem(waiting)).isEqualTo(Problem.FULL);
+    assertThat(world.router.queued()).isZero();
+    assertThat(table.permitsTaken()).isEqualTo(1);
+  }
+
+  @Test
+  void whoGoesWhileItWaitsLeavesTheQueue() {
+    RoutingWorld.Replica replica = replica(1);
+    String first = reserve().token();
+    Asked<Reservation> waiting = table.reserve(wish(1, 30), caller("c"));
+    world.run();
+    assertThat(world.router.queued()).isEqualTo(1);
+    waiting.abandon();
+    waiting.abandon();
+    world.run();
+    assertThat(world.router.queued()).isZero();
+    assertThat(table.permitsTaken()).isEqualTo(1);
+    assertThat(problem(waiting.answer())).isEqualTo(Problem.ABANDONED);
+    table.release(RoutingWorld.DEPLOYMENT, first);
+    assertAtRest(replica);
+  }
+
+  @Test
+  void whoGoesAsItsSlotIsGrantedHoldsNothing() {
+    RoutingWorld.Replica replica = replica(1);
+    String first = reserve().token();
+    Asked<Reservation> waiting = table.reserve(wish(1, 30), caller("c"));
+    world.run();
+    table.release(RoutingWorld.DEPLOYMENT, first); // the grant is on its way
+    waiting.abandon();
+    world.run();
+    assertAtRest(replica);
+    assertThat(table.held()).isZero();
+  }
+
+  @Test
+  void whoDoesNotReceiveItsAnswerHoldsNothing() {
+    RoutingWorld.Replica replica = replica(1);
+    Asked<Reservation> asked = table.reserve(wish(1, 0), caller("c"));
+    world.run();
+    String token = asked.answer().result().token();
+    asked.abandon();
+    assertAtRest(replica);
+    assertThat(table.held()).isZero();
+    refuses(token, Problem.RELEASED);
+  }
+
+  /** Its loop is blocked: no deadline fires there, and no task runs. */
+  @Test
+  void anAskThatItsLoopDoesNotAnswerIsGivenUp() {
+    RoutingWorld.Replica replica = replica(1);
+    String first = reserve().token();
+    Future<Reservation> waiting = ask(wish(1, 1), caller("c"));
+    world.clock.advanceNanos(4 * SECOND);
+    table.sweep();
+    assertThat(problem(waiting)).isEqualTo(Problem.FULL);
+    table.release(RoutingWorld.DEPLOYMENT, first);
+    world.run(); // what was granted meanwhile goes back
+    assertAtRest(replica);
+  }
+
+  // --- bounds ---
+
+  @Test
+  void nobodyHoldsOrWaitsForMoreThanItsShare() {
+    RoutingWorld.Replica replica = replica(4);
+    for (int i = 0; i < 4; i++) {
+      reserve(wish(10, 0), caller("greedy"));
+    }
+    table.reserve(wish(10, 10), caller("greedy"));
+    world.run();
+    assertThat(table.permitsTaken()).isEqualTo(5);
+    assertThat(problem(ask(wish(10, 0), caller("greedy")))).isEqualTo(Problem.CALLER_LIMIT);
+    assertThat(problem(ask(wish(10, 0), caller("modest")))).isEqualTo(Problem.FULL);
+    assertThat(replica.ledger.ongoing()).isEqualTo(4);
+  }
+
+  @Test
+  void whatWasUsedDoesNotCountForItsCaller() {
+    RoutingWorld.Replica replica = replica(20);
+    for (int i = 0; i < 20; i++) {
+      use(reserve().token());
+    }
+    assertThat(table.permitsTaken()).isZero();
+    while (!replica.running.isEmpty()) {
+      replica.respond();
+    }
+  }
+
+  @Test
+  void allCallersTogetherHoldNoMoreThanTheInstanceAllows() {
+    replica(20);
+    for (int i = 0; i < 10; i++) {
+      reserve(wish(10, 0), caller("c" + i));
+    }
+    assertThat(problem(ask(wish(10, 0), caller("late")))).isEqualTo(Problem.INSTANCE_LIMIT);
+    assertThat(table.callers()).isEqualTo(10);
+    world.pass(Duration.ofSeconds(10));
+    reserve(wish(10, 0), caller("late"));
+  }
+
+  // --- keys ---
+
+  @Nested
+  class WithAnIdempotencyKey {
+    private final Caller keyed = new Caller("c", "k");
+
+    @Test
+    void aRepeatGetsTheSameLeaseWithTheTimeThatIsLeft() {
+      RoutingWorld.Replica replica = replica(2);
+      Reservation first = reserve(wish(10, 0), keyed);
+      world.pass(Duration.ofSeconds(1));
+      Reservation again = reserve(wish(10, 0), keyed);
+      assertThat(again.token()).isEqualTo(first.token());
+      assertThat(again.expiresInNanos()).isEqualTo(9 * SECOND);
+      assertThat(replica.ledger.ongoing()).isEqualTo(1);
+      assertThat(table.counters().made()).isEqualTo(1);
+    }
+
+    @Test
+    void aRepeatThatComesWhileTheFirstWaitsGetsTheSameLease() {
+      replica(1);
+      String before = reserve().token();
+      Asked<Reservation> first = table.reserve(wish(10, 30), keyed);
+      Asked<Reservation> second = table.reserve(wish(10, 30), keyed);
+      world.run();
+      assertThat(world.router.queued()).isEqualTo(1);
+      first.abandon(); // its connection is gone: that is why it repeats
+      world.run();
+      assertThat(world.router.queued()).as("for the second").isEqualTo(1);
+      table.release(RoutingWorld.DEPLOYMENT, before);
+      world.run();
+      assertThat(second.answer().result().token()).isEqualTo(first.answer().result().token());
+    }
+
+    @Test
+    void aLeaseWhoseAnswerWasLostIsThereForTheRepeat() {
+      replica(1);
+      Asked<Reservation> first = table.reserve(wish(10, 0), keyed);
+      world.run();
+      first.abandon();
+      assertThat(reserve(wish(10, 0), keyed).token()).isEqualTo(first.answer().result().token());
+    }
+
+    @Test
+    void anotherWishUnderTheKeyIsRefused() {
+      replica(2);
+      reserve(wish(10, 0), keyed);
+      assertThat(problem(ask(wish(11, 0), keyed))).isEqualTo(Problem.KEY_REUSED);
+      world.routers.router(OTHER, RouterSettings.DEFAULTS);
+      assertThat(problem(ask(new Wish(OTHER, 10 * SECOND, 0, ""), keyed)))
+          .isEqualTo(Problem.KEY_REUSED);
+      assertThat(table.held()).isEqualTo(1);
+    }
+
+    @Test
+    void anotherCallersKeyIsAnotherKey() {
+      replica(2);
+      String one = reserve(wish(10, 0), keyed).token();
+      String other = reserve(wish(10, 0), new Caller("d", "k")).token();
+      assertThat(other).isNotEqualTo(one);
+    }
+
+    @Test
+    void aRepeatIsToldHowTheLeaseEnded() {
+      RoutingWorld.Replica replica = replica(3);
+      use(reserve(wish(1, 0), new Caller("c", "used")).token());
+      reserve(wish(1, 0), new Caller("c", "expired"));
+      table.release(
+          RoutingWorld.DEPLOYMENT, reserve(wish(1, 0), new Caller("c", "released")).token());
+      world.pass(Duration.ofSeconds(2));
+      assertThat(problem(ask(wish(1, 0), new Caller("c", "used")))).isEqualTo(Problem.ALREADY_USED);
+      assertThat(problem(ask(wish(1, 0), new Caller("c", "expired")))).isEqualTo(Problem.EXPIRED);
+      assertThat(problem(ask(wish(1, 0), new Caller("c", "released")))).isEqualTo(Problem.RELEASED);
+      assertThat(table.counters().made()).isEqualTo(3);
+      replica.respond();
+    }
+
+    @Test
+    void aRefusalIsNotRemembered() {
+      replica(1);
+      String before = reserve().token();
+      assertThat(problem(ask(wish(10, 0), keyed))).isEqualTo(Problem.FULL);
+      table.release(RoutingWorld.DEPLOYMENT, before);
+      reserve(wish(10, 0), keyed);
+    }
+
+    @Test
+    void keysAreBoundedPerCallerAndInTime() {
+      replica(10);
+      for (int i = 0; i < 6; i++) {
+        String token = reserve(wish(10, 0), new Caller("c", "k" + i)).token();
+        table.release(RoutingWorld.DEPLOYMENT, token);
+      }
+      assertThat(table.keys()).isEqualTo(5);
+      assertThat(table.keysForgotten()).isEqualTo(1);
+      assertThat(problem(ask(wish(10, 0), new Caller("c", "k5")))).isEqualTo(Problem.RELEASED);
+      reserve(wish(10, 0), new Caller("c", "k0")); // forgotten: asked anew
+      world.pass(Duration.ofSeconds(60));
+      table.sweep();
+      assertThat(table.keys()).isZero();
+    }
+
+    @Test
+    void keysAreBoundedInAllAtTheCostOfWhoHasMost() {
+      replica(20);
+      for (int i = 0; i < 5; i++) {
+        use(reserve(wish(10, 0), new Caller("most", "k" + i)).token());
+        use(reserve(wish(10, 0), new Caller("more", "k" + i)).token());
+      }
+      use(reserve(wish(10, 0), new Caller("one", "k")).token());
+      assertThat(table.keys()).isEqualTo(10);
+      assertThat(problem(ask(wish(10, 0), new Caller("one", "k")))).isEqualTo(Problem.ALREADY_USED);
+    }
+  }
+
+  // --- elsewhere ---
+
+  @Nested
+  class AtAReplicaElsewhere {
+    private final RoutingWorld.Replica far = world.remote("far", 1);
+
+    private String reserveThere() {
+      world.publish();
+      return reserve(wish(2, 0), caller("c")).token();
+    }
+
+    @Test
+    void aTokenRunsItsRequestThere() {
+      String token = reserveThere();
+      FakeCaller answer = use(token, 1);
+      assertThat(far.running).hasSize(1);
+      assertThat(far.ledger.ongoing()).isEqualTo(1);
+      far.respond();
+      world.run();
+      assertThat(answer.response).isNotNull();
+      assertAtRest(far);
+      assertThat(RoutingProbe.heldAttempts(world.routers.loop(0))).isZero();
+      assertThat(RoutingProbe.heldAttempts(world.routers.loop(1))).isZero();
+      refuses(token, Problem.ALREADY_USED);
+    }
+
+    @Test
+    void itIsRenewedAndReleasedThere() {
+      String token = reserveThere();
+      world.pass(Duration.ofMillis(1500));
+      Future<Reservation> renewed = table.renew(RoutingWorld.DEPLOYMENT, token);
+      world.run();
+      assertThat(renewed.succeeded()).isTrue();
+      world.pass(Duration.ofMillis(1000));
+      assertThat(table.held()).isEqualTo(1);
+      table.release(RoutingWorld.DEPLOYMENT, token);
+      world.run();
+      assertAtRest(far);
+    }
+
+    @Test
+    void whatItDoesNotHonourAnyMoreIsToldAsSuch() {
+      String token = reserveThere();
+      BusMessage.ReserveSlot reserve = world.sent(BusMessage.ReserveSlot.class).get(0);
+      far.ledger.release(reserve.attempt()); // by its operator, say
+      FakeCaller answer = new FakeCaller();
+      RoutedCall call = use(token, 0, answer);
+      world.run();
+      assertThat(answer.failure).isInstanceOf(BerthException.ReservationExpired.class);
+      assertThat(call.reservationProblem()).isEqualTo(Problem.RELEASED);
+      assertAtRest(far);
+    }
+
+    @Test
+    void oneThatDoesNotWaitIsRefusedWhenItIsFull() {
+      reserveThere();
+      assertThat(problem(ask(wish(1, 0), caller("c")))).isEqualTo(Problem.FULL);
+      assertThat(far.ledger.ongoing()).isEqualTo(1);
+    }
+
+    @Test
+    void oneThatHasNoAnswerIsRefusedInTimeAndReleasedThere() {
+      world.publish();
+      far.silent = true;
+      Future<Reservation> asked = ask(wish(1, 0), caller("c"));
+      world.pass(Duration.ofSeconds(2));
+      assertThat(problem(asked)).isEqualTo(Problem.FULL);
+      assertThat(world.sent(BusMessage.ReleaseSlot.class)).hasSize(1);
+    }
+  }
+}

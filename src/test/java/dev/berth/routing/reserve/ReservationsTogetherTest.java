@@ -1,0 +1,213 @@
+package dev.berth.routing.reserve;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.berth.api.DeploymentId;
+import dev.berth.fakes.RoutingWorld;
+import dev.berth.protocol.port.Reservations.Asked;
+import dev.berth.protocol.port.Reservations.Caller;
+import dev.berth.protocol.port.Reservations.Problem;
+import dev.berth.protocol.port.Reservations.Reservation;
+import dev.berth.protocol.port.Reservations.ReservationException;
+import dev.berth.protocol.port.Reservations.Wish;
+import dev.berth.routing.DeploymentRouter;
+import dev.berth.routing.RouterSettings;
+import io.vertx.core.Future;
+import java.time.Duration;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** Slots of several deployments held by tokens: all or none. */
+class ReservationsTogetherTest {
+  private static final DeploymentId A = new DeploymentId("app", "a");
+  private static final DeploymentId B = new DeploymentId("app", "b");
+  private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
+  private static final Caller CALLER = new Caller("c", null);
+
+  private final RoutingWorld world = new RoutingWorld(2, RouterSettings.DEFAULTS);
+  private final RoutingWorld.Replica a = world.local(A, "a1", 2);
+  private final RoutingWorld.Replica b = world.local(B, "b1", 1);
+  private final ReservationTable table =
+      new ReservationTable(
+          world.routers,
+          new ReservationLimits(10, 5, 100, 10, 5, 60 * SECOND),
+          world.clock,
+          new SplittableRandom(4)::nextLong);
+
+  ReservationsTogetherTest() {
+    world.publish();
+  }
+
+  private static Wish wish(DeploymentId deployment) {
+    return new Wish(deployment, 10 * SECOND, 0, "");
+  }
+
+  private Future<List<Reservation>> ask(
+      long waitSeconds, Caller caller, DeploymentId... deployments) {
+    Future<List<Reservation>> answer = start(waitSeconds, caller, deployments).answer();
+    world.run();
+    return answer;
+  }
+
+  private Asked<List<Reservation>> start(
+      long waitSeconds, Caller caller, DeploymentId... deployments) {
+    List<Wish> wishes = List.of(deployments).stream().map(ReservationsTogetherTest::wish).toList();
+    return table.reserveAll(wishes, waitSeconds * SECOND, caller);
+  }
+
+  private static void assertRefused(Future<?> answer, Problem problem, String message) {
+    assertThat(answer.cause())
+        .isInstanceOfSatisfying(
+            ReservationException.class,
+            refused -> assertThat(refused.problem()).isEqualTo(problem));
+    assertThat(answer.cause()).hasMessageContaining(message);
+  }
+
+  private void release(Future<List<Reservation>> answer) {
+    for (Reservation each : answer.result()) {
+      assertThat(table.release(each.deployment(), each.token()).succeeded()).isTrue();
+    }
+    world.run();
+  }
+
+  @AfterEach
+  void nothingIsLeft() {
+    world.run();
+    assertThat(a.ledger.ongoing()).isZero();
+    assertThat(b.ledger.ongoing()).isZero();
+    assertThat(table.held()).isZero();
+    assertThat(table.permitsTaken()).isZero();
+    assertThat(table.callers()).isZero();
+    for (DeploymentRouter router : world.routers.all()) {
+      assertThat(router.counters().reserved()).isZero();
+      assertThat(router.queued()).isZero();
+      assertThat(router.waitingToCollect()).isZero();
+    }
+  }
+
+  @Test
+  void eachLegHasATokenOfItsOwnInTheOrderAskedFor() {
+    Future<List<Reservation>> held = ask(0, CALLER, B, A, A);
+    assertThat(held.result()).extracting(Reservation::deployment).containsExactly(B, A, A);
+    assertThat(held.result()).extracting(Reservation::token).doesNotHaveDuplicates();
+    assertThat(held.result())
+        .allSatisfy(each -> assertThat(each.expiresInNanos()).isEqualTo(10 * SECOND));
+    assertThat(table.permitsTaken()).isEqualTo(3);
+    release(held);
+  }
+
+  @Test
+  void eachIsRenewedAndReleasedByItself() {
+    Future<List<Reservation>> held = ask(0, CALLER, A, B);
+    world.pass(Duration.ofSeconds(6));
+    Reservation first = held.result().get(0);
+    assertThat(table.renew(A, first.token()).succeeded()).isTrue();
+    world.pass(Duration.ofSeconds(6));
+    assertThat(a.ledger.reserved()).isOne();
+    assertThat(b.ledger.reserved()).as("it ran out").isZero();
+    table.release(A, first.token());
+  }
+
+  @Test
+  void whereOneIsFullNoneIsHeldAndItSaysWhich() {
+    Future<List<Reservation>> busy = ask(0, CALLER, B);
+    assertRefused(ask(0, CALLER, A, B), Problem.FULL, "legs[1]: ");
+    assertThat(a.ledger.ongoing()).isZero();
+    assertThat(table.permitsTaken()).isOne();
+    release(busy);
+  }
+
+  @Test
+  void anUnknownDeploymentReservesNothing() {
+    assertRefused(
+        ask(0, CALLER, A, new DeploymentId("app", "none")),
+        Problem.UNKNOWN_DEPLOYMENT,
+        "legs[1]: deployment: app#none");
+    assertThat(a.ledger.view("a", 0).granted()).isZero();
+  }
+
+  @Test
+  void moreThanThereAreSlotsIsRefusedAtOnce() {
+    assertRefused(ask(30, CALLER, B, B), Problem.FULL, "at most the 1 that it has");
+  }
+
+  @Test
+  void eachLegCountsForItsCaller() {
+    Future<List<Reservation>> held = ask(0, CALLER, A, A, B);
+    assertRefused(ask(0, CALLER, A, B, A), Problem.CALLER_LIMIT, "max_held_per_caller: 5");
+    assertThat(table.permitsTaken()).isEqualTo(3);
+    release(held);
+  }
+
+  @Test
+  void theWaitEndsInTimeAndLeavesNothing() {
+    Future<List<Reservation>> busy = ask(0, CALLER, B);
+    Future<List<Reservation>> waiting = ask(2, CALLER, A, B);
+    world.pass(Duration.ofMillis(1_900));
+    assertThat(a.ledger.reserved()).isOne();
+    world.pass(Duration.ofMillis(150));
+    assertRefused(waiting, Problem.FULL, "wait_timeout_s");
+    assertThat(a.ledger.ongoing()).isZero();
+    release(busy);
+  }
+
+  @Test
+  void whoWaitsIsServedWhenTheLastSlotComesFree() {
+    Future<List<Reservation>> busy = ask(0, CALLER, B);
+    Future<List<Reservation>> waiting = ask(2, CALLER, A, B);
+    release(busy);
+    assertThat(waiting.succeeded()).isTrue();
+    release(waiting);
+  }
+
+  @Test
+  void aCallerThatGoesWhileItWaitsHoldsNothing() {
+    Future<List<Reservation>> busy = ask(0, CALLER, B);
+    Asked<List<Reservation>> waiting = start(30, CALLER, A, B);
+    world.run();
+    assertThat(a.ledger.reserved()).isOne();
+    waiting.abandon();
+    world.run();
+    assertThat(a.ledger.ongoing()).isZero();
+    assertThat(waiting.answer().failed()).isTrue();
+    release(busy);
+  }
+
+  @Test
+  void aCallerThatDoesNotReceiveItsAnswerHoldsNothing() {
+    Asked<List<Reservation>> asked = start(0, CALLER, A, B);
+    world.run();
+    asked.abandon();
+    world.run();
+    assertThat(a.ledger.ongoing() + b.ledger.ongoing()).isZero();
+  }
+
+  @Test
+  void aRepeatUnderAKeyGetsTheSameTokensAndAnotherWishIsRefused() {
+    Caller keyed = new Caller("c", "key");
+    Future<List<Reservation>> first = ask(0, keyed, A, B);
+    Future<List<Reservation>> repeat = ask(0, keyed, A, B);
+    assertThat(repeat.result())
+        .extracting(Reservation::token)
+        .containsExactlyElementsOf(first.result().stream().map(Reservation::token).toList());
+    assertRefused(ask(0, keyed, B, A), Problem.KEY_REUSED, "key");
+    assertRefused(ask(1, keyed, A, B), Problem.KEY_REUSED, "key");
+    release(first);
+    assertRefused(ask(0, keyed, A, B), Problem.RELEASED, "");
+  }
+
+  @Test
+  void theyAreGivenUpWhenTheirLoopDoesNotAnswer() {
+    Future<List<Reservation>> busy = ask(0, CALLER, B);
+    Asked<List<Reservation>> waiting = start(1, CALLER, A, B);
+    world.run();
+    world.clock.advanceNanos(4 * SECOND); // and no tick
+    table.sweep();
+    assertRefused(waiting.answer(), Problem.FULL, "in time");
+    world.run();
+    release(busy);
+  }
+}

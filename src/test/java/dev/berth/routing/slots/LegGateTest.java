@@ -1,0 +1,155 @@
+package dev.berth.routing.slots;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.RejectedExecutionException;
+import org.junit.jupiter.api.Test;
+
+class LegGateTest {
+  private final InstanceBounds bounds = new InstanceBounds(3, 100, 100);
+  private final LegGate gate = new LegGate(bounds);
+  private final List<String> told = new ArrayList<>();
+
+  private final class One implements LegGate.Collector {
+    private final String name;
+    private boolean paused;
+    private boolean gone; // its loop takes no more tasks
+
+    One(String name) {
+      this.name = name;
+    }
+
+    @Override
+    public boolean paused() {
+      return paused;
+    }
+
+    @Override
+    public void entered() {
+      tell("entered");
+    }
+
+    @Override
+    public void ousted() {
+      tell("ousted");
+    }
+
+    private void tell(String what) {
+      if (gone) {
+        throw new RejectedExecutionException(name);
+      }
+      told.add(name + " " + what);
+    }
+  }
+
+  private LegGate.Entry enter(One one) {
+    return gate.enter(one, true, -1);
+  }
+
+  @Test
+  void oneIsInsideAndTheOthersFollowInTheirOrder() {
+    One a = new One("a");
+    One b = new One("b");
+    One c = new One("c");
+    assertThat(enter(a)).isEqualTo(LegGate.Entry.HOLDING);
+    assertThat(enter(b)).isEqualTo(LegGate.Entry.WAITING);
+    assertThat(enter(c)).isEqualTo(LegGate.Entry.WAITING);
+    assertThat(bounds.queued()).isEqualTo(2);
+    gate.leave(a);
+    gate.leave(a); // again is nothing
+    assertThat(gate.isHeldBy(b)).isTrue();
+    gate.leave(b);
+    assertThat(told).containsExactly("b entered", "c entered");
+    gate.leave(c);
+    assertThat(bounds.queued()).isZero();
+    assertThat(enter(a)).isEqualTo(LegGate.Entry.HOLDING);
+  }
+
+  @Test
+  void whoLeavesThePlaceBeforeItIsNotToldItsTurn() {
+    One a = new One("a");
+    One b = new One("b");
+    enter(a);
+    enter(b);
+    gate.leave(b);
+    gate.leave(a);
+    assertThat(told).isEmpty();
+    assertThat(gate.size()).isZero();
+    assertThat(bounds.queued()).isZero();
+  }
+
+  @Test
+  void whoDoesNotWaitIsRefusedAndSoIsOneOverABound() {
+    One a = new One("a");
+    enter(a);
+    assertThat(gate.enter(new One("b"), false, -1)).isEqualTo(LegGate.Entry.REFUSED);
+    assertThat(gate.enter(new One("c"), true, 1)).isEqualTo(LegGate.Entry.WAITING);
+    assertThat(gate.enter(new One("d"), true, 1)).isEqualTo(LegGate.Entry.REFUSED);
+    assertThat(enter(new One("e"))).isEqualTo(LegGate.Entry.WAITING);
+    assertThat(enter(new One("f"))).isEqualTo(LegGate.Entry.WAITING);
+    assertThat(enter(new One("g"))).as("the instance's bound").isEqualTo(LegGate.Entry.REFUSED);
+  }
+
+  @Test
+  void aHolderOnABlockedLoopIsOustedOnceAnotherCanGoOn() {
+    One a = new One("a");
+    One b = new One("b");
+    enter(a);
+    a.paused = true;
+    gate.loopsChanged();
+    assertThat(gate.isHeldBy(a)).as("nobody else wants it").isTrue();
+    assertThat(enter(b)).isEqualTo(LegGate.Entry.HOLDING);
+    assertThat(told).containsExactly("a ousted");
+    gate.leave(a); // of one that is outside: nothing
+    assertThat(gate.isHeldBy(b)).isTrue();
+  }
+
+  @Test
+  void aHolderWhoseLoopBlocksLosesItToTheFirstWhoCanGoOn() {
+    One a = new One("a");
+    One b = new One("b");
+    One c = new One("c");
+    enter(a);
+    enter(b);
+    enter(c);
+    b.paused = true;
+    a.paused = true;
+    gate.loopsChanged();
+    assertThat(told).containsExactly("a ousted", "c entered");
+    b.paused = false;
+    gate.loopsChanged();
+    assertThat(gate.isHeldBy(c)).isTrue();
+    gate.leave(c);
+    assertThat(gate.isHeldBy(b)).isTrue();
+  }
+
+  @Test
+  void whereOnlyPausedOnesWaitItIsTheirsWhenTheirLoopRunsAgain() {
+    One a = new One("a");
+    One b = new One("b");
+    enter(a);
+    enter(b);
+    b.paused = true;
+    gate.leave(a);
+    assertThat(told).isEmpty();
+    b.paused = false;
+    gate.loopsChanged();
+    assertThat(told).containsExactly("b entered");
+  }
+
+  @Test
+  void aLoopThatTakesNoMoreTasksKeepsNobodyOut() {
+    One a = new One("a");
+    One b = new One("b");
+    One c = new One("c");
+    enter(a);
+    enter(b);
+    enter(c);
+    b.gone = true;
+    gate.leave(a);
+    assertThat(gate.isHeldBy(c)).isTrue();
+    assertThat(bounds.queued()).isZero();
+  }
+}

@@ -1,0 +1,32 @@
+package dev.berth.routing.slots;
+
+import org.jspecify.annotations.Nullable;
+
+/** What tests of requests look at, or do, among slots. */
+public final class SlotsProbe {
+  public static final long STALE_NANOS = RemoteReplica.STALE_NANOS;
+  public static final long INITIAL_BACKOFF_NANOS = RemoteReplica.INITIAL_BACKOFF_NANOS;
+  public static final long MAX_BACKOFF_NANOS = RemoteReplica.MAX_BACKOFF_NANOS;
+
+  private SlotsProbe() {}
+
+  /** Requests that are counted as ours at a replica elsewhere. */
+  public static int own(RemoteReplica replica) {
+    return replica.own();
+  }
+
+  /** Takes a slot to run on, as the pick does. */
+  public static @Nullable Grant take(RoutedReplica replica) {
+    return replica.take(Grant.RUN);
+  }
+
+  /** Whether it stands in the queue. */
+  public static boolean isWaiting(Waiter waiter) {
+    return waiter.waiting();
+  }
+
+  /** Who waits on an event loop. */
+  public static int waitingOn(WaiterQueue queue, int loop) {
+    return queue.sizeOn(loop);
+  }
+}

@@ -1,0 +1,408 @@
+package dev.berth.routing.slots;
+
+import dev.berth.fakes.Effort;
+import dev.berth.fakes.Interleavings;
+import dev.berth.fakes.ManualClock;
+import dev.berth.protocol.port.LedgerView;
+import dev.berth.protocol.port.SlotLease;
+import dev.berth.replica.slots.LedgerLimits;
+import dev.berth.replica.slots.SlotLedger;
+import java.lang.reflect.Method;
+import java.util.ArrayList;
+import java.util.List;
+import org.jetbrains.kotlinx.lincheck.Actor;
+import org.jetbrains.kotlinx.lincheck.execution.ExecutionScenario;
+import org.jetbrains.lincheck.datastructures.ManagedStrategyGuarantee;
+import org.jetbrains.lincheck.datastructures.ManagedStrategyGuaranteeKt;
+import org.jetbrains.lincheck.datastructures.ModelCheckingOptions;
+import org.jetbrains.lincheck.datastructures.Operation;
+import org.jetbrains.lincheck.datastructures.Param;
+import org.jetbrains.lincheck.datastructures.ThreadIdGen;
+import org.jetbrains.lincheck.datastructures.Validate;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/**
+ * The waiter queue, its pump and a real ledger under every interleaving that Lincheck tries. When
+ * all threads are done, whatever they did, no one waits beside a free slot, everyone who left the
+ * queue left it once, and every slot is accounted for.
+ */
+@Tag("lincheck")
+class WaiterQueueLincheckTest {
+
+  /** The JDK's collections and counters are taken to be atomic: it is the queue that is tried. */
+  private static final ManagedStrategyGuarantee JDK_IS_CORRECT =
+      ManagedStrategyGuaranteeKt.forClasses(
+              "java.util.concurrent.ConcurrentHashMap",
+              "java.util.concurrent.ConcurrentHashMap$KeySetView",
+              "java.util.concurrent.ConcurrentLinkedQueue",
+              "java.util.concurrent.atomic.LongAdder")
+          .allMethods()
+          .treatAsAtomic();
+
+  private static ModelCheckingOptions options() {
+    return Interleavings.options()
+        .addGuarantee(JDK_IS_CORRECT)
+        .sequentialSpecification(AnythingGoes.class);
+  }
+
+  @Test
+  void noWakeUpIsLostAndNoSlotEither() {
+    options()
+        .threads(3)
+        .actorsPerThread(2)
+        .actorsBefore(1)
+        .actorsAfter(0)
+        .iterations(Effort.times(2))
+        .invocationsPerIteration(200)
+        .check(QueueOperations.class);
+  }
+
+  /** The encounters that a queue is lost by, each tried to a greater depth. */
+  @Test
+  void noWakeUpIsLostWhereACompletionMeetsAnArrivalOrACancel() {
+    options()
+        .iterations(0)
+        .invocationsPerIteration(Effort.times(400))
+        .addCustomScenario(scenario(List.of("ask 0"), List.of(List.of("goOn 0"), List.of("ask 1"))))
+        .addCustomScenario(
+            scenario(
+                List.of("ask 0", "ask 1"),
+                List.of(List.of("goOn 0"), List.of("cancel 1"), List.of("ask 2"))))
+        .addCustomScenario(
+            scenario(List.of("ask 0", "ask 1"), List.of(List.of("goOn 0"), List.of("expire 1"))))
+        .check(QueueOperations.class);
+  }
+
+  /**
+   * A round that found nothing free says so for who came meanwhile, and for no longer than true.
+   */
+  @Test
+  void whatARoundFoundIsNotTakenForTrueWhenASecondSlotIsFreed() {
+    options()
+        .iterations(0)
+        .invocationsPerIteration(Effort.times(150))
+        .addCustomScenario(
+            scenario(
+                List.of("ask 0", "ask 1", "ask 2"),
+                List.of(List.of("goOn 0"), List.of("goOn 1"), List.of("ask 3"))))
+        .addCustomScenario(
+            scenario(
+                List.of("ask 0", "ask 1", "ask 2"),
+                List.of(List.of("goOn 0"), List.of("cancel 2"), List.of("ask 3"))))
+        .check(TwoSlots.class);
+  }
+
+  /** Those on odd loops are passed over while these are blocked, and not for longer. */
+  @Test
+  void noWakeUpIsLostWhereALoopBlocksOrRunsAgain() {
+    options()
+        .iterations(0)
+        .invocationsPerIteration(Effort.times(150))
+        .addCustomScenario(
+            scenario(
+                List.of("ask 0", "ask 1", "block 0"),
+                List.of(List.of("goOn 0"), List.of("heal 1"), List.of("ask 2"))))
+        .addCustomScenario(
+            scenario(
+                List.of("ask 0", "ask 1"),
+                List.of(List.of("goOn 0"), List.of("block 1"), List.of("ask 2"))))
+        .check(QueueOperations.class);
+  }
+
+  /** The atom of it all: whoever leaves WAITING wins, and no one else. */
+  @Test
+  void ofGrantCancelAndExpiryExactlyOneEndsAWait() {
+    Interleavings.options()
+        .threads(3)
+        .actorsPerThread(1)
+        .actorsBefore(0)
+        .actorsAfter(0)
+        .iterations(Effort.times(2))
+        .invocationsPerIteration(100)
+        .sequentialSpecification(WaiterModel.class)
+        .check(WaiterOperations.class);
+  }
+
+  private static ExecutionScenario scenario(List<String> before, List<List<String>> threads) {
+    List<List<Actor>> parallel = new ArrayList<>();
+    threads.forEach(thread -> parallel.add(actors(thread)));
+    return new ExecutionScenario(actors(before), parallel, List.of(), VALIDATION);
+  }
+
+  private static List<Actor> actors(List<String> steps) {
+    List<Actor> actors = new ArrayList<>();
+    for (String step : steps) {
+      String[] words = step.split(" ");
+      actors.add(new Actor(method(words[0], int.class), List.of(Integer.valueOf(words[1]))));
+    }
+    return actors;
+  }
+
+  private static final Actor VALIDATION =
+      new Actor(method("nobodyWaitsBesideAFreeSlot"), List.of());
+
+  private static Method method(String name, Class<?>... parameters) {
+    try {
+      return QueueOperations.class.getMethod(name, parameters);
+    } catch (NoSuchMethodException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  /** One slot; each thread asks, takes what it was granted, completes, and changes its mind. */
+  @Param(name = "thread", gen = ThreadIdGen.class)
+  public static class QueueOperations {
+    private static final int THREADS_MAX = 8;
+
+    private final int slots;
+    private final SlotLedger ledger;
+    private final BlockedLoops blocked = new BlockedLoops(2);
+    private final WaiterQueue queue = new WaiterQueue(this::hold, blocked);
+    private final LocalReplica replica;
+    private final Asker[] askers = new Asker[THREADS_MAX];
+
+    public QueueOperations() {
+      this(1);
+    }
+
+    QueueOperations(int slots) {
+      this.slots = slots;
+      ledger = new SlotLedger(1, slots, LedgerLimits.DEFAULTS, new ManualClock(), () -> 1);
+      replica = QueueFixture.replica(ledger, queue);
+      ledger.observe(replica);
+      for (int i = 0; i < THREADS_MAX; i++) {
+        askers[i] = new Asker(i % 2, blocked);
+      }
+    }
+
+    private @Nullable Grant hold(Waiting owner) {
+      SlotLease lease = ledger.hold(owner.holdNanos());
+      return lease == null ? null : new Grant(replica, lease, null);
+    }
+
+    /** As a request does: the slot at once, or a place and then the pump. */
+    @Operation
+    public void ask(@Param(name = "thread") int thread) {
+      Asker asker = askers[thread];
+      if (asker.waiter != null || asker.running) {
+        return;
+      }
+      if (!queue.hasTakersOr(asker.loop) && ledger.tryAcquire()) {
+        asker.running = true;
+        return;
+      }
+      if (queue.tryAdmit(-1)) {
+        asker.admitted++;
+        asker.waiter = queue.join(asker, queue.nextSequence());
+        queue.arrange();
+      }
+    }
+
+    /** Takes a granted slot, as the task on the waiter's own loop does; else completes. */
+    @Operation
+    public void goOn(@Param(name = "thread") int thread) {
+      Asker asker = askers[thread];
+      Grant grant = asker.grant;
+      if (grant != null) {
+        asker.grant = null;
+        asker.waiter = null;
+        if (grant.lease().consume() == null) {
+          asker.running = true;
+        }
+      } else if (asker.running) {
+        asker.running = false;
+        if (!replica.completing(ledger)) {
+          ledger.complete();
+        }
+      }
+    }
+
+    @Operation
+    public void cancel(@Param(name = "thread") int thread) {
+      changeMind(askers[thread], true);
+    }
+
+    @Operation
+    public void expire(@Param(name = "thread") int thread) {
+      changeMind(askers[thread], false);
+    }
+
+    /** As the routers do, but for the set of replicas. Only where a scenario names it. */
+    public void block(int thread) {
+      told(true);
+    }
+
+    public void heal(int thread) {
+      told(false);
+    }
+
+    private void told(boolean isBlocked) {
+      if (blocked.set(1, isBlocked)) {
+        queue.pump();
+      }
+    }
+
+    private void changeMind(Asker asker, boolean cancel) {
+      Waiter waiter = asker.waiter;
+      if (waiter == null) {
+        return;
+      }
+      if (cancel ? queue.cancel(waiter) : queue.expire(waiter)) {
+        asker.waiter = null;
+      } else if (asker.grant != null) { // granted before: it goes back, as to one that is gone
+        Grant grant = asker.grant;
+        asker.grant = null;
+        asker.waiter = null;
+        grant.giveBack();
+      }
+    }
+
+    @Validate
+    public void nobodyWaitsBesideAFreeSlot() {
+      int owned = 0;
+      int waiting = 0;
+      for (Asker asker : askers) {
+        boolean granted = asker.grant != null;
+        owned += (asker.running ? 1 : 0) + (granted ? 1 : 0);
+        waiting += asker.waiter != null && asker.waiter.waiting() ? 1 : 0;
+        int inQueue = asker.waiter != null && asker.waiter.waiting() ? 1 : 0;
+        require(asker.left + inQueue == asker.admitted, "left once: " + asker);
+      }
+      require(queue.size() == waiting, "size: " + queue.size() + " waiting: " + waiting);
+      require(ledger.ongoing() == owned, "ongoing: " + ledger.ongoing() + " owned: " + owned);
+      require(ledger.audit() == LedgerView.Audit.CLEAN, "audit: " + ledger.view("r", 0));
+      require(
+          !queue.hasTakers() || ledger.ongoing() == slots,
+          "waiting beside a free slot: " + waiting);
+    }
+
+    private static void require(boolean held, String otherwise) {
+      if (!held) {
+        throw new IllegalStateException(otherwise);
+      }
+    }
+  }
+
+  /** The same, of two slots. */
+  public static class TwoSlots extends QueueOperations {
+    public TwoSlots() {
+      super(2);
+    }
+  }
+
+  /** A thread's request. */
+  private static final class Asker implements Waiting {
+    final int loop;
+    private final BlockedLoops blocked;
+    @Nullable Waiter waiter;
+    volatile @Nullable Grant grant;
+    volatile int left;
+    int admitted;
+    boolean running;
+
+    Asker(int loop, BlockedLoops blocked) {
+      this.loop = loop;
+      this.blocked = blocked;
+    }
+
+    @Override
+    public int loopIndex() {
+      return loop;
+    }
+
+    @Override
+    public boolean accepts(RoutedReplica candidate) {
+      return true;
+    }
+
+    @Override
+    public boolean picky() {
+      return false;
+    }
+
+    @Override
+    public boolean paused() {
+      return blocked.contains(loop);
+    }
+
+    @Override
+    public long holdNanos() {
+      return 1L << 40;
+    }
+
+    @Override
+    public void granted(Grant given) {
+      grant = given;
+    }
+
+    @Override
+    public void left() {
+      left++;
+    }
+
+    @Override
+    public String toString() {
+      return "admitted " + admitted + ", left " + left;
+    }
+  }
+
+  /** Operations return nothing; what counts is the state they leave. */
+  public static class AnythingGoes {
+    public void ask(int thread) {}
+
+    public void goOn(int thread) {}
+
+    public void cancel(int thread) {}
+
+    public void expire(int thread) {}
+
+    public void block(int thread) {}
+
+    public void heal(int thread) {}
+  }
+
+  /** One waiter, and everyone who may end its wait. */
+  public static class WaiterOperations {
+    private final Waiter waiter = new Waiter(new Asker(0, new BlockedLoops(1)), 1);
+
+    @Operation(runOnce = true)
+    public boolean grant() {
+      return waiter.grant();
+    }
+
+    @Operation(runOnce = true)
+    public boolean cancel() {
+      return waiter.cancel();
+    }
+
+    @Operation(runOnce = true)
+    public boolean expire() {
+      return waiter.expire();
+    }
+  }
+
+  /** The first one wins. */
+  public static class WaiterModel {
+    private boolean ended;
+
+    private boolean end() {
+      boolean first = !ended;
+      ended = true;
+      return first;
+    }
+
+    public boolean grant() {
+      return end();
+    }
+
+    public boolean cancel() {
+      return end();
+    }
+
+    public boolean expire() {
+      return end();
+    }
+  }
+}

@@ -1,0 +1,75 @@
+package dev.berth.routing.slots;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+/** What the pump survives. What it grants to whom is in {@code SlotQueueTest}. */
+class WaiterQueueTest {
+  private final List<Grant> grants = new ArrayList<>();
+  private @Nullable Error broken;
+
+  private final WaiterQueue queue =
+      new WaiterQueue(
+          waiter -> {
+            if (broken != null) {
+              throw broken;
+            }
+            return Grant.UNAVAILABLE;
+          },
+          new BlockedLoops(1));
+
+  private final Waiting waiter =
+      new Waiting() {
+        @Override
+        public int loopIndex() {
+          return 0;
+        }
+
+        @Override
+        public boolean accepts(RoutedReplica replica) {
+          return true;
+        }
+
+        @Override
+        public boolean picky() {
+          return false;
+        }
+
+        @Override
+        public boolean paused() {
+          return false;
+        }
+
+        @Override
+        public long holdNanos() {
+          return 1;
+        }
+
+        @Override
+        public void granted(Grant grant) {
+          grants.add(grant);
+        }
+
+        @Override
+        public void left() {}
+      };
+
+  @Test
+  void aRoundThatFailsIsToldAndLeavesThePumpToTheNext() {
+    broken = new StackOverflowError();
+    queue.tryAdmit(-1);
+    queue.join(waiter, queue.nextSequence());
+    assertThatThrownBy(queue::pump).isSameAs(broken);
+    broken = null;
+
+    queue.pump();
+
+    assertThat(grants).containsExactly(Grant.UNAVAILABLE);
+    assertThat(queue.size()).isZero();
+  }
+}
