@@ -18,6 +18,8 @@ import com.tngtech.archunit.lang.CompositeArchRule;
 import com.tngtech.archunit.lang.ConditionEvents;
 import com.tngtech.archunit.lang.SimpleConditionEvent;
 import com.tngtech.archunit.lang.syntax.elements.GivenClassesConjunction;
+import com.tngtech.archunit.library.dependencies.SliceAssignment;
+import com.tngtech.archunit.library.dependencies.SliceIdentifier;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -78,6 +80,20 @@ final class Architecture {
   private static final Pattern VAGUE_NAME =
       Pattern.compile(".*(Manager|Utils?|Impl|Helpers?|Service|Common)");
 
+  /** Each package for itself, be it within another or not. */
+  private static final SliceAssignment PACKAGES =
+      new SliceAssignment() {
+        @Override
+        public SliceIdentifier getIdentifierOf(JavaClass type) {
+          return SliceIdentifier.of(type.getPackageName());
+        }
+
+        @Override
+        public String getDescription() {
+          return "single packages";
+        }
+      };
+
   private Architecture() {}
 
   /** One rule for each row of the dependency table. */
@@ -110,8 +126,11 @@ final class Architecture {
         .allowEmptyShould(true);
   }
 
+  /** Neither among packages, nor among those within them: a layer is read without those above. */
   static ArchRule noCycles() {
-    return slices().matching("dev.berth.(*)..").should().beFreeOfCycles().allowEmptyShould(true);
+    return CompositeArchRule.of(
+            slices().matching(BASE + "(*)..").should().beFreeOfCycles().allowEmptyShould(true))
+        .and(slices().assignedFrom(PACKAGES).should().beFreeOfCycles().allowEmptyShould(true));
   }
 
   /** What user code compiles against is small: of Vert.x it shows futures, buffers and streams. */

@@ -75,6 +75,20 @@ class ArchitectureRulesTest {
                 "package dev.berth.metrics; public class A { dev.berth.config.B b; }",
                 "package dev.berth.config; public class B { dev.berth.metrics.A a; }")),
         Arguments.of(
+            "a package and one within it import each other",
+            Architecture.noCycles(),
+            List.of(
+                "package dev.berth.routing.slots; public class A { dev.berth.routing.B b; }",
+                "package dev.berth.routing; public class B { dev.berth.routing.slots.A a; }")),
+        Arguments.of(
+            "packages within one import each other in a circle",
+            Architecture.noCycles(),
+            List.of(
+                "package dev.berth.routing.slots; public class A { dev.berth.routing.B b; }",
+                "package dev.berth.routing; public class B { dev.berth.routing.legs.C c; }",
+                "package dev.berth.routing.legs; public class C {"
+                    + " dev.berth.routing.slots.A a; }")),
+        Arguments.of(
             "the public interface shows Vertx",
             Architecture.apiShowsLittleOfVertx(),
             List.of("package dev.berth.api; class Request { io.vertx.core.Vertx vertx; }")),
