@@ -405,6 +405,22 @@ class ChooseAndDispatchTest {
     }
 
     @Test
+    void aTimeToLiveOfTheCallersIsKeptAsAskedHoweverShort() {
+      world.publish();
+      ReplicaSelection selection =
+          choose(
+              world
+                  .handle()
+                  .options(CallOptions.defaults().withReservationTtl(Duration.ofMillis(200))));
+      assertThat(selection.leaseRemaining()).isEqualTo(Duration.ofMillis(200));
+
+      world.pass(Duration.ofMillis(300));
+
+      assertThat(world.router.counters().selectionsExpired()).isOne();
+      assertThat(replica.ledger.ongoing()).isZero();
+    }
+
+    @Test
     void aTimeToLiveOfTheCallersIsCutToTheMaximum() {
       world.publish();
       ReplicaSelection selection =

@@ -1,0 +1,103 @@
+package dev.berth.routing.slots;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.berth.api.DeploymentId;
+import dev.berth.fakes.ManualClock;
+import dev.berth.protocol.AttemptId;
+import dev.berth.protocol.ReplicaAddress;
+import dev.berth.protocol.ReplicaInfo;
+import dev.berth.protocol.SlotToken;
+import dev.berth.replica.slots.Ledgers;
+import dev.berth.replica.slots.SlotLedger;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.OptionalInt;
+import org.junit.jupiter.api.Test;
+
+/** Who does not use a grant gives all of it back, and nothing else. */
+class GrantTest {
+  private final ManualClock clock = new ManualClock();
+  private final SlotLedger ledger = Ledgers.ledger(1, clock);
+  private final LocalReplica here =
+      QueueFixture.replica(
+          ledger, new WaiterQueue(waiter -> Grant.UNAVAILABLE, new BlockedLoops(1)));
+
+  private final List<AttemptId> declined = new ArrayList<>();
+  private final RemoteReplica elsewhere =
+      new RemoteReplica(
+          new ReplicaInfo(
+              "far",
+              new DeploymentId("app", "model"),
+              new ReplicaAddress("there", 0, 0, 1),
+              1,
+              true,
+              false,
+              null,
+              OptionalInt.empty(),
+              null,
+              Map.of()),
+          true,
+          clock,
+          declined::add);
+
+  private static Grant taken(RoutedReplica of, long holdNanos) {
+    return Objects.requireNonNull(of.take(holdNanos));
+  }
+
+  @Test
+  void aSlotToRunOnIsFreeAgain() {
+    Grant grant = taken(here, Grant.RUN);
+    assertThat(ledger.ongoing()).isOne();
+    assertThat(here.take(Grant.RUN)).isNull();
+
+    grant.giveBack();
+
+    Ledgers.assertAtRest(ledger);
+    assertThat(here.take(Grant.RUN)).isNotNull();
+  }
+
+  @Test
+  void aSlotThatIsHeldIsFreeAgainOnce() {
+    Grant grant = taken(here, 1_000);
+    assertThat(ledger.ongoing()).isOne();
+
+    grant.giveBack();
+    grant.giveBack();
+
+    Ledgers.assertAtRest(ledger);
+  }
+
+  @Test
+  void roomElsewhereIsRoomAgain() {
+    Grant grant = taken(elsewhere, Grant.RUN);
+    assertThat(elsewhere.own()).isOne();
+    assertThat(elsewhere.take(Grant.RUN)).isNull();
+
+    grant.giveBack();
+
+    assertThat(elsewhere.own()).isZero();
+    assertThat(declined).isEmpty();
+  }
+
+  @Test
+  void anOfferedSlotIsDeclined() {
+    AttemptId named = new AttemptId(1, 0, 7);
+    elsewhere.offered(
+        new RemoteReplica.Offer(named, new SlotToken(1, 1, 1), clock.getAsLong() + 1_000));
+    Grant grant = taken(elsewhere, 1_000);
+
+    grant.giveBack();
+
+    assertThat(elsewhere.own()).isZero();
+    assertThat(declined).containsExactly(named);
+  }
+
+  @Test
+  void whereThereIsNoSlotNothingComesBack() {
+    Grant.UNAVAILABLE.giveBack();
+    Ledgers.assertAtRest(ledger);
+  }
+}
