@@ -12,6 +12,7 @@ import java.util.stream.Stream;
  * @param deployment whose handlers {@code spread} is about
  * @param spread single or event_loops
  * @param besides lines of other applications
+ * @param messages what carries them between the loops; "" leaves it to the jar, which may not know
  * @param certificate a PEM file with {@code key.pem} beside it, for TLS
  */
 record Configuration(
@@ -22,6 +23,7 @@ record Configuration(
     String deployment,
     String spread,
     String besides,
+    String messages,
     Optional<Path> certificate) {
   /** One request of it runs and one waits; each other one is refused. */
   private static final String BUSY =
@@ -36,24 +38,47 @@ record Configuration(
 
   /** The no-op that answers with 32 bytes. */
   static Configuration noOp(int loops, String spread) {
-    return new Configuration(loops, "/", "NoOp:build", "{}", "no-op", spread, "", Optional.empty());
+    return new Configuration(
+        loops, "/", "NoOp:build", "{}", "no-op", spread, "", "", Optional.empty());
   }
 
   /** The same with other code. */
   Configuration of(String otherBuilder, String otherArguments, String otherDeployment) {
     return new Configuration(
-        loops, route, otherBuilder, otherArguments, otherDeployment, spread, besides, certificate);
+        loops,
+        route,
+        otherBuilder,
+        otherArguments,
+        otherDeployment,
+        spread,
+        besides,
+        messages,
+        certificate);
   }
 
   /** The same at {@code /ok}, with a deployment at {@code /busy} whose queue can be filled. */
   Configuration besideBusy() {
     return new Configuration(
-        loops, "/ok", builder, arguments, deployment, spread, BUSY, certificate);
+        loops, "/ok", builder, arguments, deployment, spread, BUSY, messages, certificate);
+  }
+
+  /** The same with its messages over the event bus of Vert.x. */
+  Configuration overTheEventBus() {
+    return new Configuration(
+        loops,
+        route,
+        builder,
+        arguments,
+        deployment,
+        spread,
+        besides,
+        "  messages: event_bus\n",
+        certificate);
   }
 
   Configuration tls(Path pem) {
     return new Configuration(
-        loops, route, builder, arguments, deployment, spread, besides, Optional.of(pem));
+        loops, route, builder, arguments, deployment, spread, besides, messages, Optional.of(pem));
   }
 
   /** It is written to the folder that handlers.jar is in. */
@@ -81,7 +106,7 @@ record Configuration(
             besides + "berth:",
             "  event_loops: " + loops,
             "  admin: {host: 127.0.0.1, port: 0}",
-            "")
+            messages)
         .collect(Collectors.joining("\n"));
   }
 }

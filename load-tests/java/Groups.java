@@ -6,7 +6,8 @@ import java.util.Optional;
 /** What is measured. */
 final class Groups {
   /** What a quick run does not do. */
-  static final String LEFT_OUT = "TLS; calls without HTTP; c=1 of choose + dispatch; vertx-web";
+  static final String LEFT_OUT =
+      "TLS; calls without HTTP; c=1 of choose + dispatch; vertx-web; messages over the event bus";
 
   /** Marks the ids of rows of the jar that is compared with, and of its second server. */
   private static final String BEFORE = "before-";
@@ -27,8 +28,17 @@ final class Groups {
     this.quick = quick;
   }
 
+  /** Berth beside a raw server, and beside itself. */
+  List<Group> ofThisJar() {
+    List<Group> all = new ArrayList<>(besideRaw());
+    if (!quick) {
+      all.add(messages()); // not of a jar before, which may not know the key
+    }
+    return all;
+  }
+
   /** Berth beside a raw server. */
-  List<Group> besideRaw() {
+  private List<Group> besideRaw() {
     List<Group> all =
         new ArrayList<>(
             List.of(oneLoop(), twoLoops(), echo(), calls(), streams(), large(), refusals()));
@@ -154,6 +164,27 @@ final class Groups {
             .against("raw-no-op-spread", "raw-no-op-spread-again"));
     return new Group(
         "two-loops", "a no-op on two event loops", "request", servers, List.of(rows), "");
+  }
+
+  private Group messages() {
+    Configuration direct = Configuration.noOp(2, "single");
+    Row row = Row.of("messages-direct", "Berth no-op, on one of the loops", "berth", ROOT, 64);
+    return new Group(
+        "messages",
+        "a no-op on the other of two event loops",
+        "request",
+        List.of(
+            berth("berth", direct),
+            berth("berth again", direct),
+            berth("event-bus", direct.overTheEventBus())),
+        List.of(
+            List.of(
+                row,
+                row.of("messages-event-bus", "the same, over the event bus", "event-bus")
+                    .against("messages-direct", "messages-direct-again"),
+                row.of("messages-direct-again", "Berth no-op again (A/A)", "berth again")
+                    .against("messages-direct"))),
+        "");
   }
 
   private Group echo() {

@@ -90,7 +90,7 @@ public final class LoadTests {
 
   private boolean run() throws IOException, InterruptedException {
     Groups all = new Groups(work, quick);
-    List<Group> groups = chosen(before.isPresent() ? all.besideBefore() : all.besideRaw());
+    List<Group> groups = chosen(before.isPresent() ? all.besideBefore() : all.ofThisJar());
     int starts = only.isEmpty() || only.contains(START) ? quick ? 3 : 7 : 0;
     double planned = plan.seconds(groups) + 3.0 * starts;
     Progress progress = new Progress(planned);

@@ -118,6 +118,9 @@ public final class Defaults {
   /** How long the instance may take to drain when it is told to stop. */
   public static final Duration SHUTDOWN_TIMEOUT = Duration.ofSeconds(30);
 
+  /** What carries messages between the event loops. */
+  public static final MessageCarrier MESSAGES = MessageCarrier.DIRECT;
+
   /** Whether the process ends when its heap stays full. */
   public static final boolean HALT_ON_FULL_HEAP = true;
 

@@ -1,6 +1,7 @@
 package dev.berth.config;
 
 import java.time.Duration;
+import java.util.List;
 
 /**
  * {@code berth}: what holds for the whole instance and has no name in Ray Serve.
@@ -14,6 +15,7 @@ import java.time.Duration;
  * @param reservations slots held for clients by tokens
  * @param blockedLoopAfter how long an event loop may leave a task before it counts as blocked
  * @param shutdownTimeout how long the instance may take to drain when it is told to stop
+ * @param messages what carries messages between the event loops
  * @param haltOnFullHeap whether the process ends when its heap stays full
  * @param state where what is declared is kept
  */
@@ -27,6 +29,7 @@ public record InstanceOptions(
     ReservationOptions reservations,
     Duration blockedLoopAfter,
     Duration shutdownTimeout,
+    MessageCarrier messages,
     boolean haltOnFullHeap,
     StateOptions state) {
 
@@ -85,6 +88,14 @@ public record InstanceOptions(
           Defaults.SHUTDOWN_TIMEOUT,
           "How long the instance may take to drain on SIGTERM or SIGINT before it stops anyway.");
 
+  static final Key<MessageCarrier> MESSAGES =
+      Key.of(
+          "messages",
+          Types.choice(List.of(MessageCarrier.DIRECT, MessageCarrier.EVENT_BUS)),
+          Defaults.MESSAGES,
+          "What carries messages between the event loops of the instance: queues of its own, or the"
+              + " event bus of Vert.x, which costs more and shows them to its interceptors and"
+              + " metrics.");
   static final Key<Boolean> HALT_ON_FULL_HEAP =
       Key.of(
           "halt_on_full_heap",
@@ -105,6 +116,7 @@ public record InstanceOptions(
           RESERVATIONS,
           BLOCKED_LOOP_AFTER_MS,
           SHUTDOWN_TIMEOUT_S,
+          MESSAGES,
           HALT_ON_FULL_HEAP,
           StateOptions.STATE_DIR,
           StateOptions.EPHEMERAL,
@@ -133,6 +145,7 @@ public record InstanceOptions(
         ReservationOptions.from(values.get(RESERVATIONS)),
         values.get(BLOCKED_LOOP_AFTER_MS),
         values.get(SHUTDOWN_TIMEOUT_S),
+        values.get(MESSAGES),
         values.get(HALT_ON_FULL_HEAP),
         StateOptions.from(values));
   }
@@ -149,6 +162,7 @@ public record InstanceOptions(
         reservations,
         blockedLoopAfter,
         shutdownTimeout,
+        messages,
         haltOnFullHeap,
         state);
   }

@@ -24,11 +24,6 @@ final class InstanceBus implements BusSender {
     mailboxes.put(address, new LoopMailbox(loop, receiver));
   }
 
-  /** Drops the messages of an address from now on. */
-  void close(String address) {
-    mailboxes.remove(address);
-  }
-
   @Override
   public boolean send(String to, String address, BusMessage message) {
     if (!node.equals(to)) {

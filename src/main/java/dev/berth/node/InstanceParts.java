@@ -19,6 +19,7 @@ import dev.berth.config.LimitOptions;
 import dev.berth.config.LogEncoding;
 import dev.berth.config.LogRingOptions;
 import dev.berth.config.LoggingOptions;
+import dev.berth.config.MessageCarrier;
 import dev.berth.config.ReservationOptions;
 import dev.berth.config.ServeConfig;
 import dev.berth.controller.ControllerAction.Announce;
@@ -31,6 +32,7 @@ import dev.berth.metrics.MetricsPusher;
 import dev.berth.metrics.MetricsPusherVerticle;
 import dev.berth.protocol.Addresses;
 import dev.berth.protocol.StreamLedger;
+import dev.berth.protocol.port.BusSender;
 import dev.berth.protocol.port.LogFeed;
 import dev.berth.replica.BodyBounds;
 import dev.berth.replica.HandlerPorts;
@@ -89,7 +91,8 @@ final class InstanceParts {
   private final Vertx vertx;
   private final EventLoops loops;
   private final InstanceThreads threads;
-  private final InstanceBus bus;
+  private final @Nullable InstanceBus mailboxes; // null: the event bus carries messages
+  private final BusSender bus;
   private final Meters meters;
   private final Ingress ingress;
   private final ReplicaHost host;
@@ -142,7 +145,9 @@ final class InstanceParts {
     ExplainOptions explain = config.berth().explain();
     ingress.explain(explain.header(), explain.sampleRate());
     ingress.logAccess(accessLog.log(), accessEncoding(config.logging()));
-    bus = new InstanceBus(identity.node());
+    String node = identity.node();
+    mailboxes = config.berth().messages() == MessageCarrier.DIRECT ? new InstanceBus(node) : null;
+    bus = mailboxes != null ? mailboxes : new EventBusSender(node, vertx.eventBus());
     host =
         new ReplicaHost(
             identity.node(),
@@ -374,13 +379,17 @@ final class InstanceParts {
     return Future.all(started).mapEmpty();
   }
 
-  /** Takes a loop's messages from now on. */
+  /** Takes a loop's messages from now on, if the verticles' consumers do not. */
   private Handler<Void> receiveOn(int index) {
     return started -> {
+      if (mailboxes == null) {
+        return;
+      }
       ContextInternal loop = loops.serving().get(index).home();
       ReplicaLoop replicaLoop = replicaVerticles.get(index).loop();
-      bus.receive(Addresses.router(identity.node(), index), loop, routers.loop(index)::onMessage);
-      bus.receive(replicaLoop.busAddress(), loop, replicaLoop::onMessage);
+      mailboxes.receive(
+          Addresses.router(identity.node(), index), loop, routers.loop(index)::onMessage);
+      mailboxes.receive(replicaLoop.busAddress(), loop, replicaLoop::onMessage);
     };
   }
 

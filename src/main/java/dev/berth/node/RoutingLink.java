@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * pulled it. A controller that follows another one has its own. Belongs to the control loop.
  */
 final class RoutingLink {
-  /** For messages between the controller and the routers of this instance. */
+  /** For messages on the event bus that stay in this instance. */
   static final DeliveryOptions LOCAL =
       new DeliveryOptions().setLocalOnly(true).setCodecName(BusMessageCodec.NAME);
 

@@ -50,6 +50,7 @@ class ConfigReaderTest {
               event_loops: 3
               blocked_loop_after_ms: 20
               halt_on_full_heap: false
+              messages: event_bus
               shutdown_timeout_s: 7
               metrics: {record_interval_ms: 100, push_interval_ms: 500, prefix: ray_}
               explain: {sample_rate: 0.25, ring_size: 0, header: false}
@@ -137,6 +138,7 @@ class ConfigReaderTest {
                     List.of(new BearerToken("ci", "0123456789abcdef"))),
                 Duration.ofMillis(20),
                 Duration.ofSeconds(7),
+                MessageCarrier.EVENT_BUS,
                 false,
                 new StateOptions(Path.of("/var/berth"), true)));
   }

@@ -1,0 +1,37 @@
+package dev.berth.node;
+
+import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.port.BusSender;
+import dev.berth.protocol.wire.BusMessageCodec;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import org.junit.jupiter.api.BeforeEach;
+
+final class EventBusSenderTest extends BusSenderContract {
+  private final EventBusSender sender = new EventBusSender("n1", vertx.eventBus());
+
+  @BeforeEach
+  void registerTheCodec() {
+    vertx.eventBus().registerCodec(new BusMessageCodec());
+  }
+
+  @Override
+  BusSender sender() {
+    return sender;
+  }
+
+  /** As the verticles do. */
+  @Override
+  void receive(String address, Consumer<BusMessage> receiver) throws Exception {
+    CompletableFuture<Void> known = new CompletableFuture<>();
+    loop.runOnContext(
+        none ->
+            vertx
+                .eventBus()
+                .<BusMessage>localConsumer(address, message -> receiver.accept(message.body()))
+                .completion()
+                .onComplete((done, failure) -> known.complete(null)));
+    known.get(10, TimeUnit.SECONDS);
+  }
+}
