@@ -12,6 +12,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -243,6 +246,21 @@ class ArchitectureRulesTest {
   void whatIsAllowedIsNotCaught(String name, ArchRule rule, List<String> sources)
       throws IOException {
     assertThat(rule.evaluate(compile(sources)).getFailureReport().getDetails()).as(name).isEmpty();
+  }
+
+  @Test
+  void aKnotIsOfTypesThatReachEachOtherAndOfNoOthers() throws IOException {
+    JavaClasses classes =
+        compile(
+            List.of(
+                "package dev.berth.routing; class A { B[] next; Lone lone; }",
+                "package dev.berth.routing; class B { static class In { C next; } }",
+                "package dev.berth.routing; class C { Object next = new A(); }",
+                "package dev.berth.routing; class Lone { Lone self; }",
+                "package dev.berth.routing; class Above { A below; Lone lone; }"));
+    assertThat(Knots.of(classes))
+        .containsExactly(
+            Map.entry("dev.berth.routing", List.of(new TreeSet<>(Set.of("A", "B", "C")))));
   }
 
   @Test

@@ -9,6 +9,9 @@ import dev.berth.api.Request;
 import java.net.URISyntaxException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
+import java.util.SortedMap;
+import java.util.SortedSet;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
@@ -48,6 +51,18 @@ class ArchitectureTest {
   @Test
   void packagesHaveNoCycles() {
     Architecture.noCycles().check(main);
+  }
+
+  /** What it says when it fails is the whole list, so that a figure here can fall. */
+  @Test
+  void knotsOfTypesOnlyGetSmaller() {
+    SortedMap<String, List<SortedSet<String>>> knots = Knots.of(main);
+    assertThat(knots)
+        .allSatisfy(
+            (name, found) ->
+                assertThat(found.get(0))
+                    .as("%s: types that all reach each other; give one of them an order", name)
+                    .hasSizeLessThanOrEqualTo(Architecture.largestKnot(name)));
   }
 
   @Test

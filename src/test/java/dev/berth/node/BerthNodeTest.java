@@ -95,6 +95,28 @@ class BerthNodeTest {
   }
 
   @Test
+  void theEventBusCarriesRequestsFromLoopToLoop() throws Exception {
+    ServeConfig config =
+        ConfigReader.read(
+            "test.yaml",
+            Path.of("."),
+            """
+            http_options: {host: 127.0.0.1, port: 0}
+            applications: [%s]
+            berth: {event_loops: 3, admin: {port: 0}, messages: event_bus}
+            """
+                .formatted(application("plain", "plain")));
+    BerthNode node = await(BerthNode.start(config));
+    try {
+      for (int i = 0; i < 6; i++) { // connections go to the ingresses in turn
+        assertThat(get(HttpClient.newHttpClient(), node.port(), "/plain")).startsWith("vert.x");
+      }
+    } finally {
+      await(node.close());
+    }
+  }
+
+  @Test
   void withoutAnyRouteTheHealthIs503() throws Exception {
     String hidden =
         "{name: hidden, route_prefix: null, import_path: 'dev.berth.node.TestApplications:plain'}";
