@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 
 /** A replica's part on one event loop: how its handler there is called. Belongs to that loop. */
 final class HostedReplica {
-  final Replica replica;
+  final ServedReplica replica;
   final ReplicaLoop loop;
   final ProcessingMeters meters = new ProcessingMeters();
   private @Nullable HandlerInvoker invoker;
@@ -24,7 +24,7 @@ final class HostedReplica {
   private volatile long unanswered;
 
   HostedReplica(
-      Replica replica,
+      ServedReplica replica,
       ReplicaLoop loop,
       HandlerInvoker invoker,
       Map<String, HandlerInvoker> methods) {

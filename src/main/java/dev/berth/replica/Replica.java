@@ -1,12 +1,9 @@
 package dev.berth.replica;
 
 import dev.berth.api.BerthException;
-import dev.berth.api.DeploymentId;
 import dev.berth.metrics.LatencyBuckets;
-import dev.berth.metrics.UserMeters;
 import dev.berth.metrics.Utilization;
 import dev.berth.protocol.ReplicaAddress;
-import dev.berth.protocol.UserFailure;
 import dev.berth.protocol.port.BusSender;
 import dev.berth.protocol.port.LedgerView;
 import dev.berth.protocol.port.SlotObserver;
@@ -17,20 +14,16 @@ import dev.berth.replica.slots.SlotLedger;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.time.Duration;
-import java.time.InstantSource;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.SplittableRandom;
-import java.util.concurrent.CompletionException;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -42,7 +35,7 @@ import org.slf4j.LoggerFactory;
  * from start to drained ({@link ReplicaState}). Made by {@link ReplicaHost}. Any thread may call;
  * futures complete on the loop of the first seat.
  */
-public final class Replica {
+public final class Replica extends ServedReplica {
   private static final Logger LOG = LoggerFactory.getLogger(Replica.class);
 
   /**
@@ -51,21 +44,10 @@ public final class Replica {
    */
   static final long STOP_WAIT_NANOS = TimeUnit.SECONDS.toNanos(60);
 
-  private final String replicaId;
-  private final DeploymentId deployment;
-  private final ReplicaAddress address;
-  private final SlotLedger slots;
-  private final RefusedRouters refused;
-  private volatile ReplicaLimits limits;
-  private final LedgerLimits ledgerLimits;
-  private final LongSupplier nanoClock;
   private final HandlerPorts ports;
-  private final UserMeters meters;
-  private final Logger userLog;
   private final ReplicaListener listener;
   private final Runnable gone; // frees its place at the host
   private final Consumer<Replica> toLookAt; // a look at it is due sooner than was said
-  private final FailureLog failures;
 
   private final AtomicReference<ReplicaState> state = new AtomicReference<>(ReplicaState.STARTING);
   private volatile List<HostedReplica> parts = List.of();
@@ -91,15 +73,9 @@ public final class Replica {
 
   private volatile Runnable takeBackStop = () -> {};
 
-  /** When a draining replica is killed, on the nano clock; null while there is no such time. */
-  private volatile @Nullable Long graceEndsNanos;
-
   private @Nullable Long planned; // the wheel's thread alone
 
-  private final FailureCounts errors = new FailureCounts(FailureLog.MAX_CLASSES);
   private final Utilization utilization = new Utilization();
-  private final LongAdder timeouts = new LongAdder();
-  private final AtomicInteger zombies = new AtomicInteger();
 
   Replica(
       ReplicaSpec spec,
@@ -113,22 +89,11 @@ public final class Replica {
       ReplicaListener listener,
       Runnable gone,
       Consumer<Replica> toLookAt) {
-    this.replicaId = spec.replicaId(); // of the spec no more: it holds on to user code
-    this.deployment = spec.deployment();
-    this.address = address;
-    this.slots = slots;
-    this.limits = spec.limits() == null ? limits : spec.limits();
-    this.refused = new RefusedRouters(sender, spec.epoch(), this.limits);
-    this.ledgerLimits = ledgerLimits;
-    this.nanoClock = nanoClock;
+    super(spec, address, slots, sender, limits, ledgerLimits, nanoClock, ports.wallClock());
     this.ports = ports;
-    this.meters = new UserMeters(spec.deployment(), spec.replicaId());
-    this.userLog =
-        LoggerFactory.getLogger(spec.deployment().application() + "." + spec.deployment().name());
     this.listener = listener;
     this.gone = gone;
     this.toLookAt = toLookAt;
-    this.failures = new FailureLog(spec.replicaId());
     this.health =
         new ReplicaHealth(
             new HealthWatch(
@@ -157,61 +122,13 @@ public final class Replica {
   }
 
   private Executor hookThreads(Kind kind) {
-    return task -> ports.hooks().run(deployment.application(), kind, task);
+    return task -> ports.hooks().run(deployment().application(), kind, task);
   }
 
   // --- what it is ---
 
-  public String replicaId() {
-    return replicaId;
-  }
-
-  public DeploymentId deployment() {
-    return deployment;
-  }
-
-  /** Where its messages go: the loop of its first seat. */
-  public ReplicaAddress address() {
-    return address;
-  }
-
   public ReplicaState state() {
     return state.get();
-  }
-
-  /** Its slots, for the routers of this instance. */
-  public SlotLedger slots() {
-    return slots;
-  }
-
-  /** What its user code counts. */
-  public UserMeters meters() {
-    return meters;
-  }
-
-  /** Where its user code logs. */
-  Logger userLog() {
-    return userLog;
-  }
-
-  InstantSource wallClock() {
-    return ports.wallClock();
-  }
-
-  long epoch() {
-    return address.epoch();
-  }
-
-  int ordinal() {
-    return address.ordinal();
-  }
-
-  long load() {
-    return slots.load();
-  }
-
-  RefusedRouters refused() {
-    return refused;
   }
 
   // --- its life ---
@@ -273,7 +190,7 @@ public final class Replica {
    * @return completes when every slot has come back; the handler is not stopped by this
    */
   public Future<Void> drain() {
-    Long ends = graceEndsNanos;
+    Long ends = graceEndsNanos();
     if (ends == null) { // the bit first: whoever sees the state finds it set
       slots.drain();
     } else {
@@ -314,7 +231,7 @@ public final class Replica {
     if (!shuttingDown.compareAndSet(false, true)) {
       hurry(ends);
     } else {
-      graceEndsNanos = ends;
+      endsAt(ends);
       drain()
           .onComplete(
               done -> {
@@ -328,9 +245,9 @@ public final class Replica {
 
   private void hurry(long ends) {
     synchronized (shuttingDown) {
-      Long before = graceEndsNanos;
+      Long before = graceEndsNanos();
       if (before != null && ends - before < 0) {
-        graceEndsNanos = ends;
+        endsAt(ends);
         slots.drain(ends);
       }
     }
@@ -338,7 +255,7 @@ public final class Replica {
 
   private void leave() {
     if (leaving.compareAndSet(false, true)) {
-      onHomeLoop(() -> homeLoop().watch(this));
+      onHomeLoop(() -> homeLoop().watch(this::lookAfter));
     }
   }
 
@@ -351,7 +268,7 @@ public final class Replica {
    */
   boolean lookAfter() {
     long now = nanoClock.getAsLong();
-    Long ends = graceEndsNanos;
+    Long ends = graceEndsNanos();
     if (ends != null && state.get() != ReplicaState.STOPPED && ends - now <= 0) {
       LOG.warn("replica {}: {} slots not back in time, killed", replicaId(), slots.ongoing());
       kill();
@@ -412,7 +329,7 @@ public final class Replica {
     }
     stopHookNanos = nanoClock.getAsLong();
     try {
-      takeBackStop = ports.hooks().run(deployment.application(), Kind.STOP, this::callStopHooks);
+      takeBackStop = ports.hooks().run(deployment().application(), Kind.STOP, this::callStopHooks);
     } catch (RejectedExecutionException noThread) {
       LOG.warn("replica {}: no thread for its stop hook, which is left out", replicaId(), noThread);
       stopped.tryComplete();
@@ -439,7 +356,7 @@ public final class Replica {
 
   /** Holds it to other bounds from now on; what runs keeps those it began with. */
   public void configure(int maxOngoing, ReplicaLimits next, HealthCheckSettings healthChecks) {
-    limits = next;
+    hold(next);
     if (slots.maxOngoing() != maxOngoing) {
       setMaxOngoing(maxOngoing);
     }
@@ -481,43 +398,19 @@ public final class Replica {
     }
   }
 
-  // --- what its invocations tell ---
-
-  /** RUNNING to FREE, or to whoever waits for it: the one place where a request gives its slot. */
-  void settleSlot() {
-    if (!refused.completing(slots)) {
-      slots.complete();
-    }
-  }
-
-  void timedOut() {
-    timeouts.increment();
-  }
-
-  /** What is gathered of a body for a handler that takes it whole. */
-  int maxBufferedBodyBytes() {
-    return limits.maxBufferedBodyBytes();
-  }
-
-  /** How long a cancelled request may take to settle, in nanoseconds. */
-  long cancelGraceNanos() {
-    return limits.cancelGraceNanos();
-  }
-
-  void zombieFound() {
-    if (zombies.incrementAndGet() > limits.maxZombieRequests()) {
-      judge();
-    }
-  }
-
-  void zombieSettled() {
-    zombies.decrementAndGet();
-    if (state.get() == ReplicaState.UNHEALTHY) {
-      judge();
-    }
-  }
-
   // --- its health ---
+
+  @Override
+  void lingeringChanged() {
+    if (isLingering() || state.get() == ReplicaState.UNHEALTHY) {
+      judge();
+    }
+  }
+
+  @Override
+  void handlerFailed(Throwable cause) {
+    listener.handlerFailed(this, cause);
+  }
 
   /** Whether it takes requests. */
   boolean isServing() {
@@ -580,7 +473,7 @@ public final class Replica {
     return now + PassiveHealth.LOOK_NANOS;
   }
 
-  /** A request failed in its hands. On any of its loops. */
+  @Override
   void requestFailed(String how) {
     lastFailure = how;
     if (passive.failed()) {
@@ -617,15 +510,15 @@ public final class Replica {
   /** Unhealthy while too many checks in a row failed, or too many cancelled requests linger. */
   private void judge() {
     synchronized (judging) { // so that the listener hears of the states in their order
-      boolean lingering = zombies.get() > limits.maxZombieRequests();
+      boolean lingering = isLingering();
       if (!lingering && !health.failing()) {
         move(ReplicaState.RUNNING, ReplicaState.UNHEALTHY);
       } else if (move(ReplicaState.UNHEALTHY, ReplicaState.RUNNING)) {
         LOG.warn(
             "replica {}: unhealthy: zombies: {} (expected: at most {}), health checks: {}",
             replicaId(),
-            zombies.get(),
-            limits.maxZombieRequests(),
+            zombies(),
+            limits().maxZombieRequests(),
             health.failing() ? "failing" : "well");
       }
     }
@@ -633,9 +526,9 @@ public final class Replica {
 
   /** Why it is unhealthy, in one line; empty when it is not. */
   public String unhealthyReason() {
-    if (zombies.get() > limits.maxZombieRequests()) {
+    if (isLingering()) {
       return "zombies: %s (expected: at most %s)"
-          .formatted(zombies.get(), limits.maxZombieRequests());
+          .formatted(zombies(), limits().maxZombieRequests());
     }
     return health.failing() ? "health checks: failing" : "";
   }
@@ -648,52 +541,11 @@ public final class Replica {
     return reconfigurations.give(userConfig);
   }
 
-  /**
-   * What a caller is told of a failure of user code: its kind if it is one of ours, no internals.
-   */
-  BerthException failureOf(Throwable failure) {
-    Throwable cause = failure;
-    // A blocking handler that waited for a call gets it wrapped.
-    for (int depth = 0; depth < UserFailure.MOST_CAUSES && isWrapper(cause); depth++) {
-      Throwable inner = UserFailure.legible(cause).getCause();
-      cause = inner == null ? cause : inner;
-    }
-    errors.add(cause);
-    if (cause instanceof BerthException expected) {
-      return expected;
-    }
-    failures.add("handler failed", cause);
-    listener.handlerFailed(this, cause);
-    return new BerthException.HandlerFailed("replica " + replicaId() + ": handler failed", cause);
-  }
-
-  private static boolean isWrapper(Throwable failure) {
-    return failure instanceof CompletionException || failure instanceof ExecutionException;
-  }
-
-  void logFailure(String what, Throwable failure) {
-    failures.add(what, failure);
-  }
-
-  /**
-   * How long a lease may be made to last: never past the time when a draining replica is killed.
-   */
-  long renewableNanos(long ttlNanos) {
-    long bounded = Math.min(ttlNanos, ledgerLimits.maxTtlNanos());
-    Long ends = graceEndsNanos;
-    return ends == null ? bounded : Math.min(bounded, ends - nanoClock.getAsLong());
-  }
-
   // --- figures ---
 
   /** Requests that ended, however. */
   public long processedRequests() {
     return processingTimes().stream().mapToLong(LatencyBuckets::count).sum();
-  }
-
-  /** Requests whose handler failed, by the class of the failure. */
-  public Map<String, Long> errors() {
-    return errors.sums();
   }
 
   /** How long requests took from their start here to their end, by loop. */
@@ -722,11 +574,6 @@ public final class Replica {
     return utilization.share(nanoClock.getAsLong());
   }
 
-  /** What it is held to. */
-  public ReplicaLimits limits() {
-    return limits;
-  }
-
   /** The most ended attempts and tokens its ledger remembers. */
   public int maxRemembered() {
     return ledgerLimits.rememberedMax();
@@ -752,24 +599,9 @@ public final class Replica {
     return health.latencies();
   }
 
-  /** Requests whose deadline passed while they ran. */
-  public long timeouts() {
-    return timeouts.sum();
-  }
-
-  /** Cancelled requests that have not settled within their grace, now. */
-  public int zombies() {
-    return zombies.get();
-  }
-
   /** Remote routers that wait to be offered a slot. */
   public int notedRouters() {
     return refused.waiting();
-  }
-
-  /** How often each class of user failure came, by class name. */
-  public Map<String, Long> failures() {
-    return failures.counts();
   }
 
   /** Its slots now, and what their last audit said. */

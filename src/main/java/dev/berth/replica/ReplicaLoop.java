@@ -31,6 +31,7 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -78,7 +79,7 @@ public final class ReplicaLoop {
   private @Nullable Invocation first; // of all that run
   private long earliest = NEVER; // no later than the first moment anything wants
   private final ArrayList<Invocation> due = new ArrayList<>();
-  private final ArrayList<Replica> leaving = new ArrayList<>();
+  private final ArrayList<BooleanSupplier> leaving = new ArrayList<>();
   private volatile @Nullable Thread thread; // the loop's, once it has been here
 
   private final AtomicInteger invocations = new AtomicInteger(); // running now; the loop writes
@@ -454,7 +455,7 @@ public final class ReplicaLoop {
       lookAtDue(now);
     }
     for (int i = leaving.size() - 1; i >= 0; i--) {
-      if (leaving.get(i).lookAfter()) {
+      if (leaving.get(i).getAsBoolean()) {
         leaving.remove(i);
       }
     }
@@ -539,9 +540,9 @@ public final class ReplicaLoop {
   }
 
   /** Looks at a replica that drains or has stopped with each tick. */
-  void watch(Replica replica) {
+  void watch(BooleanSupplier lookAfter) {
     bind();
-    leaving.add(replica);
+    leaving.add(lookAfter);
   }
 
   /** An instance has left: what it asked for is cancelled, and its routers are forgotten. */

@@ -77,12 +77,51 @@ final class Architecture {
                       "node")),
               Map.entry("cli", Set.of("node", "config", "protocol"))));
 
+  private static final String REPLICA = BASE + "replica";
+
+  /** The lower layer of {@code replica}: one package, for they ask much of each other. */
+  private static final Set<String> RUNS_REQUESTS =
+      Set.of(
+          "BlockingCall",
+          "BodyBounds",
+          "CancelAction",
+          "ExplainedInvocation",
+          "HandlerInvoker",
+          "HostedReplica",
+          "IncomingBody",
+          "Invocation",
+          "RefusedRouters",
+          "ReplicaLoop",
+          "RequestInput",
+          "RequestLogger",
+          "ResponseOutput",
+          "ResponseStream",
+          "RouterPeer",
+          "ServedReplica");
+
+  /** The upper one. */
+  private static final Set<String> LIFE =
+      Set.of(
+          "HealthWatch",
+          "LookWheel",
+          "PassiveHealth",
+          "Reconfigurations",
+          "Replica",
+          "ReplicaHealth",
+          "ReplicaHooks",
+          "ReplicaHost",
+          "ReplicaListener",
+          "ReplicaSeat",
+          "ReplicaStart",
+          "ReplicaState",
+          "ReplicaVerticle");
+
   /** Where types reach each other in a larger knot than 8: no more than did. */
   private static final Map<String, Integer> KNOTS =
       Map.of(
           BASE + "config", 32,
           BASE + "ingress", 13,
-          BASE + "replica", 13,
+          BASE + "replica", 9,
           BASE + "routing", 11);
 
   private static final Pattern VAGUE_NAME =
@@ -320,6 +359,27 @@ final class Architecture {
                 ROUTING + "RoutedChoice",
                 ROUTING + "RoutedRenewal",
                 ROUTING + "legs.RoutedLegs"))
+        .allowEmptyShould(true);
+  }
+
+  /**
+   * What a request of a replica meets there is read without the replica's life, which it serves.
+   */
+  static ArchRule aRequestKnowsNoLife() {
+    return noClasses()
+        .that()
+        .resideInAPackage(REPLICA)
+        .and(
+            describe(
+                "are of what runs requests",
+                type -> RUNS_REQUESTS.contains(outermost(type).getSimpleName())))
+        .should()
+        .dependOnClassesThat(
+            resideInAPackage(REPLICA)
+                .and(
+                    describe(
+                        "are of a replica's life (tell ServedReplica)",
+                        type -> LIFE.contains(outermost(type).getSimpleName()))))
         .allowEmptyShould(true);
   }
 

@@ -163,6 +163,13 @@ class ArchitectureRulesTest {
                 "package dev.berth.routing; class RouterLoop { boolean is(Object waits) {"
                     + " return waits instanceof RoutedChoice; } }")),
         Arguments.of(
+            "an invocation ends its replica",
+            Architecture.aRequestKnowsNoLife(),
+            List.of(
+                "package dev.berth.replica; class Replica { void kill() {} }",
+                "package dev.berth.replica; class Invocation {"
+                    + " void end(Replica of) { of.kill(); } }")),
+        Arguments.of(
             "a sleep",
             Architecture.nobodySleeps(),
             List.of(

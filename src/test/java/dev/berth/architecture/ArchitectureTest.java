@@ -102,6 +102,11 @@ class ArchitectureTest {
   }
 
   @Test
+  void aRequestKnowsNothingOfItsReplicasLife() {
+    Architecture.aRequestKnowsNoLife().check(main);
+  }
+
+  @Test
   void nobodySleepsInCodeOrTests() {
     ArchRule rule = Architecture.nobodySleeps();
     rule.check(main);
