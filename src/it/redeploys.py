@@ -268,7 +268,7 @@ class Instance:
         return {
             "heap_kb": int(re.search(r"Total\s+\d+\s+(\d+)", histogram).group(1)) // 1024,
             "metaspace_kb": int(metaspace.group(1)),
-            "loaders": objects(histogram, "dev.berth.node.ApplicationClassLoader"),
+            "loaders": objects(histogram, "dev.berth.code.ApplicationClassLoader"),
             "classes": int(re.search(r"Total = \d+\s+(\d+)", classes).group(1)),
             "threads": int(re.search(r"Threads:\s+(\d+)", status).group(1)),
             "descriptors": len(os.listdir(f"/proc/{pid}/fd")),

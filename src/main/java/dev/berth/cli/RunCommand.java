@@ -1,10 +1,10 @@
 package dev.berth.cli;
 
+import dev.berth.code.StartFailedException;
 import dev.berth.config.ConfigException;
 import dev.berth.config.ConfigReader;
 import dev.berth.config.ServeConfig;
 import dev.berth.config.Setting;
-import dev.berth.node.StartFailedException;
 import io.vertx.core.Future;
 import java.io.IOException;
 import java.io.PrintWriter;

@@ -1,7 +1,10 @@
 package dev.berth.node;
 
+import dev.berth.code.StartFailedException;
 import dev.berth.config.ServeConfig;
 import dev.berth.controller.ControllerAction.Announce;
+import dev.berth.desired.ServeControl;
+import dev.berth.desired.ServeControlStore;
 import dev.berth.ingress.IngressTransport;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.port.LogFeed;

@@ -1,5 +1,6 @@
 package dev.berth.node;
 
+import dev.berth.code.LoadedApplication;
 import dev.berth.controller.ControllerEvent.Inventory.Found;
 import dev.berth.controller.DeploymentTarget;
 import dev.berth.metrics.Registration;

@@ -1,8 +1,13 @@
 package dev.berth.node;
 
+import dev.berth.code.ApplicationLoader;
+import dev.berth.code.Builds;
+import dev.berth.code.LoadedApplication;
+import dev.berth.code.StartFailedException;
 import dev.berth.config.ConfigException;
 import dev.berth.config.Problem;
 import dev.berth.controller.DeclaredApplication;
+import dev.berth.desired.ServeControl;
 import dev.berth.protocol.UserFailure;
 import dev.berth.replica.HookThreads;
 import io.vertx.core.Future;

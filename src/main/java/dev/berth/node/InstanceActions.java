@@ -1,6 +1,7 @@
 package dev.berth.node;
 
 import dev.berth.api.DeploymentId;
+import dev.berth.code.Builds;
 import dev.berth.controller.ControllerAction;
 import dev.berth.controller.Epoch;
 import dev.berth.protocol.port.LogFeed;

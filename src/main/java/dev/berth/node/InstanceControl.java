@@ -1,6 +1,8 @@
 package dev.berth.node;
 
 import dev.berth.api.DeploymentId;
+import dev.berth.code.Builds;
+import dev.berth.code.LoadedApplication;
 import dev.berth.config.DeploymentSettings;
 import dev.berth.config.EffectiveConfig;
 import dev.berth.config.LogEncoding;
@@ -10,6 +12,8 @@ import dev.berth.controller.Controller;
 import dev.berth.controller.ControllerAction.Announce;
 import dev.berth.controller.ControllerEvent;
 import dev.berth.controller.Epoch;
+import dev.berth.desired.ServeControl;
+import dev.berth.desired.ServeControlQueue;
 import dev.berth.ingress.Ingress;
 import dev.berth.ingress.IngressRoute;
 import dev.berth.metrics.Meters;

@@ -23,6 +23,7 @@ import dev.berth.config.MessageCarrier;
 import dev.berth.config.ReservationOptions;
 import dev.berth.config.ServeConfig;
 import dev.berth.controller.ControllerAction.Announce;
+import dev.berth.desired.ServeControl;
 import dev.berth.ingress.Ingress;
 import dev.berth.ingress.IngressVerticle;
 import dev.berth.metrics.FlightRecords;

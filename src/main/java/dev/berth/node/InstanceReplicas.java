@@ -2,6 +2,9 @@ package dev.berth.node;
 
 import dev.berth.api.DeploymentId;
 import dev.berth.api.HandlerFactory;
+import dev.berth.code.Builds;
+import dev.berth.code.LoadedApplication;
+import dev.berth.code.StartFailedException;
 import dev.berth.config.DeploymentSettings;
 import dev.berth.config.Spread;
 import dev.berth.controller.ControllerAction.ReconfigureReplica;

@@ -2,6 +2,7 @@ package dev.berth.node;
 
 import dev.berth.api.DeploymentHandle;
 import dev.berth.api.DeploymentId;
+import dev.berth.code.LoadedApplication;
 import dev.berth.config.Backpressure;
 import dev.berth.config.DeploymentSettings;
 import dev.berth.controller.DeploymentTarget;

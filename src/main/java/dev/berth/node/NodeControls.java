@@ -2,6 +2,7 @@ package dev.berth.node;
 
 import dev.berth.controller.Controller;
 import dev.berth.controller.ControllerEvent;
+import dev.berth.desired.ServeControl;
 import dev.berth.protocol.ApplicationDetails;
 import dev.berth.protocol.DeploymentDetails;
 import dev.berth.protocol.ServeDetails;

@@ -1,6 +1,8 @@
 package dev.berth.testkit;
 
 import dev.berth.api.DeploymentId;
+import dev.berth.code.Builds;
+import dev.berth.code.LoadedApplication;
 import dev.berth.config.InstanceOptions;
 import dev.berth.config.LimitOptions;
 import dev.berth.config.MetricsOptions;
@@ -10,11 +12,9 @@ import dev.berth.controller.DeclaredApplication;
 import dev.berth.controller.Epoch;
 import dev.berth.metrics.Meters;
 import dev.berth.metrics.MetricsPusher;
-import dev.berth.node.Builds;
 import dev.berth.node.InstanceLimits;
 import dev.berth.node.InstanceReplicas;
 import dev.berth.node.InstanceRouters;
-import dev.berth.node.LoadedApplication;
 import dev.berth.protocol.Addresses;
 import dev.berth.protocol.ApplicationStatus;
 import dev.berth.replica.BodyBounds;

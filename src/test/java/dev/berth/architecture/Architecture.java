@@ -48,6 +48,8 @@ final class Architecture {
               Map.entry("routing", Set.of("api", "protocol", "config", "metrics")),
               Map.entry("replica", Set.of("api", "protocol", "config", "metrics")),
               Map.entry("controller", Set.of("api", "protocol", "config", "metrics")),
+              Map.entry("code", Set.of("api", "protocol", "config", "replica", "controller")),
+              Map.entry("desired", Set.of("api", "protocol", "config", "controller", "code")),
               Map.entry("cluster", Set.of("api", "protocol", "config", "metrics")),
               Map.entry("admin", Set.of("api", "protocol", "config", "metrics")),
               Map.entry(
@@ -61,6 +63,8 @@ final class Architecture {
                       "routing",
                       "replica",
                       "controller",
+                      "code",
+                      "desired",
                       "cluster",
                       "admin")),
               Map.entry(
@@ -73,9 +77,10 @@ final class Architecture {
                       "routing",
                       "replica",
                       "controller",
+                      "code",
                       "cluster",
                       "node")),
-              Map.entry("cli", Set.of("node", "config", "protocol"))));
+              Map.entry("cli", Set.of("node", "code", "config", "protocol"))));
 
   private static final String REPLICA = BASE + "replica";
 

@@ -8,6 +8,8 @@ import dev.berth.api.Deployment;
 import dev.berth.api.Request;
 import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
+import dev.berth.code.Builds;
+import dev.berth.code.LoadedApplication;
 import dev.berth.config.ConfigReader;
 import dev.berth.config.ServeConfig;
 import dev.berth.controller.ControllerAction.Build;

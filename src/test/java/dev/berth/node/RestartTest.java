@@ -2,6 +2,7 @@ package dev.berth.node;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.berth.code.CompiledJar;
 import dev.berth.config.ConfigReader;
 import dev.berth.config.ServeConfig;
 import io.vertx.core.Future;

@@ -1,14 +1,16 @@
 package dev.berth.node;
 
 import dev.berth.api.DeploymentId;
+import dev.berth.code.Builds;
 import dev.berth.config.ConfigReader;
 import dev.berth.config.ServeConfig;
-import dev.berth.config.StateOptions;
 import dev.berth.controller.ControllerAction;
 import dev.berth.controller.ControllerEvent;
 import dev.berth.controller.ControllerEvent.Inventory.Found;
 import dev.berth.controller.DeploymentTarget;
 import dev.berth.controller.Epoch;
+import dev.berth.desired.ServeControl;
+import dev.berth.desired.SimulatedDisk;
 import dev.berth.ingress.IngressRoute;
 import dev.berth.metrics.Meters;
 import dev.berth.metrics.MetricsPusher;
@@ -102,8 +104,7 @@ public final class SimulatedProcess {
         new ServeControl(
             file,
             folder,
-            new ServeControlStore(
-                new StateOptions(folder, false), around.wallClock()::millis, none -> disk.hold()),
+            disk.store(folder, around.wallClock()::millis),
             around.threads,
             around.control,
             around.wallClock()::millis,

@@ -4,7 +4,7 @@ import dev.berth.api.DeploymentId;
 import dev.berth.controller.Controller;
 import dev.berth.controller.ControllerEvent;
 import dev.berth.controller.DeclaredApplication;
-import dev.berth.node.ServeControl;
+import dev.berth.desired.ServeControl;
 import dev.berth.node.SimulatedProcess;
 import dev.berth.protocol.ApplicationDetails;
 import dev.berth.protocol.DeploymentDetails;

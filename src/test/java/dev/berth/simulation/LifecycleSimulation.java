@@ -1,15 +1,15 @@
 package dev.berth.simulation;
 
 import dev.berth.api.DeploymentId;
+import dev.berth.code.StartFailedException;
 import dev.berth.controller.Controller;
 import dev.berth.controller.ControllerAction;
 import dev.berth.controller.ControllerEvent;
 import dev.berth.controller.ControllerEvent.Inventory.Found;
 import dev.berth.controller.Epoch;
-import dev.berth.node.SimulatedDisk;
+import dev.berth.desired.SimulatedDisk;
 import dev.berth.node.SimulatedProcess;
 import dev.berth.node.SimulatedProcess.Instance;
-import dev.berth.node.StartFailedException;
 import dev.berth.protocol.ApplicationStatus;
 import dev.berth.protocol.DeploymentStatus;
 import dev.berth.protocol.RoutingSnapshot;

@@ -1,0 +1,101 @@
+package dev.berth.code;
+
+import java.io.IOException;
+import java.net.URL;
+import java.net.URLClassLoader;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Enumeration;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The classes of one application: its own jars first, so that the version of a library that it
+ * brings is the one that it gets, whatever Berth or another application has.
+ *
+ * <p>What both sides speak with comes from Berth alone, or a handler's {@code Future} would not be
+ * the replica's: the JDK, {@code dev.berth.api}, Vert.x with its Netty, and SLF4J. A class of these
+ * packages that Berth does not have, as of another module of Vert.x, is then looked for in the
+ * jars. What the jars do not have is looked for in Berth.
+ */
+final class ApplicationClassLoader extends URLClassLoader {
+  private static final List<String> SHARED =
+      List.of(
+          "java.",
+          "javax.",
+          "jdk.",
+          "sun.",
+          "com.sun.",
+          "org.w3c.dom.",
+          "org.xml.sax.",
+          "dev.berth.api.",
+          "io.vertx.",
+          "io.netty.",
+          "org.slf4j.");
+
+  static {
+    registerAsParallelCapable();
+  }
+
+  private final ClassLoader berth;
+
+  ApplicationClassLoader(String application, List<URL> jars, ClassLoader berth) {
+    super("application " + application, jars.toArray(URL[]::new), berth);
+    this.berth = berth;
+  }
+
+  private static boolean isShared(String name) {
+    for (String prefix : SHARED) {
+      if (name.startsWith(prefix)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  @Override
+  protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
+    if (isShared(name)) {
+      return super.loadClass(name, resolve); // Berth first, as class loaders do
+    }
+    synchronized (getClassLoadingLock(name)) {
+      Class<?> found = findLoadedClass(name);
+      if (found == null) {
+        found = findOwn(name);
+      }
+      if (found == null) {
+        return super.loadClass(name, resolve);
+      }
+      if (resolve) {
+        resolveClass(found);
+      }
+      return found;
+    }
+  }
+
+  private @Nullable Class<?> findOwn(String name) {
+    try {
+      return findClass(name);
+    } catch (ClassNotFoundException elsewhere) {
+      return null;
+    }
+  }
+
+  @Override
+  public @Nullable URL getResource(String name) {
+    URL own = isShared(name.replace('/', '.')) ? null : findResource(name);
+    return own != null ? own : super.getResource(name);
+  }
+
+  @Override
+  public Enumeration<URL> getResources(String name) throws IOException {
+    List<URL> all = new ArrayList<>(Collections.list(findResources(name)));
+    Enumeration<URL> theirs = berth.getResources(name);
+    if (isShared(name.replace('/', '.'))) {
+      all.addAll(0, Collections.list(theirs));
+    } else {
+      all.addAll(Collections.list(theirs));
+    }
+    return Collections.enumeration(all);
+  }
+}

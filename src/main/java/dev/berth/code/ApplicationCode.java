@@ -1,0 +1,236 @@
+package dev.berth.code;
+
+import dev.berth.api.Application;
+import dev.berth.config.ApplicationConfig;
+import dev.berth.config.ConfigException;
+import dev.berth.config.Problem;
+import dev.berth.protocol.UserFailure;
+import java.io.IOException;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
+import java.net.MalformedURLException;
+import java.net.URL;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.jar.JarEntry;
+import java.util.jar.JarFile;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The code that an application's {@code import_path} names: found, and not yet run. May block on
+ * the disk.
+ *
+ * @param config that names it
+ * @param builder public, static; without a parameter, or with a map
+ * @param classLoader of the application's jars; null when it has none
+ */
+record ApplicationCode(
+    ApplicationConfig config, Method builder, @Nullable ApplicationClassLoader classLoader)
+    implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(ApplicationCode.class);
+
+  private static final String BUILDER =
+      "a public static method of a public class, without a parameter or with one Map, that"
+          + " returns a dev.berth.api.Application";
+
+  /**
+   * @throws ConfigException with every problem that can be told without running the code
+   */
+  static ApplicationCode find(ApplicationConfig config) {
+    List<Problem> problems = new ArrayList<>();
+    ApplicationClassLoader own = open(config, problems);
+    Method builder = problems.isEmpty() ? builder(config, own, problems) : null;
+    if (builder != null) {
+      return new ApplicationCode(config, builder, own);
+    }
+    ConfigException refused = new ConfigException(problems);
+    close(own, refused);
+    throw refused;
+  }
+
+  /**
+   * Equal for equal {@code import_path}, args and contents of the jars, wherever they lie and
+   * whenever they were made: of each entry a jar's directory has the checksum. Reads no contents.
+   */
+  String identity() {
+    Fingerprint print =
+        new Fingerprint().add("import_path", config.importPath()).add("args", config.args());
+    for (Path path : config.jars()) {
+      try (JarFile jar = new JarFile(path.toFile())) {
+        for (var entries = jar.entries(); entries.hasMoreElements(); ) {
+          JarEntry entry = entries.nextElement();
+          print.add(entry.getName(), entry.getCrc() * 31 + entry.getSize());
+        }
+      } catch (IOException broken) {
+        throw new ConfigException(
+            List.of(jarProblem(config, path, StartFailedException.describe(broken))));
+      }
+      print.add("jar", "end");
+    }
+    return print.toString();
+  }
+
+  /** A class loader of the jars. A broken jar would be passed over in silence, so each is read. */
+  private static @Nullable ApplicationClassLoader open(
+      ApplicationConfig config, List<Problem> problems) {
+    List<URL> urls = new ArrayList<>();
+    for (Path path : config.jars()) {
+      try {
+        new JarFile(path.toFile()).close();
+        urls.add(path.toUri().toURL());
+      } catch (MalformedURLException | IllegalArgumentException strange) {
+        problems.add(jarProblem(config, path, "no path of a jar"));
+      } catch (IOException broken) {
+        problems.add(jarProblem(config, path, StartFailedException.describe(broken)));
+      }
+    }
+    return urls.isEmpty()
+        ? null
+        : new ApplicationClassLoader(config.name(), urls, ApplicationCode.class.getClassLoader());
+  }
+
+  private static Problem jarProblem(ApplicationConfig config, Path jar, String what) {
+    return config
+        .source()
+        .problem("runtime_env.jars", Jar.given(jar) + ": " + what, "a jar that can be read");
+  }
+
+  private static @Nullable Method builder(
+      ApplicationConfig config, @Nullable ApplicationClassLoader own, List<Problem> problems) {
+    ClassLoader loader = own == null ? ApplicationCode.class.getClassLoader() : own;
+    String className = config.importPath().className();
+    try {
+      Method found = builder(config, Class.forName(className, false, loader).getMethods());
+      if (found == null) {
+        problems.add(problem(config, "no such method", BUILDER));
+      } else if (found.getParameterCount() == 0 && !config.args().isEmpty()) {
+        problems.add(
+            config
+                .source()
+                .problem(
+                    "args",
+                    "given, and " + config.importPath() + " takes none",
+                    "a builder with a Map parameter, or no args"));
+        return null;
+      }
+      return found;
+    } catch (ClassNotFoundException missing) {
+      problems.add(
+          problem(
+              config,
+              "no such class",
+              config.jars().isEmpty()
+                  ? "a class of Berth's own; runtime_env.jars is empty"
+                  : "a class in " + names(config.jars())));
+    } catch (LinkageError broken) {
+      problems.add(
+          problem(config, StartFailedException.describe(broken), "a class that can be loaded"));
+    }
+    return null;
+  }
+
+  private static String names(List<Path> jars) {
+    List<String> names = jars.stream().limit(4).map(Jar::given).toList();
+    return String.join(", ", names) + (jars.size() > 4 ? ", ..." : "");
+  }
+
+  /** With a map of arguments, or else without a parameter. */
+  private static @Nullable Method builder(ApplicationConfig config, Method[] methods) {
+    Method without = null;
+    for (Method method : methods) {
+      if (method.getName().equals(config.importPath().method())
+          && Modifier.isStatic(method.getModifiers())
+          && Modifier.isPublic(method.getDeclaringClass().getModifiers())) {
+        if (List.of(method.getParameterTypes()).equals(List.of(Map.class))) {
+          return method;
+        }
+        without = method.getParameterCount() == 0 ? method : without;
+      }
+    }
+    return without;
+  }
+
+  private static Problem problem(ApplicationConfig config, String what, String expected) {
+    return config.source().problem("import_path", config.importPath() + ": " + what, expected);
+  }
+
+  /**
+   * Calls the builder, under the application's class loader. Runs user code.
+   *
+   * @throws StartFailedException when it fails
+   * @throws ConfigException when it returns something else than an application
+   */
+  Application build() {
+    Object built = underClassLoader();
+    if (built instanceof Application application) {
+      return application;
+    }
+    String what = built == null ? "returned null" : "returned a " + built.getClass().getName();
+    throw new ConfigException(List.of(problem(config, what, BUILDER)));
+  }
+
+  private @Nullable Object underClassLoader() {
+    if (classLoader == null) {
+      return call();
+    }
+    Thread thread = Thread.currentThread();
+    ClassLoader before = thread.getContextClassLoader();
+    thread.setContextClassLoader(classLoader);
+    try {
+      return call();
+    } finally {
+      thread.setContextClassLoader(before);
+    }
+  }
+
+  private @Nullable Object call() {
+    try {
+      return builder.getParameterCount() == 0
+          ? builder.invoke(null)
+          : builder.invoke(null, config.args());
+    } catch (InvocationTargetException thrown) {
+      throw failed(thrown.getCause());
+    } catch (IllegalAccessException | LinkageError broken) {
+      throw failed(broken);
+    }
+  }
+
+  private StartFailedException failed(Throwable cause) {
+    LOG.error(
+        "application {}: {} failed",
+        config.name(),
+        config.importPath(),
+        UserFailure.legible(cause));
+    return new StartFailedException(
+        "application %s: import_path: %s: %s"
+            .formatted(config.name(), config.importPath(), StartFailedException.describe(cause)));
+  }
+
+  /** Gives the jars back. */
+  @Override
+  public void close() throws IOException {
+    if (classLoader != null) {
+      classLoader.close();
+    }
+  }
+
+  /** As {@link #close}, for something that failed already. */
+  void close(Throwable failed) {
+    close(classLoader, failed);
+  }
+
+  private static void close(@Nullable ApplicationClassLoader own, Throwable failed) {
+    if (own != null) {
+      try {
+        own.close();
+      } catch (IOException second) {
+        failed.addSuppressed(second);
+      }
+    }
+  }
+}

@@ -1,0 +1,103 @@
+package dev.berth.code;
+
+import dev.berth.api.Application;
+import dev.berth.api.Deployment;
+import dev.berth.api.DeploymentId;
+import dev.berth.config.ApplicationConfig;
+import dev.berth.config.ConfigException;
+import dev.berth.config.DeploymentConfig;
+import dev.berth.config.DeploymentSettings;
+import dev.berth.config.Problem;
+import dev.berth.config.ServeConfig;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/** Reads the code of an application and calls its builder. May block, and runs user code. */
+public final class ApplicationLoader {
+
+  private ApplicationLoader() {}
+
+  /**
+   * @param file that {@code config} is a part of
+   * @throws ConfigException with every problem of what the file says, in view of the code
+   * @throws StartFailedException when the code fails
+   */
+  public static LoadedApplication load(ApplicationConfig config, ServeConfig file) {
+    return read(new Builds.Source(config, file), Map.of()).code();
+  }
+
+  /**
+   * As above, but for code that was read before: then only the settings are made anew.
+   *
+   * @param known code of this application, by build
+   */
+  static Builds.Read read(Builds.Source source, Map<String, LoadedApplication> known) {
+    ApplicationConfig config = source.config();
+    ApplicationCode code = ApplicationCode.find(config);
+    try {
+      String build = code.identity();
+      LoadedApplication same = known.get(build);
+      if (same == null) {
+        Application application = code.build();
+        LoadedApplication loaded =
+            new LoadedApplication(
+                build, config, application, settings(config, application, source.file()), code);
+        return Builds.Read.of(loaded);
+      }
+      code.close();
+      Map<DeploymentId, DeploymentSettings> settings =
+          settings(config, same.application(), source.file());
+      return new Builds.Read(same, same.built(settings, config.routePrefix()));
+    } catch (RuntimeException | Error failed) {
+      code.close(failed);
+      throw failed;
+    } catch (IOException failed) {
+      throw new UncheckedIOException(failed);
+    }
+  }
+
+  /** The file's values over the code's, for each deployment of the code. */
+  static Map<DeploymentId, DeploymentSettings> settings(
+      ApplicationConfig config, Application application, ServeConfig file) {
+    List<Problem> unknown = unknown(config, application);
+    if (!unknown.isEmpty()) {
+      throw new ConfigException(unknown);
+    }
+    Map<DeploymentId, DeploymentSettings> settings = new LinkedHashMap<>();
+    for (Deployment code : application.deployments()) {
+      DeploymentConfig ofCode = DeploymentConfig.of(code);
+      DeploymentConfig merged =
+          config.deployment(code.name()).map(own -> own.over(ofCode)).orElse(ofCode);
+      settings.put(
+          new DeploymentId(config.name(), code.name()),
+          merged
+              .resolve(file.berth().limits(), config.logging())
+              .atCapacity(file.targetCapacity()));
+    }
+    return settings;
+  }
+
+  /** Deployments that the file overrides and the code does not have. */
+  private static List<Problem> unknown(ApplicationConfig config, Application application) {
+    List<String> known = application.deployments().stream().map(Deployment::name).toList();
+    List<Problem> unknown = new ArrayList<>();
+    int index = 0;
+    for (DeploymentConfig given : config.deployments()) {
+      if (!known.contains(given.name())) {
+        unknown.add(
+            config
+                .source()
+                .problem(
+                    "deployments[" + index + "].name",
+                    '"' + given.name() + "\", unknown to " + config.importPath(),
+                    "one of " + String.join(", ", known)));
+      }
+      index++;
+    }
+    return unknown;
+  }
+}

@@ -1,0 +1,374 @@
+package dev.berth.code;
+
+import dev.berth.config.ApplicationConfig;
+import dev.berth.config.ConfigException;
+import dev.berth.config.Problem;
+import dev.berth.config.ServeConfig;
+import dev.berth.controller.BuiltApplication;
+import dev.berth.controller.ControllerAction.Build;
+import dev.berth.controller.ControllerAction.DiscardBuild;
+import dev.berth.controller.ControllerEvent;
+import dev.berth.controller.ControllerEvent.Inventory;
+import dev.berth.controller.DeploymentTarget;
+import dev.berth.protocol.UserFailure;
+import dev.berth.replica.HookThreads;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.function.Consumer;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The code of this instance's applications, by build: read off the loop when the controller asks
+ * for it, shared by the revisions that differ in nothing but settings, and given back when no
+ * replica of it is left. Several builds of one application stand side by side, each with a class
+ * loader of its own. Belongs to the control loop.
+ */
+public final class Builds {
+  private static final Logger LOG = LoggerFactory.getLogger(Builds.class);
+
+  /**
+   * What is to be built.
+   *
+   * @param config of the application
+   * @param file that {@code config} is a part of
+   */
+  public record Source(ApplicationConfig config, ServeConfig file) {}
+
+  /** What was declared; null when that revision is not wanted any more. Control loop. */
+  @FunctionalInterface
+  public interface Sources {
+    @Nullable Source find(String application, long revision);
+  }
+
+  /** Code, with the settings of one revision. */
+  record Read(LoadedApplication code, BuiltApplication built) {
+    static Read of(LoadedApplication loaded) {
+      return new Read(loaded, loaded.built());
+    }
+  }
+
+  private static final class Held {
+    final LoadedApplication code;
+    int users; // replicas that may still run it, and builds that may come to use it
+    boolean discarded;
+    int telling; // events on their way to the controller, which then knows of it
+
+    Held(LoadedApplication code) {
+      this.code = code;
+    }
+  }
+
+  private final HookThreads threads;
+  private final Executor control;
+  private final Sources sources;
+  private final Consumer<ControllerEvent> controller;
+  private final Consumer<LoadedApplication> gone;
+  private final Map<String, Map<String, Held>> held =
+      new LinkedHashMap<>(); // by application, build
+  private final Map<String, Build> last = new HashMap<>(); // asked for, by application
+  private final Map<String, Future<LoadedApplication>> early = new HashMap<>();
+  private final Set<Future<LoadedApplication>> answering = new HashSet<>(); // of those, under way
+  private final List<Source> reading = new ArrayList<>();
+  private boolean closed;
+
+  /**
+   * @param threads run user code
+   * @param control runs tasks on the control loop
+   * @param controller told what came of it
+   * @param gone told of code that nothing uses any more
+   */
+  public Builds(
+      HookThreads threads,
+      Executor control,
+      Sources sources,
+      Consumer<ControllerEvent> controller,
+      Consumer<LoadedApplication> gone) {
+    this.threads = threads;
+    this.control = control;
+    this.sources = sources;
+    this.controller = controller;
+    this.gone = gone;
+  }
+
+  /** Code that is being read already answers the next build of its application. */
+  public void readEarly(String application, Future<LoadedApplication> loading) {
+    early.put(application, loading);
+  }
+
+  // --- build ---
+
+  public void build(Build command) {
+    Future<LoadedApplication> loading = early.remove(command.application());
+    if (loading != null) {
+      last.put(command.application(), command);
+      answering.add(loading);
+      loading.onComplete(
+          loaded ->
+              control.execute(
+                  () -> {
+                    answering.remove(loading);
+                    if (isLast(command)) {
+                      built(command, Read.of(loaded));
+                    } else {
+                      close(loaded);
+                    }
+                  }),
+          failed ->
+              control.execute(
+                  () -> {
+                    answering.remove(loading);
+                    failed(command, failed);
+                  }));
+      return;
+    }
+    Source source = sources.find(command.application(), command.revision());
+    if (source == null) {
+      return; // another revision is wanted by now, and its build is on its way
+    }
+    last.put(command.application(), command);
+    List<Held> known = List.copyOf(held.getOrDefault(command.application(), Map.of()).values());
+    known.forEach(each -> each.users++); // none of them goes while it may be found fit
+    reading.add(source);
+    read(source, known)
+        .onComplete(
+            read ->
+                control.execute(
+                    () -> {
+                      reading.remove(source);
+                      wanted(command, read, known);
+                    }),
+            thrown ->
+                control.execute(
+                    () -> {
+                      reading.remove(source);
+                      known.forEach(this::leave);
+                      failed(command, thrown);
+                    }));
+  }
+
+  private Future<Read> read(Source source, List<Held> known) {
+    Map<String, LoadedApplication> fit =
+        known.stream().collect(Collectors.toMap(each -> each.code.build(), each -> each.code));
+    String lost = threads.lost(source.config().name());
+    if (!lost.isEmpty()) {
+      return Future.failedFuture(new StartFailedException(lost));
+    }
+    Promise<Read> read = Promise.promise();
+    try {
+      threads.run(
+          source.config().name(),
+          HookThreads.Kind.BUILD,
+          () -> {
+            try {
+              read.complete(ApplicationLoader.read(source, fit));
+            } catch (Throwable thrown) { // user code
+              read.fail(thrown);
+            }
+          });
+    } catch (RejectedExecutionException stopping) {
+      read.fail(stopping);
+    }
+    return read.future();
+  }
+
+  private void wanted(Build command, Read read, List<Held> known) {
+    if (isLast(command) && sources.find(command.application(), command.revision()) != null) {
+      built(command, read);
+    } else if (known.stream().noneMatch(each -> each.code == read.code)) {
+      close(read.code);
+    }
+    known.forEach(this::leave);
+  }
+
+  /** Whether no later one answers: of the same revision, with other settings of the whole file. */
+  private boolean isLast(Build command) {
+    if (last.get(command.application()) != command) { // an equal one may have been asked for since
+      return false;
+    }
+    last.remove(command.application());
+    return true;
+  }
+
+  private void built(Build command, Read read) {
+    LoadedApplication code = read.code;
+    if (closed) {
+      close(code);
+      return;
+    }
+    Map<String, Held> builds =
+        held.computeIfAbsent(command.application(), name -> new LinkedHashMap<>());
+    Held known = builds.computeIfAbsent(code.build(), build -> new Held(code));
+    known.discarded = false; // wanted again
+    if (known.code != code) {
+      close(code); // read twice at the same time
+    }
+    known.telling++;
+    controller.accept(
+        new ControllerEvent.Built(command.application(), command.revision(), read.built));
+    control.execute(() -> known.telling--); // behind what it is told
+  }
+
+  private void failed(Build command, Throwable failed) {
+    if (!isLast(command)) {
+      return;
+    }
+    String reason;
+    if (failed instanceof ConfigException refused) {
+      reason = refused.problems().stream().map(Problem::toString).collect(Collectors.joining("; "));
+    } else if (failed instanceof StartFailedException) {
+      reason = String.valueOf(failed.getMessage());
+    } else {
+      LOG.error(
+          "application {} cannot be read", command.application(), UserFailure.legible(failed));
+      reason = StartFailedException.describe(failed);
+    }
+    controller.accept(
+        new ControllerEvent.BuildFailed(command.application(), command.revision(), reason));
+  }
+
+  // --- use ---
+
+  public void discard(DiscardBuild command) {
+    Held found = find(command.application(), command.build());
+    if (found != null) {
+      found.discarded = true;
+      closeIfUnused(found);
+    }
+  }
+
+  /**
+   * Another controller begins, and knows of this alone: it will never discard what else was built
+   * for the one before it, so that goes as soon as nothing runs it. It was told of what is declared
+   * before: what was read early and not asked for by now never will be.
+   */
+  public void keepOnly(Inventory known) {
+    closeEarly();
+    Set<String> kept = new HashSet<>();
+    known.complete().forEach(each -> kept.add(each.build()));
+    for (Inventory.Found each : known.replicas()) {
+      kept.add(each.target().build());
+      DeploymentTarget next = each.next();
+      if (next != null) {
+        kept.add(next.build());
+      }
+    }
+    for (Map<String, Held> builds : List.copyOf(held.values())) {
+      for (Held each : List.copyOf(builds.values())) {
+        if (each.telling == 0 && !kept.contains(each.code.build())) {
+          each.discarded = true; // until it is built again
+          closeIfUnused(each);
+        }
+      }
+    }
+  }
+
+  /**
+   * The code of a build, for one more replica, which gives it back with {@link #release}.
+   *
+   * @return null when there is no such build
+   */
+  public @Nullable LoadedApplication acquire(String application, String build) {
+    Held found = find(application, build);
+    if (found == null) {
+      return null;
+    }
+    found.users++;
+    return found.code;
+  }
+
+  /** Nothing of a replica is left. Any thread. */
+  public void release(LoadedApplication code) {
+    control.execute(
+        () -> {
+          Held found = find(code.name(), code.build());
+          if (found != null && found.code == code) {
+            leave(found);
+          }
+        });
+  }
+
+  private void leave(Held used) {
+    used.users--;
+    closeIfUnused(used);
+  }
+
+  private void closeIfUnused(Held unused) {
+    LoadedApplication code = unused.code;
+    Map<String, Held> builds = held.get(code.name());
+    if (!unused.discarded
+        || unused.users > 0
+        || builds == null
+        || !builds.remove(code.build(), unused)) {
+      return;
+    }
+    if (builds.isEmpty()) {
+      held.remove(code.name());
+    }
+    gone.accept(code);
+    close(code);
+  }
+
+  private @Nullable Held find(String application, String build) {
+    Map<String, Held> builds = held.get(application);
+    return builds == null ? null : builds.get(build);
+  }
+
+  /** Jars that classes are, or may soon be, loaded from; null while one's are not known. */
+  public @Nullable Set<Path> jarsInUse() {
+    Set<Path> jars = new HashSet<>();
+    for (Future<LoadedApplication> loading : early.values()) {
+      if (loading.succeeded()) {
+        jars.addAll(loading.result().config().jars());
+      } else if (!loading.isComplete()) {
+        return null;
+      }
+    }
+    held.values()
+        .forEach(builds -> builds.values().forEach(each -> jars.addAll(each.code.config().jars())));
+    reading.forEach(source -> jars.addAll(source.config().jars()));
+    return answering.isEmpty() ? jars : null;
+  }
+
+  /** The builds whose code is held, {@code application/build}. */
+  public List<String> names() {
+    List<String> names = new ArrayList<>();
+    held.forEach((name, builds) -> builds.keySet().forEach(build -> names.add(name + "/" + build)));
+    return names;
+  }
+
+  /** Gives back the jars of all of them, and of those that are still being read when they are. */
+  public void closeAll() {
+    closed = true;
+    held.values().forEach(builds -> builds.values().forEach(each -> close(each.code)));
+    held.clear();
+    closeEarly();
+  }
+
+  private void closeEarly() {
+    early.values().forEach(loading -> loading.onSuccess(Builds::close));
+    early.clear();
+  }
+
+  /** Gives the jars back. Any thread. */
+  public static void close(LoadedApplication code) {
+    try {
+      code.close();
+    } catch (IOException failed) {
+      LOG.warn("application {}: its jars did not close", code.name(), failed);
+    }
+  }
+}

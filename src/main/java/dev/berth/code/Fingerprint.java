@@ -1,0 +1,70 @@
+package dev.berth.code;
+
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A short name of what was put in: the same for the same values, whatever the order of the keys of
+ * a map. The first 12 hex digits of a SHA-256, which people can compare and no two versions of one
+ * deployment will share by chance.
+ */
+final class Fingerprint {
+  private static final int DIGITS = 12;
+
+  private final MessageDigest digest;
+
+  Fingerprint() {
+    try {
+      digest = MessageDigest.getInstance("SHA-256");
+    } catch (NoSuchAlgorithmException absent) {
+      throw new IllegalStateException("SHA-256: absent (expected: in every JDK)", absent);
+    }
+  }
+
+  /**
+   * @param value a JSON value, or something whose text says it all
+   */
+  Fingerprint add(String name, @Nullable Object value) {
+    text(name);
+    value(value);
+    return this;
+  }
+
+  private void value(@Nullable Object value) {
+    if (value instanceof Map<?, ?> map) {
+      TreeMap<String, @Nullable Object> sorted = new TreeMap<>();
+      map.forEach((key, each) -> sorted.put(String.valueOf(key), each));
+      text("{" + sorted.size());
+      sorted.forEach(this::add);
+    } else if (value instanceof List<?> list) {
+      text("[" + list.size());
+      list.forEach(this::value);
+    } else if (value == null) {
+      text("null");
+    } else {
+      text(value instanceof String ? "\"" : "=");
+      text(value.toString());
+    }
+  }
+
+  /** With its length, so that no two sequences of texts are the same bytes. */
+  private void text(String text) {
+    byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
+    for (int shift = 24; shift >= 0; shift -= 8) {
+      digest.update((byte) (bytes.length >>> shift));
+    }
+    digest.update(bytes);
+  }
+
+  /** The name; nothing may be added afterwards. */
+  @Override
+  public String toString() {
+    return HexFormat.of().formatHex(digest.digest()).substring(0, DIGITS);
+  }
+}

@@ -1,0 +1,95 @@
+package dev.berth.code;
+
+import dev.berth.api.Application;
+import dev.berth.api.Deployment;
+import dev.berth.api.DeploymentId;
+import dev.berth.config.ApplicationConfig;
+import dev.berth.config.DeploymentSettings;
+import dev.berth.config.ServeConfig;
+import dev.berth.controller.BuiltApplication;
+import dev.berth.controller.DeploymentTarget;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * An application whose code has been read: what runs, with which settings.
+ *
+ * @param build identity of the code: equal for equal code and arguments
+ * @param config as the file has it
+ * @param application as its builder made it
+ * @param settings of each deployment, the file's over the code's
+ * @param code it was built by; null when someone else built it
+ */
+public record LoadedApplication(
+    String build,
+    ApplicationConfig config,
+    Application application,
+    Map<DeploymentId, DeploymentSettings> settings,
+    @Nullable ApplicationCode code)
+    implements AutoCloseable {
+
+  /** Of its own jars; null when it has none. */
+  public @Nullable ClassLoader classLoader() {
+    return code == null ? null : code.classLoader();
+  }
+
+  /**
+   * An application whose builder was called elsewhere, with no jars of its own.
+   *
+   * @throws StartFailedException when the file names a deployment that the code has not
+   */
+  public static LoadedApplication of(
+      ApplicationConfig config, Application application, ServeConfig file) {
+    return new LoadedApplication(
+        "given", config, application, ApplicationLoader.settings(config, application, file), null);
+  }
+
+  public String name() {
+    return config.name();
+  }
+
+  public DeploymentId id(String deployment) {
+    return new DeploymentId(name(), deployment);
+  }
+
+  public DeploymentId ingress() {
+    return id(application.ingress());
+  }
+
+  /** Code of a deployment. */
+  public Deployment deployment(DeploymentId id) {
+    return application.deployments().stream()
+        .filter(each -> each.name().equals(id.name()))
+        .findFirst()
+        .orElseThrow(
+            () -> new IllegalArgumentException("deployment: " + id + " (expected: known)"));
+  }
+
+  /** As the controller is told of it. */
+  public BuiltApplication built() {
+    return built(settings, config.routePrefix());
+  }
+
+  /** As the controller is told of it when it is to run with other settings than its own. */
+  BuiltApplication built(
+      Map<DeploymentId, DeploymentSettings> wanted, @Nullable String routePrefix) {
+    List<DeploymentTarget> targets = new ArrayList<>();
+    wanted.forEach(
+        (id, value) ->
+            targets.add(
+                new DeploymentTarget(
+                    id, build, DeploymentVersions.of(build, value, routePrefix), value)));
+    return new BuiltApplication(build, application.ingress(), targets);
+  }
+
+  /** Gives its jars back; classes of it that were not yet loaded cannot be from now on. */
+  @Override
+  public void close() throws IOException {
+    if (code != null) {
+      code.close();
+    }
+  }
+}

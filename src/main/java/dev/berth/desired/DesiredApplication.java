@@ -1,0 +1,218 @@
+package dev.berth.desired;
+
+import dev.berth.code.Jar;
+import dev.berth.controller.DeclaredApplication;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One application of the {@link DesiredState}.
+ *
+ * @param name unique
+ * @param wanted what is to run
+ * @param revision of it
+ * @param deployedMs when it was accepted, in milliseconds since 1970
+ * @param healthy whether that revision has run, and has not failed since
+ * @param failed why that revision was given up, so that what ran before serves in its place; null
+ *     when it was not, or nothing ran before
+ * @param scales replicas that were set from outside since, by deployment
+ * @param before what last ran before it; null when nothing did, or nothing is known of it
+ * @param ran deployments of which replicas have run, of whatever revision
+ */
+public record DesiredApplication(
+    String name,
+    Wanted wanted,
+    long revision,
+    long deployedMs,
+    boolean healthy,
+    @Nullable String failed,
+    Map<String, Integer> scales,
+    @Nullable Before before,
+    Set<String> ran) {
+
+  /**
+   * What was submitted.
+   *
+   * @param routePrefix where it answers; null for an application without HTTP
+   * @param config its entry, a JSON object
+   * @param jars its code, in the order of the class path
+   * @param externalScaler whether its numbers of replicas may be set from outside
+   * @param digest equal for entries that say the same, with jars that hold the same
+   */
+  public record Wanted(
+      @Nullable String routePrefix,
+      String config,
+      List<Jar> jars,
+      boolean externalScaler,
+      String digest) {
+    public Wanted {
+      jars = List.copyOf(jars);
+    }
+
+    private Wanted redigested(Function<Wanted, String> digest) {
+      return new Wanted(routePrefix, config, jars, externalScaler, digest.apply(this));
+    }
+  }
+
+  /** An earlier revision that has run. */
+  public record Before(long revision, Wanted wanted) {}
+
+  public DesiredApplication {
+    scales = Collections.unmodifiableMap(new LinkedHashMap<>(scales));
+  }
+
+  /**
+   * As the controller is told of it.
+   *
+   * @param other the application that answers where what ran before did; null for none
+   */
+  DeclaredApplication declared(@Nullable String other) {
+    DeclaredApplication.Failed instead = null;
+    if (failed != null && before != null) {
+      String message = failed + "; revision " + before.revision() + " serves";
+      boolean free = other == null || other.equals(name);
+      Wanted serves = free ? before.wanted() : wanted;
+      instead = new DeclaredApplication.Failed(message, serves.routePrefix());
+    }
+    return new DeclaredApplication(
+        name,
+        revision,
+        wanted.routePrefix(),
+        wanted.config(),
+        wanted.externalScaler(),
+        deployedMs,
+        before == null ? null : (Long) before.revision(),
+        scales,
+        ran,
+        instead);
+  }
+
+  /** What is to run now: what is wanted, or what ran before if that has failed. */
+  public Wanted serving() {
+    return failed != null && before != null ? before.wanted() : wanted;
+  }
+
+  /**
+   * It runs.
+   *
+   * @param proven whether replicas of it have; where none has, it is as good as it was
+   */
+  DesiredApplication runs(boolean proven, Set<String> have) {
+    boolean good = proven || healthy;
+    return new DesiredApplication(
+        name, wanted, revision, deployedMs, good, null, scales, before, Set.copyOf(have));
+  }
+
+  /** It is not gone back to, though it may have run for a while. */
+  DesiredApplication failed(String why) {
+    return new DesiredApplication(
+        name, wanted, revision, deployedMs, false, why, scales, before, ran);
+  }
+
+  /** It was deployed again as it is. */
+  DesiredApplication triedAgain() {
+    return new DesiredApplication(
+        name, wanted, revision, deployedMs, false, null, scales, before, ran);
+  }
+
+  DesiredApplication scaled(String deployment, int replicas) {
+    Map<String, Integer> all = new LinkedHashMap<>(scales);
+    all.put(deployment, replicas);
+    return new DesiredApplication(
+        name, wanted, revision, deployedMs, healthy, failed, all, before, ran);
+  }
+
+  /** Something else is wanted: its scales go, and what ran before can be had back. */
+  DesiredApplication changed(Wanted other, long newRevision, long nowMs) {
+    Before last = healthy ? new Before(revision, wanted) : before;
+    return new DesiredApplication(
+        name, other, newRevision, nowMs, false, null, Map.of(), last, ran);
+  }
+
+  /** The same, with other digests of what was submitted. */
+  DesiredApplication redigested(Function<Wanted, String> digest) {
+    Before last =
+        before == null ? null : new Before(before.revision(), before.wanted().redigested(digest));
+    return new DesiredApplication(
+        name, wanted.redigested(digest), revision, deployedMs, healthy, failed, scales, last, ran);
+  }
+
+  // --- as it is kept ---
+
+  JsonObject toJson() {
+    JsonObject json =
+        write(wanted)
+            .put("name", name)
+            .put("revision", revision)
+            .put("deployed_ms", deployedMs)
+            .put("healthy", healthy);
+    if (failed != null) {
+      json.put("failed", failed);
+    }
+    if (!scales.isEmpty()) {
+      JsonObject numbers = new JsonObject();
+      scales.forEach(numbers::put);
+      json.put("scales", numbers);
+    }
+    if (!ran.isEmpty()) {
+      json.put("ran", new JsonArray(ran.stream().sorted().toList()));
+    }
+    if (before != null) {
+      json.put("before", write(before.wanted()).put("revision", before.revision()));
+    }
+    return json;
+  }
+
+  static DesiredApplication of(JsonObject json) {
+    Map<String, Integer> scales = new LinkedHashMap<>();
+    JsonObject numbers = json.getJsonObject("scales", new JsonObject());
+    numbers.fieldNames().forEach(name -> scales.put(name, numbers.getInteger(name)));
+    JsonObject before = json.getJsonObject("before");
+    return new DesiredApplication(
+        json.getString("name"),
+        read(json),
+        json.getLong("revision"),
+        json.getLong("deployed_ms"),
+        json.getBoolean("healthy"),
+        json.getString("failed"),
+        scales,
+        before == null ? null : new Before(before.getLong("revision"), read(before)),
+        json.getJsonArray("ran", new JsonArray()).stream()
+            .map(String.class::cast)
+            .collect(Collectors.toSet()));
+  }
+
+  private static JsonObject write(Wanted wanted) {
+    JsonObject json =
+        new JsonObject()
+            .put("config", wanted.config())
+            .put("digest", wanted.digest())
+            .put("external_scaler", wanted.externalScaler());
+    if (wanted.routePrefix() != null) {
+      json.put("route_prefix", wanted.routePrefix());
+    }
+    JsonArray jars = new JsonArray();
+    wanted.jars().forEach(jar -> jars.add(new JsonArray().add(jar.name()).add(jar.digest())));
+    return json.put("jars", jars);
+  }
+
+  private static Wanted read(JsonObject json) {
+    return new Wanted(
+        json.getString("route_prefix"),
+        json.getString("config"),
+        json.getJsonArray("jars").stream()
+            .map(JsonArray.class::cast)
+            .map(jar -> new Jar(jar.getString(0), jar.getString(1)))
+            .toList(),
+        json.getBoolean("external_scaler"),
+        json.getString("digest"));
+  }
+}

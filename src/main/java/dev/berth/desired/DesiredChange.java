@@ -1,0 +1,126 @@
+package dev.berth.desired;
+
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What one command makes different in the {@link DesiredState}: as large as the difference, and all
+ * that has to be written to keep it.
+ *
+ * @param applications that are new or different, as they are from then on
+ * @param removed names of those that are gone
+ * @param said what was last said of applications, where that is different, by name
+ * @param head the numbers of the state from then on
+ */
+public record DesiredChange(
+    List<DesiredApplication> applications,
+    List<String> removed,
+    Map<String, Said> said,
+    Head head) {
+
+  /**
+   * What is not of one application.
+   *
+   * @param revision the last one given
+   * @param term of the controller that ran last
+   * @param targetCapacity percent of the replicas that run; null when nothing was said of it
+   * @param saidCapacity what was last said of that
+   * @param earlier digest of the file that was declared last, in a state of an earlier version;
+   *     empty when none was; null in a state of this one
+   */
+  public record Head(
+      long revision,
+      long term,
+      @Nullable Double targetCapacity,
+      Said saidCapacity,
+      @Nullable String earlier) {
+
+    /** Of a state in which nothing happened. */
+    static final Head FIRST = new Head(0, 0, null, Said.NOTHING, null);
+
+    Head withTerm(long other) {
+      return new Head(revision, other, targetCapacity, saidCapacity, earlier);
+    }
+
+    Head withRevision(long other) {
+      return new Head(other, term, targetCapacity, saidCapacity, earlier);
+    }
+
+    Head withCapacity(@Nullable Double capacity, Said said) {
+      return new Head(revision, term, capacity, said, null);
+    }
+  }
+
+  public DesiredChange {
+    applications = List.copyOf(applications);
+    removed = List.copyOf(removed);
+    said = Collections.unmodifiableMap(new LinkedHashMap<>(said));
+  }
+
+  /** One that says nothing. */
+  DesiredChange(List<DesiredApplication> applications, List<String> removed, Head head) {
+    this(applications, removed, Map.of(), head);
+  }
+
+  /** Whether nothing is different for the one who asks for it. */
+  boolean isEmpty(Head before) {
+    return applications.isEmpty() && removed.isEmpty() && said.isEmpty() && head.equals(before);
+  }
+
+  /** As it is kept. */
+  public JsonObject toJson() {
+    JsonObject json =
+        new JsonObject()
+            .put("revision", head.revision())
+            .put("term", head.term())
+            .put("said_capacity", head.saidCapacity().toJson());
+    if (head.targetCapacity() != null) {
+      json.put("target_capacity", head.targetCapacity());
+    }
+    if (head.earlier() != null) {
+      json.put("file", head.earlier());
+    }
+    JsonObject all = new JsonObject();
+    said.forEach((name, each) -> all.put(name, each.toJson()));
+    json.put("said", all);
+    return json.put("applications", write(applications)).put("removed", new JsonArray(removed));
+  }
+
+  private static JsonArray write(Collection<DesiredApplication> applications) {
+    JsonArray all = new JsonArray();
+    applications.forEach(each -> all.add(each.toJson()));
+    return all;
+  }
+
+  /**
+   * What {@link #toJson} wrote.
+   *
+   * @throws RuntimeException of any kind when it is something else
+   */
+  public static DesiredChange of(JsonObject json) {
+    List<DesiredApplication> applications = new ArrayList<>();
+    for (Object each : json.getJsonArray("applications")) {
+      applications.add(DesiredApplication.of((JsonObject) each));
+    }
+    Map<String, Said> said = new LinkedHashMap<>();
+    JsonObject all = json.getJsonObject("said", new JsonObject());
+    all.fieldNames().forEach(name -> said.put(name, Said.of(all.getJsonObject(name))));
+    return new DesiredChange(
+        applications,
+        json.getJsonArray("removed").stream().map(String.class::cast).toList(),
+        said,
+        new Head(
+            json.getLong("revision"),
+            json.getLong("term"),
+            json.getDouble("target_capacity"),
+            Said.of(json.getJsonObject("said_capacity")),
+            json.getString("file")));
+  }
+}

@@ -1,0 +1,379 @@
+package dev.berth.desired;
+
+import dev.berth.controller.DeclaredApplication;
+import dev.berth.desired.DesiredApplication.Wanted;
+import dev.berth.desired.DesiredChange.Head;
+import io.vertx.core.json.JsonObject;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.function.Function;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What is declared. A command asks it for the {@link DesiredChange} that it would make; the change
+ * is made durable, and only then applied. So nothing is true here that a crash could take back, and
+ * a command costs what it changes.
+ *
+ * <p>An entry that says what is wanted already keeps its revision and the replicas that were set
+ * from outside. Another one gets the next revision, and its predecessor is remembered if it has
+ * run: a rollback declares that anew, under a revision of its own. What is rolled back is
+ * remembered in turn if it had run, so a second rollback goes forward again; otherwise there is
+ * nothing to go back to. One step is kept.
+ *
+ * <p>A revision that failed after another had run is marked, and what ran before is to serve until
+ * the next deploy: of something else, or of the same once more.
+ *
+ * <p>What was {@link Said} of an application, and by which file, is known beside it, and for a
+ * while after it is gone.
+ *
+ * <p>Not thread-safe: one command after the other.
+ */
+public final class DesiredState {
+
+  /** Applications that are gone of which it is still known what was said; the oldest go. */
+  static final int MOST_GONE = 1_000;
+
+  private final Map<String, DesiredApplication> applications = new LinkedHashMap<>();
+  private final Map<String, String> names = new HashMap<>(); // of applications, by route prefix
+  private final Map<String, Said> said = new LinkedHashMap<>(); // by application, the latest last
+  private final Map<String, DeclaredApplication> refused = new LinkedHashMap<>(); // by name
+  private Head head = Head.FIRST;
+
+  /** Everything that is declared, in the order of the first declaration. */
+  public Collection<DesiredApplication> applications() {
+    return Collections.unmodifiableCollection(applications.values());
+  }
+
+  /** As the controller is told of them, in the same order, and of those that were refused. */
+  public List<DeclaredApplication> declared() {
+    return Stream.concat(
+            applications.values().stream().map(this::declared), refused.values().stream())
+        .toList();
+  }
+
+  /** As the controller is told of one of them. */
+  public DeclaredApplication declared(DesiredApplication application) {
+    String prefix = application.serving().routePrefix();
+    return application.declared(prefix == null ? null : at(prefix));
+  }
+
+  /** Null when there is none of that name. */
+  public @Nullable DesiredApplication find(String application) {
+    return applications.get(application);
+  }
+
+  /** Whether a start named an application that it could not declare, and nothing came since. */
+  public boolean isRefused(String application) {
+    return refused.containsKey(application);
+  }
+
+  /** The application that answers there, or null. */
+  public @Nullable String at(String routePrefix) {
+    return names.get(routePrefix);
+  }
+
+  /** Percent of the replicas that run; null when nothing was said of it. */
+  public @Nullable Double targetCapacity() {
+    return head.targetCapacity();
+  }
+
+  /** What was last said of an application, be it there or not. */
+  public Said said(String application) {
+    return said.getOrDefault(application, Said.NOTHING);
+  }
+
+  /** What was last said of the capacity. */
+  public Said saidCapacity() {
+    return head.saidCapacity();
+  }
+
+  /** Names of all applications of which something was said. */
+  public Set<String> mentioned() {
+    return Collections.unmodifiableSet(said.keySet());
+  }
+
+  /**
+   * Digest of the file that was declared last, in a state of an earlier version; empty when none
+   * was. Null in a state of this one.
+   */
+  public @Nullable String earlier() {
+    return head.earlier();
+  }
+
+  /** Of the controller that ran last; 0 when none did. */
+  public long term() {
+    return head.term();
+  }
+
+  // --- commands: what they would change; null when they change nothing ---
+
+  /**
+   * Everything is declared: what is not named goes.
+   *
+   * @param wanted by name
+   * @param file that says it, as {@link Said#submitted} takes it
+   */
+  public @Nullable DesiredChange deploy(
+      Map<String, Wanted> wanted,
+      @Nullable Double targetCapacity,
+      @Nullable String file,
+      long nowMs) {
+    List<String> removed = names();
+    removed.removeAll(wanted.keySet());
+    Map<String, Said> news = new LinkedHashMap<>();
+    said.forEach((name, each) -> news.put(name, each.leftOut(file)));
+    submit(news, wanted, file);
+    Said capacity =
+        targetCapacity == null
+            ? saidCapacity().leftOut(file)
+            : saidCapacity().submitted(targetCapacity.toString(), file);
+    return change(wanted, removed, news, head.withCapacity(targetCapacity, capacity), nowMs);
+  }
+
+  /** One application is declared, and the others stay. */
+  public @Nullable DesiredChange deploy(
+      String application, Wanted wanted, @Nullable String file, long nowMs) {
+    Map<String, Said> news = new LinkedHashMap<>();
+    submit(news, Map.of(application, wanted), file);
+    return change(Map.of(application, wanted), List.of(), news, head, nowMs);
+  }
+
+  private void submit(Map<String, Said> news, Map<String, Wanted> wanted, @Nullable String file) {
+    wanted.forEach((name, each) -> news.put(name, said(name).submitted(each.digest(), file)));
+  }
+
+  /**
+   * What a start makes of its file.
+   *
+   * @param wanted the applications that it declares, by name
+   * @param removed those that it deletes
+   * @param news what was last said from then on, where that may be different, by application
+   */
+  public @Nullable DesiredChange start(
+      Map<String, Wanted> wanted,
+      Collection<String> removed,
+      Map<String, Said> news,
+      @Nullable Double targetCapacity,
+      Said saidCapacity,
+      long nowMs) {
+    Head next = head.withCapacity(targetCapacity, saidCapacity);
+    return change(wanted, List.copyOf(removed), news, next, nowMs);
+  }
+
+  /**
+   * A state of an earlier version becomes one of this.
+   *
+   * @param digest of what was submitted, as this version makes it
+   * @param news what is taken for last said, by application
+   */
+  public DesiredChange renewed(
+      Function<Wanted, String> digest, Map<String, Said> news, Said saidCapacity) {
+    return new DesiredChange(
+        applications.values().stream().map(each -> each.redigested(digest)).toList(),
+        List.of(),
+        news,
+        head.withCapacity(targetCapacity(), saidCapacity));
+  }
+
+  private @Nullable DesiredChange change(
+      Map<String, Wanted> wanted,
+      List<String> removed,
+      Map<String, Said> news,
+      Head next,
+      long nowMs) {
+    List<DesiredApplication> changed = new ArrayList<>();
+    long revision = head.revision();
+    for (Map.Entry<String, Wanted> each : wanted.entrySet()) {
+      DesiredApplication known = applications.get(each.getKey());
+      if (known == null) {
+        changed.add(first(each.getKey(), each.getValue(), ++revision, nowMs));
+      } else if (!known.wanted().digest().equals(each.getValue().digest())) {
+        changed.add(known.changed(each.getValue(), ++revision, nowMs));
+      } else if (known.failed() != null) {
+        changed.add(known.triedAgain());
+      }
+    }
+    news.entrySet().removeIf(each -> each.getValue().equals(said(each.getKey())));
+    return unlessEmpty(new DesiredChange(changed, removed, news, next.withRevision(revision)));
+  }
+
+  private static DesiredApplication first(String name, Wanted wanted, long revision, long nowMs) {
+    return new DesiredApplication(
+        name, wanted, revision, nowMs, false, null, Map.of(), null, Set.of());
+  }
+
+  /** Every application goes. */
+  public @Nullable DesiredChange deleteAll() {
+    return unlessEmpty(new DesiredChange(List.of(), names(), head));
+  }
+
+  private List<String> names() {
+    List<String> names = new ArrayList<>(applications.keySet());
+    names.addAll(refused.keySet());
+    return names;
+  }
+
+  /** An application, which must be there or refused, goes. */
+  public DesiredChange delete(String application) {
+    if (!isRefused(application)) {
+      require(application);
+    }
+    return new DesiredChange(List.of(), List.of(application), head);
+  }
+
+  /** The replicas of a deployment of an application, which must be there, are set from outside. */
+  public @Nullable DesiredChange scale(String application, String deployment, int replicas) {
+    DesiredApplication known = require(application);
+    return Integer.valueOf(replicas).equals(known.scales().get(deployment))
+        ? null
+        : new DesiredChange(List.of(known.scaled(deployment, replicas)), List.of(), head);
+  }
+
+  /**
+   * What ran before is declared anew; null when nothing of an application, which must be there,
+   * did.
+   */
+  public @Nullable DesiredChange rollback(String application, long nowMs) {
+    DesiredApplication known = require(application);
+    DesiredApplication.Before before = known.before();
+    if (before == null) {
+      return null;
+    }
+    long revision = head.revision() + 1;
+    DesiredApplication back = known.changed(before.wanted(), revision, nowMs);
+    DesiredApplication once =
+        known.healthy() // else it would be its own predecessor
+            ? back
+            : first(application, before.wanted(), revision, nowMs).runs(false, known.ran());
+    return new DesiredChange(List.of(once), List.of(), head.withRevision(revision));
+  }
+
+  /**
+   * What has become of a revision.
+   *
+   * @param failure why it failed; null when it runs
+   * @param proven whether replicas of it have run; where none has it is as one not tried yet
+   * @param ran deployments of which replicas have, of whatever revision; unless it failed
+   */
+  public record Mark(long revision, @Nullable String failure, boolean proven, Set<String> ran) {
+
+    /** Of one that ran, or failed. */
+    public Mark(long revision, @Nullable String failure) {
+      this(revision, failure, failure == null, Set.of());
+    }
+  }
+
+  /**
+   * What has become of these applications; revisions that are not wanted any more are passed over,
+   * and failures of those before which nothing ran.
+   *
+   * @param marks by application
+   */
+  public @Nullable DesiredChange mark(Map<String, Mark> marks) {
+    List<DesiredApplication> marked = new ArrayList<>();
+    marks.forEach(
+        (name, mark) -> {
+          DesiredApplication known = applications.get(name);
+          if (known == null || known.revision() != mark.revision()) {
+            return;
+          }
+          if (mark.failure() == null) {
+            DesiredApplication runs = known.runs(mark.proven(), mark.ran());
+            if (!runs.equals(known)) {
+              marked.add(runs);
+            }
+          } else if (known.before() != null && known.failed() == null) {
+            marked.add(known.failed(mark.failure()));
+          }
+        });
+    return unlessEmpty(new DesiredChange(marked, List.of(), head));
+  }
+
+  /** A controller starts: its term is the next one. */
+  public DesiredChange nextTerm() {
+    return new DesiredChange(List.of(), List.of(), head.withTerm(head.term() + 1));
+  }
+
+  private @Nullable DesiredChange unlessEmpty(DesiredChange change) {
+    return change.isEmpty(head) ? null : change;
+  }
+
+  private DesiredApplication require(String application) {
+    return Objects.requireNonNull(
+        applications.get(application),
+        "application: " + application + " (expected: a declared one)");
+  }
+
+  // --- what has become true ---
+
+  /**
+   * A start names an application that it cannot declare, and of which nothing is there: operators
+   * see it, until the process ends, they delete it, or it is deployed. Nothing of it is durable.
+   */
+  public void refuse(String application, long nowMs) {
+    String config = // Ray's commands want the path of some code
+        new JsonObject().put("name", application).put("import_path", "refused.at:start").encode();
+    refused.put(
+        application,
+        new DeclaredApplication(application, 0, null, config, false, nowMs, null, Map.of()));
+  }
+
+  /** A change is durable. */
+  public void apply(DesiredChange change) {
+    change.removed().forEach(this::remove);
+    change.removed().forEach(refused::remove);
+    for (DesiredApplication each : change.applications()) {
+      refused.remove(each.name());
+      forgetRoute(applications.put(each.name(), each));
+    }
+    for (DesiredApplication each : change.applications()) {
+      if (each.wanted().routePrefix() != null) {
+        names.put(each.wanted().routePrefix(), each.name());
+      }
+    }
+    change.said().forEach(this::say);
+    forgetOldest(said.size() - applications.size() - MOST_GONE);
+    head = change.head();
+  }
+
+  private void say(String application, Said now) {
+    said.remove(application);
+    if (!now.equals(Said.NOTHING)) {
+      said.put(application, now);
+    }
+  }
+
+  private void forgetOldest(int tooMany) {
+    Iterator<String> oldest = said.keySet().iterator();
+    for (int left = tooMany; left > 0 && oldest.hasNext(); ) {
+      if (!applications.containsKey(oldest.next())) {
+        oldest.remove();
+        left--;
+      }
+    }
+  }
+
+  private void remove(String name) {
+    forgetRoute(applications.remove(name));
+  }
+
+  private void forgetRoute(@Nullable DesiredApplication gone) {
+    if (gone != null && gone.wanted().routePrefix() != null) {
+      names.remove(gone.wanted().routePrefix(), gone.name());
+    }
+  }
+
+  /** The change that makes a new state like this one. */
+  public DesiredChange whole() {
+    return new DesiredChange(List.copyOf(applications.values()), List.of(), said, head);
+  }
+}

@@ -1,0 +1,180 @@
+package dev.berth.desired;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.nio.file.attribute.FileTime;
+import java.security.DigestOutputStream;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.HexFormat;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The SHA-256 of files, remembered for as long as a file stands at its path with the same size,
+ * times and inode: to read 17 MB for one takes a cold JVM a tenth of a second. Beside the time of
+ * the last write that of the last change of the inode is looked at, since the former can be set
+ * back. A wrong one does little harm: what is kept is named by what was copied.
+ *
+ * <pre>
+ *   line = digest ' ' size,mtime,ctime,device:inode ' ' path
+ * </pre>
+ */
+final class JarDigests {
+  private static final Logger LOG = LoggerFactory.getLogger(JarDigests.class);
+  private static final Pattern LINE = Pattern.compile("([0-9a-f]{64}) (\\S+) (.+)");
+
+  /** Files that are remembered; the oldest go. */
+  static final int MOST_FILES = 4_096;
+
+  /** A file that was written to more lately may be again without another time of its write. */
+  static final long SETTLED_MS = 2_000;
+
+  private record Seen(String stamp, String digest) {}
+
+  /** What a file was when it was looked at, and when it was last written to. */
+  private record Look(String stamp, long changedMs) {
+    static Look at(Path file) throws IOException {
+      if (file.getFileSystem().supportedFileAttributeViews().contains("unix")) {
+        Map<String, Object> unix =
+            Files.readAttributes(file, "unix:size,lastModifiedTime,ctime,dev,ino");
+        return of(
+            unix.get("size"),
+            (FileTime) unix.get("lastModifiedTime"),
+            (FileTime) unix.get("ctime"),
+            unix.get("dev") + ":" + unix.get("ino"));
+      }
+      BasicFileAttributes basic = Files.readAttributes(file, BasicFileAttributes.class);
+      return of(basic.size(), basic.lastModifiedTime(), basic.creationTime(), "");
+    }
+
+    private static Look of(Object size, FileTime written, FileTime changed, String inode) {
+      return new Look(
+          size + "," + nanos(written) + ',' + nanos(changed) + ',' + inode,
+          Math.max(written.toMillis(), changed.toMillis()));
+    }
+
+    private static long nanos(FileTime time) {
+      return time.to(TimeUnit.NANOSECONDS);
+    }
+  }
+
+  private final LongSupplier nowMs;
+  private final Map<String, Seen> seen = new LinkedHashMap<>(); // by path
+  private @Nullable Path kept;
+  private boolean changed;
+
+  /**
+   * @param nowMs milliseconds since 1970
+   */
+  JarDigests(LongSupplier nowMs) {
+    this.nowMs = nowMs;
+  }
+
+  /** Takes what an earlier process remembered, and keeps there what is read from now on. */
+  void keepIn(Path file) {
+    kept = file;
+    changed = !seen.isEmpty();
+    if (Files.isRegularFile(file)) {
+      try (Stream<String> lines = Files.lines(file)) {
+        for (String line : (Iterable<String>) lines::iterator) {
+          Matcher parts = LINE.matcher(line);
+          if (parts.matches()) {
+            seen.putIfAbsent(parts.group(3), new Seen(parts.group(2), parts.group(1)));
+          }
+        }
+      } catch (IOException | java.io.UncheckedIOException failed) {
+        LOG.info("state: {} is not read, so jars are: {}", file, failed.toString());
+      }
+    }
+  }
+
+  /** That of a file; null when it has to be read. */
+  @Nullable String known(Path file) throws IOException {
+    Seen last = seen.get(name(file));
+    return last != null && last.stamp.equals(Look.at(file).stamp) ? last.digest : null;
+  }
+
+  String of(Path file) throws IOException {
+    String known = known(file);
+    return known != null ? known : copy(file, OutputStream.nullOutputStream());
+  }
+
+  /** Copies a file, and gives the digest of what was copied. */
+  String copy(Path file, OutputStream to) throws IOException {
+    Look before = Look.at(file);
+    MessageDigest digest = sha256();
+    try (InputStream in = Files.newInputStream(file)) {
+      in.transferTo(new DigestOutputStream(to, digest));
+    }
+    String digits = HexFormat.of().formatHex(digest.digest());
+    boolean settled = before.changedMs + SETTLED_MS < nowMs.getAsLong();
+    if (settled && before.equals(Look.at(file))) {
+      remember(name(file), new Seen(before.stamp, digits));
+    }
+    return digits;
+  }
+
+  private void remember(String name, Seen last) {
+    seen.remove(name);
+    seen.put(name, last);
+    if (seen.size() > MOST_FILES) {
+      Iterator<String> oldest = seen.keySet().iterator();
+      oldest.next();
+      oldest.remove();
+    }
+    changed = true;
+  }
+
+  private static String name(Path file) {
+    return file.toAbsolutePath().normalize().toString();
+  }
+
+  /** Writes down what is new, for a later process. It is not forced: it can be read again. */
+  void save() {
+    Path file = kept;
+    if (file == null || !changed) {
+      return;
+    }
+    changed = false;
+    List<String> lines =
+        seen.entrySet().stream()
+            .map(each -> each.getValue().digest + ' ' + each.getValue().stamp + ' ' + each.getKey())
+            .filter(line -> LINE.matcher(line).matches()) // none with the end of a line in its path
+            .toList();
+    try {
+      StateStoreDisk.createDirectories(file.resolveSibling(""));
+      Path writing = file.resolveSibling(file.getFileName() + ".tmp");
+      Files.deleteIfExists(writing);
+      Files.createFile(writing, StateStoreDisk.ownerOnly("rw-------"));
+      Files.write(writing, lines);
+      Files.move(
+          writing, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+    } catch (IOException failed) {
+      LOG.info("state: {} is not written, so jars are read again: {}", file, failed.toString());
+    }
+  }
+
+  static MessageDigest sha256() {
+    try {
+      return MessageDigest.getInstance("SHA-256");
+    } catch (NoSuchAlgorithmException impossible) {
+      throw new IllegalStateException("SHA-256: missing (expected: in every Java)", impossible);
+    }
+  }
+}

@@ -1,0 +1,263 @@
+package dev.berth.desired;
+
+import dev.berth.code.Jar;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.security.MessageDigest;
+import java.util.ArrayList;
+import java.util.Enumeration;
+import java.util.HashSet;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.Stream;
+import java.util.zip.ZipEntry;
+import java.util.zip.ZipException;
+import java.util.zip.ZipFile;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Copies of the jars that are declared, by their content: what is written over a jar afterwards
+ * neither breaks what runs from it nor a rollback to it, and equal code is equal by its bytes. In
+ * the directory of the state, or in one that goes with the process. May block; one caller at a
+ * time.
+ */
+final class JarStore {
+  private static final Logger LOG = LoggerFactory.getLogger(JarStore.class);
+  private static final String BEING_WRITTEN = "copying.tmp";
+  private static final String NAMED = ".+-[0-9a-f]{32}\\.jar";
+
+  /** Bytes of all copies together. */
+  static final long MOST_BYTES = 8L << 30;
+
+  private final Path directory;
+  private final boolean temporary;
+  private final long mostBytes;
+  private final JarDigests digests;
+  private final Set<Path> kept = new HashSet<>(); // by the command under way
+
+  private JarStore(Path directory, boolean temporary, long mostBytes, JarDigests digests) {
+    this.directory = directory;
+    this.temporary = temporary;
+    this.mostBytes = mostBytes;
+    this.digests = digests;
+  }
+
+  /** In the directory of the state; made when there is something to keep. */
+  static JarStore in(Path stateDirectory, JarDigests digests) {
+    return in(stateDirectory, digests, MOST_BYTES);
+  }
+
+  static JarStore in(Path stateDirectory, JarDigests digests, long mostBytes) {
+    Path directory = stateDirectory.resolve("jars");
+    digests.keepIn(directory.resolve("digests"));
+    return new JarStore(directory, false, mostBytes, digests);
+  }
+
+  /** In a directory of its own, which goes when it is closed. */
+  static JarStore temporary(JarDigests digests) throws IOException {
+    return new JarStore(Files.createTempDirectory("berth-jars-"), true, MOST_BYTES, digests);
+  }
+
+  /** Where the copy of a jar is. */
+  Path path(Jar jar) {
+    return directory.resolve(jar.copyName());
+  }
+
+  /** What jars are, without keeping them. */
+  List<Jar> identify(List<Path> files) throws IOException {
+    List<Jar> jars = new ArrayList<>();
+    for (Path file : files) {
+      jars.add(new Jar(file.getFileName().toString(), digests.of(file)));
+    }
+    digests.save();
+    return jars;
+  }
+
+  /**
+   * What earlier versions took for jars: their digest was that of the names, sizes and checksums of
+   * what is in it. Copies that are named by it are read on.
+   */
+  static List<Jar> identifyAsBefore(List<Path> files) throws IOException {
+    List<Jar> jars = new ArrayList<>();
+    for (Path file : files) {
+      jars.add(new Jar(file.getFileName().toString(), digestAsBefore(file)));
+    }
+    return jars;
+  }
+
+  private static String digestAsBefore(Path file) throws IOException {
+    MessageDigest digest = JarDigests.sha256();
+    try (ZipFile zip = new ZipFile(file.toFile())) {
+      for (Enumeration<? extends ZipEntry> all = zip.entries(); all.hasMoreElements(); ) {
+        ZipEntry entry = all.nextElement();
+        String line = entry.getName() + ' ' + entry.getSize() + ' ' + entry.getCrc() + '\n';
+        digest.update(line.getBytes(StandardCharsets.UTF_8));
+      }
+    } catch (ZipException none) {
+      digest.reset();
+      digest.update(Files.readAllBytes(file));
+    }
+    return HexFormat.of().formatHex(digest.digest());
+  }
+
+  /**
+   * Keeps copies; they outlast a crash when this returns, unless they go with the process.
+   *
+   * @param makeRoom removes what nothing needs; asked for before one is refused
+   * @throws IOException when one cannot be read, or there is no room
+   */
+  List<Jar> keep(List<Path> files, Runnable makeRoom) throws IOException {
+    StateStoreDisk.createDirectories(directory);
+    List<Jar> jars = new ArrayList<>();
+    for (Path file : files) {
+      Jar jar = keep(file, makeRoom);
+      kept.add(path(jar));
+      jars.add(jar);
+    }
+    if (!temporary) {
+      StateStoreDisk.forceNames(directory);
+    }
+    digests.save();
+    return jars;
+  }
+
+  private Jar keep(Path file, Runnable makeRoom) throws IOException {
+    String name = file.getFileName().toString();
+    String known = digests.known(file);
+    if (known != null && Files.isRegularFile(path(new Jar(name, known)))) {
+      kept.add(path(new Jar(name, known)));
+      return new Jar(name, known);
+    }
+    long bytes = Files.size(file);
+    if (size() + bytes > mostBytes) {
+      known = digests.of(file); // without room for one more, it may be there
+      kept.add(path(new Jar(name, known)));
+      makeRoom.run();
+    }
+    if (known != null && Files.isRegularFile(path(new Jar(name, known)))) {
+      return new Jar(name, known);
+    }
+    long with = size() + bytes;
+    if (with > mostBytes) {
+      throw new IOException(
+          "jars: " + with + " bytes with " + file + " (expected: at most " + mostBytes + ")");
+    }
+    try {
+      return copy(file, name);
+    } catch (IOException failed) { // for want of room on the disk, as likely as not
+      makeRoom.run();
+      return copy(file, name);
+    }
+  }
+
+  /** Named by what was copied, though the file was written to meanwhile. */
+  private Jar copy(Path file, String name) throws IOException {
+    Path copying = directory.resolve(BEING_WRITTEN);
+    Files.deleteIfExists(copying);
+    Files.createFile(copying, StateStoreDisk.ownerOnly("rw-------"));
+    Jar copied;
+    try (OutputStream out = Files.newOutputStream(copying)) {
+      copied = new Jar(name, digests.copy(file, out));
+    } catch (IOException failed) {
+      deleteQuietly(copying);
+      throw failed;
+    }
+    if (Files.isRegularFile(path(copied))) {
+      deleteQuietly(copying);
+      return copied;
+    }
+    force(copying);
+    Files.move(copying, path(copied), StandardCopyOption.ATOMIC_MOVE);
+    return copied;
+  }
+
+  private void force(Path written) throws IOException {
+    if (!temporary) {
+      try (FileChannel channel = FileChannel.open(written, StandardOpenOption.WRITE)) {
+        channel.force(true);
+      }
+    }
+  }
+
+  private long size() throws IOException {
+    long bytes = 0;
+    for (Path file : copies()) {
+      bytes += Files.size(file);
+    }
+    return bytes;
+  }
+
+  private List<Path> copies() throws IOException {
+    if (!Files.isDirectory(directory)) {
+      return List.of();
+    }
+    try (Stream<Path> files = Files.list(directory)) {
+      return files.filter(file -> file.getFileName().toString().matches(NAMED)).toList();
+    }
+  }
+
+  /** A command begins: what an earlier one kept may go if nothing needs it. */
+  void begin() {
+    kept.clear();
+  }
+
+  /** Removes copies that nothing needs, but for those that the command under way has kept. */
+  void removeUnused(Set<Path> needed) {
+    try {
+      for (Path file : copies()) {
+        if (!needed.contains(file) && !kept.contains(file)) {
+          Files.deleteIfExists(file);
+        }
+      }
+      Files.deleteIfExists(directory.resolve(BEING_WRITTEN));
+    } catch (IOException failed) {
+      LOG.warn("state: unused jars are not removed: {}", failed.toString());
+    }
+  }
+
+  /** Copies a declared jar from another store. */
+  void takeOver(Jar jar, JarStore from) throws IOException {
+    if (!Files.isRegularFile(path(jar))) {
+      StateStoreDisk.createDirectories(directory);
+      Path copying = directory.resolve(BEING_WRITTEN);
+      Files.copy(from.path(jar), copying, StandardCopyOption.REPLACE_EXISTING);
+      force(copying);
+      Files.move(copying, path(jar), StandardCopyOption.ATOMIC_MOVE);
+      StateStoreDisk.forceNames(directory);
+    }
+  }
+
+  /** Removes what goes with the process. */
+  void close() {
+    if (temporary) {
+      try {
+        for (Path file : copies()) {
+          Files.deleteIfExists(file);
+        }
+        Files.deleteIfExists(directory.resolve(BEING_WRITTEN));
+        Files.deleteIfExists(directory);
+      } catch (IOException failed) {
+        LOG.warn("state: {} is not removed: {}", directory, failed.toString());
+      }
+    }
+  }
+
+  private static void deleteQuietly(@Nullable Path file) {
+    try {
+      if (file != null) {
+        Files.deleteIfExists(file);
+      }
+    } catch (IOException failed) {
+      LOG.debug("state: {} is not removed: {}", file, failed.toString());
+    }
+  }
+}

@@ -1,0 +1,116 @@
+package dev.berth.desired;
+
+import dev.berth.code.Jar;
+import dev.berth.config.ApplicationConfig;
+import dev.berth.config.ServeConfig;
+import dev.berth.config.SubmittedConfig;
+import dev.berth.desired.DesiredApplication.Wanted;
+import io.vertx.core.json.Json;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.security.MessageDigest;
+import java.util.ArrayList;
+import java.util.HexFormat;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/** From what was written to what is kept, and back. May block on the disk. */
+final class ServeControlInput {
+
+  /** Finds out what jars are, and may keep copies of them. */
+  @FunctionalInterface
+  interface Jars {
+    List<Jar> of(List<Path> files) throws IOException;
+  }
+
+  private ServeControlInput() {}
+
+  /** What the entries of a configuration ask for, by application. */
+  static Map<String, Wanted> wanted(List<ApplicationConfig> applications, Jars jars)
+      throws IOException {
+    Map<String, Wanted> wanted = new LinkedHashMap<>();
+    for (ApplicationConfig application : applications) {
+      wanted.put(application.name(), wanted(application, jars.of(application.jars())));
+    }
+    return wanted;
+  }
+
+  static Wanted wanted(ApplicationConfig application, List<Jar> jars) {
+    String config = new JsonObject(new LinkedHashMap<>(application.entry())).encode();
+    return new Wanted(
+        application.routePrefix(),
+        config,
+        jars,
+        application.externalScalerEnabled(),
+        digest(config, jars));
+  }
+
+  /**
+   * Equal for entries of one application that say the same, with jars that hold the same, wherever
+   * those are.
+   *
+   * @param config an entry, a JSON object
+   */
+  static String digest(String config, List<Jar> jars) {
+    Map<String, Object> entry = new JsonObject(config).getMap();
+    entry.remove("name"); // it may be left out
+    if (entry.get("runtime_env") instanceof Map<?, ?> environment) {
+      environment.remove("jars");
+      if (environment.isEmpty()) {
+        entry.remove("runtime_env");
+      }
+    }
+    List<@Nullable Object> all = new ArrayList<>();
+    all.add(sorted(entry));
+    jars.forEach(jar -> all.add(jar.digest()));
+    return digest(Json.encode(all));
+  }
+
+  static String digest(String text) {
+    MessageDigest sha256 = JarDigests.sha256();
+    return HexFormat.of().formatHex(sha256.digest(text.getBytes(StandardCharsets.UTF_8)));
+  }
+
+  /** The order of keys says nothing. */
+  static @Nullable Object sorted(@Nullable Object value) {
+    if (value instanceof Map<?, ?> map) {
+      Map<String, @Nullable Object> sorted = new TreeMap<>();
+      map.forEach((key, each) -> sorted.put(String.valueOf(key), sorted(each)));
+      return sorted;
+    }
+    if (value instanceof List<?> list) {
+      List<@Nullable Object> all = new ArrayList<>();
+      list.forEach(each -> all.add(sorted(each)));
+      return all;
+    }
+    return value;
+  }
+
+  /**
+   * Reads a kept entry again.
+   *
+   * @param paths of its jars' copies
+   * @param running what the instance was started with
+   * @throws dev.berth.config.ConfigException when it is no longer allowed
+   */
+  static ApplicationConfig read(
+      String application, Wanted wanted, Function<Jar, Path> paths, ServeConfig running) {
+    JsonObject entry = new JsonObject(wanted.config());
+    if (entry.getValue("runtime_env") instanceof JsonObject environment) {
+      JsonArray jars = new JsonArray();
+      wanted.jars().forEach(jar -> jars.add(paths.apply(jar).toString()));
+      environment.put("jars", jars);
+    }
+    return SubmittedConfig.readOne(
+            "application " + application, Path.of("."), entry.encode(), application, running)
+        .applications()
+        .get(0);
+  }
+}

@@ -1,0 +1,312 @@
+package dev.berth.desired;
+
+import dev.berth.config.Declare;
+import dev.berth.config.Origin;
+import dev.berth.config.Problem;
+import dev.berth.desired.DesiredApplication.Wanted;
+import java.net.URI;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.event.Level;
+
+/**
+ * What a start makes of its file where something is kept: for each application, and for the target
+ * capacity, the first {@link Row} that fits. A file is declared for what it says anew; what it said
+ * before does not undo what commands have done since. The guide has the table.
+ *
+ * <p>It only decides: {@link #toDeclare} names what has to be read, {@link #refuse} takes back what
+ * cannot be, and {@link #change} is what becomes of it.
+ */
+final class StartRules {
+
+  /** What a start does with an item, and what is logged of it. */
+  enum Row {
+    /** The file says nothing of it, and never has, or there is nothing to delete. */
+    UNNAMED(null, ""),
+    /** The file says what it said last, whatever came since. */
+    UNCHANGED(null, ""),
+    /** The file says what is wanted already, or what was submitted since. */
+    KNOWN(null, ""),
+    /** As one of the two, but it was deleted, and stays so. */
+    DELETED(Level.WARN, "stays deleted, though the file says of it what it said before (%2$s)"),
+    /** The file alone says something else: it is declared. */
+    FILE_MOVED(Level.INFO, "declared, since %1$s"),
+    /** The file says something else, and so did a command: it is declared. */
+    BOTH_MOVED(Level.WARN, "declared, since %1$s; %3$s, which a command brought, gives way (%4$s)"),
+    /** The file names it no longer, and no command spoke since: it goes. */
+    DROPPED(Level.WARN, "%3$s is deleted: the file names it no longer (%5$s)"),
+    /** The file names it no longer, but a command spoke since: it stays. */
+    KEPT(Level.WARN, "%3$s stays, though the file names it no longer: a command brought it since");
+
+    private final @Nullable Level level;
+    private final String text;
+
+    Row(@Nullable Level level, String text) {
+      this.level = level;
+      this.text = text;
+    }
+
+    boolean declares() {
+      return this == FILE_MOVED || this == BOTH_MOVED;
+    }
+  }
+
+  /** One line of the log. */
+  record Line(Level level, String text) {}
+
+  private static final String CAPACITY = "target_capacity";
+
+  private final DesiredState kept;
+  private final Declare mode;
+  private final @Nullable String uri; // of the file
+  private final boolean deletes; // it says which applications there are
+  private final @Nullable Double capacity; // that it says
+  private final Map<String, Wanted> says = new LinkedHashMap<>();
+  private final Map<String, String> refused = new LinkedHashMap<>(); // why, by name
+  private final Map<String, Wanted> declared = new LinkedHashMap<>();
+  private final Set<String> deleted = new TreeSet<>();
+  private final Map<String, String> failed = new LinkedHashMap<>();
+  private final List<Line> lines = new ArrayList<>();
+
+  /**
+   * @param kept what is kept; it stays as it is
+   * @param mode of the rules; not {@link Declare#NEVER}
+   * @param origin of what the file says; its entries that cannot be used are refused
+   * @param capacity that the file says; null when it says nothing of it
+   */
+  StartRules(DesiredState kept, Declare mode, Origin origin, @Nullable Double capacity) {
+    this.kept = kept;
+    this.mode = mode;
+    this.uri = origin.uri();
+    this.capacity = capacity;
+    boolean named = true;
+    for (Origin.Refused each : origin.refused()) {
+      String why =
+          each.problems().stream().map(Problem::toString).collect(Collectors.joining("; "));
+      if (each.name() != null) {
+        refuse(each.name(), why);
+      } else { // it may be any of them, so that none is missing
+        named = false;
+        lines.add(new Line(Level.ERROR, why + "; nothing is declared of it, and nothing deleted"));
+      }
+    }
+    this.deletes = origin.namesApplications() && named;
+  }
+
+  /** The file says this of an application. */
+  void says(String application, Wanted what) {
+    if (!refused.containsKey(application)) {
+      says.put(application, what);
+    }
+  }
+
+  /** What the file says of an application cannot be used. */
+  void refuse(String application, String why) {
+    says.remove(application);
+    refused.putIfAbsent(application, why);
+  }
+
+  /** Applications that are to be declared. */
+  List<String> toDeclare() {
+    return says.keySet().stream().filter(name -> row(name).declares()).toList();
+  }
+
+  /**
+   * The row of an item.
+   *
+   * @param says what the file says of it now; null for nothing
+   * @param wanted of it; null when it is not there
+   * @param file what the file said of it last; null for nothing
+   * @param last what was submitted last, by anyone; null for nothing
+   */
+  static Row row(
+      @Nullable String says,
+      @Nullable String wanted,
+      @Nullable String file,
+      @Nullable String last) {
+    if (says == null) {
+      return file == null || wanted == null
+          ? Row.UNNAMED
+          : file.equals(last) ? Row.DROPPED : Row.KEPT;
+    }
+    if (says.equals(file) || says.equals(wanted) || says.equals(last)) {
+      return wanted == null ? Row.DELETED : says.equals(file) ? Row.UNCHANGED : Row.KNOWN;
+    }
+    return Objects.equals(file, last) ? Row.FILE_MOVED : Row.BOTH_MOVED;
+  }
+
+  private Row row(String application) {
+    Wanted what = says.get(application);
+    DesiredApplication there = kept.find(application);
+    return row(
+        what == null ? null : what.digest(),
+        there == null ? null : there.wanted().digest(),
+        kept.said(application));
+  }
+
+  private Row row(@Nullable String what, @Nullable String wanted, Said said) {
+    if (mode == Declare.ALL && what != null) {
+      return wanted == null || wanted.equals(what) ? Row.FILE_MOVED : Row.BOTH_MOVED;
+    }
+    return row(what, wanted, said.by(uri), said.last());
+  }
+
+  /** What is said of an item after its row. */
+  private Said after(Row row, @Nullable String what, Said said) {
+    String digest = Objects.requireNonNullElse(what, "");
+    return switch (row) {
+      case UNCHANGED, KNOWN, DELETED -> digest.equals(said.start()) ? said : said.noted(digest);
+      case FILE_MOVED, BOTH_MOVED -> said.submitted(digest, Said.START);
+      case DROPPED -> Said.NOTHING;
+      case KEPT -> said.noted(null);
+      case UNNAMED -> said.by(uri) == null ? said : Said.NOTHING;
+    };
+  }
+
+  // --- what becomes of it ---
+
+  /**
+   * Everything; once, at the end.
+   *
+   * @return null when nothing is different
+   */
+  @Nullable DesiredChange change(long nowMs) {
+    refuseTakenRoutes();
+    Map<String, Said> said = new LinkedHashMap<>();
+    Set<String> names = new TreeSet<>(deletes ? kept.mentioned() : Set.of());
+    names.addAll(says.keySet());
+    names.removeAll(refused.keySet());
+    for (String name : names) {
+      Row row = row(name);
+      Wanted what = says.get(name);
+      if (what != null && row.declares()) {
+        declared.put(name, what);
+      } else if (row == Row.DROPPED) {
+        deleted.add(name);
+      }
+      said.put(name, after(row, what == null ? null : what.digest(), kept.said(name)));
+      tell(row, name);
+    }
+    for (Map.Entry<String, String> each : refused.entrySet()) {
+      DesiredApplication there = kept.find(each.getKey());
+      String then =
+          there == null ? "it is DEPLOY_FAILED" : revision(there) + " is kept, and serves";
+      String line = "application %s: %s; %s".formatted(each.getKey(), each.getValue(), then);
+      lines.add(new Line(Level.ERROR, line));
+      if (there == null) {
+        failed.put(each.getKey(), each.getValue());
+      }
+    }
+    Double now = kept.targetCapacity();
+    if (!deletes && capacity == null) { // such a file says nothing of what is served
+      return kept.start(declared, deleted, said, now, kept.saidCapacity(), nowMs);
+    }
+    String what = capacity == null ? null : capacity.toString();
+    Row row = row(what, now == null ? null : now.toString(), kept.saidCapacity());
+    String set = "berth deploy " + file() + " --set target_capacity=%s sets it";
+    String back = set.formatted(now);
+    tell(row, CAPACITY, "the file says " + what, set.formatted(what), "" + now, back, back);
+    Double then = row.declares() ? capacity : row == Row.DROPPED ? null : now;
+    Said saidCapacity = after(row, what, kept.saidCapacity());
+    return kept.start(declared, deleted, said, then, saidCapacity, nowMs);
+  }
+
+  /** What is wanted from then on, by application. */
+  Map<String, Wanted> declared() {
+    return declared;
+  }
+
+  /** Applications that go. */
+  Set<String> deleted() {
+    return deleted;
+  }
+
+  /** Why applications cannot be declared of which nothing is kept, by name. */
+  Map<String, String> failed() {
+    return failed;
+  }
+
+  /** What is to be logged. */
+  List<Line> lines() {
+    return lines;
+  }
+
+  /** A route belongs to what stays there; what is refused stays where it was, and so on. */
+  private void refuseTakenRoutes() {
+    int before;
+    do {
+      before = refused.size();
+      Map<@Nullable String, String> taken = new HashMap<>(); // application, by route
+      for (DesiredApplication each : kept.applications()) {
+        Row row = row(each.name());
+        boolean goes = row == Row.DROPPED && deletes && !refused.containsKey(each.name());
+        if (!row.declares() && !goes) {
+          taken.put(each.wanted().routePrefix(), each.name());
+          taken.put(each.serving().routePrefix(), each.name());
+        }
+      }
+      taken.remove(null);
+      for (String name : toDeclare()) {
+        String prefix = Objects.requireNonNull(says.get(name)).routePrefix();
+        String other = taken.get(prefix);
+        if (other != null) {
+          String why = "route_prefix: \"%s\" (expected: unique; application %s stays there)";
+          refuse(name, why.formatted(prefix, other));
+        }
+      }
+    } while (refused.size() > before);
+  }
+
+  // --- the log ---
+
+  private void tell(Row row, String name) {
+    DesiredApplication there = kept.find(name);
+    String file = file();
+    tell(
+        row,
+        "application " + name,
+        mode == Declare.ALL ? "berth.declare is all" : "the file says something new",
+        "berth deploy %s --app %s brings it back".formatted(file, name),
+        there == null ? "its delete" : revision(there),
+        there == null ? "another one deletes it again" : back(there),
+        "berth deploy of a file that names it brings it back");
+  }
+
+  /** The last five are what the text of a row may say. */
+  private void tell(
+      Row row, String item, String why, String redo, String there, String back, String again) {
+    if (row.level != null) {
+      String text = row.text.formatted(why, redo, there, back, again);
+      lines.add(new Line(row.level, item + ": " + text));
+    }
+  }
+
+  private static String revision(DesiredApplication there) {
+    return "revision " + there.revision();
+  }
+
+  /** What brings back a revision that gives way. */
+  private static String back(DesiredApplication there) {
+    String rollback = "berth rollback %s brings %s back";
+    DesiredApplication.Before before = there.before();
+    return there.healthy()
+        ? rollback.formatted(there.name(), "it")
+        : before == null
+            ? "it has not run: only a deploy brings it back"
+            : "it has not run: "
+                + rollback.formatted(there.name(), "revision " + before.revision());
+  }
+
+  /** For a command line. */
+  private String file() {
+    return uri == null ? "FILE" : URI.create(uri).getPath();
+  }
+}

@@ -1,0 +1,386 @@
+package dev.berth.desired;
+
+import dev.berth.code.StartFailedException;
+import dev.berth.desired.StateStoreRecords.Contents;
+import dev.berth.desired.StateStoreRecords.End;
+import dev.berth.desired.StateStoreRecords.Numbered;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.function.Supplier;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Keeps the {@link DesiredState} on a disk: a file that begins with all of it and goes on with its
+ * changes. A change is on the disk when {@link #append} returns; it costs what it is large. When
+ * the changes outgrow what they began with, a new file is written beside the old one and takes its
+ * place by its name, a higher number. The file before it is kept, so that a damaged beginning loses
+ * nothing of what was there when it was written.
+ *
+ * <p>After a failure the file may hold a part of what failed: that is cut off again before anything
+ * else is written, or a new file is begun. May block; one caller at a time.
+ *
+ * <p>Sources: the journals of etcd and SQLite's WAL; what a failed fsync leaves behind: Rebello et
+ * al., "Can Applications Recover from fsync Failures?", 2020.
+ */
+final class StateStore implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(StateStore.class);
+  private static final Pattern NAME = Pattern.compile("state-(\\d{8})");
+  private static final Pattern ASIDE = Pattern.compile("state-\\d{8}\\.corrupt-(\\d{1,9})");
+  private static final String BEING_WRITTEN = ".tmp";
+
+  /** Holds the number of the last change that was kept. Not forced: it may lag, and never leads. */
+  private static final String ACKNOWLEDGED = "acknowledged";
+
+  /** Damaged files that are kept to be looked at; the oldest go. */
+  static final int MOST_ASIDE = 3;
+
+  /** Changes of so many bytes are kept before a new file is written, however small the state. */
+  static final long LEAST_GROWTH = 1 << 20;
+
+  private final StateStoreFiles files;
+  private final long leastGrowth;
+  private final List<String> damaged = new ArrayList<>(); // to be put aside
+  private StateStoreFiles.@Nullable Output output; // null: a new file is to be begun
+  private StateStoreFiles.@Nullable Output acknowledged; // once there is something to write
+  private long told = -1; // what was acknowledged, as far as is known
+  private boolean crowded; // the disk is full: the changes are to become one
+  private int generation; // the highest number ever used
+  private long sequence; // of the last change
+  private long wholeBytes; // of the file when it was begun
+  private long end; // of what is good in it
+
+  private StateStore(StateStoreFiles files, long leastGrowth) {
+    this.files = files;
+    this.leastGrowth = leastGrowth;
+  }
+
+  /** As the other, with {@link #LEAST_GROWTH}. */
+  static StateStore open(StateStoreFiles files, DesiredState state) throws IOException {
+    return open(files, state, LEAST_GROWTH);
+  }
+
+  /**
+   * Reads what is there.
+   *
+   * @param state an empty one, that becomes what is kept
+   * @throws IOException when the directory cannot be read
+   * @throws StartFailedException when a later version wrote it
+   */
+  static StateStore open(StateStoreFiles files, DesiredState state, long leastGrowth)
+      throws IOException {
+    StateStore store = new StateStore(files, leastGrowth);
+    store.recover(state);
+    return store;
+  }
+
+  /** Whether something was ever kept here. */
+  boolean isUsed() {
+    return generation > 0;
+  }
+
+  private void recover(DesiredState state) throws IOException {
+    List<String> names = new ArrayList<>();
+    for (String name : files.list()) {
+      if (NAME.matcher(name).matches()) {
+        names.add(name);
+      } else if (name.endsWith(BEING_WRITTEN)) {
+        files.delete(name); // nobody was told of it
+      } else if (name.equals(ACKNOWLEDGED)) {
+        told = StateStoreRecords.number(files.read(name));
+      }
+    }
+    names.sort(null);
+    for (int i = names.size() - 1; i >= 0; i--) {
+      generation = Math.max(generation, number(names.get(i)));
+      if (take(names.get(i), StateStoreRecords.read(files.read(names.get(i))), state)) {
+        return;
+      }
+    }
+    if (!names.isEmpty()) {
+      LOG.error("state: none of {} can be read: nothing is known of what was deployed", names);
+    }
+  }
+
+  private static int number(String name) {
+    Matcher matcher = NAME.matcher(name);
+    return matcher.matches() ? Integer.parseInt(matcher.group(1)) : 0;
+  }
+
+  private static String name(int generation) {
+    return String.format(Locale.ROOT, "state-%08d", generation);
+  }
+
+  /** Whether the file has a beginning, so that the state is what it says. */
+  private boolean take(String name, Contents contents, DesiredState state) throws IOException {
+    if (contents.end() == End.NEWER) {
+      throw new StartFailedException(
+          "state: " + name + ": " + contents.what() + " (expected: that of this version, or none)");
+    }
+    if (contents.records().isEmpty()) {
+      LOG.error("state: {}: damaged: {}; the file before it is used", name, contents.what());
+      damaged.add(name);
+      return false;
+    }
+    for (Numbered each : contents.records()) {
+      state.apply(each.change());
+      sequence = each.sequence();
+    }
+    if (contents.end() == End.CORRUPT) {
+      LOG.error(
+          "state: {}: damaged: {}; {} changes before it are used, what follows is lost",
+          name,
+          contents.what(),
+          contents.records().size() - 1);
+      damaged.add(name);
+    } else if (contents.end() == End.UNSURE && told != sequence) {
+      LOG.warn("state: {}: {}: it was being written, or is damaged", name, contents.what());
+      damaged.add(name);
+    } else if (told > sequence && damaged.isEmpty()) {
+      damaged.add(name);
+    }
+    if (told > sequence) {
+      LOG.warn(
+          "state: {}: cut: changes {} to {}, of which operators were told, are missing{}",
+          name,
+          sequence + 1,
+          told,
+          contents.what().isEmpty() ? "" : "; it ends with " + contents.what());
+    }
+    if (damaged.isEmpty()) {
+      goOn(name, contents);
+    }
+    return true;
+  }
+
+  /** Writes on behind what is good; what is not was never acknowledged. */
+  private void goOn(String name, Contents contents) throws IOException {
+    StateStoreFiles.Output found = files.open(name);
+    if (contents.end() != End.WHOLE) {
+      LOG.info("state: {}: {}, not yet acknowledged, is cut off", name, contents.what());
+      try {
+        found.truncate(contents.goodBytes());
+        found.force();
+      } catch (IOException failed) {
+        LOG.warn("state: {}: cannot be cut off: {}", name, failed.toString());
+        closeQuietly(found);
+        return; // a new file is begun
+      }
+    }
+    output = found;
+    end = contents.goodBytes();
+    wholeBytes = contents.wholeBytes();
+  }
+
+  /**
+   * Keeps one more change.
+   *
+   * @param before the state that it builds on, for when a new file is begun
+   * @throws IOException when it is not kept; the next one may be
+   */
+  void append(DesiredChange change, Supplier<DesiredChange> before) throws IOException {
+    try {
+      keep(change, before);
+    } catch (IOException failed) {
+      if (!makeRoom()) {
+        throw failed;
+      }
+      keep(change, before);
+    }
+    sequence++;
+    acknowledge();
+  }
+
+  private void keep(DesiredChange change, Supplier<DesiredChange> before) throws IOException {
+    boolean grown = end - wholeBytes > Math.max(leastGrowth, 2 * wholeBytes);
+    if (output == null || grown || crowded && end > wholeBytes) {
+      begin(before.get(), output != null);
+    }
+    crowded = false;
+    write(StateStoreRecords.record(sequence + 1, change));
+  }
+
+  /**
+   * On a full disk lets go of what only a damaged file would be read for; whether there was any.
+   */
+  private boolean makeRoom() {
+    if (!damaged.isEmpty() || files.room() > LEAST_GROWTH + 3 * wholeBytes) {
+      return false;
+    }
+    try {
+      List<String> names = files.list();
+      String newest =
+          names.stream()
+              .filter(name -> NAME.matcher(name).matches())
+              .max(String::compareTo)
+              .orElse("");
+      for (String name : names) {
+        boolean older = NAME.matcher(name).matches() && !name.equals(newest);
+        if (older || ASIDE.matcher(name).matches()) {
+          files.delete(name);
+        }
+      }
+    } catch (IOException failed) {
+      LOG.debug("state: old files are not removed: {}", failed.toString());
+    }
+    LOG.warn("state: the disk is full: the changes of {} become one", name(generation));
+    crowded = true;
+    return true;
+  }
+
+  /** What fails here is not missed but after a file was cut. */
+  private void acknowledge() {
+    told = sequence;
+    try {
+      StateStoreFiles.Output file = acknowledged;
+      if (file == null) {
+        file = files.open(ACKNOWLEDGED);
+        acknowledged = file;
+      }
+      file.write(ByteBuffer.wrap(StateStoreRecords.number(sequence)), 0);
+    } catch (IOException failed) {
+      LOG.debug("state: {} is not written: {}", ACKNOWLEDGED, failed.toString());
+    }
+  }
+
+  /**
+   * @param spare whether the old file can be written on if there is no room for a new one
+   */
+  private void begin(DesiredChange whole, boolean spare) throws IOException {
+    String name = name(generation + 1);
+    StateStoreFiles.@Nullable Output made = null;
+    long length;
+    try {
+      files.delete(name + BEING_WRITTEN);
+      made = files.open(name + BEING_WRITTEN);
+      byte[] head = StateStoreRecords.fileHead();
+      ByteBuffer record = StateStoreRecords.record(sequence, whole);
+      length = head.length + record.remaining();
+      made.write(ByteBuffer.wrap(head), 0);
+      made.write(record, head.length);
+      made.force();
+    } catch (IOException failed) {
+      closeQuietly(made);
+      deleteQuietly(name + BEING_WRITTEN);
+      if (spare) {
+        LOG.warn(
+            "state: {} cannot be begun, {} grows on: {}",
+            name,
+            name(generation),
+            failed.toString());
+        return;
+      }
+      throw failed;
+    }
+    // From here on the new file may be found by a start, so nothing more goes to the old one.
+    closeQuietly(output);
+    output = null;
+    int old = generation;
+    generation++;
+    try {
+      files.rename(name + BEING_WRITTEN, name);
+      files.forceNames();
+    } catch (IOException failed) {
+      closeQuietly(made);
+      throw failed;
+    }
+    output = made;
+    end = length;
+    wholeBytes = length;
+    tidy(old);
+  }
+
+  private void write(ByteBuffer record) throws IOException {
+    StateStoreFiles.Output file = output;
+    if (file == null) {
+      throw new IOException("state: no file to write to (expected: one)");
+    }
+    long length = record.remaining();
+    boolean written = false;
+    try {
+      file.write(record, end);
+      written = true;
+      file.force();
+      end += length;
+    } catch (IOException failed) {
+      cutOff(file, written, failed);
+      throw failed;
+    }
+  }
+
+  /** After a failed force nobody knows what is on the disk: that file is not written to again. */
+  private void cutOff(StateStoreFiles.Output file, boolean forceFailed, IOException first) {
+    try {
+      file.truncate(end);
+      file.force();
+      if (!forceFailed) {
+        return;
+      }
+    } catch (IOException second) {
+      first.addSuppressed(second);
+    }
+    output = null;
+    closeQuietly(file);
+  }
+
+  /** Keeps the file before this one, and puts damaged ones aside. What fails here is done later. */
+  private void tidy(int before) {
+    try {
+      int aside = 0;
+      List<String> names = files.list();
+      for (String name : names) {
+        Matcher matcher = ASIDE.matcher(name);
+        aside = matcher.matches() ? Math.max(aside, Integer.parseInt(matcher.group(1))) : aside;
+      }
+      for (String name : List.copyOf(damaged)) {
+        files.rename(name, name + ".corrupt-" + ++aside);
+        damaged.remove(name);
+      }
+      for (String name : files.list()) {
+        Matcher matcher = ASIDE.matcher(name);
+        boolean tooOld =
+            matcher.matches()
+                ? Integer.parseInt(matcher.group(1)) <= aside - MOST_ASIDE
+                : NAME.matcher(name).matches() && number(name) < before;
+        if (tooOld) {
+          files.delete(name);
+        }
+      }
+    } catch (IOException failed) {
+      LOG.warn("state: old files are not removed: {}", failed.toString());
+    }
+  }
+
+  private void deleteQuietly(String name) {
+    try {
+      files.delete(name);
+    } catch (IOException failed) {
+      LOG.debug("state: {} is not removed: {}", name, failed.toString());
+    }
+  }
+
+  private static void closeQuietly(StateStoreFiles.@Nullable Output output) {
+    if (output != null) {
+      try {
+        output.close();
+      } catch (IOException failed) {
+        LOG.debug("state: a file does not close: {}", failed.toString());
+      }
+    }
+  }
+
+  /** Gives the directory back. */
+  @Override
+  public void close() throws IOException {
+    closeQuietly(output);
+    closeQuietly(acknowledged);
+    output = null;
+    files.close();
+  }
+}

@@ -1,0 +1,178 @@
+package dev.berth.desired;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
+import java.nio.channels.OverlappingFileLockException;
+import java.nio.file.FileSystems;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.OpenOption;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.FileAttribute;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A directory on a disk, held by a lock while it is open. Only its owner may read what is in it,
+ * since entries may hold secrets.
+ */
+final class StateStoreDisk implements StateStoreFiles {
+  private static final String LOCK = "lock";
+
+  private static final boolean POSIX =
+      FileSystems.getDefault().supportedFileAttributeViews().contains("posix");
+
+  private final Path directory;
+  private final FileChannel lock;
+
+  private StateStoreDisk(Path directory, FileChannel lock) {
+    this.directory = directory;
+    this.lock = lock;
+  }
+
+  /**
+   * Makes the directory when it is not there, and holds it.
+   *
+   * @return null when another instance holds it
+   */
+  static @Nullable StateStoreDisk hold(Path directory) throws IOException {
+    createDirectories(directory);
+    FileChannel channel =
+        FileChannel.open(
+            directory.resolve(LOCK),
+            Set.<OpenOption>of(StandardOpenOption.CREATE, StandardOpenOption.WRITE),
+            ownerOnly("rw-------"));
+    try {
+      FileLock held = channel.tryLock();
+      if (held != null) {
+        return new StateStoreDisk(directory, channel);
+      }
+    } catch (OverlappingFileLockException here) {
+      // held by this process, which is another instance as well
+    } catch (IOException failed) {
+      channel.close();
+      throw failed;
+    }
+    channel.close();
+    return null;
+  }
+
+  /** Makes a directory, and those around it, for their owner alone. */
+  static void createDirectories(Path directory) throws IOException {
+    if (!Files.isDirectory(directory)) {
+      Files.createDirectories(directory, ownerOnly("rwx------"));
+    }
+  }
+
+  static FileAttribute<?>[] ownerOnly(String permissions) {
+    return POSIX
+        ? new FileAttribute<?>[] {
+          PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString(permissions))
+        }
+        : new FileAttribute<?>[0];
+  }
+
+  @Override
+  public List<String> list() throws IOException {
+    try (Stream<Path> files = Files.list(directory)) {
+      return files
+          .filter(Files::isRegularFile)
+          .map(file -> file.getFileName().toString())
+          .sorted()
+          .toList();
+    }
+  }
+
+  @Override
+  public byte[] read(String name) throws IOException {
+    return Files.readAllBytes(directory.resolve(name));
+  }
+
+  @Override
+  public Output open(String name) throws IOException {
+    FileChannel channel =
+        FileChannel.open(
+            directory.resolve(name),
+            Set.<OpenOption>of(StandardOpenOption.CREATE, StandardOpenOption.WRITE),
+            ownerOnly("rw-------"));
+    return new Output() {
+      @Override
+      public void write(ByteBuffer bytes, long position) throws IOException {
+        long at = position;
+        while (bytes.hasRemaining()) {
+          at += channel.write(bytes, at);
+        }
+      }
+
+      @Override
+      public void truncate(long size) throws IOException {
+        channel.truncate(size);
+      }
+
+      @Override
+      public void force() throws IOException {
+        channel.force(false); // the size is written all the same
+      }
+
+      @Override
+      public void close() throws IOException {
+        channel.close();
+      }
+    };
+  }
+
+  @Override
+  public void rename(String from, String to) throws IOException {
+    Files.move(
+        directory.resolve(from),
+        directory.resolve(to),
+        StandardCopyOption.ATOMIC_MOVE,
+        StandardCopyOption.REPLACE_EXISTING);
+  }
+
+  @Override
+  public void delete(String name) throws IOException {
+    Files.deleteIfExists(directory.resolve(name));
+  }
+
+  @Override
+  public long room() {
+    try {
+      return Files.getFileStore(directory).getUsableSpace();
+    } catch (IOException unknown) {
+      return Long.MAX_VALUE;
+    }
+  }
+
+  @Override
+  public void forceNames() throws IOException {
+    forceNames(directory);
+  }
+
+  /** Not every system lets a directory be opened; those that do not need not be told. */
+  static void forceNames(Path directory) throws IOException {
+    FileChannel channel;
+    try {
+      channel = FileChannel.open(directory, StandardOpenOption.READ);
+    } catch (NoSuchFileException gone) {
+      throw gone;
+    } catch (IOException notHere) {
+      return;
+    }
+    try (channel) {
+      channel.force(true);
+    }
+  }
+
+  @Override
+  public void close() throws IOException {
+    lock.close(); // gives the lock back
+  }
+}

@@ -1,0 +1,208 @@
+package dev.berth.desired;
+
+import io.vertx.core.json.JsonObject;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.zip.CRC32C;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How a file of the {@link StateStore} is written and read: what it is, then records, each a {@link
+ * DesiredChange} that builds on those before it.
+ *
+ * <pre>
+ *   file   = "BERTHST" version(1 byte) crc(4, of the two) record*
+ *   record = length(4) sequence(8) crc(4, of the two) crc(4, of the payload) payload(JSON, UTF-8)
+ * </pre>
+ *
+ * The head of a record has a checksum of its own, so that a record which ends behind the end of the
+ * file is known to be one that was being written, and not one whose length is wrong.
+ */
+final class StateStoreRecords {
+  private static final byte[] MAGIC = "BERTHST".getBytes(StandardCharsets.US_ASCII);
+  private static final byte VERSION = 1;
+
+  /** Bytes before the first record. */
+  static final int FILE_HEAD = MAGIC.length + 1 + 4;
+
+  private static final int RECORD_HEAD = 4 + 8 + 4 + 4;
+
+  /** How a file ends. */
+  enum End {
+    /** With its last record. */
+    WHOLE,
+    /** With a record that was being written, and which nobody was told of. */
+    TORN,
+    /** With something that may be one that was being written, or one that was damaged. */
+    UNSURE,
+    /** With something that was once a record, and others after it. */
+    CORRUPT,
+    /** It is of a later version, and was not read. */
+    NEWER
+  }
+
+  /** A change and its number; each is one more than the one before. */
+  record Numbered(long sequence, DesiredChange change) {}
+
+  /**
+   * What a file holds.
+   *
+   * @param records up to the end or to the first that is no good
+   * @param wholeBytes where the first record ends
+   * @param goodBytes length of what is good
+   * @param what is the matter with the rest; empty when there is none
+   */
+  record Contents(List<Numbered> records, long wholeBytes, long goodBytes, End end, String what) {}
+
+  private StateStoreRecords() {}
+
+  static byte[] fileHead() {
+    return fileHead(VERSION);
+  }
+
+  static byte[] fileHead(byte version) {
+    byte[] head = Arrays.copyOf(MAGIC, FILE_HEAD);
+    head[MAGIC.length] = version;
+    ByteBuffer.wrap(head).putInt(MAGIC.length + 1, crc(head, 0, MAGIC.length + 1));
+    return head;
+  }
+
+  static ByteBuffer record(long sequence, DesiredChange change) {
+    byte[] payload = change.toJson().encode().getBytes(StandardCharsets.UTF_8);
+    ByteBuffer record = ByteBuffer.allocate(RECORD_HEAD + payload.length);
+    record.putInt(payload.length).putLong(sequence);
+    record.putInt(crc(record.array(), 0, 12)).putInt(crc(payload, 0, payload.length));
+    return record.put(payload).flip();
+  }
+
+  static Contents read(byte[] file) {
+    List<Numbered> records = new ArrayList<>();
+    if (file.length < FILE_HEAD) {
+      return new Contents(records, 0, 0, End.TORN, file.length + " bytes");
+    }
+    byte version = file[MAGIC.length];
+    if (!Arrays.equals(file, 0, FILE_HEAD, fileHead(version), 0, FILE_HEAD)) {
+      return new Contents(records, 0, 0, End.CORRUPT, "not a file of desired state");
+    }
+    if (version != VERSION) {
+      return new Contents(records, 0, 0, End.NEWER, "format " + version);
+    }
+    int at = FILE_HEAD;
+    int whole = at;
+    while (at < file.length) {
+      ByteBuffer rest = ByteBuffer.wrap(file, at, file.length - at).slice();
+      Verdict verdict = next(rest, records);
+      if (verdict.end != End.WHOLE) {
+        End end = goesOn(file, at + 1, records) ? End.CORRUPT : verdict.end;
+        return new Contents(records, whole, at, end, verdict.what + " at byte " + at);
+      }
+      at += rest.position();
+      whole = records.size() == 1 ? at : whole;
+    }
+    return new Contents(records, whole, at, End.WHOLE, "");
+  }
+
+  /** Whether a later record follows: then the one before it had been written whole. */
+  private static boolean goesOn(byte[] file, int from, List<Numbered> records) {
+    long last = records.isEmpty() ? 0 : records.get(records.size() - 1).sequence();
+    long most = last + 1 + file.length / RECORD_HEAD;
+    ByteBuffer all = ByteBuffer.wrap(file);
+    for (int at = from; at <= file.length - RECORD_HEAD; at++) {
+      long sequence = all.getLong(at + 4);
+      if (sequence > last + 1 && sequence <= most && all.getInt(at + 12) == crc(file, at, 12)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private record Verdict(End end, String what) {
+    static final Verdict GOOD = new Verdict(End.WHOLE, "");
+  }
+
+  /** Reads one record and adds it, or says what is wrong. */
+  private static Verdict next(ByteBuffer rest, List<Numbered> records) {
+    int available = rest.remaining();
+    if (available < RECORD_HEAD) {
+      return new Verdict(End.TORN, "a record of which " + available + " bytes are there");
+    }
+    int length = rest.getInt();
+    long sequence = rest.getLong();
+    if (rest.getInt() != crc(rest.array(), rest.arrayOffset(), 12)) {
+      return isBlank(rest.array(), rest.arrayOffset(), RECORD_HEAD)
+          ? new Verdict(End.TORN, "nothing")
+          : new Verdict(End.UNSURE, "a record whose head does not fit its checksum");
+    }
+    int payloadCrc = rest.getInt();
+    if (length < 0 || length > rest.remaining()) {
+      return new Verdict(
+          End.TORN, "a record of " + length + " bytes of which " + rest.remaining() + " are there");
+    }
+    int from = rest.arrayOffset() + rest.position();
+    if (payloadCrc != crc(rest.array(), from, length)) {
+      return new Verdict(
+          hasHole(rest.array(), from, length) ? End.TORN : End.UNSURE,
+          "a record that does not fit its checksum");
+    }
+    rest.position(rest.position() + length);
+    if (!records.isEmpty() && sequence != records.get(records.size() - 1).sequence() + 1) {
+      return new Verdict(End.CORRUPT, "a record with number " + sequence);
+    }
+    DesiredChange change = parse(new String(rest.array(), from, length, StandardCharsets.UTF_8));
+    if (change == null) {
+      return new Verdict(End.CORRUPT, "a record that is no change");
+    }
+    records.add(new Numbered(sequence, change));
+    return Verdict.GOOD;
+  }
+
+  private static @Nullable DesiredChange parse(String json) {
+    try {
+      return DesiredChange.of(new JsonObject(json));
+    } catch (RuntimeException notOne) {
+      return null; // a bug that wrote it, since the checksum fits
+    }
+  }
+
+  /** A file may have grown before its bytes were there. */
+  private static boolean isBlank(byte[] file, int from, int length) {
+    for (int i = from; i < from + length; i++) {
+      if (file[i] != 0) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /** JSON has no zeros. One alone, unless it is the last, may be a bit that was turned. */
+  private static boolean hasHole(byte[] file, int from, int length) {
+    for (int i = from + 1; i < from + length; i++) {
+      if (file[i] == 0 && (file[i - 1] == 0 || i == from + length - 1)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** A number by itself. */
+  static byte[] number(long number) {
+    ByteBuffer all = ByteBuffer.allocate(12).putLong(number);
+    return all.putInt(crc(all.array(), 0, 8)).array();
+  }
+
+  /** What {@link #number(long)} wrote; -1 when it is something else. */
+  static long number(byte[] written) {
+    ByteBuffer all = ByteBuffer.wrap(written);
+    boolean good = written.length == 12 && all.getInt(8) == crc(written, 0, 8);
+    return good ? all.getLong(0) : -1;
+  }
+
+  private static int crc(byte[] bytes, int from, int length) {
+    CRC32C crc = new CRC32C();
+    crc.update(bytes, from, length);
+    return (int) crc.getValue();
+  }
+}

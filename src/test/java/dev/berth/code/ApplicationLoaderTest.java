@@ -1,0 +1,126 @@
+package dev.berth.code;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.berth.api.DeploymentId;
+import dev.berth.config.ConfigException;
+import dev.berth.config.ConfigReader;
+import dev.berth.config.ServeConfig;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+
+class ApplicationLoaderTest {
+  private static final String APPS = "dev.berth.node.TestApplications";
+
+  private static LoadedApplication load(String importPath, String... more) {
+    String text =
+        "applications: [{name: a, import_path: '"
+            + importPath
+            + "'"
+            + (more.length == 0 ? "" : ", " + String.join(", ", more))
+            + "}]";
+    ServeConfig file = ConfigReader.read("test.yaml", Path.of("."), text);
+    return ApplicationLoader.load(file.applications().get(0), file);
+  }
+
+  @Test
+  void aBuilderWithoutParameterIsCalled() {
+    LoadedApplication loaded = load(APPS + ":plain");
+
+    assertThat(loaded.ingress()).isEqualTo(new DeploymentId("a", "front"));
+    assertThat(loaded.settings()).containsOnlyKeys(loaded.id("front"), loaded.id("back"));
+    assertThat(loaded.classLoader()).isNull();
+  }
+
+  @Test
+  void aBuilderWithAMapGetsTheArgs() {
+    assertThat(load(APPS + ":named", "args: {name: hello}").application().ingress())
+        .isEqualTo("hello");
+  }
+
+  @Test
+  void theFileWinsOverTheCodeAndTheCodeOverTheDefaults() {
+    LoadedApplication loaded =
+        load(APPS + ":plain", "deployments: [{name: back, max_ongoing_requests: 9}]");
+
+    assertThat(loaded.settings().get(loaded.id("back")).maxOngoingRequests()).isEqualTo(9);
+    assertThat(loaded.settings().get(loaded.id("back")).numReplicas()).isEqualTo(3);
+    assertThat(loaded.settings().get(loaded.id("front")).maxOngoingRequests()).isEqualTo(5);
+  }
+
+  @Test
+  void aDeploymentThatTheCodeDoesNotHaveIsNamedBesideThoseItHas() {
+    assertThatThrownBy(() -> load(APPS + ":plain", "deployments: [{name: bakc}]"))
+        .isInstanceOf(ConfigException.class)
+        .hasMessage(
+            "test.yaml:1:101: applications[0].deployments[0].name: \"bakc\", unknown to "
+                + APPS
+                + ":plain (expected: one of front, back)");
+  }
+
+  @Test
+  void aMissingClassNamesTheImportPath() {
+    assertThatThrownBy(() -> load("com.acme.Nothing:build"))
+        .isInstanceOf(ConfigException.class)
+        .hasMessage(
+            "test.yaml:1:39: applications[0].import_path: com.acme.Nothing:build: no such class"
+                + " (expected: a class of Berth's own; runtime_env.jars is empty)");
+  }
+
+  @Test
+  void aMissingOrUnfitMethodNamesWhatFits() {
+    for (String method : new String[] {"absent", "withNumber", "ofInstance"}) {
+      assertThatThrownBy(() -> load(APPS + ":" + method))
+          .isInstanceOf(ConfigException.class)
+          .hasMessageContaining(method + ": no such method (expected: a public static method");
+    }
+  }
+
+  @Test
+  void argsForABuilderThatTakesNoneAreRefused() {
+    assertThatThrownBy(() -> load(APPS + ":plain", "args: {a: 1}"))
+        .isInstanceOf(ConfigException.class)
+        .hasMessageContaining("applications[0].args: given, and " + APPS + ":plain takes none");
+  }
+
+  @Test
+  void aBuilderThatReturnsSomethingElseIsRefused() {
+    assertThatThrownBy(() -> load(APPS + ":text"))
+        .hasMessageContaining("returned a java.lang.String (expected: a public static method")
+        .isInstanceOf(ConfigException.class);
+    assertThatThrownBy(() -> load(APPS + ":nothing")).hasMessageContaining("returned null");
+  }
+
+  @Test
+  void aBuilderThatThrowsIsTheReasonInOneLine() {
+    assertThatThrownBy(() -> load(APPS + ":failing"))
+        .isInstanceOf(StartFailedException.class)
+        .hasMessage(
+            "application a: import_path: "
+                + APPS
+                + ":failing: IllegalStateException: two lines; caused by ArithmeticException: why");
+  }
+
+  @Test
+  void aStaticInitialiserThatThrowsIsAReasonToo() {
+    assertThatThrownBy(() -> load("dev.berth.node.TestApplications$Broken:build"))
+        .isInstanceOf(StartFailedException.class)
+        .hasMessageContaining("ExceptionInInitializerError");
+  }
+
+  @Test
+  void targetCapacityLeavesAShareOfTheReplicas() {
+    ServeConfig file =
+        ConfigReader.read(
+            "test.yaml",
+            Path.of("."),
+            "target_capacity: 50\napplications: [{import_path: '" + APPS + ":plain'}]");
+
+    LoadedApplication loaded = ApplicationLoader.load(file.applications().get(0), file);
+
+    assertThat(loaded.built().targets())
+        .extracting(target -> target.id().name() + " " + target.settings().numReplicas())
+        .containsExactly("front 1", "back 2");
+  }
+}

@@ -1,0 +1,415 @@
+package dev.berth.desired;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.berth.code.Jar;
+import dev.berth.controller.DeclaredApplication;
+import dev.berth.desired.DesiredApplication.Wanted;
+import dev.berth.desired.DesiredState.Mark;
+import io.vertx.core.json.JsonObject;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+class DesiredStateTest {
+
+  private final DesiredState state = new DesiredState();
+
+  private static Wanted wanted(String says) {
+    return new Wanted("/" + says, "{\"says\":\"" + says + "\"}", List.of(), true, says);
+  }
+
+  private static Map<String, Wanted> all(String... namesAndWords) {
+    Map<String, Wanted> all = new LinkedHashMap<>();
+    for (int i = 0; i < namesAndWords.length; i += 2) {
+      all.put(namesAndWords[i], wanted(namesAndWords[i + 1]));
+    }
+    return all;
+  }
+
+  private DesiredChange done(DesiredChange change) {
+    assertThat(change).isNotNull();
+    state.apply(change);
+    return change;
+  }
+
+  private DesiredApplication application(String name) {
+    return java.util.Objects.requireNonNull(state.find(name));
+  }
+
+  private void deploy(String... namesAndWords) {
+    done(state.deploy(all(namesAndWords), null, null, 1));
+  }
+
+  private void ran(String name) {
+    done(state.mark(Map.of(name, new Mark(application(name).revision(), null))));
+  }
+
+  private void failed(String name, String why) {
+    done(state.mark(Map.of(name, new Mark(application(name).revision(), why))));
+  }
+
+  @Test
+  void aWholeConfigurationReplacesWhatWasThere() {
+    deploy("a", "1", "b", "1");
+
+    DesiredChange change = done(state.deploy(all("b", "1", "c", "1"), 50.0, null, 7));
+
+    assertThat(change.removed()).containsExactly("a");
+    assertThat(change.applications()).extracting(DesiredApplication::name).containsExactly("c");
+    assertThat(state.applications()).extracting(DesiredApplication::name).containsExactly("b", "c");
+    assertThat(application("c").revision()).isEqualTo(3);
+    assertThat(application("c").deployedMs()).isEqualTo(7);
+    assertThat(state.targetCapacity()).isEqualTo(50);
+  }
+
+  @Test
+  void anEntryThatSaysTheSameKeepsItsRevisionAndItsScales() {
+    deploy("a", "1", "b", "1");
+    done(state.scale("a", "d", 3));
+    DesiredApplication before = application("a");
+
+    assertThat(state.deploy(all("a", "1", "b", "1"), null, null, 9)).isNull();
+    done(state.deploy(all("a", "1", "b", "2"), null, null, 9));
+
+    assertThat(application("a")).isSameAs(before);
+    assertThat(application("b").revision()).isEqualTo(3);
+  }
+
+  @Test
+  void anEntryThatSaysSomethingElseLosesItsScales() {
+    deploy("a", "1");
+    done(state.scale("a", "d", 0));
+    assertThat(state.scale("a", "d", 0)).isNull();
+
+    deploy("a", "2");
+
+    assertThat(application("a").scales()).isEmpty();
+  }
+
+  @Test
+  void oneApplicationIsDeclaredBesideTheOthers() {
+    deploy("a", "1");
+
+    DesiredChange change = done(state.deploy("b", wanted("2"), null, 3));
+
+    assertThat(change.removed()).isEmpty();
+    assertThat(state.applications()).hasSize(2);
+    assertThat(state.deploy("b", wanted("2"), null, 4)).isNull();
+  }
+
+  @Test
+  void aRollbackDeclaresWhatLastRanUnderARevisionOfItsOwn() {
+    deploy("a", "good");
+    assertThat(state.rollback("a", 5)).as("nothing ran").isNull();
+    ran("a");
+    deploy("a", "bad");
+    deploy("a", "worse");
+    assertThat(state.declared(application("a")).rollbackRevision()).isEqualTo(1);
+
+    done(state.rollback("a", 5));
+
+    assertThat(application("a").wanted()).isEqualTo(wanted("good"));
+    assertThat(application("a").revision()).isEqualTo(4);
+    assertThat(application("a").healthy()).isFalse();
+    assertThat(state.rollback("a", 6)).as("what never ran is not gone back to").isNull();
+  }
+
+  @Test
+  void whatRanBeforeServesInPlaceOfARevisionThatFailed() {
+    deploy("a", "good");
+    ran("a");
+    deploy("a", "bad");
+
+    failed("a", "no model");
+
+    DeclaredApplication declared = state.declared().get(0);
+    assertThat(declared.revision()).isEqualTo(2);
+    assertThat(declared.config()).isEqualTo(wanted("bad").config());
+    assertThat(declared.routePrefix()).isEqualTo("/bad");
+    assertThat(declared.rollbackRevision()).isEqualTo(1);
+    assertThat(declared.failed())
+        .isEqualTo(new DeclaredApplication.Failed("no model; revision 1 serves", "/good"));
+    assertThat(application("a").serving()).isEqualTo(wanted("good"));
+    assertThat(state.mark(Map.of("a", new Mark(2, "again")))).as("it is marked once").isNull();
+  }
+
+  @Test
+  void whereAnotherApplicationAnswersByNowTheEarlierRevisionDoesNot() {
+    deploy("a", "good");
+    ran("a");
+    deploy("a", "bad", "b", "good");
+
+    failed("a", "no model");
+
+    assertThat(state.declared(application("a")).failed())
+        .extracting(DeclaredApplication.Failed::routePrefix)
+        .isEqualTo("/bad");
+  }
+
+  @Test
+  void aFailureIsForgottenByTheNextDeployOfTheSameOrOfSomethingElse() {
+    deploy("a", "good");
+    ran("a");
+    deploy("a", "bad");
+    failed("a", "no model");
+
+    done(state.deploy("a", wanted("bad"), null, 5));
+    assertThat(application("a").failed()).isNull();
+    assertThat(application("a").revision()).as("the same is tried again").isEqualTo(2);
+    assertThat(application("a").serving()).isEqualTo(wanted("bad"));
+    failed("a", "no model");
+    deploy("a", "better");
+
+    assertThat(application("a").failed()).isNull();
+    assertThat(state.declared(application("a")).rollbackRevision()).isEqualTo(1);
+  }
+
+  @Test
+  void aRollbackOfWhatFailedRunsWhatRanBefore() {
+    deploy("a", "good");
+    ran("a");
+    deploy("a", "bad");
+    ran("a"); // for a while
+    failed("a", "three checks failed");
+
+    done(state.rollback("a", 5));
+
+    assertThat(application("a").serving()).isEqualTo(wanted("good"));
+    assertThat(application("a").failed()).isNull();
+    assertThat(state.rollback("a", 6)).as("what failed is not gone back to").isNull();
+  }
+
+  @Test
+  void aFirstRevisionThatFailedIsTriedAgain() {
+    deploy("a", "bad");
+
+    assertThat(state.mark(Map.of("a", new Mark(1, "no model")))).isNull();
+  }
+
+  @Test
+  void whatRunsAfterAllHasNotFailed() {
+    deploy("a", "good");
+    ran("a");
+    deploy("a", "slow");
+    failed("a", "no model yet");
+
+    ran("a");
+
+    assertThat(application("a").failed()).isNull();
+    assertThat(application("a").healthy()).isTrue();
+  }
+
+  @Test
+  void aRollbackOfWhatRanCanBeTakenBack() {
+    deploy("a", "1");
+    ran("a");
+    deploy("a", "2");
+    ran("a");
+
+    done(state.rollback("a", 5));
+    assertThat(application("a").wanted()).isEqualTo(wanted("1"));
+    done(state.rollback("a", 6));
+    assertThat(application("a").wanted()).isEqualTo(wanted("2"));
+    assertThat(application("a").revision()).isEqualTo(4);
+  }
+
+  @Test
+  void onlyTheRevisionThatIsWantedCanHaveRun() {
+    deploy("a", "1");
+    deploy("a", "2");
+
+    Mark first = new Mark(1, null);
+    Mark second = new Mark(2, null);
+    assertThat(state.mark(Map.of("a", first, "gone", first))).isNull();
+    assertThat(done(state.mark(Map.of("a", second))).applications()).hasSize(1);
+    assertThat(state.mark(Map.of("a", second))).isNull();
+  }
+
+  @Test
+  void aRouteBelongsToOneApplicationUntilItIsGivenUp() {
+    deploy("a", "x", "b", "y");
+    assertThat(state.at("/x")).isEqualTo("a");
+
+    deploy("a", "y", "b", "x"); // they change places
+
+    assertThat(state.at("/x")).isEqualTo("b");
+    assertThat(state.at("/y")).isEqualTo("a");
+    done(state.delete("a"));
+    assertThat(state.at("/y")).isNull();
+    assertThat(state.at("/x")).isEqualTo("b");
+  }
+
+  @Test
+  void termsRise() {
+    assertThat(state.term()).isZero();
+    done(state.nextTerm());
+    done(state.nextTerm());
+    assertThat(state.term()).isEqualTo(2);
+  }
+
+  // --- what was said, and by which file ---
+
+  private static final String OTHER = "file://host/other.yaml";
+
+  @Test
+  void whatEachFileSaidIsToldFromWhatAnyoneSubmitted() {
+    done(state.deploy("a", wanted("1"), Said.START, 1));
+    assertThat(state.said("a")).isEqualTo(new Said("1", null, "1"));
+
+    done(state.deploy("a", wanted("2"), null, 1));
+    assertThat(state.said("a")).isEqualTo(new Said("1", null, "2"));
+    done(state.deploy("a", wanted("3"), OTHER, 1));
+    assertThat(state.said("a")).isEqualTo(new Said("1", new Said.By(OTHER, "3"), "3"));
+    assertThat(state.said("a").by(OTHER)).isEqualTo("3");
+    assertThat(state.said("a").by("file://host/start.yaml")).isEqualTo("1");
+    done(state.deploy("a", wanted("4"), Said.START, 1));
+
+    assertThat(state.said("a")).isEqualTo(new Said("4", null, "4"));
+  }
+
+  @Test
+  void whoSaysWhatIsWantedAnywayIsRememberedAndNothingIsDeployed() {
+    deploy("a", "1");
+
+    DesiredChange change = done(state.deploy("a", wanted("1"), OTHER, 1));
+
+    assertThat(change.applications()).isEmpty();
+    assertThat(state.said("a").by(OTHER)).isEqualTo("1");
+    assertThat(state.deploy("a", wanted("1"), OTHER, 1)).isNull();
+  }
+
+  @Test
+  void whatWasSaidOutlivesADeleteAndARollbackChangesNothingOfIt() {
+    done(state.deploy("a", wanted("1"), Said.START, 1));
+    ran("a");
+    deploy("a", "2");
+    done(state.rollback("a", 1));
+    assertThat(state.said("a")).isEqualTo(new Said("1", null, "2"));
+
+    done(state.delete("a"));
+
+    assertThat(state.said("a")).isEqualTo(new Said("1", null, "2"));
+  }
+
+  @Test
+  void aFileThatLeavesOutWhatItHasNamedTakesItBackAndAnotherOneDeletesIt() {
+    done(state.deploy(all("a", "1", "b", "1"), 50.0, Said.START, 1));
+    done(state.deploy("c", wanted("1"), OTHER, 1));
+
+    done(state.deploy(all("b", "1"), null, OTHER, 1));
+    assertThat(state.said("a")).isEqualTo(new Said("1", null, "1"));
+    assertThat(state.saidCapacity()).isEqualTo(new Said("50.0", null, "50.0"));
+    assertThat(state.said("c")).isEqualTo(Said.NOTHING);
+
+    done(state.deploy(Map.of(), null, Said.START, 1));
+    assertThat(state.mentioned()).isEmpty();
+    assertThat(state.saidCapacity()).isEqualTo(Said.NOTHING);
+  }
+
+  @Test
+  void whatWasSaidOfThoseThatAreGoneIsBounded() {
+    for (int i = 0; i <= DesiredState.MOST_GONE; i++) {
+      done(state.deploy("app" + i, wanted("" + i), null, 1));
+      done(state.delete("app" + i));
+    }
+    deploy("a", "1");
+
+    assertThat(state.mentioned()).hasSize(DesiredState.MOST_GONE + 1).contains("a", "app1");
+    assertThat(state.mentioned()).as("the oldest").doesNotContain("app0");
+  }
+
+  @Test
+  void aStateOfAnEarlierVersionIsRead() {
+    state.apply(
+        DesiredChange.of(
+            new JsonObject(
+                """
+                {"revision": 7, "term": 2, "file": "abc", "target_capacity": 50, "removed": [],
+                 "applications": [{"name": "a", "revision": 7, "deployed_ms": 1, "healthy": true,
+                   "config": "{}", "digest": "old", "external_scaler": false, "jars": [],
+                   "before": {"config": "{}", "digest": "older", "external_scaler": false,
+                              "jars": [], "revision": 3}}]}
+                """)));
+    assertThat(state.earlier()).isEqualTo("abc");
+    assertThat(state.said("a")).isEqualTo(Said.NOTHING);
+
+    Said last = new Said(null, null, "new");
+    done(state.renewed(wanted -> "new", Map.of("a", last), new Said("50.0", null, "50.0")));
+
+    assertThat(state.earlier()).isNull();
+    assertThat(application("a").wanted().digest()).isEqualTo("new");
+    assertThat(application("a").before().wanted().digest()).isEqualTo("new");
+    assertThat(application("a").revision()).isEqualTo(7);
+    assertThat(state.said("a")).isEqualTo(last);
+    assertThat(state.targetCapacity()).isEqualTo(50);
+  }
+
+  @Test
+  void everythingCanBeDeleted() {
+    assertThat(state.deleteAll()).isNull();
+    deploy("a", "1", "b", "1");
+    done(state.deleteAll());
+    assertThat(state.applications()).isEmpty();
+    deploy("a", "1");
+    assertThat(application("a").revision()).as("never one that was given").isEqualTo(3);
+  }
+
+  /** What is written is all that is needed: a state made of what was written is the same. */
+  @Test
+  void aStateMadeOfItsWrittenChangesIsTheSame() {
+    long seed = System.nanoTime();
+    Random random = new Random(seed);
+    DesiredState copy = new DesiredState();
+    for (int i = 0; i < 500; i++) {
+      DesiredChange change = randomCommand(random, i);
+      if (change != null) {
+        state.apply(change);
+        copy.apply(DesiredChange.of(new JsonObject(change.toJson().encode())));
+      }
+      if (i % 50 == 0) {
+        DesiredState fresh = new DesiredState();
+        fresh.apply(DesiredChange.of(new JsonObject(state.whole().toJson().encode())));
+        copy = fresh;
+      }
+      assertThat(copy.whole()).as("seed %d, step %d", seed, i).isEqualTo(state.whole());
+    }
+  }
+
+  private static @Nullable String file(Random random) {
+    return random.nextBoolean() ? null : random.nextBoolean() ? Said.START : "file://h/f";
+  }
+
+  private DesiredChange randomCommand(Random random, int step) {
+    List<DesiredApplication> known = new ArrayList<>(state.applications());
+    String name = "app" + random.nextInt(5);
+    DesiredApplication some = known.isEmpty() ? null : known.get(random.nextInt(known.size()));
+    Wanted wanted =
+        new Wanted(
+            random.nextBoolean() ? null : "/" + random.nextInt(9),
+            "{\"a\":" + random.nextInt(3) + "}",
+            random.nextBoolean() ? List.of() : List.of(new Jar("j.jar", "00" + step)),
+            random.nextBoolean(),
+            "d" + random.nextInt(3));
+    Double capacity = random.nextBoolean() ? null : (double) random.nextInt(101);
+    return switch (random.nextInt(8)) {
+      case 0 -> state.deploy(Map.of(name, wanted), capacity, file(random), step);
+      case 1 -> state.deploy(name, wanted, file(random), step);
+      case 2 -> some == null ? null : state.delete(some.name());
+      case 3 -> some == null ? null : state.scale(some.name(), "d", random.nextInt(3));
+      case 4 -> some == null ? null : state.rollback(some.name(), step);
+      case 5 -> random.nextInt(9) == 0 ? state.deleteAll() : null;
+      case 6 ->
+          some == null
+              ? null
+              : state.mark(
+                  Map.of(
+                      some.name(), new Mark(some.revision(), random.nextBoolean() ? null : "no")));
+      default -> state.nextTerm();
+    };
+  }
+}

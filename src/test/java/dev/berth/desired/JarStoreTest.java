@@ -1,0 +1,164 @@
+package dev.berth.desired;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.berth.code.Jar;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.LocalDateTime;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.Stream;
+import java.util.zip.ZipEntry;
+import java.util.zip.ZipOutputStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class JarStoreTest {
+
+  private static final Runnable NO_ROOM = () -> {};
+
+  @TempDir Path folder;
+
+  private final JarDigests digests = new JarDigests(() -> Long.MAX_VALUE); // all is long settled
+
+  private Path jar(String name, String content) throws IOException {
+    return Files.writeString(folder.resolve(name), content);
+  }
+
+  private long copies() throws IOException {
+    try (Stream<Path> files = Files.list(folder.resolve("jars"))) {
+      return files.filter(file -> file.toString().endsWith(".jar")).count();
+    }
+  }
+
+  @Test
+  void aCopyIsNamedByItsContentAndMadeOnce() throws IOException {
+    JarStore store = JarStore.in(folder, digests);
+
+    List<Jar> first = store.keep(List.of(jar("shop one.jar", "x"), jar("b.jar", "y")), NO_ROOM);
+    List<Jar> second = store.keep(List.of(jar("shop one.jar", "x")), NO_ROOM);
+
+    assertThat(first.get(0)).isEqualTo(second.get(0));
+    assertThat(store.path(first.get(0))).hasContent("x");
+    assertThat(store.path(first.get(0)).getFileName().toString())
+        .isEqualTo("shop_one-2d711642b726b04401627ca9fbac32f5.jar");
+    assertThat(copies()).isEqualTo(2);
+    assertThat(store.identify(List.of(folder.resolve("b.jar")))).containsExactly(first.get(1));
+  }
+
+  @Test
+  void aJarIsToldByTheSha256OfItsBytes() throws IOException {
+    JarStore store = JarStore.in(folder, digests);
+    Path jar = zip("a.jar", "one", 1);
+    Jar first = store.keep(List.of(jar), NO_ROOM).get(0);
+
+    assertThat(first.digest())
+        .isEqualTo(HexFormat.of().formatHex(JarDigests.sha256().digest(Files.readAllBytes(jar))));
+    assertThat(store.identify(List.of(store.path(first))).get(0).digest())
+        .isEqualTo(first.digest());
+    assertThat(store.identify(List.of(zip("a.jar", "one", 2))))
+        .as("made at another time, other bytes")
+        .doesNotContain(first);
+  }
+
+  /** Two entries of one name, size and CRC are easily made. */
+  @Test
+  void aJarWhoseChecksumsWereForgedIsAnotherOne() throws IOException {
+    JarStore store = JarStore.in(folder, digests);
+    Path good = zip("a.jar", "plumless", 1);
+    String before = JarStore.identifyAsBefore(List.of(good)).get(0).digest();
+    Jar kept = store.keep(List.of(good), NO_ROOM).get(0);
+
+    Path forged = zip("a.jar", "buckeroo", 1);
+
+    assertThat(JarStore.identifyAsBefore(List.of(forged)).get(0).digest()).isEqualTo(before);
+    assertThat(store.keep(List.of(forged), NO_ROOM)).doesNotContain(kept);
+  }
+
+  private Path zip(String name, String content, int day) throws IOException {
+    Path file = folder.resolve(name);
+    try (ZipOutputStream zip = new ZipOutputStream(Files.newOutputStream(file))) {
+      ZipEntry entry = new ZipEntry("content");
+      entry.setTimeLocal(LocalDateTime.of(2026, 1, day, 0, 0));
+      zip.putNextEntry(entry);
+      zip.write(content.getBytes(StandardCharsets.UTF_8));
+    }
+    return file;
+  }
+
+  @Test
+  void aCopyThatNothingNeedsGoesButForThoseOfTheCommandUnderWay() throws IOException {
+    JarStore store = JarStore.in(folder, digests);
+    Jar needed = store.keep(List.of(jar("a.jar", "a")), NO_ROOM).get(0);
+    Jar unused = store.keep(List.of(jar("b.jar", "b")), NO_ROOM).get(0);
+
+    store.removeUnused(Set.of(store.path(needed)));
+    assertThat(store.path(unused)).as("its command is not over").exists();
+
+    store.begin();
+    Files.writeString(folder.resolve("jars/other"), "not a copy");
+    store.removeUnused(Set.of(store.path(needed)));
+    assertThat(store.path(unused)).doesNotExist();
+    assertThat(store.path(needed)).exists();
+    assertThat(folder.resolve("jars/other")).exists();
+  }
+
+  @Test
+  void copiesTogetherAreBoundedByWhatIsNeeded() throws IOException {
+    JarStore store = JarStore.in(folder, digests, 10);
+    Jar first = store.keep(List.of(jar("a.jar", "12345678")), NO_ROOM).get(0);
+
+    assertThatThrownBy(() -> store.keep(List.of(jar("b.jar", "123")), NO_ROOM))
+        .isInstanceOf(IOException.class)
+        .hasMessageStartingWith("jars: 11 bytes with ")
+        .hasMessageEndingWith("(expected: at most 10)");
+    store.keep(List.of(jar("b.jar", "12")), NO_ROOM);
+    assertThat(store.keep(List.of(jar("a.jar", "12345678")), NO_ROOM))
+        .as("it is there, and needs no room")
+        .containsExactly(first);
+
+    store.begin();
+    List<Jar> both =
+        store.keep(
+            List.of(jar("c.jar", "1234"), jar("d.jar", "56")), () -> store.removeUnused(Set.of()));
+    assertThat(both).allSatisfy(each -> assertThat(store.path(each)).exists());
+    assertThat(copies()).as("what nothing needs made room").isEqualTo(2);
+  }
+
+  @Test
+  void aCopyThatTheDiskRefusesIsTriedAgainWhenThereIsRoom() throws IOException {
+    JarStore store = JarStore.in(folder, digests);
+    Path inTheWay = Files.createDirectories(folder.resolve("jars/copying.tmp/in the way"));
+    Runnable makeRoom =
+        () -> {
+          try {
+            Files.delete(inTheWay);
+          } catch (IOException failed) {
+            throw new UncheckedIOException(failed);
+          }
+        };
+
+    assertThatThrownBy(() -> store.keep(List.of(jar("a.jar", "a")), NO_ROOM))
+        .isInstanceOf(IOException.class);
+    Jar kept = store.keep(List.of(jar("a.jar", "a")), makeRoom).get(0);
+
+    assertThat(store.path(kept)).hasContent("a");
+  }
+
+  @Test
+  void copiesOfAnInstanceThatForgetsGoWithIt() throws IOException {
+    JarStore store = JarStore.temporary(digests);
+    Path copy = store.path(store.keep(List.of(jar("a.jar", "a")), NO_ROOM).get(0));
+    assertThat(copy).hasContent("a");
+
+    store.close();
+
+    assertThat(copy.getParent()).doesNotExist();
+  }
+}

@@ -1,0 +1,42 @@
+package dev.berth.desired;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.berth.protocol.port.CommandRefused;
+import io.vertx.core.Future;
+import java.util.ArrayDeque;
+import java.util.concurrent.RejectedExecutionException;
+import org.junit.jupiter.api.Test;
+
+class ServeControlQueueTest {
+  @Test
+  void aCommandForWhichThereIsNoThreadAnyMoreIsRefusedAndHoldsUpNothing() {
+    ServeControlQueue queue =
+        new ServeControlQueue(
+            task -> {
+              throw new RejectedExecutionException("shut down");
+            },
+            Runnable::run);
+    for (int i = 0; i < 2; i++) {
+      Future<Void> command = queue.add(1, () -> () -> done -> done.complete());
+      assertThat(command.cause()).isInstanceOf(CommandRefused.class);
+    }
+    assertThat(queue.size()).isZero();
+  }
+
+  @Test
+  void thoseThatWaitAreCountedAndBounded() {
+    ArrayDeque<Runnable> offLoop = new ArrayDeque<>();
+    ServeControlQueue queue = new ServeControlQueue(offLoop::add, Runnable::run);
+    for (int i = 0; i <= ServeControlQueue.MOST_COMMANDS; i++) { // one runs, the others wait
+      assertThat(queue.add(1, () -> () -> done -> done.complete()).failed()).isFalse();
+    }
+    assertThat(queue.size()).isEqualTo(ServeControlQueue.MOST_COMMANDS);
+    Future<Void> tooMany = queue.add(1, () -> () -> done -> done.complete());
+    assertThat(tooMany.cause()).isInstanceOf(CommandRefused.class);
+    while (!offLoop.isEmpty()) {
+      offLoop.poll().run();
+    }
+    assertThat(queue.size()).isZero();
+  }
+}

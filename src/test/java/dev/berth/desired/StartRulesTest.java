@@ -1,0 +1,631 @@
+package dev.berth.desired;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.berth.config.Declare;
+import dev.berth.config.Origin;
+import dev.berth.config.Problem;
+import dev.berth.desired.DesiredApplication.Wanted;
+import dev.berth.desired.DesiredState.Mark;
+import dev.berth.desired.StartRules.Line;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Random;
+import java.util.Set;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.slf4j.event.Level;
+
+/** The table of the guide, row by row. */
+class StartRulesTest {
+  private static final String FILE = "file://host/srv/shop.yaml";
+  private static final Origin ORIGIN = new Origin(FILE, true, List.of());
+  private static final String ANOTHER = "file://host/srv/other.yaml";
+
+  private final DesiredState state = new DesiredState();
+  private StartRules last;
+
+  // --- steps ---
+
+  private static Wanted wanted(String says) {
+    String[] route = says.split("@");
+    return new Wanted(route.length > 1 ? route[1] : null, "{}", List.of(), false, says);
+  }
+
+  private static Map<String, Wanted> all(String... namesAndWords) {
+    Map<String, Wanted> all = new LinkedHashMap<>();
+    for (int i = 0; i < namesAndWords.length; i += 2) {
+      all.put(namesAndWords[i], wanted(namesAndWords[i + 1]));
+    }
+    return all;
+  }
+
+  private StartRules rules(@Nullable Double capacity, String... namesAndWords) {
+    StartRules rules = new StartRules(state, Declare.CHANGED, ORIGIN, capacity);
+    all(namesAndWords).forEach(rules::says);
+    return rules;
+  }
+
+  /** A start whose file says that. */
+  private void start(String... namesAndWords) {
+    carryOut(rules(null, namesAndWords));
+  }
+
+  private void carryOut(StartRules rules) {
+    done(rules.change(1));
+    last = rules;
+  }
+
+  private void done(@Nullable DesiredChange change) {
+    if (change != null) {
+      state.apply(change);
+    }
+  }
+
+  private void deploy(String application, String says, @Nullable String file) {
+    done(state.deploy(application, wanted(says), file, 1));
+  }
+
+  private void rest(String application, String says) {
+    deploy(application, says, null);
+  }
+
+  private void ran(String application) {
+    done(state.mark(Map.of(application, new Mark(there(application).revision(), null))));
+  }
+
+  private void failed(String application) {
+    done(state.mark(Map.of(application, new Mark(there(application).revision(), "no model"))));
+  }
+
+  private DesiredApplication there(String application) {
+    return Objects.requireNonNull(state.find(application));
+  }
+
+  private void runs(String application, String says) {
+    assertThat(there(application).wanted().digest()).isEqualTo(says);
+  }
+
+  private void nothingIsDone() {
+    assertThat(last.declared()).isEmpty();
+    assertThat(last.deleted()).isEmpty();
+    assertThat(last.lines()).isEmpty();
+  }
+
+  /** The one line of the last start. */
+  private void said(Level level, String... parts) {
+    assertThat(last.lines()).hasSize(1);
+    Line line = last.lines().get(0);
+    assertThat(line.level()).as(line.text()).isEqualTo(level);
+    assertThat(line.text()).contains(parts);
+  }
+
+  // --- nothing is kept; what the file said last ---
+
+  @Test
+  void whereNothingIsKeptEverythingIsDeclared() {
+    start("a", "1", "b", "1");
+
+    assertThat(last.declared()).containsOnlyKeys("a", "b");
+    assertThat(state.said("a")).isEqualTo(new Said("1", null, "1"));
+  }
+
+  @Test
+  void anUnchangedFileLeavesADeployAlone() {
+    start("a", "1");
+    rest("a", "2");
+    rest("b", "1");
+
+    start("a", "1");
+
+    nothingIsDone();
+    runs("a", "2");
+    runs("b", "1");
+  }
+
+  @Test
+  void anUnchangedFileLeavesADeployOfAnotherFileAlone() {
+    start("a", "1");
+    deploy("a", "2", ANOTHER);
+
+    start("a", "1");
+
+    nothingIsDone();
+    runs("a", "2");
+  }
+
+  @Test
+  void anUnchangedFileLeavesARollbackAloneAndAScale() {
+    start("a", "1");
+    ran("a");
+    deploy("a", "2", Said.START);
+    ran("a");
+    done(state.rollback("a", 1));
+    done(state.scale("a", "d", 3));
+
+    start("a", "2"); // as it was deployed
+
+    nothingIsDone();
+    runs("a", "1");
+    assertThat(there("a").scales()).containsEntry("d", 3);
+  }
+
+  @Test
+  void anUnchangedFileLeavesADeletedApplicationDeletedAndSaysSo() {
+    start("a", "1");
+    done(state.delete("a"));
+
+    start("a", "1");
+
+    assertThat(state.applications()).isEmpty();
+    said(Level.WARN, "application a: stays deleted", "berth deploy /srv/shop.yaml --app a");
+    start("a", "2");
+    runs("a", "2");
+    said(Level.INFO, "application a: declared");
+  }
+
+  // --- what is known already ---
+
+  @Test
+  void whatWasDeployedSinceIsNotDeclaredAgainThoughItWasRolledBack() {
+    start("a", "1");
+    ran("a");
+    rest("a", "2");
+    ran("a");
+    done(state.rollback("a", 1));
+
+    start("a", "2");
+
+    nothingIsDone();
+    runs("a", "1");
+    assertThat(state.said("a")).isEqualTo(new Said("2", null, "2"));
+  }
+
+  @Test
+  void whatWasDeployedSinceAndFailedIsNotDeclaredAgain() {
+    start("a", "1");
+    ran("a");
+    rest("a", "bad");
+    failed("a");
+
+    start("a", "bad");
+
+    nothingIsDone();
+    assertThat(there("a").failed()).isEqualTo("no model");
+    assertThat(there("a").serving().digest()).isEqualTo("1");
+  }
+
+  @Test
+  void whatIsWantedNowIsTakenForTheFilesOwn() {
+    start("a", "1");
+    ran("a");
+    rest("a", "2");
+    rest("a", "3");
+    done(state.rollback("a", 1));
+
+    start("a", "1");
+    nothingIsDone();
+    rest("a", "2");
+    start("a", "2");
+    nothingIsDone();
+    start("a", "4");
+
+    said(Level.INFO, "application a: declared");
+  }
+
+  // --- the file moved, or both did ---
+
+  @Test
+  void whatTheFileAloneSaysAnewIsDeclared() {
+    start("a", "1");
+
+    start("a", "2");
+
+    runs("a", "2");
+    said(Level.INFO, "application a: declared");
+    assertThat(state.said("a")).isEqualTo(new Said("2", null, "2"));
+  }
+
+  @Test
+  void anOlderContentOfTheFileIsSomethingNewToo() {
+    start("a", "1");
+    start("a", "2");
+
+    start("a", "1");
+
+    runs("a", "1");
+    said(Level.INFO, "application a: declared");
+  }
+
+  @Test
+  void whatTheFileSaysAfterItWasDeployedItselfIsItsOwnMove() {
+    start("a", "1");
+    deploy("a", "2", Said.START);
+
+    start("a", "3");
+
+    runs("a", "3");
+    said(Level.INFO, "application a: declared");
+  }
+
+  @Test
+  void whatTheFileSaysAnewDisplacesADeployAndSaysHowToHaveItBack() {
+    start("a", "1");
+    rest("a", "2");
+    ran("a");
+
+    start("a", "3");
+
+    runs("a", "3");
+    said(Level.WARN, "application a: declared", "revision 2", "berth rollback a brings it back");
+    done(state.rollback("a", 1));
+    runs("a", "2");
+  }
+
+  @Test
+  void whatHasNotRunIsNotPromisedBack() {
+    start("a", "1");
+    ran("a");
+    rest("a", "2");
+
+    start("a", "3");
+    said(Level.WARN, "revision 2", "has not run: berth rollback a brings revision 1 back");
+    rest("b", "1");
+    start("a", "3", "b", "2");
+
+    said(Level.WARN, "application b", "revision 4", "has not run: only a deploy brings it back");
+  }
+
+  @Test
+  void whatWasDeployedAndIsNowFirstNamedByTheFileGivesWayToIt() {
+    start("a", "1");
+    rest("b", "1");
+    ran("b");
+
+    start("a", "1", "b", "2");
+
+    runs("b", "2");
+    said(Level.WARN, "application b: declared", "revision 2", "berth rollback b");
+  }
+
+  @Test
+  void theFileOfAnEarlierDeployIsKnownWhenAnInstanceStartsWithIt() {
+    deploy("a", "1", FILE);
+    deploy("b", "1", FILE);
+
+    start("a", "2");
+
+    runs("a", "2");
+    assertThat(last.deleted()).containsExactly("b");
+    assertThat(last.lines().get(0).level()).as("the file alone moved").isEqualTo(Level.INFO);
+  }
+
+  // --- what the file names no longer ---
+
+  @Test
+  void whatTheFileNamesNoLongerIsDeletedAndCanComeBack() {
+    start("a", "1", "b", "1");
+
+    start("a", "1");
+
+    assertThat(state.find("b")).isNull();
+    said(Level.WARN, "application b: revision 2 is deleted");
+    start("a", "1", "b", "1");
+    runs("b", "1");
+    start("a", "1");
+    start("a", "1");
+    nothingIsDone();
+    start("a", "1", "b", "1");
+    runs("b", "1");
+    said(Level.INFO, "application b: declared");
+  }
+
+  @Test
+  void whatTheFileNamesNoLongerStaysIfACommandSpokeSince() {
+    start("a", "1", "b", "1");
+    rest("b", "2");
+
+    start("a", "1");
+
+    runs("b", "2");
+    said(Level.WARN, "application b: revision 3 stays");
+    rest("b", "1"); // as the file had it once
+    start("a", "1");
+    nothingIsDone();
+    runs("b", "1");
+  }
+
+  @Test
+  void aFileThatSaysNothingOfApplicationsDeletesNone() {
+    start("a", "1");
+
+    carryOut(new StartRules(state, Declare.CHANGED, new Origin(FILE, false, List.of()), null));
+
+    nothingIsDone();
+    start();
+    assertThat(state.applications()).as("an empty list").isEmpty();
+  }
+
+  @Test
+  void whatNoFileNamesIsLeftAlone() {
+    rest("a", "1");
+
+    start();
+
+    nothingIsDone();
+    runs("a", "1");
+  }
+
+  // --- what cannot be declared ---
+
+  @Test
+  void anEntryThatCannotBeUsedLeavesTheKeptOneAndIsLookedAtAgain() {
+    start("a", "1", "b", "1");
+    StartRules rules = rules(null, "a", "2", "b", "1");
+    rules.refuse("a", "a.jar: does not exist");
+
+    carryOut(rules);
+
+    runs("a", "1");
+    said(Level.ERROR, "a.jar: does not exist", "revision 1 is kept, and serves");
+    assertThat(state.said("a")).as("nothing was said").isEqualTo(new Said("1", null, "1"));
+    start("a", "2", "b", "1");
+    runs("a", "2");
+    said(Level.INFO, "application a: declared");
+  }
+
+  @Test
+  void anEntryThatCannotBeUsedAndOfWhichNothingIsKeptFailsAlone() {
+    start("a", "1");
+    StartRules rules = rules(null, "a", "1", "b", "1");
+    rules.refuse("b", "import_path: missing");
+
+    carryOut(rules);
+
+    said(Level.ERROR, "application b: import_path: missing", "it is DEPLOY_FAILED");
+    assertThat(last.failed()).containsExactly(Map.entry("b", "import_path: missing"));
+    assertThat(state.said("b")).isEqualTo(Said.NOTHING);
+  }
+
+  @Test
+  void anEntryWithoutANameMayBeAnyOfThem() {
+    start("a", "1", "b", "1");
+    Problem problem = new Problem("shop.yaml", 1, 2, "applications[1].name", "3", "a string");
+    Origin origin = new Origin(FILE, true, List.of(new Origin.Refused(null, List.of(problem))));
+    StartRules rules = new StartRules(state, Declare.CHANGED, origin, null);
+    rules.says("a", wanted("1"));
+
+    carryOut(rules);
+
+    runs("b", "1");
+    said(Level.ERROR, "shop.yaml:1:2: applications[1].name: 3", "nothing deleted");
+  }
+
+  @Test
+  void aRouteThatIsTakenByWhatStaysIsRefused() {
+    start("a", "1@/a");
+    rest("r", "1@/r");
+
+    start("a", "2@/r", "c", "1@/r");
+
+    runs("a", "1@/a");
+    assertThat(last.failed()).containsOnlyKeys("c");
+    assertThat(last.lines()).allMatch(line -> line.level() == Level.ERROR).hasSize(2);
+    assertThat(last.lines().get(0).text())
+        .contains("route_prefix: \"/r\" (expected: unique; application r");
+  }
+
+  @Test
+  void whoCannotMoveKeepsItsRouteFromOthers() {
+    start("a", "1@/a", "b", "1@/b");
+    rest("r", "1@/r");
+
+    start("a", "2@/r", "b", "2@/a");
+
+    runs("a", "1@/a");
+    runs("b", "1@/b");
+    assertThat(last.lines()).hasSize(2);
+  }
+
+  @Test
+  void routesMayChangePlacesAndComeFromWhatIsDeleted() {
+    start("a", "1@/a", "b", "1@/b", "c", "1@/c");
+
+    start("a", "2@/b", "b", "2@/c");
+
+    runs("a", "2@/b");
+    runs("b", "2@/c");
+    assertThat(state.find("c")).isNull();
+  }
+
+  @Test
+  void whatDoesNotStartIsNotDeclaredAgain() {
+    start("a", "1");
+    ran("a");
+    start("a", "bad");
+    failed("a");
+
+    start("a", "bad");
+
+    nothingIsDone();
+    assertThat(there("a").serving().digest()).isEqualTo("1");
+    start("a", "3");
+    said(Level.INFO, "application a: declared");
+  }
+
+  // --- the capacity ---
+
+  private void startWith(@Nullable Double capacity) {
+    carryOut(rules(capacity));
+  }
+
+  private void put(@Nullable Double capacity) {
+    done(state.deploy(Map.of(), capacity, null, 1));
+  }
+
+  @Test
+  void theCapacityHasTheSameRows() {
+    startWith(50.0);
+    assertThat(state.targetCapacity()).isEqualTo(50);
+    put(60.0);
+
+    startWith(50.0);
+    nothingIsDone();
+    assertThat(state.targetCapacity()).as("set since").isEqualTo(60);
+    startWith(60.0);
+    nothingIsDone();
+    startWith(70.0);
+    said(Level.INFO, "target_capacity: declared", "the file says 70.0");
+    put(80.0);
+    startWith(90.0);
+    said(Level.WARN, "target_capacity", "says 90.0", "80.0", "--set target_capacity=80.0");
+    startWith(null);
+    said(Level.WARN, "target_capacity: 90.0 is deleted");
+    assertThat(state.targetCapacity()).isNull();
+    startWith(50.0);
+    put(60.0);
+    startWith(null);
+    said(Level.WARN, "target_capacity: 60.0 stays");
+    assertThat(state.targetCapacity()).isEqualTo(60);
+    startWith(50.0);
+    put(null);
+    startWith(50.0);
+    said(Level.WARN, "target_capacity: stays deleted");
+    assertThat(state.targetCapacity()).isNull();
+  }
+
+  @Test
+  void aFileThatSaysNothingOfWhatIsServedLeavesTheCapacity() {
+    startWith(50.0);
+
+    carryOut(new StartRules(state, Declare.CHANGED, new Origin(FILE, false, List.of()), null));
+
+    nothingIsDone();
+    assertThat(state.targetCapacity()).isEqualTo(50);
+    assertThat(state.saidCapacity()).isEqualTo(new Said("50.0", null, "50.0"));
+  }
+
+  // --- all ---
+
+  @Test
+  void allDeclaresWhateverTheFileSays() {
+    start("a", "1", "b", "1", "c", "1");
+    rest("a", "2");
+    ran("a");
+    done(state.delete("b"));
+    rest("r", "1");
+    StartRules rules = new StartRules(state, Declare.ALL, ORIGIN, 50.0);
+    all("a", "1", "b", "1", "c", "1").forEach(rules::says);
+
+    carryOut(rules);
+
+    runs("a", "1");
+    runs("b", "1");
+    runs("r", "1");
+    assertThat(there("c").revision()).as("it is wanted already").isEqualTo(3);
+    assertThat(last.lines().get(0).level()).isEqualTo(Level.WARN);
+    assertThat(last.lines().get(0).text()).contains("revision 4", "berth rollback a");
+    assertThat(state.targetCapacity()).isEqualTo(50);
+  }
+
+  // --- whatever came before ---
+
+  /** The same file twice: the second start does nothing, whatever came before the first. */
+  @Test
+  void aSecondStartWithTheSameFileChangesNothing() {
+    long seed = System.nanoTime();
+    Random random = new Random(seed);
+    for (int i = 0; i < 2_000; i++) {
+      step(random);
+      String[] says = file(random);
+      Double capacity = capacity(random);
+      carryOut(rules(capacity, says));
+      List<DesiredApplication> before = List.copyOf(state.applications());
+      Double had = state.targetCapacity();
+
+      carryOut(rules(capacity, says));
+
+      assertThat(List.copyOf(state.applications()))
+          .as("seed %d, step %d", seed, i)
+          .isEqualTo(before);
+      assertThat(state.targetCapacity()).isEqualTo(had);
+      step(random);
+      before = List.copyOf(state.applications());
+      had = state.targetCapacity();
+      boolean refusedBefore = last.lines().stream().anyMatch(l -> l.level() == Level.ERROR);
+      carryOut(rules(capacity, says));
+      if (!refusedBefore) { // a route may be free by now
+        assertThat(List.copyOf(state.applications()))
+            .as("what a command did is not undone: seed %d, step %d", seed, i)
+            .isEqualTo(before);
+        assertThat(state.targetCapacity()).isEqualTo(had);
+      }
+    }
+  }
+
+  private static String[] file(Random random) {
+    Map<String, String> says = new LinkedHashMap<>();
+    Set<String> routes = new HashSet<>();
+    for (int left = random.nextInt(4); left > 0; left--) {
+      String word = word(random);
+      String prefix = wanted(word).routePrefix();
+      String name = name(random);
+      if (!says.containsKey(name) && (prefix == null || routes.add(prefix))) {
+        says.put(name, word);
+      }
+    }
+    return says.entrySet().stream()
+        .flatMap(each -> Stream.of(each.getKey(), each.getValue()))
+        .toArray(String[]::new);
+  }
+
+  /** A command, and not one of the start's own file: that would say something else than it does. */
+  private void step(Random random) {
+    String name = name(random);
+    String word = word(random);
+    String file = random.nextBoolean() ? null : ANOTHER;
+    DesiredApplication there = state.find(name);
+    switch (random.nextInt(6)) {
+      case 0 -> done(state.deploy(all(name, word), capacity(random), file, 1));
+      case 1 -> done(there == null ? null : state.delete(name));
+      case 2 -> {
+        DesiredApplication.Before before = there == null ? null : there.before();
+        if (before != null && isFree(before.wanted().routePrefix(), name)) {
+          done(state.rollback(name, 1));
+        }
+      }
+      case 3 -> {
+        if (there != null) {
+          ran(name);
+        }
+      }
+      default -> {
+        if (isFree(wanted(word).routePrefix(), name)) {
+          deploy(name, word, file);
+        }
+      }
+    }
+  }
+
+  private boolean isFree(@Nullable String prefix, String name) {
+    String other = prefix == null ? null : state.at(prefix);
+    return other == null || other.equals(name);
+  }
+
+  private static String name(Random random) {
+    return "app" + random.nextInt(4);
+  }
+
+  private static String word(Random random) {
+    int word = random.nextInt(4);
+    return random.nextBoolean() ? "" + word : word + "@/" + random.nextInt(3);
+  }
+
+  private static @Nullable Double capacity(Random random) {
+    return random.nextBoolean() ? null : (double) random.nextInt(3);
+  }
+}
