@@ -14,12 +14,15 @@ import org.jspecify.annotations.Nullable;
  * What one command makes different in the {@link DesiredState}: as large as the difference, and all
  * that has to be written to keep it.
  *
+ * @param index of the state that it makes: one more than that of the state it was computed on, and
+ *     its number in the log
  * @param applications that are new or different, as they are from then on
  * @param removed names of those that are gone
  * @param said what was last said of applications, where that is different, by name
  * @param head the numbers of the state from then on
  */
 public record DesiredChange(
+    long index,
     List<DesiredApplication> applications,
     List<String> removed,
     Map<String, Said> said,
@@ -64,17 +67,12 @@ public record DesiredChange(
     said = Collections.unmodifiableMap(new LinkedHashMap<>(said));
   }
 
-  /** One that says nothing. */
-  DesiredChange(List<DesiredApplication> applications, List<String> removed, Head head) {
-    this(applications, removed, Map.of(), head);
-  }
-
   /** Whether nothing is different for the one who asks for it. */
   boolean isEmpty(Head before) {
     return applications.isEmpty() && removed.isEmpty() && said.isEmpty() && head.equals(before);
   }
 
-  /** As it is kept. */
+  /** As it is kept, beside its number. */
   public JsonObject toJson() {
     JsonObject json =
         new JsonObject()
@@ -104,7 +102,7 @@ public record DesiredChange(
    *
    * @throws RuntimeException of any kind when it is something else
    */
-  public static DesiredChange of(JsonObject json) {
+  public static DesiredChange of(long index, JsonObject json) {
     List<DesiredApplication> applications = new ArrayList<>();
     for (Object each : json.getJsonArray("applications")) {
       applications.add(DesiredApplication.of((JsonObject) each));
@@ -113,6 +111,7 @@ public record DesiredChange(
     JsonObject all = json.getJsonObject("said", new JsonObject());
     all.fieldNames().forEach(name -> said.put(name, Said.of(all.getJsonObject(name))));
     return new DesiredChange(
+        index,
         applications,
         json.getJsonArray("removed").stream().map(String.class::cast).toList(),
         said,

@@ -3,7 +3,6 @@ package dev.berth.desired;
 import dev.berth.controller.DeclaredApplication;
 import dev.berth.desired.DesiredApplication.Wanted;
 import dev.berth.desired.DesiredChange.Head;
-import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
@@ -15,13 +14,13 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.function.Function;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is declared. A command asks it for the {@link DesiredChange} that it would make; the change
- * is made durable, and only then applied. So nothing is true here that a crash could take back, and
- * a command costs what it changes.
+ * What is declared, after so many changes. A command asks it for the {@link DesiredChange} that it
+ * would make; {@link StateLog} commits that, and only then applies it: another state takes the
+ * place of this one. So nothing is true here that a crash could take back, and what is written
+ * costs what is different.
  *
  * <p>An entry that says what is wanted already keeps its revision and the replicas that were set
  * from outside. Another one gets the next revision, and its predecessor is remembered if it has
@@ -35,29 +34,59 @@ import org.jspecify.annotations.Nullable;
  * <p>What was {@link Said} of an application, and by which file, is known beside it, and for a
  * while after it is gone.
  *
- * <p>Not thread-safe: one command after the other.
+ * <p>Immutable.
  */
 public final class DesiredState {
 
   /** Applications that are gone of which it is still known what was said; the oldest go. */
   static final int MOST_GONE = 1_000;
 
-  private final Map<String, DesiredApplication> applications = new LinkedHashMap<>();
-  private final Map<String, String> names = new HashMap<>(); // of applications, by route prefix
-  private final Map<String, Said> said = new LinkedHashMap<>(); // by application, the latest last
-  private final Map<String, DeclaredApplication> refused = new LinkedHashMap<>(); // by name
-  private Head head = Head.FIRST;
+  /** Nothing is declared. */
+  public static final DesiredState EMPTY = new DesiredState();
+
+  private final Map<String, DesiredApplication> applications;
+  private final Map<String, String> names; // of applications, by route prefix
+  private final Map<String, Said> said; // by application, the latest last
+  private final Head head;
+  private final long index;
+
+  private DesiredState() {
+    applications = Map.of();
+    names = Map.of();
+    said = Map.of();
+    head = Head.FIRST;
+    index = 0;
+  }
+
+  /** Copied once, however many changes there are. */
+  private DesiredState(DesiredState before, List<DesiredChange> changes) {
+    applications = new LinkedHashMap<>(before.applications);
+    names = new HashMap<>(before.names);
+    said = new LinkedHashMap<>(before.said);
+    changes.forEach(this::apply);
+    DesiredChange last = changes.get(changes.size() - 1);
+    head = last.head();
+    index = last.index();
+  }
+
+  /** The state that changes make of this one, one after the other; at least one. */
+  public DesiredState with(List<DesiredChange> changes) {
+    return new DesiredState(this, changes);
+  }
+
+  /** How many changes have made it; a change names the number that it makes. */
+  public long index() {
+    return index;
+  }
 
   /** Everything that is declared, in the order of the first declaration. */
   public Collection<DesiredApplication> applications() {
     return Collections.unmodifiableCollection(applications.values());
   }
 
-  /** As the controller is told of them, in the same order, and of those that were refused. */
+  /** As the controller is told of them, in the same order. */
   public List<DeclaredApplication> declared() {
-    return Stream.concat(
-            applications.values().stream().map(this::declared), refused.values().stream())
-        .toList();
+    return applications.values().stream().map(this::declared).toList();
   }
 
   /** As the controller is told of one of them. */
@@ -69,11 +98,6 @@ public final class DesiredState {
   /** Null when there is none of that name. */
   public @Nullable DesiredApplication find(String application) {
     return applications.get(application);
-  }
-
-  /** Whether a start named an application that it could not declare, and nothing came since. */
-  public boolean isRefused(String application) {
-    return refused.containsKey(application);
   }
 
   /** The application that answers there, or null. */
@@ -127,7 +151,7 @@ public final class DesiredState {
       @Nullable Double targetCapacity,
       @Nullable String file,
       long nowMs) {
-    List<String> removed = names();
+    List<String> removed = new ArrayList<>(applications.keySet());
     removed.removeAll(wanted.keySet());
     Map<String, Said> news = new LinkedHashMap<>();
     said.forEach((name, each) -> news.put(name, each.leftOut(file)));
@@ -178,6 +202,7 @@ public final class DesiredState {
   public DesiredChange renewed(
       Function<Wanted, String> digest, Map<String, Said> news, Said saidCapacity) {
     return new DesiredChange(
+        index + 1,
         applications.values().stream().map(each -> each.redigested(digest)).toList(),
         List.of(),
         news,
@@ -203,7 +228,9 @@ public final class DesiredState {
       }
     }
     news.entrySet().removeIf(each -> each.getValue().equals(said(each.getKey())));
-    return unlessEmpty(new DesiredChange(changed, removed, news, next.withRevision(revision)));
+    DesiredChange change =
+        new DesiredChange(index + 1, changed, removed, news, next.withRevision(revision));
+    return unlessEmpty(change);
   }
 
   private static DesiredApplication first(String name, Wanted wanted, long revision, long nowMs) {
@@ -213,21 +240,16 @@ public final class DesiredState {
 
   /** Every application goes. */
   public @Nullable DesiredChange deleteAll() {
-    return unlessEmpty(new DesiredChange(List.of(), names(), head));
+    return unlessEmpty(change(List.of(), List.copyOf(applications.keySet()), head));
   }
 
-  private List<String> names() {
-    List<String> names = new ArrayList<>(applications.keySet());
-    names.addAll(refused.keySet());
-    return names;
-  }
-
-  /** An application, which must be there or refused, goes. */
+  /** An application, which must be there, goes. */
   public DesiredChange delete(String application) {
-    if (!isRefused(application)) {
-      require(application);
-    }
-    return new DesiredChange(List.of(), List.of(application), head);
+    return change(List.of(), List.of(require(application).name()), head);
+  }
+
+  private DesiredChange change(List<DesiredApplication> changed, List<String> removed, Head next) {
+    return new DesiredChange(index + 1, changed, removed, Map.of(), next);
   }
 
   /** The replicas of a deployment of an application, which must be there, are set from outside. */
@@ -235,7 +257,7 @@ public final class DesiredState {
     DesiredApplication known = require(application);
     return Integer.valueOf(replicas).equals(known.scales().get(deployment))
         ? null
-        : new DesiredChange(List.of(known.scaled(deployment, replicas)), List.of(), head);
+        : change(List.of(known.scaled(deployment, replicas)), List.of(), head);
   }
 
   /**
@@ -254,7 +276,7 @@ public final class DesiredState {
         known.healthy() // else it would be its own predecessor
             ? back
             : first(application, before.wanted(), revision, nowMs).runs(false, known.ran());
-    return new DesiredChange(List.of(once), List.of(), head.withRevision(revision));
+    return change(List.of(once), List.of(), head.withRevision(revision));
   }
 
   /**
@@ -295,12 +317,12 @@ public final class DesiredState {
             marked.add(known.failed(mark.failure()));
           }
         });
-    return unlessEmpty(new DesiredChange(marked, List.of(), head));
+    return unlessEmpty(change(marked, List.of(), head));
   }
 
   /** A controller starts: its term is the next one. */
   public DesiredChange nextTerm() {
-    return new DesiredChange(List.of(), List.of(), head.withTerm(head.term() + 1));
+    return change(List.of(), List.of(), head.withTerm(head.term() + 1));
   }
 
   private @Nullable DesiredChange unlessEmpty(DesiredChange change) {
@@ -313,26 +335,11 @@ public final class DesiredState {
         "application: " + application + " (expected: a declared one)");
   }
 
-  // --- what has become true ---
+  // --- what a change makes of it, while it is made ---
 
-  /**
-   * A start names an application that it cannot declare, and of which nothing is there: operators
-   * see it, until the process ends, they delete it, or it is deployed. Nothing of it is durable.
-   */
-  public void refuse(String application, long nowMs) {
-    String config = // Ray's commands want the path of some code
-        new JsonObject().put("name", application).put("import_path", "refused.at:start").encode();
-    refused.put(
-        application,
-        new DeclaredApplication(application, 0, null, config, false, nowMs, null, Map.of()));
-  }
-
-  /** A change is durable. */
-  public void apply(DesiredChange change) {
-    change.removed().forEach(this::remove);
-    change.removed().forEach(refused::remove);
+  private void apply(DesiredChange change) {
+    change.removed().forEach(name -> forgetRoute(applications.remove(name)));
     for (DesiredApplication each : change.applications()) {
-      refused.remove(each.name());
       forgetRoute(applications.put(each.name(), each));
     }
     for (DesiredApplication each : change.applications()) {
@@ -342,7 +349,6 @@ public final class DesiredState {
     }
     change.said().forEach(this::say);
     forgetOldest(said.size() - applications.size() - MOST_GONE);
-    head = change.head();
   }
 
   private void say(String application, Said now) {
@@ -362,18 +368,14 @@ public final class DesiredState {
     }
   }
 
-  private void remove(String name) {
-    forgetRoute(applications.remove(name));
-  }
-
   private void forgetRoute(@Nullable DesiredApplication gone) {
     if (gone != null && gone.wanted().routePrefix() != null) {
       names.remove(gone.wanted().routePrefix(), gone.name());
     }
   }
 
-  /** The change that makes a new state like this one. */
+  /** The change that makes this state of an empty one. */
   public DesiredChange whole() {
-    return new DesiredChange(List.copyOf(applications.values()), List.of(), said, head);
+    return new DesiredChange(index, List.copyOf(applications.values()), List.of(), said, head);
   }
 }

@@ -27,20 +27,17 @@ final class EarlierState {
   /**
    * @param state of an earlier version
    * @param says what the file says now, by application; null when not all of it can be read
-   * @param store of the copies of jars
+   * @param jars that are kept
    */
   static DesiredChange renew(
-      DesiredState state,
-      ServeConfig file,
-      @Nullable Map<String, Wanted> says,
-      ServeControlStore store)
+      DesiredState state, ServeConfig file, @Nullable Map<String, Wanted> says, KeptJars jars)
       throws IOException {
     String earlier = Objects.requireNonNull(state.earlier());
     Map<String, Said> said = new LinkedHashMap<>();
     boolean same = says != null && !says.isEmpty() && earlier.equals(digest(file));
     String unknown = same || earlier.isEmpty() ? null : UNKNOWN;
     for (DesiredApplication each : state.applications()) {
-      said.put(each.name(), new Said(unknown, null, digest(each.wanted(), store)));
+      said.put(each.name(), new Said(unknown, null, digest(each.wanted(), jars)));
     }
     if (same) {
       says.forEach((name, what) -> said.put(name, new Said(what.digest(), null, what.digest())));
@@ -49,13 +46,12 @@ final class EarlierState {
     Double capacity = same && file.targetCapacity() != null ? file.targetCapacity() : wanted;
     String last = capacity == null ? null : capacity.toString();
     String start = !same ? unknown : file.targetCapacity() == null ? null : last;
-    return state.renewed(each -> digest(each, store), said, new Said(start, null, last));
+    return state.renewed(each -> digest(each, jars), said, new Said(start, null, last));
   }
 
-  private static String digest(Wanted wanted, ServeControlStore store) {
+  private static String digest(Wanted wanted, KeptJars jars) {
     try {
-      return ServeControlInput.digest(
-          wanted.config(), store.identify(wanted.jars().stream().map(store::path).toList()));
+      return DeclaredEntry.digest(wanted.config(), jars.identify(jars.paths(wanted.jars())));
     } catch (IOException missing) { // it cannot run, and is equal to nothing
       return wanted.digest();
     }
@@ -67,10 +63,10 @@ final class EarlierState {
     for (ApplicationConfig application : file.applications()) {
       List<@Nullable Object> one = new ArrayList<>();
       one.add(application.name());
-      one.add(ServeControlInput.sorted(application.entry()));
+      one.add(DeclaredEntry.sorted(application.entry()));
       JarStore.identifyAsBefore(application.jars()).forEach(jar -> one.add(jar.digest()));
-      all.append(' ').append(ServeControlInput.digest(Json.encode(one)));
+      all.append(' ').append(DeclaredEntry.digest(Json.encode(one)));
     }
-    return ServeControlInput.digest(all.toString());
+    return DeclaredEntry.digest(all.toString());
   }
 }

@@ -9,7 +9,6 @@ import dev.berth.config.ServeConfig;
 import dev.berth.controller.ControllerAction.Announce;
 import dev.berth.controller.ControllerEvent;
 import dev.berth.controller.DeclaredApplication;
-import dev.berth.desired.ServeControlFindings.Outcome;
 import dev.berth.protocol.ServeDetails;
 import dev.berth.protocol.port.CommandRefused;
 import dev.berth.protocol.port.CommandRefused.Kind;
@@ -18,25 +17,30 @@ import io.vertx.core.Future;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.Executor;
+import java.util.function.Function;
 import java.util.function.LongSupplier;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Carries out what operators ask of the controller, one command after the other: read it, compare
- * it with the {@link DesiredState}, make the difference durable, all off the loop; then apply it,
- * tell the controller, and answer. What cannot be made durable changes nothing.
- *
- * <p>Its state belongs to the control loop, but while a command is under way nothing changes it,
- * and the command reads it.
+ * Carries out what operators ask of the controller, one command after the other: each is computed
+ * on the {@link DesiredState}, committed by the {@link StateLog} and read, all off the loop; then
+ * the state is replaced here, the controller is told, and the command answered. What cannot be
+ * committed changes nothing. Belongs to the control loop.
  */
-public final class ServeControl implements ControllerCommands, Builds.Sources {
+public final class ServeControl implements Builds.Sources {
   private static final Logger LOG = LoggerFactory.getLogger(ServeControl.class);
+
+  /** How often a command is computed anew, since another change was committed meanwhile. */
+  static final int MOST_TRIES = 8;
 
   /** What it needs of the controller and of the instance. Control loop. */
   public interface Controls {
@@ -63,23 +67,57 @@ public final class ServeControl implements ControllerCommands, Builds.Sources {
     Future<Void> drain();
   }
 
-  private final ServeConfig file;
-  private final ServeControlFindings findings;
-  private final ServeControlStore store;
-  private final ServeControlQueue queue;
-  private final ServeControlMarks marks;
-  private final LongSupplier nowMs;
+  /**
+   * What a command comes to.
+   *
+   * @param change what is to be committed and then applied; null when nothing is different
+   * @param events what the controller is told then
+   * @param read configurations of applications that are different, as far as they are known
+   * @param answer to the one who asked
+   */
+  record Decision(
+      @Nullable DesiredChange change,
+      List<ControllerEvent> events,
+      Map<String, ApplicationConfig> read,
+      @Nullable Long answer) {
+
+    Decision(@Nullable DesiredChange change, List<ControllerEvent> events) {
+      this(change, events, Map.of(), null);
+    }
+  }
+
+  /** Computes what is to change of a state. Off the loop; a failure refuses the command. */
+  @FunctionalInterface
+  interface Command {
+    Decision on(DesiredState state) throws IOException;
+  }
+
+  /**
+   * A command that was carried out off the loop.
+   *
+   * @param state from then on
+   * @param read what can be read of it anew
+   */
+  private record Committed(
+      Decision decision, DesiredState state, Map<String, EntryReader.Reading> read) {}
+
+  private final StateLog log;
+  private final KeptJars jars;
+  private final EntryReader reader;
+  private final FirstState first;
+  private final CommandQueue queue;
+  private final RevisionMarks marks;
   private final Controls controls;
-  private final DesiredState state = new DesiredState();
-  private final Map<String, ApplicationConfig> read = new HashMap<>(); // what is wanted, by name
-  private final Map<String, String> unreadable = new HashMap<>(); // why, by name
-  private boolean fromFile;
+  private final OperatorCommands commands;
+  private final Map<String, EntryReader.Reading> read = new HashMap<>(); // what runs, by name
+  private final Map<String, DeclaredApplication> refused = new LinkedHashMap<>(); // by name
+  private DesiredState state = DesiredState.EMPTY; // that is applied
   private boolean removing; // of jars, is queued
 
   /**
    * @param file what the instance was started with
    * @param folder that relative paths of what is submitted start from
-   * @param store not opened yet
+   * @param log not opened yet
    * @param offLoop may block; one thread is enough
    * @param control runs tasks on the control loop
    * @param nowMs milliseconds since 1970
@@ -87,18 +125,19 @@ public final class ServeControl implements ControllerCommands, Builds.Sources {
   public ServeControl(
       ServeConfig file,
       Path folder,
-      ServeControlStore store,
+      StateLog log,
       Executor offLoop,
       Executor control,
       LongSupplier nowMs,
       Controls controls) {
-    this.file = file;
-    this.findings = new ServeControlFindings(file, folder, store, state, nowMs);
-    this.store = store;
-    this.queue = new ServeControlQueue(offLoop, control);
-    this.marks = new ServeControlMarks(file, store, state, queue, controls::tell);
-    this.nowMs = nowMs;
+    this.log = log;
+    this.jars = new KeptJars(log, nowMs);
+    this.reader = new EntryReader(jars, file);
+    this.first = new FirstState(file, log, jars, reader, nowMs);
+    this.queue = new CommandQueue(offLoop, control);
+    this.marks = new RevisionMarks(this::note);
     this.controls = controls;
+    this.commands = new OperatorCommands(this, file, folder, jars, reader, controls, nowMs);
   }
 
   // --- start ---
@@ -110,22 +149,24 @@ public final class ServeControl implements ControllerCommands, Builds.Sources {
    * @throws StartFailedException when what is kept cannot be used
    */
   public void open() {
-    ServeControlStart start = new ServeControlStart(file, store, state, nowMs);
-    start.begin();
-    read.putAll(start.read());
-    unreadable.putAll(start.unreadable());
-    marks.open();
-    fromFile = start.fromFile();
+    first.begin();
+    state = log.state();
+    read.putAll(first.read());
+    refused.putAll(first.refused());
+    marks.open(state);
   }
 
   /** Whether what runs at first is what the file says, and not what was kept. */
   public boolean fromFile() {
-    return fromFile;
+    return first.fromFile();
   }
 
-  /** What is declared. */
+  /**
+   * What is declared, and what a start named and could not declare, until it is deleted or
+   * deployed.
+   */
   public List<DeclaredApplication> applications() {
-    return state.declared();
+    return Stream.concat(state.declared().stream(), refused.values().stream()).toList();
   }
 
   /** Of the controller that is to run, at least 1. */
@@ -143,111 +184,26 @@ public final class ServeControl implements ControllerCommands, Builds.Sources {
   @Override
   public Builds.@Nullable Source find(String application, long revision) {
     DesiredApplication wanted = state.find(application);
-    boolean refused = wanted == null && state.isRefused(application) && revision == 0;
-    if (!refused && (wanted == null || wanted.revision() != revision)) {
+    long current = wanted != null ? wanted.revision() : refused.containsKey(application) ? 0 : -1;
+    if (current != revision) {
       return null;
     }
-    boolean failed = wanted != null && wanted.failed() != null;
-    ApplicationConfig config = failed ? marks.read(application) : read.get(application);
-    if (config == null) {
-      String why =
-          failed
-              ? marks.unreadable(application)
-              : unreadable.getOrDefault(application, "unknown (expected: known)");
-      controls.tell(new ControllerEvent.BuildFailed(application, revision, why));
+    EntryReader.Reading entry = read.getOrDefault(application, EntryReader.Reading.NONE);
+    if (entry.config() == null) {
+      controls.tell(new ControllerEvent.BuildFailed(application, revision, entry.problem()));
       return null;
     }
-    return new Builds.Source(config, file.withTargetCapacity(state.targetCapacity()));
+    return new Builds.Source(entry.config(), reader.around(state.targetCapacity()));
   }
 
   /** An application is in a new state: whether it can be had back later, or is not tried again. */
   public void announced(Announce announce) {
-    marks.announced(announce);
+    marks.announced(announce, state.find(announce.application()));
   }
 
-  /** Gives the directory back when the command under way has ended; later ones are refused. */
-  public Future<Void> close() {
-    return queue.close(store::close);
-  }
-
-  // --- commands ---
-
-  @Override
-  public Future<Void> deploy(@Nullable String application, String config, @Nullable String file) {
-    return command(config.length(), () -> findings.deploy(application, config, file));
-  }
-
-  @Override
-  public Future<Void> deleteAll() {
-    return command(0, findings::deleteAll);
-  }
-
-  @Override
-  public Future<Void> delete(String application) {
-    return command(0, () -> findings.delete(application));
-  }
-
-  @Override
-  public Future<Void> scale(String application, String deployment, int replicas) {
-    return queue.add(
-        0,
-        () -> {
-          Set<String> known = controls.deployments(application);
-          return work(() -> findings.scale(application, deployment, replicas, known));
-        });
-  }
-
-  @Override
-  public Future<Long> rollback(String application) {
-    return command(0, () -> findings.rollback(application));
-  }
-
-  @Override
-  public Future<ServeDetails> details() {
-    Path directory = store.directory();
-    try {
-      return controls.details(
-          state.targetCapacity(), directory == null ? null : directory.toString());
-    } catch (CommandRefused noController) {
-      return Future.failedFuture(noController);
-    }
-  }
-
-  @Override
-  public Future<Void> restartController() {
-    Future<Void> kept =
-        queue.add(
-            0,
-            () ->
-                () -> {
-                  DesiredChange change = state.nextTerm();
-                  try {
-                    if (store.isUsed()) {
-                      store.append(change, state);
-                    }
-                  } catch (IOException failed) { // no harm while there is one instance
-                    LOG.warn("state: the term is not kept: {}", failed.toString());
-                  }
-                  return done -> state.apply(change);
-                });
-    return kept.compose(term -> controls.restart(state.term()));
-  }
-
-  @Override
-  public Future<Void> drain() {
-    return controls.drain();
-  }
-
-  // --- how a command is carried out ---
-
-  /** Off the loop; a failure refuses the command. */
-  @FunctionalInterface
-  private interface Finding<T> {
-    Outcome<T> find() throws IOException;
-  }
-
-  private <T> Future<T> command(int chars, Finding<T> finding) {
-    return queue.add(chars, () -> work(finding));
+  /** What operators may ask for. */
+  public ControllerCommands commands() {
+    return commands;
   }
 
   /** Commands that wait for those before them. Any thread. */
@@ -255,36 +211,145 @@ public final class ServeControl implements ControllerCommands, Builds.Sources {
     return queue.size();
   }
 
-  /** Finds out what changes and makes it durable; what is given back applies it, on the loop. */
-  private <T> ServeControlQueue.Work<T> work(Finding<T> finding) {
-    Set<Path> running = controls.jarsInUse(); // what is built meanwhile is declared
-    return () -> {
-      Outcome<T> outcome;
-      store.begin(state, running);
-      try {
-        outcome = finding.find();
-        if (outcome.change() != null) {
-          store.append(outcome.change(), state);
-        }
-      } catch (ConfigException refused) {
-        throw new CommandRefused(
-            Kind.INVALID, refused.problems().stream().map(Problem::toString).toList());
-      } catch (IOException failed) {
-        LOG.error("state: a command is refused, since it cannot be kept: {}", failed.toString());
-        throw new CommandRefused(
-            Kind.UNAVAILABLE,
-            "cannot be kept: "
-                + StartFailedException.describe(failed)
-                + " (expected: a state_dir that can be written, or berth.ephemeral)");
-      }
-      return done -> {
-        apply(outcome);
-        done.complete(outcome.answer());
-      };
-    };
+  /** Gives the directory back when the command under way has ended; later ones are refused. */
+  public Future<Void> close() {
+    return queue.close(
+        () -> {
+          log.close();
+          jars.close();
+        });
   }
 
-  /** Copies of jars that nothing needs any more go, after the commands that wait. Control loop. */
+  // --- what commands ask ---
+
+  /** What is applied. */
+  DesiredState state() {
+    return state;
+  }
+
+  /** Applications that a start named and could not declare; a command that is under way may ask. */
+  Set<String> refused() {
+    return refused.keySet();
+  }
+
+  CommandQueue queue() {
+    return queue;
+  }
+
+  /** Where what is declared is kept; null when it is not. */
+  @Nullable String directory() {
+    Path directory = log.directory();
+    return directory == null ? null : directory.toString();
+  }
+
+  /** Off the loop: a change is to be kept. */
+  void prepare() throws IOException {
+    log.prepare();
+    jars.prepare();
+  }
+
+  // --- how a command is carried out ---
+
+  /** Its turn has come. Completes on the loop, when everybody concerned was told. */
+  Future<@Nullable Long> carryOut(Command command) {
+    Set<Path> running = controls.jarsInUse(); // what is built meanwhile is declared
+    return queue.offLoop(() -> commit(running, command)).map(this::apply);
+  }
+
+  private Committed commit(@Nullable Set<Path> running, Command command) {
+    jars.begin(running);
+    try {
+      for (int tries = 0; tries < MOST_TRIES; tries++) {
+        DesiredState on = log.state();
+        Decision decision = command.on(on);
+        DesiredChange change = decision.change();
+        DesiredState next = change == null ? on : log.propose(change);
+        if (next != null) {
+          return committed(decision, next);
+        }
+      }
+    } catch (ConfigException refused) {
+      throw new CommandRefused(
+          Kind.INVALID, refused.problems().stream().map(Problem::toString).toList());
+    } catch (IOException failed) {
+      LOG.error("state: a command is refused, since it cannot be kept: {}", failed.toString());
+      throw new CommandRefused(
+          Kind.UNAVAILABLE,
+          "cannot be kept: "
+              + StartFailedException.describe(failed)
+              + " (expected: a state_dir that can be written, or berth.ephemeral)");
+    }
+    throw new CommandRefused(
+        Kind.UNAVAILABLE,
+        "others change what is declared all the while (expected: less of them, try again)");
+  }
+
+  private Committed committed(Decision decision, DesiredState next) {
+    DesiredChange change = decision.change();
+    return new Committed(
+        decision,
+        next,
+        change == null ? Map.of() : reader.readAnew(change.applications(), decision.read(), read));
+  }
+
+  private @Nullable Long apply(Committed done) {
+    DesiredChange change = done.decision().change();
+    if (change != null) {
+      boolean frees = KeptJars.frees(change, state);
+      state = done.state();
+      if (frees) {
+        removeUnusedJars();
+      }
+      change.removed().forEach(this::forget);
+      change.applications().forEach(each -> refused.remove(each.name()));
+      read.putAll(done.read());
+    }
+    for (ControllerEvent event : done.decision().events()) {
+      if (event instanceof ControllerEvent.Withdrawn gone) {
+        refused.remove(gone.application());
+      }
+      controls.tell(event);
+    }
+    return done.decision().answer();
+  }
+
+  private void forget(String application) {
+    read.remove(application);
+    marks.forget(application);
+  }
+
+  /**
+   * The instance itself has something to say, whose loss does no harm.
+   *
+   * @param decide computes it off the loop, from what is known when its turn comes
+   */
+  private Future<?> note(String what, Supplier<Function<DesiredState, Decision>> decide) {
+    return queue.addInternal(
+        () -> {
+          Function<DesiredState, Decision> decision = decide.get();
+          return queue
+              .offLoop(
+                  () -> {
+                    DesiredState on = log.state();
+                    Decision decided = decision.apply(on);
+                    DesiredChange change = decided.change();
+                    return committed(decided, change == null ? on : log.note(what, change));
+                  })
+              .map(this::apply);
+        });
+  }
+
+  /** A controller is to follow; completes with its term. */
+  Future<Long> nextTerm() {
+    return queue.add(
+        0,
+        () ->
+            queue
+                .offLoop(() -> log.note("the term", log.state().nextTerm()))
+                .map(next -> (state = next).term()));
+  }
+
+  /** Copies of jars that nothing needs any more go, after the commands that wait. */
   public void removeUnusedJars() {
     if (!removing) {
       removing = true;
@@ -292,29 +357,13 @@ public final class ServeControl implements ControllerCommands, Builds.Sources {
           () -> {
             removing = false;
             Set<Path> running = controls.jarsInUse();
-            return () -> {
-              store.begin(state, running);
-              store.removeUnused();
-              return done -> {};
-            };
+            return queue.offLoop(
+                () -> {
+                  jars.begin(running);
+                  jars.removeUnused();
+                  return null;
+                });
           });
     }
-  }
-
-  private void apply(Outcome<?> outcome) {
-    DesiredChange change = outcome.change();
-    if (change != null) {
-      boolean frees = ServeControlStore.frees(change, state);
-      state.apply(change);
-      if (frees) {
-        removeUnusedJars();
-      }
-      change.removed().forEach(read::remove);
-      change.removed().forEach(unreadable::remove);
-      change.removed().forEach(marks::forget);
-    }
-    read.putAll(outcome.read());
-    unreadable.keySet().removeAll(outcome.read().keySet());
-    outcome.events().forEach(controls::tell);
   }
 }

@@ -3,13 +3,11 @@ package dev.berth.desired;
 import dev.berth.code.StartFailedException;
 import dev.berth.desired.StateStoreRecords.Contents;
 import dev.berth.desired.StateStoreRecords.End;
-import dev.berth.desired.StateStoreRecords.Numbered;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import java.util.function.Supplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -52,6 +50,7 @@ final class StateStore implements AutoCloseable {
   private long told = -1; // what was acknowledged, as far as is known
   private boolean crowded; // the disk is full: the changes are to become one
   private int generation; // the highest number ever used
+  private DesiredState recovered = DesiredState.EMPTY;
   private long sequence; // of the last change
   private long wholeBytes; // of the file when it was begun
   private long end; // of what is good in it
@@ -62,22 +61,25 @@ final class StateStore implements AutoCloseable {
   }
 
   /** As the other, with {@link #LEAST_GROWTH}. */
-  static StateStore open(StateStoreFiles files, DesiredState state) throws IOException {
-    return open(files, state, LEAST_GROWTH);
+  static StateStore open(StateStoreFiles files) throws IOException {
+    return open(files, LEAST_GROWTH);
   }
 
   /**
    * Reads what is there.
    *
-   * @param state an empty one, that becomes what is kept
    * @throws IOException when the directory cannot be read
    * @throws StartFailedException when a later version wrote it
    */
-  static StateStore open(StateStoreFiles files, DesiredState state, long leastGrowth)
-      throws IOException {
+  static StateStore open(StateStoreFiles files, long leastGrowth) throws IOException {
     StateStore store = new StateStore(files, leastGrowth);
-    store.recover(state);
+    store.recover();
     return store;
+  }
+
+  /** What was there when it was opened. */
+  DesiredState recovered() {
+    return recovered;
   }
 
   /** Whether something was ever kept here. */
@@ -85,7 +87,7 @@ final class StateStore implements AutoCloseable {
     return generation > 0;
   }
 
-  private void recover(DesiredState state) throws IOException {
+  private void recover() throws IOException {
     List<String> names = new ArrayList<>();
     for (String name : files.list()) {
       if (NAME.matcher(name).matches()) {
@@ -99,7 +101,7 @@ final class StateStore implements AutoCloseable {
     names.sort(null);
     for (int i = names.size() - 1; i >= 0; i--) {
       generation = Math.max(generation, number(names.get(i)));
-      if (take(names.get(i), StateStoreRecords.read(files.read(names.get(i))), state)) {
+      if (take(names.get(i), StateStoreRecords.read(files.read(names.get(i))))) {
         return;
       }
     }
@@ -118,7 +120,7 @@ final class StateStore implements AutoCloseable {
   }
 
   /** Whether the file has a beginning, so that the state is what it says. */
-  private boolean take(String name, Contents contents, DesiredState state) throws IOException {
+  private boolean take(String name, Contents contents) throws IOException {
     if (contents.end() == End.NEWER) {
       throw new StartFailedException(
           "state: " + name + ": " + contents.what() + " (expected: that of this version, or none)");
@@ -128,10 +130,8 @@ final class StateStore implements AutoCloseable {
       damaged.add(name);
       return false;
     }
-    for (Numbered each : contents.records()) {
-      state.apply(each.change());
-      sequence = each.sequence();
-    }
+    recovered = DesiredState.EMPTY.with(contents.records());
+    sequence = recovered.index();
     if (contents.end() == End.CORRUPT) {
       LOG.error(
           "state: {}: damaged: {}; {} changes before it are used, what follows is lost",
@@ -181,10 +181,11 @@ final class StateStore implements AutoCloseable {
   /**
    * Keeps one more change.
    *
-   * @param before the state that it builds on, for when a new file is begun
+   * @param before the state that it builds on, for when a new file is begun: there may be changes
+   *     in it that are not here
    * @throws IOException when it is not kept; the next one may be
    */
-  void append(DesiredChange change, Supplier<DesiredChange> before) throws IOException {
+  void append(DesiredChange change, DesiredState before) throws IOException {
     try {
       keep(change, before);
     } catch (IOException failed) {
@@ -193,17 +194,18 @@ final class StateStore implements AutoCloseable {
       }
       keep(change, before);
     }
-    sequence++;
+    sequence = change.index();
     acknowledge();
   }
 
-  private void keep(DesiredChange change, Supplier<DesiredChange> before) throws IOException {
+  private void keep(DesiredChange change, DesiredState before) throws IOException {
     boolean grown = end - wholeBytes > Math.max(leastGrowth, 2 * wholeBytes);
-    if (output == null || grown || crowded && end > wholeBytes) {
-      begin(before.get(), output != null);
+    boolean whole = before.index() == sequence;
+    if (output == null || grown || !whole || crowded && end > wholeBytes) {
+      begin(before.whole(), output != null && whole);
     }
     crowded = false;
-    write(StateStoreRecords.record(sequence + 1, change));
+    write(StateStoreRecords.record(change));
   }
 
   /**
@@ -260,7 +262,7 @@ final class StateStore implements AutoCloseable {
       files.delete(name + BEING_WRITTEN);
       made = files.open(name + BEING_WRITTEN);
       byte[] head = StateStoreRecords.fileHead();
-      ByteBuffer record = StateStoreRecords.record(sequence, whole);
+      ByteBuffer record = StateStoreRecords.record(whole);
       length = head.length + record.remaining();
       made.write(ByteBuffer.wrap(head), 0);
       made.write(record, head.length);
@@ -291,6 +293,7 @@ final class StateStore implements AutoCloseable {
       throw failed;
     }
     output = made;
+    sequence = whole.index();
     end = length;
     wholeBytes = length;
     tidy(old);

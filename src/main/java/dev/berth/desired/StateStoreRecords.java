@@ -44,18 +44,17 @@ final class StateStoreRecords {
     NEWER
   }
 
-  /** A change and its number; each is one more than the one before. */
-  record Numbered(long sequence, DesiredChange change) {}
-
   /**
    * What a file holds.
    *
-   * @param records up to the end or to the first that is no good
+   * @param records changes, each with the number after that of the one before, up to the end or to
+   *     the first that is no good
    * @param wholeBytes where the first record ends
    * @param goodBytes length of what is good
    * @param what is the matter with the rest; empty when there is none
    */
-  record Contents(List<Numbered> records, long wholeBytes, long goodBytes, End end, String what) {}
+  record Contents(
+      List<DesiredChange> records, long wholeBytes, long goodBytes, End end, String what) {}
 
   private StateStoreRecords() {}
 
@@ -70,16 +69,16 @@ final class StateStoreRecords {
     return head;
   }
 
-  static ByteBuffer record(long sequence, DesiredChange change) {
+  static ByteBuffer record(DesiredChange change) {
     byte[] payload = change.toJson().encode().getBytes(StandardCharsets.UTF_8);
     ByteBuffer record = ByteBuffer.allocate(RECORD_HEAD + payload.length);
-    record.putInt(payload.length).putLong(sequence);
+    record.putInt(payload.length).putLong(change.index());
     record.putInt(crc(record.array(), 0, 12)).putInt(crc(payload, 0, payload.length));
     return record.put(payload).flip();
   }
 
   static Contents read(byte[] file) {
-    List<Numbered> records = new ArrayList<>();
+    List<DesiredChange> records = new ArrayList<>();
     if (file.length < FILE_HEAD) {
       return new Contents(records, 0, 0, End.TORN, file.length + " bytes");
     }
@@ -106,8 +105,8 @@ final class StateStoreRecords {
   }
 
   /** Whether a later record follows: then the one before it had been written whole. */
-  private static boolean goesOn(byte[] file, int from, List<Numbered> records) {
-    long last = records.isEmpty() ? 0 : records.get(records.size() - 1).sequence();
+  private static boolean goesOn(byte[] file, int from, List<DesiredChange> records) {
+    long last = records.isEmpty() ? 0 : records.get(records.size() - 1).index();
     long most = last + 1 + file.length / RECORD_HEAD;
     ByteBuffer all = ByteBuffer.wrap(file);
     for (int at = from; at <= file.length - RECORD_HEAD; at++) {
@@ -124,7 +123,7 @@ final class StateStoreRecords {
   }
 
   /** Reads one record and adds it, or says what is wrong. */
-  private static Verdict next(ByteBuffer rest, List<Numbered> records) {
+  private static Verdict next(ByteBuffer rest, List<DesiredChange> records) {
     int available = rest.remaining();
     if (available < RECORD_HEAD) {
       return new Verdict(End.TORN, "a record of which " + available + " bytes are there");
@@ -148,20 +147,21 @@ final class StateStoreRecords {
           "a record that does not fit its checksum");
     }
     rest.position(rest.position() + length);
-    if (!records.isEmpty() && sequence != records.get(records.size() - 1).sequence() + 1) {
+    if (!records.isEmpty() && sequence != records.get(records.size() - 1).index() + 1) {
       return new Verdict(End.CORRUPT, "a record with number " + sequence);
     }
-    DesiredChange change = parse(new String(rest.array(), from, length, StandardCharsets.UTF_8));
+    String json = new String(rest.array(), from, length, StandardCharsets.UTF_8);
+    DesiredChange change = parse(sequence, json);
     if (change == null) {
       return new Verdict(End.CORRUPT, "a record that is no change");
     }
-    records.add(new Numbered(sequence, change));
+    records.add(change);
     return Verdict.GOOD;
   }
 
-  private static @Nullable DesiredChange parse(String json) {
+  private static @Nullable DesiredChange parse(long index, String json) {
     try {
-      return DesiredChange.of(new JsonObject(json));
+      return DesiredChange.of(index, new JsonObject(json));
     } catch (RuntimeException notOne) {
       return null; // a bug that wrote it, since the checksum fits
     }

@@ -3,8 +3,8 @@ package dev.berth.node;
 import dev.berth.code.StartFailedException;
 import dev.berth.config.ServeConfig;
 import dev.berth.controller.ControllerAction.Announce;
+import dev.berth.desired.JournalLog;
 import dev.berth.desired.ServeControl;
-import dev.berth.desired.ServeControlStore;
 import dev.berth.ingress.IngressTransport;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.port.LogFeed;
@@ -74,7 +74,7 @@ public final class BerthNode {
         new ServeControl(
             config,
             config.folder(),
-            new ServeControlStore(config.berth().state(), wallClock::millis),
+            new JournalLog(config.berth().state()),
             threads.commands(),
             this::onControl,
             wallClock::millis,

@@ -12,8 +12,8 @@ import dev.berth.controller.Controller;
 import dev.berth.controller.ControllerAction.Announce;
 import dev.berth.controller.ControllerEvent;
 import dev.berth.controller.Epoch;
+import dev.berth.desired.CommandQueue;
 import dev.berth.desired.ServeControl;
-import dev.berth.desired.ServeControlQueue;
 import dev.berth.ingress.Ingress;
 import dev.berth.ingress.IngressRoute;
 import dev.berth.metrics.Meters;
@@ -125,7 +125,7 @@ final class InstanceControl implements ReplicaListener {
             on.identity.nanoClock(),
             epoch -> controller(epoch, random),
             new ControlPlane.Known(serve::applications, this::hosted),
-            serve::restartController,
+            serve.commands()::restartController,
             actions,
             routing);
   }
@@ -187,7 +187,7 @@ final class InstanceControl implements ReplicaListener {
     on.meters.addGauge(
         "berth_commands_waiting_limit",
         "Most commands of operators that may wait; beyond it they get 503.",
-        () -> ServeControlQueue.MOST_COMMANDS);
+        () -> CommandQueue.MOST_COMMANDS);
     on.meters.addCounter(
         "berth_stale_commands",
         "Commands of a controller that another one had followed; refused.",

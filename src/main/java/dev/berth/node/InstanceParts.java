@@ -256,7 +256,7 @@ final class InstanceParts {
   private ServeRoutes serveRoutes(ServeControl serve) {
     String version = InstanceParts.class.getPackage().getImplementationVersion();
     return new ServeRoutes(
-        serve,
+        serve.commands(),
         (deployment, replica) ->
             Future.succeededFuture(control.replicas().kill(deployment, replica)),
         new HttpView(config.httpOptions(), ingress::port, ingress::status),

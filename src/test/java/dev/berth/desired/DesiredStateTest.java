@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 
 class DesiredStateTest {
 
-  private final DesiredState state = new DesiredState();
+  private DesiredState state = DesiredState.EMPTY;
 
   private static Wanted wanted(String says) {
     return new Wanted("/" + says, "{\"says\":\"" + says + "\"}", List.of(), true, says);
@@ -33,7 +33,7 @@ class DesiredStateTest {
 
   private DesiredChange done(DesiredChange change) {
     assertThat(change).isNotNull();
-    state.apply(change);
+    state = state.with(List.of(change));
     return change;
   }
 
@@ -325,8 +325,9 @@ class DesiredStateTest {
 
   @Test
   void aStateOfAnEarlierVersionIsRead() {
-    state.apply(
+    done(
         DesiredChange.of(
+            41,
             new JsonObject(
                 """
                 {"revision": 7, "term": 2, "file": "abc", "target_capacity": 50, "removed": [],
@@ -364,20 +365,22 @@ class DesiredStateTest {
   void aStateMadeOfItsWrittenChangesIsTheSame() {
     long seed = System.nanoTime();
     Random random = new Random(seed);
-    DesiredState copy = new DesiredState();
+    DesiredState copy = DesiredState.EMPTY;
     for (int i = 0; i < 500; i++) {
       DesiredChange change = randomCommand(random, i);
       if (change != null) {
-        state.apply(change);
-        copy.apply(DesiredChange.of(new JsonObject(change.toJson().encode())));
+        state = state.with(List.of(change));
+        copy = copy.with(List.of(written(change)));
       }
       if (i % 50 == 0) {
-        DesiredState fresh = new DesiredState();
-        fresh.apply(DesiredChange.of(new JsonObject(state.whole().toJson().encode())));
-        copy = fresh;
+        copy = DesiredState.EMPTY.with(List.of(written(state.whole())));
       }
       assertThat(copy.whole()).as("seed %d, step %d", seed, i).isEqualTo(state.whole());
     }
+  }
+
+  private static DesiredChange written(DesiredChange change) {
+    return DesiredChange.of(change.index(), new JsonObject(change.toJson().encode()));
   }
 
   private static @Nullable String file(Random random) {

@@ -95,7 +95,7 @@ class ServeControlStartTest {
         new ServeControl(
             config,
             folder,
-            new ServeControlStore(config.berth().state(), () -> 1_000, directory -> disk),
+            new JournalLog(config.berth().state(), directory -> disk),
             Runnable::run,
             Runnable::run,
             () -> 1_000,
@@ -156,9 +156,9 @@ class ServeControlStartTest {
     file("applications: [" + A + WITH_JAR + "]");
     ServeControl first = start();
     CompiledJar.holding(folder.resolve("a.jar"), "two");
-    ok(first.deploy(null, Files.readString(folder.resolve("shop.yaml")), uri()));
+    ok(first.commands().deploy(null, Files.readString(folder.resolve("shop.yaml")), uri()));
     assertThat(revision(first, "a")).isEqualTo(2);
-    ok(first.deploy("b", B));
+    ok(first.commands().deploy("b", B));
 
     ServeControl second = start();
 
@@ -175,8 +175,8 @@ class ServeControlStartTest {
     ServeControl first = start();
     first.announced(new Announce("a", 1, ApplicationStatus.RUNNING, "", true, Set.of()));
     CompiledJar.holding(jar, "bad");
-    ok(first.deploy("a", A + WITH_JAR));
-    assertThat(first.rollback("a").result()).isEqualTo(3);
+    ok(first.commands().deploy("a", A + WITH_JAR));
+    assertThat(first.commands().rollback("a").result()).isEqualTo(3);
 
     ServeControl second = start();
 
@@ -188,7 +188,7 @@ class ServeControlStartTest {
   void aJarThatWasRebuiltInPlaceIsDeclared() throws IOException {
     Path jar = CompiledJar.holding(folder.resolve("a.jar"), "one");
     file("applications: [" + A + WITH_JAR + ", " + B + "]");
-    ok(start().deploy("c", "{import_path: 'x.C:build', route_prefix: /c}"));
+    ok(start().commands().deploy("c", "{import_path: 'x.C:build', route_prefix: /c}"));
     CompiledJar.holding(jar, "two");
 
     ServeControl second = start();
@@ -213,7 +213,7 @@ class ServeControlStartTest {
     String json = io.vertx.core.json.Json.encode(submission.applications().get("default"));
     assertThat(json).contains(folder.resolve("a.jar").toString());
 
-    ok(start().deploy("default", json, null));
+    ok(start().commands().deploy("default", json, null));
 
     assertThat(revision(start(), "default")).isEqualTo(1);
   }
@@ -223,7 +223,7 @@ class ServeControlStartTest {
     file("applications: [" + A + "}]");
     String set = "applications.a.import_path=x.Set:build";
     ServeControl first = start(set);
-    ok(first.deploy(null, Files.readString(folder.resolve("shop.yaml")), uri()));
+    ok(first.commands().deploy(null, Files.readString(folder.resolve("shop.yaml")), uri()));
     assertThat(className(first, "a")).isEqualTo("x.A");
 
     assertThat(className(start(set), "a")).isEqualTo("x.A");
@@ -234,7 +234,7 @@ class ServeControlStartTest {
     Files.writeString(folder.resolve("shop.yaml"), "{}");
     ServeControl first = start();
     Files.writeString(folder.resolve("shop.yaml"), "applications: [" + A + "}, " + B + "]");
-    ok(first.deploy(null, Files.readString(folder.resolve("shop.yaml")), uri()));
+    ok(first.commands().deploy(null, Files.readString(folder.resolve("shop.yaml")), uri()));
     file("applications: [" + A + ", args: {x: 1}}]");
 
     ServeControl second = start();
@@ -246,7 +246,7 @@ class ServeControlStartTest {
   @Test
   void whoSaysNoFileIsToldWhatOneIs() throws IOException {
     file("applications: []");
-    Future<Void> refused = start().deploy(null, "applications: []", "C:\\shop.yaml");
+    Future<Void> refused = start().commands().deploy(null, "applications: []", "C:\\shop.yaml");
 
     assertThat(refused.cause())
         .isInstanceOf(CommandRefused.class)
@@ -260,7 +260,7 @@ class ServeControlStartTest {
     Path jar = CompiledJar.holding(folder.resolve("a.jar"), "one");
     byte[] one = Files.readAllBytes(jar);
     file("applications: [" + A + WITH_JAR + "]");
-    ok(start().deploy("b", B));
+    ok(start().commands().deploy("b", B));
 
     Files.delete(jar);
     assertThat(jar(start(), "a")).hasBinaryContent(one);
@@ -283,7 +283,7 @@ class ServeControlStartTest {
   @Test
   void anEntryThatIsRefusedLeavesTheKeptOneAndFailsAloneWhereNoneIsKept() throws IOException {
     file("applications: [" + A + "}]");
-    ok(start().deploy("b", B));
+    ok(start().commands().deploy("b", B));
     file(
         "applications: ["
             + A
@@ -302,7 +302,7 @@ class ServeControlStartTest {
     assertThat(told).singleElement().isInstanceOf(BuildFailed.class);
     assertThat(((BuildFailed) told.get(0)).reason()).contains("import_path: missing");
 
-    ok(second.deploy("c", "{import_path: 'x.C:build', route_prefix: /c}"));
+    ok(second.commands().deploy("c", "{import_path: 'x.C:build', route_prefix: /c}"));
     assertThat(className(second, "c")).isEqualTo("x.C");
     assertThat(revision(second, "c")).isPositive();
   }
@@ -310,27 +310,27 @@ class ServeControlStartTest {
   @Test
   void whatFailedAloneGoesWhenItIsDeletedOrReplaced() throws IOException {
     file("applications: [" + A + "}]");
-    ok(start().deploy("b", B));
+    ok(start().commands().deploy("b", B));
     file("applications: [" + A + "}, {name: c}]");
 
     ServeControl second = start();
-    ok(second.delete("c"));
+    ok(second.commands().delete("c"));
     assertThat(find(second, "c")).isNull();
     assertThat(told).last().isEqualTo(new ControllerEvent.Withdrawn("c"));
-    assertThat(second.delete("c").failed()).isTrue();
+    assertThat(second.commands().delete("c").failed()).isTrue();
     ServeControl third = start();
     assertThat(find(third, "c")).as("it is not durable").isNotNull();
-    ok(third.deploy("{applications: [" + B + "]}"));
+    ok(third.commands().deploy("{applications: [" + B + "]}"));
     assertThat(find(third, "c")).isNull();
     ServeControl fourth = start();
-    ok(fourth.deleteAll());
+    ok(fourth.commands().deleteAll());
     assertThat(fourth.applications()).isEmpty();
   }
 
   @Test
   void anEntryWithoutANameThatCanBeReadDeletesNothing() throws IOException {
     file("applications: [" + A + "}, " + B + "]");
-    ok(start().deploy("c", "{import_path: 'x.C:build', route_prefix: /c}"));
+    ok(start().commands().deploy("c", "{import_path: 'x.C:build', route_prefix: /c}"));
     file("applications: [" + A + "}, {name: [b], import_path: 'x.B:build'}]");
 
     assertThat(start().applications())
@@ -342,8 +342,8 @@ class ServeControlStartTest {
   void whereNoApplicationIsKeptAStartFailsAsItDoesWithoutAState() throws IOException {
     file("applications: [" + A + "}]");
     ServeControl first = start();
-    ok(first.deploy("b", B));
-    ok(first.deleteAll());
+    ok(first.commands().deploy("b", B));
+    ok(first.commands().deleteAll());
     file("applications: [" + A + ", colour: red}]");
 
     assertThatThrownBy(this::start)
@@ -354,7 +354,7 @@ class ServeControlStartTest {
   @Test
   void whereItCannotBeKeptWhatIsKeptServes() throws IOException {
     file("applications: [" + A + "}]");
-    ok(start().deploy("b", B));
+    ok(start().commands().deploy("b", B));
     file("applications: [" + A + ", args: {x: 1}}]");
     stop();
     disk.failAfter(1, true); // once the file that grows is open
@@ -373,9 +373,9 @@ class ServeControlStartTest {
         new JsonObject(
             ConfigReader.read(folder.resolve("shop.yaml")).applications().get(0).entry());
     String sorted = "{\"import_path\":\"x.A:build\",\"name\":\"a\",\"route_prefix\":\"/a\"}";
-    String digest = ServeControlInput.digest("[\"a\"," + sorted + "]");
+    String digest = DeclaredEntry.digest("[\"a\"," + sorted + "]");
     String ofB =
-        ServeControlInput.digest("[\"b\"," + sorted.replace("A", "B").replace("a\"", "b\"") + "]");
+        DeclaredEntry.digest("[\"b\"," + sorted.replace("A", "B").replace("a\"", "b\"") + "]");
     JsonObject kept =
         new JsonObject()
             .put("name", "a")
@@ -390,10 +390,10 @@ class ServeControlStartTest {
         new JsonObject()
             .put("revision", 7)
             .put("term", 1)
-            .put("file", ServeControlInput.digest("null " + digest + " " + ofB))
+            .put("file", DeclaredEntry.digest("null " + digest + " " + ofB))
             .put("removed", new JsonArray())
             .put("applications", new JsonArray().add(kept));
-    ByteBuffer record = StateStoreRecords.record(1, DesiredChange.of(before));
+    ByteBuffer record = StateStoreRecords.record(DesiredChange.of(1, before));
     byte[] head = StateStoreRecords.fileHead();
     ByteBuffer whole = ByteBuffer.allocate(head.length + record.remaining()).put(head).put(record);
     disk.put("state-00000001", whole.array());
@@ -417,7 +417,7 @@ class ServeControlStartTest {
   @Test
   void neverLeavesWhatIsKeptAndTheFileToALaterStart() throws IOException {
     file("applications: [" + A + "}, " + B + "]");
-    ok(start().deploy("c", "{import_path: 'x.C:build', route_prefix: /c}"));
+    ok(start().commands().deploy("c", "{import_path: 'x.C:build', route_prefix: /c}"));
     file("applications: [" + A + ", args: {x: 1}}, {name: d}]");
 
     ServeControl never = start("berth.declare=never");
@@ -441,8 +441,8 @@ class ServeControlStartTest {
   void allDeclaresWhatWasDisplacedAndWhatWasDeleted() throws IOException {
     file("applications: [" + A + "}, " + B + "]");
     ServeControl first = start();
-    ok(first.deploy("a", A + ", args: {x: 1}}"));
-    ok(first.delete("b"));
+    ok(first.commands().deploy("a", A + ", args: {x: 1}}"));
+    ok(first.commands().delete("b"));
     assertThat(start().applications()).hasSize(1);
 
     ServeControl all = start("berth.declare=all");

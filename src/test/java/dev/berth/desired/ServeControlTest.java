@@ -127,13 +127,13 @@ class ServeControlTest {
   }
 
   private ServeControl start(StateOptions options, String... applications) {
-    return start(new ServeControlStore(options, () -> nowMs), applications);
+    return start(new JournalLog(options), applications);
   }
 
-  private ServeControl start(ServeControlStore store, String... applications) {
+  private ServeControl start(JournalLog log, String... applications) {
     ServeControl control =
         new ServeControl(
-            file(applications), folder, store, offLoop::add, Runnable::run, () -> nowMs, controls);
+            file(applications), folder, log, offLoop::add, Runnable::run, () -> nowMs, controls);
     control.open();
     opened.add(control);
     control.begin();
@@ -206,14 +206,14 @@ class ServeControlTest {
     assertThat(control.term()).isEqualTo(1);
     ran(control, "a");
     assertThat(folder.resolve("state")).doesNotExist();
-    ok(control.details());
+    ok(control.commands().details());
     assertThat(stateDir).isEqualTo(folder.resolve("state").toString());
   }
 
   @Test
   void whatWasDeployedRunsAgainAfterARestart() {
     ServeControl first = start(A);
-    ok(first.deploy("b", B));
+    ok(first.commands().deploy("b", B));
     ran(first, "b");
     stopped(first);
     toldSince();
@@ -231,7 +231,7 @@ class ServeControlTest {
   @Test
   void aFileThatSaysSomethingNewIsDeclaredBesideWhatWasDeployed() {
     ServeControl first = start(A);
-    ok(first.deploy("b", B));
+    ok(first.commands().deploy("b", B));
     stopped(first);
     toldSince();
 
@@ -247,7 +247,7 @@ class ServeControlTest {
   void anEmptyInstanceWaitsForDeploysAndKeepsThem() {
     ServeControl first = start();
     assertThat(names(first)).isEmpty();
-    ok(first.deploy(whole(A)));
+    ok(first.commands().deploy(whole(A)));
     stopped(first);
 
     assertThat(names(start())).containsExactly("a");
@@ -257,8 +257,8 @@ class ServeControlTest {
   void anEphemeralInstanceForgets() {
     StateOptions ephemeral = new StateOptions(folder.resolve("state"), true);
     ServeControl first = start(ephemeral, A);
-    ok(first.deploy(whole(B)));
-    ok(first.details());
+    ok(first.commands().deploy(whole(B)));
+    ok(first.commands().details());
     assertThat(stateDir).isNull();
     stopped(first);
 
@@ -269,16 +269,16 @@ class ServeControlTest {
   @Test
   void aSecondInstanceRunsWithoutTheDirectoryAndRefusesChanges() {
     ServeControl first = start(A);
-    ok(first.deploy("b", B));
+    ok(first.commands().deploy("b", B));
 
     ServeControl second = start(A);
 
     assertThat(names(second)).containsExactly("a");
-    assertThat(refused(Kind.UNAVAILABLE, second.deploy("b", B)))
+    assertThat(refused(Kind.UNAVAILABLE, second.commands().deploy("b", B)))
         .hasMessageContaining("is held by another instance");
     assertThat(names(second)).containsExactly("a");
     stopped(first);
-    assertThat(refused(Kind.UNAVAILABLE, second.deploy("b", B)))
+    assertThat(refused(Kind.UNAVAILABLE, second.commands().deploy("b", B)))
         .hasMessageContaining("made by another instance meanwhile");
   }
 
@@ -286,8 +286,11 @@ class ServeControlTest {
   void anEntryThatIsNoLongerAllowedFailsAloneAndSaysWhy() throws IOException {
     Files.writeString(folder.resolve("a.jar"), "one");
     ServeControl first = start();
-    ok(first.deploy("a", "{import_path: x.A, runtime_env: {jars: [a.jar]}, route_prefix: /a}"));
-    ok(first.deploy("b", B));
+    ok(
+        first
+            .commands()
+            .deploy("a", "{import_path: x.A, runtime_env: {jars: [a.jar]}, route_prefix: /a}"));
+    ok(first.commands().deploy("b", B));
     stopped(first);
     try (Stream<Path> jars = Files.list(folder.resolve("state/jars"))) {
       Files.delete(jars.findFirst().orElseThrow());
@@ -311,21 +314,21 @@ class ServeControlTest {
     ran(control, "b");
     toldSince();
 
-    ok(control.deploy(whole(A, "{name: c, import_path: x.C}")));
+    ok(control.commands().deploy(whole(A, "{name: c, import_path: x.C}")));
     assertThat(toldSince()).containsExactly("withdrawn b", "declared c 3");
     ran(control, "c");
 
-    ok(control.deploy(whole(A, "{import_path: x.C, name: c}")));
+    ok(control.commands().deploy(whole(A, "{import_path: x.C, name: c}")));
     assertThat(toldSince()).as("the order of keys says nothing").isEmpty();
   }
 
   @Test
   void whatHasNotRunYetIsTriedAnew() {
     ServeControl control = start();
-    ok(control.deploy(whole(A)));
+    ok(control.commands().deploy(whole(A)));
     toldSince();
 
-    ok(control.deploy(whole(A)));
+    ok(control.commands().deploy(whole(A)));
 
     assertThat(toldSince()).containsExactly("declared a 1");
   }
@@ -336,7 +339,7 @@ class ServeControlTest {
     ran(control, "a");
     toldSince();
 
-    ok(control.deploy("{target_capacity: 50, applications: [" + A + ", " + B + "]}"));
+    ok(control.commands().deploy("{target_capacity: 50, applications: [" + A + ", " + B + "]}"));
 
     assertThat(toldSince()).containsExactly("declared a 1", "declared b 2");
     assertThat(Objects.requireNonNull(control.find("a", 1)).file().targetCapacity()).isEqualTo(50);
@@ -350,7 +353,9 @@ class ServeControlTest {
     CommandRefused refused =
         refused(
             Kind.INVALID,
-            control.deploy(whole("{name: c, colour: red, import_path: x.C}", "{name: d}")));
+            control
+                .commands()
+                .deploy(whole("{name: c, colour: red, import_path: x.C}", "{name: d}")));
 
     assertThat(refused.problems())
         .hasSize(3)
@@ -359,25 +364,28 @@ class ServeControlTest {
     assertThat(toldSince()).isEmpty();
     assertThat(names(control)).containsExactly("a");
     assertThat(folder.resolve("state")).doesNotExist();
-    refused(Kind.INVALID, control.deploy("{"));
-    refused(Kind.INVALID, control.deploy("a", "{name: b, import_path: x.B}"));
+    refused(Kind.INVALID, control.commands().deploy("{"));
+    refused(Kind.INVALID, control.commands().deploy("a", "{name: b, import_path: x.B}"));
   }
 
   @Test
   void aRouteThatIsTakenIsRefused() {
     ServeControl control = start(A, B);
 
-    assertThat(refused(Kind.INVALID, control.deploy("c", "{import_path: x.C, route_prefix: /a}")))
+    assertThat(
+            refused(
+                Kind.INVALID,
+                control.commands().deploy("c", "{import_path: x.C, route_prefix: /a}")))
         .hasMessageContaining("route_prefix: \"/a\" (expected: unique; application a has it");
-    ok(control.deploy("a", "{import_path: x.Other, route_prefix: /a}"));
+    ok(control.commands().deploy("a", "{import_path: x.Other, route_prefix: /a}"));
   }
 
   @Test
   void commandsAreCarriedOutOneAfterTheOtherAndTheLastWins() {
     ServeControl control = start();
-    Future<Void> first = control.deploy(whole(A));
-    Future<Void> second = control.deploy(whole(B));
-    Future<Void> wrong = control.deploy("{applications: {}}");
+    Future<Void> first = control.commands().deploy(whole(A));
+    Future<Void> second = control.commands().deploy(whole(B));
+    Future<Void> wrong = control.commands().deploy("{applications: {}}");
 
     runAll();
 
@@ -390,27 +398,27 @@ class ServeControlTest {
   void commandsThatWaitAreBounded() {
     ServeControl control = start();
     List<Future<Void>> many = new ArrayList<>();
-    for (int i = 0; i < ServeControlQueue.MOST_COMMANDS + 2; i++) {
-      many.add(control.deploy(whole(A)));
+    for (int i = 0; i < CommandQueue.MOST_COMMANDS + 2; i++) {
+      many.add(control.commands().deploy(whole(A)));
     }
 
     assertThat(refused(Kind.UNAVAILABLE, many.remove(many.size() - 1)))
         .hasMessageContaining("64 commands wait");
     assertThat(many).allSatisfy(command -> assertThat(command.succeeded()).isTrue());
-    ok(control.deploy(whole(A)));
+    ok(control.commands().deploy(whole(A)));
   }
 
   @Test
   void whatWaitsWhenTheInstanceStopsIsRefused() {
     ServeControl control = start();
-    Future<Void> running = control.deploy(whole(A));
-    Future<Void> waiting = control.deploy(whole(B));
+    Future<Void> running = control.commands().deploy(whole(A));
+    Future<Void> waiting = control.commands().deploy(whole(B));
 
     stopped(control);
 
     assertThat(running.succeeded()).isTrue();
     refused(Kind.UNAVAILABLE, waiting);
-    refused(Kind.UNAVAILABLE, control.deploy(whole(B)));
+    refused(Kind.UNAVAILABLE, control.commands().deploy(whole(B)));
     assertThat(names(start())).containsExactly("a");
   }
 
@@ -419,10 +427,10 @@ class ServeControlTest {
     ServeControl control = start(A, B);
     toldSince();
 
-    ok(control.delete("a"));
-    refused(Kind.NOT_FOUND, control.delete("a"));
-    ok(control.deleteAll());
-    ok(control.deleteAll());
+    ok(control.commands().delete("a"));
+    refused(Kind.NOT_FOUND, control.commands().delete("a"));
+    ok(control.commands().deleteAll());
+    ok(control.commands().deleteAll());
 
     assertThat(toldSince()).containsExactly("withdrawn a", "withdrawn b");
     stopped(control);
@@ -434,17 +442,17 @@ class ServeControlTest {
   @Test
   void aScaleIsDurableAndGoesWithTheEntryItWasSetOn() {
     ServeControl control = start();
-    ok(control.deploy(whole(A, B)));
+    ok(control.commands().deploy(whole(A, B)));
     toldSince();
 
-    ok(control.scale("b", "d", 0));
-    ok(control.scale("b", "d", 0));
+    ok(control.commands().scale("b", "d", 0));
+    ok(control.commands().scale("b", "d", 0));
     assertThat(told).containsExactly(new Scaled(new DeploymentId("b", "d"), 0));
     stopped(control);
 
     ServeControl again = start();
     assertThat(find(again, "b").scales()).isEqualTo(Map.of("d", 0));
-    ok(again.deploy("b", B.replace("x.B", "x.B2")));
+    ok(again.commands().deploy("b", B.replace("x.B", "x.B2")));
     assertThat(find(again, "b").scales()).isEmpty();
   }
 
@@ -452,32 +460,32 @@ class ServeControlTest {
   void aScaleIsRefusedForWhatItCannotBe() {
     ServeControl control = start(A, B);
 
-    refused(Kind.INVALID, control.scale("b", "d", -1));
-    refused(Kind.NOT_FOUND, control.scale("b", "other", 1));
-    assertThat(refused(Kind.PRECONDITION, control.scale("a", "d", 1)))
+    refused(Kind.INVALID, control.commands().scale("b", "d", -1));
+    refused(Kind.NOT_FOUND, control.commands().scale("b", "other", 1));
+    assertThat(refused(Kind.PRECONDITION, control.commands().scale("a", "d", 1)))
         .hasMessageContaining("external_scaler_enabled: false");
-    ok(control.delete("b"));
-    assertThat(refused(Kind.PRECONDITION, control.scale("b", "d", 1)))
+    ok(control.commands().delete("b"));
+    assertThat(refused(Kind.PRECONDITION, control.commands().scale("b", "d", 1)))
         .hasMessage("Deployment is deleted");
     deployments = null;
-    refused(Kind.NOT_FOUND, control.scale("b", "d", 1));
+    refused(Kind.NOT_FOUND, control.commands().scale("b", "d", 1));
   }
 
   @Test
   void aRollbackBringsBackWhatLastRanAfterARestartToo() {
     ServeControl first = start();
-    ok(first.deploy("b", B));
-    refused(Kind.PRECONDITION, first.rollback("b"));
-    refused(Kind.NOT_FOUND, first.rollback("c"));
+    ok(first.commands().deploy("b", B));
+    refused(Kind.PRECONDITION, first.commands().rollback("b"));
+    refused(Kind.NOT_FOUND, first.commands().rollback("c"));
     ran(first, "b");
-    ok(first.deploy("b", B.replace("x.B", "x.Bad")));
+    ok(first.commands().deploy("b", B.replace("x.B", "x.Bad")));
     stopped(first);
     toldSince();
 
     ServeControl second = start();
     assertThat(find(second, "b").rollbackRevision()).isEqualTo(1);
     toldSince();
-    assertThat(ok(second.rollback("b"))).isEqualTo(3);
+    assertThat(ok(second.commands().rollback("b"))).isEqualTo(3);
 
     assertThat(toldSince()).containsExactly("declared b 3");
     assertThat(Objects.requireNonNull(second.find("b", 3)).config().importPath().className())
@@ -488,9 +496,9 @@ class ServeControlTest {
   @Test
   void aControllerThatStartsAnewHasAHigherTerm() {
     ServeControl control = start(A);
-    ok(control.deploy("b", B));
+    ok(control.commands().deploy("b", B));
 
-    ok(control.restartController());
+    ok(control.commands().restartController());
 
     assertThat(restarts).containsExactly(2L);
     stopped(control);
@@ -504,20 +512,20 @@ class ServeControlTest {
     Path jar = Files.writeString(folder.resolve("a.jar"), "one");
     String entry = "{import_path: x.A, route_prefix: /a, runtime_env: {jars: [a.jar]}}";
     ServeControl control = start();
-    ok(control.deploy("a", entry));
+    ok(control.commands().deploy("a", entry));
     Path copy = jar(control, "a", 1);
     assertThat(copy).startsWith(folder.resolve("state/jars")).hasContent("one");
     ran(control, "a");
-    ok(control.deploy("a", entry));
+    ok(control.commands().deploy("a", entry));
     assertThat(find(control, "a").revision()).isEqualTo(1);
 
     Files.writeString(jar, "two");
     assertThat(copy).hasContent("one");
-    ok(control.deploy("a", entry));
+    ok(control.commands().deploy("a", entry));
 
     assertThat(find(control, "a").revision()).isEqualTo(2);
     assertThat(jar(control, "a", 2)).hasContent("two").isNotEqualTo(copy);
-    ok(control.rollback("a"));
+    ok(control.commands().rollback("a"));
     assertThat(jar(control, "a", 3)).isEqualTo(copy);
     Files.delete(jar);
     stopped(control);
@@ -533,7 +541,7 @@ class ServeControlTest {
     ServeControl first = start(entry);
     Path temporary = jar(first, "a", 1);
     assertThat(temporary).hasBinaryContent(one).isNotEqualTo(jar);
-    ok(first.deploy("b", B));
+    ok(first.commands().deploy("b", B));
     assertThat(jar(first, "a", 1)).as("it runs from there").isEqualTo(temporary);
     stopped(first);
     assertThat(temporary).doesNotExist();
@@ -564,12 +572,12 @@ class ServeControlTest {
     assertThat(find(today, "a").revision()).isEqualTo(1);
     assertThat(jar(today, "a", 1)).isEqualTo(copy).hasSameBinaryContentAs(jar);
     ran(today, "a");
-    ok(today.deploy("a", entry));
+    ok(today.commands().deploy("a", entry));
     assertThat(find(today, "a").revision()).as("the same by its bytes").isEqualTo(1);
     CompiledJar.holding(jar, "two");
-    ok(today.deploy("a", entry));
+    ok(today.commands().deploy("a", entry));
     assertThat(jar(today, "a", 2)).isNotEqualTo(copy);
-    ok(today.rollback("a"));
+    ok(today.commands().rollback("a"));
     assertThat(jar(today, "a", 3)).isEqualTo(copy).exists();
   }
 
@@ -588,15 +596,14 @@ class ServeControlTest {
     Jar asBefore = JarStore.identifyAsBefore(List.of(jar)).get(0);
     JsonObject config = new JsonObject(file(entry).applications().get(0).entry());
     String digest =
-        ServeControlInput.digest(
-            new JsonArray().add("a").add(config).add(asBefore.digest()).encode());
-    DesiredState before = new DesiredState();
+        DeclaredEntry.digest(new JsonArray().add("a").add(config).add(asBefore.digest()).encode());
     DesiredChange change =
         DesiredChange.of(
+            1,
             new JsonObject()
                 .put("revision", 1)
                 .put("term", 1)
-                .put("file", ServeControlInput.digest("null " + digest))
+                .put("file", DeclaredEntry.digest("null " + digest))
                 .put("removed", new JsonArray())
                 .put(
                     "applications",
@@ -619,9 +626,8 @@ class ServeControlTest {
                                                 .add("a.jar")
                                                 .add(asBefore.digest()))))));
     try (StateStore store =
-        StateStore.open(
-            Objects.requireNonNull(StateStoreDisk.hold(folder.resolve("state"))), before)) {
-      store.append(change, before::whole);
+        StateStore.open(Objects.requireNonNull(StateStoreDisk.hold(folder.resolve("state"))))) {
+      store.append(change, DesiredState.EMPTY);
     }
     JarStore jars = JarStore.in(folder.resolve("state"), new JarDigests(() -> nowMs));
     Path copy = jars.path(asBefore);
@@ -641,7 +647,7 @@ class ServeControlTest {
     List<Path> paths = new ArrayList<>();
     for (int i = 1; i <= 20; i++) {
       Files.writeString(folder.resolve("a.jar"), "build " + i);
-      ok(control.deploy("a", "{import_path: x.A, runtime_env: {jars: [a.jar]}}"));
+      ok(control.commands().deploy("a", "{import_path: x.A, runtime_env: {jars: [a.jar]}}"));
       ran(control, "a");
       paths.add(jar(control, "a", i));
       inUse = Set.of(paths.get(0));
@@ -652,7 +658,7 @@ class ServeControlTest {
       }
     }
     inUse = null;
-    ok(control.deleteAll());
+    ok(control.commands().deleteAll());
     assertThat(copies()).as("it is not known what is in use").hasSize(3);
     inUse = Set.of(paths.get(19));
     control.removeUnusedJars();
@@ -673,7 +679,7 @@ class ServeControlTest {
     Path first = null;
     for (int i = 1; i <= 4; i++) {
       Files.writeString(folder.resolve("a.jar"), "build " + i);
-      ok(control.deploy("a", "{import_path: x.A, runtime_env: {jars: [a.jar]}}"));
+      ok(control.commands().deploy("a", "{import_path: x.A, runtime_env: {jars: [a.jar]}}"));
       first = first == null ? jar(control, "a", 1) : first;
     }
     assertThat(first).doesNotExist();
@@ -689,15 +695,15 @@ class ServeControlTest {
   @Test
   void aRevisionThatWaitsAtZeroIsNotGoneBackToButTheLastThatRan() {
     ServeControl control = start();
-    ok(control.deploy("a", "{import_path: x.A, route_prefix: /a}"));
+    ok(control.commands().deploy("a", "{import_path: x.A, route_prefix: /a}"));
     ran(control, "a");
-    ok(control.deploy("a", "{import_path: x.B, route_prefix: /a}"));
+    ok(control.commands().deploy("a", "{import_path: x.B, route_prefix: /a}"));
     control.announced(new Announce("a", 2, ApplicationStatus.RUNNING, "", false, Set.of()));
     runAll();
-    ok(control.deploy("a", "{import_path: x.C, route_prefix: /a}"));
+    ok(control.commands().deploy("a", "{import_path: x.C, route_prefix: /a}"));
     failed(control, "a");
 
-    ok(control.rollback("a"));
+    ok(control.commands().rollback("a"));
 
     assertThat(className(control, "a", 4)).isEqualTo("x.A");
   }
@@ -705,9 +711,9 @@ class ServeControlTest {
   @Test
   void whatFailedIsAsOneNotTriedYetOnceNoneOfItIsWanted() throws IOException {
     ServeControl first = start();
-    ok(first.deploy("a", "{import_path: x.A, route_prefix: /a}"));
+    ok(first.commands().deploy("a", "{import_path: x.A, route_prefix: /a}"));
     ran(first, "a");
-    ok(first.deploy("a", "{import_path: x.B, route_prefix: /a}"));
+    ok(first.commands().deploy("a", "{import_path: x.B, route_prefix: /a}"));
     failed(first, "a");
     first.announced(new Announce("a", 2, ApplicationStatus.RUNNING, "", false, Set.of()));
     runAll();
@@ -722,22 +728,22 @@ class ServeControlTest {
   @Test
   void whichDeploymentsHaveRunIsKeptWhateverIsDeployedSince() throws IOException {
     ServeControl first = start();
-    ok(first.deploy("a", "{import_path: x.A, route_prefix: /a}"));
+    ok(first.commands().deploy("a", "{import_path: x.A, route_prefix: /a}"));
     Set<String> ran = Set.of("front", "model");
     first.announced(new Announce("a", 1, ApplicationStatus.RUNNING, "", true, Set.of("front")));
     runAll();
     first.announced(new Announce("a", 1, ApplicationStatus.RUNNING, "", true, ran)); // since
     runAll();
-    ok(first.deploy("a", "{import_path: x.B, route_prefix: /a}"));
+    ok(first.commands().deploy("a", "{import_path: x.B, route_prefix: /a}"));
     failed(first, "a");
-    ok(first.rollback("a"));
+    ok(first.commands().rollback("a"));
     stopped(first);
 
     ServeControl second = start();
     assertThat(second.applications()).singleElement().extracting("ran").isEqualTo(ran);
     second.announced(new Announce("a", 3, ApplicationStatus.RUNNING, "", false, ran));
     runAll();
-    ok(second.deploy("a", "{import_path: x.C, route_prefix: /a}"));
+    ok(second.commands().deploy("a", "{import_path: x.C, route_prefix: /a}"));
     assertThat(second.applications()).singleElement().extracting("rollbackRevision").isNull();
   }
 
@@ -767,10 +773,16 @@ class ServeControlTest {
       throws IOException {
     Path jar = Files.writeString(folder.resolve("a.jar"), "one");
     ServeControl first = start();
-    ok(first.deploy("a", "{import_path: x.A, route_prefix: /a, runtime_env: {jars: [a.jar]}}"));
+    ok(
+        first
+            .commands()
+            .deploy("a", "{import_path: x.A, route_prefix: /a, runtime_env: {jars: [a.jar]}}"));
     ran(first, "a");
     Files.writeString(jar, "two");
-    ok(first.deploy("a", "{import_path: x.B, route_prefix: /b, runtime_env: {jars: [a.jar]}}"));
+    ok(
+        first
+            .commands()
+            .deploy("a", "{import_path: x.B, route_prefix: /b, runtime_env: {jars: [a.jar]}}"));
     failed(first, "a");
     assertThat(className(first, "a", 2)).as("a controller that starts anew").isEqualTo("x.A");
     stopped(first);
@@ -784,7 +796,7 @@ class ServeControlTest {
         .isEqualTo(new DeclaredApplication.Failed("no model; revision 1 serves", "/a"));
     assertThat(className(second, "a", 2)).isEqualTo("x.A");
     assertThat(jar(second, "a", 2)).hasContent("one");
-    assertThat(ok(second.rollback("a"))).isEqualTo(3);
+    assertThat(ok(second.commands().rollback("a"))).isEqualTo(3);
     assertThat(className(second, "a", 3)).isEqualTo("x.A");
     assertThat(find(second, "a").failed()).isNull();
   }
@@ -792,15 +804,15 @@ class ServeControlTest {
   @Test
   void aFailedRevisionIsBuiltAgainWhenItIsDeployedAgain() {
     ServeControl first = start();
-    ok(first.deploy("a", A));
+    ok(first.commands().deploy("a", A));
     ran(first, "a");
-    ok(first.deploy("a", "{route_prefix: /a, import_path: x.B}"));
+    ok(first.commands().deploy("a", "{route_prefix: /a, import_path: x.B}"));
     failed(first, "a");
     stopped(first);
     ServeControl second = start();
     toldSince();
 
-    ok(second.deploy("a", "{route_prefix: /a, import_path: x.B}"));
+    ok(second.commands().deploy("a", "{route_prefix: /a, import_path: x.B}"));
 
     assertThat(toldSince()).containsExactly("declared a 2");
     assertThat(className(second, "a", 2)).isEqualTo("x.B");
@@ -811,9 +823,9 @@ class ServeControlTest {
   @Test
   void whatRanInAnEarlierProcessIsNotGivenUpForABadStart() {
     ServeControl first = start();
-    ok(first.deploy("a", A));
+    ok(first.commands().deploy("a", A));
     ran(first, "a");
-    ok(first.deploy("a", "{route_prefix: /a, import_path: x.B}"));
+    ok(first.commands().deploy("a", "{route_prefix: /a, import_path: x.B}"));
     ran(first, "a");
     stopped(first);
 
@@ -826,9 +838,9 @@ class ServeControlTest {
   @Test
   void whatFailsSoonAfterItRanIsGivenUp() {
     ServeControl control = start();
-    ok(control.deploy("a", A));
+    ok(control.commands().deploy("a", A));
     ran(control, "a");
-    ok(control.deploy("a", "{route_prefix: /a, import_path: x.B}"));
+    ok(control.commands().deploy("a", "{route_prefix: /a, import_path: x.B}"));
     ran(control, "a");
 
     failed(control, "a");
@@ -839,9 +851,9 @@ class ServeControlTest {
   @Test
   void aStartFromWhatNeverRanFallsBackToWhatRanBeforeIt() {
     ServeControl first = start();
-    ok(first.deploy("a", A));
+    ok(first.commands().deploy("a", A));
     ran(first, "a");
-    ok(first.deploy("a", "{route_prefix: /a, import_path: x.B}"));
+    ok(first.commands().deploy("a", "{route_prefix: /a, import_path: x.B}"));
     stopped(first); // before anything was known of it
     ServeControl second = start();
     assertThat(className(second, "a", 2)).isEqualTo("x.B");
@@ -856,7 +868,7 @@ class ServeControlTest {
   @Test
   void aFirstRevisionThatFailedIsTriedAgainAtTheNextStart() {
     ServeControl first = start();
-    ok(first.deploy("a", A));
+    ok(first.commands().deploy("a", A));
     failed(first, "a");
     stopped(first);
 
@@ -871,18 +883,18 @@ class ServeControlTest {
   @Test
   void whatCannotBeKeptIsRefusedAndChangesNothingAndTheNextOneMayBe() {
     StateStoreTestFiles disk = new StateStoreTestFiles();
-    ServeControl control = start(new ServeControlStore(kept(), () -> nowMs, directory -> disk), A);
-    ok(control.deploy("b", B));
+    ServeControl control = start(new JournalLog(kept(), directory -> disk), A);
+    ok(control.commands().deploy("b", B));
     toldSince();
 
     disk.full(true);
-    assertThat(refused(Kind.UNAVAILABLE, control.delete("b")))
+    assertThat(refused(Kind.UNAVAILABLE, control.commands().delete("b")))
         .hasMessageContaining("cannot be kept: ")
         .hasMessageContaining("No space left");
     assertThat(toldSince()).isEmpty();
     assertThat(names(control)).containsExactly("a", "b");
     disk.full(false);
-    ok(control.delete("b"));
+    ok(control.commands().delete("b"));
 
     assertThat(names(control)).containsExactly("a");
   }

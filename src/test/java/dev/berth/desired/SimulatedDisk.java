@@ -7,7 +7,6 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.SplittableRandom;
-import java.util.function.LongSupplier;
 
 /**
  * A disk that outlives the processes that write to it. Each operation takes time, and fails, when
@@ -62,9 +61,8 @@ public final class SimulatedDisk {
   }
 
   /** What a process keeps its state with; until it ends or crashes. */
-  public ServeControlStore store(Path directory, LongSupplier nowMs) {
-    return new ServeControlStore(
-        new StateOptions(directory, false), nowMs, none -> new Held(files));
+  public JournalLog log(Path directory) {
+    return new JournalLog(new StateOptions(directory, false), none -> new Held(files));
   }
 
   /** By one process; when that is gone, what it still does is done nowhere. */

@@ -26,7 +26,7 @@ class StartRulesTest {
   private static final Origin ORIGIN = new Origin(FILE, true, List.of());
   private static final String ANOTHER = "file://host/srv/other.yaml";
 
-  private final DesiredState state = new DesiredState();
+  private DesiredState state = DesiredState.EMPTY;
   private StartRules last;
 
   // --- steps ---
@@ -62,7 +62,7 @@ class StartRulesTest {
 
   private void done(@Nullable DesiredChange change) {
     if (change != null) {
-      state.apply(change);
+      state = state.with(List.of(change));
     }
   }
 

@@ -33,8 +33,8 @@ class StateStoreTest {
   /** A store, what it holds, and what was acknowledged. */
   private static final class Node {
     final StateStoreTestFiles disk;
-    final DesiredState state = new DesiredState();
     final StateStore store;
+    DesiredState state;
 
     Node(StateStoreTestFiles disk) throws IOException {
       this(disk, SMALL);
@@ -42,7 +42,8 @@ class StateStoreTest {
 
     Node(StateStoreTestFiles disk, long leastGrowth) throws IOException {
       this.disk = disk;
-      this.store = StateStore.open(disk, state, leastGrowth);
+      this.store = StateStore.open(disk, leastGrowth);
+      this.state = store.recovered();
     }
 
     /** Whether it was kept. */
@@ -58,8 +59,8 @@ class StateStoreTest {
     private boolean keep(@Nullable DesiredChange found) {
       DesiredChange change = Objects.requireNonNull(found);
       try {
-        store.append(change, state::whole);
-        state.apply(change);
+        store.append(change, state);
+        state = state.with(List.of(change));
         return true;
       } catch (IOException failed) {
         return false;
@@ -170,7 +171,7 @@ class StateStoreTest {
       Node again = new Node(torn);
 
       int kept = (int) ends.stream().filter(acceptable(length)).count();
-      DesiredChange expected = kept == 0 ? new DesiredState().whole() : after.get(kept - 1);
+      DesiredChange expected = kept == 0 ? DesiredState.EMPTY.whole() : after.get(kept - 1);
       assertThat(again.state.whole()).as("%d bytes", length).isEqualTo(expected);
       assertThat(again.deploy("new", "one")).isTrue();
       assertThat(read(torn.cut())).as("%d bytes", length).isEqualTo(again.state.whole());
@@ -202,7 +203,7 @@ class StateStoreTest {
 
       int at = bit / 8;
       int kept = (int) ends.stream().filter(end -> end <= at).count();
-      DesiredChange expected = kept == 0 ? new DesiredState().whole() : after.get(kept - 1);
+      DesiredChange expected = kept == 0 ? DesiredState.EMPTY.whole() : after.get(kept - 1);
       assertThat(again.state.whole()).as("bit %d", bit).isEqualTo(expected);
       if (bit % 5 != 0) {
         continue; // how it goes on is looked at for some
@@ -497,12 +498,12 @@ class StateStoreTest {
   void aDirectoryOnADiskIsForItsOwnerAloneAndHeldByOneInstance(@TempDir Path folder)
       throws IOException {
     Path directory = folder.resolve("a/state");
-    DesiredState state = new DesiredState();
+    DesiredState state = DesiredState.EMPTY;
     try (StateStore store =
-        StateStore.open(Objects.requireNonNull(StateStoreDisk.hold(directory)), state)) {
+        StateStore.open(Objects.requireNonNull(StateStoreDisk.hold(directory)))) {
       DesiredChange change = Objects.requireNonNull(state.deploy("a", wanted("1"), null, 1));
-      store.append(change, state::whole);
-      state.apply(change);
+      store.append(change, state);
+      state = state.with(List.of(change));
 
       assertThat(StateStoreDisk.hold(directory)).as("held").isNull();
       assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(directory)))
@@ -512,9 +513,9 @@ class StateStoreTest {
                   Files.getPosixFilePermissions(directory.resolve("state-00000001"))))
           .isEqualTo("rw-------");
     }
-    DesiredState again = new DesiredState();
-    StateStore.open(Objects.requireNonNull(StateStoreDisk.hold(directory)), again).close();
-    assertThat(again.whole()).isEqualTo(state.whole());
+    StateStore again = StateStore.open(Objects.requireNonNull(StateStoreDisk.hold(directory)));
+    again.close();
+    assertThat(again.recovered().whole()).isEqualTo(state.whole());
   }
 
   /** No file system shows it afterwards; the JVM records what it asks the system for. */

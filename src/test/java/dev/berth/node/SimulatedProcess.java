@@ -104,7 +104,7 @@ public final class SimulatedProcess {
         new ServeControl(
             file,
             folder,
-            disk.store(folder, around.wallClock()::millis),
+            disk.log(folder),
             around.threads,
             around.control,
             around.wallClock()::millis,

@@ -120,7 +120,7 @@ final class LifecycleCommands implements ServeControl.Controls {
     Entry then = new Entry(text, Map.of());
     give(
         "declare " + code,
-        serve -> serve.deploy(code.application(), text),
+        serve -> serve.commands().deploy(code.application(), text),
         new Pending(
             code.application(),
             null,
@@ -141,7 +141,7 @@ final class LifecycleCommands implements ServeControl.Controls {
     }
     give(
         "capacity " + share,
-        serve -> serve.deploy(whole.encode()),
+        serve -> serve.commands().deploy(whole.encode()),
         new Pending(
             null,
             share,
@@ -156,14 +156,14 @@ final class LifecycleCommands implements ServeControl.Controls {
   void withdraw(String application) {
     give(
         "withdraw " + application,
-        serve -> serve.delete(application),
+        serve -> serve.commands().delete(application),
         new Pending(application, null, name -> null));
   }
 
   void scale(DeploymentId id, int to) {
     give(
         "scale " + id + " to " + to,
-        serve -> serve.scale(id.application(), id.name(), to),
+        serve -> serve.commands().scale(id.application(), id.name(), to),
         new Pending(
             id.application(),
             null,
@@ -181,7 +181,7 @@ final class LifecycleCommands implements ServeControl.Controls {
   void rollback(String application) {
     give(
         "rollback " + application,
-        serve -> serve.rollback(application),
+        serve -> serve.commands().rollback(application),
         new Pending(application, null, name -> acknowledged.containsKey(name) ? ANY : null));
   }
 
@@ -284,7 +284,7 @@ final class LifecycleCommands implements ServeControl.Controls {
   }
 
   private @Nullable Double capacityOf(SimulatedProcess process) {
-    process.serve().details(); // it says so to whom it asks
+    process.serve().commands().details(); // it says so to whom it asks
     return capacitySeen;
   }
 

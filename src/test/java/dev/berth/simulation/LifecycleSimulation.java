@@ -377,6 +377,7 @@ final class LifecycleSimulation {
         () -> {
           if (own != null && process == own && controller == null) {
             own.serve()
+                .commands()
                 .restartController()
                 .onFailure(
                     notKept -> {

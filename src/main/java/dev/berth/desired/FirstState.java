@@ -7,18 +7,22 @@ import dev.berth.config.ConfigException;
 import dev.berth.config.Declare;
 import dev.berth.config.Origin;
 import dev.berth.config.ServeConfig;
+import dev.berth.controller.DeclaredApplication;
 import dev.berth.desired.DesiredApplication.Wanted;
+import dev.berth.desired.EntryReader.Reading;
+import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.file.Path;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Optional;
 import java.util.Set;
+import java.util.function.BiConsumer;
 import java.util.function.LongSupplier;
 import java.util.zip.CRC32;
 import java.util.zip.CheckedInputStream;
@@ -30,26 +34,28 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** What an instance begins with: what is kept, or what its file says. Blocks; used once. */
-final class ServeControlStart {
-  private static final Logger LOG = LoggerFactory.getLogger(ServeControlStart.class);
+final class FirstState {
+  private static final Logger LOG = LoggerFactory.getLogger(FirstState.class);
 
   private final ServeConfig file;
-  private final ServeControlStore store;
-  private final DesiredState state;
+  private final StateLog log;
+  private final KeptJars jars;
+  private final EntryReader reader;
   private final LongSupplier nowMs;
-  private final Map<String, ApplicationConfig> read = new HashMap<>();
-  private final Map<String, String> unreadable = new HashMap<>();
+  private final Map<String, Reading> read = new HashMap<>();
+  private final Map<String, DeclaredApplication> refused = new LinkedHashMap<>();
   private final Set<String> declared = new HashSet<>(); // of the file, by name
   private boolean fromFile;
 
   /**
-   * @param state an empty one, that becomes what is declared
+   * @param log not opened yet
    */
-  ServeControlStart(
-      ServeConfig file, ServeControlStore store, DesiredState state, LongSupplier nowMs) {
+  FirstState(
+      ServeConfig file, StateLog log, KeptJars jars, EntryReader reader, LongSupplier nowMs) {
     this.file = file;
-    this.store = store;
-    this.state = state;
+    this.log = log;
+    this.jars = jars;
+    this.reader = reader;
     this.nowMs = nowMs;
   }
 
@@ -57,16 +63,20 @@ final class ServeControlStart {
    * @throws StartFailedException when what is kept cannot be used
    */
   void begin() {
-    store.open(state);
+    log.open();
     try {
       decide();
     } catch (IOException failed) {
       throw new StartFailedException("state: " + StartFailedException.describe(failed));
     }
-    store.begin(state, Set.of()); // nothing runs yet
-    store.removeUnused();
-    keepOrApply(state.nextTerm(), "the term of the controller"); // there is one instance
-    state.applications().forEach(this::readKept);
+    jars.begin(Set.of()); // nothing runs yet
+    jars.removeUnused();
+    log.note("the term of the controller", log.state().nextTerm());
+    Map<String, ApplicationConfig> given = new HashMap<>();
+    file.applications().stream()
+        .filter(each -> declared.contains(each.name()))
+        .forEach(each -> given.put(each.name(), each));
+    read.putAll(reader.readAnew(log.state().applications(), given, Map.of()));
   }
 
   /** Whether all that is declared is what the file says, since nothing was kept. */
@@ -74,79 +84,101 @@ final class ServeControlStart {
     return fromFile;
   }
 
-  /** Configurations of what is declared, by application. */
-  Map<String, ApplicationConfig> read() {
+  /** What is to run, and why it cannot be read, by application. */
+  Map<String, Reading> read() {
     return read;
   }
 
-  /** Why there is none of the others, by application. */
-  Map<String, String> unreadable() {
-    return unreadable;
+  /**
+   * What the file names and cannot be declared, where nothing of it is there: operators see it
+   * until the process ends, they delete it, or it is deployed. Nothing of it is kept.
+   */
+  Map<String, DeclaredApplication> refused() {
+    return refused;
   }
 
   /** What is kept runs, but for what the {@link StartRules} make of the file. */
   private void decide() throws IOException {
     Origin origin = file.origin();
     Declare mode = file.berth().state().declare();
+    DesiredState state = log.state();
     boolean nothingKept = state.applications().isEmpty();
     boolean strict = nothingKept && mode != Declare.NEVER; // who starts it, is told
     if (strict && !origin.refused().isEmpty()) {
       throw new ConfigException(
           origin.refused().stream().flatMap(each -> each.problems().stream()).toList());
     }
-    StartRules rules = new StartRules(state, mode, origin, file.targetCapacity());
-    Map<String, Wanted> says = new HashMap<>();
+    Map<String, Wanted> says = new LinkedHashMap<>();
+    Map<String, String> unusable = new LinkedHashMap<>();
     for (ApplicationConfig each : file.applications()) {
-      take(each, rules, strict, this::identifyOrKeep).ifPresent(it -> says.put(each.name(), it));
+      take(each, strict, this::identifyOrKeep, says::put, unusable::put);
     }
     if (state.earlier() != null) {
       boolean all = origin.refused().isEmpty() && says.size() == file.applications().size();
-      keepOrApply(EarlierState.renew(state, file, all ? says : null, store), "its form of today");
+      log.note("its form of today", EarlierState.renew(state, file, all ? says : null, jars));
     }
+    StartRules rules = new StartRules(log.state(), mode, origin, file.targetCapacity());
+    says.forEach(rules::says);
+    unusable.forEach(rules::refuse);
     if (mode == Declare.NEVER) {
       LOG.info("state: nothing of the file is declared: berth.declare is never");
     } else {
       declare(rules, strict);
     }
-    if (store.isUsed()) {
-      LOG.info("state: {} applications from {}", state.applications().size(), store.directory());
+    if (log.isKept()) {
+      LOG.info(
+          "state: {} applications from {}", log.state().applications().size(), log.directory());
     }
   }
 
   private void declare(StartRules rules, boolean strict) throws IOException {
-    boolean kept = store.isUsed();
-    for (String name : kept ? rules.toDeclare() : List.<String>of()) {
-      take(Objects.requireNonNull(ofFile(name)), rules, strict, jars -> keepWhole(jars, strict));
+    boolean kept = log.isKept();
+    Set<String> names = Set.copyOf(kept ? rules.toDeclare() : List.of());
+    for (ApplicationConfig each : file.applications()) {
+      if (names.contains(each.name())) {
+        take(each, strict, files -> keepWhole(files, strict), rules::says, rules::refuse);
+      }
     }
     if (keepOrGoOn(rules.change(nowMs.getAsLong()), strict)) {
       declared.addAll(rules.declared().keySet());
       (kept ? rules.lines() : List.<StartRules.Line>of())
           .forEach(line -> LOG.atLevel(line.level()).log("state: {}", line.text()));
     }
-    rules.failed().keySet().forEach(name -> state.refuse(name, nowMs.getAsLong()));
-    unreadable.putAll(rules.failed());
+    rules.failed().forEach(this::refuse);
     fromFile = strict && !declared.isEmpty();
   }
 
+  private void refuse(String application, String why) {
+    String config = // Ray's commands want the path of some code
+        new JsonObject().put("name", application).put("import_path", "refused.at:start").encode();
+    refused.put(
+        application,
+        new DeclaredApplication(
+            application, 0, null, config, false, nowMs.getAsLong(), null, Map.of()));
+    read.put(application, new Reading(null, null, why));
+  }
+
   /** What the file says of an application, or that it cannot be used. */
-  private static Optional<Wanted> take(
-      ApplicationConfig application, StartRules rules, boolean strict, ServeControlInput.Jars jars)
+  private static void take(
+      ApplicationConfig application,
+      boolean strict,
+      DeclaredEntry.Jars jars,
+      BiConsumer<String, Wanted> says,
+      BiConsumer<String, String> unusable)
       throws IOException {
     try {
-      Wanted what = ServeControlInput.wanted(application, jars.of(application.jars()));
-      rules.says(application.name(), what);
-      return Optional.of(what);
-    } catch (IOException unusable) {
+      says.accept(
+          application.name(), DeclaredEntry.wanted(application, jars.of(application.jars())));
+    } catch (IOException failed) {
       if (strict) {
-        throw unusable;
+        throw failed;
       }
-      rules.refuse(application.name(), StartFailedException.describe(unusable));
-      return Optional.empty();
+      unusable.accept(application.name(), StartFailedException.describe(failed));
     }
   }
 
-  private List<Jar> identifyOrKeep(List<Path> jars) throws IOException {
-    return store.isUsed() ? store.identify(jars) : store.keep(jars, false);
+  private List<Jar> identifyOrKeep(List<Path> files) throws IOException {
+    return log.isKept() ? jars.identify(files) : jars.keep(files);
   }
 
   /**
@@ -154,10 +186,10 @@ final class ServeControlStart {
    *
    * @param strict there are no others: who reads their code finds out
    */
-  private List<Jar> keepWhole(List<Path> jars, boolean strict) throws IOException {
-    List<Jar> kept = store.keep(jars, true);
+  private List<Jar> keepWhole(List<Path> files, boolean strict) throws IOException {
+    List<Jar> kept = jars.keep(files);
     for (Jar jar : strict ? List.<Jar>of() : kept) {
-      try (ZipFile zip = new ZipFile(store.path(jar).toFile())) {
+      try (ZipFile zip = new ZipFile(jars.path(jar).toFile())) {
         for (ZipEntry each : Collections.list(zip.entries())) {
           CheckedInputStream in = new CheckedInputStream(zip.getInputStream(each), new CRC32());
           in.transferTo(OutputStream.nullOutputStream());
@@ -173,30 +205,12 @@ final class ServeControlStart {
     return kept;
   }
 
-  /** A change that does no harm if it is not kept: the next start makes it again. */
-  private void keepOrApply(DesiredChange change, String what) {
-    try {
-      keep(change);
-    } catch (IOException failed) {
-      LOG.warn("state: {} is not kept: {}", what, failed.toString());
-      state.apply(change);
-    }
-  }
-
-  /** What a start changes is kept if anything was kept before. */
-  private void keep(@Nullable DesiredChange change) throws IOException {
-    if (change != null) {
-      if (store.isUsed()) {
-        store.append(change, state);
-      }
-      state.apply(change);
-    }
-  }
-
   /** Whether it could be kept; what was kept before serves otherwise. */
   private boolean keepOrGoOn(@Nullable DesiredChange change, boolean strict) throws IOException {
     try {
-      keep(change);
+      if (change != null) {
+        Objects.requireNonNull(log.propose(change), "state: another (expected: as it was read)");
+      }
       return true;
     } catch (IOException failed) {
       if (strict) {
@@ -206,28 +220,5 @@ final class ServeControlStart {
           "state: nothing of the file is declared, since it cannot be kept: {}", failed.toString());
       return false;
     }
-  }
-
-  private void readKept(DesiredApplication application) {
-    String name = application.name();
-    ApplicationConfig given = ofFile(name);
-    if (given != null && declared.contains(name)) {
-      read.put(
-          name, given.withJars(application.wanted().jars().stream().map(store::path).toList()));
-      return;
-    }
-    try {
-      read.put(name, ServeControlInput.read(name, application.wanted(), store::path, file));
-    } catch (ConfigException refused) {
-      LOG.error("state: application {}: {}", name, refused.getMessage());
-      unreadable.put(name, refused.getMessage());
-    }
-  }
-
-  private @Nullable ApplicationConfig ofFile(String name) {
-    return file.applications().stream()
-        .filter(each -> each.name().equals(name))
-        .findFirst()
-        .orElse(null);
   }
 }

@@ -2,11 +2,8 @@ package dev.berth.desired;
 
 import dev.berth.code.Jar;
 import dev.berth.config.ApplicationConfig;
-import dev.berth.config.ServeConfig;
-import dev.berth.config.SubmittedConfig;
 import dev.berth.desired.DesiredApplication.Wanted;
 import io.vertx.core.json.Json;
-import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -18,11 +15,10 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** From what was written to what is kept, and back. May block on the disk. */
-final class ServeControlInput {
+/** From what was written to what is declared; {@link EntryReader} is the way back. May block. */
+final class DeclaredEntry {
 
   /** Finds out what jars are, and may keep copies of them. */
   @FunctionalInterface
@@ -30,7 +26,7 @@ final class ServeControlInput {
     List<Jar> of(List<Path> files) throws IOException;
   }
 
-  private ServeControlInput() {}
+  private DeclaredEntry() {}
 
   /** What the entries of a configuration ask for, by application. */
   static Map<String, Wanted> wanted(List<ApplicationConfig> applications, Jars jars)
@@ -91,26 +87,5 @@ final class ServeControlInput {
       return all;
     }
     return value;
-  }
-
-  /**
-   * Reads a kept entry again.
-   *
-   * @param paths of its jars' copies
-   * @param running what the instance was started with
-   * @throws dev.berth.config.ConfigException when it is no longer allowed
-   */
-  static ApplicationConfig read(
-      String application, Wanted wanted, Function<Jar, Path> paths, ServeConfig running) {
-    JsonObject entry = new JsonObject(wanted.config());
-    if (entry.getValue("runtime_env") instanceof JsonObject environment) {
-      JsonArray jars = new JsonArray();
-      wanted.jars().forEach(jar -> jars.add(paths.apply(jar).toString()));
-      environment.put("jars", jars);
-    }
-    return SubmittedConfig.readOne(
-            "application " + application, Path.of("."), entry.encode(), application, running)
-        .applications()
-        .get(0);
   }
 }

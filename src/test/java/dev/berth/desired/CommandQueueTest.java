@@ -8,17 +8,17 @@ import java.util.ArrayDeque;
 import java.util.concurrent.RejectedExecutionException;
 import org.junit.jupiter.api.Test;
 
-class ServeControlQueueTest {
+class CommandQueueTest {
   @Test
   void aCommandForWhichThereIsNoThreadAnyMoreIsRefusedAndHoldsUpNothing() {
-    ServeControlQueue queue =
-        new ServeControlQueue(
+    CommandQueue queue =
+        new CommandQueue(
             task -> {
               throw new RejectedExecutionException("shut down");
             },
             Runnable::run);
     for (int i = 0; i < 2; i++) {
-      Future<Void> command = queue.add(1, () -> () -> done -> done.complete());
+      Future<Void> command = queue.add(1, () -> queue.offLoop(() -> null));
       assertThat(command.cause()).isInstanceOf(CommandRefused.class);
     }
     assertThat(queue.size()).isZero();
@@ -27,12 +27,12 @@ class ServeControlQueueTest {
   @Test
   void thoseThatWaitAreCountedAndBounded() {
     ArrayDeque<Runnable> offLoop = new ArrayDeque<>();
-    ServeControlQueue queue = new ServeControlQueue(offLoop::add, Runnable::run);
-    for (int i = 0; i <= ServeControlQueue.MOST_COMMANDS; i++) { // one runs, the others wait
-      assertThat(queue.add(1, () -> () -> done -> done.complete()).failed()).isFalse();
+    CommandQueue queue = new CommandQueue(offLoop::add, Runnable::run);
+    for (int i = 0; i <= CommandQueue.MOST_COMMANDS; i++) { // one runs, the others wait
+      assertThat(queue.<Void>add(1, () -> queue.offLoop(() -> null)).failed()).isFalse();
     }
-    assertThat(queue.size()).isEqualTo(ServeControlQueue.MOST_COMMANDS);
-    Future<Void> tooMany = queue.add(1, () -> () -> done -> done.complete());
+    assertThat(queue.size()).isEqualTo(CommandQueue.MOST_COMMANDS);
+    Future<Void> tooMany = queue.add(1, () -> queue.offLoop(() -> null));
     assertThat(tooMany.cause()).isInstanceOf(CommandRefused.class);
     while (!offLoop.isEmpty()) {
       offLoop.poll().run();

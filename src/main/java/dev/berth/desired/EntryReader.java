@@ -1,0 +1,97 @@
+package dev.berth.desired;
+
+import dev.berth.config.ApplicationConfig;
+import dev.berth.config.ConfigException;
+import dev.berth.config.ServeConfig;
+import dev.berth.config.SubmittedConfig;
+import dev.berth.desired.DesiredApplication.Wanted;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.nio.file.Path;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Reads what is declared again, for those who build it. Off the loop. */
+final class EntryReader {
+  private static final Logger LOG = LoggerFactory.getLogger(EntryReader.class);
+
+  /**
+   * An entry that was read, of what is to run.
+   *
+   * @param of what; null when a start could not declare it
+   * @param config null when it cannot be read
+   * @param problem why not, else empty
+   */
+  record Reading(@Nullable Wanted of, @Nullable ApplicationConfig config, String problem) {
+    static final Reading NONE = new Reading(null, null, "unknown (expected: known)");
+  }
+
+  private final KeptJars jars;
+  private final ServeConfig file;
+
+  /**
+   * @param file what the instance was started with
+   */
+  EntryReader(KeptJars jars, ServeConfig file) {
+    this.jars = jars;
+    this.file = file;
+  }
+
+  /** What an application is a part of. */
+  ServeConfig around(@Nullable Double targetCapacity) {
+    return file.withTargetCapacity(targetCapacity);
+  }
+
+  /**
+   * @throws ConfigException when it is no longer allowed
+   */
+  ApplicationConfig read(String application, Wanted wanted) {
+    JsonObject entry = new JsonObject(wanted.config());
+    if (entry.getValue("runtime_env") instanceof JsonObject environment) {
+      JsonArray paths = new JsonArray();
+      jars.paths(wanted.jars()).forEach(path -> paths.add(path.toString()));
+      environment.put("jars", paths);
+    }
+    return SubmittedConfig.readOne(
+            "application " + application, Path.of("."), entry.encode(), application, file)
+        .applications()
+        .get(0);
+  }
+
+  /**
+   * Of applications that are different, those of which something else is to run.
+   *
+   * @param given configurations of what is wanted now, as far as they were read already, by name
+   * @param known what was read before, by name
+   */
+  Map<String, Reading> readAnew(
+      Collection<DesiredApplication> changed,
+      Map<String, ApplicationConfig> given,
+      Map<String, Reading> known) {
+    Map<String, Reading> anew = new HashMap<>();
+    for (DesiredApplication each : changed) {
+      Wanted serves = each.serving();
+      ApplicationConfig config = given.get(each.name());
+      if (config != null && serves.equals(each.wanted())) {
+        ApplicationConfig kept = config.withJars(jars.paths(serves.jars()));
+        anew.put(each.name(), new Reading(serves, kept, ""));
+      } else if (!serves.equals(known.getOrDefault(each.name(), Reading.NONE).of())) {
+        anew.put(each.name(), reading(each.name(), serves));
+      }
+    }
+    return anew;
+  }
+
+  private Reading reading(String application, Wanted serves) {
+    try {
+      return new Reading(serves, read(application, serves), "");
+    } catch (ConfigException refused) {
+      LOG.error("state: application {}: {}", application, refused.getMessage());
+      return new Reading(serves, null, String.valueOf(refused.getMessage()));
+    }
+  }
+}

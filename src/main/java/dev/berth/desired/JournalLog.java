@@ -1,0 +1,172 @@
+package dev.berth.desired;
+
+import dev.berth.code.StartFailedException;
+import dev.berth.config.StateOptions;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The log of one instance by itself: a journal in a directory that is made by the first change
+ * which somebody asks for, or memory.
+ *
+ * <pre>
+ *   ephemeral ---------------------------> memory
+ *   no directory --------> none yet --first change--> held
+ *   a directory ----------------------------------> held
+ *   one that another instance holds ----> refused
+ * </pre>
+ *
+ * What it notes and cannot write is true for this process; the next change is written with all that
+ * there is.
+ */
+public final class JournalLog implements StateLog {
+  private static final Logger LOG = LoggerFactory.getLogger(JournalLog.class);
+
+  /** Opens and holds a directory; null when another instance holds it. */
+  @FunctionalInterface
+  interface Opener {
+    @Nullable StateStoreFiles hold(Path directory) throws IOException;
+  }
+
+  private final StateOptions options;
+  private final Opener opener;
+  private volatile DesiredState state = DesiredState.EMPTY;
+  private @Nullable StateStore journal; // once held
+  private boolean refused; // another instance holds the directory
+  private boolean prepared;
+
+  public JournalLog(StateOptions options) {
+    this(options, StateStoreDisk::hold);
+  }
+
+  JournalLog(StateOptions options, Opener opener) {
+    this.options = options;
+    this.opener = opener;
+  }
+
+  @Override
+  public void open() {
+    if (options.ephemeral() || !Files.exists(options.directory())) {
+      return;
+    }
+    try {
+      hold();
+    } catch (IOException failed) {
+      throw new StartFailedException(
+          "berth.state_dir: "
+              + options.directory()
+              + ": "
+              + StartFailedException.describe(failed)
+              + " (expected: a directory that can be read and written, or berth.ephemeral)");
+    }
+    if (journal != null) {
+      state = journal.recovered();
+    } else {
+      LOG.warn(
+          "state: {} is held by another instance: this one runs without it, and refuses changes",
+          options.directory());
+    }
+  }
+
+  private void hold() throws IOException {
+    StateStoreFiles files = opener.hold(options.directory());
+    refused = files == null;
+    if (files != null) {
+      try {
+        journal = StateStore.open(files);
+      } catch (IOException | RuntimeException | Error failed) {
+        try {
+          files.close();
+        } catch (IOException second) {
+          failed.addSuppressed(second);
+        }
+        throw failed;
+      }
+    }
+  }
+
+  @Override
+  public DesiredState state() {
+    return state;
+  }
+
+  @Override
+  public boolean isKept() {
+    return journal != null && journal.isUsed();
+  }
+
+  @Override
+  public @Nullable Path directory() {
+    return options.ephemeral() || refused ? null : options.directory();
+  }
+
+  @Override
+  public void prepare() throws IOException {
+    if (options.ephemeral()) {
+      return;
+    }
+    String what = "is held by another instance";
+    if (journal == null) {
+      hold();
+      if (isKept()) {
+        close();
+        journal = null;
+        what = "was made by another instance meanwhile";
+      }
+    }
+    if (journal == null) {
+      throw new IOException(
+          "berth.state_dir: %s %s (expected: one for each instance)"
+              .formatted(options.directory(), what));
+    }
+    if (!prepared && !isKept()) {
+      LOG.info("state: kept in {}", options.directory());
+    }
+    prepared = true;
+  }
+
+  @Override
+  public @Nullable DesiredState propose(DesiredChange change) throws IOException {
+    if (change.index() != state.index() + 1) {
+      return null;
+    }
+    if (journal != null && (prepared || isKept())) {
+      journal.append(change, state);
+    }
+    return apply(change);
+  }
+
+  @Override
+  public DesiredState note(String what, DesiredChange change) {
+    try {
+      if (journal != null && isKept()) {
+        journal.append(change, state);
+      }
+    } catch (IOException failed) {
+      LOG.warn("state: {} is not kept: {}", what, failed.toString());
+    }
+    return apply(change);
+  }
+
+  private DesiredState apply(DesiredChange change) {
+    DesiredState next = state.with(List.of(change));
+    state = next;
+    return next;
+  }
+
+  @Override
+  public void close() {
+    try {
+      if (journal != null) {
+        journal.close();
+      }
+    } catch (IOException failed) {
+      LOG.warn("state: {} does not close: {}", options.directory(), failed.toString());
+    }
+  }
+}

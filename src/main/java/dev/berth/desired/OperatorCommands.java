@@ -1,0 +1,317 @@
+package dev.berth.desired;
+
+import dev.berth.api.DeploymentId;
+import dev.berth.config.ApplicationConfig;
+import dev.berth.config.ConfigException;
+import dev.berth.config.DeploymentConfig;
+import dev.berth.config.Origin;
+import dev.berth.config.ServeConfig;
+import dev.berth.config.SubmittedConfig;
+import dev.berth.controller.ControllerEvent;
+import dev.berth.desired.DesiredApplication.Wanted;
+import dev.berth.desired.ServeControl.Command;
+import dev.berth.desired.ServeControl.Decision;
+import dev.berth.protocol.ServeDetails;
+import dev.berth.protocol.port.CommandRefused;
+import dev.berth.protocol.port.CommandRefused.Kind;
+import dev.berth.protocol.port.ControllerCommands;
+import io.vertx.core.Future;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Each command of operators, from what was asked to what it comes to. Called on the control loop;
+ * what follows {@code state ->} runs off it when the turn of the command has come, and may block.
+ */
+final class OperatorCommands implements ControllerCommands {
+  private static final Logger LOG = LoggerFactory.getLogger(OperatorCommands.class);
+  private static final String TEXT = "config";
+
+  private final ServeControl serve;
+  private final ServeConfig file;
+  private final Path folder;
+  private final KeptJars jars;
+  private final EntryReader reader;
+  private final ServeControl.Controls controls;
+  private final LongSupplier nowMs;
+
+  /**
+   * @param file what the instance was started with
+   * @param folder that relative paths of what is submitted start from
+   * @param nowMs milliseconds since 1970
+   */
+  OperatorCommands(
+      ServeControl serve,
+      ServeConfig file,
+      Path folder,
+      KeptJars jars,
+      EntryReader reader,
+      ServeControl.Controls controls,
+      LongSupplier nowMs) {
+    this.serve = serve;
+    this.file = file;
+    this.folder = folder;
+    this.jars = jars;
+    this.reader = reader;
+    this.controls = controls;
+    this.nowMs = nowMs;
+  }
+
+  private Future<@Nullable Long> ask(int length, Command command) {
+    return serve.queue().add(length, () -> serve.carryOut(command));
+  }
+
+  // --- deploy ---
+
+  @Override
+  public Future<Void> deploy(@Nullable String only, String config, @Nullable String from) {
+    return ask(config.length(), state -> deploy(state, only, config, from)).mapEmpty();
+  }
+
+  private Decision deploy(
+      DesiredState state, @Nullable String only, String config, @Nullable String from)
+      throws IOException {
+    if (from != null && (from.length() > Origin.MOST_CHARS || !from.startsWith("file://"))) {
+      throw new CommandRefused(
+          Kind.INVALID,
+          "%s: %s (expected: file://HOST/PATH, at most %s characters)"
+              .formatted(FILE, from.substring(0, Math.min(80, from.length())), Origin.MOST_CHARS));
+    }
+    ServeConfig submitted =
+        only == null
+            ? SubmittedConfig.read(TEXT, folder, config, file)
+            : SubmittedConfig.readOne(TEXT, folder, config, only, file);
+    String said = from != null && from.equals(file.origin().uri()) ? Said.START : from;
+    submitted.warnings().forEach(warning -> LOG.warn("{}", warning));
+    if (only != null) {
+      requireFreeRoute(state, submitted.applications().get(0));
+    }
+    serve.prepare();
+    Map<String, Wanted> wanted = DeclaredEntry.wanted(submitted.applications(), jars::keep);
+    long now = nowMs.getAsLong();
+    DesiredChange change =
+        only == null
+            ? state.deploy(wanted, submitted.targetCapacity(), said, now)
+            : state.deploy(only, Objects.requireNonNull(wanted.get(only)), said, now);
+    Set<String> removed = new HashSet<>(only == null ? serve.refused() : Set.of());
+    Map<String, DesiredApplication> changed = new LinkedHashMap<>();
+    if (change != null) {
+      removed.addAll(change.removed());
+      change.applications().forEach(each -> changed.put(each.name(), each));
+    }
+    removed.removeAll(wanted.keySet());
+    List<ControllerEvent> events = withdrawn(removed);
+    boolean everything =
+        only == null && !Objects.equals(submitted.targetCapacity(), state.targetCapacity());
+    Map<String, ApplicationConfig> read = new HashMap<>();
+    for (ApplicationConfig each : submitted.applications()) {
+      DesiredApplication known = changed.get(each.name());
+      if (known == null) {
+        known = Objects.requireNonNull(state.find(each.name()));
+      } else {
+        read.put(each.name(), each);
+      }
+      // What has not run yet is tried anew: what it waits for may be there by now.
+      if (everything || read.containsKey(each.name()) || !known.healthy()) {
+        events.add(new ControllerEvent.Declared(state.declared(known)));
+      }
+    }
+    LOG.info(
+        "deploy: {} applications new or changed, {} as they were, {} removed",
+        changed.size(),
+        submitted.applications().size() - changed.size(),
+        removed.size());
+    return new Decision(change, events, read, null);
+  }
+
+  private static void requireFreeRoute(DesiredState state, ApplicationConfig application) {
+    String prefix = application.routePrefix();
+    String other = prefix == null ? null : state.at(prefix);
+    if (other != null && !other.equals(application.name())) {
+      throw new ConfigException(
+          List.of(
+              application
+                  .source()
+                  .problem(
+                      "route_prefix",
+                      '"' + prefix + '"',
+                      "unique; application " + other + " has it already")));
+    }
+  }
+
+  private static List<ControllerEvent> withdrawn(Iterable<String> applications) {
+    List<ControllerEvent> events = new ArrayList<>();
+    applications.forEach(name -> events.add(new ControllerEvent.Withdrawn(name)));
+    return events;
+  }
+
+  // --- delete ---
+
+  @Override
+  public Future<Void> deleteAll() {
+    return ask(
+            0,
+            state -> {
+              List<String> all = new ArrayList<>(serve.refused());
+              state.applications().forEach(each -> all.add(each.name()));
+              return removed(state.deleteAll(), all);
+            })
+        .mapEmpty();
+  }
+
+  @Override
+  public Future<Void> delete(String application) {
+    return ask(
+            0,
+            state -> {
+              boolean there = !serve.refused().contains(application);
+              return removed(
+                  there ? state.delete(require(state, application).name()) : null,
+                  List.of(application));
+            })
+        .mapEmpty();
+  }
+
+  private Decision removed(@Nullable DesiredChange change, List<String> names) throws IOException {
+    if (change != null) {
+      serve.prepare();
+    }
+    if (!names.isEmpty()) {
+      LOG.info("delete: {} applications removed", names.size());
+    }
+    return new Decision(change, withdrawn(names));
+  }
+
+  private static DesiredApplication require(DesiredState state, String application) {
+    DesiredApplication known = state.find(application);
+    if (known == null) {
+      throw new CommandRefused(
+          Kind.NOT_FOUND, "application: " + application + " (expected: a deployed one)");
+    }
+    return known;
+  }
+
+  // --- scale ---
+
+  @Override
+  public Future<Void> scale(String application, String deployment, int replicas) {
+    return serve
+        .queue()
+        .add(
+            0,
+            () -> {
+              Set<String> known = controls.deployments(application); // after those before it
+              return serve.carryOut(
+                  state ->
+                      scale(state, new DeploymentId(application, deployment), replicas, known));
+            })
+        .mapEmpty();
+  }
+
+  /**
+   * @param known the deployments of the application; null when the controller knows none of it
+   */
+  private Decision scale(
+      DesiredState state, DeploymentId id, int replicas, @Nullable Set<String> known)
+      throws IOException {
+    if (replicas < 0 || replicas > DeploymentConfig.MAX_REPLICAS) {
+      throw new CommandRefused(
+          Kind.INVALID,
+          "target_num_replicas: %s (expected: 0 to %s)"
+              .formatted(replicas, DeploymentConfig.MAX_REPLICAS));
+    }
+    if (known == null || !known.contains(id.name())) {
+      throw new CommandRefused(Kind.NOT_FOUND, "Application or Deployment not found");
+    }
+    DesiredApplication wanted = state.find(id.application());
+    if (wanted == null) {
+      throw new CommandRefused(Kind.PRECONDITION, "Deployment is deleted"); // Ray's words
+    }
+    if (!wanted.wanted().externalScaler()) {
+      throw new CommandRefused(
+          Kind.PRECONDITION,
+          "external_scaler_enabled: false for application "
+              + id.application()
+              + " (expected: true, in its configuration)");
+    }
+    DesiredChange change = state.scale(id.application(), id.name(), replicas);
+    if (change == null) {
+      return new Decision(null, List.of());
+    }
+    serve.prepare();
+    return new Decision(change, List.of(new ControllerEvent.Scaled(id, replicas)));
+  }
+
+  // --- rollback ---
+
+  @Override
+  public Future<Long> rollback(String application) {
+    return ask(0, state -> rollback(state, require(state, application)))
+        .map(Objects::requireNonNull);
+  }
+
+  private Decision rollback(DesiredState state, DesiredApplication application) throws IOException {
+    String name = application.name();
+    DesiredChange change = state.rollback(name, nowMs.getAsLong());
+    if (change == null) {
+      throw new CommandRefused(
+          Kind.PRECONDITION,
+          "application: "
+              + name
+              + ": nothing to go back to (expected: a revision that ran before this one)");
+    }
+    DesiredApplication back = change.applications().get(0);
+    String prefix = back.wanted().routePrefix();
+    String other = prefix == null ? null : state.at(prefix);
+    if (other != null && !other.equals(name)) {
+      throw new CommandRefused(
+          Kind.PRECONDITION,
+          "route_prefix: \"" + prefix + "\" (expected: unique; application " + other + " has it)");
+    }
+    serve.prepare();
+    ApplicationConfig config = reader.read(name, back.wanted());
+    LOG.info(
+        "rollback: application {}: revision {} is declared again, as {}",
+        name,
+        Objects.requireNonNull(application.before()).revision(),
+        back.revision());
+    return new Decision(
+        change,
+        List.of(new ControllerEvent.Declared(state.declared(back))),
+        Map.of(name, config),
+        back.revision());
+  }
+
+  // --- what keeps nothing ---
+
+  @Override
+  public Future<ServeDetails> details() {
+    try {
+      return controls.details(serve.state().targetCapacity(), serve.directory());
+    } catch (CommandRefused noController) {
+      return Future.failedFuture(noController);
+    }
+  }
+
+  @Override
+  public Future<Void> restartController() {
+    return serve.nextTerm().compose(controls::restart);
+  }
+
+  @Override
+  public Future<Void> drain() {
+    return controls.drain();
+  }
+}
