@@ -1,6 +1,7 @@
 package dev.berth.admin;
 
 import dev.berth.protocol.port.CommandRefused;
+import dev.berth.protocol.port.ControllerCommands;
 import io.vertx.core.Future;
 import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.json.JsonArray;
@@ -19,6 +20,11 @@ final class CommandAnswers {
   private static final Logger LOG = LoggerFactory.getLogger(CommandAnswers.class);
 
   private CommandAnswers() {}
+
+  /** Commands that know which request gives them, if it says so. */
+  static ControllerCommands once(ControllerCommands commands, RoutingContext context) {
+    return commands.once(context.request().getHeader(ControllerCommands.ID));
+  }
 
   /** What it throws is a failure as any other. */
   static <T> Future<T> ask(Supplier<Future<T>> command) {

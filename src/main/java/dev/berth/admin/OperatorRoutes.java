@@ -2,6 +2,7 @@ package dev.berth.admin;
 
 import static dev.berth.admin.CommandAnswers.accepted;
 import static dev.berth.admin.CommandAnswers.ask;
+import static dev.berth.admin.CommandAnswers.once;
 
 import dev.berth.api.DeploymentId;
 import dev.berth.protocol.port.CommandRefused;
@@ -79,8 +80,8 @@ final class OperatorRoutes implements AdminRoutes {
                         body.decode(context.vertx())
                             .compose(
                                 config ->
-                                    commands.deploy(
-                                        application, config, ServeRoutes.file(context))))
+                                    once(commands, context)
+                                        .deploy(application, config, ServeRoutes.file(context))))
                     .onComplete(done -> body.release())
                     .onComplete(
                         done -> {
@@ -92,7 +93,7 @@ final class OperatorRoutes implements AdminRoutes {
 
   private void delete(RoutingContext context) {
     String application = context.pathParam("application");
-    ask(() -> commands.delete(application))
+    ask(() -> once(commands, context).delete(application))
         .onComplete(
             done -> {
               accepted(context, "delete", "application", application);
@@ -103,7 +104,7 @@ final class OperatorRoutes implements AdminRoutes {
 
   private void rollback(RoutingContext context) {
     String application = context.pathParam("application");
-    ask(() -> commands.rollback(application))
+    ask(() -> once(commands, context).rollback(application))
         .onComplete(
             revision -> {
               accepted(context, "rollback", "application", application, "revision", revision);

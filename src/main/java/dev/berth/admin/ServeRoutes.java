@@ -2,6 +2,7 @@ package dev.berth.admin;
 
 import static dev.berth.admin.CommandAnswers.accepted;
 import static dev.berth.admin.CommandAnswers.ask;
+import static dev.berth.admin.CommandAnswers.once;
 import static dev.berth.admin.CommandAnswers.refuseInText;
 import static dev.berth.admin.CommandAnswers.sendJson;
 import static dev.berth.admin.CommandAnswers.sendText;
@@ -170,7 +171,9 @@ public final class ServeRoutes implements AdminRoutes {
             body ->
                 ask(() ->
                         body.decode(context.vertx())
-                            .compose(config -> commands.deploy(null, config, file(context))))
+                            .compose(
+                                config ->
+                                    once(commands, context).deploy(null, config, file(context))))
                     .onComplete(done -> body.release())
                     .onComplete(
                         done -> {
@@ -186,7 +189,7 @@ public final class ServeRoutes implements AdminRoutes {
   }
 
   private void deleteAll(RoutingContext context) {
-    ask(commands::deleteAll)
+    ask(once(commands, context)::deleteAll)
         .onComplete(
             done -> {
               accepted(context, "delete all");
@@ -212,7 +215,7 @@ public final class ServeRoutes implements AdminRoutes {
     String deployment = context.pathParam("deployment");
     ask(() -> {
           int replicas = ScaleBody.replicas(body);
-          return commands.scale(application, deployment, replicas).map(replicas);
+          return once(commands, context).scale(application, deployment, replicas).map(replicas);
         })
         .onComplete(
             replicas -> {

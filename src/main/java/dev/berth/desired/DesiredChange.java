@@ -3,7 +3,6 @@ package dev.berth.desired;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -19,6 +18,7 @@ import org.jspecify.annotations.Nullable;
  * @param applications that are new or different, as they are from then on
  * @param removed names of those that are gone
  * @param said what was last said of applications, where that is different, by name
+ * @param answers to commands with an id: of the one that makes it, if it has one
  * @param head the numbers of the state from then on
  */
 public record DesiredChange(
@@ -26,6 +26,7 @@ public record DesiredChange(
     List<DesiredApplication> applications,
     List<String> removed,
     Map<String, Said> said,
+    List<Answer> answers,
     Head head) {
 
   /**
@@ -65,6 +66,12 @@ public record DesiredChange(
     applications = List.copyOf(applications);
     removed = List.copyOf(removed);
     said = Collections.unmodifiableMap(new LinkedHashMap<>(said));
+    answers = List.copyOf(answers);
+  }
+
+  /** The same, made by a command with an id. */
+  DesiredChange answering(Answer answer) {
+    return new DesiredChange(index, applications, removed, said, List.of(answer), head);
   }
 
   /** Whether nothing is different for the one who asks for it. */
@@ -88,13 +95,13 @@ public record DesiredChange(
     JsonObject all = new JsonObject();
     said.forEach((name, each) -> all.put(name, each.toJson()));
     json.put("said", all);
-    return json.put("applications", write(applications)).put("removed", new JsonArray(removed));
-  }
-
-  private static JsonArray write(Collection<DesiredApplication> applications) {
-    JsonArray all = new JsonArray();
-    applications.forEach(each -> all.add(each.toJson()));
-    return all;
+    if (!answers.isEmpty()) {
+      json.put("answers", new JsonArray(answers.stream().map(Answer::toJson).toList()));
+    }
+    return json.put(
+            "applications",
+            new JsonArray(applications.stream().map(DesiredApplication::toJson).toList()))
+        .put("removed", new JsonArray(removed));
   }
 
   /**
@@ -115,6 +122,7 @@ public record DesiredChange(
         applications,
         json.getJsonArray("removed").stream().map(String.class::cast).toList(),
         said,
+        json.getJsonArray("answers", new JsonArray()).stream().map(Answer::of).toList(),
         new Head(
             json.getLong("revision"),
             json.getLong("term"),

@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -41,12 +42,19 @@ public final class DesiredState {
   /** Applications that are gone of which it is still known what was said; the oldest go. */
   static final int MOST_GONE = 1_000;
 
+  /** Answers to commands with an id that are known; the oldest go. */
+  static final int MOST_ANSWERS = 10_000;
+
+  /** How long an answer is given again. */
+  static final long ANSWERS_KEPT_MS = TimeUnit.MINUTES.toMillis(10);
+
   /** Nothing is declared. */
   public static final DesiredState EMPTY = new DesiredState();
 
   private final Map<String, DesiredApplication> applications;
   private final Map<String, String> names; // of applications, by route prefix
   private final Map<String, Said> said; // by application, the latest last
+  private final Map<String, Answer> answers; // by id of the command, the latest last
   private final Head head;
   private final long index;
 
@@ -54,6 +62,7 @@ public final class DesiredState {
     applications = Map.of();
     names = Map.of();
     said = Map.of();
+    answers = Map.of();
     head = Head.FIRST;
     index = 0;
   }
@@ -63,6 +72,7 @@ public final class DesiredState {
     applications = new LinkedHashMap<>(before.applications);
     names = new HashMap<>(before.names);
     said = new LinkedHashMap<>(before.said);
+    answers = new LinkedHashMap<>(before.answers);
     changes.forEach(this::apply);
     DesiredChange last = changes.get(changes.size() - 1);
     head = last.head();
@@ -131,6 +141,12 @@ public final class DesiredState {
    */
   public @Nullable String earlier() {
     return head.earlier();
+  }
+
+  /** What a command of that id was answered; null when none was lately. */
+  public @Nullable Answer answer(String id, long nowMs) {
+    Answer known = answers.get(id);
+    return known != null && known.atMs() > nowMs - ANSWERS_KEPT_MS ? known : null;
   }
 
   /** Of the controller that ran last; 0 when none did. */
@@ -206,6 +222,7 @@ public final class DesiredState {
         applications.values().stream().map(each -> each.redigested(digest)).toList(),
         List.of(),
         news,
+        List.of(),
         head.withCapacity(targetCapacity(), saidCapacity));
   }
 
@@ -229,7 +246,8 @@ public final class DesiredState {
     }
     news.entrySet().removeIf(each -> each.getValue().equals(said(each.getKey())));
     DesiredChange change =
-        new DesiredChange(index + 1, changed, removed, news, next.withRevision(revision));
+        new DesiredChange(
+            index + 1, changed, removed, news, List.of(), next.withRevision(revision));
     return unlessEmpty(change);
   }
 
@@ -249,7 +267,7 @@ public final class DesiredState {
   }
 
   private DesiredChange change(List<DesiredApplication> changed, List<String> removed, Head next) {
-    return new DesiredChange(index + 1, changed, removed, Map.of(), next);
+    return new DesiredChange(index + 1, changed, removed, Map.of(), List.of(), next);
   }
 
   /** The replicas of a deployment of an application, which must be there, are set from outside. */
@@ -325,6 +343,15 @@ public final class DesiredState {
     return change(List.of(), List.of(), head.withTerm(head.term() + 1));
   }
 
+  /**
+   * What a command with an id changes: its answer is known from then on.
+   *
+   * @param change null when it changes nothing else
+   */
+  public DesiredChange answering(@Nullable DesiredChange change, Answer answer) {
+    return (change == null ? change(List.of(), List.of(), head) : change).answering(answer);
+  }
+
   private @Nullable DesiredChange unlessEmpty(DesiredChange change) {
     return change.isEmpty(head) ? null : change;
   }
@@ -348,6 +375,7 @@ public final class DesiredState {
       }
     }
     change.said().forEach(this::say);
+    change.answers().forEach(this::answer);
     forgetOldest(said.size() - applications.size() - MOST_GONE);
   }
 
@@ -355,6 +383,16 @@ public final class DesiredState {
     said.remove(application);
     if (!now.equals(Said.NOTHING)) {
       said.put(application, now);
+    }
+  }
+
+  private void answer(Answer now) {
+    answers.remove(now.id());
+    answers.put(now.id(), now);
+    long last = now.atMs() - ANSWERS_KEPT_MS;
+    Iterator<Answer> oldest = answers.values().iterator();
+    while (oldest.next().atMs() <= last || answers.size() > MOST_ANSWERS) {
+      oldest.remove();
     }
   }
 
@@ -376,6 +414,12 @@ public final class DesiredState {
 
   /** The change that makes this state of an empty one. */
   public DesiredChange whole() {
-    return new DesiredChange(index, List.copyOf(applications.values()), List.of(), said, head);
+    return new DesiredChange(
+        index,
+        List.copyOf(applications.values()),
+        List.of(),
+        said,
+        List.copyOf(answers.values()),
+        head);
   }
 }

@@ -34,50 +34,73 @@ import org.slf4j.LoggerFactory;
 /**
  * Each command of operators, from what was asked to what it comes to. Called on the control loop;
  * what follows {@code state ->} runs off it when the turn of the command has come, and may block.
+ *
+ * @param file what the instance was started with
+ * @param folder that relative paths of what is submitted start from
+ * @param nowMs milliseconds since 1970
+ * @param id of the commands that are given here; null when they have none
  */
-final class OperatorCommands implements ControllerCommands {
+record OperatorCommands(
+    ServeControl serve,
+    ServeConfig file,
+    Path folder,
+    KeptJars jars,
+    EntryReader reader,
+    ServeControl.Controls controls,
+    LongSupplier nowMs,
+    @Nullable String id)
+    implements ControllerCommands {
   private static final Logger LOG = LoggerFactory.getLogger(OperatorCommands.class);
   private static final String TEXT = "config";
 
-  private final ServeControl serve;
-  private final ServeConfig file;
-  private final Path folder;
-  private final KeptJars jars;
-  private final EntryReader reader;
-  private final ServeControl.Controls controls;
-  private final LongSupplier nowMs;
+  /** Of an id. */
+  static final int MOST_ID_CHARS = 128;
 
-  /**
-   * @param file what the instance was started with
-   * @param folder that relative paths of what is submitted start from
-   * @param nowMs milliseconds since 1970
-   */
-  OperatorCommands(
-      ServeControl serve,
-      ServeConfig file,
-      Path folder,
-      KeptJars jars,
-      EntryReader reader,
-      ServeControl.Controls controls,
-      LongSupplier nowMs) {
-    this.serve = serve;
-    this.file = file;
-    this.folder = folder;
-    this.jars = jars;
-    this.reader = reader;
-    this.controls = controls;
-    this.nowMs = nowMs;
+  @Override
+  public ControllerCommands once(@Nullable String id) {
+    return new OperatorCommands(serve, file, folder, jars, reader, controls, nowMs, id);
   }
 
-  private Future<@Nullable Long> ask(int length, Command command) {
-    return serve.queue().add(length, () -> serve.carryOut(command));
+  /**
+   * @param what is asked for, in full
+   */
+  private Future<@Nullable Long> ask(int length, String what, Command command) {
+    return serve.queue().add(length, () -> serve.carryOut(once(what, command)));
+  }
+
+  /** Of a command that is sent again only the answer is found. */
+  private Command once(String what, Command command) {
+    if (id == null) {
+      return command;
+    }
+    if (id.isBlank() || id.length() > MOST_ID_CHARS) {
+      throw new CommandRefused(
+          Kind.INVALID,
+          "%s: %s characters (expected: 1 to %s)".formatted(ID, id.length(), MOST_ID_CHARS));
+    }
+    String digest = DeclaredEntry.digest(what);
+    return state -> {
+      long now = nowMs.getAsLong();
+      Answer first = state.answer(id, now);
+      if (first == null) {
+        Decision decision = command.on(state);
+        serve.prepare();
+        return decision.answering(state, id, now, digest);
+      }
+      if (!first.command().equals(digest)) {
+        throw new CommandRefused(
+            Kind.INVALID, ID + ": " + id + ", of another command (expected: one of its own)");
+      }
+      return new Decision(null, List.of(), Map.of(), first.revision());
+    };
   }
 
   // --- deploy ---
 
   @Override
   public Future<Void> deploy(@Nullable String only, String config, @Nullable String from) {
-    return ask(config.length(), state -> deploy(state, only, config, from)).mapEmpty();
+    String what = "deploy %s of %s: %s".formatted(only, from, config);
+    return ask(config.length(), what, state -> deploy(state, only, config, from)).mapEmpty();
   }
 
   private Decision deploy(
@@ -163,6 +186,7 @@ final class OperatorCommands implements ControllerCommands {
   public Future<Void> deleteAll() {
     return ask(
             0,
+            "delete all",
             state -> {
               List<String> all = new ArrayList<>(serve.refused());
               state.applications().forEach(each -> all.add(each.name()));
@@ -175,6 +199,7 @@ final class OperatorCommands implements ControllerCommands {
   public Future<Void> delete(String application) {
     return ask(
             0,
+            "delete " + application,
             state -> {
               boolean there = !serve.refused().contains(application);
               return removed(
@@ -207,15 +232,15 @@ final class OperatorCommands implements ControllerCommands {
 
   @Override
   public Future<Void> scale(String application, String deployment, int replicas) {
+    DeploymentId which = new DeploymentId(application, deployment);
+    String what = "scale " + which + " to " + replicas;
     return serve
         .queue()
         .add(
             0,
             () -> {
               Set<String> known = controls.deployments(application); // after those before it
-              return serve.carryOut(
-                  state ->
-                      scale(state, new DeploymentId(application, deployment), replicas, known));
+              return serve.carryOut(once(what, state -> scale(state, which, replicas, known)));
             })
         .mapEmpty();
   }
@@ -258,7 +283,7 @@ final class OperatorCommands implements ControllerCommands {
 
   @Override
   public Future<Long> rollback(String application) {
-    return ask(0, state -> rollback(state, require(state, application)))
+    return ask(0, "rollback " + application, state -> rollback(state, require(state, application)))
         .map(Objects::requireNonNull);
   }
 

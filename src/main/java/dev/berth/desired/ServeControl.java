@@ -84,6 +84,12 @@ public final class ServeControl implements Builds.Sources {
     Decision(@Nullable DesiredChange change, List<ControllerEvent> events) {
       this(change, events, Map.of(), null);
     }
+
+    /** The same, by a command with an id. */
+    Decision answering(DesiredState on, String id, long nowMs, String command) {
+      Answer known = new Answer(id, nowMs, command, answer);
+      return new Decision(on.answering(change, known), events, read, answer);
+    }
   }
 
   /** Computes what is to change of a state. Off the loop; a failure refuses the command. */
@@ -137,7 +143,7 @@ public final class ServeControl implements Builds.Sources {
     this.queue = new CommandQueue(offLoop, control);
     this.marks = new RevisionMarks(this::note);
     this.controls = controls;
-    this.commands = new OperatorCommands(this, file, folder, jars, reader, controls, nowMs);
+    this.commands = new OperatorCommands(this, file, folder, jars, reader, controls, nowMs, null);
   }
 
   // --- start ---

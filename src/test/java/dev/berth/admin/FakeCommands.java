@@ -102,6 +102,14 @@ final class FakeCommands implements ControllerCommands {
   }
 
   @Override
+  public ControllerCommands once(@Nullable String id) {
+    if (id != null) {
+      asked.add("once " + id);
+    }
+    return this;
+  }
+
+  @Override
   public Future<Void> deploy(@Nullable String application, String config, @Nullable String file) {
     String what = application == null ? config : application + " " + config;
     return carryOut("deploy " + what + (file == null ? "" : " of " + file));

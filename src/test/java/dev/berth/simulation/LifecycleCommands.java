@@ -22,6 +22,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -40,11 +41,21 @@ final class LifecycleCommands implements ServeControl.Controls {
    * @param application that it is about; null when it is about all of them, and the capacity
    * @param share the capacity then
    * @param becomes the entry of an application after it, by its name
+   * @param id of a rollback; it is sent again when the process ended before it answered
    */
   private record Pending(
       @Nullable String application,
       @Nullable Double share,
-      Function<String, @Nullable Entry> becomes) {
+      Function<String, @Nullable Entry> becomes,
+      @Nullable String id) {
+
+    Pending(
+        @Nullable String application,
+        @Nullable Double share,
+        Function<String, @Nullable Entry> becomes) {
+      this(application, share, becomes, null);
+    }
+
     boolean isAbout(String name) {
       return application == null || application.equals(name);
     }
@@ -65,6 +76,9 @@ final class LifecycleCommands implements ServeControl.Controls {
   private @Nullable Double capacity; // acknowledged
   private @Nullable Double capacitySeen;
   private @Nullable LifecycleFault by; // whose commands follow
+  private @Nullable Pending rolledBack; // the last rollback that was acknowledged
+  private long rolledBackNanos;
+  private int rollbacks;
 
   LifecycleCommands(LifecycleSimulation on) {
     this.on = on;
@@ -179,10 +193,24 @@ final class LifecycleCommands implements ServeControl.Controls {
   }
 
   void rollback(String application) {
+    String id = "rollback-" + ++rollbacks;
+    rollback(application, id, name -> acknowledged.containsKey(name) ? ANY : null);
+  }
+
+  private void rollback(String application, String id, Function<String, @Nullable Entry> becomes) {
     give(
-        "rollback " + application,
-        serve -> serve.commands().rollback(application),
-        new Pending(application, null, name -> acknowledged.containsKey(name) ? ANY : null));
+        id + " of " + application,
+        serve -> serve.commands().once(id).rollback(application),
+        new Pending(application, null, becomes, id));
+  }
+
+  /** Whoever had no answer, or lost it, asks again: what had come to pass does not once more. */
+  private void again(@Nullable Pending asked, boolean came) {
+    String application = asked == null ? null : asked.application;
+    if (asked != null && asked.id != null && application != null) {
+      on.count(came ? "rollbacks sent twice" : "rollbacks sent again", 1);
+      rollback(application, asked.id, came ? acknowledged::get : asked.becomes);
+    }
   }
 
   private void give(String what, Function<ServeControl, Future<?>> command, Pending asked) {
@@ -230,6 +258,10 @@ final class LifecycleCommands implements ServeControl.Controls {
       }
       acknowledged = now;
       capacity = asked.capacity(capacity);
+      if (asked.id != null) {
+        rolledBack = asked;
+        rolledBackNanos = on.world.getAsLong();
+      }
     } else {
       if (!(failed instanceof CommandRefused)) {
         throw on.world.fail(what + ": " + failed + " (expected: done, or refused)", failed);
@@ -304,6 +336,10 @@ final class LifecycleCommands implements ServeControl.Controls {
     doubtful.clear();
     acknowledged = now;
     capacity = capacityNow;
+    again(first, came);
+    if (on.world.getAsLong() - rolledBackNanos < TimeUnit.MINUTES.toNanos(9)) {
+      again(rolledBack, true);
+    }
   }
 
   // --- what commands ask of the controller ---

@@ -16,6 +16,19 @@ public interface ControllerCommands {
   /** The header of a deploy that says which file is deployed. */
   String FILE = "Berth-File";
 
+  /** The header of a command that says which one it is, so that it can be sent again. */
+  String ID = "Idempotency-Key";
+
+  /**
+   * The same commands, to be given once: a deploy, a delete, a scale or a rollback that is accepted
+   * and then given again with its id within 10 minutes changes nothing, and is answered as it was
+   * first, though the process ended in between. To restart or to drain again does no harm.
+   *
+   * @param id chosen at random, 1 to 128 characters; another command with it is refused. Null for
+   *     none
+   */
+  ControllerCommands once(@Nullable String id);
+
   /**
    * Declares everything, so that applications which are not named are deleted, or one application,
    * which leaves the others. All or nothing.
