@@ -307,6 +307,27 @@ class ServeRoutesTest {
   }
 
   @Test
+  void whichCommandItIsIsHandedOn() {
+    String[] one = {"Idempotency-Key", "one"};
+    String a = "/api/v1/applications/a";
+    ADMIN.send("PUT", APPLICATIONS, "{}", one);
+    ADMIN.send("DELETE", APPLICATIONS, null, one);
+    ADMIN.send("PUT", a, "{}", one);
+    ADMIN.send("DELETE", a, null, one);
+    ADMIN.send("POST", a + "/rollback", null, one);
+    ADMIN.send("POST", a + "/deployments/d/scale", "{\"target_num_replicas\": 1}", one);
+
+    assertThat(COMMANDS.asked)
+        .containsExactly(
+            "once one", "deploy {}",
+            "once one", "delete all",
+            "once one", "deploy a {}",
+            "once one", "delete a",
+            "once one", "rollback a",
+            "once one", "scale a d 1");
+  }
+
+  @Test
   void theControllerIsStartedAnewAndTheInstanceDrained() {
     assertThat(ADMIN.send("POST", "/api/v1/controller/restart", null).statusCode()).isEqualTo(200);
     assertThat(ADMIN.send("POST", "/api/v1/drain", null).statusCode()).isEqualTo(202);

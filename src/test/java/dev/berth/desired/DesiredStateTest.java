@@ -351,6 +351,39 @@ class DesiredStateTest {
   }
 
   @Test
+  void answersAreKnownForTenMinutesTheLastTenThousandOfThem() {
+    List<DesiredChange> many = new ArrayList<>();
+    for (int i = 0; i <= DesiredState.MOST_ANSWERS; i++) {
+      many.add(state.answering(null, new Answer("id" + i, 1_000, "what", null)));
+    }
+    state = state.with(many);
+    assertThat(state.answer("id0", 1_000)).as("the oldest").isNull();
+    assertThat(state.answer("id1", 1_000)).isNotNull();
+    assertThat(state.answer("id1", 1_000 + DesiredState.ANSWERS_KEPT_MS)).isNull();
+    assertThat(state.whole().answers()).hasSize(DesiredState.MOST_ANSWERS);
+
+    long later = 1_000 + DesiredState.ANSWERS_KEPT_MS;
+    done(state.answering(null, new Answer("late", later, "what", 7L)));
+
+    assertThat(state.whole().answers()).as("the others are over").hasSize(1);
+    assertThat(state.answer("late", later)).isEqualTo(new Answer("late", later, "what", 7L));
+  }
+
+  @Test
+  void aStateStaysAsItWasWhenAnotherTakesItsPlace() {
+    deploy("a", "1");
+    DesiredState before = state;
+    DesiredChange whole = before.whole();
+
+    deploy("a", "2", "b", "1");
+    done(state.deleteAll());
+
+    assertThat(before.whole()).isEqualTo(whole);
+    assertThat(before.at("/1")).isEqualTo("a");
+    assertThat(state.index()).isEqualTo(before.index() + 2);
+  }
+
+  @Test
   void everythingCanBeDeleted() {
     assertThat(state.deleteAll()).isNull();
     deploy("a", "1", "b", "1");
@@ -368,6 +401,11 @@ class DesiredStateTest {
     DesiredState copy = DesiredState.EMPTY;
     for (int i = 0; i < 500; i++) {
       DesiredChange change = randomCommand(random, i);
+      if (random.nextInt(3) == 0) {
+        String id = "id" + random.nextInt(40);
+        Long revision = random.nextBoolean() ? null : (Long) (long) i;
+        change = state.answering(change, new Answer(id, 20_000L * i, "what", revision));
+      }
       if (change != null) {
         state = state.with(List.of(change));
         copy = copy.with(List.of(written(change)));

@@ -130,7 +130,7 @@ class ServeControlTest {
     return start(new JournalLog(options), applications);
   }
 
-  private ServeControl start(JournalLog log, String... applications) {
+  private ServeControl start(StateLog log, String... applications) {
     ServeControl control =
         new ServeControl(
             file(applications), folder, log, offLoop::add, Runnable::run, () -> nowMs, controls);
@@ -491,6 +491,239 @@ class ServeControlTest {
     assertThat(Objects.requireNonNull(second.find("b", 3)).config().importPath().className())
         .isEqualTo("x.B");
     assertThat(second.find("b", 2)).as("not wanted any more").isNull();
+  }
+
+  // --- commands with an id ---
+
+  private static final String OTHER = B.replace("x.B", "x.Other");
+
+  /** Two versions have run, so that each rollback goes back to the other one. */
+  private ServeControl withTwoVersions() {
+    ServeControl control = start();
+    ok(control.commands().deploy("b", B));
+    ran(control, "b");
+    ok(control.commands().deploy("b", OTHER));
+    ran(control, "b");
+    toldSince();
+    return control;
+  }
+
+  @Test
+  void aRollbackSentTwiceGoesBackOnceWhateverCameInBetween() {
+    ServeControl first = withTwoVersions();
+    assertThat(ok(first.commands().once("one").rollback("b"))).isEqualTo(3);
+    ran(first, "b");
+    toldSince();
+
+    assertThat(ok(first.commands().once("one").rollback("b"))).isEqualTo(3);
+    assertThat(toldSince()).isEmpty();
+    stopped(first);
+    ServeControl second = start();
+    toldSince();
+    assertThat(ok(second.commands().once("one").rollback("b"))).as("after a restart").isEqualTo(3);
+    assertThat(toldSince()).isEmpty();
+    ok(second.commands().delete("b"));
+    assertThat(ok(second.commands().once("one").rollback("b"))).as("after a delete").isEqualTo(3);
+    assertThat(names(second)).isEmpty();
+  }
+
+  @Test
+  void twoRollbacksWithTheirOwnIdsGoBackAndForthAndSoDoTwoWithout() {
+    ServeControl control = withTwoVersions();
+    assertThat(ok(control.commands().once("one").rollback("b"))).isEqualTo(3);
+    ran(control, "b");
+    assertThat(ok(control.commands().once("two").rollback("b"))).isEqualTo(4);
+    ran(control, "b");
+    assertThat(ok(control.commands().rollback("b"))).isEqualTo(5);
+    ran(control, "b");
+    assertThat(ok(control.commands().rollback("b"))).isEqualTo(6);
+  }
+
+  @Test
+  void twoOfTheSameIdAtTheSameTimeAreOne() {
+    ServeControl control = withTwoVersions();
+    Future<Long> one = control.commands().once("one").rollback("b");
+    Future<Long> same = control.commands().once("one").rollback("b");
+    assertThat(ok(one)).isEqualTo(3);
+    assertThat(ok(same)).isEqualTo(3);
+    assertThat(toldSince()).containsExactly("declared b 3");
+  }
+
+  @Test
+  void whatChangedNothingWhenItWasFirstSentUndoesNothingWhenItIsSentAgain() {
+    ServeControl control = start();
+    ok(control.commands().deploy("b", B));
+    ok(control.commands().once("one").deploy("b", B));
+    ok(control.commands().deploy("b", OTHER));
+
+    ok(control.commands().once("one").deploy("b", B));
+
+    assertThat(find(control, "b").config()).contains("x.Other");
+  }
+
+  @Test
+  void deletesAndScalesAreCarriedOutOnceToo() {
+    ServeControl control = withTwoVersions();
+    ok(control.commands().once("scale").scale("b", "d", 3));
+    ok(control.commands().scale("b", "d", 4));
+    ok(control.commands().once("scale").scale("b", "d", 3));
+    assertThat(find(control, "b").scales()).containsEntry("d", 4);
+
+    ok(control.commands().once("delete").delete("b"));
+    ok(control.commands().deploy("b", B));
+    ok(control.commands().once("delete").delete("b"));
+    ok(control.commands().once("all").deleteAll());
+    ok(control.commands().deploy("b", B));
+    ok(control.commands().once("all").deleteAll());
+    assertThat(names(control)).containsExactly("b");
+  }
+
+  @Test
+  void anIdIsOfOneCommandAndNeitherEmptyNorLong() {
+    ServeControl control = withTwoVersions();
+    ok(control.commands().once("one").scale("b", "d", 3));
+    assertThat(refused(Kind.INVALID, control.commands().once("one").scale("b", "d", 4)))
+        .hasMessage("Idempotency-Key: one, of another command (expected: one of its own)");
+    refused(Kind.INVALID, control.commands().once("one").rollback("b"));
+    refused(Kind.INVALID, control.commands().once(" ").rollback("b"));
+    String longest = "x".repeat(OperatorCommands.MOST_ID_CHARS);
+    refused(Kind.INVALID, control.commands().once(longest + "x").rollback("b"));
+    assertThat(find(control, "b").revision()).isEqualTo(2);
+    ok(control.commands().once(longest).rollback("b"));
+  }
+
+  @Test
+  void anAnswerIsGivenAgainForTenMinutes() {
+    ServeControl control = withTwoVersions();
+    ok(control.commands().once("one").rollback("b"));
+    ran(control, "b");
+    nowMs += DesiredState.ANSWERS_KEPT_MS - 1;
+    assertThat(ok(control.commands().once("one").rollback("b"))).isEqualTo(3);
+    nowMs++;
+    assertThat(ok(control.commands().once("one").rollback("b"))).as("a new one").isEqualTo(4);
+  }
+
+  @Test
+  void whatWasRefusedIsTriedAgainWithItsId() {
+    StateStoreTestFiles disk = new StateStoreTestFiles();
+    ServeControl control = start(new JournalLog(kept(), directory -> disk), A);
+    ok(control.commands().deploy("b", B));
+    disk.full(true);
+    refused(Kind.UNAVAILABLE, control.commands().once("one").delete("b"));
+    disk.full(false);
+
+    ok(control.commands().once("one").delete("b"));
+
+    assertThat(names(control)).containsExactly("a");
+  }
+
+  // --- the log ---
+
+  /** A log to which another changes something before each of the next proposals. */
+  private static final class SharedLog implements StateLog {
+    private final JournalLog log;
+    private int others;
+
+    SharedLog(JournalLog log) {
+      this.log = log;
+    }
+
+    @Override
+    public void open() {
+      log.open();
+    }
+
+    @Override
+    public DesiredState state() {
+      return log.state();
+    }
+
+    @Override
+    public boolean isKept() {
+      return log.isKept();
+    }
+
+    @Override
+    public @Nullable Path directory() {
+      return log.directory();
+    }
+
+    @Override
+    public void prepare() throws IOException {
+      log.prepare();
+    }
+
+    @Override
+    public @Nullable DesiredState propose(DesiredChange change) throws IOException {
+      if (others > 0) {
+        others--;
+        DesiredState on = state();
+        DesiredApplication.Wanted wanted =
+            new DesiredApplication.Wanted(null, "{}", List.of(), false, "o" + on.index());
+        log.propose(Objects.requireNonNull(on.deploy("other", wanted, null, 1)));
+      }
+      return log.propose(change);
+    }
+
+    @Override
+    public DesiredState note(String what, DesiredChange change) {
+      return log.note(what, change);
+    }
+
+    @Override
+    public void close() {
+      log.close();
+    }
+  }
+
+  @Test
+  void whatWasComputedOnAnotherStateIsComputedAnew() {
+    SharedLog log = new SharedLog(new JournalLog(kept()));
+    ServeControl control = start(log);
+    log.others = ServeControl.MOST_TRIES - 1;
+
+    ok(control.commands().deploy("b", B));
+
+    assertThat(names(control)).containsExactly("other", "b");
+    assertThat(find(control, "b").revision())
+        .as("after those of the other")
+        .isEqualTo(ServeControl.MOST_TRIES);
+    stopped(control);
+    assertThat(names(start())).as("what was committed").containsExactly("other", "b");
+  }
+
+  @Test
+  void whatIsOvertakenAllTheWhileIsRefused() {
+    SharedLog log = new SharedLog(new JournalLog(kept()));
+    ServeControl control = start(log);
+    log.others = ServeControl.MOST_TRIES;
+
+    refused(Kind.UNAVAILABLE, control.commands().deploy("b", B));
+    assertThat(log.state().find("b")).isNull();
+    ok(control.commands().deploy("b", B));
+  }
+
+  /** What a start finds. */
+  private DesiredState found(StateStoreTestFiles disk) throws IOException {
+    try (StateStore store = StateStore.open(disk)) {
+      return store.recovered();
+    }
+  }
+
+  @Test
+  void whatIsNotedAndCannotBeWrittenIsWrittenWithTheNextChange() throws IOException {
+    StateStoreTestFiles disk = new StateStoreTestFiles();
+    ServeControl first = start(new JournalLog(kept(), directory -> disk));
+    ok(first.commands().deploy("b", B));
+    disk.full(true);
+    ran(first, "b");
+    disk.full(false);
+    assertThat(Objects.requireNonNull(found(disk.killed()).find("b")).healthy()).isFalse();
+
+    ok(first.commands().deploy("a", A));
+
+    assertThat(Objects.requireNonNull(found(disk.killed()).find("b")).healthy()).isTrue();
+    assertThat(found(disk.cut()).whole()).isEqualTo(first.state().whole());
   }
 
   @Test
