@@ -116,23 +116,17 @@ public final class Builds {
     if (loading != null) {
       last.put(command.application(), command);
       answering.add(loading);
-      loading.onComplete(
-          loaded ->
-              control.execute(
-                  () -> {
-                    answering.remove(loading);
-                    if (isLast(command)) {
-                      built(command, Read.of(loaded));
-                    } else {
-                      close(loaded);
-                    }
-                  }),
-          failed ->
-              control.execute(
-                  () -> {
-                    answering.remove(loading);
-                    failed(command, failed);
-                  }));
+      onControl(
+          loading,
+          () -> answering.remove(loading),
+          loaded -> {
+            if (isLast(command)) {
+              built(command, Read.of(loaded));
+            } else {
+              close(loaded);
+            }
+          },
+          failed -> failed(command, failed));
       return;
     }
     Source source = sources.find(command.application(), command.revision());
@@ -143,21 +137,29 @@ public final class Builds {
     List<Held> known = List.copyOf(held.getOrDefault(command.application(), Map.of()).values());
     known.forEach(each -> each.users++); // none of them goes while it may be found fit
     reading.add(source);
-    read(source, known)
-        .onComplete(
-            read ->
-                control.execute(
-                    () -> {
-                      reading.remove(source);
-                      wanted(command, read, known);
-                    }),
-            thrown ->
-                control.execute(
-                    () -> {
-                      reading.remove(source);
-                      known.forEach(this::leave);
-                      failed(command, thrown);
-                    }));
+    onControl(
+        read(source, known),
+        () -> reading.remove(source),
+        read -> wanted(command, read, known),
+        thrown -> {
+          known.forEach(this::leave);
+          failed(command, thrown);
+        });
+  }
+
+  private <T> void onControl(
+      Future<T> code, Runnable over, Consumer<T> read, Consumer<Throwable> failed) {
+    code.onComplete(
+        (value, thrown) ->
+            control.execute(
+                () -> {
+                  over.run();
+                  if (thrown == null) {
+                    read.accept(value);
+                  } else {
+                    failed.accept(thrown);
+                  }
+                }));
   }
 
   private Future<Read> read(Source source, List<Held> known) {

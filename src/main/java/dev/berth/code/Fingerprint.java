@@ -14,14 +14,15 @@ import org.jspecify.annotations.Nullable;
  * a map. The first 12 hex digits of a SHA-256, which people can compare and no two versions of one
  * deployment will share by chance.
  */
-final class Fingerprint {
+public final class Fingerprint {
   private static final int DIGITS = 12;
 
-  private final MessageDigest digest;
+  private final MessageDigest digest = sha256();
 
-  Fingerprint() {
+  /** A digest that every JDK has. */
+  public static MessageDigest sha256() {
     try {
-      digest = MessageDigest.getInstance("SHA-256");
+      return MessageDigest.getInstance("SHA-256");
     } catch (NoSuchAlgorithmException absent) {
       throw new IllegalStateException("SHA-256: absent (expected: in every JDK)", absent);
     }

@@ -1,5 +1,6 @@
 package dev.berth.desired;
 
+import dev.berth.code.Fingerprint;
 import dev.berth.code.Jar;
 import dev.berth.config.ApplicationConfig;
 import dev.berth.desired.DesiredApplication.Wanted;
@@ -70,7 +71,7 @@ final class DeclaredEntry {
   }
 
   static String digest(String text) {
-    MessageDigest sha256 = JarDigests.sha256();
+    MessageDigest sha256 = Fingerprint.sha256();
     return HexFormat.of().formatHex(sha256.digest(text.getBytes(StandardCharsets.UTF_8)));
   }
 

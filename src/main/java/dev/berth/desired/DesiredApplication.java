@@ -72,13 +72,12 @@ public record DesiredApplication(
   /**
    * As the controller is told of it.
    *
-   * @param other the application that answers where what ran before did; null for none
+   * @param free whether it can answer where what ran before did
    */
-  DeclaredApplication declared(@Nullable String other) {
+  DeclaredApplication declared(boolean free) {
     DeclaredApplication.Failed instead = null;
     if (failed != null && before != null) {
       String message = failed + "; revision " + before.revision() + " serves";
-      boolean free = other == null || other.equals(name);
       Wanted serves = free ? before.wanted() : wanted;
       instead = new DeclaredApplication.Failed(message, serves.routePrefix());
     }

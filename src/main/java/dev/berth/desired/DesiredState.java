@@ -101,8 +101,8 @@ public final class DesiredState {
 
   /** As the controller is told of one of them. */
   public DeclaredApplication declared(DesiredApplication application) {
-    String prefix = application.serving().routePrefix();
-    return application.declared(prefix == null ? null : at(prefix));
+    return application.declared(
+        other(application.serving().routePrefix(), application.name()) == null);
   }
 
   /** Null when there is none of that name. */
@@ -113,6 +113,12 @@ public final class DesiredState {
   /** The application that answers there, or null. */
   public @Nullable String at(String routePrefix) {
     return names.get(routePrefix);
+  }
+
+  /** The application that answers there and is not this one, or null. */
+  @Nullable String other(@Nullable String routePrefix, String application) {
+    String there = routePrefix == null ? null : at(routePrefix);
+    return application.equals(there) ? null : there;
   }
 
   /** Percent of the replicas that run; null when nothing was said of it. */

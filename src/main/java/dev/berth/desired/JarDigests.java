@@ -1,5 +1,6 @@
 package dev.berth.desired;
 
+import dev.berth.code.Fingerprint;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -10,7 +11,6 @@ import java.nio.file.attribute.BasicFileAttributes;
 import java.nio.file.attribute.FileTime;
 import java.security.DigestOutputStream;
 import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
@@ -118,7 +118,7 @@ final class JarDigests {
   /** Copies a file, and gives the digest of what was copied. */
   String copy(Path file, OutputStream to) throws IOException {
     Look before = Look.at(file);
-    MessageDigest digest = sha256();
+    MessageDigest digest = Fingerprint.sha256();
     try (InputStream in = Files.newInputStream(file)) {
       in.transferTo(new DigestOutputStream(to, digest));
     }
@@ -167,14 +167,6 @@ final class JarDigests {
           writing, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
     } catch (IOException failed) {
       LOG.info("state: {} is not written, so jars are read again: {}", file, failed.toString());
-    }
-  }
-
-  static MessageDigest sha256() {
-    try {
-      return MessageDigest.getInstance("SHA-256");
-    } catch (NoSuchAlgorithmException impossible) {
-      throw new IllegalStateException("SHA-256: missing (expected: in every Java)", impossible);
     }
   }
 }

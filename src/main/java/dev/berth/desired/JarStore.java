@@ -1,5 +1,6 @@
 package dev.berth.desired;
 
+import dev.berth.code.Fingerprint;
 import dev.berth.code.Jar;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -95,7 +96,7 @@ final class JarStore {
   }
 
   private static String digestAsBefore(Path file) throws IOException {
-    MessageDigest digest = JarDigests.sha256();
+    MessageDigest digest = Fingerprint.sha256();
     try (ZipFile zip = new ZipFile(file.toFile())) {
       for (Enumeration<? extends ZipEntry> all = zip.entries(); all.hasMoreElements(); ) {
         ZipEntry entry = all.nextElement();

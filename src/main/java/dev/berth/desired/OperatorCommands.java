@@ -65,7 +65,7 @@ record OperatorCommands(
    * @param what is asked for, in full
    */
   private Future<@Nullable Long> ask(int length, String what, Command command) {
-    return serve.queue().add(length, () -> serve.carryOut(once(what, command)));
+    return serve.carryOut(length, () -> once(what, command));
   }
 
   /** Of a command that is sent again only the answer is found. */
@@ -161,8 +161,8 @@ record OperatorCommands(
 
   private static void requireFreeRoute(DesiredState state, ApplicationConfig application) {
     String prefix = application.routePrefix();
-    String other = prefix == null ? null : state.at(prefix);
-    if (other != null && !other.equals(application.name())) {
+    String other = state.other(prefix, application.name());
+    if (other != null) {
       throw new ConfigException(
           List.of(
               application
@@ -235,12 +235,11 @@ record OperatorCommands(
     DeploymentId which = new DeploymentId(application, deployment);
     String what = "scale " + which + " to " + replicas;
     return serve
-        .queue()
-        .add(
+        .carryOut(
             0,
             () -> {
               Set<String> known = controls.deployments(application); // after those before it
-              return serve.carryOut(once(what, state -> scale(state, which, replicas, known)));
+              return once(what, state -> scale(state, which, replicas, known));
             })
         .mapEmpty();
   }
@@ -299,8 +298,8 @@ record OperatorCommands(
     }
     DesiredApplication back = change.applications().get(0);
     String prefix = back.wanted().routePrefix();
-    String other = prefix == null ? null : state.at(prefix);
-    if (other != null && !other.equals(name)) {
+    String other = state.other(prefix, name);
+    if (other != null) {
       throw new CommandRefused(
           Kind.PRECONDITION,
           "route_prefix: \"" + prefix + "\" (expected: unique; application " + other + " has it)");

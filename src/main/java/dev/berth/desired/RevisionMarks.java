@@ -24,7 +24,7 @@ final class RevisionMarks {
   /** Has something noted, which is computed when its turn comes. */
   @FunctionalInterface
   interface Notes {
-    Future<?> add(String what, Supplier<Function<DesiredState, Decision>> decide);
+    Future<?> add(Supplier<Function<DesiredState, Decision>> decide);
   }
 
   private final Notes notes;
@@ -59,7 +59,7 @@ final class RevisionMarks {
     marks.put(announce.application(), mark);
     if (!queued) {
       queued = true;
-      notes.add("what ran or failed", this::taken).onComplete(ended -> writing = false);
+      notes.add(this::taken).onComplete(ended -> writing = false);
     }
   }
 

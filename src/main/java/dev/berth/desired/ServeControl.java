@@ -141,7 +141,9 @@ public final class ServeControl implements Builds.Sources {
     this.reader = new EntryReader(jars, file);
     this.first = new FirstState(file, log, jars, reader, nowMs);
     this.queue = new CommandQueue(offLoop, control);
-    this.marks = new RevisionMarks(this::note);
+    this.marks =
+        new RevisionMarks(
+            marks -> queue.addInternal(() -> note("what ran or failed", marks.get())));
     this.controls = controls;
     this.commands = new OperatorCommands(this, file, folder, jars, reader, controls, nowMs, null);
   }
@@ -238,10 +240,6 @@ public final class ServeControl implements Builds.Sources {
     return refused.keySet();
   }
 
-  CommandQueue queue() {
-    return queue;
-  }
-
   /** Where what is declared is kept; null when it is not. */
   @Nullable String directory() {
     Path directory = log.directory();
@@ -256,10 +254,20 @@ public final class ServeControl implements Builds.Sources {
 
   // --- how a command is carried out ---
 
-  /** Its turn has come. Completes on the loop, when everybody concerned was told. */
-  Future<@Nullable Long> carryOut(Command command) {
-    Set<Path> running = controls.jarsInUse(); // what is built meanwhile is declared
-    return queue.offLoop(() -> commit(running, command)).map(this::apply);
+  /**
+   * Completes on the loop, when everybody concerned was told.
+   *
+   * @param length characters of what is submitted with it
+   * @param command made on the loop when its turn comes
+   */
+  Future<@Nullable Long> carryOut(int length, Supplier<Command> command) {
+    return queue.add(
+        length,
+        () -> {
+          Command now = command.get();
+          Set<Path> running = controls.jarsInUse(); // what is built meanwhile is declared
+          return queue.offLoop(() -> commit(running, now)).map(this::apply);
+        });
   }
 
   private Committed commit(@Nullable Set<Path> running, Command command) {
@@ -291,15 +299,13 @@ public final class ServeControl implements Builds.Sources {
   }
 
   private Committed committed(Decision decision, DesiredState next) {
-    DesiredChange change = decision.change();
     return new Committed(
-        decision,
-        next,
-        change == null ? Map.of() : reader.readAnew(change.applications(), decision.read(), read));
+        decision, next, reader.readAnew(next.applications(), decision.read(), read));
   }
 
   private @Nullable Long apply(Committed done) {
     DesiredChange change = done.decision().change();
+    read.putAll(done.read());
     if (change != null) {
       boolean frees = KeptJars.frees(change, state);
       state = done.state();
@@ -308,7 +314,6 @@ public final class ServeControl implements Builds.Sources {
       }
       change.removed().forEach(this::forget);
       change.applications().forEach(each -> refused.remove(each.name()));
-      read.putAll(done.read());
     }
     for (ControllerEvent event : done.decision().events()) {
       if (event instanceof ControllerEvent.Withdrawn gone) {
@@ -324,35 +329,24 @@ public final class ServeControl implements Builds.Sources {
     marks.forget(application);
   }
 
-  /**
-   * The instance itself has something to say, whose loss does no harm.
-   *
-   * @param decide computes it off the loop, from what is known when its turn comes
-   */
-  private Future<?> note(String what, Supplier<Function<DesiredState, Decision>> decide) {
-    return queue.addInternal(
-        () -> {
-          Function<DesiredState, Decision> decision = decide.get();
-          return queue
-              .offLoop(
-                  () -> {
-                    DesiredState on = log.state();
-                    Decision decided = decision.apply(on);
-                    DesiredChange change = decided.change();
-                    return committed(decided, change == null ? on : log.note(what, change));
-                  })
-              .map(this::apply);
-        });
+  /** The turn of the instance itself has come, to say something whose loss does no harm. */
+  private Future<@Nullable Long> note(String what, Function<DesiredState, Decision> decision) {
+    return queue
+        .offLoop(
+            () -> {
+              DesiredState on = log.state();
+              Decision decided = decision.apply(on);
+              DesiredChange change = decided.change();
+              return committed(decided, change == null ? on : log.note(what, change));
+            })
+        .map(this::apply);
   }
 
   /** A controller is to follow; completes with its term. */
   Future<Long> nextTerm() {
-    return queue.add(
-        0,
-        () ->
-            queue
-                .offLoop(() -> log.note("the term", log.state().nextTerm()))
-                .map(next -> (state = next).term()));
+    return queue
+        .add(0, () -> note("the term", on -> new Decision(on.nextTerm(), List.of())))
+        .map(noted -> state.term());
   }
 
   /** Copies of jars that nothing needs any more go, after the commands that wait. */

@@ -3,6 +3,7 @@ package dev.berth.desired;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.berth.code.Fingerprint;
 import dev.berth.code.Jar;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -59,7 +60,7 @@ class JarStoreTest {
     Jar first = store.keep(List.of(jar), NO_ROOM).get(0);
 
     assertThat(first.digest())
-        .isEqualTo(HexFormat.of().formatHex(JarDigests.sha256().digest(Files.readAllBytes(jar))));
+        .isEqualTo(HexFormat.of().formatHex(Fingerprint.sha256().digest(Files.readAllBytes(jar))));
     assertThat(store.identify(List.of(store.path(first))).get(0).digest())
         .isEqualTo(first.digest());
     assertThat(store.identify(List.of(zip("a.jar", "one", 2))))
