@@ -17,23 +17,16 @@ import java.util.List;
 import java.util.Map;
 
 /** Reads the code of an application and calls its builder. May block, and runs user code. */
-public final class ApplicationLoader {
+final class ApplicationLoader {
 
   private ApplicationLoader() {}
 
   /**
-   * @param file that {@code config} is a part of
-   * @throws ConfigException with every problem of what the file says, in view of the code
-   * @throws StartFailedException when the code fails
-   */
-  public static LoadedApplication load(ApplicationConfig config, ServeConfig file) {
-    return read(new Builds.Source(config, file), Map.of()).code();
-  }
-
-  /**
-   * As above, but for code that was read before: then only the settings are made anew.
+   * For code that was read before only the settings are made anew.
    *
    * @param known code of this application, by build
+   * @throws ConfigException with every problem of what the file says, in view of the code
+   * @throws StartFailedException when the code fails
    */
   static Builds.Read read(Builds.Source source, Map<String, LoadedApplication> known) {
     ApplicationConfig config = source.config();

@@ -163,12 +163,22 @@ public final class Builds {
   }
 
   private Future<Read> read(Source source, List<Held> known) {
-    Map<String, LoadedApplication> fit =
-        known.stream().collect(Collectors.toMap(each -> each.code.build(), each -> each.code));
     String lost = threads.lost(source.config().name());
-    if (!lost.isEmpty()) {
-      return Future.failedFuture(new StartFailedException(lost));
-    }
+    return lost.isEmpty()
+        ? read(
+            threads,
+            source,
+            known.stream().collect(Collectors.toMap(each -> each.code.build(), each -> each.code)))
+        : Future.failedFuture(new StartFailedException(lost));
+  }
+
+  /** Reads code before anybody asks for it; {@link #readEarly} takes it. Any thread. */
+  public static Future<LoadedApplication> load(HookThreads threads, Source source) {
+    return read(threads, source, Map.of()).map(Read::code);
+  }
+
+  private static Future<Read> read(
+      HookThreads threads, Source source, Map<String, LoadedApplication> known) {
     Promise<Read> read = Promise.promise();
     try {
       threads.run(
@@ -176,7 +186,7 @@ public final class Builds {
           HookThreads.Kind.BUILD,
           () -> {
             try {
-              read.complete(ApplicationLoader.read(source, fit));
+              read.complete(ApplicationLoader.read(source, known));
             } catch (Throwable thrown) { // user code
               read.fail(thrown);
             }

@@ -21,7 +21,6 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -128,33 +127,28 @@ record OperatorCommands(
         only == null
             ? state.deploy(wanted, submitted.targetCapacity(), said, now)
             : state.deploy(only, Objects.requireNonNull(wanted.get(only)), said, now);
+    DesiredState next = change == null ? state : state.with(List.of(change));
     Set<String> removed = new HashSet<>(only == null ? serve.refused() : Set.of());
-    Map<String, DesiredApplication> changed = new LinkedHashMap<>();
-    if (change != null) {
-      removed.addAll(change.removed());
-      change.applications().forEach(each -> changed.put(each.name(), each));
-    }
+    removed.addAll(change == null ? List.of() : change.removed());
     removed.removeAll(wanted.keySet());
     List<ControllerEvent> events = withdrawn(removed);
     boolean everything =
-        only == null && !Objects.equals(submitted.targetCapacity(), state.targetCapacity());
-    Map<String, ApplicationConfig> read = new HashMap<>();
+        only == null && !Objects.equals(next.targetCapacity(), state.targetCapacity());
+    Map<String, ApplicationConfig> read = new HashMap<>(); // of those that are different
     for (ApplicationConfig each : submitted.applications()) {
-      DesiredApplication known = changed.get(each.name());
-      if (known == null) {
-        known = Objects.requireNonNull(state.find(each.name()));
-      } else {
+      DesiredApplication known = Objects.requireNonNull(next.find(each.name()));
+      if (known != state.find(each.name())) {
         read.put(each.name(), each);
       }
       // What has not run yet is tried anew: what it waits for may be there by now.
       if (everything || read.containsKey(each.name()) || !known.healthy()) {
-        events.add(new ControllerEvent.Declared(state.declared(known)));
+        events.add(new ControllerEvent.Declared(next.declared(known)));
       }
     }
     LOG.info(
         "deploy: {} applications new or changed, {} as they were, {} removed",
-        changed.size(),
-        submitted.applications().size() - changed.size(),
+        read.size(),
+        submitted.applications().size() - read.size(),
         removed.size());
     return new Decision(change, events, read, null);
   }

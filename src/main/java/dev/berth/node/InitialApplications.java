@@ -1,6 +1,5 @@
 package dev.berth.node;
 
-import dev.berth.code.ApplicationLoader;
 import dev.berth.code.Builds;
 import dev.berth.code.LoadedApplication;
 import dev.berth.code.StartFailedException;
@@ -59,21 +58,9 @@ final class InitialApplications {
 
   private void load(DeclaredApplication application) {
     Builds.Source source = serve.find(application.name(), application.revision());
-    if (source == null) {
-      return; // it cannot be read: who builds it finds out why
+    if (source != null) { // else it cannot be read: who builds it finds out why
+      loads.put(application.name(), Builds.load(threads, source));
     }
-    Promise<LoadedApplication> loaded = Promise.promise();
-    loads.put(application.name(), loaded.future());
-    threads.run(
-        application.name(),
-        HookThreads.Kind.BUILD,
-        () -> {
-          try {
-            loaded.complete(ApplicationLoader.load(source.config(), source.file()));
-          } catch (Throwable thrown) { // user code
-            loaded.fail(thrown);
-          }
-        });
   }
 
   /** Completes when each of them is read, or failed to be; it does not fail. */

@@ -8,6 +8,7 @@ import dev.berth.config.ConfigException;
 import dev.berth.config.ConfigReader;
 import dev.berth.config.ServeConfig;
 import java.nio.file.Path;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 class ApplicationLoaderTest {
@@ -21,7 +22,8 @@ class ApplicationLoaderTest {
             + (more.length == 0 ? "" : ", " + String.join(", ", more))
             + "}]";
     ServeConfig file = ConfigReader.read("test.yaml", Path.of("."), text);
-    return ApplicationLoader.load(file.applications().get(0), file);
+    return ApplicationLoader.read(new Builds.Source(file.applications().get(0), file), Map.of())
+        .code();
   }
 
   @Test
@@ -117,7 +119,9 @@ class ApplicationLoaderTest {
             Path.of("."),
             "target_capacity: 50\napplications: [{import_path: '" + APPS + ":plain'}]");
 
-    LoadedApplication loaded = ApplicationLoader.load(file.applications().get(0), file);
+    LoadedApplication loaded =
+        ApplicationLoader.read(new Builds.Source(file.applications().get(0), file), Map.of())
+            .code();
 
     assertThat(loaded.built().targets())
         .extracting(target -> target.id().name() + " " + target.settings().numReplicas())

@@ -18,6 +18,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 /** Code is read on other threads, of which a later one may be done first. */
@@ -119,7 +120,8 @@ class BuildsTest {
     Builds.Source before = source();
     capacity = 25;
     build();
-    early.complete(ApplicationLoader.load(before.config(), before.file()));
+    early.complete(
+        ApplicationLoader.read(new Builds.Source(before.config(), before.file()), Map.of()).code());
     control.runAll();
     assertThat(told).isEmpty();
     done(reading.removeFirst());
@@ -131,7 +133,8 @@ class BuildsTest {
     Promise<LoadedApplication> early = Promise.promise();
     builds.readEarly("gone", early.future());
     Builds.Source before = source();
-    early.complete(ApplicationLoader.load(before.config(), before.file()));
+    early.complete(
+        ApplicationLoader.read(new Builds.Source(before.config(), before.file()), Map.of()).code());
     builds.readEarly("slow", Promise.<LoadedApplication>promise().future());
     assertThat(builds.jarsInUse()).as("while it may be asked for").isNull();
 

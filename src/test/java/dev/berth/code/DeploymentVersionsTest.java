@@ -6,6 +6,7 @@ import dev.berth.config.ConfigReader;
 import dev.berth.config.ServeConfig;
 import dev.berth.controller.DeploymentVersion;
 import java.nio.file.Path;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -19,7 +20,11 @@ class DeploymentVersionsTest {
         "applications: [{name: a, import_path: '%s', %s deployments: [{name: back, %s}]}]"
             .formatted(APP, ofApplication, ofDeployment);
     ServeConfig file = ConfigReader.read("test.yaml", Path.of("."), text);
-    return ApplicationLoader.load(file.applications().get(0), file).built().targets().stream()
+    return ApplicationLoader.read(new Builds.Source(file.applications().get(0), file), Map.of())
+        .code()
+        .built()
+        .targets()
+        .stream()
         .filter(target -> target.id().name().equals("back"))
         .findFirst()
         .orElseThrow()

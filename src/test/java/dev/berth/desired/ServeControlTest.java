@@ -715,9 +715,8 @@ class ServeControlTest {
     StateStoreTestFiles disk = new StateStoreTestFiles();
     ServeControl first = start(new JournalLog(kept(), directory -> disk));
     ok(first.commands().deploy("b", B));
-    disk.full(true);
+    disk.failAfter(0, false);
     ran(first, "b");
-    disk.full(false);
     assertThat(Objects.requireNonNull(found(disk.killed()).find("b")).healthy()).isFalse();
 
     ok(first.commands().deploy("a", A));
