@@ -29,7 +29,7 @@ class SchemaTest {
 
   private static final Validator SCHEMA =
       Validator.create(
-          JsonSchema.of(new JsonObject(new JsonObject(Schema.document()).encode())), // as text
+          JsonSchema.of(new JsonObject(new JsonObject(ServeConfig.schema()).encode())), // as text
           new JsonSchemaOptions()
               .setBaseUri("https://berth.invalid/")
               .setDraft(Draft.DRAFT202012)
@@ -89,6 +89,7 @@ class SchemaTest {
           "auto",
           "PACK",
           "changed",
+          "direct",
           "pack",
           "EveryNode",
           "Disabled",
