@@ -2,6 +2,7 @@ package dev.berth.admin;
 
 import dev.berth.config.AdminOptions;
 import dev.berth.config.BearerToken;
+import dev.berth.config.keys.Settings;
 import dev.berth.metrics.Meters;
 import io.vertx.core.Future;
 import io.vertx.core.VerticleBase;
@@ -13,7 +14,6 @@ import java.net.InetAddress;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -31,7 +31,7 @@ public final class AdminVerticle extends VerticleBase {
 
   private static final int IDLE_TIMEOUT_S = 60;
 
-  private final AdminOptions options;
+  private final Settings options;
   private final Meters meters;
   private final List<AdminRoutes> routes;
   private volatile int connections; // written by its event loop
@@ -41,7 +41,7 @@ public final class AdminVerticle extends VerticleBase {
    * @param options also who may ask
    * @param routes what it answers, area by area
    */
-  public AdminVerticle(AdminOptions options, Meters meters, List<AdminRoutes> routes) {
+  public AdminVerticle(Settings options, Meters meters, List<AdminRoutes> routes) {
     this.options = options;
     this.meters = meters;
     this.routes = List.copyOf(routes);
@@ -53,7 +53,8 @@ public final class AdminVerticle extends VerticleBase {
     meters.addGauge(
         "berth_admin_connections_limit", "Most open admin connections.", () -> MAX_CONNECTIONS);
     return vertx
-        .executeBlocking(() -> InetAddress.getByName(options.host()).isLoopbackAddress())
+        .executeBlocking(
+            () -> InetAddress.getByName(options.get(AdminOptions.HOST)).isLoopbackAddress())
         .compose(loopback -> listen(gate(loopback)));
   }
 
@@ -64,14 +65,12 @@ public final class AdminVerticle extends VerticleBase {
 
   /** The port it listens on; the configured one unless that is 0. Valid once it is deployed. */
   public int port() {
-    return server == null ? options.port() : server.actualPort();
+    return server == null ? options.get(AdminOptions.PORT) : server.actualPort();
   }
 
   private AdminGate gate(boolean loopback) {
-    Map<String, String> secrets =
-        options.bearerTokens().stream()
-            .collect(Collectors.toMap(BearerToken::name, BearerToken::secret));
-    return new AdminGate(new HostGuard(options.host(), loopback), secrets, meters);
+    Map<String, String> secrets = BearerToken.secrets(options.get(AdminOptions.BEARER_TOKENS));
+    return new AdminGate(new HostGuard(options.get(AdminOptions.HOST), loopback), secrets, meters);
   }
 
   private Future<HttpServer> listen(AdminGate gate) {
@@ -97,8 +96,8 @@ public final class AdminVerticle extends VerticleBase {
         vertx
             .createHttpServer(
                 new HttpServerOptions()
-                    .setHost(options.host())
-                    .setPort(options.port())
+                    .setHost(options.get(AdminOptions.HOST))
+                    .setPort(options.get(AdminOptions.PORT))
                     .setIdleTimeout(IDLE_TIMEOUT_S)
                     .setIdleTimeoutUnit(TimeUnit.SECONDS))
             .connectionHandler(
@@ -117,8 +116,13 @@ public final class AdminVerticle extends VerticleBase {
                 Future.failedFuture(
                     new IOException(
                         "berth.admin: cannot listen on %s:%s: %s"
-                            .formatted(options.host(), options.port(), failed.getMessage()))))
+                            .formatted(
+                                options.get(AdminOptions.HOST),
+                                options.get(AdminOptions.PORT),
+                                failed.getMessage()))))
         .onSuccess(
-            listening -> LOG.info("admin listens on {}:{}", options.host(), made.actualPort()));
+            listening ->
+                LOG.info(
+                    "admin listens on {}:{}", options.get(AdminOptions.HOST), made.actualPort()));
   }
 }

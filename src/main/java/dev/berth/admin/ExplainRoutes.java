@@ -1,6 +1,7 @@
 package dev.berth.admin;
 
 import dev.berth.config.ExplainOptions;
+import dev.berth.config.keys.Settings;
 import dev.berth.protocol.RequestExplanation;
 import dev.berth.protocol.port.ExplainView;
 import io.vertx.core.http.HttpHeaders;
@@ -27,12 +28,12 @@ public final class ExplainRoutes implements AdminRoutes {
   private static final String JSON = "application/json";
 
   private final ExplainView view;
-  private final ExplainOptions options;
+  private final Settings options;
 
   /**
    * @param options say why there may be no record
    */
-  public ExplainRoutes(ExplainView view, ExplainOptions options) {
+  public ExplainRoutes(ExplainView view, Settings options) {
     this.view = view;
     this.options = options;
   }
@@ -142,16 +143,16 @@ public final class ExplainRoutes implements AdminRoutes {
         404,
         "no_explanation",
         "No explanation is kept of a request with this id.",
-        options.ringSize() == 0
+        options.get(ExplainOptions.RING_SIZE) == 0
             ? "None are kept here: berth.explain.ring_size is 0."
             : "It was not explained, is not over, or newer records took its place; the last "
-                + options.ringSize()
+                + options.get(ExplainOptions.RING_SIZE)
                 + " are kept. "
                 + howToAsk());
   }
 
   private String howToAsk() {
-    return options.header()
+    return options.get(ExplainOptions.HEADER)
         ? "To have a request explained, send it with X-Berth-Explain: 1; or set"
             + " berth.explain.sample_rate."
         : "To have requests explained, set berth.explain.sample_rate, or allow X-Berth-Explain by"

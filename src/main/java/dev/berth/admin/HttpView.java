@@ -1,6 +1,6 @@
 package dev.berth.admin;
 
-import dev.berth.config.HttpOptions;
+import dev.berth.config.keys.Settings;
 import java.util.function.IntSupplier;
 
 /**
@@ -10,7 +10,7 @@ import java.util.function.IntSupplier;
  * @param port that it listens on
  * @param status as {@code serve_proxy_status} has it: 1 starting, 2 healthy, 4 draining
  */
-public record HttpView(HttpOptions options, IntSupplier port, IntSupplier status) {
+public record HttpView(Settings options, IntSupplier port, IntSupplier status) {
 
   /**
    * The status in Ray Serve's words.

@@ -1,7 +1,7 @@
 package dev.berth.admin;
 
 import dev.berth.config.HttpOptions;
-import dev.berth.config.TlsFiles;
+import dev.berth.config.keys.Settings;
 import dev.berth.protocol.ApplicationDetails;
 import dev.berth.protocol.DeploymentDetails;
 import dev.berth.protocol.ReplicaDetails;
@@ -9,6 +9,7 @@ import dev.berth.protocol.ReplicaPhase;
 import dev.berth.protocol.ServeDetails;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -84,24 +85,22 @@ final class RayDetails {
   }
 
   private JsonObject httpOptions() {
-    HttpOptions options = http.options();
+    Settings options = http.options();
+    Duration timeout = options.find(HttpOptions.REQUEST_TIMEOUT_S);
     JsonObject shown =
         new JsonObject()
-            .put("host", options.host())
+            .put("host", options.get(HttpOptions.HOST))
             .put("port", http.port().getAsInt())
-            .put("root_path", options.rootPath())
-            .put(
-                "request_timeout_s",
-                options.requestTimeout() == null
-                    ? null
-                    : options.requestTimeout().toMillis() / 1000.0)
+            .put("root_path", options.get(HttpOptions.ROOT_PATH))
+            .put("request_timeout_s", timeout == null ? null : timeout.toMillis() / 1000.0)
             // An integer there: the next one that is no shorter.
-            .put("keep_alive_timeout_s", (options.keepAliveTimeout().toMillis() + 999) / 1000);
-    TlsFiles tls = options.tls();
-    if (tls != null) {
+            .put(
+                "keep_alive_timeout_s",
+                (options.get(HttpOptions.KEEP_ALIVE_TIMEOUT_S).toMillis() + 999) / 1000);
+    if (options.find(HttpOptions.SSL_CERTFILE) != null) {
       shown
-          .put("ssl_keyfile", tls.key().toString())
-          .put("ssl_certfile", tls.certificate().toString());
+          .put("ssl_keyfile", options.get(HttpOptions.SSL_KEYFILE).toString())
+          .put("ssl_certfile", options.get(HttpOptions.SSL_CERTFILE).toString());
     }
     return shown;
   }

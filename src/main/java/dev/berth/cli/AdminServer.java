@@ -1,6 +1,6 @@
 package dev.berth.cli;
 
-import dev.berth.config.Defaults;
+import dev.berth.config.AdminOptions;
 import dev.berth.protocol.port.ControllerCommands;
 import io.vertx.core.json.DecodeException;
 import io.vertx.core.json.JsonArray;
@@ -61,7 +61,7 @@ final class AdminServer {
   @Option(
       names = "--address",
       paramLabel = "URL",
-      defaultValue = "http://" + Defaults.ADMIN_HOST + ":" + Defaults.ADMIN_PORT,
+      defaultValue = "http://" + AdminOptions.DEFAULT_HOST + ":" + AdminOptions.DEFAULT_PORT,
       description = {"The instance's admin server. Default:", "${DEFAULT-VALUE}"})
   private String address;
 

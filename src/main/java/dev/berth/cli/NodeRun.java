@@ -1,5 +1,6 @@
 package dev.berth.cli;
 
+import dev.berth.config.InstanceOptions;
 import dev.berth.config.ServeConfig;
 import io.vertx.core.Future;
 import java.time.Duration;
@@ -38,7 +39,7 @@ final class NodeRun {
             .applyToEither(node.stopAsked().toCompletionStage(), Function.identity())
             .toCompletableFuture()
             .join();
-    return drain(node, signal, config.berth().shutdownTimeout());
+    return drain(node, signal, config.get(InstanceOptions.SHUTDOWN_TIMEOUT_S));
   }
 
   private static boolean drain(RunningNode node, String signal, Duration atMost)

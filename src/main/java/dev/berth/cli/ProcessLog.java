@@ -8,9 +8,9 @@ import ch.qos.logback.core.ConsoleAppender;
 import dev.berth.config.ApplicationConfig;
 import dev.berth.config.DeploymentConfig;
 import dev.berth.config.LogEncoding;
-import dev.berth.config.LogLevel;
 import dev.berth.config.LoggingOptions;
 import dev.berth.config.ServeConfig;
+import dev.berth.config.keys.Settings;
 import org.slf4j.LoggerFactory;
 
 /**
@@ -30,39 +30,45 @@ final class ProcessLog {
   }
 
   static void apply(ServeConfig config, LoggerContext context) {
+    Settings logging = config.get(ServeConfig.LOGGING_CONFIG);
     Appender<ILoggingEvent> appender =
         context.getLogger(org.slf4j.Logger.ROOT_LOGGER_NAME).getAppender(DefaultLogging.APPENDER);
     if (!(appender instanceof ConsoleAppender<ILoggingEvent> standardError)) {
-      if (!config.logging().equals(LoggingOptions.defaults())) {
+      if (!logging.equals(LoggingOptions.DEFAULTS)) {
         LoggerFactory.getLogger(ProcessLog.class)
             .warn("logging_config: level and encoding are those of logback's own configuration");
       }
       return;
     }
-    if (config.logging().encoding() == LogEncoding.JSON) {
+    if (logging.get(LoggingOptions.ENCODING) == LogEncoding.JSON) {
       JsonLines encoder = new JsonLines();
       encoder.setContext(context);
       encoder.start();
       standardError.setEncoder(encoder);
     }
-    DefaultLogging.setLevel(context, level(config.logging().level()));
+    DefaultLogging.setLevel(context, level(logging));
     for (ApplicationConfig application : config.applications()) {
-      if (application.logging().level() != config.logging().level()) {
-        context.getLogger(application.name()).setLevel(level(application.logging().level()));
-      }
-      for (DeploymentConfig deployment : application.deployments()) {
-        LoggingOptions own = deployment.logging();
-        if (own != null && own.level() != application.logging().level()) {
-          context
-              .getLogger(application.name() + "." + deployment.name())
-              .setLevel(level(own.level()));
-        }
+      Settings ofApplication = application.get(ApplicationConfig.LOGGING_CONFIG);
+      setLevel(context, application.name(), ofApplication, logging);
+      for (Settings deployment : application.deployments()) {
+        setLevel(
+            context,
+            application.name() + "." + deployment.get(DeploymentConfig.NAME),
+            deployment.get(DeploymentConfig.LOGGING_CONFIG),
+            ofApplication);
       }
     }
   }
 
-  private static Level level(LogLevel level) {
-    return switch (level) {
+  private static void setLevel(
+      LoggerContext context, String logger, Settings logging, Settings outer) {
+    if (level(logging) != level(outer)) {
+      context.getLogger(logger).setLevel(level(logging));
+    }
+  }
+
+  private static Level level(Settings logging) {
+    return switch (logging.get(LoggingOptions.LOG_LEVEL)) {
       case DEBUG -> Level.DEBUG;
       case INFO -> Level.INFO;
       case WARN -> Level.WARN;

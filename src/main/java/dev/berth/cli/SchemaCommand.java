@@ -1,6 +1,6 @@
 package dev.berth.cli;
 
-import dev.berth.config.Schema;
+import dev.berth.config.ServeConfig;
 import io.vertx.core.json.JsonObject;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
@@ -35,7 +35,7 @@ final class SchemaCommand implements Callable<Integer> {
 
   @Override
   public Integer call() {
-    spec.commandLine().getOut().println(new JsonObject(Schema.document()).encodePrettily());
+    spec.commandLine().getOut().println(new JsonObject(ServeConfig.schema()).encodePrettily());
     return ExitCode.OK;
   }
 }

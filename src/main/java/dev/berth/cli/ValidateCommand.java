@@ -2,8 +2,8 @@ package dev.berth.cli;
 
 import dev.berth.code.ApplicationCheck;
 import dev.berth.config.ConfigException;
-import dev.berth.config.Problem;
 import dev.berth.config.ServeConfig;
+import dev.berth.config.keys.Problem;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.PrintWriter;

@@ -2,8 +2,8 @@ package dev.berth.code;
 
 import dev.berth.config.ApplicationConfig;
 import dev.berth.config.ConfigException;
-import dev.berth.config.Problem;
 import dev.berth.config.ServeConfig;
+import dev.berth.config.keys.Problem;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.ArrayList;

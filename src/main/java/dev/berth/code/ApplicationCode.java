@@ -3,7 +3,7 @@ package dev.berth.code;
 import dev.berth.api.Application;
 import dev.berth.config.ApplicationConfig;
 import dev.berth.config.ConfigException;
-import dev.berth.config.Problem;
+import dev.berth.config.keys.Problem;
 import dev.berth.protocol.UserFailure;
 import java.io.IOException;
 import java.lang.reflect.InvocationTargetException;
@@ -59,7 +59,9 @@ record ApplicationCode(
    */
   String identity() {
     Fingerprint print =
-        new Fingerprint().add("import_path", config.importPath()).add("args", config.args());
+        new Fingerprint()
+            .add("import_path", config.get(ApplicationConfig.IMPORT_PATH))
+            .add("args", config.get(ApplicationConfig.ARGS));
     for (Path path : config.jars()) {
       try (JarFile jar = new JarFile(path.toFile())) {
         for (var entries = jar.entries(); entries.hasMoreElements(); ) {
@@ -103,18 +105,18 @@ record ApplicationCode(
   private static @Nullable Method builder(
       ApplicationConfig config, @Nullable ApplicationClassLoader own, List<Problem> problems) {
     ClassLoader loader = own == null ? ApplicationCode.class.getClassLoader() : own;
-    String className = config.importPath().className();
+    String className = config.get(ApplicationConfig.IMPORT_PATH).className();
     try {
       Method found = builder(config, Class.forName(className, false, loader).getMethods());
       if (found == null) {
         problems.add(problem(config, "no such method", BUILDER));
-      } else if (found.getParameterCount() == 0 && !config.args().isEmpty()) {
+      } else if (found.getParameterCount() == 0 && !config.get(ApplicationConfig.ARGS).isEmpty()) {
         problems.add(
             config
                 .source()
                 .problem(
                     "args",
-                    "given, and " + config.importPath() + " takes none",
+                    "given, and " + config.get(ApplicationConfig.IMPORT_PATH) + " takes none",
                     "a builder with a Map parameter, or no args"));
         return null;
       }
@@ -143,7 +145,7 @@ record ApplicationCode(
   private static @Nullable Method builder(ApplicationConfig config, Method[] methods) {
     Method without = null;
     for (Method method : methods) {
-      if (method.getName().equals(config.importPath().method())
+      if (method.getName().equals(config.get(ApplicationConfig.IMPORT_PATH).method())
           && Modifier.isStatic(method.getModifiers())
           && Modifier.isPublic(method.getDeclaringClass().getModifiers())) {
         if (List.of(method.getParameterTypes()).equals(List.of(Map.class))) {
@@ -156,7 +158,9 @@ record ApplicationCode(
   }
 
   private static Problem problem(ApplicationConfig config, String what, String expected) {
-    return config.source().problem("import_path", config.importPath() + ": " + what, expected);
+    return config
+        .source()
+        .problem("import_path", config.get(ApplicationConfig.IMPORT_PATH) + ": " + what, expected);
   }
 
   /**
@@ -192,7 +196,7 @@ record ApplicationCode(
     try {
       return builder.getParameterCount() == 0
           ? builder.invoke(null)
-          : builder.invoke(null, config.args());
+          : builder.invoke(null, config.get(ApplicationConfig.ARGS));
     } catch (InvocationTargetException thrown) {
       throw failed(thrown.getCause());
     } catch (IllegalAccessException | LinkageError broken) {
@@ -204,11 +208,14 @@ record ApplicationCode(
     LOG.error(
         "application {}: {} failed",
         config.name(),
-        config.importPath(),
+        config.get(ApplicationConfig.IMPORT_PATH),
         UserFailure.legible(cause));
     return new StartFailedException(
         "application %s: import_path: %s: %s"
-            .formatted(config.name(), config.importPath(), StartFailedException.describe(cause)));
+            .formatted(
+                config.name(),
+                config.get(ApplicationConfig.IMPORT_PATH),
+                StartFailedException.describe(cause)));
   }
 
   /** Gives the jars back. */

@@ -6,9 +6,9 @@ import dev.berth.api.DeploymentId;
 import dev.berth.config.ApplicationConfig;
 import dev.berth.config.ConfigException;
 import dev.berth.config.DeploymentConfig;
-import dev.berth.config.DeploymentSettings;
-import dev.berth.config.Problem;
 import dev.berth.config.ServeConfig;
+import dev.berth.config.keys.Problem;
+import dev.berth.config.keys.Settings;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.ArrayList;
@@ -42,8 +42,7 @@ final class ApplicationLoader {
         return Builds.Read.of(loaded);
       }
       code.close();
-      Map<DeploymentId, DeploymentSettings> settings =
-          settings(config, same.application(), source.file());
+      Map<DeploymentId, Settings> settings = settings(config, same.application(), source.file());
       return new Builds.Read(same, same.built(settings, config.routePrefix()));
     } catch (RuntimeException | Error failed) {
       code.close(failed);
@@ -54,22 +53,18 @@ final class ApplicationLoader {
   }
 
   /** The file's values over the code's, for each deployment of the code. */
-  static Map<DeploymentId, DeploymentSettings> settings(
+  static Map<DeploymentId, Settings> settings(
       ApplicationConfig config, Application application, ServeConfig file) {
     List<Problem> unknown = unknown(config, application);
     if (!unknown.isEmpty()) {
       throw new ConfigException(unknown);
     }
-    Map<DeploymentId, DeploymentSettings> settings = new LinkedHashMap<>();
+    Map<DeploymentId, Settings> settings = new LinkedHashMap<>();
     for (Deployment code : application.deployments()) {
-      DeploymentConfig ofCode = DeploymentConfig.of(code);
-      DeploymentConfig merged =
-          config.deployment(code.name()).map(own -> own.over(ofCode)).orElse(ofCode);
       settings.put(
           new DeploymentId(config.name(), code.name()),
-          merged
-              .resolve(file.berth().limits(), config.logging())
-              .atCapacity(file.targetCapacity()));
+          DeploymentConfig.atCapacity(
+              config.deployment(code), file.find(ServeConfig.TARGET_CAPACITY)));
     }
     return settings;
   }
@@ -79,14 +74,15 @@ final class ApplicationLoader {
     List<String> known = application.deployments().stream().map(Deployment::name).toList();
     List<Problem> unknown = new ArrayList<>();
     int index = 0;
-    for (DeploymentConfig given : config.deployments()) {
-      if (!known.contains(given.name())) {
+    for (Settings given : config.deployments()) {
+      String name = given.get(DeploymentConfig.NAME);
+      if (!known.contains(name)) {
         unknown.add(
             config
                 .source()
                 .problem(
                     "deployments[" + index + "].name",
-                    '"' + given.name() + "\", unknown to " + config.importPath(),
+                    '"' + name + "\", unknown to " + config.get(ApplicationConfig.IMPORT_PATH),
                     "one of " + String.join(", ", known)));
       }
       index++;

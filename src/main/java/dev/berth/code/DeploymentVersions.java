@@ -1,6 +1,8 @@
 package dev.berth.code;
 
-import dev.berth.config.DeploymentSettings;
+import dev.berth.config.DeploymentConfig;
+import dev.berth.config.keys.Reach;
+import dev.berth.config.keys.Settings;
 import dev.berth.controller.DeploymentVersion;
 import org.jspecify.annotations.Nullable;
 
@@ -18,30 +20,14 @@ final class DeploymentVersions {
    * @param build identity of the application's code
    * @param routePrefix where the application answers; null when it does not
    */
-  static DeploymentVersion of(
-      String build, DeploymentSettings settings, @Nullable String routePrefix) {
-    String named = settings.rollout().codeVersion();
+  static DeploymentVersion of(String build, Settings settings, @Nullable String routePrefix) {
     Fingerprint code = new Fingerprint();
-    if (named == null) {
+    if (settings.find(DeploymentConfig.VERSION) == null) {
       code.add("build", build);
-    } else {
-      code.add("version", named);
     }
-    code.add("spread", settings.spread());
-    Fingerprint live =
-        new Fingerprint()
-            .add("user_config", settings.userConfig())
-            .add("max_ongoing_requests", settings.maxOngoingRequests())
-            .add("graceful_shutdown_timeout_s", settings.gracefulShutdownTimeout())
-            .add("health_check_period_s", settings.healthCheckPeriod())
-            .add("health_check_timeout_s", settings.healthCheckTimeout())
-            .add("logging_config", settings.logging())
-            .add("max_constructor_retry_count", settings.rollout().maxStartFailures())
-            .add("reservation_ttl_s", settings.reservationTtl())
-            .add("cancel_grace_s", settings.cancelGrace())
-            .add("max_zombie_requests", settings.maxZombieRequests())
-            .add("max_buffered_body_bytes", settings.maxBufferedBodyBytes())
-            .add("route_prefix", routePrefix);
+    settings.reaching(Reach.REPLICA_ANEW).forEach(code::add);
+    Fingerprint live = new Fingerprint().add("route_prefix", routePrefix);
+    settings.reaching(Reach.REPLICA_LIVE).forEach(live::add);
     return new DeploymentVersion(code.toString(), live.toString());
   }
 }

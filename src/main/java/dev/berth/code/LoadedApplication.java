@@ -4,8 +4,8 @@ import dev.berth.api.Application;
 import dev.berth.api.Deployment;
 import dev.berth.api.DeploymentId;
 import dev.berth.config.ApplicationConfig;
-import dev.berth.config.DeploymentSettings;
 import dev.berth.config.ServeConfig;
+import dev.berth.config.keys.Settings;
 import dev.berth.controller.BuiltApplication;
 import dev.berth.controller.DeploymentTarget;
 import java.io.IOException;
@@ -27,7 +27,7 @@ public record LoadedApplication(
     String build,
     ApplicationConfig config,
     Application application,
-    Map<DeploymentId, DeploymentSettings> settings,
+    Map<DeploymentId, Settings> settings,
     @Nullable ApplicationCode code)
     implements AutoCloseable {
 
@@ -74,8 +74,7 @@ public record LoadedApplication(
   }
 
   /** As the controller is told of it when it is to run with other settings than its own. */
-  BuiltApplication built(
-      Map<DeploymentId, DeploymentSettings> wanted, @Nullable String routePrefix) {
+  BuiltApplication built(Map<DeploymentId, Settings> wanted, @Nullable String routePrefix) {
     List<DeploymentTarget> targets = new ArrayList<>();
     wanted.forEach(
         (id, value) ->

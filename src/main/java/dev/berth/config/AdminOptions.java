@@ -1,54 +1,50 @@
 package dev.berth.config;
 
+import dev.berth.config.keys.Key;
+import dev.berth.config.keys.Keys;
+import dev.berth.config.keys.Scalars;
+import dev.berth.config.keys.Section;
+import dev.berth.config.keys.Settings;
+import dev.berth.config.keys.Types;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.util.List;
 
-/**
- * {@code berth.admin}: where the admin server listens, and who may use it.
- *
- * @param host name or address to listen on
- * @param port TCP port, 0 to 65535; 0 takes any free one
- * @param bearerTokens of which every request must show one; empty lets everybody in who can connect
- * @param allowUnauthenticated whether it may be reached from other machines without a token
- */
-public record AdminOptions(
-    String host, int port, List<BearerToken> bearerTokens, boolean allowUnauthenticated) {
+/** {@code berth.admin}: where the admin server listens, and who may use it. */
+public final class AdminOptions {
 
-  static final Key<String> HOST =
-      Key.of(
-          "host",
-          Types.text(),
-          Defaults.ADMIN_HOST,
-          "Name or address the admin server listens on. One that other machines reach needs"
-              + " bearer_tokens, or allow_unauthenticated.");
-  static final Key<Integer> PORT =
-      Key.of(
-          "port",
-          Types.port(),
-          Defaults.ADMIN_PORT,
-          "TCP port of the admin server; 0 takes any free one and logs it.");
-  static final Key<List<Values>> BEARER_TOKENS =
-      Key.of(
-          "bearer_tokens",
-          Types.list(BearerToken.SECTION),
-          List.of(),
-          "Who may use the admin server: a request must show one of these secrets in Authorization:"
-              + " Bearer. With none, everybody may who can connect.");
-  static final Key<Boolean> ALLOW_UNAUTHENTICATED =
-      Key.of(
-          "allow_unauthenticated",
-          Types.bool(),
-          Defaults.ADMIN_ALLOW_UNAUTHENTICATED,
-          "Lets the admin server be reached from other machines without a token. Whoever reaches it"
-              + " can deploy code.");
+  /** Of an instance that is told none. */
+  public static final String DEFAULT_HOST = "127.0.0.1";
 
-  static final Section SECTION =
-      Section.of(HOST, PORT, BEARER_TOKENS, ALLOW_UNAUTHENTICATED).check(AdminOptions::check);
+  /** Of an instance that is told none. */
+  public static final int DEFAULT_PORT = 8265;
 
-  private static void check(Values values) {
-    List<Values> tokens = values.find(BEARER_TOKENS);
-    Values.requireUnique(tokens, BearerToken.NAME);
+  private static final Keys KEYS = new Keys();
+
+  public static final Key<String> HOST =
+      KEYS.key("host", Types.text(), DEFAULT_HOST)
+          .means(
+              "Name or address the admin server listens on. One that other machines reach needs"
+                  + " bearer_tokens, or allow_unauthenticated.");
+  public static final Key<Integer> PORT =
+      KEYS.key("port", Types.port(), DEFAULT_PORT)
+          .means("TCP port of the admin server; 0 takes any free one and logs it.");
+  public static final Key<List<Settings>> BEARER_TOKENS =
+      KEYS.key("bearer_tokens", Types.list(BearerToken.SECTION), List.of())
+          .means(
+              "Who may use the admin server: a request must show one of these secrets in Authorization:"
+                  + " Bearer. With none, everybody may who can connect.");
+  public static final Key<Boolean> ALLOW_UNAUTHENTICATED =
+      KEYS.key("allow_unauthenticated", Types.bool(), false)
+          .means(
+              "Lets the admin server be reached from other machines without a token. Whoever reaches it"
+                  + " can deploy code.");
+
+  static final Section SECTION = KEYS.section().check(AdminOptions::check);
+
+  private static void check(Settings values) {
+    List<Settings> tokens = values.find(BEARER_TOKENS);
+    Settings.requireUnique(tokens, BearerToken.NAME);
     String host = values.find(HOST);
     boolean open = Boolean.FALSE.equals(values.find(ALLOW_UNAUTHENTICATED));
     if (host != null && open && tokens != null && tokens.isEmpty() && !isLoopback(host)) {
@@ -75,23 +71,5 @@ public record AdminOptions(
     }
   }
 
-  /** Checks each value against its key. */
-  public AdminOptions {
-    HOST.require(host);
-    PORT.require(port);
-    bearerTokens = List.copyOf(bearerTokens);
-  }
-
-  /** One that asks nobody for a token. */
-  public AdminOptions(String host, int port) {
-    this(host, port, List.of(), false);
-  }
-
-  static AdminOptions from(Values values) {
-    return new AdminOptions(
-        values.get(HOST),
-        values.get(PORT),
-        values.get(BEARER_TOKENS).stream().map(BearerToken::from).toList(),
-        values.get(ALLOW_UNAUTHENTICATED));
-  }
+  private AdminOptions() {}
 }

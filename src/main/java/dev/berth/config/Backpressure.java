@@ -1,43 +1,29 @@
 package dev.berth.config;
 
+import dev.berth.config.keys.Key;
+import dev.berth.config.keys.Keys;
+import dev.berth.config.keys.Section;
+import dev.berth.config.keys.Settings;
+import dev.berth.config.keys.Types;
 import java.time.Duration;
 import java.util.List;
-import org.jspecify.annotations.Nullable;
 
-/**
- * {@code backpressure_config}: what a client is told when the queue of a deployment is full.
- *
- * @param statusCode 503 or 429
- * @param retryAfter the Retry-After to send, whole seconds; null computes it from queue and rate
- */
-public record Backpressure(int statusCode, @Nullable Duration retryAfter) {
+/** {@code backpressure_config}: what a client is told when the queue of a deployment is full. */
+public final class Backpressure {
 
-  static final Key<Integer> STATUS_CODE =
-      Key.of(
-          "status_code",
-          Types.choice(List.of(503, 429)),
-          Defaults.BACKPRESSURE_STATUS_CODE,
-          "HTTP status of a request refused because the queue is full.");
-  static final Key<Duration> RETRY_AFTER_S =
-      Key.optional(
-          "retry_after_s",
-          Types.wholeSeconds(0, 86_400),
-          "Retry-After to send with it; null computes it from the queue and its rate.");
+  private static final Keys KEYS = new Keys();
 
-  static final Section SECTION = Section.of(STATUS_CODE, RETRY_AFTER_S);
+  public static final Key<Integer> STATUS_CODE =
+      KEYS.key("status_code", Types.choice(List.of(503, 429)), 503)
+          .means("HTTP status of a request refused because the queue is full.");
+  public static final Key<Duration> RETRY_AFTER_S =
+      KEYS.optional("retry_after_s", Types.wholeSeconds(0, 86_400))
+          .means("Retry-After to send with it; null computes it from the queue and its rate.");
 
-  /** Checks each value against its key. */
-  public Backpressure {
-    STATUS_CODE.require(statusCode);
-    RETRY_AFTER_S.requireIfSet(retryAfter);
-  }
+  static final Section SECTION = KEYS.section();
 
   /** What a deployment that says nothing does: 503 and a computed Retry-After. */
-  public static Backpressure defaults() {
-    return new Backpressure(Defaults.BACKPRESSURE_STATUS_CODE, null);
-  }
+  public static final Settings DEFAULTS = SECTION.empty();
 
-  static Backpressure from(Values values) {
-    return new Backpressure(values.get(STATUS_CODE), values.find(RETRY_AFTER_S));
-  }
+  private Backpressure() {}
 }

@@ -1,44 +1,44 @@
 package dev.berth.config;
 
-import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import org.jspecify.annotations.Nullable;
+import dev.berth.config.keys.Key;
+import dev.berth.config.keys.Keys;
+import dev.berth.config.keys.Section;
+import dev.berth.config.keys.Settings;
+import dev.berth.config.keys.Types;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
 
-/**
- * A client that shows its name by a secret, in {@code Authorization: Bearer <secret>}.
- *
- * @param name of the client, for bounds that are counted per caller
- * @param secret at least 16 characters; nothing prints it
- */
-public record BearerToken(String name, String secret) {
+/** A client that shows its name by a secret, in {@code Authorization: Bearer <secret>}. */
+public final class BearerToken {
+
   private static final int MIN_CHARS = 16;
   private static final String EXPECTED =
       "at least " + MIN_CHARS + " printable ASCII characters without a space";
 
-  static final Key<String> NAME =
-      Key.required("name", Types.text(), "Name of the client, unique. Bounds are counted for it.");
-  static final Key<String> TOKEN =
-      Key.optional(
-          "token",
-          Types.secret(),
-          "The secret, at least 16 characters. It is never printed. Better in a file of its own.");
-  static final Key<Path> TOKEN_FILE =
-      Key.optional(
-          "token_file",
-          Types.file(),
-          "File that holds the secret and nothing else; in place of token. Read at start.");
+  private static final Keys KEYS = new Keys();
 
-  static final Section SECTION = Section.of(NAME, TOKEN, TOKEN_FILE).check(BearerToken::check);
+  public static final Key<String> NAME =
+      KEYS.required("name", Types.text())
+          .means("Name of the client, unique. Bounds are counted for it.");
+  public static final Key<String> TOKEN =
+      KEYS.optional("token", Types.secret())
+          .means(
+              "The secret, at least 16 characters. It is never printed. Better in a file of its own.");
+  public static final Key<String> TOKEN_FILE =
+      KEYS.optional("token_file", Types.secretFile())
+          .means("File that holds the secret and nothing else; in place of token. Read at start.");
 
-  private static void check(Values values) {
+  static final Section SECTION = KEYS.section().check(BearerToken::check);
+
+  private static void check(Settings values) {
     boolean inline = values.gives(TOKEN);
     boolean file = values.gives(TOKEN_FILE);
     if (inline == file) {
       values.problem(TOKEN, inline ? "beside token_file" : "missing", "token or token_file");
       return;
     }
-    String secret = secretOf(values);
+    String secret = values.find(inline ? TOKEN : TOKEN_FILE);
     if (secret != null && !isStrong(secret)) {
       if (inline) {
         values.problem(TOKEN, "another; its value is not shown", EXPECTED);
@@ -52,26 +52,20 @@ public record BearerToken(String name, String secret) {
     return secret.length() >= MIN_CHARS && secret.chars().allMatch(c -> c > ' ' && c <= '~');
   }
 
-  /** Null when there is none that can be read, which is told elsewhere. */
-  private static @Nullable String secretOf(Values values) {
-    Path file = values.find(TOKEN_FILE);
-    if (file == null) {
-      return values.find(TOKEN);
-    }
-    try {
-      return Files.readString(file).strip();
-    } catch (IOException unreadable) {
-      return "";
-    }
+  /** A client with its secret. */
+  public static Settings of(String name, String secret) {
+    return SECTION.empty().with(NAME, name).with(TOKEN, secret);
   }
 
-  static BearerToken from(Values values) {
-    String secret = secretOf(values);
-    return new BearerToken(values.get(NAME), secret == null ? "" : secret);
+  /** The secrets of clients by their names; nothing prints them. */
+  public static Map<String, String> secrets(List<Settings> clients) {
+    Map<String, String> secrets = new HashMap<>();
+    for (Settings client : clients) {
+      String inline = client.find(TOKEN);
+      secrets.put(client.get(NAME), inline == null ? client.get(TOKEN_FILE) : inline);
+    }
+    return secrets;
   }
 
-  @Override
-  public String toString() {
-    return "BearerToken[" + name + "]";
-  }
+  private BearerToken() {}
 }

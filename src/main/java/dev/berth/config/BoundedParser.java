@@ -1,5 +1,8 @@
 package dev.berth.config;
 
+import dev.berth.config.keys.Problem;
+import dev.berth.config.keys.Scalar;
+import dev.berth.config.keys.Scalars;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.HashMap;

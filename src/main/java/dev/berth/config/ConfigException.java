@@ -1,5 +1,6 @@
 package dev.berth.config;
 
+import dev.berth.config.keys.Problem;
 import java.util.List;
 import java.util.stream.Collectors;
 

@@ -1,5 +1,8 @@
 package dev.berth.config;
 
+import dev.berth.config.keys.Place;
+import dev.berth.config.keys.Problem;
+import dev.berth.config.keys.Settings;
 import java.io.IOException;
 import java.nio.charset.CharacterCodingException;
 import java.nio.file.Files;
@@ -123,13 +126,16 @@ public final class ConfigReader {
       List<Setting> settings,
       @Nullable String uri,
       boolean lenient) {
-    Place top = lenient ? Place.topOfAll(name, folder) : Place.top(name, folder);
+    Place top =
+        lenient
+            ? Place.topOfAll(name, folder, ServeConfig.SECTION::pathOf)
+            : Place.top(name, folder, ServeConfig.SECTION::pathOf);
     Optional<Node> root = compose(name, text);
     if (root.isEmpty()) {
       throw unreadable(name, "empty", "a mapping with the key applications");
     }
     Node whole = new Overlay(top).apply(root.get(), settings);
-    Values values = ServeConfig.SECTION.read(whole, top);
+    Settings values = ServeConfig.SECTION.read(whole, top);
     List<Problem> problems = lenient ? top.everyProblem() : top.problems();
     boolean refused =
         lenient

@@ -1,298 +1,253 @@
 package dev.berth.config;
 
 import dev.berth.api.Deployment;
+import dev.berth.config.keys.Key;
+import dev.berth.config.keys.Keys;
+import dev.berth.config.keys.Reach;
+import dev.berth.config.keys.Section;
+import dev.berth.config.keys.Settings;
+import dev.berth.config.keys.Types;
+import java.math.BigDecimal;
+import java.math.RoundingMode;
 import java.time.Duration;
-import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One entry of {@code deployments}: what it overrides of what code says. Code's own values have the
- * same shape, so the order of precedence is {@code file.over(code).resolve(limits)}: file, code,
- * {@link Defaults}. {@link DeploymentSettings} says what the values are.
- *
- * @param name of the deployment, unique in its application
- * @param given what is said of it, by the name of the key; each is overridden as a whole
+ * One entry of {@code deployments}: what it overrides of what code says, which overrides the
+ * defaults. What a deployment runs with is {@code file.over(code).within(application)}.
  */
-public record DeploymentConfig(String name, Map<String, Object> given) {
+public final class DeploymentConfig {
 
-  static final Key<String> NAME =
-      Key.required(
-          "name", Types.name(), "The deployment of the application this entry is about; unique.");
+  private static final Keys KEYS = new Keys();
+
+  public static final Key<String> NAME =
+      KEYS.required("name", Types.name())
+          .reaches(Reach.CONTROLLER)
+          .means("The deployment of the application this entry is about; unique.");
 
   /** Most replicas of a deployment, however many are asked for: more is a slip of the finger. */
   public static final int MAX_REPLICAS = 10_000;
 
-  static final Key<Integer> NUM_REPLICAS =
-      Key.override(
-              "num_replicas",
-              Types.integer(1, MAX_REPLICAS, "replicas")
-                  .without("auto", "the number of replicas is fixed"),
-              Defaults.NUM_REPLICAS,
-              "Replicas to run.")
-          .orNull();
-  static final Key<Integer> MAX_ONGOING_REQUESTS =
-      Key.override(
-          "max_ongoing_requests",
-          Types.integer(1, Deployment.MAX_ONGOING_REQUESTS_LIMIT, "requests"),
-          Defaults.MAX_ONGOING_REQUESTS,
-          "Requests one replica works on at a time: its slots.");
-  static final Key<Integer> MAX_QUEUED_REQUESTS =
-      Key.override(
-          "max_queued_requests",
-          Types.integerOrNone(1, Integer.MAX_VALUE, "requests"),
-          Defaults.MAX_QUEUED_REQUESTS,
-          "Requests that may wait for a slot, per instance. -1 leaves the bound to"
-              + " berth.limits.max_queued_total. A request that finds a slot never counts.");
-  static final Key<Values> BACKPRESSURE_CONFIG =
-      Key.optional(
-          "backpressure_config",
-          Backpressure.SECTION,
-          "What a client is told when the queue is full. Overridden as a whole.");
-  static final Key<Map<String, @Nullable Object>> USER_CONFIG =
-      Key.optional(
-          "user_config",
-          Types.freeMap(),
-          "Handed to the handler's reconfigure hook. Overridden as a whole.");
-  static final Key<Duration> GRACEFUL_SHUTDOWN_TIMEOUT_S =
-      Key.override(
-          "graceful_shutdown_timeout_s",
-          Types.secondsOrZero(),
-          Defaults.GRACEFUL_SHUTDOWN_TIMEOUT,
-          "How long a stopping replica may take to finish what it accepted.");
-  static final Key<Duration> HEALTH_CHECK_PERIOD_S =
-      Key.override(
-          "health_check_period_s",
-          Types.seconds(),
-          Defaults.HEALTH_CHECK_PERIOD,
-          "Time between two health checks of a replica.");
-  static final Key<Duration> HEALTH_CHECK_TIMEOUT_S =
-      Key.override(
-          "health_check_timeout_s",
-          Types.seconds(),
-          Defaults.HEALTH_CHECK_TIMEOUT,
-          "How long one health check may take before it has failed.");
-  static final Key<Values> LOGGING_CONFIG =
-      Key.optional(
-          "logging_config",
-          LoggingOptions.SECTION,
-          "What is logged of this deployment, in place of its application's, as a whole.");
-  static final Key<Integer> MAX_REPLICAS_PER_NODE =
-      Key.optional(
-          "max_replicas_per_node",
-          Types.integer(1, 100, "replicas"),
-          "Bound of num_replicas here, since one instance is one node.");
+  // how many there are, and how much each takes
+  public static final Key<Integer> NUM_REPLICAS =
+      KEYS.key("num_replicas", Types.integer(1, MAX_REPLICAS, "replicas"), 1)
+          .without("auto", "the number of replicas is fixed")
+          .orNull()
+          .reaches(Reach.CONTROLLER)
+          .means("Replicas to run.");
+  public static final Key<Integer> MAX_ONGOING_REQUESTS =
+      KEYS.key(
+              "max_ongoing_requests",
+              Types.integer(1, Deployment.MAX_ONGOING_REQUESTS_LIMIT, "requests"),
+              Deployment.DEFAULT_MAX_ONGOING_REQUESTS)
+          .reaches(Reach.REPLICA_LIVE)
+          .means("Requests one replica works on at a time: its slots.");
+  public static final Key<Integer> MAX_QUEUED_REQUESTS =
+      KEYS.key("max_queued_requests", Types.integerOrNone(1, Integer.MAX_VALUE, "requests"), -1)
+          .reaches(Reach.ROUTER)
+          .means(
+              "Requests that may wait for a slot, per instance. -1 leaves the bound to"
+                  + " berth.limits.max_queued_total. A request that finds a slot never counts.");
+  public static final Key<Settings> BACKPRESSURE_CONFIG =
+      KEYS.optional("backpressure_config", Backpressure.SECTION)
+          .fallback(settings -> Backpressure.DEFAULTS, "null")
+          .reaches(Reach.ROUTER)
+          .means("What a client is told when the queue is full. Overridden as a whole.");
+  public static final Key<Map<String, @Nullable Object>> USER_CONFIG =
+      KEYS.optional("user_config", Types.freeMap())
+          .fallback(settings -> Map.of(), "null")
+          .reaches(Reach.REPLICA_LIVE)
+          .means("Handed to the handler's reconfigure hook. Overridden as a whole.");
 
-  static final Key<Spread> SPREAD =
-      Key.override(
-          "spread",
-          Types.choice(List.of(Spread.SINGLE, Spread.EVENT_LOOPS)),
-          Defaults.SPREAD,
-          "Where a replica's handlers run: single is one handler object on one event loop,"
-              + " event_loops one on each behind one set of slots, so that a request is served on"
-              + " the loop it came in on.");
-  static final Key<Duration> QUEUE_TIMEOUT_S =
-      Key.override(
-          "queue_timeout_s",
-          Types.seconds(),
-          Defaults.QUEUE_TIMEOUT,
-          "How long a request may wait for a slot.");
-  static final Key<Duration> RESERVATION_TTL_S =
-      Key.override(
-          "reservation_ttl_s",
-          Types.seconds(),
-          Defaults.RESERVATION_TTL,
-          "How long a chosen replica keeps its slot for a request that has not been dispatched."
-              + " At most berth.limits.max_reservation_ttl_s.");
-  static final Key<Duration> CANCEL_GRACE_S =
-      Key.override(
-          "cancel_grace_s",
-          Types.secondsOrZero(),
-          Defaults.CANCEL_GRACE,
-          "How long a cancelled handler may take to settle before it counts as a zombie. It keeps"
-              + " its slot either way.");
-  static final Key<Integer> MAX_ZOMBIE_REQUESTS =
-      Key.override(
+  // the life of a replica
+  public static final Key<Duration> GRACEFUL_SHUTDOWN_TIMEOUT_S =
+      KEYS.key("graceful_shutdown_timeout_s", Types.secondsOrZero(), Duration.ofSeconds(20))
+          .reaches(Reach.REPLICA_LIVE)
+          .means("How long a stopping replica may take to finish what it accepted.");
+  public static final Key<Duration> HEALTH_CHECK_PERIOD_S =
+      KEYS.key("health_check_period_s", Types.seconds(), Duration.ofSeconds(10))
+          .reaches(Reach.REPLICA_LIVE)
+          .means("Time between two health checks of a replica.");
+  public static final Key<Duration> HEALTH_CHECK_TIMEOUT_S =
+      KEYS.key("health_check_timeout_s", Types.seconds(), Duration.ofSeconds(30))
+          .reaches(Reach.REPLICA_LIVE)
+          .means("How long one health check may take before it has failed.");
+  public static final Key<Settings> LOGGING_CONFIG =
+      KEYS.optional("logging_config", LoggingOptions.SECTION)
+          .fallback(settings -> settings.around(ApplicationConfig.LOGGING_CONFIG), "null")
+          .reaches(Reach.REPLICA_LIVE)
+          .means("What is logged of this deployment, in place of its application's, as a whole.");
+  public static final Key<Integer> MAX_REPLICAS_PER_NODE =
+      KEYS.optional("max_replicas_per_node", Types.integer(1, 100, "replicas"))
+          .reaches(Reach.NOTHING)
+          .means("Bound of num_replicas here, since one instance is one node.");
+
+  // how replicas of one version give way to those of another
+  public static final Key<Double> ROLLING_UPDATE_PERCENTAGE =
+      KEYS.key("rolling_update_percentage", Types.numberAboveZero(1), 0.2)
+          .orNull()
+          .reaches(Reach.CONTROLLER)
+          .means(
+              "Share of the replicas, at least one, that is replaced at a time when a change needs"
+                  + " new ones.");
+  public static final Key<Double> MAX_SURGE_PERCENT =
+      KEYS.key("max_surge_percent", Types.number(0, 100), 20.0)
+          .orNull()
+          .reaches(Reach.CONTROLLER)
+          .means(
+              "Percent of the replicas, rounded up, that may run beyond their number while they are"
+                  + " replaced, so that none is missing: new ones start first. 0 stops old ones"
+                  + " first; it is Ray Serve's default, with which a single replica is gone until"
+                  + " its successor runs.");
+
+  // --- Berth's own ---
+
+  private static final Keys OWN = new Keys();
+
+  public static final Key<Spread> SPREAD =
+      OWN.key("spread", Types.choice(List.of(Spread.SINGLE, Spread.EVENT_LOOPS)), Spread.SINGLE)
+          .reaches(Reach.REPLICA_ANEW)
+          .means(
+              "Where a replica's handlers run: single is one handler object on one event loop,"
+                  + " event_loops one on each behind one set of slots, so that a request is served on"
+                  + " the loop it came in on.");
+
+  // the life of a request: its wait, its slot, its end
+  public static final Key<Duration> QUEUE_TIMEOUT_S =
+      OWN.key("queue_timeout_s", Types.seconds(), Duration.ofSeconds(60))
+          .reaches(Reach.ROUTER)
+          .means("How long a request may wait for a slot.");
+  public static final Key<Duration> RESERVATION_TTL_S =
+      OWN.key("reservation_ttl_s", Types.seconds(), Duration.ofSeconds(10))
+          .fallback(DeploymentConfig::reservationTtl, "10")
+          .atMost(() -> LimitOptions.MAX_RESERVATION_TTL_S)
+          .reaches(Reach.REPLICA_LIVE)
+          .means(
+              "How long a chosen replica keeps its slot for a request that has not been dispatched."
+                  + " At most berth.limits.max_reservation_ttl_s.");
+  public static final Key<Duration> CANCEL_GRACE_S =
+      OWN.key("cancel_grace_s", Types.secondsOrZero(), Duration.ofSeconds(10))
+          .reaches(Reach.REPLICA_LIVE)
+          .means(
+              "How long a cancelled handler may take to settle before it counts as a zombie. It keeps"
+                  + " its slot either way.");
+  public static final Key<Integer> MAX_ZOMBIE_REQUESTS =
+      OWN.key(
               "max_zombie_requests",
               Types.integer(1, Deployment.MAX_ONGOING_REQUESTS_LIMIT, "requests"),
-              Defaults.MAX_ONGOING_REQUESTS,
+              Deployment.DEFAULT_MAX_ONGOING_REQUESTS)
+          .fallback(settings -> settings.get(MAX_ONGOING_REQUESTS), "max_ongoing_requests")
+          .cappedBy(MAX_ONGOING_REQUESTS)
+          .reaches(Reach.REPLICA_LIVE)
+          .means(
               "Zombies that make a replica unhealthy. More than max_ongoing_requests means the"
-                  + " same as that.")
-          .fallbackText("max_ongoing_requests");
-  static final Key<Integer> MAX_BUFFERED_BODY_BYTES =
-      Key.override(
-          "max_buffered_body_bytes",
-          Types.integer(0, Integer.MAX_VALUE, "bytes"),
-          Defaults.MAX_BUFFERED_BODY_BYTES,
-          "Largest request body that a handler which takes its body whole is given; a larger one"
-              + " gets 413. At most 2147483647.");
+                  + " same as that.");
+  public static final Key<Integer> MAX_BUFFERED_BODY_BYTES =
+      OWN.key("max_buffered_body_bytes", Types.integer(0, Integer.MAX_VALUE, "bytes"), 4 << 20)
+          .reaches(Reach.REPLICA_LIVE)
+          .means(
+              "Largest request body that a handler which takes its body whole is given; a larger one"
+                  + " gets 413. At most 2147483647.");
 
-  static final Section BERTH_SECTION =
-      Section.of(
-          SPREAD,
-          QUEUE_TIMEOUT_S,
-          RESERVATION_TTL_S,
-          CANCEL_GRACE_S,
-          MAX_ZOMBIE_REQUESTS,
-          MAX_BUFFERED_BODY_BYTES,
-          Rollout.MAX_CONSTRUCTOR_RETRY_COUNT,
-          Rollout.REPLICA_START_TIMEOUT_S,
-          Rollout.VERSION);
+  // the start of replicas, which Ray Serve says in code alone
+  public static final Key<Integer> MAX_CONSTRUCTOR_RETRY_COUNT =
+      OWN.key("max_constructor_retry_count", Types.integer(1, 1_000_000, "starts"), 20)
+          .reaches(Reach.REPLICA_LIVE)
+          .means(
+              "Failed starts of replicas of one version, and at most three for each replica wanted,"
+                  + " after which the deployment has failed. In Ray Serve only code says it.");
+  public static final Key<Duration> REPLICA_START_TIMEOUT_S =
+      OWN.optional("replica_start_timeout_s", Types.seconds())
+          .reaches(Reach.CONTROLLER)
+          .means(
+              "How long the start of a replica may take: its handlers are made, started, reconfigured"
+                  + " and checked once. It has failed then, and its thread is interrupted. The wait for"
+                  + " a thread does not count. No bound unless said, as in Ray Serve.");
+  public static final Key<String> VERSION =
+      OWN.optional("version", Types.text())
+          .reaches(Reach.REPLICA_ANEW)
+          .means(
+              "Name of the code, in place of what it is made of: other code or arguments under the same"
+                  + " name start no new replicas, another name does. In Ray Serve only code says it.");
 
-  static final Key<Values> BERTH =
-      Key.of("berth", BERTH_SECTION, Values.empty(BERTH_SECTION), "What has no name in Ray Serve.");
+  public static final Key<Settings> BERTH =
+      KEYS.mapping("berth", OWN.section()).means("What has no name in Ray Serve.");
 
   static final Section SECTION =
-      Section.of(
-              NAME,
-              NUM_REPLICAS,
-              MAX_ONGOING_REQUESTS,
-              MAX_QUEUED_REQUESTS,
-              BACKPRESSURE_CONFIG,
-              USER_CONFIG,
-              GRACEFUL_SHUTDOWN_TIMEOUT_S,
-              HEALTH_CHECK_PERIOD_S,
-              HEALTH_CHECK_TIMEOUT_S,
-              LOGGING_CONFIG,
-              MAX_REPLICAS_PER_NODE,
-              Rollout.ROLLING_UPDATE_PERCENTAGE,
-              Rollout.MAX_SURGE_PERCENT,
-              BERTH)
-          .and(RayOnly.DEPLOYMENT)
-          .check(DeploymentConfig::check);
-
-  /** One instance is one node, so more replicas than that would never all run. */
-  private static void check(Values values) {
-    Integer replicas = values.find(NUM_REPLICAS);
-    Integer perNode = values.find(MAX_REPLICAS_PER_NODE);
-    if (replicas != null && perNode != null && replicas > perNode) {
-      values.problem(
-          NUM_REPLICAS, replicas.toString(), "at most max_replicas_per_node, " + perNode);
-    }
-  }
-
-  public DeploymentConfig {
-    NAME.require(name);
-    given = Map.copyOf(given);
-  }
+      KEYS.section().and(RayOnly.DEPLOYMENT).check(DeploymentConfig::check);
 
   /** An entry that overrides nothing. */
-  public static DeploymentConfig of(String name) {
-    return new DeploymentConfig(name, Map.of());
+  public static Settings of(String name) {
+    return SECTION.empty().with(NAME, name);
   }
 
-  /** What code says about a deployment, as the lower side of {@link #over}. */
-  public static DeploymentConfig of(Deployment code) {
-    NUM_REPLICAS.require(code.numReplicas());
-    MAX_ONGOING_REQUESTS.require(code.maxOngoingRequests());
-    Map<String, Object> given = new HashMap<>();
-    given.put(NUM_REPLICAS.name(), code.numReplicas());
-    given.put(MAX_ONGOING_REQUESTS.name(), code.maxOngoingRequests());
-    given.put(USER_CONFIG.name(), code.userConfig());
-    given.put(SPREAD.name(), code.spreadOverLoops() ? Spread.EVENT_LOOPS : Spread.SINGLE);
-    return new DeploymentConfig(code.name(), given);
+  /** What code says about a deployment, as the lower side of {@link Settings#over}. */
+  public static Settings of(Deployment code) {
+    return of(code.name())
+        .with(NUM_REPLICAS, code.numReplicas())
+        .with(MAX_ONGOING_REQUESTS, code.maxOngoingRequests())
+        .with(USER_CONFIG, code.userConfig())
+        .with(SPREAD, code.spreadOverLoops() ? Spread.EVENT_LOOPS : Spread.SINGLE);
   }
 
-  static DeploymentConfig from(Values values) {
-    Map<String, Object> given = new HashMap<>();
-    take(SECTION, values, given);
-    take(BERTH_SECTION, values.get(BERTH), given);
-    given.keySet().removeAll(List.of(NAME.name(), BERTH.name()));
-    given.computeIfPresent(
-        BACKPRESSURE_CONFIG.name(), (key, value) -> Backpressure.from((Values) value));
-    given.computeIfPresent(
-        LOGGING_CONFIG.name(), (key, value) -> LoggingOptions.from((Values) value));
-    return new DeploymentConfig(values.get(NAME), given);
+  /** One instance is one node, so more replicas than that would never all run. */
+  private static void check(Settings values) {
+    NUM_REPLICAS.requireAtMost(MAX_REPLICAS_PER_NODE, values);
   }
 
-  private static void take(Section section, Values values, Map<String, Object> into) {
-    for (Key<?> key : section.keys()) {
-      Object value = values.find(key);
-      if (value != null && key.noEffect() == null) {
-        into.put(key.name(), value);
-      }
-    }
-  }
-
-  /** What is set here, and {@code lower}'s where nothing is. The name is this one's. */
-  public DeploymentConfig over(DeploymentConfig lower) {
-    Map<String, Object> both = new HashMap<>(lower.given);
-    both.putAll(given);
-    return new DeploymentConfig(name, both);
-  }
-
-  /** What is logged of it, and how; null when nothing is said of that. */
-  public @Nullable LoggingOptions logging() {
-    return find(LOGGING_CONFIG);
-  }
-
-  @Nullable Duration reservationTtl() {
-    return find(RESERVATION_TTL_S);
-  }
-
-  /** As {@link #resolve(LimitOptions, LoggingOptions)}, for a file silent about logging. */
-  public DeploymentSettings resolve(LimitOptions limits) {
-    return resolve(limits, LoggingOptions.defaults());
+  /** It gives way to the bound of the instance. */
+  private static Duration reservationTtl(Settings settings) {
+    Duration longest = settings.around(LimitOptions.MAX_RESERVATION_TTL_S);
+    Duration usual = Duration.ofSeconds(10);
+    return longest == null || usual.compareTo(longest) < 0 ? usual : longest;
   }
 
   /**
-   * Every value set, {@link Defaults} where nothing is. A default reservation TTL gives way to the
-   * instance's bound; one that was asked for and is above it is refused with an
-   * IllegalArgumentException.
-   *
-   * @param outerLogging of the application, for a deployment that has none of its own
+   * What a deployment runs with as far as Ray Serve has a name for it, JSON values. Source: its
+   * DeploymentSchema, which its command line reads the answer with: a key it does not know, or a
+   * number of replicas of 0, would not pass.
    */
-  public DeploymentSettings resolve(LimitOptions limits, LoggingOptions outerLogging) {
-    Duration longest = limits.maxReservationTtl();
-    Duration asked = reservationTtl();
-    if (asked != null && asked.compareTo(longest) > 0) {
-      throw new IllegalArgumentException(
-          "%s: %s (expected: %s)"
-              .formatted(
-                  RESERVATION_TTL_S.name(),
-                  RESERVATION_TTL_S.type().write(asked),
-                  reservationTtlBound(longest)));
+  public static Map<String, @Nullable Object> ofRay(Settings settings) {
+    Map<String, @Nullable Object> values = new LinkedHashMap<>(settings.json());
+    values.remove(BERTH.name());
+    return values;
+  }
+
+  /**
+   * These settings with a share of the replicas, rounded half up, at least 1 unless the share or
+   * their number is 0: Ray Serve's {@code target_capacity}.
+   *
+   * @param percent from 0 to 100; null for all of them
+   */
+  public static Settings atCapacity(Settings settings, @Nullable Double percent) {
+    if (percent == null || percent == 100) {
+      return settings;
     }
-    int slots = or(MAX_ONGOING_REQUESTS, Defaults.MAX_ONGOING_REQUESTS);
-    Duration defaultTtl = Defaults.RESERVATION_TTL;
-    return new DeploymentSettings(
-        name,
-        or(NUM_REPLICAS, Defaults.NUM_REPLICAS),
-        slots,
-        or(MAX_QUEUED_REQUESTS, Defaults.MAX_QUEUED_REQUESTS),
-        or(BACKPRESSURE_CONFIG, Backpressure.defaults()),
-        or(USER_CONFIG, Map.of()),
-        or(GRACEFUL_SHUTDOWN_TIMEOUT_S, Defaults.GRACEFUL_SHUTDOWN_TIMEOUT),
-        or(HEALTH_CHECK_PERIOD_S, Defaults.HEALTH_CHECK_PERIOD),
-        or(HEALTH_CHECK_TIMEOUT_S, Defaults.HEALTH_CHECK_TIMEOUT),
-        or(LOGGING_CONFIG, outerLogging),
-        or(SPREAD, Defaults.SPREAD),
-        or(QUEUE_TIMEOUT_S, Defaults.QUEUE_TIMEOUT),
-        or(RESERVATION_TTL_S, defaultTtl.compareTo(longest) > 0 ? longest : defaultTtl),
-        or(CANCEL_GRACE_S, Defaults.CANCEL_GRACE),
-        Math.min(slots, or(MAX_ZOMBIE_REQUESTS, slots)),
-        or(MAX_BUFFERED_BODY_BYTES, Defaults.MAX_BUFFERED_BODY_BYTES),
-        new Rollout(
-            or(Rollout.ROLLING_UPDATE_PERCENTAGE, Defaults.ROLLING_UPDATE_PERCENTAGE),
-            or(Rollout.MAX_SURGE_PERCENT, Defaults.MAX_SURGE_PERCENT),
-            or(Rollout.MAX_CONSTRUCTOR_RETRY_COUNT, Defaults.MAX_CONSTRUCTOR_RETRY_COUNT),
-            find(Rollout.REPLICA_START_TIMEOUT_S),
-            find(Rollout.VERSION)));
+    ServeConfig.TARGET_CAPACITY.require(percent);
+    int replicas = settings.get(NUM_REPLICAS);
+    int share =
+        BigDecimal.valueOf(replicas)
+            .multiply(BigDecimal.valueOf(percent))
+            .movePointLeft(2)
+            .setScale(0, RoundingMode.HALF_UP)
+            .intValue();
+    return withReplicas(settings, percent == 0 || replicas == 0 ? 0 : Math.max(1, share));
   }
 
-  static String reservationTtlBound(Duration longest) {
-    return "at most berth.limits.max_reservation_ttl_s, "
-        + LimitOptions.MAX_RESERVATION_TTL_S.type().write(longest);
+  /**
+   * These settings with another number of replicas.
+   *
+   * @param replicas 0 or more, where the file says at least 1
+   */
+  public static Settings withReplicas(Settings settings, int replicas) {
+    if (replicas < 0) {
+      throw new IllegalArgumentException("replicas: " + replicas + " (expected: 0 or more)");
+    }
+    return settings.put(NUM_REPLICAS, replicas);
   }
 
-  @SuppressWarnings("unchecked") // each was read, or checked, by this key
-  private <T> @Nullable T find(Key<?> key) {
-    return (T) given.get(key.name());
-  }
-
-  private <T> T or(Key<?> key, T fallback) {
-    T value = find(key);
-    return value != null ? value : fallback;
-  }
+  private DeploymentConfig() {}
 }

@@ -1,5 +1,8 @@
 package dev.berth.config;
 
+import dev.berth.config.keys.Schema;
+import dev.berth.config.keys.Type;
+import dev.berth.config.keys.Types;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
@@ -11,22 +14,28 @@ import org.jspecify.annotations.Nullable;
  */
 public record ImportPath(String className, String method) {
 
+  /** Of a path that names only a class. */
+  private static final String BUILDER_METHOD = "build";
+
   static final String EXPECTED =
       "a Java builder method, as in com.acme.Shop:build, or com.acme.Shop for its method "
-          + Defaults.BUILDER_METHOD;
+          + BUILDER_METHOD;
 
   private static final String IDENTIFIER =
       "[\\p{L}\\p{Nl}\\p{Sc}\\p{Pc}][\\p{L}\\p{Nl}\\p{Sc}\\p{Pc}\\p{Nd}\\p{Mn}\\p{Mc}]*";
 
   /** For a schema: as {@link #parse}, but for control characters, which Java allows. */
-  static final String PATTERN =
+  private static final String PATTERN =
       "^" + IDENTIFIER + "(\\." + IDENTIFIER + ")*(:" + IDENTIFIER + ")?$";
+
+  static final Type<ImportPath> TYPE =
+      Types.parsed(EXPECTED, ImportPath::parse, Schema.text(PATTERN));
 
   /** Null when {@code text} is no import path. */
   static @Nullable ImportPath parse(String text) {
     int colon = text.indexOf(':');
     String className = colon < 0 ? text : text.substring(0, colon);
-    String method = colon < 0 ? Defaults.BUILDER_METHOD : text.substring(colon + 1);
+    String method = colon < 0 ? BUILDER_METHOD : text.substring(colon + 1);
     boolean valid =
         Arrays.stream(className.split("\\.", -1)).allMatch(ImportPath::isIdentifier)
             && isIdentifier(method);

@@ -1,7 +1,9 @@
 package dev.berth.config;
 
+import dev.berth.config.keys.Schema;
+import dev.berth.config.keys.Type;
+import dev.berth.config.keys.Types;
 import java.util.List;
-import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /** {@code log_level}: the least severe event that is logged. */
@@ -15,38 +17,34 @@ public enum LogLevel {
   /** What failed. */
   ERROR;
 
-  static final List<Object> WORDS =
-      List.of("DEBUG", "INFO", "WARN", "ERROR", "WARNING", "CRITICAL", "FATAL", 10, 20, 30, 40, 50);
-
-  static final String EXPECTED = "DEBUG, INFO, WARN or ERROR, or Python's number for one";
-
-  /** The names and numbers of Python's {@code logging}, which Ray Serve takes. */
-  private static final Map<String, LogLevel> PYTHON =
-      Map.of(
-          "10",
-          DEBUG,
-          "20",
-          INFO,
-          "30",
-          WARN,
-          "WARNING",
-          WARN,
-          "40",
-          ERROR,
-          "50",
-          ERROR,
-          "CRITICAL",
-          ERROR,
-          "FATAL",
-          ERROR);
+  /** By name or by Python's number. */
+  static final Type<LogLevel> TYPE =
+      Types.parsed(
+          "DEBUG, INFO, WARN or ERROR, or Python's number for one",
+          LogLevel::parse,
+          Schema.oneOf(
+              List.of(
+                  "DEBUG",
+                  "INFO",
+                  "WARN",
+                  "ERROR",
+                  "WARNING",
+                  "CRITICAL",
+                  "FATAL",
+                  10,
+                  20,
+                  30,
+                  40,
+                  50)));
 
   /** Null when {@code text} names no level. */
   static @Nullable LogLevel parse(String text) {
-    for (LogLevel level : values()) {
-      if (level.name().equals(text)) {
-        return level;
-      }
-    }
-    return PYTHON.get(text);
+    return switch (text) { // the others are names and numbers of Python's logging
+      case "DEBUG", "10" -> DEBUG;
+      case "INFO", "20" -> INFO;
+      case "WARN", "WARNING", "30" -> WARN;
+      case "ERROR", "CRITICAL", "FATAL", "40", "50" -> ERROR;
+      default -> null;
+    };
   }
 }

@@ -1,36 +1,25 @@
 package dev.berth.config;
 
-/**
- * {@code berth.log_ring}: how much of the log is kept in memory, for {@code berth logs}.
- *
- * @param lines kept at most; 0 keeps none
- * @param bytes of memory they may take
- */
-public record LogRingOptions(int lines, long bytes) {
+import dev.berth.config.keys.Key;
+import dev.berth.config.keys.Keys;
+import dev.berth.config.keys.Section;
+import dev.berth.config.keys.Types;
 
-  static final Key<Integer> LINES =
-      Key.of(
-          "lines",
-          Types.integer(0, 100_000, "lines"),
-          Defaults.LOG_RING_LINES,
-          "Lines of the log that are kept in memory for berth logs; a new one takes the place of"
-              + " the oldest. 0 keeps none.");
-  static final Key<Long> BYTES =
-      Key.of(
-          "bytes",
-          Types.bytes(1 << 16, 1 << 30),
-          Defaults.LOG_RING_BYTES,
-          "Memory that the kept lines may take; beyond it the oldest go.");
+/** {@code berth.log_ring}: how much of the log is kept in memory, for {@code berth logs}. */
+public final class LogRingOptions {
 
-  static final Section SECTION = Section.of(LINES, BYTES);
+  private static final Keys KEYS = new Keys();
 
-  /** Checks each value against its key. */
-  public LogRingOptions {
-    LINES.require(lines);
-    BYTES.require(bytes);
-  }
+  public static final Key<Integer> LINES =
+      KEYS.key("lines", Types.integer(0, 100_000, "lines"), 2_000)
+          .means(
+              "Lines of the log that are kept in memory for berth logs; a new one takes the place of"
+                  + " the oldest. 0 keeps none.");
+  public static final Key<Long> BYTES =
+      KEYS.key("bytes", Types.bytes(1 << 16, 1 << 30), 4L << 20)
+          .means("Memory that the kept lines may take; beyond it the oldest go.");
 
-  static LogRingOptions from(Values values) {
-    return new LogRingOptions(values.get(LINES), values.get(BYTES));
-  }
+  static final Section SECTION = KEYS.section();
+
+  private LogRingOptions() {}
 }

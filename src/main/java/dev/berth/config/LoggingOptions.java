@@ -1,33 +1,35 @@
 package dev.berth.config;
 
+import dev.berth.config.keys.Key;
+import dev.berth.config.keys.Keys;
+import dev.berth.config.keys.Section;
+import dev.berth.config.keys.Settings;
+import dev.berth.config.keys.Types;
 import java.util.List;
 
 /**
  * {@code logging_config}: what is logged, and how. One of a deployment stands in place of that of
- * its application, and that in place of the file's, each as a whole, as in Ray Serve.
- *
- * @param encoding of a line
- * @param level least severe event that is logged
- * @param accessLog whether each request is logged; off by default, where Ray Serve has it on
+ * its application, and that in place of the file's, each as a whole, as in Ray Serve. The access
+ * log is off by default, where Ray Serve has it on.
  */
-public record LoggingOptions(LogEncoding encoding, LogLevel level, boolean accessLog) {
+public final class LoggingOptions {
 
-  static final Key<LogEncoding> ENCODING =
-      Key.of(
-          "encoding",
-          Types.choice(List.of(LogEncoding.TEXT, LogEncoding.JSON)),
-          Defaults.LOG_ENCODING,
-          "How a line of the log is written.");
-  static final Key<LogLevel> LOG_LEVEL =
-      Key.of(
-          "log_level", Types.logLevel(), Defaults.LOG_LEVEL, "Least severe event that is logged.");
-  static final Key<Boolean> ENABLE_ACCESS_LOG =
-      Key.of(
-          "enable_access_log",
-          Types.bool(),
-          Defaults.ENABLE_ACCESS_LOG,
-          "Whether each request is logged. Ray Serve's default is true; here a line for each"
-              + " request is asked for.");
+  private static final Keys KEYS = new Keys();
+
+  public static final Key<LogEncoding> ENCODING =
+      KEYS.key(
+              "encoding",
+              Types.choice(List.of(LogEncoding.TEXT, LogEncoding.JSON)),
+              LogEncoding.TEXT)
+          .means("How a line of the log is written.");
+  public static final Key<LogLevel> LOG_LEVEL =
+      KEYS.key("log_level", LogLevel.TYPE, LogLevel.INFO)
+          .means("Least severe event that is logged.");
+  public static final Key<Boolean> ENABLE_ACCESS_LOG =
+      KEYS.key("enable_access_log", Types.bool(), false)
+          .means(
+              "Whether each request is logged. Ray Serve's default is true; here a line for each"
+                  + " request is asked for.");
 
   static final Section SECTION =
       Section.of(
@@ -41,12 +43,7 @@ public record LoggingOptions(LogEncoding encoding, LogLevel level, boolean acces
               "the attributes of a Python log record do not exist here"));
 
   /** What a file that says nothing gives. */
-  public static LoggingOptions defaults() {
-    return from(Values.empty(SECTION));
-  }
+  public static final Settings DEFAULTS = SECTION.empty();
 
-  static LoggingOptions from(Values values) {
-    return new LoggingOptions(
-        values.get(ENCODING), values.get(LOG_LEVEL), values.get(ENABLE_ACCESS_LOG));
-  }
+  private LoggingOptions() {}
 }

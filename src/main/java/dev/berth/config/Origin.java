@@ -1,5 +1,6 @@
 package dev.berth.config;
 
+import dev.berth.config.keys.Problem;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.URI;

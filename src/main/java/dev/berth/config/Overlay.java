@@ -1,5 +1,11 @@
 package dev.berth.config;
 
+import dev.berth.config.keys.Key;
+import dev.berth.config.keys.ListOf;
+import dev.berth.config.keys.Place;
+import dev.berth.config.keys.Scalars;
+import dev.berth.config.keys.Section;
+import dev.berth.config.keys.Type;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -40,7 +46,11 @@ final class Overlay {
       Node value = segments.isEmpty() ? null : value(setting);
       if (value == null) {
         if (segments.isEmpty() || setting.value() == null) {
-          top.problem(setting, setting.value() == null ? "no value" : "no such key", KEY);
+          top.problem(
+              setting.option(),
+              setting.key(),
+              setting.value() == null ? "no value" : "no such key",
+              KEY);
         }
         continue;
       }
@@ -86,7 +96,10 @@ final class Overlay {
     } catch (ConfigException malformed) {
       malformed
           .problems()
-          .forEach(problem -> top.problem(setting, problem.value(), "one value in YAML"));
+          .forEach(
+              problem ->
+                  top.problem(
+                      setting.option(), setting.key(), problem.value(), "one value in YAML"));
       return null;
     }
   }
@@ -119,7 +132,8 @@ final class Overlay {
         return setIn(sequence, type, depth);
       }
       top.problem(
-          setting,
+          setting.option(),
+          setting.key(),
           String.join(".", segments.subList(0, depth)) + " is " + Scalars.describe(node),
           "a mapping or a list there");
       return null;
@@ -164,7 +178,11 @@ final class Overlay {
       int at = indexOf(items, segment, item);
       if (at < 0) {
         if (item != DeploymentConfig.SECTION) {
-          top.problem(setting, "no entry " + segment + " in a list", entries(items, item));
+          top.problem(
+              setting.option(),
+              setting.key(),
+              "no entry " + segment + " in a list",
+              entries(items, item));
           return null;
         }
         at = items.size();
@@ -202,7 +220,7 @@ final class Overlay {
             return Scalars.string(entry.getValueNode());
           }
         }
-        return item == ApplicationConfig.SECTION ? Defaults.APPLICATION_NAME : null;
+        return item == ApplicationConfig.SECTION ? ApplicationConfig.DEFAULT_NAME : null;
       }
       return null;
     }

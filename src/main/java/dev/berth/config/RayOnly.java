@@ -1,5 +1,11 @@
 package dev.berth.config;
 
+import dev.berth.config.keys.Key;
+import dev.berth.config.keys.Reach;
+import dev.berth.config.keys.Schema;
+import dev.berth.config.keys.Section;
+import dev.berth.config.keys.Type;
+import dev.berth.config.keys.Types;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Predicate;
@@ -23,26 +29,26 @@ final class RayOnly {
 
   private static final Section GRPC_OPTIONS =
       Section.of(
-          Key.optional("port", Types.port(), AS_RAY),
+          Key.optional("port", Types.port()).means(AS_RAY),
           Key.optional(
-              "grpc_servicer_functions",
-              none(Types.list(Types.text()), "there is no gRPC server"),
-              AS_RAY),
-          Key.optional("request_timeout_s", Types.seconds(), AS_RAY),
-          Key.optional("enable_reflection", Types.bool(), AS_RAY));
+                  "grpc_servicer_functions",
+                  none(Types.list(Types.text()), "there is no gRPC server"))
+              .means(AS_RAY),
+          Key.optional("request_timeout_s", Types.seconds()).means(AS_RAY),
+          Key.optional("enable_reflection", Types.bool()).means(AS_RAY));
 
   private static final Section CONTROLLER_OPTIONS =
       Section.of(
           Key.optional(
-              "runtime_env",
-              Section.of(Key.optional("env_vars", Types.textMap(), AS_RAY)),
-              AS_RAY));
+                  "runtime_env",
+                  Section.of(Key.optional("env_vars", Types.textMap()).means(AS_RAY)))
+              .means(AS_RAY));
 
   private static final Section TRACING_CONFIG =
       Section.of(
-          Key.optional("enabled", Types.bool(), AS_RAY),
-          Key.optional("exporter_import_path", Types.text(), AS_RAY),
-          Key.optional("sampling_ratio", Types.number(0, 1), AS_RAY));
+          Key.optional("enabled", Types.bool()).means(AS_RAY),
+          Key.optional("exporter_import_path", Types.text()).means(AS_RAY),
+          Key.optional("sampling_ratio", Types.number(0, 1)).means(AS_RAY));
 
   /** Beside the keys of {@link ServeConfig}. */
   static final Section FILE =
@@ -93,10 +99,8 @@ final class RayOnly {
 
   private static final Section RAY_ACTOR_OPTIONS =
       Section.of(
-          Key.optional(
-              "runtime_env",
-              PYTHON.misplaced("jars", "applications[].runtime_env.jars"),
-              "What a deployment's code needs; jars belong to the application."),
+          Key.optional("runtime_env", PYTHON.misplaced("jars", "applications[].runtime_env.jars"))
+              .means("What a deployment's code needs; jars belong to the application."),
           Key.noEffect("num_cpus", Types.numberFromZero(), SHARED),
           Key.noEffect(
               "num_gpus",
@@ -116,23 +120,23 @@ final class RayOnly {
   private static final Section REQUEST_ROUTER_CONFIG =
       Section.of(
           Key.optional(
-              "request_router_class",
-              only(
-                  Types.text(),
-                  DEFAULT_ROUTERS::contains,
-                  DEFAULT_ROUTERS.get(0),
-                  "requests would be routed by power of two choices",
-                  Schema.oneOf(DEFAULT_ROUTERS)),
-              "Only Ray Serve's default, which is what Berth does."),
+                  "request_router_class",
+                  only(
+                      Types.text(),
+                      DEFAULT_ROUTERS::contains,
+                      DEFAULT_ROUTERS.get(0),
+                      "requests would be routed by power of two choices",
+                      Schema.oneOf(DEFAULT_ROUTERS)))
+              .means("Only Ray Serve's default, which is what Berth does."),
           Key.optional(
-              "request_router_kwargs",
-              only(
-                  Types.freeMap(),
-                  Map::isEmpty,
-                  "{}",
-                  "power of two choices takes no arguments",
-                  Schema.of("object").with("maxProperties", 0)),
-              "Only {}, Ray Serve's default."),
+                  "request_router_kwargs",
+                  only(
+                      Types.freeMap(),
+                      Map::isEmpty,
+                      "{}",
+                      "power of two choices takes no arguments",
+                      Schema.of("object").with("maxProperties", 0)))
+              .means("Only {}, Ray Serve's default."),
           Key.noEffect(
               "request_routing_stats_period_s",
               Types.seconds(),
@@ -150,14 +154,12 @@ final class RayOnly {
   /** Beside the keys of {@link DeploymentConfig}. */
   static final Section DEPLOYMENT =
       Section.of(
-              Key.optional(
-                  "request_router_config",
-                  REQUEST_ROUTER_CONFIG,
-                  "How a replica is chosen; this version has one way."),
-              Key.optional(
-                  "ray_actor_options",
-                  RAY_ACTOR_OPTIONS,
-                  "What a replica is to have for itself; here replicas share."),
+              Key.optional("request_router_config", REQUEST_ROUTER_CONFIG)
+                  .reaches(Reach.NOTHING)
+                  .means("How a replica is chosen; this version has one way."),
+              Key.optional("ray_actor_options", RAY_ACTOR_OPTIONS)
+                  .reaches(Reach.NOTHING)
+                  .means("What a replica is to have for itself; here replicas share."),
               Key.noEffect(
                   "graceful_shutdown_wait_loop_s",
                   Types.secondsOrZero(),
@@ -170,9 +172,10 @@ final class RayOnly {
               Key.noEffect(
                   "placement_group_bundle_label_selector", Types.list(Types.textMap()), NOT_PLACED),
               Key.optional(
-                  "deployment_actors",
-                  none(Types.list(Types.freeMap()), "nothing would start them"),
-                  "Only [], Ray Serve's default."))
+                      "deployment_actors",
+                      none(Types.list(Types.freeMap()), "nothing would start them"))
+                  .reaches(Reach.NOTHING)
+                  .means("Only [], Ray Serve's default."))
           .refuse("autoscaling_config", "the number of replicas would stay as it is")
           .refuse("gang_scheduling_config", "replicas start and stop one by one")
           .misplaced("max_concurrent_queries", "max_ongoing_requests");

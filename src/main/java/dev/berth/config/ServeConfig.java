@@ -1,7 +1,14 @@
 package dev.berth.config;
 
+import dev.berth.config.keys.Key;
+import dev.berth.config.keys.Keys;
+import dev.berth.config.keys.Problem;
+import dev.berth.config.keys.Reach;
+import dev.berth.config.keys.Schema;
+import dev.berth.config.keys.Section;
+import dev.berth.config.keys.Settings;
+import dev.berth.config.keys.Types;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -13,103 +20,93 @@ import org.jspecify.annotations.Nullable;
 /**
  * A whole configuration, checked.
  *
- * @param httpOptions where requests come in
- * @param logging what is logged, and how, of what does not say otherwise
+ * @param settings what the file says, but for its applications
  * @param applications what is served, in the order of the file
- * @param berth what holds for the instance and has no name in Ray Serve
- * @param targetCapacity percent of each deployment's replicas to run, 0 to 100; null when nothing
- *     is said of it, which runs them all
  * @param folder that relative paths in it start from; those of what is submitted later too
  * @param warnings what the file says to no effect, in its order
  * @param origin of it
  */
 public record ServeConfig(
-    HttpOptions httpOptions,
-    LoggingOptions logging,
+    Settings settings,
     List<ApplicationConfig> applications,
-    InstanceOptions berth,
-    @Nullable Double targetCapacity,
     Path folder,
     List<Problem> warnings,
     Origin origin) {
 
-  static final Key<Values> HTTP_OPTIONS =
-      Key.of(
-          "http_options",
-          HttpOptions.SECTION,
-          Values.empty(HttpOptions.SECTION),
-          "Where requests come in.");
-  static final Key<Values> LOGGING_CONFIG =
-      Key.optional(
-          "logging_config",
-          LoggingOptions.SECTION,
-          "What is logged, and how. An application or a deployment may have its own.");
-  static final Key<List<Values>> APPLICATIONS =
-      Key.of(
-              "applications",
-              Types.list(ApplicationConfig.SECTION),
-              List.<Values>of(),
-              "What is served. Names and route prefixes are unique. A file without it leaves what"
-                  + " runs as it is; it is required where something is deployed.")
-          .fallbackText("nothing is said of them");
-  static final Key<Values> BERTH =
-      Key.of(
-          "berth",
-          InstanceOptions.SECTION,
-          Values.empty(InstanceOptions.SECTION),
-          "What holds for the instance and has no name in Ray Serve.");
+  private static final Keys KEYS = new Keys();
 
-  static final Key<String> PROXY_LOCATION =
-      Key.of(
-          "proxy_location",
-          Types.choice(List.of("EveryNode", "HeadOnly"))
-              .without("Disabled", "an instance always serves HTTP"),
-          "EveryNode",
-          "Where HTTP is served: on this instance, which is every node and the head.");
-  static final Key<Double> TARGET_CAPACITY =
-      Key.optional(
-          "target_capacity",
-          Types.number(0, 100),
-          "Percent of each deployment's num_replicas to run, rounded half up, at least 1 of each"
-              + " unless it is 0. null runs them all.");
+  public static final Key<Settings> HTTP_OPTIONS =
+      KEYS.mapping("http_options", HttpOptions.SECTION).means("Where requests come in.");
+  public static final Key<Settings> LOGGING_CONFIG =
+      KEYS.optional("logging_config", LoggingOptions.SECTION)
+          .fallback(settings -> LoggingOptions.DEFAULTS, "null")
+          .means("What is logged, and how. An application or a deployment may have its own.");
+  public static final Key<List<Settings>> APPLICATIONS =
+      KEYS.key("applications", Types.list(ApplicationConfig.SECTION))
+          .fallback(settings -> List.of(), "nothing is said of them")
+          .means(
+              "What is served. Names and route prefixes are unique. A file without it leaves what"
+                  + " runs as it is; it is required where something is deployed.");
+  public static final Key<Settings> BERTH =
+      KEYS.mapping("berth", InstanceOptions.SECTION)
+          .means("What holds for the instance and has no name in Ray Serve.");
+
+  public static final Key<String> PROXY_LOCATION =
+      KEYS.key("proxy_location", Types.choice(List.of("EveryNode", "HeadOnly")), "EveryNode")
+          .without("Disabled", "an instance always serves HTTP")
+          .means("Where HTTP is served: on this instance, which is every node and the head.");
+  public static final Key<Double> TARGET_CAPACITY =
+      KEYS.optional("target_capacity", Types.number(0, 100))
+          .reaches(Reach.CONTROLLER)
+          .means(
+              "Percent of each deployment's num_replicas to run, rounded half up, at least 1 of each"
+                  + " unless it is 0. null runs them all.");
 
   private static final Pattern ENTRY = Pattern.compile("applications\\[\\d+]");
 
-  static final Section SECTION =
-      Section.of(HTTP_OPTIONS, LOGGING_CONFIG, APPLICATIONS, BERTH, PROXY_LOCATION, TARGET_CAPACITY)
-          .and(RayOnly.FILE)
-          .check(ServeConfig::check);
+  static final Section SECTION = KEYS.section().and(RayOnly.FILE).check(ServeConfig::check);
+
+  /** What a file that says nothing gives. */
+  public static final Settings DEFAULTS = SECTION.empty();
+
+  /** Of a whole file, for an editor: JSON values. */
+  public static Map<String, Object> schema() {
+    return Schema.document(SECTION);
+  }
 
   /** The lists are copied. */
   public ServeConfig {
-    TARGET_CAPACITY.requireIfSet(targetCapacity);
     applications = List.copyOf(applications);
     warnings = List.copyOf(warnings);
   }
 
-  private static void check(Values values) {
-    List<Values> applications = values.find(APPLICATIONS);
-    Values.requireUnique(applications, ApplicationConfig.NAME);
-    Values.requireUnique(applications, ApplicationConfig.ROUTE_PREFIX);
-    Values berth = values.find(BERTH);
+  /** The value of a key; see {@link Settings#get}. */
+  public <T> T get(Key<T> key) {
+    return settings.get(key);
+  }
+
+  /** The value of a key that may be unset; see {@link Settings#find}. */
+  public <T> @Nullable T find(Key<T> key) {
+    return settings.find(key);
+  }
+
+  private static void check(Settings values) {
+    List<Settings> applications = values.find(APPLICATIONS);
+    Settings.requireUnique(applications, ApplicationConfig.NAME);
+    Settings.requireUnique(applications, ApplicationConfig.ROUTE_PREFIX);
+    Settings berth = values.find(BERTH);
     checkDataPort(values.find(HTTP_OPTIONS), berth);
-    Values limits = berth == null ? null : berth.find(InstanceOptions.LIMITS);
-    Duration longest = limits == null ? null : limits.find(LimitOptions.MAX_RESERVATION_TTL_S);
-    if (applications != null && longest != null) {
-      applications.forEach(
-          application ->
-              checkReservations(application.find(ApplicationConfig.DEPLOYMENTS), longest));
-    }
+    values.checkBounds();
   }
 
   /** Nobody may hold slots from the network without telling who it is. */
-  private static void checkDataPort(@Nullable Values http, @Nullable Values berth) {
-    Values reservations = berth == null ? null : berth.find(InstanceOptions.RESERVATIONS);
+  private static void checkDataPort(@Nullable Settings http, @Nullable Settings berth) {
+    Settings reservations = berth == null ? null : berth.find(InstanceOptions.RESERVATIONS);
     if (reservations == null
         || !Boolean.TRUE.equals(reservations.find(ReservationOptions.DATA_PORT))) {
       return;
     }
-    List<Values> tokens = reservations.find(ReservationOptions.BEARER_TOKENS);
+    List<Settings> tokens = reservations.find(ReservationOptions.BEARER_TOKENS);
     boolean certificates = http != null && http.gives(HttpOptions.SSL_CA_CERTS);
     if (!certificates && tokens != null && tokens.isEmpty()) {
       reservations.problem(
@@ -119,29 +116,15 @@ public record ServeConfig(
     }
   }
 
-  private static void checkReservations(@Nullable List<Values> deployments, Duration longest) {
-    for (Values deployment : deployments == null ? List.<Values>of() : deployments) {
-      Values berth = deployment.find(DeploymentConfig.BERTH);
-      Duration asked = berth == null ? null : berth.find(DeploymentConfig.RESERVATION_TTL_S);
-      if (berth != null && asked != null && asked.compareTo(longest) > 0) {
-        berth.problem(
-            DeploymentConfig.RESERVATION_TTL_S,
-            DeploymentConfig.RESERVATION_TTL_S.type().write(asked),
-            DeploymentConfig.reservationTtlBound(longest));
-      }
-    }
-  }
-
   /**
    * @param problems that are only warned of, or of entries of {@code applications}, which are left
    *     out then
    * @param uri as {@link Origin} has it
    */
-  static ServeConfig from(Values values, List<Problem> problems, @Nullable String uri) {
-    Values given = values.find(LOGGING_CONFIG);
-    LoggingOptions logging = given == null ? LoggingOptions.defaults() : LoggingOptions.from(given);
-    Map<String, Values> entries = new LinkedHashMap<>();
-    values.get(APPLICATIONS).forEach(entry -> entries.put(entry.path(), entry));
+  static ServeConfig from(Settings values, List<Problem> problems, @Nullable String uri) {
+    Settings file = values.read().put(APPLICATIONS, null);
+    Map<String, Settings> entries = new LinkedHashMap<>();
+    values.get(APPLICATIONS).forEach(entry -> entries.put(entry.marks().place().path(), entry));
     Map<String, List<Problem>> wrong = new LinkedHashMap<>();
     problems.stream()
         .filter(problem -> !problem.isWarning())
@@ -150,17 +133,14 @@ public record ServeConfig(
     List<Origin.Refused> refused = new ArrayList<>();
     wrong.forEach(
         (path, why) -> {
-          Values entry = entries.remove(path);
+          Settings entry = entries.remove(path);
           String name = entry == null ? null : entry.find(ApplicationConfig.NAME);
           refused.add(new Origin.Refused(name, why));
         });
     return new ServeConfig(
-        HttpOptions.from(values.get(HTTP_OPTIONS)),
-        logging,
-        entries.values().stream().map(entry -> ApplicationConfig.from(entry, logging)).toList(),
-        InstanceOptions.from(values.get(BERTH)),
-        values.find(TARGET_CAPACITY),
-        values.folder(),
+        file,
+        entries.values().stream().map(entry -> ApplicationConfig.from(entry, file)).toList(),
+        values.marks().place().folder(),
         problems.stream().filter(Problem::isWarning).toList(),
         new Origin(uri, values.gives(APPLICATIONS), refused));
   }
@@ -175,23 +155,11 @@ public record ServeConfig(
   ServeConfig withApplications(
       List<ApplicationConfig> applications, @Nullable Double capacity, List<Problem> warnings) {
     return new ServeConfig(
-        httpOptions, logging, applications, berth, capacity, folder, warnings, origin);
+        settings.with(TARGET_CAPACITY, capacity), applications, folder, warnings, origin);
   }
 
-  /** This configuration with another capacity; null runs all replicas. */
-  public ServeConfig withTargetCapacity(@Nullable Double targetCapacity) {
-    return withApplications(applications, targetCapacity, warnings);
-  }
-
-  /** This configuration with other HTTP options. */
-  public ServeConfig withHttpOptions(HttpOptions httpOptions) {
-    return new ServeConfig(
-        httpOptions, logging, applications, berth, targetCapacity, folder, warnings, origin);
-  }
-
-  /** This configuration with other instance options. */
-  public ServeConfig withBerth(InstanceOptions berth) {
-    return new ServeConfig(
-        httpOptions, logging, applications, berth, targetCapacity, folder, warnings, origin);
+  /** This configuration with another value; null for the default. */
+  public <T> ServeConfig with(Key<T> key, @Nullable T value) {
+    return new ServeConfig(settings.with(key, value), applications, folder, warnings, origin);
   }
 }

@@ -1,5 +1,9 @@
 package dev.berth.config;
 
+import dev.berth.config.keys.Key;
+import dev.berth.config.keys.Place;
+import dev.berth.config.keys.Scalars;
+import dev.berth.config.keys.Types;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;

@@ -1,13 +1,18 @@
 package dev.berth.config;
 
+import dev.berth.config.keys.Key;
+import dev.berth.config.keys.Place;
+import dev.berth.config.keys.Problem;
+import dev.berth.config.keys.Reach;
+import dev.berth.config.keys.Scalars;
+import dev.berth.config.keys.Secret;
+import dev.berth.config.keys.Settings;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
-import org.jspecify.annotations.Nullable;
 import org.snakeyaml.engine.v2.common.FlowStyle;
 import org.snakeyaml.engine.v2.common.ScalarStyle;
 import org.snakeyaml.engine.v2.exceptions.Mark;
@@ -37,21 +42,21 @@ public final class SubmittedConfig {
    */
   public static ServeConfig read(String name, Path folder, String text, ServeConfig running) {
     requireSize(name, text);
-    Place top = Place.top(name, folder);
+    Place top = Place.top(name, folder, ServeConfig.SECTION::pathOf);
     Node root = ConfigReader.compose(name, text).orElseThrow(() -> empty(name));
-    Values values = ServeConfig.SECTION.read(root, top);
+    Settings values = ServeConfig.SECTION.read(root, top);
     if (values != null && !values.gives(ServeConfig.APPLICATIONS)) {
       values.problem(ServeConfig.APPLICATIONS, "missing", "a list of mappings");
     }
     if (values == null || top.isWrong()) {
       throw new ConfigException(top.problems());
     }
-    warnOfDifferences(values, running);
+    warnOfDifferences(values, running.settings());
+    requireBounds(values.get(ServeConfig.APPLICATIONS), running, top);
     List<ApplicationConfig> applications =
         values.get(ServeConfig.APPLICATIONS).stream()
-            .map(application -> ApplicationConfig.from(application, running.logging()))
+            .map(application -> ApplicationConfig.from(application, running.settings()))
             .toList();
-    requireReservations(applications, running, top);
     return running.withApplications(
         applications, values.find(ServeConfig.TARGET_CAPACITY), top.problems());
   }
@@ -66,12 +71,12 @@ public final class SubmittedConfig {
   public static ServeConfig readOne(
       String name, Path folder, String text, String application, ServeConfig running) {
     requireSize(name, text);
-    Place top = Place.top(name, folder);
+    Place top = Place.top(name, folder, ServeConfig.SECTION::pathOf);
     Node root =
         ConfigReader.compose(name, text)
             .map(node -> named(node, application))
             .orElseThrow(() -> empty(name));
-    Values values = ApplicationConfig.SECTION.read(root, top);
+    Settings values = ApplicationConfig.SECTION.read(root, top);
     String given = values == null ? null : values.find(ApplicationConfig.NAME);
     if (values != null && given != null && !given.equals(application)) {
       values.problem(
@@ -80,9 +85,9 @@ public final class SubmittedConfig {
     if (values == null || top.isWrong()) {
       throw new ConfigException(top.problems());
     }
-    List<ApplicationConfig> one = List.of(ApplicationConfig.from(values, running.logging()));
-    requireReservations(one, running, top);
-    return running.withApplications(one, running.targetCapacity(), top.problems());
+    requireBounds(List.of(values), running, top);
+    List<ApplicationConfig> one = List.of(ApplicationConfig.from(values, running.settings()));
+    return running.withApplications(one, running.find(ServeConfig.TARGET_CAPACITY), top.problems());
   }
 
   private static void requireSize(String name, String text) {
@@ -120,57 +125,25 @@ public final class SubmittedConfig {
 
   // --- what holds since the start ---
 
-  private static void warnOfDifferences(Values values, ServeConfig running) {
-    Values http = values.get(ServeConfig.HTTP_OPTIONS);
-    HttpOptions now = running.httpOptions();
-    warnIf(http, HttpOptions.HOST, now.host());
-    warnIf(http, HttpOptions.PORT, now.port());
-    warnIf(http, HttpOptions.ROOT_PATH, now.rootPath());
-    warnIf(http, HttpOptions.REQUEST_TIMEOUT_S, now.requestTimeout());
-    warnIf(http, HttpOptions.KEEP_ALIVE_TIMEOUT_S, now.keepAliveTimeout());
-    TlsFiles tls = now.tls();
-    warnIf(http, HttpOptions.SSL_KEYFILE, tls == null ? null : tls.key());
-    warnIf(http, HttpOptions.SSL_CERTFILE, tls == null ? null : tls.certificate());
-    warnIf(http, HttpOptions.SSL_CA_CERTS, tls == null ? null : tls.clientAuthorities());
-    Values logging = values.find(ServeConfig.LOGGING_CONFIG);
-    if (logging != null && !LoggingOptions.from(logging).equals(running.logging())) {
-      warn(values, ServeConfig.LOGGING_CONFIG);
-    }
-    if (values.gives(ServeConfig.BERTH)
-        && !InstanceOptions.from(values.get(ServeConfig.BERTH)).equals(running.berth())) {
-      warn(values, ServeConfig.BERTH);
+  private static void warnOfDifferences(Settings values, Settings running) {
+    Settings http = values.get(ServeConfig.HTTP_OPTIONS);
+    HttpOptions.SECTION.keys().forEach(key -> warnIfOther(key, http, running));
+    warnIfOther(ServeConfig.LOGGING_CONFIG, values, running);
+    warnIfOther(ServeConfig.BERTH, values, running);
+  }
+
+  /** Nothing is told of a secret, not even that it is another. */
+  private static void warnIfOther(Key<?> key, Settings given, Settings running) {
+    if (given.gives(key)
+        && key.reach() != Reach.NOTHING
+        && !(key.type() instanceof Secret)
+        && !Objects.equals(given.find(key), running.find(key))) {
+      given.marks().warn(key, "has no effect: it holds since the start of the instance", RESTART);
     }
   }
 
-  private static <T> void warnIf(Values given, Key<T> key, @Nullable T now) {
-    if (given.gives(key) && !Objects.equals(given.find(key), now)) {
-      warn(given, key);
-    }
-  }
-
-  private static void warn(Values values, Key<?> key) {
-    values.warn(key, "has no effect: it holds since the start of the instance", RESTART);
-  }
-
-  private static void requireReservations(
-      List<ApplicationConfig> applications, ServeConfig running, Place top) {
-    Duration longest = running.berth().limits().maxReservationTtl();
-    for (ApplicationConfig application : applications) {
-      int index = 0;
-      for (DeploymentConfig deployment : application.deployments()) {
-        Duration asked = deployment.reservationTtl();
-        if (asked != null && asked.compareTo(longest) > 0) {
-          top.add(
-              application
-                  .source()
-                  .problem(
-                      "deployments[" + index + "].berth.reservation_ttl_s",
-                      DeploymentConfig.RESERVATION_TTL_S.type().write(asked),
-                      DeploymentConfig.reservationTtlBound(longest)));
-        }
-        index++;
-      }
-    }
+  private static void requireBounds(List<Settings> applications, ServeConfig running, Place top) {
+    applications.forEach(each -> each.within(running.settings()).checkBounds());
     if (top.isWrong()) {
       throw new ConfigException(top.problems());
     }

@@ -1,7 +1,8 @@
 package dev.berth.controller;
 
 import dev.berth.api.DeploymentId;
-import dev.berth.config.DeploymentSettings;
+import dev.berth.config.DeploymentConfig;
+import dev.berth.config.keys.Settings;
 import dev.berth.protocol.ApplicationDetails;
 import dev.berth.protocol.ApplicationStatus;
 import dev.berth.protocol.DeploymentDetails;
@@ -52,7 +53,7 @@ final class App {
   /** Its target with the number of replicas that was set from outside, if one was. */
   DeploymentTarget scaled(DeploymentTarget target) {
     Integer replicas = scales.get(target.id().name());
-    return replicas == null || replicas == target.settings().numReplicas()
+    return replicas == null || replicas == target.settings().get(DeploymentConfig.NUM_REPLICAS)
         ? target
         : target.withReplicas(replicas);
   }
@@ -161,7 +162,7 @@ final class App {
     return builds.stream().filter(build -> !used.contains(build)).sorted().toList();
   }
 
-  ApplicationDetails details(Function<DeploymentSettings, Map<String, @Nullable Object>> config) {
+  ApplicationDetails details(Function<Settings, Map<String, @Nullable Object>> config) {
     List<DeploymentDetails> deployments = new ArrayList<>(fleets.size());
     fleets.values().forEach(fleet -> deployments.add(fleet.details(config)));
     State state = state();

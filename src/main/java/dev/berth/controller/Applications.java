@@ -1,6 +1,7 @@
 package dev.berth.controller;
 
 import dev.berth.api.DeploymentId;
+import dev.berth.config.DeploymentConfig;
 import dev.berth.controller.ControllerAction.Announce;
 import dev.berth.controller.ControllerAction.Build;
 import dev.berth.controller.ControllerAction.DiscardBuild;
@@ -316,7 +317,8 @@ final class Applications {
       return;
     }
     App.Route now = app.route;
-    boolean ready = ingress.isRoutable() || ingress.target.settings().numReplicas() == 0;
+    boolean ready =
+        ingress.isRoutable() || ingress.target.settings().get(DeploymentConfig.NUM_REPLICAS) == 0;
     DeploymentId to = ready || now == null ? ingress.id : now.ingress();
     App.Route next = new App.Route(app.prefix, to);
     if ((ready || now != null) && !Objects.equals(now, next)) {

@@ -1,7 +1,7 @@
 package dev.berth.controller;
 
 import dev.berth.api.DeploymentId;
-import dev.berth.config.DeploymentSettings;
+import dev.berth.config.keys.Settings;
 import dev.berth.controller.ControllerEvent.OfReplica;
 import dev.berth.protocol.ApplicationDetails;
 import dev.berth.protocol.ApplicationStatus;
@@ -30,7 +30,7 @@ import org.jspecify.annotations.Nullable;
 public final class Controller {
   private final Epoch epoch;
   private final long startedMs;
-  private final Function<DeploymentSettings, Map<String, @Nullable Object>> config;
+  private final Function<Settings, Map<String, @Nullable Object>> config;
   private final HandleReports reports = new HandleReports();
   private final Recovery recovery = new Recovery();
   private final Fleets fleets;
@@ -50,7 +50,7 @@ public final class Controller {
       ToIntFunction<String> ongoing,
       DoubleSupplier chance,
       LongSupplier wallMillis,
-      Function<DeploymentSettings, Map<String, @Nullable Object>> config) {
+      Function<Settings, Map<String, @Nullable Object>> config) {
     this.epoch = epoch;
     this.startedMs = wallMillis.getAsLong();
     this.config = config;

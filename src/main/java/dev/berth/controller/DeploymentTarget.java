@@ -1,7 +1,8 @@
 package dev.berth.controller;
 
 import dev.berth.api.DeploymentId;
-import dev.berth.config.DeploymentSettings;
+import dev.berth.config.DeploymentConfig;
+import dev.berth.config.keys.Settings;
 
 /**
  * What one deployment should be.
@@ -12,10 +13,11 @@ import dev.berth.config.DeploymentSettings;
  * @param settings of every replica; their number is how many should run
  */
 public record DeploymentTarget(
-    DeploymentId id, String build, DeploymentVersion version, DeploymentSettings settings) {
+    DeploymentId id, String build, DeploymentVersion version, Settings settings) {
 
   /** The same with another number of replicas. */
   public DeploymentTarget withReplicas(int replicas) {
-    return new DeploymentTarget(id, build, version, settings.withReplicas(replicas));
+    return new DeploymentTarget(
+        id, build, version, DeploymentConfig.withReplicas(settings, replicas));
   }
 }

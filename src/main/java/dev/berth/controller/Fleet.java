@@ -1,7 +1,8 @@
 package dev.berth.controller;
 
 import dev.berth.api.DeploymentId;
-import dev.berth.config.DeploymentSettings;
+import dev.berth.config.DeploymentConfig;
+import dev.berth.config.keys.Settings;
 import dev.berth.protocol.DeploymentDetails;
 import dev.berth.protocol.ReplicaDetails;
 import dev.berth.protocol.ReplicaPhase;
@@ -134,7 +135,7 @@ final class Fleet {
     }
   }
 
-  DeploymentDetails details(Function<DeploymentSettings, Map<String, @Nullable Object>> config) {
+  DeploymentDetails details(Function<Settings, Map<String, @Nullable Object>> config) {
     List<ReplicaDetails> replicas = new ArrayList<>(members.size());
     Map<String, Boolean> routable = new LinkedHashMap<>();
     RoutingSnapshot last = published;
@@ -152,7 +153,7 @@ final class Fleet {
         message(),
         target.version().toString(),
         config.apply(target.settings()),
-        deleting ? 0 : target.settings().numReplicas(),
+        deleting ? 0 : target.settings().get(DeploymentConfig.NUM_REPLICAS),
         replicas,
         List.copyOf(dead));
   }

@@ -1,6 +1,7 @@
 package dev.berth.controller;
 
 import dev.berth.api.DeploymentId;
+import dev.berth.config.DeploymentConfig;
 import dev.berth.controller.ControllerAction.AnnounceDeployment;
 import dev.berth.controller.ControllerAction.AnnounceReplica;
 import dev.berth.controller.ControllerAction.Publish;
@@ -327,7 +328,8 @@ final class Fleets {
     Member member = members.get(event.replicaId());
     if (member != null && (member.isActive() || member.phase == ReplicaPhase.STOPPING)) {
       if (member.isActive()) {
-        member.grace = member.fleet.target.settings().gracefulShutdownTimeout();
+        member.grace =
+            member.fleet.target.settings().get(DeploymentConfig.GRACEFUL_SHUTDOWN_TIMEOUT_S);
       }
       member.commandedNanos = turn.nowNanos;
       to(member, ReplicaPhase.DRAINING, member.reason, turn);
@@ -462,7 +464,7 @@ final class Fleets {
       case STARTING -> to(member, ReplicaPhase.STARTING, "", turn);
       case DRAINING, STOPPING -> {
         member.info = found.info();
-        member.grace = found.target().settings().gracefulShutdownTimeout();
+        member.grace = found.target().settings().get(DeploymentConfig.GRACEFUL_SHUTDOWN_TIMEOUT_S);
         to(member, ReplicaPhase.DRAINING, "", turn);
       }
       default -> {

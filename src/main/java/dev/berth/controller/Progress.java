@@ -1,6 +1,7 @@
 package dev.berth.controller;
 
-import dev.berth.config.DeploymentSettings;
+import dev.berth.config.DeploymentConfig;
+import dev.berth.config.keys.Settings;
 import dev.berth.controller.Standing.Cause;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
@@ -37,7 +38,8 @@ record Progress(
     static final Duration LONGEST = Duration.ofSeconds(60);
 
     static Trial of(DeploymentTarget target, long nowNanos) {
-      Duration lasts = target.settings().healthCheckPeriod().multipliedBy(PERIODS);
+      Duration lasts =
+          target.settings().get(DeploymentConfig.HEALTH_CHECK_PERIOD_S).multipliedBy(PERIODS);
       lasts = lasts.compareTo(SHORTEST) < 0 ? SHORTEST : lasts;
       lasts = lasts.compareTo(LONGEST) > 0 ? LONGEST : lasts;
       return new Trial(target, nowNanos + lasts.toNanos());
@@ -70,13 +72,13 @@ record Progress(
    * not to try for minutes what fails each time.
    */
   static int threshold(DeploymentTarget target, boolean rollout) {
-    DeploymentSettings settings = target.settings();
-    int tried = settings.numReplicas();
+    Settings settings = target.settings();
+    int tried = settings.get(DeploymentConfig.NUM_REPLICAS);
     if (rollout) {
       int surge = Reconciler.surge(settings, tried);
       tried = Math.min(tried, surge > 0 ? surge : Reconciler.rollout(settings));
     }
-    int most = settings.rollout().maxStartFailures();
+    int most = settings.get(DeploymentConfig.MAX_CONSTRUCTOR_RETRY_COUNT);
     return Math.max(1, (int) Math.min(most, (long) tried * START_FAILURES_PER_REPLICA));
   }
 
@@ -113,9 +115,9 @@ record Progress(
           false,
           Backoff.NONE);
     }
-    int fewer = before.settings().numReplicas();
-    int more = after.settings().numReplicas();
-    if (!before.settings().withReplicas(more).equals(after.settings())) {
+    int fewer = before.settings().get(DeploymentConfig.NUM_REPLICAS);
+    int more = after.settings().get(DeploymentConfig.NUM_REPLICAS);
+    if (!DeploymentConfig.withReplicas(before.settings(), more).equals(after.settings())) {
       return with(standing.on(Cause.CONFIG_UPDATE, ""));
     }
     if (fewer == more) {
@@ -215,7 +217,7 @@ record Progress(
 
   /** Whether none of it is wanted: nothing then shows that it would run. */
   static boolean isAtZero(DeploymentTarget target) {
-    return target.settings().numReplicas() == 0;
+    return target.settings().get(DeploymentConfig.NUM_REPLICAS) == 0;
   }
 
   /**

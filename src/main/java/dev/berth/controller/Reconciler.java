@@ -1,6 +1,7 @@
 package dev.berth.controller;
 
-import dev.berth.config.DeploymentSettings;
+import dev.berth.config.DeploymentConfig;
+import dev.berth.config.keys.Settings;
 import dev.berth.controller.Standing.Cause;
 import dev.berth.protocol.ReplicaPhase;
 import java.time.Duration;
@@ -58,7 +59,7 @@ final class Reconciler {
     this.fleet = fleet;
     this.before = before;
     this.nowNanos = nowNanos;
-    this.wanted = deleting ? 0 : target.settings().numReplicas();
+    this.wanted = deleting ? 0 : target.settings().get(DeploymentConfig.NUM_REPLICAS);
     this.surge = surge(target.settings(), wanted);
     fleet.stream().filter(ObservedReplica::isActive).forEach(active::add);
   }
@@ -79,13 +80,19 @@ final class Reconciler {
   }
 
   /** How many more replicas than wanted may be there during a rollout. */
-  static int surge(DeploymentSettings settings, int wanted) {
-    return wanted == 0 ? 0 : (int) Math.ceil(settings.rollout().surgePercent() * wanted / 100);
+  static int surge(Settings settings, int wanted) {
+    return wanted == 0
+        ? 0
+        : (int) Math.ceil(settings.get(DeploymentConfig.MAX_SURGE_PERCENT) * wanted / 100);
   }
 
   /** How many replicas may be replaced at a time. */
-  static int rollout(DeploymentSettings settings) {
-    return Math.max(1, (int) (settings.rollout().updateFraction() * settings.numReplicas()));
+  static int rollout(Settings settings) {
+    return Math.max(
+        1,
+        (int)
+            (settings.get(DeploymentConfig.ROLLING_UPDATE_PERCENTAGE)
+                * settings.get(DeploymentConfig.NUM_REPLICAS)));
   }
 
   private Decision decide() {
@@ -257,7 +264,11 @@ final class Reconciler {
             - active.stream().filter(each -> each.phase() == ReplicaPhase.UPDATING).count();
     for (ObservedReplica replica : due) {
       boolean calls =
-          !replica.target().settings().userConfig().equals(target.settings().userConfig());
+          !replica
+              .target()
+              .settings()
+              .get(DeploymentConfig.USER_CONFIG)
+              .equals(target.settings().get(DeploymentConfig.USER_CONFIG));
       if (!calls || room > 0) {
         room -= calls ? 1 : 0;
         steps.add(new Step.Reconfigure(replica.id(), target));
@@ -296,7 +307,9 @@ final class Reconciler {
     active.remove(replica);
     scaledDown += fewer && !isCurrent(replica) ? 1 : 0;
     Duration grace =
-        replica.isStarting() ? Duration.ZERO : target.settings().gracefulShutdownTimeout();
+        replica.isStarting()
+            ? Duration.ZERO
+            : target.settings().get(DeploymentConfig.GRACEFUL_SHUTDOWN_TIMEOUT_S);
     steps.add(new Step.Stop(replica.id(), grace, reason, fewer));
   }
 

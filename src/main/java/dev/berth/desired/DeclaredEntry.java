@@ -45,7 +45,7 @@ final class DeclaredEntry {
         application.routePrefix(),
         config,
         jars,
-        application.externalScalerEnabled(),
+        application.get(ApplicationConfig.EXTERNAL_SCALER_ENABLED),
         digest(config, jars));
   }
 

@@ -43,9 +43,12 @@ final class EarlierState {
       says.forEach((name, what) -> said.put(name, new Said(what.digest(), null, what.digest())));
     }
     Double wanted = state.targetCapacity();
-    Double capacity = same && file.targetCapacity() != null ? file.targetCapacity() : wanted;
+    Double capacity =
+        same && file.find(ServeConfig.TARGET_CAPACITY) != null
+            ? file.find(ServeConfig.TARGET_CAPACITY)
+            : wanted;
     String last = capacity == null ? null : capacity.toString();
-    String start = !same ? unknown : file.targetCapacity() == null ? null : last;
+    String start = !same ? unknown : file.find(ServeConfig.TARGET_CAPACITY) == null ? null : last;
     return state.renewed(each -> digest(each, jars), said, new Said(start, null, last));
   }
 
@@ -59,7 +62,7 @@ final class EarlierState {
 
   /** Of the whole file, as an earlier version made it. */
   private static String digest(ServeConfig file) throws IOException {
-    StringBuilder all = new StringBuilder(String.valueOf(file.targetCapacity()));
+    StringBuilder all = new StringBuilder(String.valueOf(file.find(ServeConfig.TARGET_CAPACITY)));
     for (ApplicationConfig application : file.applications()) {
       List<@Nullable Object> one = new ArrayList<>();
       one.add(application.name());

@@ -43,7 +43,7 @@ final class EntryReader {
 
   /** What an application is a part of. */
   ServeConfig around(@Nullable Double targetCapacity) {
-    return file.withTargetCapacity(targetCapacity);
+    return file.with(ServeConfig.TARGET_CAPACITY, targetCapacity);
   }
 
   /**

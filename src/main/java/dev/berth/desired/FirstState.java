@@ -5,6 +5,7 @@ import dev.berth.code.StartFailedException;
 import dev.berth.config.ApplicationConfig;
 import dev.berth.config.ConfigException;
 import dev.berth.config.Declare;
+import dev.berth.config.InstanceOptions;
 import dev.berth.config.Origin;
 import dev.berth.config.ServeConfig;
 import dev.berth.controller.DeclaredApplication;
@@ -100,7 +101,7 @@ final class FirstState {
   /** What is kept runs, but for what the {@link StartRules} make of the file. */
   private void decide() throws IOException {
     Origin origin = file.origin();
-    Declare mode = file.berth().state().declare();
+    Declare mode = file.get(InstanceOptions.DECLARE);
     DesiredState state = log.state();
     boolean nothingKept = state.applications().isEmpty();
     boolean strict = nothingKept && mode != Declare.NEVER; // who starts it, is told
@@ -117,7 +118,8 @@ final class FirstState {
       boolean all = origin.refused().isEmpty() && says.size() == file.applications().size();
       log.note("its form of today", EarlierState.renew(state, file, all ? says : null, jars));
     }
-    StartRules rules = new StartRules(log.state(), mode, origin, file.targetCapacity());
+    StartRules rules =
+        new StartRules(log.state(), mode, origin, file.find(ServeConfig.TARGET_CAPACITY));
     says.forEach(rules::says);
     unusable.forEach(rules::refuse);
     if (mode == Declare.NEVER) {

@@ -1,7 +1,8 @@
 package dev.berth.desired;
 
 import dev.berth.code.StartFailedException;
-import dev.berth.config.StateOptions;
+import dev.berth.config.InstanceOptions;
+import dev.berth.config.keys.Settings;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -33,25 +34,27 @@ public final class JournalLog implements StateLog {
     @Nullable StateStoreFiles hold(Path directory) throws IOException;
   }
 
-  private final StateOptions options;
+  private final boolean ephemeral;
+  private final Path directory;
   private final Opener opener;
   private volatile DesiredState state = DesiredState.EMPTY;
   private @Nullable StateStore journal; // once held
   private boolean refused; // another instance holds the directory
   private boolean prepared;
 
-  public JournalLog(StateOptions options) {
+  public JournalLog(Settings options) {
     this(options, StateStoreDisk::hold);
   }
 
-  JournalLog(StateOptions options, Opener opener) {
-    this.options = options;
+  JournalLog(Settings options, Opener opener) {
+    this.ephemeral = options.get(InstanceOptions.EPHEMERAL);
+    this.directory = options.get(InstanceOptions.STATE_DIR);
     this.opener = opener;
   }
 
   @Override
   public void open() {
-    if (options.ephemeral() || !Files.exists(options.directory())) {
+    if (ephemeral || !Files.exists(directory)) {
       return;
     }
     try {
@@ -59,7 +62,7 @@ public final class JournalLog implements StateLog {
     } catch (IOException failed) {
       throw new StartFailedException(
           "berth.state_dir: "
-              + options.directory()
+              + directory
               + ": "
               + StartFailedException.describe(failed)
               + " (expected: a directory that can be read and written, or berth.ephemeral)");
@@ -69,12 +72,12 @@ public final class JournalLog implements StateLog {
     } else {
       LOG.warn(
           "state: {} is held by another instance: this one runs without it, and refuses changes",
-          options.directory());
+          directory);
     }
   }
 
   private void hold() throws IOException {
-    StateStoreFiles files = opener.hold(options.directory());
+    StateStoreFiles files = opener.hold(directory);
     refused = files == null;
     if (files != null) {
       try {
@@ -102,12 +105,12 @@ public final class JournalLog implements StateLog {
 
   @Override
   public @Nullable Path directory() {
-    return options.ephemeral() || refused ? null : options.directory();
+    return ephemeral || refused ? null : directory;
   }
 
   @Override
   public void prepare() throws IOException {
-    if (options.ephemeral()) {
+    if (ephemeral) {
       return;
     }
     String what = "is held by another instance";
@@ -121,11 +124,10 @@ public final class JournalLog implements StateLog {
     }
     if (journal == null) {
       throw new IOException(
-          "berth.state_dir: %s %s (expected: one for each instance)"
-              .formatted(options.directory(), what));
+          "berth.state_dir: %s %s (expected: one for each instance)".formatted(directory, what));
     }
     if (!prepared && !isKept()) {
-      LOG.info("state: kept in {}", options.directory());
+      LOG.info("state: kept in {}", directory);
     }
     prepared = true;
   }
@@ -166,7 +168,7 @@ public final class JournalLog implements StateLog {
         journal.close();
       }
     } catch (IOException failed) {
-      LOG.warn("state: {} does not close: {}", options.directory(), failed.toString());
+      LOG.warn("state: {} does not close: {}", directory, failed.toString());
     }
   }
 }

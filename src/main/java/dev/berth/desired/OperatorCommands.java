@@ -125,7 +125,7 @@ record OperatorCommands(
     long now = nowMs.getAsLong();
     DesiredChange change =
         only == null
-            ? state.deploy(wanted, submitted.targetCapacity(), said, now)
+            ? state.deploy(wanted, submitted.find(ServeConfig.TARGET_CAPACITY), said, now)
             : state.deploy(only, Objects.requireNonNull(wanted.get(only)), said, now);
     DesiredState next = change == null ? state : state.with(List.of(change));
     Set<String> removed = new HashSet<>(only == null ? serve.refused() : Set.of());

@@ -2,7 +2,7 @@ package dev.berth.desired;
 
 import dev.berth.config.Declare;
 import dev.berth.config.Origin;
-import dev.berth.config.Problem;
+import dev.berth.config.keys.Problem;
 import dev.berth.desired.DesiredApplication.Wanted;
 import java.net.URI;
 import java.util.ArrayList;

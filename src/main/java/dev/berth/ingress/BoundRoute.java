@@ -1,6 +1,6 @@
 package dev.berth.ingress;
 
-import dev.berth.config.Backpressure;
+import dev.berth.config.keys.Settings;
 import dev.berth.ingress.access.AccessRoute;
 import dev.berth.metrics.RouteMeters;
 import dev.berth.routing.DeploymentRouter;
@@ -17,6 +17,6 @@ import org.jspecify.annotations.Nullable;
 record BoundRoute(
     RouteMeters meters,
     @Nullable DeploymentRouter router,
-    Backpressure backpressure,
+    Settings backpressure,
     @Nullable AccessRoute access,
     AnswerSizes sizes) {}

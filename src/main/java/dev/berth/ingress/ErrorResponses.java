@@ -2,6 +2,7 @@ package dev.berth.ingress;
 
 import dev.berth.api.BerthException;
 import dev.berth.config.Backpressure;
+import dev.berth.config.keys.Settings;
 import dev.berth.protocol.port.Reservations.Problem;
 import dev.berth.routing.RoutedCall;
 import java.time.Duration;
@@ -22,7 +23,7 @@ final class ErrorResponses {
   private ErrorResponses() {}
 
   /** The status of a failure; of back-pressure, the one of the deployment that refused. */
-  static int status(BerthException failure, Backpressure backpressure) {
+  static int status(BerthException failure, Settings backpressure) {
     if (failure instanceof BerthException.BackPressure full && full.statusCode().isPresent()) {
       return full.statusCode().getAsInt();
     }
@@ -30,11 +31,11 @@ final class ErrorResponses {
   }
 
   /** The status of a failure of this kind. */
-  static int status(BerthException.Kind kind, Backpressure backpressure) {
+  static int status(BerthException.Kind kind, Settings backpressure) {
     return switch (kind) {
       case TIMEOUT -> 408;
       case CANCELLED -> 499; // nginx's; the client has gone, so it is for metrics
-      case BACK_PRESSURE -> backpressure.statusCode();
+      case BACK_PRESSURE -> backpressure.get(Backpressure.STATUS_CODE);
       case DEPLOYMENT_UNAVAILABLE, REPLICA_UNAVAILABLE, RESERVATION_EXPIRED -> 503;
       case OUTCOME_UNKNOWN -> 502;
       case HANDLER_FAILED, NO_SUCH_METHOD -> 500;
@@ -52,7 +53,7 @@ final class ErrorResponses {
       BerthException failure,
       String requestId,
       long timeoutNanos,
-      Backpressure backpressure) {
+      Settings backpressure) {
     Problem refused = call == null ? null : call.reservationProblem();
     return refused == null
         ? of(failure, requestId, timeoutNanos, backpressure)
@@ -65,7 +66,7 @@ final class ErrorResponses {
    * @param timeoutNanos the bound of the request's time, or a negative number for none
    */
   static ErrorAnswer of(
-      BerthException failure, String requestId, long timeoutNanos, Backpressure backpressure) {
+      BerthException failure, String requestId, long timeoutNanos, Settings backpressure) {
     int status = status(failure, backpressure);
     String code = code(failure.kind());
     return switch (failure.kind()) {
@@ -90,7 +91,7 @@ final class ErrorResponses {
               code,
               backPressureText(failure.getMessage()),
               DID_NOT_RUN,
-              OptionalInt.of(retryAfter(failure, backpressure.retryAfter())));
+              OptionalInt.of(retryAfter(failure, backpressure.find(Backpressure.RETRY_AFTER_S))));
       case DEPLOYMENT_UNAVAILABLE ->
           new ErrorAnswer(
               status,
@@ -120,7 +121,7 @@ final class ErrorResponses {
   }
 
   /** Why a request did not run under the reservation that it named. */
-  static ErrorAnswer of(Problem refused, Backpressure backpressure) {
+  static ErrorAnswer of(Problem refused, Settings backpressure) {
     return switch (refused) {
       case UNKNOWN_TOKEN -> refused(404, "reservation_unknown", "The reservation is not known.");
       case EXPIRED ->
@@ -139,7 +140,10 @@ final class ErrorResponses {
           refused(503, "replica_unavailable", "The replica is no longer available.");
       // What follows is told to who reserves, and never to who uses.
       case UNKNOWN_DEPLOYMENT, FULL, CALLER_LIMIT, INSTANCE_LIMIT, KEY_REUSED, ABANDONED ->
-          refused(backpressure.statusCode(), "reservation_unavailable", "Nothing is reserved.");
+          refused(
+              backpressure.get(Backpressure.STATUS_CODE),
+              "reservation_unavailable",
+              "Nothing is reserved.");
     };
   }
 

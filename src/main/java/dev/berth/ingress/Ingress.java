@@ -3,6 +3,7 @@ package dev.berth.ingress;
 import dev.berth.config.HttpOptions;
 import dev.berth.config.LimitOptions;
 import dev.berth.config.LogEncoding;
+import dev.berth.config.keys.Settings;
 import dev.berth.ingress.access.AccessLog;
 import dev.berth.ingress.access.AccessRoute;
 import dev.berth.ingress.tls.Tls;
@@ -27,8 +28,8 @@ import org.jspecify.annotations.Nullable;
  * connections, and whether the instance drains. Any thread.
  */
 public final class Ingress {
-  private final HttpOptions http;
-  private final LimitOptions limits;
+  private final Settings settings;
+  private final int maxConnections;
   private final Meters meters;
   private final LongSupplier nanoClock;
   private final long incarnation;
@@ -59,21 +60,16 @@ public final class Ingress {
    * @param nanoClock the router loops' own, since deadlines are told on it
    * @param incarnation another number for each start of the instance; request ids begin with it
    */
-  public Ingress(
-      HttpOptions http,
-      LimitOptions limits,
-      Meters meters,
-      LongSupplier nanoClock,
-      long incarnation) {
-    this.http = http;
-    this.limits = limits;
+  public Ingress(Settings settings, Meters meters, LongSupplier nanoClock, long incarnation) {
+    this.settings = settings;
+    this.maxConnections = settings.get(LimitOptions.MAX_CONNECTIONS);
     this.meters = meters;
     this.nanoClock = nanoClock;
     this.incarnation = incarnation;
-    this.port = new AtomicInteger(http.port());
-    this.requestRoom = new RequestRoom(limits.requestBytesTotal());
-    this.answerRoom = new AnswerRoom(limits.requestBytesTotal());
-    this.tls = http.tls() == null ? null : new Tls(http.tls());
+    this.port = new AtomicInteger(settings.get(HttpOptions.PORT));
+    this.requestRoom = new RequestRoom(settings.get(LimitOptions.REQUEST_BYTES_TOTAL));
+    this.answerRoom = new AnswerRoom(settings.get(LimitOptions.REQUEST_BYTES_TOTAL));
+    this.tls = settings.find(HttpOptions.SSL_CERTFILE) == null ? null : new Tls(settings);
     this.shown =
         List.of(
             meters.addNodeGauge(
@@ -85,7 +81,7 @@ public final class Ingress {
             meters.addGauge(
                 "berth_http_connections_limit",
                 "Most open HTTP connections.",
-                () -> limits.maxConnections()),
+                () -> maxConnections),
             meters.addCounter(
                 "berth_http_answers_stood_still",
                 "Answers cut since their clients did not take them while others waited for room.",
@@ -97,7 +93,7 @@ public final class Ingress {
             meters.addGauge(
                 "berth_http_request_bytes_limit",
                 "Most bytes of requests under way.",
-                () -> limits.requestBytesTotal()),
+                () -> settings.get(LimitOptions.REQUEST_BYTES_TOTAL)),
             meters.addGauge(
                 "berth_http_large_answer_bytes",
                 "Bytes of whole answers of more than 64 KiB, from before their handlers run.",
@@ -287,7 +283,7 @@ public final class Ingress {
 
   /** Whether one more connection may stay; if so it is counted until {@link #closed}. */
   boolean tryOpen() {
-    if (connections.incrementAndGet() <= limits.maxConnections()) {
+    if (connections.incrementAndGet() <= maxConnections) {
       return true;
     }
     connections.decrementAndGet();
@@ -324,24 +320,23 @@ public final class Ingress {
    * for all of them, by which Vert.x knows that they share it.
    */
   int sharedPort() {
-    return http.port() != 0 ? http.port() : -1 - (int) (incarnation & 0x3FFF_FFFF);
+    return settings.get(HttpOptions.PORT) != 0
+        ? settings.get(HttpOptions.PORT)
+        : -1 - (int) (incarnation & 0x3FFF_FFFF);
   }
 
   void listening(int actualPort) {
     port.compareAndSet(0, actualPort);
   }
 
-  HttpOptions http() {
-    return http;
+  /** What the file says of {@code http_options} and {@code berth.limits}. */
+  Settings settings() {
+    return settings;
   }
 
   /** Null for plain HTTP. */
   @Nullable Tls tls() {
     return tls;
-  }
-
-  LimitOptions limits() {
-    return limits;
   }
 
   @Nullable Endpoint endpoint() {
@@ -366,7 +361,7 @@ public final class Ingress {
 
   /** The instance's bound on a request's time, in nanoseconds, or {@link RequestTimeout#NONE}. */
   long requestTimeoutNanos() {
-    Duration timeout = http.requestTimeout();
+    Duration timeout = settings.find(HttpOptions.REQUEST_TIMEOUT_S);
     return timeout == null ? RequestTimeout.NONE : timeout.toNanos();
   }
 }

@@ -1,6 +1,9 @@
 package dev.berth.ingress;
 
 import dev.berth.config.Backpressure;
+import dev.berth.config.HttpOptions;
+import dev.berth.config.LimitOptions;
+import dev.berth.config.keys.Settings;
 import dev.berth.ingress.access.AccessRoute;
 import dev.berth.metrics.HttpMeters;
 import dev.berth.protocol.StreamLedger;
@@ -57,6 +60,8 @@ final class IngressLoop {
   private final HeaderCount headers = new HeaderCount();
   private final ExplainRule explains;
   private final Limits limits;
+  private final int maxUriBytes;
+  private final int http2MaxStreams;
   private final String rootPath;
   private final BoundRoute unrouted;
   private final BoundRoute health;
@@ -117,21 +122,24 @@ final class IngressLoop {
     this.room = ingress.requestRoom().newShare();
     this.answers = ingress.answerRoom().new Queue<>();
     this.explains = ingress.explainRule(index);
+    Settings settings = ingress.settings();
     this.limits =
         new Limits(
             ingress.requestTimeoutNanos(),
             // A body travels inside one message until it is streamed.
-            ingress.limits().maxBodyBytes(),
-            ingress.limits().idleTimeout().toNanos(),
-            ingress.limits().minBodyBytesPerSecond(),
-            ingress.limits().bodyRateGrace().toNanos(),
-            ingress.limits().streamIdleTimeout().toNanos(),
-            ingress.http().keepAliveTimeout().toNanos(),
-            ingress.limits().headerReadTimeout().toNanos());
+            settings.get(LimitOptions.MAX_BODY_BYTES),
+            settings.get(LimitOptions.IDLE_TIMEOUT_S).toNanos(),
+            settings.get(LimitOptions.MIN_BODY_BYTES_PER_S),
+            settings.get(LimitOptions.BODY_RATE_GRACE_S).toNanos(),
+            settings.get(LimitOptions.STREAM_IDLE_TIMEOUT_S).toNanos(),
+            settings.get(HttpOptions.KEEP_ALIVE_TIMEOUT_S).toNanos(),
+            settings.get(LimitOptions.HEADER_READ_TIMEOUT_S).toNanos());
     this.unrouted = builtIn(NO_ROUTE, ingress.unroutedAccess());
     this.health = builtIn(HEALTH, null); // who asks for health asks often, and is no client
     this.ready = builtIn(READY, null);
-    this.rootPath = ingress.http().rootPath();
+    this.maxUriBytes = settings.get(LimitOptions.MAX_URI_BYTES);
+    this.http2MaxStreams = settings.get(LimitOptions.HTTP2_MAX_STREAMS);
+    this.rootPath = settings.get(HttpOptions.ROOT_PATH);
     this.routeList = builtIn(ROUTES, null);
     this.api = builtIn(API, null); // its paths hold tokens
     this.coarseNanos = nanoClock.getAsLong();
@@ -139,7 +147,7 @@ final class IngressLoop {
 
   private BoundRoute builtIn(String route, @Nullable AccessRoute access) {
     return new BoundRoute(
-        meters.route(route, "", ""), null, Backpressure.defaults(), access, new AnswerSizes());
+        meters.route(route, "", ""), null, Backpressure.DEFAULTS, access, new AnswerSizes());
   }
 
   // --- connections ---
@@ -164,7 +172,7 @@ final class IngressLoop {
       connection = http1;
     } else {
       watch.openedAsHttp2();
-      connection = new Http2Connection(this, http, now(), ingress.limits().http2().maxStreams());
+      connection = new Http2Connection(this, http, now(), http2MaxStreams);
     }
     connections.put(http, connection);
     http.closeHandler(connection);
@@ -236,7 +244,7 @@ final class IngressLoop {
       nameHost(request);
       if (path == null) {
         path = ""; // CONNECT has none
-      } else if (request.uri().length() > ingress.limits().maxUriBytes()) {
+      } else if (request.uri().length() > maxUriBytes) {
         begin(request, connection, unrouted).answer(ErrorResponses.badHead(414));
         return;
       }

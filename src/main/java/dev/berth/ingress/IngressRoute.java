@@ -1,7 +1,7 @@
 package dev.berth.ingress;
 
-import dev.berth.config.Backpressure;
 import dev.berth.config.LogEncoding;
+import dev.berth.config.keys.Settings;
 import dev.berth.routing.DeploymentRouter;
 import org.jspecify.annotations.Nullable;
 
@@ -16,5 +16,5 @@ import org.jspecify.annotations.Nullable;
 public record IngressRoute(
     String application,
     DeploymentRouter router,
-    Backpressure backpressure,
+    Settings backpressure,
     @Nullable LogEncoding accessLog) {}

@@ -1,5 +1,6 @@
 package dev.berth.ingress;
 
+import dev.berth.config.HttpOptions;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.channel.Channel;
@@ -77,7 +78,8 @@ public final class IngressTransport implements Transport, io.vertx.core.transpor
 
   /** What listens at its address is watched over from now on. */
   void guard(Ingress ingress) {
-    ingresses.put(new Address(ingress.http().host(), ingress.sharedPort()), ingress);
+    ingresses.put(
+        new Address(ingress.settings().get(HttpOptions.HOST), ingress.sharedPort()), ingress);
   }
 
   /** Why it is not a native one; null when it is, or when there is none for this platform. */

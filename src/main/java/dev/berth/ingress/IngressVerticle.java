@@ -1,6 +1,8 @@
 package dev.berth.ingress;
 
-import dev.berth.config.Http2Limits;
+import dev.berth.config.HttpOptions;
+import dev.berth.config.LimitOptions;
+import dev.berth.config.keys.Settings;
 import dev.berth.ingress.tls.Tls;
 import dev.berth.routing.RouterLoop;
 import io.netty.channel.EventLoop;
@@ -77,7 +79,8 @@ public final class IngressVerticle extends VerticleBase {
         .compose(
             material -> {
               HttpServerOptions options = options();
-              Tls.apply(material, ingress.limits().headerReadTimeout(), options);
+              Tls.apply(
+                  material, ingress.settings().get(LimitOptions.HEADER_READ_TIMEOUT_S), options);
               return listen(loop, options);
             })
         .onSuccess(
@@ -105,7 +108,7 @@ public final class IngressVerticle extends VerticleBase {
                 Future.failedFuture(
                     new IOException(
                         "http_options: cannot listen on "
-                            + ingress.http().host()
+                            + ingress.settings().get(HttpOptions.HOST)
                             + ":"
                             + ingress.sharedPort()
                             + ": "
@@ -113,7 +116,11 @@ public final class IngressVerticle extends VerticleBase {
         .onSuccess(
             listening -> {
               ingress.listening(made.actualPort());
-              LOG.info("loop {} listens on {}:{}", index, ingress.http().host(), made.actualPort());
+              LOG.info(
+                  "loop {} listens on {}:{}",
+                  index,
+                  ingress.settings().get(HttpOptions.HOST),
+                  made.actualPort());
             });
   }
 
@@ -140,22 +147,23 @@ public final class IngressVerticle extends VerticleBase {
   }
 
   private HttpServerOptions options() {
+    Settings settings = ingress.settings();
     HttpServerOptions options = new HttpServerOptions();
-    options.setHost(ingress.http().host()).setPort(ingress.sharedPort());
+    options.setHost(settings.get(HttpOptions.HOST)).setPort(ingress.sharedPort());
     options.setAcceptBacklog(ACCEPT_BACKLOG);
-    options.setMaxHeaderSize(ingress.limits().maxHeaderBytes());
-    options.setMaxInitialLineLength(ingress.limits().maxUriBytes());
+    options.setMaxHeaderSize(settings.get(LimitOptions.MAX_HEADER_BYTES));
+    options.setMaxInitialLineLength(settings.get(LimitOptions.MAX_URI_BYTES));
     // Idle connections are the sweep's: Netty's timer knows no request under way.
     options.setIdleTimeout(0);
-    Http2Limits http2 = ingress.limits().http2();
     options.setHttp2ClearTextEnabled(true);
     options.setInitialSettings(
         new Http2Settings()
-            .setMaxConcurrentStreams(http2.maxStreams())
-            .setMaxHeaderListSize(ingress.limits().maxHeaderBytes()));
-    options.setHttp2ConnectionWindowSize(http2.connectionWindowBytes());
-    options.setHttp2RstFloodMaxRstFramePerWindow(http2.maxResets());
-    options.setHttp2RstFloodWindowDuration((int) http2.resetWindow().toSeconds());
+            .setMaxConcurrentStreams(settings.get(LimitOptions.HTTP2_MAX_STREAMS))
+            .setMaxHeaderListSize(settings.get(LimitOptions.MAX_HEADER_BYTES)));
+    options.setHttp2ConnectionWindowSize(settings.get(LimitOptions.HTTP2_CONNECTION_WINDOW_BYTES));
+    options.setHttp2RstFloodMaxRstFramePerWindow(settings.get(LimitOptions.HTTP2_MAX_RESETS));
+    options.setHttp2RstFloodWindowDuration(
+        (int) settings.get(LimitOptions.HTTP2_RESET_WINDOW_S).toSeconds());
     options.setHttp2RstFloodWindowDurationTimeUnit(TimeUnit.SECONDS);
     options.setPerFrameWebSocketCompressionSupported(false);
     options.setPerMessageWebSocketCompressionSupported(false);

@@ -1,6 +1,9 @@
 package dev.berth.node;
 
 import dev.berth.code.StartFailedException;
+import dev.berth.config.AdminOptions;
+import dev.berth.config.HttpOptions;
+import dev.berth.config.InstanceOptions;
 import dev.berth.config.ServeConfig;
 import dev.berth.controller.ControllerAction.Announce;
 import dev.berth.desired.JournalLog;
@@ -69,12 +72,12 @@ public final class BerthNode {
     this.config = config;
     this.log = log;
     this.transport = IngressTransport.preferred();
-    this.vertx = newVertx(config.berth().eventLoops() + 1, transport);
+    this.vertx = newVertx(config.get(InstanceOptions.EVENT_LOOPS) + 1, transport);
     this.serve =
         new ServeControl(
             config,
             config.folder(),
-            new JournalLog(config.berth().state()),
+            new JournalLog(config.settings()),
             threads.commands(),
             this::onControl,
             wallClock::millis,
@@ -101,7 +104,7 @@ public final class BerthNode {
    */
   public static Future<BerthNode> start(ServeConfig config, LogFeed log) {
     BerthNode node = new BerthNode(config, log);
-    if (config.berth().haltOnFullHeap()) {
+    if (config.get(InstanceOptions.HALT_ON_FULL_HEAP)) {
       HeapWatch.start(node.vertx, node.closeAsked::get);
     }
     node.begin();
@@ -147,7 +150,7 @@ public final class BerthNode {
   // --- start ---
 
   private void begin() {
-    EventLoops.of(vertx, config.berth().eventLoops())
+    EventLoops.of(vertx, config.get(InstanceOptions.EVENT_LOOPS))
         .onComplete(
             loops -> loops.control().execute(() -> startParts(loops)),
             failed -> end().onComplete(ended -> started.fail(failed)));
@@ -194,11 +197,11 @@ public final class BerthNode {
     LOG.info(
         "{} listens on {}:{}, admin on {}:{}, {} event loops, after {} ms",
         identity.node(),
-        config.httpOptions().host(),
+        config.get(HttpOptions.HOST),
         port(),
-        config.berth().admin().host(),
+        config.get(AdminOptions.HOST),
         adminPort(),
-        config.berth().eventLoops(),
+        config.get(InstanceOptions.EVENT_LOOPS),
         millisSinceStart());
     completeIfStarted();
   }
@@ -288,7 +291,7 @@ public final class BerthNode {
     if (notDrained != null) {
       LOG.warn("{} stops before everything has ended: {}", identity.node(), notDrained.toString());
     }
-    long left = config.berth().shutdownTimeout().minus(drainLimit()).toMillis();
+    long left = config.get(InstanceOptions.SHUTDOWN_TIMEOUT_S).minus(drainLimit()).toMillis();
     running()
         .stopOthers()
         .timeout(Math.max(500, left), TimeUnit.MILLISECONDS)
@@ -321,6 +324,7 @@ public final class BerthNode {
   }
 
   private Duration drainLimit() {
-    return Duration.ofNanos((long) (config.berth().shutdownTimeout().toNanos() * DRAIN_SHARE));
+    return Duration.ofNanos(
+        (long) (config.get(InstanceOptions.SHUTDOWN_TIMEOUT_S).toNanos() * DRAIN_SHARE));
   }
 }

@@ -4,7 +4,7 @@ import dev.berth.code.Builds;
 import dev.berth.code.LoadedApplication;
 import dev.berth.code.StartFailedException;
 import dev.berth.config.ConfigException;
-import dev.berth.config.Problem;
+import dev.berth.config.keys.Problem;
 import dev.berth.controller.DeclaredApplication;
 import dev.berth.desired.ServeControl;
 import dev.berth.protocol.UserFailure;

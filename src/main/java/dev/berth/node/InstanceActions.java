@@ -2,6 +2,8 @@ package dev.berth.node;
 
 import dev.berth.api.DeploymentId;
 import dev.berth.code.Builds;
+import dev.berth.config.DeploymentConfig;
+import dev.berth.config.LoggingOptions;
 import dev.berth.controller.ControllerAction;
 import dev.berth.controller.Epoch;
 import dev.berth.protocol.port.LogFeed;
@@ -93,7 +95,12 @@ final class InstanceActions implements Consumer<ControllerAction> {
             deployments.configure(configure.target());
             log.level(
                 loggerOf(configure.target().id()),
-                configure.target().settings().logging().level().name());
+                configure
+                    .target()
+                    .settings()
+                    .get(DeploymentConfig.LOGGING_CONFIG)
+                    .get(LoggingOptions.LOG_LEVEL)
+                    .name());
             routes.configured(configure.target().id());
           });
     } else if (action instanceof ControllerAction.Forget forget) {

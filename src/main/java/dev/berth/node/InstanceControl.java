@@ -3,11 +3,12 @@ package dev.berth.node;
 import dev.berth.api.DeploymentId;
 import dev.berth.code.Builds;
 import dev.berth.code.LoadedApplication;
-import dev.berth.config.DeploymentSettings;
-import dev.berth.config.EffectiveConfig;
+import dev.berth.config.DeploymentConfig;
+import dev.berth.config.HttpOptions;
+import dev.berth.config.LimitOptions;
 import dev.berth.config.LogEncoding;
-import dev.berth.config.LoggingOptions;
 import dev.berth.config.ServeConfig;
+import dev.berth.config.keys.Settings;
 import dev.berth.controller.Controller;
 import dev.berth.controller.ControllerAction.Announce;
 import dev.berth.controller.ControllerEvent;
@@ -69,7 +70,7 @@ final class InstanceControl implements ReplicaListener {
       IntFunction<ReplicaLoop> loops,
       int loopCount,
       LogFeed log,
-      Function<LoggingOptions, @Nullable LogEncoding> accessEncoding) {}
+      Function<Settings, @Nullable LogEncoding> accessEncoding) {}
 
   private final Instance on;
   private final ServeControl serve;
@@ -90,13 +91,13 @@ final class InstanceControl implements ReplicaListener {
     this.serve = serve;
     Executor later = on.control::execute;
     routes =
-        new Routes(on.ingress::update, on.config.httpOptions().rootPath(), later, this::leadsTo);
+        new Routes(on.ingress::update, on.config.get(HttpOptions.ROOT_PATH), later, this::leadsTo);
     deployments =
         new InstanceRouters(
             on.routers,
             on.meters,
             on.pusher,
-            on.config.berth().limits().maxReservationTtl().toNanos(),
+            on.config.get(LimitOptions.MAX_RESERVATION_TTL_S).toNanos(),
             routes::prefixOf);
     builds = new Builds(on.ports.hooks(), later, serve, this::tell, this::gone);
     replicas =
@@ -147,7 +148,7 @@ final class InstanceControl implements ReplicaListener {
         replicas::ongoing,
         random::nextDouble,
         on.ports.wallClock()::millis,
-        EffectiveConfig::ofRay);
+        DeploymentConfig::ofRay);
   }
 
   private void toRouters(String node, BusMessage message) {
@@ -171,12 +172,12 @@ final class InstanceControl implements ReplicaListener {
   }
 
   private IngressRoute leadsTo(DeploymentId ingress) {
-    DeploymentSettings settings = deployments.settings(ingress);
+    Settings settings = deployments.settings(ingress);
     return new IngressRoute(
         ingress.application(),
         deployments.router(ingress),
-        settings.backpressure(),
-        on.accessEncoding.apply(settings.logging()));
+        settings.get(DeploymentConfig.BACKPRESSURE_CONFIG),
+        on.accessEncoding.apply(settings.get(DeploymentConfig.LOGGING_CONFIG)));
   }
 
   Future<Void> start() {

@@ -2,6 +2,7 @@ package dev.berth.node;
 
 import dev.berth.config.LimitOptions;
 import dev.berth.config.ReservationOptions;
+import dev.berth.config.keys.Settings;
 import dev.berth.replica.BodyBounds;
 import dev.berth.replica.ReplicaLimits;
 import dev.berth.replica.slots.LedgerLimits;
@@ -26,46 +27,53 @@ public record InstanceLimits(
     InstanceBounds instance,
     LoopLimits loop) {
 
-  public static InstanceLimits of(LimitOptions limits) {
+  public static InstanceLimits of(Settings limits) {
     return new InstanceLimits(
         replica(limits),
         ledger(limits),
         new BodyBounds(
-            limits.streamWindowBytes(), limits.streamBytesTotal(), limits.bufferedBodyBytesTotal()),
+            limits.get(LimitOptions.STREAM_WINDOW_BYTES),
+            limits.get(LimitOptions.STREAM_BYTES_TOTAL),
+            limits.get(LimitOptions.BUFFERED_BODY_BYTES_TOTAL)),
         new InstanceBounds(
-            limits.maxQueuedTotal(), limits.maxQueuedBytes(), limits.streamBytesTotal()),
-        new LoopLimits(limits.pendingRequestsPerLoop(), limits.streamWindowBytes()));
+            limits.get(LimitOptions.MAX_QUEUED_TOTAL),
+            limits.get(LimitOptions.MAX_QUEUED_BYTES),
+            limits.get(LimitOptions.STREAM_BYTES_TOTAL)),
+        new LoopLimits(
+            limits.get(LimitOptions.PENDING_REQUESTS_PER_LOOP),
+            limits.get(LimitOptions.STREAM_WINDOW_BYTES)));
   }
 
   /** What {@code berth.reservations} means to the table of tokens. */
-  static ReservationLimits of(ReservationOptions options) {
+  static ReservationLimits reservations(Settings options) {
     return new ReservationLimits(
-        options.maxHeldTotal(),
-        options.maxHeldPerCaller(),
-        options.maxEnded(),
-        options.maxKeysTotal(),
-        options.maxKeysPerCaller(),
-        options.keyTtl().toNanos());
+        options.get(ReservationOptions.MAX_HELD_TOTAL),
+        options.get(ReservationOptions.MAX_HELD_PER_CALLER),
+        options.get(ReservationOptions.MAX_ENDED),
+        options.get(ReservationOptions.MAX_IDEMPOTENCY_KEYS),
+        options.get(ReservationOptions.MAX_IDEMPOTENCY_KEYS_PER_CALLER),
+        options.get(ReservationOptions.IDEMPOTENCY_KEY_TTL_S).toNanos());
   }
 
-  private static ReplicaLimits replica(LimitOptions limits) {
+  private static ReplicaLimits replica(Settings limits) {
     ReplicaLimits defaults = ReplicaLimits.DEFAULTS;
     return new ReplicaLimits(
         defaults.cancelGraceNanos(),
         defaults.maxZombieRequests(),
         defaults.streamBufferBytes(),
-        limits.streamIdleTimeout().toNanos(),
+        limits.get(LimitOptions.STREAM_IDLE_TIMEOUT_S).toNanos(),
         defaults.refusedRouters(),
         defaults.offerTtlNanos(),
         defaults.maxBufferedBodyBytes());
   }
 
   /** Ended tokens are remembered for max(TTL, 60 s), so that refusals say which. */
-  private static LedgerLimits ledger(LimitOptions limits) {
+  private static LedgerLimits ledger(Settings limits) {
     LedgerLimits defaults = LedgerLimits.DEFAULTS;
     return new LedgerLimits(
-        limits.maxReservationTtl().toNanos(),
-        Math.max(limits.maxReservationTtl().toNanos(), defaults.rememberNanos()),
+        limits.get(LimitOptions.MAX_RESERVATION_TTL_S).toNanos(),
+        Math.max(
+            limits.get(LimitOptions.MAX_RESERVATION_TTL_S).toNanos(), defaults.rememberNanos()),
         defaults.rememberedMax());
   }
 }

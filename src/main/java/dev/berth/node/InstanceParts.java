@@ -15,13 +15,17 @@ import dev.berth.admin.ReservationEndpoint;
 import dev.berth.admin.ServeRoutes;
 import dev.berth.config.BearerToken;
 import dev.berth.config.ExplainOptions;
+import dev.berth.config.HttpOptions;
+import dev.berth.config.InstanceOptions;
 import dev.berth.config.LimitOptions;
 import dev.berth.config.LogEncoding;
 import dev.berth.config.LogRingOptions;
 import dev.berth.config.LoggingOptions;
 import dev.berth.config.MessageCarrier;
+import dev.berth.config.MetricsOptions;
 import dev.berth.config.ReservationOptions;
 import dev.berth.config.ServeConfig;
+import dev.berth.config.keys.Settings;
 import dev.berth.controller.ControllerAction.Announce;
 import dev.berth.desired.ServeControl;
 import dev.berth.ingress.Ingress;
@@ -65,7 +69,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -135,19 +138,17 @@ final class InstanceParts {
     this.loops = loops;
     this.threads = threads;
     HandlerPorts ports = new HandlerPorts(wallClock, threads);
-    LimitOptions limits = config.berth().limits();
     meters =
-        new Meters(identity.node(), config.httpOptions().host(), config.berth().metrics().prefix());
-    InstanceLimits bounds = InstanceLimits.of(limits);
-    ingress =
-        new Ingress(
-            config.httpOptions(), limits, meters, identity.nanoClock(), identity.incarnation());
+        new Meters(
+            identity.node(), config.get(HttpOptions.HOST), config.get(MetricsOptions.PREFIX));
+    InstanceLimits bounds = InstanceLimits.of(config.settings());
+    ingress = new Ingress(config.settings(), meters, identity.nanoClock(), identity.incarnation());
     accessLog = new AccessLogWriter(meters);
-    ExplainOptions explain = config.berth().explain();
-    ingress.explain(explain.header(), explain.sampleRate());
-    ingress.logAccess(accessLog.log(), accessEncoding(config.logging()));
+    ingress.explain(config.get(ExplainOptions.HEADER), config.get(ExplainOptions.SAMPLE_RATE));
+    ingress.logAccess(accessLog.log(), accessEncoding(config.get(ServeConfig.LOGGING_CONFIG)));
     String node = identity.node();
-    mailboxes = config.berth().messages() == MessageCarrier.DIRECT ? new InstanceBus(node) : null;
+    boolean direct = config.get(InstanceOptions.MESSAGES) == MessageCarrier.DIRECT;
+    mailboxes = direct ? new InstanceBus(node) : null;
     bus = mailboxes != null ? mailboxes : new EventBusSender(node, vertx.eventBus());
     host =
         new ReplicaHost(
@@ -160,25 +161,26 @@ final class InstanceParts {
             bounds.replica(),
             bounds.ledger(),
             listener());
-    explained = new ExplainRing(explain.ringSize());
-    LogRingOptions kept = config.berth().logRing();
-    logRing = new LogRing(kept.lines(), kept.bytes(), ports.wallClock().instant());
+    explained = new ExplainRing(config.get(ExplainOptions.RING_SIZE));
+    logRing =
+        new LogRing(
+            config.get(LogRingOptions.LINES),
+            config.get(LogRingOptions.BYTES),
+            ports.wallClock().instant());
     endLog = log.to(logRing::add);
     routers =
         routers(bounds, new ExplainPorts(explained.and(FlightRecords.create()), ports.wallClock()));
     reservations =
         new ReservationTable(
             routers,
-            InstanceLimits.of(config.berth().reservations()),
+            InstanceLimits.reservations(config.settings()),
             identity.nanoClock(),
             new Secrets(identity.chance()));
-    ReservationOptions held = config.berth().reservations();
     ReservationEndpoint api = reservationEndpoint();
-    Map<String, String> secrets =
-        held.bearerTokens().stream()
-            .collect(Collectors.toMap(BearerToken::name, BearerToken::secret));
+    Map<String, String> secrets = BearerToken.secrets(config.get(ReservationOptions.BEARER_TOKENS));
     ingress.serveReservations(
-        reservations, held.dataPort() ? new BearerTokens(secrets, true, api) : null);
+        reservations,
+        config.get(ReservationOptions.DATA_PORT) ? new BearerTokens(secrets, true, api) : null);
     bodyBounds = bounds.bodies();
     streams = bounds.instance().streams();
     pusher =
@@ -186,19 +188,19 @@ final class InstanceParts {
             identity.node(),
             identity.incarnation(),
             new MetricsPusher.Settings(
-                config.berth().metrics().recordInterval(),
-                config.berth().metrics().pushInterval(),
+                config.get(MetricsOptions.RECORD_INTERVAL_MS),
+                config.get(MetricsOptions.PUSH_INTERVAL_MS),
                 MetricsPusher.Settings.DEFAULT_MAX_REPORT_BYTES),
             identity.nanoClock());
     BearerTokens known = new BearerTokens(secrets, false, api);
     admin =
         new AdminVerticle(
-            config.berth().admin(),
+            config.settings(),
             meters,
             List.of(
                 new HealthRoutes(meters),
                 new LedgerRoutes(this::ledgers, ports.wallClock()),
-                new ExplainRoutes(explained, explain),
+                new ExplainRoutes(explained, config.settings()),
                 new LogRoutes(logRing),
                 serveRoutes(serve),
                 new EndpointRoutes("/api/v1/applications/*", known),
@@ -259,30 +261,30 @@ final class InstanceParts {
         serve.commands(),
         (deployment, replica) ->
             Future.succeededFuture(control.replicas().kill(deployment, replica)),
-        new HttpView(config.httpOptions(), ingress::port, ingress::status),
+        new HttpView(config.settings(), ingress::port, ingress::status),
         meters,
         version == null ? "unknown" : version,
         identity.node());
   }
 
   private ReservationEndpoint reservationEndpoint() {
-    String host = config.httpOptions().host();
+    String host = config.get(HttpOptions.HOST);
     return new ReservationEndpoint(
         reservations,
-        config.berth().limits().maxReservationTtl(),
-        config.berth().reservations().maxWait(),
-        config.berth().limits().maxReservationLegs(),
+        config.get(LimitOptions.MAX_RESERVATION_TTL_S),
+        config.get(ReservationOptions.MAX_WAIT_S),
+        config.get(LimitOptions.MAX_RESERVATION_LEGS),
         host.equals("0.0.0.0") || host.equals("::") ? null : host,
         ingress::port);
   }
 
   /** How requests are logged; null when they are not. Starts the writer if it is needed. */
-  @Nullable LogEncoding accessEncoding(LoggingOptions logging) {
-    if (!logging.accessLog()) {
+  @Nullable LogEncoding accessEncoding(Settings logging) {
+    if (!logging.get(LoggingOptions.ENABLE_ACCESS_LOG)) {
       return null;
     }
     accessLog.start();
-    return logging.encoding();
+    return logging.get(LoggingOptions.ENCODING);
   }
 
   private Routers routers(InstanceLimits bounds, ExplainPorts explain) {
@@ -364,7 +366,7 @@ final class InstanceParts {
     explained.show(meters);
     logRing.show(meters);
     meters.add(into -> InstanceSeries.show(pusher, into));
-    meters.add(into -> InstanceSeries.show(routers.bounds(), config.berth().limits(), into));
+    meters.add(into -> InstanceSeries.show(routers.bounds(), config.settings(), into));
     meters.add(into -> InstanceSeries.show(bodyBounds, into));
     ReservationMetrics.show(reservations, meters);
     meters.add(threads::show);
@@ -407,7 +409,7 @@ final class InstanceParts {
         loops.serving(),
         lags,
         control,
-        config.berth().blockedLoopAfter(),
+        config.get(InstanceOptions.BLOCKED_LOOP_AFTER_MS),
         identity.nanoClock(),
         (loop, blocked) -> {
           routers.loopBlocked(loop, blocked);
@@ -416,7 +418,7 @@ final class InstanceParts {
   }
 
   private void showLoops() {
-    int pending = config.berth().limits().pendingRequestsPerLoop();
+    int pending = config.get(LimitOptions.PENDING_REQUESTS_PER_LOOP);
     for (int index = 0; index < replicaVerticles.size(); index++) {
       int loop = index;
       ReplicaLoop replicas = replicaVerticles.get(index).loop();
@@ -434,7 +436,9 @@ final class InstanceParts {
     showLoops();
     MetricsPusherVerticle pushing =
         new MetricsPusherVerticle(
-            pusher, new BusMetricSink(vertx.eventBus()), config.berth().metrics().recordInterval());
+            pusher,
+            new BusMetricSink(vertx.eventBus()),
+            config.get(MetricsOptions.RECORD_INTERVAL_MS));
     return Future.all(
             start(loops.control(), admin),
             start(loops.control(), pushing),

@@ -5,8 +5,9 @@ import dev.berth.api.HandlerFactory;
 import dev.berth.code.Builds;
 import dev.berth.code.LoadedApplication;
 import dev.berth.code.StartFailedException;
-import dev.berth.config.DeploymentSettings;
+import dev.berth.config.DeploymentConfig;
 import dev.berth.config.Spread;
+import dev.berth.config.keys.Settings;
 import dev.berth.controller.ControllerAction.ReconfigureReplica;
 import dev.berth.controller.ControllerAction.Remember;
 import dev.berth.controller.ControllerAction.StartReplica;
@@ -166,34 +167,36 @@ public final class InstanceReplicas {
   }
 
   static boolean isSpread(DeploymentTarget target) {
-    return target.settings().spread() == Spread.EVENT_LOOPS;
+    return target.settings().get(DeploymentConfig.SPREAD) == Spread.EVENT_LOOPS;
   }
 
   private ReplicaSpec spec(String replicaId, DeploymentTarget target, LoadedApplication code) {
-    DeploymentSettings settings = target.settings();
-    Duration startTimeout = settings.rollout().startTimeout();
+    Settings settings = target.settings();
+    Duration startTimeout = settings.find(DeploymentConfig.REPLICA_START_TIMEOUT_S);
     return new ReplicaSpec(
         replicaId,
         target.id(),
         epochs.getAsLong(),
-        settings.maxOngoingRequests(),
-        settings.userConfig(),
+        settings.get(DeploymentConfig.MAX_ONGOING_REQUESTS),
+        settings.get(DeploymentConfig.USER_CONFIG),
         underLoader(code.deployment(target.id()).factory(), code.classLoader()),
         limits(settings),
         healthChecks(settings),
         startTimeout == null ? null : (Long) startTimeout.toNanos());
   }
 
-  private ReplicaLimits limits(DeploymentSettings settings) {
+  private ReplicaLimits limits(Settings settings) {
     return host.limits()
-        .withZombies(settings.cancelGrace().toNanos(), settings.maxZombieRequests())
-        .withMaxBufferedBody(settings.maxBufferedBodyBytes());
+        .withZombies(
+            settings.get(DeploymentConfig.CANCEL_GRACE_S).toNanos(),
+            settings.get(DeploymentConfig.MAX_ZOMBIE_REQUESTS))
+        .withMaxBufferedBody(settings.get(DeploymentConfig.MAX_BUFFERED_BODY_BYTES));
   }
 
-  private static HealthCheckSettings healthChecks(DeploymentSettings settings) {
+  private static HealthCheckSettings healthChecks(Settings settings) {
     return new HealthCheckSettings(
-        settings.healthCheckPeriod().toNanos(),
-        settings.healthCheckTimeout().toNanos(),
+        settings.get(DeploymentConfig.HEALTH_CHECK_PERIOD_S).toNanos(),
+        settings.get(DeploymentConfig.HEALTH_CHECK_TIMEOUT_S).toNanos(),
         HealthCheckSettings.FAILURES);
   }
 
@@ -279,12 +282,19 @@ public final class InstanceReplicas {
 
   private void reconfigure(HostedHere here, DeploymentTarget target) {
     DeploymentTarget before = here.next == null ? here.target : here.next;
-    DeploymentSettings settings = target.settings();
+    Settings settings = target.settings();
     here.next = target;
-    here.replica.configure(settings.maxOngoingRequests(), limits(settings), healthChecks(settings));
-    boolean same = before.settings().userConfig().equals(settings.userConfig());
+    here.replica.configure(
+        settings.get(DeploymentConfig.MAX_ONGOING_REQUESTS),
+        limits(settings),
+        healthChecks(settings));
+    boolean same =
+        before
+            .settings()
+            .get(DeploymentConfig.USER_CONFIG)
+            .equals(settings.get(DeploymentConfig.USER_CONFIG));
     if (!same || here.userConfigTaken.failed()) { // a hook that failed is asked again
-      here.userConfigTaken = here.replica.reconfigure(settings.userConfig());
+      here.userConfigTaken = here.replica.reconfigure(settings.get(DeploymentConfig.USER_CONFIG));
     }
     here.userConfigTaken.onComplete(
         taken -> control.execute(() -> reconfigured(here, target)),

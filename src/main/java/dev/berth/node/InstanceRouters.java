@@ -4,7 +4,8 @@ import dev.berth.api.DeploymentHandle;
 import dev.berth.api.DeploymentId;
 import dev.berth.code.LoadedApplication;
 import dev.berth.config.Backpressure;
-import dev.berth.config.DeploymentSettings;
+import dev.berth.config.DeploymentConfig;
+import dev.berth.config.keys.Settings;
 import dev.berth.controller.DeploymentTarget;
 import dev.berth.metrics.Meters;
 import dev.berth.metrics.MetricsPusher;
@@ -77,7 +78,7 @@ public final class InstanceRouters {
     code.settings().forEach(this::ensure);
   }
 
-  private Routed ensure(DeploymentId id, DeploymentSettings settings) {
+  private Routed ensure(DeploymentId id, Settings settings) {
     Routed known = routed.get(id);
     if (known == null) {
       DeploymentRouter router = routers.router(id, routerSettings(settings));
@@ -121,7 +122,7 @@ public final class InstanceRouters {
   }
 
   /** What a deployment was last configured with. */
-  public DeploymentSettings settings(DeploymentId id) {
+  public Settings settings(DeploymentId id) {
     DeploymentTarget target = known(id).target;
     if (target == null) {
       throw unknown(id);
@@ -144,7 +145,7 @@ public final class InstanceRouters {
   /** A handle for user code on a serving loop. Any thread. */
   DeploymentHandle handle(LoadedApplication code, String name, int loop) {
     DeploymentId id = code.id(name);
-    DeploymentSettings settings = code.settings().get(id);
+    Settings settings = code.settings().get(id);
     if (settings == null || routers.find(id) == null) {
       throw new IllegalArgumentException(
           "deployment: " + name + " (expected: one of application " + code.name() + ")");
@@ -152,15 +153,15 @@ public final class InstanceRouters {
     return RoutedHandle.of(routers, id, routerSettings(settings), loop);
   }
 
-  private RouterSettings routerSettings(DeploymentSettings settings) {
-    Backpressure refusal = settings.backpressure();
-    Duration retryAfter = refusal.retryAfter();
+  private RouterSettings routerSettings(Settings settings) {
+    Settings refusal = settings.get(DeploymentConfig.BACKPRESSURE_CONFIG);
+    Duration retryAfter = refusal.find(Backpressure.RETRY_AFTER_S);
     return new RouterSettings(
-        settings.maxQueuedRequests(),
-        settings.queueTimeout().toNanos(),
-        settings.reservationTtl().toNanos(),
+        settings.get(DeploymentConfig.MAX_QUEUED_REQUESTS),
+        settings.get(DeploymentConfig.QUEUE_TIMEOUT_S).toNanos(),
+        settings.get(DeploymentConfig.RESERVATION_TTL_S).toNanos(),
         maxReservationTtlNanos,
-        refusal.statusCode(),
+        refusal.get(Backpressure.STATUS_CODE),
         retryAfter == null ? -1 : (int) retryAfter.toSeconds());
   }
 
@@ -168,7 +169,7 @@ public final class InstanceRouters {
   Duration longestGrace() {
     return routed.values().stream()
         .filter(each -> each.target != null)
-        .map(each -> each.target.settings().gracefulShutdownTimeout())
+        .map(each -> each.target.settings().get(DeploymentConfig.GRACEFUL_SHUTDOWN_TIMEOUT_S))
         .max(Duration::compareTo)
         .orElse(Duration.ZERO);
   }

@@ -1,6 +1,7 @@
 package dev.berth.node;
 
 import dev.berth.config.LimitOptions;
+import dev.berth.config.keys.Settings;
 import dev.berth.metrics.MetricsPusher;
 import dev.berth.metrics.Series;
 import dev.berth.replica.BodyBounds;
@@ -33,14 +34,19 @@ final class InstanceSeries {
   }
 
   /** What all routers of the instance hold together, and how much they may. */
-  static void show(InstanceBounds bounds, LimitOptions limits, Series into) {
+  static void show(InstanceBounds bounds, Settings limits, Series into) {
     into.gauge(
         "berth_queued_requests", "Requests waiting for a slot, all deployments.", bounds.queued());
-    into.gauge("berth_queued_requests_limit", "Most waiting requests.", limits.maxQueuedTotal());
+    into.gauge(
+        "berth_queued_requests_limit",
+        "Most waiting requests.",
+        limits.get(LimitOptions.MAX_QUEUED_TOTAL));
     into.gauge(
         "berth_queued_bytes", "Bytes of the bodies of waiting requests.", bounds.queuedBytes());
     into.gauge(
-        "berth_queued_bytes_limit", "Most bytes of waiting requests.", limits.maxQueuedBytes());
+        "berth_queued_bytes_limit",
+        "Most bytes of waiting requests.",
+        limits.get(LimitOptions.MAX_QUEUED_BYTES));
     into.gauge(
         "berth_stream_bytes",
         "Bytes that answers hold now: granted to streams and not taken by their clients, whole"
@@ -49,7 +55,7 @@ final class InstanceSeries {
     into.gauge(
         "berth_stream_bytes_limit",
         "Bytes of answers beyond which the next grants of streams wait.",
-        limits.streamBytesTotal());
+        limits.get(LimitOptions.STREAM_BYTES_TOTAL));
     into.gauge(
         "berth_stream_grants_waiting",
         "Streams whose next grant waits for room now.",

@@ -1,6 +1,7 @@
 package dev.berth.testkit;
 
 import dev.berth.api.DeploymentId;
+import dev.berth.config.DeploymentConfig;
 import dev.berth.controller.BuiltApplication;
 import dev.berth.controller.ControllerAction;
 import dev.berth.controller.ControllerAction.Announce;
@@ -66,7 +67,7 @@ final class FixedFleets {
 
     boolean isComplete() {
       return members.values().stream().filter(each -> each.phase == ReplicaPhase.RUNNING).count()
-          >= target.settings().numReplicas();
+          >= target.settings().get(DeploymentConfig.NUM_REPLICAS);
     }
   }
 
@@ -152,7 +153,7 @@ final class FixedFleets {
       actions.add(new Configure(epoch, target));
     }
     for (Fleet fleet : app.fleets.values()) {
-      for (int i = 0; i < fleet.target.settings().numReplicas(); i++) {
+      for (int i = 0; i < fleet.target.settings().get(DeploymentConfig.NUM_REPLICAS); i++) {
         actions.add(start(fleet));
       }
     }
@@ -178,7 +179,7 @@ final class FixedFleets {
     return new StopReplica(
         epoch,
         member.replicaId,
-        member.fleet.target.settings().gracefulShutdownTimeout(),
+        member.fleet.target.settings().get(DeploymentConfig.GRACEFUL_SHUTDOWN_TIMEOUT_S),
         "its application is deleted");
   }
 

@@ -5,6 +5,7 @@ import dev.berth.api.DeploymentHandle;
 import dev.berth.api.DeploymentId;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
+import dev.berth.config.InstanceOptions;
 import dev.berth.config.ServeConfig;
 import dev.berth.replica.Replica;
 import dev.berth.routing.handle.RoutedHandle;
@@ -72,7 +73,8 @@ public final class TestBerth implements AutoCloseable {
       Duration patience,
       boolean unsettledAllowed) {
     TestInstance instance =
-        new TestInstance(config.berth().eventLoops(), seed, patience, config.berth());
+        new TestInstance(
+            config.get(InstanceOptions.EVENT_LOOPS), seed, patience, config.settings());
     TestApplications applications = new TestApplications(instance, config, code);
     TestBerth berth = new TestBerth(instance, applications, unsettledAllowed);
     try {

@@ -3,9 +3,10 @@ package dev.berth.testkit;
 import dev.berth.api.DeploymentId;
 import dev.berth.code.Builds;
 import dev.berth.code.LoadedApplication;
-import dev.berth.config.InstanceOptions;
+import dev.berth.config.DeploymentConfig;
 import dev.berth.config.LimitOptions;
 import dev.berth.config.MetricsOptions;
+import dev.berth.config.keys.Settings;
 import dev.berth.controller.ControllerAction;
 import dev.berth.controller.ControllerEvent;
 import dev.berth.controller.DeclaredApplication;
@@ -70,14 +71,13 @@ final class TestInstance {
   private long nextTick = ReplicaLoop.TICK_NANOS;
   private long nextSweep = SWEEP_NANOS;
 
-  TestInstance(int eventLoops, long seed, Duration patience, InstanceOptions options) {
-    LimitOptions limits = options.limits();
+  TestInstance(int eventLoops, long seed, Duration patience, Settings options) {
     patienceNanos = patience.toNanos();
     SplittableRandom random = new SplittableRandom(seed);
     loops = new TestLoops(random.split());
     threads = new TestThreads(loops);
     control = loops.add();
-    InstanceLimits bounds = InstanceLimits.of(limits);
+    InstanceLimits bounds = InstanceLimits.of(options);
     bodies = bounds.bodies();
     AtomicLong replicaNumbers = new AtomicLong();
     controller =
@@ -124,7 +124,6 @@ final class TestInstance {
       bus.consume(Addresses.router(NODE, index), loop, routers.loop(index)::onMessage);
       bus.consume(Addresses.replica(NODE, index), loop, replicaLoops.get(index)::onMessage);
     }
-    MetricsOptions metrics = options.metrics();
     Meters meters = new Meters(NODE, NODE);
     deployments =
         new InstanceRouters(
@@ -134,11 +133,11 @@ final class TestInstance {
                 NODE,
                 incarnation,
                 new MetricsPusher.Settings(
-                    metrics.recordInterval(),
-                    metrics.pushInterval(),
+                    options.get(MetricsOptions.RECORD_INTERVAL_MS),
+                    options.get(MetricsOptions.PUSH_INTERVAL_MS),
                     MetricsPusher.Settings.DEFAULT_MAX_REPORT_BYTES),
                 time),
-            limits.maxReservationTtl().toNanos(),
+            options.get(LimitOptions.MAX_RESERVATION_TTL_S).toNanos(),
             application -> "");
     builds =
         new Builds(
@@ -237,7 +236,10 @@ final class TestInstance {
   }
 
   void stop(Replica replica) {
-    Duration grace = deployments.settings(replica.deployment()).gracefulShutdownTimeout();
+    Duration grace =
+        deployments
+            .settings(replica.deployment())
+            .get(DeploymentConfig.GRACEFUL_SHUTDOWN_TIMEOUT_S);
     control.execute(
         () ->
             replicas.stop(

@@ -2,6 +2,7 @@ package dev.berth.admin;
 
 import dev.berth.config.AdminOptions;
 import dev.berth.config.BearerToken;
+import dev.berth.config.ServeConfig;
 import dev.berth.metrics.Meters;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
@@ -38,13 +39,13 @@ final class AdminClient implements AutoCloseable {
   AdminClient(Map<String, String> secrets, Areas areas) {
     AdminVerticle admin =
         new AdminVerticle(
-            new AdminOptions(
-                "127.0.0.1",
-                0,
-                secrets.entrySet().stream()
-                    .map(each -> new BearerToken(each.getKey(), each.getValue()))
-                    .toList(),
-                false),
+            ServeConfig.DEFAULTS
+                .with(AdminOptions.PORT, 0)
+                .with(
+                    AdminOptions.BEARER_TOKENS,
+                    secrets.entrySet().stream()
+                        .map(each -> BearerToken.of(each.getKey(), each.getValue()))
+                        .toList()),
             meters,
             areas.of(meters));
     await(vertx.deployVerticle(admin));

@@ -2,13 +2,13 @@ package dev.berth.admin;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.berth.config.HttpOptions;
+import dev.berth.config.ServeConfig;
+import dev.berth.config.keys.Settings;
 import dev.berth.protocol.port.Endpoint;
 import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.json.JsonObject;
 import java.net.http.HttpResponse;
-import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -44,7 +44,7 @@ class AdminGateTest {
       admin(Map.of("ci", SECRET, "ops", "another-secret-of-some-length"));
 
   private static AdminClient admin(Map<String, String> secrets) {
-    HttpOptions http = new HttpOptions("0.0.0.0", 0, "", null, Duration.ofSeconds(90), null);
+    Settings http = ServeConfig.DEFAULTS;
     return new AdminClient(
         secrets,
         meters ->

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.berth.admin.LedgerSource.ReplicaLedger;
 import dev.berth.api.DeploymentId;
 import dev.berth.config.AdminOptions;
+import dev.berth.config.ServeConfig;
 import dev.berth.metrics.Meters;
 import dev.berth.protocol.port.LedgerView;
 import dev.berth.protocol.port.LedgerView.Audit;
@@ -54,7 +55,7 @@ class AdminVerticleIT {
   void deploy() throws Exception {
     AdminVerticle admin =
         new AdminVerticle(
-            new AdminOptions("127.0.0.1", 0),
+            ServeConfig.DEFAULTS.with(AdminOptions.PORT, 0),
             meters,
             List.of(
                 new HealthRoutes(meters),

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.config.AdminOptions;
 import dev.berth.config.ExplainOptions;
+import dev.berth.config.ServeConfig;
 import dev.berth.fakes.Explained;
 import dev.berth.metrics.Meters;
 import io.vertx.core.Vertx;
@@ -34,9 +35,10 @@ class ExplainRoutesTest {
   static void deploy() throws Exception {
     AdminVerticle admin =
         new AdminVerticle(
-            new AdminOptions("127.0.0.1", 0),
+            ServeConfig.DEFAULTS.with(AdminOptions.PORT, 0),
             new Meters("node-1", "127.0.0.1"),
-            List.of(new ExplainRoutes(RING, new ExplainOptions(0, 200, true))));
+            List.of(
+                new ExplainRoutes(RING, ServeConfig.DEFAULTS.with(ExplainOptions.RING_SIZE, 200))));
     VERTX.deployVerticle(admin).toCompletionStage().toCompletableFuture().get(10, TimeUnit.SECONDS);
     port = admin.port();
   }

@@ -3,6 +3,7 @@ package dev.berth.admin;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.config.AdminOptions;
+import dev.berth.config.ServeConfig;
 import dev.berth.metrics.Meters;
 import dev.berth.protocol.LogLine;
 import io.vertx.core.Vertx;
@@ -38,7 +39,7 @@ class LogRoutesTest {
     ring.add(new LogLine(2_000, "INFO", "dev.berth.X", "t", "on", Map.of(), null));
     AdminVerticle admin =
         new AdminVerticle(
-            new AdminOptions("127.0.0.1", 0),
+            ServeConfig.DEFAULTS.with(AdminOptions.PORT, 0),
             new Meters("node-1", "127.0.0.1"),
             List.of(new LogRoutes(ring)));
     VERTX.deployVerticle(admin).toCompletionStage().toCompletableFuture().get(10, TimeUnit.SECONDS);

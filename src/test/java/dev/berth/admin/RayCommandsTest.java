@@ -6,11 +6,12 @@ import static dev.berth.admin.FakeCommands.effective;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.config.HttpOptions;
+import dev.berth.config.ServeConfig;
+import dev.berth.config.keys.Settings;
 import dev.berth.protocol.port.CommandRefused.Kind;
 import io.vertx.core.Future;
 import io.vertx.core.json.JsonObject;
 import java.nio.charset.StandardCharsets;
-import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
@@ -69,7 +70,7 @@ class RayCommandsTest {
   }
 
   private static AdminClient admin(Map<String, String> secrets) {
-    HttpOptions http = new HttpOptions("127.0.0.1", 0, "", null, Duration.ofSeconds(90), null);
+    Settings http = ServeConfig.DEFAULTS.with(HttpOptions.HOST, "127.0.0.1");
     return new AdminClient(
         secrets,
         meters ->

@@ -9,7 +9,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.admin.RayDetails.Source;
 import dev.berth.config.HttpOptions;
-import dev.berth.config.TlsFiles;
+import dev.berth.config.ServeConfig;
+import dev.berth.config.keys.Settings;
 import dev.berth.protocol.ApplicationDetails;
 import dev.berth.protocol.ApplicationStatus;
 import dev.berth.protocol.DeploymentDetails;
@@ -37,7 +38,7 @@ class RayDetailsTest {
   }
 
   private static JsonObject shown(ServeDetails serve, int status, @Nullable Source source) {
-    HttpOptions http = new HttpOptions("0.0.0.0", 0, "", null, Duration.ofSeconds(90), null);
+    Settings http = ServeConfig.DEFAULTS;
     JsonObject shown =
         new RayDetails(new HttpView(http, () -> 8000, () -> status)).of(serve, source);
     assertThat(RayModels.problems("ServeInstanceDetails", shown)).isEmpty();
@@ -213,14 +214,15 @@ class RayDetailsTest {
 
   @Test
   void timesOfHttpAreSecondsAndThePasswordOfAKeyIsNotShown() {
-    HttpOptions http =
-        new HttpOptions(
-            "127.0.0.1",
-            0,
-            "/base",
-            Duration.ofMillis(2500),
-            Duration.ofMillis(1001),
-            new TlsFiles(Path.of("cert.pem"), Path.of("key.pem"), "secret-password", null));
+    Settings http =
+        ServeConfig.DEFAULTS
+            .with(HttpOptions.HOST, "127.0.0.1")
+            .with(HttpOptions.ROOT_PATH, "/base")
+            .with(HttpOptions.REQUEST_TIMEOUT_S, Duration.ofMillis(2500))
+            .with(HttpOptions.KEEP_ALIVE_TIMEOUT_S, Duration.ofMillis(1001))
+            .with(HttpOptions.SSL_CERTFILE, Path.of("cert.pem"))
+            .with(HttpOptions.SSL_KEYFILE, Path.of("key.pem"))
+            .with(HttpOptions.SSL_KEYFILE_PASSWORD, "secret-password");
     JsonObject shown = new RayDetails(new HttpView(http, () -> 8443, () -> 2)).of(serve(), null);
     assertThat(RayModels.problems("ServeInstanceDetails", shown)).isEmpty();
     assertThat(shown.getJsonObject("http_options"))

@@ -9,14 +9,13 @@ import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
-import dev.berth.config.HttpOptions;
+import dev.berth.config.ServeConfig;
 import dev.berth.protocol.port.CommandRefused.Kind;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.net.http.HttpResponse;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -50,10 +49,7 @@ class ServeRoutesTest {
                         KILLED.add(deployment + " " + replica);
                         return Future.succeededFuture(replica.equals("a#d#1"));
                       },
-                      new HttpView(
-                          new HttpOptions("0.0.0.0", 0, "", null, Duration.ofSeconds(90), null),
-                          () -> 8000,
-                          () -> 2),
+                      new HttpView(ServeConfig.DEFAULTS, () -> 8000, () -> 2),
                       meters,
                       "1.2.3",
                       "node-1")));

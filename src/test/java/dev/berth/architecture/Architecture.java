@@ -124,7 +124,6 @@ final class Architecture {
   /** Where types reach each other in a larger knot than 8: no more than did. */
   private static final Map<String, Integer> KNOTS =
       Map.of(
-          BASE + "config", 32,
           BASE + "ingress", 13,
           BASE + "replica", 9,
           BASE + "routing", 11);
@@ -188,6 +187,16 @@ final class Architecture {
   /** How many types of a package may all reach each other. */
   static int largestKnot(String packageName) {
     return KNOTS.getOrDefault(packageName, 8);
+  }
+
+  /** The keys are declared above what a key is. */
+  static ArchRule whatAKeyIsKnowsNoKey() {
+    return noClasses()
+        .that()
+        .resideInAPackage("dev.berth.config.keys")
+        .should()
+        .dependOnClassesThat(resideInAPackage("dev.berth.config"))
+        .allowEmptyShould(true);
   }
 
   /** What user code compiles against is small: of Vert.x it shows futures, buffers and streams. */

@@ -92,6 +92,12 @@ class ArchitectureRulesTest {
                 "package dev.berth.routing.legs; public class C {"
                     + " dev.berth.routing.slots.A a; }")),
         Arguments.of(
+            "what a key is knows one",
+            Architecture.whatAKeyIsKnowsNoKey(),
+            List.of(
+                "package dev.berth.config; public class HttpOptions {}",
+                "package dev.berth.config.keys; class Section { dev.berth.config.HttpOptions o; }")),
+        Arguments.of(
             "the public interface shows Vertx",
             Architecture.apiShowsLittleOfVertx(),
             List.of("package dev.berth.api; class Request { io.vertx.core.Vertx vertx; }")),

@@ -66,6 +66,11 @@ class ArchitectureTest {
   }
 
   @Test
+  void whatAKeyIsKnowsNoKey() {
+    Architecture.whatAKeyIsKnowsNoKey().check(main);
+  }
+
+  @Test
   void theApiShowsLittleOfVertx() {
     Architecture.apiShowsLittleOfVertx().check(main);
   }

@@ -2,11 +2,13 @@ package dev.berth.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.berth.config.AdminOptions;
 import dev.berth.config.ConfigException;
-import dev.berth.config.Problem;
-import dev.berth.config.Schema;
+import dev.berth.config.HttpOptions;
+import dev.berth.config.InstanceOptions;
+import dev.berth.config.LimitOptions;
 import dev.berth.config.ServeConfig;
-import dev.berth.config.StateOptions;
+import dev.berth.config.keys.Problem;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.json.JsonArray;
@@ -157,9 +159,9 @@ class CommandLineTest {
   @Test
   void runStartsTheFileAndStopsOnTheSignal() {
     assertThat(execute("run", valid)).isZero();
-    assertThat(started.get().httpOptions().host()).isEqualTo("h");
-    assertThat(started.get().httpOptions().port()).isEqualTo(1);
-    assertThat(started.get().berth().admin().port()).isEqualTo(8265);
+    assertThat(started.get().get(HttpOptions.HOST)).isEqualTo("h");
+    assertThat(started.get().get(HttpOptions.PORT)).isEqualTo(1);
+    assertThat(started.get().get(AdminOptions.PORT)).isEqualTo(8265);
     assertThat(err).hasToString("");
   }
 
@@ -177,20 +179,21 @@ class CommandLineTest {
                 "--admin-port",
                 "2"))
         .isZero();
-    assertThat(started.get().httpOptions().host()).isEqualTo("a");
-    assertThat(started.get().httpOptions().port()).isZero();
-    assertThat(started.get().berth().admin().host()).isEqualTo("localhost");
-    assertThat(started.get().berth().admin().port()).isEqualTo(2);
+    assertThat(started.get().get(HttpOptions.HOST)).isEqualTo("a");
+    assertThat(started.get().get(HttpOptions.PORT)).isZero();
+    assertThat(started.get().get(AdminOptions.HOST)).isEqualTo("localhost");
+    assertThat(started.get().get(AdminOptions.PORT)).isEqualTo(2);
   }
 
   @Test
   void runWithoutAFileWaitsForDeploys() {
     assertThat(execute("run", "--state-dir", "s", "--port=0")).isZero();
     assertThat(started.get().applications()).isEmpty();
-    assertThat(started.get().berth().state())
-        .isEqualTo(new StateOptions(Path.of("s").toAbsolutePath(), false));
+    assertThat(started.get().get(InstanceOptions.STATE_DIR))
+        .isEqualTo(Path.of("s").toAbsolutePath());
+    assertThat(started.get().get(InstanceOptions.EPHEMERAL)).isFalse();
     assertThat(execute("run", "--ephemeral")).isZero();
-    assertThat(started.get().berth().state().ephemeral()).isTrue();
+    assertThat(started.get().get(InstanceOptions.EPHEMERAL)).isTrue();
     assertThat(execute("run", "--set", "http_options.port=x")).isEqualTo(2);
     assertThat(execute("validate")).isEqualTo(2);
   }
@@ -250,9 +253,9 @@ class CommandLineTest {
                 "berth.limits.max_body_bytes=3",
                 "--port=4"))
         .isZero();
-    assertThat(started.get().httpOptions().port()).isEqualTo(4);
-    assertThat(started.get().httpOptions().host()).isEqualTo("s");
-    assertThat(started.get().berth().limits().maxBodyBytes()).isEqualTo(3);
+    assertThat(started.get().get(HttpOptions.PORT)).isEqualTo(4);
+    assertThat(started.get().get(HttpOptions.HOST)).isEqualTo("s");
+    assertThat(started.get().get(LimitOptions.MAX_BODY_BYTES)).isEqualTo(3);
   }
 
   @Test
@@ -373,7 +376,7 @@ class CommandLineTest {
   @Test
   void schemaPrintsTheJsonSchemaOfAFile() {
     assertThat(execute("schema")).isZero();
-    assertThat(new JsonObject(out.toString())).isEqualTo(new JsonObject(Schema.document()));
+    assertThat(new JsonObject(out.toString())).isEqualTo(new JsonObject(ServeConfig.schema()));
   }
 
   @Test

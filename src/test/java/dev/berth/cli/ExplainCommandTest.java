@@ -7,6 +7,7 @@ import dev.berth.admin.ExplainRing;
 import dev.berth.admin.ExplainRoutes;
 import dev.berth.config.AdminOptions;
 import dev.berth.config.ExplainOptions;
+import dev.berth.config.ServeConfig;
 import dev.berth.fakes.Explained;
 import dev.berth.metrics.Meters;
 import io.vertx.core.Future;
@@ -37,9 +38,10 @@ class ExplainCommandTest {
   static void deploy() throws Exception {
     AdminVerticle admin =
         new AdminVerticle(
-            new AdminOptions("127.0.0.1", 0),
+            ServeConfig.DEFAULTS.with(AdminOptions.PORT, 0),
             new Meters("node-1", "127.0.0.1"),
-            List.of(new ExplainRoutes(RING, new ExplainOptions(0, 8, true))));
+            List.of(
+                new ExplainRoutes(RING, ServeConfig.DEFAULTS.with(ExplainOptions.RING_SIZE, 8))));
     await(VERTX.deployVerticle(admin));
     address = "http://127.0.0.1:" + admin.port();
     RING.explained(Explained.byHttp("a/b %2F"));

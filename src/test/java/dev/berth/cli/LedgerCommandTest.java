@@ -7,6 +7,7 @@ import dev.berth.admin.LedgerRoutes;
 import dev.berth.admin.LedgerSource.ReplicaLedger;
 import dev.berth.api.DeploymentId;
 import dev.berth.config.AdminOptions;
+import dev.berth.config.ServeConfig;
 import dev.berth.metrics.Meters;
 import dev.berth.protocol.port.LedgerView;
 import dev.berth.protocol.port.LedgerView.Audit;
@@ -47,7 +48,7 @@ class LedgerCommandTest {
             replica("wrong", new LastAudit(Audit.MISMATCH, 0, -1, 1, -2, 0)));
     AdminVerticle admin =
         new AdminVerticle(
-            new AdminOptions("127.0.0.1", 0),
+            ServeConfig.DEFAULTS.with(AdminOptions.PORT, 0),
             new Meters("node-1", "127.0.0.1"),
             List.of(new LedgerRoutes(() -> ledgers, () -> Instant.EPOCH)));
     VERTX.deployVerticle(admin).toCompletionStage().toCompletableFuture().get(10, TimeUnit.SECONDS);

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.berth.api.DeploymentId;
 import dev.berth.config.ConfigException;
 import dev.berth.config.ConfigReader;
+import dev.berth.config.DeploymentConfig;
 import dev.berth.config.ServeConfig;
 import java.nio.file.Path;
 import java.util.Map;
@@ -46,9 +47,12 @@ class ApplicationLoaderTest {
     LoadedApplication loaded =
         load(APPS + ":plain", "deployments: [{name: back, max_ongoing_requests: 9}]");
 
-    assertThat(loaded.settings().get(loaded.id("back")).maxOngoingRequests()).isEqualTo(9);
-    assertThat(loaded.settings().get(loaded.id("back")).numReplicas()).isEqualTo(3);
-    assertThat(loaded.settings().get(loaded.id("front")).maxOngoingRequests()).isEqualTo(5);
+    assertThat(loaded.settings().get(loaded.id("back")).get(DeploymentConfig.MAX_ONGOING_REQUESTS))
+        .isEqualTo(9);
+    assertThat(loaded.settings().get(loaded.id("back")).get(DeploymentConfig.NUM_REPLICAS))
+        .isEqualTo(3);
+    assertThat(loaded.settings().get(loaded.id("front")).get(DeploymentConfig.MAX_ONGOING_REQUESTS))
+        .isEqualTo(5);
   }
 
   @Test
@@ -124,7 +128,9 @@ class ApplicationLoaderTest {
             .code();
 
     assertThat(loaded.built().targets())
-        .extracting(target -> target.id().name() + " " + target.settings().numReplicas())
+        .extracting(
+            target ->
+                target.id().name() + " " + target.settings().get(DeploymentConfig.NUM_REPLICAS))
         .containsExactly("front 1", "back 2");
   }
 }

@@ -3,6 +3,7 @@ package dev.berth.code;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.config.ConfigReader;
+import dev.berth.config.DeploymentConfig;
 import dev.berth.config.ServeConfig;
 import dev.berth.controller.ControllerAction.Build;
 import dev.berth.controller.ControllerEvent;
@@ -64,7 +65,12 @@ class BuildsTest {
 
   private int replicas() {
     assertThat(told).hasSize(1).first().isInstanceOf(Built.class);
-    return ((Built) told.get(0)).built().targets().get(0).settings().numReplicas();
+    return ((Built) told.get(0))
+        .built()
+        .targets()
+        .get(0)
+        .settings()
+        .get(DeploymentConfig.NUM_REPLICAS);
   }
 
   /** Seed 5001654 of the simulation of lifecycles. */

@@ -79,7 +79,7 @@ class DeploymentVersionsTest {
     Fingerprint other =
         new Fingerprint().add("a", new java.util.TreeMap<>(java.util.Map.of("y", 2, "x", 1)));
     assertThat(one.toString()).as("the order of keys says nothing").isEqualTo(other.toString());
-    var settings = dev.berth.config.DeploymentSettings.defaults("d");
+    var settings = dev.berth.config.DeploymentConfig.of("d");
     assertThat(DeploymentVersions.of("b1", settings, null))
         .isNotEqualTo(DeploymentVersions.of("b2", settings, null));
   }

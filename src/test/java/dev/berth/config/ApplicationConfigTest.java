@@ -3,6 +3,7 @@ package dev.berth.config;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.berth.config.keys.Problem;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -161,7 +162,7 @@ class ApplicationConfigTest {
                 "  double: 0.5",
                 "  none: null",
                 "  list: [1, [2], {a: b}]")
-            .args();
+            .get(ApplicationConfig.ARGS);
 
     assertThat(args)
         .containsEntry("text", "x")
@@ -208,7 +209,8 @@ class ApplicationConfigTest {
   void aDeploymentIsFoundByItsName() {
     ApplicationConfig application = Yaml.application("deployments: [{name: x, num_replicas: 2}]");
 
-    assertThat(application.deployment("x").orElseThrow().given()).containsEntry("num_replicas", 2);
+    assertThat(application.deployment("x").map(each -> each.get(DeploymentConfig.NUM_REPLICAS)))
+        .contains(2);
     assertThat(application.deployment("y")).isEmpty();
   }
 

@@ -3,6 +3,7 @@ package dev.berth.config;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
+import dev.berth.config.keys.Problem;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -20,19 +21,23 @@ class ConfigReaderTest {
   void aFileThatSaysLittleGetsEveryDefault() {
     ServeConfig config = Yaml.read("applications: [{import_path: com.acme.Shop}]");
 
-    assertThat(config.httpOptions())
-        .isEqualTo(new HttpOptions("0.0.0.0", 8000, null, Duration.ofSeconds(90)));
-    assertThat(config.logging())
-        .isEqualTo(new LoggingOptions(LogEncoding.TEXT, LogLevel.INFO, false));
+    assertThat(config.settings()).isEqualTo(ServeConfig.DEFAULTS);
+    assertThat(config.get(HttpOptions.HOST)).isEqualTo("0.0.0.0");
+    assertThat(config.get(HttpOptions.PORT)).isEqualTo(8000);
+    assertThat(config.find(HttpOptions.REQUEST_TIMEOUT_S)).isNull();
+    assertThat(config.get(HttpOptions.KEEP_ALIVE_TIMEOUT_S)).isEqualTo(Duration.ofSeconds(90));
+    assertThat(config.get(ServeConfig.LOGGING_CONFIG))
+        .hasToString("{encoding=TEXT, log_level=INFO, enable_access_log=false}");
     assertThat(config.warnings()).isEmpty();
-    assertThat(config.berth().admin()).isEqualTo(new AdminOptions("127.0.0.1", 8265));
-    assertThat(config.berth()).isEqualTo(InstanceOptions.defaults());
+    assertThat(config.get(AdminOptions.HOST)).isEqualTo("127.0.0.1");
+    assertThat(config.get(AdminOptions.PORT)).isEqualTo(8265);
     ApplicationConfig application = config.applications().get(0);
     assertThat(application.name()).isEqualTo("default");
     assertThat(application.routePrefix()).isEqualTo("/");
-    assertThat(application.importPath()).isEqualTo(new ImportPath("com.acme.Shop", "build"));
+    assertThat(application.get(ApplicationConfig.IMPORT_PATH))
+        .isEqualTo(new ImportPath("com.acme.Shop", "build"));
     assertThat(application.jars()).isEmpty();
-    assertThat(application.args()).isEmpty();
+    assertThat(application.get(ApplicationConfig.ARGS)).isEmpty();
     assertThat(application.deployments()).isEmpty();
   }
 
@@ -92,55 +97,28 @@ class ConfigReaderTest {
                 http2_connection_window_bytes: 65537
             """);
 
-    assertThat(config.httpOptions())
-        .isEqualTo(
-            new HttpOptions(
-                "127.0.0.1", 0, "/x", Duration.ofMillis(1500), Duration.ofSeconds(5), null));
-    assertThat(config.logging())
-        .isEqualTo(new LoggingOptions(LogEncoding.JSON, LogLevel.DEBUG, true));
-    assertThat(config.berth())
-        .isEqualTo(
-            new InstanceOptions(
-                new AdminOptions("localhost", 1),
-                3,
-                new LimitOptions(
-                    1,
-                    2,
-                    3,
-                    4,
-                    1024,
-                    512,
-                    Duration.ofSeconds(4),
-                    14,
-                    Duration.ofSeconds(15),
-                    Duration.ofSeconds(5),
-                    6,
-                    70_000,
-                    7,
-                    Duration.ofSeconds(8),
-                    13,
-                    65_536,
-                    5_000_000_000L,
-                    Duration.ofSeconds(9),
-                    new Http2Limits(10, 11, Duration.ofSeconds(12), 65_537)),
-                new MetricsOptions(Duration.ofMillis(100), Duration.ofMillis(500), "ray_"),
-                new ExplainOptions(0.25, 0, false),
-                new LogRingOptions(14, 65_538),
-                new ReservationOptions(
-                    1,
-                    2,
-                    Duration.ofSeconds(3),
-                    4,
-                    5,
-                    6,
-                    Duration.ofSeconds(7),
-                    true,
-                    List.of(new BearerToken("ci", "0123456789abcdef"))),
-                Duration.ofMillis(20),
-                Duration.ofSeconds(7),
-                MessageCarrier.EVENT_BUS,
-                false,
-                new StateOptions(Path.of("/var/berth"), true)));
+    assertThat(config.settings())
+        .hasToString(
+            "{http_options={host=127.0.0.1, port=0, root_path=/x, request_timeout_s=1.5,"
+                + " keep_alive_timeout_s=5}, logging_config={encoding=JSON, log_level=DEBUG,"
+                + " enable_access_log=true}, applications=[], berth={admin={host=localhost,"
+                + " port=1, bearer_tokens=[], allow_unauthenticated=false}, event_loops=3,"
+                + " limits={max_queued_total=1, max_queued_bytes=2, max_body_bytes=3,"
+                + " buffered_body_bytes_total=4, max_header_bytes=1024, max_uri_bytes=512,"
+                + " idle_timeout_s=4, min_body_bytes_per_s=14, body_rate_grace_s=15,"
+                + " header_read_timeout_s=5, max_connections=6, request_bytes_total=70000,"
+                + " pending_requests_per_loop=7, max_reservation_ttl_s=8, max_reservation_legs=13,"
+                + " stream_window_bytes=65536, stream_bytes_total=5000000000,"
+                + " stream_idle_timeout_s=9, http2_max_streams=10, http2_max_resets=11,"
+                + " http2_reset_window_s=12, http2_connection_window_bytes=65537},"
+                + " metrics={record_interval_ms=100, push_interval_ms=500, prefix=ray_},"
+                + " explain={sample_rate=0.25, ring_size=0, header=false}, log_ring={lines=14,"
+                + " bytes=65538}, reservations={max_held_total=1, max_held_per_caller=2,"
+                + " max_wait_s=3, max_ended=4, max_idempotency_keys=5,"
+                + " max_idempotency_keys_per_caller=6, idempotency_key_ttl_s=7, data_port=true,"
+                + " bearer_tokens=[{name=ci, token=(not shown)}]}, blocked_loop_after_ms=20,"
+                + " shutdown_timeout_s=7, messages=event_bus, halt_on_full_heap=false, state_dir=/var/berth,"
+                + " ephemeral=true, declare=changed}, proxy_location=EveryNode}");
   }
 
   @Test
@@ -148,7 +126,7 @@ class ConfigReaderTest {
     ServeConfig config =
         Yaml.read("{\n\t\"applications\": [],\n\t\"http_options\": {\"port\": 9000}\n}");
 
-    assertThat(config.httpOptions().port()).isEqualTo(9000);
+    assertThat(config.get(HttpOptions.PORT)).isEqualTo(9000);
   }
 
   @Test
@@ -331,7 +309,7 @@ class ConfigReaderTest {
                     """)
                 .applications()
                 .get(1)
-                .args())
+                .get(ApplicationConfig.ARGS))
         .containsEntry("x", 1);
     assertThat(Yaml.applicationProblems("args: &self {x: *self}"))
         .singleElement()
@@ -386,14 +364,14 @@ class ConfigReaderTest {
         .extracting(ApplicationConfig::routePrefix)
         .containsExactly("/classify", "/echo", "/stream");
     assertThat(config.applications())
-        .extracting(application -> application.importPath().toString())
+        .extracting(application -> application.get(ApplicationConfig.IMPORT_PATH).toString())
         .containsExactly(
             "dev.berth.examples.Quickstart:classify",
             "dev.berth.examples.Quickstart:echo",
             "dev.berth.examples.Quickstart:stream");
     assertThat(config.applications().get(1).deployment("echo"))
         .hasValueSatisfying(
-            echo -> assertThat(echo.given()).containsEntry("spread", Spread.EVENT_LOOPS));
+            echo -> assertThat(echo.get(DeploymentConfig.SPREAD)).isEqualTo(Spread.EVENT_LOOPS));
   }
 
   private static String problem(Path file) {

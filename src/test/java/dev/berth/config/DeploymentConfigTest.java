@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.berth.api.Deployment;
 import dev.berth.api.DeploymentId;
 import dev.berth.api.HandlerFactory;
+import dev.berth.config.keys.Settings;
 import dev.berth.replica.HealthCheckSettings;
 import dev.berth.replica.ReplicaSpec;
 import java.time.Duration;
@@ -13,8 +14,6 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 class DeploymentConfigTest {
-
-  private static final LimitOptions LIMITS = LimitOptions.defaults();
 
   @Test
   void anEntryWithOnlyANameOverridesNothing() {
@@ -25,72 +24,69 @@ class DeploymentConfigTest {
   void everyKeyArrives() {
     assertThat(
             Yaml.deployment(
-                    "num_replicas: 2",
-                    "max_ongoing_requests: 30",
-                    "max_queued_requests: 4",
-                    "backpressure_config: {status_code: 429, retry_after_s: 5}",
-                    "user_config: {threshold: 0.5}",
-                    "graceful_shutdown_timeout_s: 6",
-                    "health_check_period_s: 1",
-                    "health_check_timeout_s: 0.5",
-                    "logging_config: {log_level: ERROR}",
-                    "rolling_update_percentage: 0.25",
-                    "max_surge_percent: 50",
-                    "berth:",
-                    "  spread: event_loops",
-                    "  queue_timeout_s: 7",
-                    "  reservation_ttl_s: 8",
-                    "  cancel_grace_s: 9",
-                    "  max_zombie_requests: 10",
-                    "  max_buffered_body_bytes: 11",
-                    "  max_constructor_retry_count: 12",
-                    "  replica_start_timeout_s: 90",
-                    "  version: v1")
-                .resolve(LIMITS))
+                "num_replicas: 2",
+                "max_ongoing_requests: 3",
+                "max_queued_requests: 4",
+                "backpressure_config: {status_code: 429, retry_after_s: 5}",
+                "user_config: {threshold: 0.5}",
+                "graceful_shutdown_timeout_s: 6",
+                "health_check_period_s: 1",
+                "health_check_timeout_s: 0.5",
+                "logging_config: {log_level: ERROR}",
+                "rolling_update_percentage: 0.25",
+                "max_surge_percent: 50",
+                "berth:",
+                "  spread: event_loops",
+                "  queue_timeout_s: 7",
+                "  reservation_ttl_s: 8",
+                "  cancel_grace_s: 9",
+                "  max_zombie_requests: 10",
+                "  max_buffered_body_bytes: 11",
+                "  max_constructor_retry_count: 12",
+                "  replica_start_timeout_s: 90",
+                "  version: v1"))
         .isEqualTo(
-            new DeploymentSettings(
-                "cart",
-                2,
-                30,
-                4,
-                new Backpressure(429, Duration.ofSeconds(5)),
-                Map.of("threshold", 0.5),
-                Duration.ofSeconds(6),
-                Duration.ofSeconds(1),
-                Duration.ofMillis(500),
-                new LoggingOptions(LogEncoding.TEXT, LogLevel.ERROR, false),
-                Spread.EVENT_LOOPS,
-                Duration.ofSeconds(7),
-                Duration.ofSeconds(8),
-                Duration.ofSeconds(9),
-                10,
-                11,
-                new Rollout(0.25, 50.0, 12, Duration.ofSeconds(90), "v1")));
+            DeploymentConfig.of("cart")
+                .with(DeploymentConfig.NUM_REPLICAS, 2)
+                .with(DeploymentConfig.MAX_ONGOING_REQUESTS, 3)
+                .with(DeploymentConfig.MAX_QUEUED_REQUESTS, 4)
+                .with(
+                    DeploymentConfig.BACKPRESSURE_CONFIG,
+                    Backpressure.DEFAULTS
+                        .with(Backpressure.STATUS_CODE, 429)
+                        .with(Backpressure.RETRY_AFTER_S, Duration.ofSeconds(5)))
+                .with(DeploymentConfig.USER_CONFIG, Map.of("threshold", 0.5))
+                .with(DeploymentConfig.GRACEFUL_SHUTDOWN_TIMEOUT_S, Duration.ofSeconds(6))
+                .with(DeploymentConfig.HEALTH_CHECK_PERIOD_S, Duration.ofSeconds(1))
+                .with(DeploymentConfig.HEALTH_CHECK_TIMEOUT_S, Duration.ofMillis(500))
+                .with(
+                    DeploymentConfig.LOGGING_CONFIG,
+                    LoggingOptions.DEFAULTS.with(LoggingOptions.LOG_LEVEL, LogLevel.ERROR))
+                .with(DeploymentConfig.SPREAD, Spread.EVENT_LOOPS)
+                .with(DeploymentConfig.QUEUE_TIMEOUT_S, Duration.ofSeconds(7))
+                .with(DeploymentConfig.RESERVATION_TTL_S, Duration.ofSeconds(8))
+                .with(DeploymentConfig.CANCEL_GRACE_S, Duration.ofSeconds(9))
+                .with(DeploymentConfig.MAX_ZOMBIE_REQUESTS, 10)
+                .with(DeploymentConfig.MAX_BUFFERED_BODY_BYTES, 11)
+                .with(DeploymentConfig.ROLLING_UPDATE_PERCENTAGE, 0.25)
+                .with(DeploymentConfig.MAX_SURGE_PERCENT, 50.0)
+                .with(DeploymentConfig.MAX_CONSTRUCTOR_RETRY_COUNT, 12)
+                .with(DeploymentConfig.REPLICA_START_TIMEOUT_S, Duration.ofSeconds(90))
+                .with(DeploymentConfig.VERSION, "v1"));
   }
 
   @Test
   void nothingSetResolvesToTheDefaults() {
-    assertThat(DeploymentConfig.of("cart").resolve(LIMITS))
-        .isEqualTo(
-            new DeploymentSettings(
-                "cart",
-                1,
-                5,
-                -1,
-                new Backpressure(503, null),
-                Map.of(),
-                Duration.ofSeconds(20),
-                Duration.ofSeconds(10),
-                Duration.ofSeconds(30),
-                LoggingOptions.defaults(),
-                Spread.SINGLE,
-                Duration.ofSeconds(60),
-                Duration.ofSeconds(10),
-                Duration.ofSeconds(10),
-                5,
-                4_194_304,
-                new Rollout(0.2, 20, 20, null, null)))
-        .isEqualTo(DeploymentSettings.defaults("cart"));
+    assertThat(DeploymentConfig.of("cart"))
+        .hasToString(
+            "{name=cart, num_replicas=1, max_ongoing_requests=5, max_queued_requests=-1,"
+                + " backpressure_config={status_code=503}, user_config={},"
+                + " graceful_shutdown_timeout_s=20, health_check_period_s=10,"
+                + " health_check_timeout_s=30, logging_config={encoding=TEXT, log_level=INFO,"
+                + " enable_access_log=false}, rolling_update_percentage=0.2, max_surge_percent=20,"
+                + " berth={spread=single, queue_timeout_s=60, reservation_ttl_s=10,"
+                + " cancel_grace_s=10, max_zombie_requests=5, max_buffered_body_bytes=4194304,"
+                + " max_constructor_retry_count=20}}");
   }
 
   @Test
@@ -101,19 +97,20 @@ class DeploymentConfigTest {
             .withMaxOngoingRequests(7)
             .withSpreadOverLoops(true)
             .withUserConfig(Map.of("from", "code"));
-    DeploymentConfig file =
+    Settings file =
         Yaml.deployment("num_replicas: 2", "berth: {queue_timeout_s: 1}", "max_surge_percent: 0");
 
-    DeploymentSettings settings = file.over(DeploymentConfig.of(code)).resolve(LIMITS);
+    Settings settings = file.over(DeploymentConfig.of(code));
 
-    assertThat(settings.numReplicas()).isEqualTo(2);
-    assertThat(settings.maxOngoingRequests()).isEqualTo(7);
-    assertThat(settings.maxZombieRequests()).isEqualTo(7);
-    assertThat(settings.spread()).isEqualTo(Spread.EVENT_LOOPS);
-    assertThat(settings.userConfig()).isEqualTo(Map.of("from", "code"));
-    assertThat(settings.queueTimeout()).isEqualTo(Duration.ofSeconds(1));
-    assertThat(settings.gracefulShutdownTimeout()).isEqualTo(Defaults.GRACEFUL_SHUTDOWN_TIMEOUT);
-    assertThat(settings.rollout()).isEqualTo(new Rollout(0.2, 0, 20, null, null));
+    assertThat(settings.get(DeploymentConfig.NUM_REPLICAS)).isEqualTo(2);
+    assertThat(settings.get(DeploymentConfig.MAX_ONGOING_REQUESTS)).isEqualTo(7);
+    assertThat(settings.get(DeploymentConfig.MAX_ZOMBIE_REQUESTS)).isEqualTo(7);
+    assertThat(settings.get(DeploymentConfig.SPREAD)).isEqualTo(Spread.EVENT_LOOPS);
+    assertThat(settings.get(DeploymentConfig.USER_CONFIG)).isEqualTo(Map.of("from", "code"));
+    assertThat(settings.get(DeploymentConfig.QUEUE_TIMEOUT_S)).isEqualTo(Duration.ofSeconds(1));
+    assertThat(settings.get(DeploymentConfig.GRACEFUL_SHUTDOWN_TIMEOUT_S))
+        .isEqualTo(Duration.ofSeconds(20));
+    assertThat(settings.get(DeploymentConfig.MAX_SURGE_PERCENT)).isZero();
   }
 
   @Test
@@ -124,7 +121,8 @@ class DeploymentConfigTest {
         .endsWith("max_constructor_retry_count: 0 (expected: an integer from 1 to 1000000)");
     assertThat(Yaml.deployment("rolling_update_percentage: null", "max_surge_percent: null"))
         .isEqualTo(DeploymentConfig.of("cart"));
-    assertThatThrownBy(() -> new Rollout(0, 20, 20, null, null))
+    assertThatThrownBy(
+            () -> DeploymentConfig.of("cart").with(DeploymentConfig.ROLLING_UPDATE_PERCENTAGE, 0.0))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessage("rolling_update_percentage: 0 (expected: a number above 0, at most 1)");
   }
@@ -132,16 +130,16 @@ class DeploymentConfigTest {
   @Test
   void userConfigAndBackpressureAreOverriddenAsAWhole() {
     Deployment code = Deployment.of("cart", context -> null).withUserConfig(Map.of("a", 1, "b", 2));
-    DeploymentConfig file = Yaml.deployment("user_config: {a: 3}");
+    Settings file = Yaml.deployment("user_config: {a: 3}");
 
-    assertThat(file.over(DeploymentConfig.of(code)).given())
-        .containsEntry("user_config", Map.of("a", 3));
+    assertThat(file.over(DeploymentConfig.of(code)).get(DeploymentConfig.USER_CONFIG))
+        .isEqualTo(Map.of("a", 3));
   }
 
   @Test
   void aNullInTheUserConfigReachesTheReplica() {
     Map<String, Object> userConfig =
-        Yaml.deployment("user_config: {limit: null}").resolve(LIMITS).userConfig();
+        Yaml.deployment("user_config: {limit: null}").get(DeploymentConfig.USER_CONFIG);
     HandlerFactory factory = context -> null;
 
     assertThat(Deployment.of("cart", factory).withUserConfig(userConfig).userConfig())
@@ -172,7 +170,9 @@ class DeploymentConfigTest {
 
   @Test
   void aReservationIsNeverLongerThanTheInstanceAllows() {
-    assertThat(Yaml.deployment("berth: {reservation_ttl_s: 300}").reservationTtl())
+    assertThat(
+            Yaml.deployment("berth: {reservation_ttl_s: 300}")
+                .get(DeploymentConfig.RESERVATION_TTL_S))
         .isEqualTo(Duration.ofSeconds(300));
     assertThat(Yaml.deploymentProblems("berth: {reservation_ttl_s: 300.5}"))
         .containsExactly(
@@ -193,14 +193,13 @@ class DeploymentConfigTest {
 
   @Test
   void aShortInstanceBoundShortensTheDefaultReservation() {
-    LimitOptions tight =
-        Yaml.read(Yaml.NO_APPLICATIONS + "berth: {limits: {max_reservation_ttl_s: 5}}")
-            .berth()
-            .limits();
+    Settings tight =
+        Yaml.read(Yaml.NO_APPLICATIONS + "berth: {limits: {max_reservation_ttl_s: 5}}").settings();
 
-    assertThat(DeploymentConfig.of("cart").resolve(tight).reservationTtl())
+    assertThat(DeploymentConfig.of("cart").within(tight).get(DeploymentConfig.RESERVATION_TTL_S))
         .isEqualTo(Duration.ofSeconds(5));
-    assertThatThrownBy(() -> Yaml.deployment("berth: {reservation_ttl_s: 6}").resolve(tight))
+    assertThatThrownBy(
+            () -> Yaml.deployment("berth: {reservation_ttl_s: 6}").within(tight).checkBounds())
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessage(
             "reservation_ttl_s: 6 (expected: at most berth.limits.max_reservation_ttl_s, 5)");
@@ -215,19 +214,20 @@ class DeploymentConfigTest {
     assertThatThrownBy(() -> DeploymentConfig.of(code.withNumReplicas(10_001)))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessage("num_replicas: 10001 (expected: an integer from 1 to 10000)");
-    assertThatThrownBy(() -> new HttpOptions("0.0.0.0", 65_536, null, Duration.ofSeconds(1)))
+    assertThatThrownBy(() -> ServeConfig.DEFAULTS.with(HttpOptions.PORT, 65_536))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessage("port: 65536 (expected: an integer from 0 to 65535)");
-    assertThatThrownBy(() -> new HttpOptions("0.0.0.0", 0, Duration.ZERO, Duration.ofSeconds(1)))
+    assertThatThrownBy(
+            () -> ServeConfig.DEFAULTS.with(HttpOptions.REQUEST_TIMEOUT_S, Duration.ZERO))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessage(
             "request_timeout_s: 0 (expected: a number of seconds above 0, at most 31536000)");
-    assertThatThrownBy(() -> new Backpressure(500, null))
+    assertThatThrownBy(() -> Backpressure.DEFAULTS.with(Backpressure.STATUS_CODE, 500))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessage("status_code: 500 (expected: 503 or 429)");
   }
 
   private static int zombieBound(String... lines) {
-    return Yaml.deployment(lines).resolve(LIMITS).maxZombieRequests();
+    return Yaml.deployment(lines).get(DeploymentConfig.MAX_ZOMBIE_REQUESTS);
   }
 }

@@ -2,19 +2,19 @@ package dev.berth.config;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.berth.config.keys.Settings;
 import io.vertx.core.json.JsonObject;
-import java.util.LinkedHashMap;
 import org.junit.jupiter.api.Test;
 
 class EffectiveConfigTest {
 
-  private static DeploymentSettings settings(String... lines) {
-    return Yaml.deployment(lines).resolve(LimitOptions.defaults());
+  private static Settings settings(String... lines) {
+    return Yaml.deployment(lines);
   }
 
   @Test
   void whatRayServeHasAKeyForIsToldUnderItsName() {
-    assertThat(new JsonObject(EffectiveConfig.ofRay(settings("user_config: {a: null}"))).encode())
+    assertThat(new JsonObject(DeploymentConfig.ofRay(settings("user_config: {a: null}"))).encode())
         .isEqualTo(
             "{\"name\":\"cart\",\"num_replicas\":1,\"max_ongoing_requests\":5,"
                 + "\"max_queued_requests\":-1,\"backpressure_config\":{\"status_code\":503},"
@@ -34,23 +34,26 @@ class EffectiveConfigTest {
       "health_check_period_s: 0.25",
       "rolling_update_percentage: 0.5",
       "max_surge_percent: 12.5",
-      "logging_config: {encoding: JSON, log_level: WARNING}"
+      "logging_config: {encoding: JSON, log_level: WARNING}",
+      "berth: {spread: event_loops, max_constructor_retry_count: 3,"
+          + " replica_start_timeout_s: 1.5, version: v2}"
     };
-    DeploymentSettings said = settings(lines);
+    Settings said = settings(lines);
 
-    JsonObject told = new JsonObject(new LinkedHashMap<>(EffectiveConfig.ofRay(said)));
-    DeploymentConfig read =
+    JsonObject told = new JsonObject(said.json());
+    Settings read =
         Yaml.read("applications: [{import_path: a.B, deployments: [" + told.encode() + "]}]")
             .applications()
             .get(0)
             .deployments()
             .get(0);
 
-    assertThat(read.resolve(LimitOptions.defaults())).isEqualTo(said);
+    assertThat(read).isEqualTo(said);
   }
 
   @Test
   void aNumberOfReplicasThatRayServeDoesNotKnowIsLeftOut() {
-    assertThat(EffectiveConfig.ofRay(settings().withReplicas(0))).doesNotContainKey("num_replicas");
+    assertThat(DeploymentConfig.ofRay(DeploymentConfig.withReplicas(settings(), 0)))
+        .doesNotContainKey("num_replicas");
   }
 }

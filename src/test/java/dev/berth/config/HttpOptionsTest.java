@@ -2,6 +2,8 @@ package dev.berth.config;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.berth.config.keys.Problem;
+import dev.berth.config.keys.Settings;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -26,18 +28,15 @@ class HttpOptionsTest {
 
   @Test
   void tlsFilesStartFromTheFolderOfTheFile() {
-    HttpOptions http =
+    Settings http =
         read("ssl_keyfile: key.pem", "ssl_certfile: ./cert.pem", "ssl_ca_certs: ca/all.pem");
 
-    assertThat(http.tls())
-        .isEqualTo(
-            new TlsFiles(
-                folder.resolve("cert.pem"),
-                folder.resolve("key.pem"),
-                null,
-                folder.resolve("ca/all.pem")));
-    assertThat(read().tls()).isNull();
-    assertThat(read("ssl_keyfile: null", "ssl_certfile: null").tls()).isNull();
+    assertThat(http.get(HttpOptions.SSL_CERTFILE)).isEqualTo(folder.resolve("cert.pem"));
+    assertThat(http.get(HttpOptions.SSL_KEYFILE)).isEqualTo(folder.resolve("key.pem"));
+    assertThat(http.find(HttpOptions.SSL_KEYFILE_PASSWORD)).isNull();
+    assertThat(http.get(HttpOptions.SSL_CA_CERTS)).isEqualTo(folder.resolve("ca/all.pem"));
+    assertThat(read().find(HttpOptions.SSL_CERTFILE)).isNull();
+    assertThat(read("ssl_keyfile: null", "ssl_certfile: null")).isEqualTo(read());
   }
 
   @Test
@@ -77,10 +76,10 @@ class HttpOptionsTest {
   @ParameterizedTest
   @ValueSource(strings = {"hush", "'hush'"})
   void thePasswordIsReadAndNeverPrinted(String password) {
-    HttpOptions http =
+    Settings http =
         read("ssl_keyfile: key.pem", "ssl_certfile: cert.pem", "ssl_keyfile_password: " + password);
 
-    assertThat(http.tls().keyPassword()).isEqualTo("hush");
+    assertThat(http.get(HttpOptions.SSL_KEYFILE_PASSWORD)).isEqualTo("hush");
     assertThat(http.toString()).contains("(not shown)").doesNotContain("hush");
   }
 
@@ -103,7 +102,8 @@ class HttpOptionsTest {
   @ParameterizedTest
   @ValueSource(strings = {"''", "/a", "/a/b"})
   void aRootPathIsEmptyOrAPath(String path) {
-    assertThat(read("root_path: " + path).rootPath()).isEqualTo(path.replace("'", ""));
+    assertThat(read("root_path: " + path).get(HttpOptions.ROOT_PATH))
+        .isEqualTo(path.replace("'", ""));
   }
 
   @ParameterizedTest
@@ -115,8 +115,8 @@ class HttpOptionsTest {
         .startsWith("berth.yaml:2:27: http_options.root_path: ");
   }
 
-  private HttpOptions read(String... keys) {
-    return ConfigReader.read("berth.yaml", folder, text(keys)).httpOptions();
+  private Settings read(String... keys) {
+    return ConfigReader.read("berth.yaml", folder, text(keys)).settings();
   }
 
   private List<String> problems(String... keys) {

@@ -2,6 +2,8 @@ package dev.berth.config;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.berth.config.keys.Problem;
+import dev.berth.config.keys.Problems;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -318,7 +320,8 @@ class HugeConfigTest {
 
     assertThat(SubmittedConfig.read("PUT", HERE, text, RUNNING).applications())
         .hasSizeGreaterThan(900)
-        .allSatisfy(each -> assertThat(each.args()).containsEntry("x", List.of(1)));
+        .allSatisfy(
+            each -> assertThat(each.get(ApplicationConfig.ARGS)).containsEntry("x", List.of(1)));
   }
 
   @Test

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -24,16 +25,23 @@ class InstanceOptionsTest {
     String expected = "push_interval_ms: 100 (expected: at least record_interval_ms, 200)";
     assertThat(Yaml.problems(Yaml.NO_APPLICATIONS + "berth: {metrics: {push_interval_ms: 100}}"))
         .containsExactly("berth.yaml:2:37: berth.metrics." + expected);
-    assertThatThrownBy(() -> new MetricsOptions(Duration.ofMillis(200), Duration.ofMillis(100), ""))
+    assertThat(Yaml.problems(Yaml.NO_APPLICATIONS + "berth: {metrics: {record_interval_ms: 5000}}"))
+        .as("the default is not above it either")
+        .containsExactly(
+            "berth.yaml:2:18: berth.metrics.push_interval_ms: 1000"
+                + " (expected: at least record_interval_ms, 5000)");
+    assertThatThrownBy(
+            () ->
+                ServeConfig.DEFAULTS.with(MetricsOptions.PUSH_INTERVAL_MS, Duration.ofMillis(100)))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessage(expected);
   }
 
   @Test
   void boundsOnBytesFollowASmallHeap() {
-    assertThat(Defaults.heapShare(128L << 20, 4, 256L << 20)).isEqualTo(32L << 20);
-    assertThat(Defaults.heapShare(8L << 30, 4, 256L << 20)).isEqualTo(256L << 20);
-    assertThat(Defaults.heapShare(2L << 20, 4, 256L << 20)).isEqualTo(1L << 20);
+    assertThat(LimitOptions.heapShare(128L << 20, 4, 256L << 20)).isEqualTo(32L << 20);
+    assertThat(LimitOptions.heapShare(8L << 30, 4, 256L << 20)).isEqualTo(256L << 20);
+    assertThat(LimitOptions.heapShare(2L << 20, 4, 256L << 20)).isEqualTo(1L << 20);
   }
 
   @Test
@@ -76,11 +84,10 @@ class InstanceOptionsTest {
         .contains("bearer_tokens beside it", "allow_unauthenticated: true");
     assertThat(Yaml.problems(admin + ", allow_unauthenticated: true}}")).isEmpty();
     assertThat(
-            Yaml.read(admin + ", bearer_tokens: [{name: ci, token: 0123456789abcdef}]}}")
-                .berth()
-                .admin()
-                .bearerTokens())
-        .containsExactly(new BearerToken("ci", "0123456789abcdef"));
+            BearerToken.secrets(
+                Yaml.read(admin + ", bearer_tokens: [{name: ci, token: 0123456789abcdef}]}}")
+                    .get(AdminOptions.BEARER_TOKENS)))
+        .isEqualTo(Map.of("ci", "0123456789abcdef"));
   }
 
   @Test
@@ -97,16 +104,15 @@ class InstanceOptionsTest {
 
   @Test
   void theStateIsKeptInTheCurrentFolderUnlessTheFileSaysElse() {
-    assertThat(InstanceOptions.defaults().state())
-        .isEqualTo(new StateOptions(Path.of("berth-state").toAbsolutePath(), false));
-    assertThat(
-            ConfigReader.read(
-                    "berth.yaml",
-                    Path.of("conf"),
-                    Yaml.NO_APPLICATIONS + "berth: {state_dir: s, ephemeral: true}")
-                .berth()
-                .state())
-        .isEqualTo(new StateOptions(Path.of("conf/s").toAbsolutePath(), true));
+    assertThat(ServeConfig.DEFAULTS.get(InstanceOptions.STATE_DIR))
+        .isEqualTo(Path.of("berth-state").toAbsolutePath());
+    ServeConfig said =
+        ConfigReader.read(
+            "berth.yaml",
+            Path.of("conf"),
+            Yaml.NO_APPLICATIONS + "berth: {state_dir: s, ephemeral: true}");
+    assertThat(said.get(InstanceOptions.STATE_DIR)).isEqualTo(Path.of("conf/s").toAbsolutePath());
+    assertThat(said.get(InstanceOptions.EPHEMERAL)).isTrue();
     assertThat(Yaml.problems(Yaml.NO_APPLICATIONS + "berth: {state_dir: ''}"))
         .singleElement()
         .asString()
@@ -115,15 +121,15 @@ class InstanceOptionsTest {
 
   @Test
   void eventLoopsFollowTheCores() {
-    assertThat(InstanceOptions.defaults().eventLoops())
+    assertThat(ServeConfig.DEFAULTS.get(InstanceOptions.EVENT_LOOPS))
         .isEqualTo(Runtime.getRuntime().availableProcessors());
   }
 
   @Test
   void aBodyHasASizeThatEveryJsonReaderHoldsExactly() {
-    LimitOptions limits = LimitOptions.defaults();
-    assertThat(limits.maxBodyBytes()).isEqualTo(1_073_741_824);
-    assertThat(limits.bufferedBodyBytesTotal()).isEqualTo(Defaults.bufferedBodyBytesTotal());
+    assertThat(ServeConfig.DEFAULTS.get(LimitOptions.MAX_BODY_BYTES)).isEqualTo(1_073_741_824);
+    assertThat(ServeConfig.DEFAULTS.get(LimitOptions.BUFFERED_BODY_BYTES_TOTAL))
+        .isEqualTo(LimitOptions.heapShare(Runtime.getRuntime().maxMemory(), 4, 256L << 20));
     assertThat(
             Yaml.problems(
                 Yaml.NO_APPLICATIONS + "berth: {limits: {max_body_bytes: 9007199254740993}}"))

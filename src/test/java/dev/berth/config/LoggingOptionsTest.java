@@ -2,6 +2,8 @@ package dev.berth.config;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.berth.config.keys.Problem;
+import dev.berth.config.keys.Settings;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -24,14 +26,14 @@ class LoggingOptionsTest {
                 deployments: [{name: own, logging_config: {encoding: JSON}}, {name: other}]
             """);
 
-    LoggingOptions top = new LoggingOptions(LogEncoding.TEXT, LogLevel.DEBUG, true);
-    LoggingOptions ofB = new LoggingOptions(LogEncoding.TEXT, LogLevel.ERROR, false);
-    assertThat(config.logging()).isEqualTo(top);
-    assertThat(config.applications().get(0).logging()).isEqualTo(top);
-    assertThat(config.applications().get(1).logging()).isEqualTo(ofB);
-    assertThat(settings(config, "own").logging())
-        .isEqualTo(new LoggingOptions(LogEncoding.JSON, LogLevel.INFO, false));
-    assertThat(settings(config, "other").logging()).isEqualTo(ofB);
+    Settings top = logging(LogEncoding.TEXT, LogLevel.DEBUG, true);
+    Settings ofB = logging(LogEncoding.TEXT, LogLevel.ERROR, false);
+    assertThat(config.get(ServeConfig.LOGGING_CONFIG)).isEqualTo(top);
+    assertThat(config.applications().get(0).get(ApplicationConfig.LOGGING_CONFIG)).isEqualTo(top);
+    assertThat(config.applications().get(1).get(ApplicationConfig.LOGGING_CONFIG)).isEqualTo(ofB);
+    assertThat(ofDeployment(config, "own"))
+        .isEqualTo(logging(LogEncoding.JSON, LogLevel.INFO, false));
+    assertThat(ofDeployment(config, "other")).isEqualTo(ofB);
   }
 
   @ParameterizedTest
@@ -49,7 +51,11 @@ class LoggingOptionsTest {
     "50, ERROR"
   })
   void aLevelIsANameOrPythonsNumber(String given, LogLevel level) {
-    assertThat(read("log_level: " + given).logging().level()).isEqualTo(level);
+    assertThat(
+            read("log_level: " + given)
+                .get(ServeConfig.LOGGING_CONFIG)
+                .get(LoggingOptions.LOG_LEVEL))
+        .isEqualTo(level);
   }
 
   @ParameterizedTest
@@ -72,7 +78,8 @@ class LoggingOptionsTest {
     ServeConfig config =
         read("logs_dir: /var/log, additional_log_standard_attrs: [name], encoding: JSON");
 
-    assertThat(config.logging().encoding()).isEqualTo(LogEncoding.JSON);
+    assertThat(config.get(ServeConfig.LOGGING_CONFIG).get(LoggingOptions.ENCODING))
+        .isEqualTo(LogEncoding.JSON);
     assertThat(config.warnings())
         .extracting(Problem::toString)
         .containsExactly(
@@ -94,11 +101,19 @@ class LoggingOptionsTest {
     return Yaml.read(Yaml.NO_APPLICATIONS + "logging_config: {" + keys + "}");
   }
 
-  private static DeploymentSettings settings(ServeConfig config, String deployment) {
-    ApplicationConfig application = config.applications().get(1);
-    return application
-        .deployment(deployment)
+  private static Settings logging(LogEncoding encoding, LogLevel level, boolean access) {
+    return LoggingOptions.DEFAULTS
+        .with(LoggingOptions.ENCODING, encoding)
+        .with(LoggingOptions.LOG_LEVEL, level)
+        .with(LoggingOptions.ENABLE_ACCESS_LOG, access);
+  }
+
+  private static Settings ofDeployment(ServeConfig config, String name) {
+    return config
+        .applications()
+        .get(1)
+        .deployment(name)
         .orElseThrow()
-        .resolve(config.berth().limits(), application.logging());
+        .get(DeploymentConfig.LOGGING_CONFIG);
   }
 }

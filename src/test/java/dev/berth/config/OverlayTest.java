@@ -2,6 +2,7 @@ package dev.berth.config;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.berth.config.keys.Problem;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -40,10 +41,11 @@ class OverlayTest {
             "berth.limits.max_body_bytes=3",
             "logging_config={log_level: ERROR}");
 
-    assertThat(config.httpOptions().port()).isEqualTo(2);
-    assertThat(config.httpOptions().host()).isEqualTo("h");
-    assertThat(config.berth().limits().maxBodyBytes()).isEqualTo(3);
-    assertThat(config.logging().level()).isEqualTo(LogLevel.ERROR);
+    assertThat(config.get(HttpOptions.PORT)).isEqualTo(2);
+    assertThat(config.get(HttpOptions.HOST)).isEqualTo("h");
+    assertThat(config.get(LimitOptions.MAX_BODY_BYTES)).isEqualTo(3);
+    assertThat(config.get(ServeConfig.LOGGING_CONFIG).get(LoggingOptions.LOG_LEVEL))
+        .isEqualTo(LogLevel.ERROR);
   }
 
   @Test
@@ -58,12 +60,15 @@ class OverlayTest {
             "applications[echo].args[1]=two");
 
     ApplicationConfig echo = config.applications().get(0);
-    assertThat(echo.deployment("echo").orElseThrow().given()).containsEntry("num_replicas", 4);
-    assertThat(echo.deployment("other").orElseThrow().given())
-        .containsEntry("max_ongoing_requests", 5);
-    assertThat(echo.args()).isEqualTo(Map.of("list", List.of(1, Map.of("x", 3)), "1", "two"));
+    assertThat(echo.deployment("echo").orElseThrow().get(DeploymentConfig.NUM_REPLICAS))
+        .isEqualTo(4);
+    assertThat(echo.deployment("other").orElseThrow().get(DeploymentConfig.MAX_ONGOING_REQUESTS))
+        .isEqualTo(5);
+    assertThat(echo.get(ApplicationConfig.ARGS))
+        .isEqualTo(Map.of("list", List.of(1, Map.of("x", 3)), "1", "two"));
     assertThat(config.applications().get(1).routePrefix()).isEqualTo("/d");
-    assertThat(config.applications().get(1).args()).isEqualTo(Map.of("a", "x"));
+    assertThat(config.applications().get(1).get(ApplicationConfig.ARGS))
+        .isEqualTo(Map.of("a", "x"));
   }
 
   @Test
@@ -74,17 +79,23 @@ class OverlayTest {
             "applications.default.deployments.first.berth.spread=event_loops");
 
     assertThat(config.applications().get(0).deployments())
-        .extracting(DeploymentConfig::name)
+        .extracting(each -> each.get(DeploymentConfig.NAME))
         .containsExactly("echo", "other", "third");
-    assertThat(config.applications().get(1).deployment("first").orElseThrow().given())
-        .containsEntry("spread", Spread.EVENT_LOOPS);
+    assertThat(
+            config
+                .applications()
+                .get(1)
+                .deployment("first")
+                .orElseThrow()
+                .get(DeploymentConfig.SPREAD))
+        .isEqualTo(Spread.EVENT_LOOPS);
   }
 
   @Test
   void theLastOneWins() {
-    assertThat(read("http_options.port=2", "http_options={port: 3}").httpOptions().port())
+    assertThat(read("http_options.port=2", "http_options={port: 3}").get(HttpOptions.PORT))
         .isEqualTo(3);
-    assertThat(read("http_options=null", "http_options.port=3").httpOptions().port()).isEqualTo(3);
+    assertThat(read("http_options=null", "http_options.port=3").get(HttpOptions.PORT)).isEqualTo(3);
   }
 
   @Test
@@ -96,7 +107,7 @@ class OverlayTest {
                 "applications.echo.args.e='k=v'")
             .applications()
             .get(0)
-            .args();
+            .get(ApplicationConfig.ARGS);
 
     assertThat(args)
         .containsEntry("a", 1)
@@ -117,8 +128,8 @@ class OverlayTest {
             """,
             List.of(Setting.parse("--set", "applications.b.args.x=2")));
 
-    assertThat(config.applications().get(0).args()).isEqualTo(Map.of("x", 1));
-    assertThat(config.applications().get(1).args()).isEqualTo(Map.of("x", 2));
+    assertThat(config.applications().get(0).get(ApplicationConfig.ARGS)).isEqualTo(Map.of("x", 1));
+    assertThat(config.applications().get(1).get(ApplicationConfig.ARGS)).isEqualTo(Map.of("x", 2));
   }
 
   @ParameterizedTest
@@ -184,16 +195,15 @@ class OverlayTest {
                 Setting.text("--set", "http_options.ssl_keyfile", relative),
                 Setting.text("--set", "http_options.ssl_certfile", key.toString())));
 
-    assertThat(config.httpOptions().tls())
-        .isEqualTo(new TlsFiles(key.toAbsolutePath(), key.toAbsolutePath(), null, null));
+    assertThat(config.get(HttpOptions.SSL_KEYFILE)).isEqualTo(key.toAbsolutePath());
+    assertThat(config.get(HttpOptions.SSL_CERTFILE)).isEqualTo(key.toAbsolutePath());
   }
 
   @Test
   void aTextIsTakenAsItStands() {
     assertThat(
             read(FILE, List.of(Setting.text("--host", "http_options.host", "12")))
-                .httpOptions()
-                .host())
+                .get(HttpOptions.HOST))
         .isEqualTo("12");
   }
 

@@ -2,6 +2,10 @@ package dev.berth.config;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.berth.config.keys.Key;
+import dev.berth.config.keys.Problem;
+import dev.berth.config.keys.Section;
+import dev.berth.config.keys.Settings;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
@@ -239,18 +243,25 @@ class RayOnlyTest {
   })
   void targetCapacityIsRoundedHalfUpAndLeavesOneUnlessItIsZero(
       int replicas, double percent, int running) {
-    DeploymentSettings all =
-        Yaml.deployment("num_replicas: " + replicas).resolve(LimitOptions.defaults());
+    Settings all = Yaml.deployment("num_replicas: " + replicas);
 
-    assertThat(all.atCapacity(percent).numReplicas()).isEqualTo(running);
-    assertThat(all.atCapacity(100.0)).isEqualTo(all).isEqualTo(all.atCapacity(null));
-    assertThat(all.withReplicas(0).atCapacity(percent).numReplicas()).isZero();
+    assertThat(at(percent, all).get(DeploymentConfig.NUM_REPLICAS)).isEqualTo(running);
+    assertThat(at(100.0, all)).isEqualTo(all).isEqualTo(at(null, all));
+    assertThat(
+            at(percent, DeploymentConfig.withReplicas(all, 0)).get(DeploymentConfig.NUM_REPLICAS))
+        .isZero();
+  }
+
+  private static Settings at(Double percent, Settings all) {
+    return DeploymentConfig.atCapacity(all, percent);
   }
 
   @Test
   void targetCapacityIsAPercentage() {
-    assertThat(Yaml.read(Yaml.NO_APPLICATIONS).targetCapacity()).isNull();
-    assertThat(Yaml.read(Yaml.NO_APPLICATIONS + "target_capacity: 12.5").targetCapacity())
+    assertThat(Yaml.read(Yaml.NO_APPLICATIONS).find(ServeConfig.TARGET_CAPACITY)).isNull();
+    assertThat(
+            Yaml.read(Yaml.NO_APPLICATIONS + "target_capacity: 12.5")
+                .find(ServeConfig.TARGET_CAPACITY))
         .isEqualTo(12.5);
     assertThat(Yaml.problems(Yaml.NO_APPLICATIONS + "target_capacity: 101"))
         .containsExactly(

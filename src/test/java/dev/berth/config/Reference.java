@@ -1,5 +1,8 @@
 package dev.berth.config;
 
+import dev.berth.config.keys.Key;
+import dev.berth.config.keys.ListOf;
+import dev.berth.config.keys.Section;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -46,8 +49,13 @@ final class Reference {
   private Reference() {}
 
   static String render() {
-    StringBuilder page = new StringBuilder(INTRODUCTION);
-    section(ServeConfig.SECTION, "", "The file", page);
+    return INTRODUCTION + render(ServeConfig.SECTION);
+  }
+
+  /** The tables of a file. */
+  static String render(Section file) {
+    StringBuilder page = new StringBuilder();
+    section(file, "", "The file", page);
     return page.toString();
   }
 

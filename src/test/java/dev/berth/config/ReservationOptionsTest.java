@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -32,7 +33,8 @@ class ReservationOptionsTest {
         .asString()
         .contains("token: another; its value is not shown", "at least 16 printable")
         .doesNotContain("hunter2");
-    assertThat(new BearerToken("ci", "0123456789abcdef").toString()).isEqualTo("BearerToken[ci]");
+    assertThat(BearerToken.of("ci", "0123456789abcdef"))
+        .hasToString("{name=ci, token=(not shown)}");
   }
 
   @Test
@@ -56,7 +58,7 @@ class ReservationOptionsTest {
             "applications: []\nberth: {reservations: {bearer_tokens: [{name: ci, token_file: '"
                 + secret
                 + "'}]}}");
-    assertThat(config.berth().reservations().bearerTokens())
-        .containsExactly(new BearerToken("ci", "0123456789abcdef"));
+    assertThat(BearerToken.secrets(config.get(ReservationOptions.BEARER_TOKENS)))
+        .isEqualTo(Map.of("ci", "0123456789abcdef"));
   }
 }

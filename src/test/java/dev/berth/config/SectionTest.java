@@ -2,7 +2,6 @@ package dev.berth.config;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 class SectionTest {
@@ -109,8 +108,10 @@ class SectionTest {
                 "backpressure_config: {retry_after_s: null}"))
         .satisfies(
             deployment -> {
-              assertThat(deployment.given())
-                  .containsOnly(Map.entry("backpressure_config", Backpressure.defaults()));
+              assertThat(deployment.gives(DeploymentConfig.NUM_REPLICAS)).isFalse();
+              assertThat(deployment.gives(DeploymentConfig.USER_CONFIG)).isFalse();
+              assertThat(deployment.get(DeploymentConfig.BACKPRESSURE_CONFIG))
+                  .isEqualTo(Backpressure.DEFAULTS);
             });
   }
 

@@ -3,6 +3,7 @@ package dev.berth.config;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.berth.config.keys.Problem;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -47,10 +48,15 @@ class SubmittedConfigTest {
         read("{\"applications\": [{\"import_path\": \"a.B:c\"}], \"target_capacity\": 50}");
 
     assertThat(read.applications()).extracting(ApplicationConfig::name).containsExactly("default");
-    assertThat(read.applications().get(0).logging().encoding()).isEqualTo(LogEncoding.JSON);
-    assertThat(read.targetCapacity()).isEqualTo(50);
-    assertThat(read.httpOptions()).isEqualTo(RUNNING.httpOptions());
-    assertThat(read.berth()).isEqualTo(RUNNING.berth());
+    assertThat(
+            read.applications()
+                .get(0)
+                .get(ApplicationConfig.LOGGING_CONFIG)
+                .get(LoggingOptions.ENCODING))
+        .isEqualTo(LogEncoding.JSON);
+    assertThat(read.find(ServeConfig.TARGET_CAPACITY)).isEqualTo(50);
+    assertThat(read.get(ServeConfig.HTTP_OPTIONS)).isEqualTo(RUNNING.get(ServeConfig.HTTP_OPTIONS));
+    assertThat(read.get(ServeConfig.BERTH)).isEqualTo(RUNNING.get(ServeConfig.BERTH));
     assertThat(read.warnings()).isEmpty();
   }
 
@@ -73,6 +79,17 @@ class SubmittedConfigTest {
                 + " instance (expected: the same, or a restart with another file)",
             "PUT:4:8: warning: berth: has no effect: it holds since the start of the instance"
                 + " (expected: the same, or a restart with another file)");
+  }
+
+  @Test
+  void nothingIsToldOfASecretThatDiffers() throws IOException {
+    Files.createFile(folder.resolve("pem"));
+    String file =
+        "{applications: [], http_options:"
+            + " {ssl_keyfile: pem, ssl_certfile: pem, ssl_keyfile_password: %s}}";
+    ServeConfig running = ConfigReader.read("f", folder, file.formatted("hush"));
+    assertThat(SubmittedConfig.read("PUT", folder, file.formatted("other"), running).warnings())
+        .isEmpty();
   }
 
   @Test

@@ -2,6 +2,7 @@ package dev.berth.config;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.berth.config.keys.Settings;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -44,7 +45,7 @@ class TypesTest {
   void theEndsOfARangeBelongToIt(String given, int read) {
     ServeConfig config = Yaml.read(Yaml.NO_APPLICATIONS + "http_options: {port: " + given + "}");
 
-    assertThat(config.httpOptions().port()).isEqualTo(read);
+    assertThat(config.get(HttpOptions.PORT)).isEqualTo(read);
   }
 
   @ParameterizedTest
@@ -59,7 +60,7 @@ class TypesTest {
     ServeConfig config =
         Yaml.read(Yaml.NO_APPLICATIONS + "http_options: {keep_alive_timeout_s: " + given + "}");
 
-    assertThat(config.httpOptions().keepAliveTimeout()).isEqualTo(Duration.ofNanos(nanos));
+    assertThat(config.get(HttpOptions.KEEP_ALIVE_TIMEOUT_S)).isEqualTo(Duration.ofNanos(nanos));
   }
 
   @ParameterizedTest
@@ -77,11 +78,11 @@ class TypesTest {
 
   @Test
   void someTimesMayBeZero() {
-    DeploymentConfig deployment =
+    Settings deployment =
         Yaml.deployment("graceful_shutdown_timeout_s: 0", "berth: {cancel_grace_s: 0}");
 
-    assertThat(deployment.resolve(LimitOptions.defaults()).gracefulShutdownTimeout()).isZero();
-    assertThat(deployment.resolve(LimitOptions.defaults()).cancelGrace()).isZero();
+    assertThat(deployment.get(DeploymentConfig.GRACEFUL_SHUTDOWN_TIMEOUT_S)).isZero();
+    assertThat(deployment.get(DeploymentConfig.CANCEL_GRACE_S)).isZero();
     assertThat(Yaml.deploymentProblems("graceful_shutdown_timeout_s: -0.1"))
         .containsExactly(
             "berth.yaml:5:38: applications[0].deployments[0].graceful_shutdown_timeout_s: -0.1"
@@ -105,9 +106,7 @@ class TypesTest {
   void bytesArePlainIntegersBeyondThirtyTwoBits() {
     assertThat(
             Yaml.read(Yaml.NO_APPLICATIONS + "berth: {limits: {max_queued_bytes: 8589934592}}")
-                .berth()
-                .limits()
-                .maxQueuedBytes())
+                .get(LimitOptions.MAX_QUEUED_BYTES))
         .isEqualTo(1L << 33);
     assertThat(Yaml.problems(Yaml.NO_APPLICATIONS + "berth: {limits: {max_queued_bytes: 64MiB}}"))
         .containsExactly(
@@ -117,10 +116,10 @@ class TypesTest {
 
   @Test
   void maxQueuedRequestsIsMinusOneOrACount() {
-    assertThat(Yaml.deployment("max_queued_requests: -1").given())
-        .containsEntry("max_queued_requests", -1);
-    assertThat(Yaml.deployment("max_queued_requests: 1").given())
-        .containsEntry("max_queued_requests", 1);
+    assertThat(Yaml.deployment("max_queued_requests: -1").get(DeploymentConfig.MAX_QUEUED_REQUESTS))
+        .isEqualTo(-1);
+    assertThat(Yaml.deployment("max_queued_requests: 1").get(DeploymentConfig.MAX_QUEUED_REQUESTS))
+        .isEqualTo(1);
     assertThat(List.of("0", "-2", "1.0", "'1'"))
         .allSatisfy(
             given ->
@@ -141,10 +140,10 @@ class TypesTest {
 
   @Test
   void aChoiceIsOneOfItsWords() {
-    assertThat(Yaml.deployment("berth: {spread: event_loops}").given())
-        .containsEntry("spread", Spread.EVENT_LOOPS);
-    assertThat(Yaml.deployment("berth: {spread: single}").given())
-        .containsEntry("spread", Spread.SINGLE);
+    assertThat(Yaml.deployment("berth: {spread: event_loops}").get(DeploymentConfig.SPREAD))
+        .isEqualTo(Spread.EVENT_LOOPS);
+    assertThat(Yaml.deployment("berth: {spread: single}").get(DeploymentConfig.SPREAD))
+        .isEqualTo(Spread.SINGLE);
     assertThat(Yaml.deploymentProblems("berth: {spread: SINGLE}"))
         .containsExactly(
             "berth.yaml:5:25: applications[0].deployments[0].berth.spread: \"SINGLE\", a string"
@@ -157,8 +156,13 @@ class TypesTest {
 
   @Test
   void retryAfterIsWholeSeconds() {
-    assertThat(Yaml.deployment("backpressure_config: {status_code: 429, retry_after_s: 3}").given())
-        .containsEntry("backpressure_config", new Backpressure(429, Duration.ofSeconds(3)));
+    assertThat(
+            Yaml.deployment("backpressure_config: {status_code: 429, retry_after_s: 3}")
+                .get(DeploymentConfig.BACKPRESSURE_CONFIG))
+        .isEqualTo(
+            Backpressure.DEFAULTS
+                .with(Backpressure.STATUS_CODE, 429)
+                .with(Backpressure.RETRY_AFTER_S, Duration.ofSeconds(3)));
     assertThat(Yaml.deploymentProblems("backpressure_config: {retry_after_s: 0.5}"))
         .singleElement()
         .asString()

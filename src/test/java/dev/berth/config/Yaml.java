@@ -1,5 +1,7 @@
 package dev.berth.config;
 
+import dev.berth.config.keys.Problem;
+import dev.berth.config.keys.Settings;
 import java.nio.file.Path;
 import java.util.List;
 
@@ -21,7 +23,7 @@ final class Yaml {
   }
 
   /** The only deployment of a file that gives it these lines beside its name. */
-  static DeploymentConfig deployment(String... lines) {
+  static Settings deployment(String... lines) {
     return read(deploymentText(lines)).applications().get(0).deployments().get(0);
   }
 

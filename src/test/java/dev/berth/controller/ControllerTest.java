@@ -5,8 +5,8 @@ import static dev.berth.controller.DrivenController.target;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.DeploymentId;
-import dev.berth.config.DeploymentSettings;
-import dev.berth.config.Rollout;
+import dev.berth.config.DeploymentConfig;
+import dev.berth.config.keys.Settings;
 import dev.berth.controller.ControllerAction.Announce;
 import dev.berth.controller.ControllerAction.Build;
 import dev.berth.controller.ControllerAction.DiscardBuild;
@@ -17,6 +17,7 @@ import dev.berth.controller.ControllerAction.RouteTo;
 import dev.berth.controller.ControllerAction.StartReplica;
 import dev.berth.controller.ControllerAction.StopReplica;
 import dev.berth.controller.ControllerAction.Unroute;
+import dev.berth.fakes.Rollouts;
 import dev.berth.protocol.ApplicationDetails;
 import dev.berth.protocol.DeploymentDetails;
 import dev.berth.protocol.ReplicaDetails;
@@ -37,7 +38,7 @@ class ControllerTest {
   private final DrivenController it = new DrivenController();
 
   private static DeploymentTarget of(DeploymentId id, String code, int replicas) {
-    return target(id, code, "", settings(id.name(), replicas, Rollout.defaults()));
+    return target(id, code, "", settings(id.name(), replicas, Rollouts.DEFAULTS));
   }
 
   private List<String> statuses() {
@@ -461,7 +462,7 @@ class ControllerTest {
         .hasSize(2)
         .containsOnly(it.asked(StartReplica.class).get(0));
     it.run("f1");
-    it.declare("app", target(FRONT, "v1", "b", settings("front", 1, Rollout.defaults())));
+    it.declare("app", target(FRONT, "v1", "b", settings("front", 1, Rollouts.DEFAULTS)));
     it.advance(Duration.ofSeconds(60));
     assertThat(it.asked(ReconfigureReplica.class)).hasSize(2);
     it.reconfigured("f1");
@@ -604,9 +605,11 @@ class ControllerTest {
     assertThat(statuses()).endsWith("2 DEPLOY_FAILED", "2 DEPLOYING", "2 RUNNING");
   }
 
-  private static DeploymentSettings onlyOneTry(DeploymentSettings settings) {
+  private static Settings onlyOneTry(Settings settings) {
     return DrivenController.settings(
-        settings.name(), settings.numReplicas(), new Rollout(0.2, 20, 1, null, null));
+        settings.get(DeploymentConfig.NAME),
+        settings.get(DeploymentConfig.NUM_REPLICAS),
+        Rollouts.of(0.2, 20, 1));
   }
 
   @Test
@@ -710,7 +713,7 @@ class ControllerTest {
             settings -> Map.of());
     for (int i = 0; i < 200; i++) {
       DeploymentId id = new DeploymentId("app" + i, "front");
-      DeploymentSettings settings = settings("front", 2, Rollout.defaults());
+      Settings settings = settings("front", 2, Rollouts.DEFAULTS);
       controller.on(
           new ControllerEvent.Declared(
               new DeclaredApplication(

@@ -3,14 +3,15 @@ package dev.berth.controller;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.DeploymentId;
-import dev.berth.config.DeploymentSettings;
-import dev.berth.config.Rollout;
+import dev.berth.config.DeploymentConfig;
+import dev.berth.config.keys.Settings;
 import dev.berth.controller.ControllerAction.Build;
 import dev.berth.controller.ControllerAction.DiscardBuild;
 import dev.berth.controller.ControllerAction.Publish;
 import dev.berth.controller.ControllerAction.ReconfigureReplica;
 import dev.berth.controller.ControllerAction.StartReplica;
 import dev.berth.controller.ControllerAction.StopReplica;
+import dev.berth.fakes.Rollouts;
 import dev.berth.protocol.ReplicaPhase;
 import dev.berth.protocol.RoutingSnapshot;
 import java.util.ArrayDeque;
@@ -124,14 +125,10 @@ class ControllerWalkTest {
     }
 
     private DeploymentTarget target(DeploymentId id, String version, int live) {
-      Rollout rollout =
-          new Rollout(
-              random.nextBoolean() ? 0.2 : 0.6,
-              new double[] {0, 20, 100}[random.nextInt(3)],
-              20,
-              null,
-              null);
-      DeploymentSettings settings =
+      Settings rollout =
+          Rollouts.of(
+              random.nextBoolean() ? 0.2 : 0.6, new double[] {0, 20, 100}[random.nextInt(3)], 20);
+      Settings settings =
           DrivenController.with(
               DrivenController.settings(id.name(), random.nextInt(6), rollout),
               live == 2 ? Map.of("a", 1) : Map.of(),
@@ -465,7 +462,7 @@ class ControllerWalkTest {
           .hasToString("{app=RUNNING}");
       int all = 0;
       for (DeploymentTarget target : built.targets()) {
-        int wanted = target.settings().numReplicas();
+        int wanted = target.settings().get(DeploymentConfig.NUM_REPLICAS);
         all += wanted;
         assertThat(
                 hosted.values().stream()
@@ -479,7 +476,8 @@ class ControllerWalkTest {
       assertThat(hosted).as("without an owner; %s", history).hasSize(all);
       Set<String> used = new HashSet<>(Set.of(built.build()));
       for (DeploymentTarget target : built.targets()) {
-        if (target.settings().numReplicas() == 0 && complete.containsKey(target.id())) {
+        if (target.settings().get(DeploymentConfig.NUM_REPLICAS) == 0
+            && complete.containsKey(target.id())) {
           used.add(complete.get(target.id()).build()); // nothing has shown that the new one runs
         }
       }

@@ -1,14 +1,15 @@
 package dev.berth.controller;
 
 import dev.berth.api.DeploymentId;
-import dev.berth.config.DeploymentSettings;
-import dev.berth.config.Rollout;
+import dev.berth.config.DeploymentConfig;
+import dev.berth.config.keys.Settings;
 import dev.berth.controller.ControllerAction.AnnounceDeployment;
 import dev.berth.controller.ControllerAction.Build;
 import dev.berth.controller.ControllerAction.Publish;
 import dev.berth.controller.ControllerAction.ReconfigureReplica;
 import dev.berth.controller.ControllerAction.StartReplica;
 import dev.berth.controller.ControllerAction.StopReplica;
+import dev.berth.fakes.Rollouts;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.ReplicaInfo;
 import dev.berth.protocol.ReplicaPhase;
@@ -85,39 +86,25 @@ final class DrivenController {
 
   // --- settings ---
 
-  static DeploymentSettings settings(String name, int replicas, Rollout rollout) {
-    return with(
-        DeploymentSettings.defaults(name).withReplicas(replicas), Map.of(), 100, rollout, 20);
+  static Settings settings(String name, int replicas, Settings rollout) {
+    Settings any = DeploymentConfig.withReplicas(DeploymentConfig.of(name), replicas);
+    return with(any, Map.of(), 100, rollout, 20);
   }
 
-  static DeploymentSettings with(
-      DeploymentSettings base,
+  static Settings with(
+      Settings base,
       Map<String, Object> userConfig,
       int maxQueued,
-      Rollout rollout,
+      Settings rollout,
       int graceSeconds) {
-    return new DeploymentSettings(
-        base.name(),
-        base.numReplicas(),
-        base.maxOngoingRequests(),
-        maxQueued,
-        base.backpressure(),
-        new HashMap<>(userConfig),
-        Duration.ofSeconds(graceSeconds),
-        base.healthCheckPeriod(),
-        base.healthCheckTimeout(),
-        base.logging(),
-        base.spread(),
-        base.queueTimeout(),
-        base.reservationTtl(),
-        base.cancelGrace(),
-        base.maxZombieRequests(),
-        base.maxBufferedBodyBytes(),
-        rollout);
+    return base.with(DeploymentConfig.MAX_QUEUED_REQUESTS, maxQueued)
+        .with(DeploymentConfig.USER_CONFIG, new HashMap<>(userConfig))
+        .with(DeploymentConfig.GRACEFUL_SHUTDOWN_TIMEOUT_S, Duration.ofSeconds(graceSeconds))
+        .over(rollout);
   }
 
-  static Rollout surge(double percent) {
-    return new Rollout(0.2, percent, 20, null, null);
+  static Settings surge(double percent) {
+    return Rollouts.of(0.2, percent, 20);
   }
 
   // --- events ---
@@ -371,13 +358,11 @@ final class DrivenController {
     return log.stream().filter(type::isInstance).map(type::cast).toList();
   }
 
-  static DeploymentTarget target(
-      DeploymentId id, String code, String live, DeploymentSettings settings) {
+  static DeploymentTarget target(DeploymentId id, String code, String live, Settings settings) {
     return new DeploymentTarget(id, "build-" + code, new DeploymentVersion(code, live), settings);
   }
 
-  static DeploymentTarget changed(
-      DeploymentTarget target, UnaryOperator<DeploymentSettings> change) {
+  static DeploymentTarget changed(DeploymentTarget target, UnaryOperator<Settings> change) {
     return new DeploymentTarget(
         target.id(), target.build(), target.version(), change.apply(target.settings()));
   }

@@ -6,12 +6,13 @@ import static dev.berth.controller.DrivenController.target;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.DeploymentId;
-import dev.berth.config.Rollout;
+import dev.berth.config.keys.Settings;
 import dev.berth.controller.ControllerAction.Announce;
 import dev.berth.controller.ControllerAction.AnnounceReplica;
 import dev.berth.controller.ControllerAction.DiscardBuild;
 import dev.berth.controller.ControllerAction.ReconfigureReplica;
 import dev.berth.controller.ControllerAction.StartReplica;
+import dev.berth.fakes.Rollouts;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
@@ -35,20 +36,20 @@ import org.junit.jupiter.api.Test;
 class LifecycleTracesTest {
   private static final DeploymentId FRONT = new DeploymentId("app", "front");
   private static final DeploymentId MODEL = new DeploymentId("app", "model");
-  private static final Rollout NO_SURGE = surge(0);
+  private static final Settings NO_SURGE = surge(0);
 
   private final DrivenController it = new DrivenController();
 
-  private static DeploymentTarget of(DeploymentId id, String code, int replicas, Rollout rollout) {
+  private static DeploymentTarget of(DeploymentId id, String code, int replicas, Settings rollout) {
     return target(id, code, "", settings(id.name(), replicas, rollout));
   }
 
   private static DeploymentTarget of(String code, int replicas) {
-    return of(FRONT, code, replicas, Rollout.defaults());
+    return of(FRONT, code, replicas, Rollouts.DEFAULTS);
   }
 
   private static DeploymentTarget live(String live, int replicas) {
-    return target(FRONT, "v1", live, settings("front", replicas, Rollout.defaults()));
+    return target(FRONT, "v1", live, settings("front", replicas, Rollouts.DEFAULTS));
   }
 
   private void scale(int replicas) {
@@ -214,7 +215,7 @@ class LifecycleTracesTest {
 
   @Test
   void whatFailedIsUnprovenAtZeroAndWhatItsCodeHasNoMoreGoes() {
-    it.declare("app", of("v1", 1), of(MODEL, "v1", 1, Rollout.defaults()));
+    it.declare("app", of("v1", 1), of(MODEL, "v1", 1, Rollouts.DEFAULTS));
     it.finish();
     it.declare("app", of("v2", 1));
     failStarts("v2");
@@ -269,7 +270,7 @@ class LifecycleTracesTest {
     it.declare("app", of(FRONT, "v1", 2, NO_SURGE));
     it.run("f1"); // f2 is slow
     it.restart();
-    it.declare("app", of(FRONT, "v2", 2, new Rollout(1, 0, 20, null, null)));
+    it.declare("app", of(FRONT, "v2", 2, Rollouts.of(1.0, 0, 20)));
     it.tellInventory();
     failStarts("v2");
     assertThat(it.state(FRONT)).isEqualTo("DEPLOY_FAILED REPLICA_STARTUP_FAILED");
@@ -280,7 +281,7 @@ class LifecycleTracesTest {
   void soDoesWhatRanWithoutARestart() { // 1003990
     it.declare("app", of(FRONT, "v1", 2, NO_SURGE));
     it.run("f1");
-    it.declare("app", of(FRONT, "v2", 2, new Rollout(1, 0, 20, null, null)));
+    it.declare("app", of(FRONT, "v2", 2, Rollouts.of(1.0, 0, 20)));
     failStarts("v2");
     assertThat(it.state(FRONT)).isEqualTo("DEPLOY_FAILED REPLICA_STARTUP_FAILED");
     assertThat(it.fleet()).isEqualTo("v1 RUNNING x2");
@@ -537,7 +538,7 @@ class LifecycleTracesTest {
   void aVersionWhoseStartsHangBeforeTheyFailIsGivenUpAfterAsManyHoweverLongThatTakes() {
     it.declare("app", of(FRONT, "v1", 3, NO_SURGE));
     it.finish();
-    it.declare("app", of(FRONT, "v2", 3, new Rollout(0.2, 0, 20, null, null)));
+    it.declare("app", of(FRONT, "v2", 3, Rollouts.of(0.2, 0, 20)));
     it.stopAll();
     it.log.clear();
     Duration hangs = Duration.ofMinutes(15);

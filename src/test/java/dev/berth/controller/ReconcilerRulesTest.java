@@ -3,12 +3,12 @@ package dev.berth.controller;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.DeploymentId;
-import dev.berth.config.DeploymentSettings;
-import dev.berth.config.Rollout;
+import dev.berth.config.keys.Settings;
 import dev.berth.controller.ControllerAction.Configure;
 import dev.berth.controller.ControllerAction.ReconfigureReplica;
 import dev.berth.controller.ControllerAction.StartReplica;
 import dev.berth.controller.ControllerAction.StopReplica;
+import dev.berth.fakes.Rollouts;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -34,7 +34,7 @@ class ReconcilerRulesTest {
   /** An application of one deployment. */
   private static final class Model {
     final DrivenController it = new DrivenController();
-    Rollout rollout = Rollout.defaults();
+    Settings rollout = Rollouts.DEFAULTS;
     Map<String, Object> userConfig = Map.of();
     int queue = 100;
     int grace = 20;
@@ -45,7 +45,7 @@ class ReconcilerRulesTest {
     }
 
     Model deploy(String code, String live, int replicas) {
-      DeploymentSettings settings =
+      Settings settings =
           DrivenController.with(
               DrivenController.settings("model", replicas, rollout),
               userConfig,
@@ -137,7 +137,7 @@ class ReconcilerRulesTest {
             model -> {
               model.deploy("v1", 10);
               assertThat(model.failStarts("v1", 100)).isEqualTo(20);
-              model.rollout = new Rollout(0.2, 20, 2, null, null);
+              model.rollout = Rollouts.of(0.2, 20, 2);
               model.deploy("v2", 10);
               assertThat(model.failStarts("v2", 2)).isEqualTo(2);
               model.is("DEPLOY_FAILED", "REPLICA_STARTUP_FAILED");
@@ -344,7 +344,7 @@ class ReconcilerRulesTest {
         row(
             "rolling_update_percentage sets how many are replaced at a time",
             model -> {
-              model.rollout = new Rollout(0.5, 0, 20, null, null);
+              model.rollout = Rollouts.of(0.5, 0, 20);
               model.healthy("v1", 10).deploy("v2", 10);
               model.fleet("v1 RUNNING x5, v1 STOPPING x5, v2 STARTING x5");
             }),

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.berth.code.CompiledJar;
+import dev.berth.config.ApplicationConfig;
 import dev.berth.config.ConfigException;
 import dev.berth.config.ConfigReader;
 import dev.berth.config.ServeConfig;
@@ -95,7 +96,7 @@ class ServeControlStartTest {
         new ServeControl(
             config,
             folder,
-            new JournalLog(config.berth().state(), directory -> disk),
+            new JournalLog(config.settings(), directory -> disk),
             Runnable::run,
             Runnable::run,
             () -> 1_000,
@@ -139,7 +140,7 @@ class ServeControlStartTest {
   private static String className(ServeControl control, String name) {
     return Objects.requireNonNull(control.find(name, revision(control, name)))
         .config()
-        .importPath()
+        .get(ApplicationConfig.IMPORT_PATH)
         .className();
   }
 

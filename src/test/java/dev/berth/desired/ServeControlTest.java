@@ -5,9 +5,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.berth.api.DeploymentId;
 import dev.berth.code.CompiledJar;
 import dev.berth.code.Jar;
+import dev.berth.config.ApplicationConfig;
 import dev.berth.config.ConfigReader;
+import dev.berth.config.InstanceOptions;
 import dev.berth.config.ServeConfig;
-import dev.berth.config.StateOptions;
+import dev.berth.config.keys.Settings;
 import dev.berth.controller.ControllerAction.Announce;
 import dev.berth.controller.ControllerEvent;
 import dev.berth.controller.ControllerEvent.BuildFailed;
@@ -118,15 +120,15 @@ class ServeControlTest {
         "file", folder, "applications: [" + String.join(", ", applications) + "]");
   }
 
-  private StateOptions kept() {
-    return new StateOptions(folder.resolve("state"), false);
+  private Settings kept() {
+    return ServeConfig.DEFAULTS.with(InstanceOptions.STATE_DIR, folder.resolve("state"));
   }
 
   private ServeControl start(String... applications) {
     return start(kept(), applications);
   }
 
-  private ServeControl start(StateOptions options, String... applications) {
+  private ServeControl start(Settings options, String... applications) {
     return start(new JournalLog(options), applications);
   }
 
@@ -224,7 +226,11 @@ class ServeControlTest {
     assertThat(toldSince()).containsExactly("declared a 1", "declared b 2");
     assertThat(second.term()).isEqualTo(2);
     assertThat(find(second, "b").config()).contains("\"import_path\":\"x.B\"");
-    assertThat(Objects.requireNonNull(second.find("b", 2)).config().importPath().className())
+    assertThat(
+            Objects.requireNonNull(second.find("b", 2))
+                .config()
+                .get(ApplicationConfig.IMPORT_PATH)
+                .className())
         .isEqualTo("x.B");
   }
 
@@ -255,7 +261,10 @@ class ServeControlTest {
 
   @Test
   void anEphemeralInstanceForgets() {
-    StateOptions ephemeral = new StateOptions(folder.resolve("state"), true);
+    Settings ephemeral =
+        ServeConfig.DEFAULTS
+            .with(InstanceOptions.STATE_DIR, folder.resolve("state"))
+            .with(InstanceOptions.EPHEMERAL, true);
     ServeControl first = start(ephemeral, A);
     ok(first.commands().deploy(whole(B)));
     ok(first.commands().details());
@@ -342,7 +351,9 @@ class ServeControlTest {
     ok(control.commands().deploy("{target_capacity: 50, applications: [" + A + ", " + B + "]}"));
 
     assertThat(toldSince()).containsExactly("declared a 1", "declared b 2");
-    assertThat(Objects.requireNonNull(control.find("a", 1)).file().targetCapacity()).isEqualTo(50);
+    assertThat(
+            Objects.requireNonNull(control.find("a", 1)).file().find(ServeConfig.TARGET_CAPACITY))
+        .isEqualTo(50);
   }
 
   @Test
@@ -488,7 +499,11 @@ class ServeControlTest {
     assertThat(ok(second.commands().rollback("b"))).isEqualTo(3);
 
     assertThat(toldSince()).containsExactly("declared b 3");
-    assertThat(Objects.requireNonNull(second.find("b", 3)).config().importPath().className())
+    assertThat(
+            Objects.requireNonNull(second.find("b", 3))
+                .config()
+                .get(ApplicationConfig.IMPORT_PATH)
+                .className())
         .isEqualTo("x.B");
     assertThat(second.find("b", 2)).as("not wanted any more").isNull();
   }
@@ -906,7 +921,10 @@ class ServeControlTest {
 
   @Test
   void anInstanceThatForgetsKeepsNoCopiesForEverEither() throws IOException {
-    StateOptions ephemeral = new StateOptions(folder.resolve("state"), true);
+    Settings ephemeral =
+        ServeConfig.DEFAULTS
+            .with(InstanceOptions.STATE_DIR, folder.resolve("state"))
+            .with(InstanceOptions.EPHEMERAL, true);
     ServeControl control = start(ephemeral);
     Path first = null;
     for (int i = 1; i <= 4; i++) {
@@ -996,7 +1014,7 @@ class ServeControlTest {
   private static String className(ServeControl control, String application, long revision) {
     return Objects.requireNonNull(control.find(application, revision))
         .config()
-        .importPath()
+        .get(ApplicationConfig.IMPORT_PATH)
         .className();
   }
 

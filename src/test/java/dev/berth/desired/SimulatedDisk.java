@@ -1,6 +1,7 @@
 package dev.berth.desired;
 
-import dev.berth.config.StateOptions;
+import dev.berth.config.InstanceOptions;
+import dev.berth.config.ServeConfig;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
@@ -62,7 +63,8 @@ public final class SimulatedDisk {
 
   /** What a process keeps its state with; until it ends or crashes. */
   public JournalLog log(Path directory) {
-    return new JournalLog(new StateOptions(directory, false), none -> new Held(files));
+    return new JournalLog(
+        ServeConfig.DEFAULTS.with(InstanceOptions.STATE_DIR, directory), none -> new Held(files));
   }
 
   /** By one process; when that is gone, what it still does is done nowhere. */

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.config.Declare;
 import dev.berth.config.Origin;
-import dev.berth.config.Problem;
+import dev.berth.config.keys.Problem;
 import dev.berth.desired.DesiredApplication.Wanted;
 import dev.berth.desired.DesiredState.Mark;
 import dev.berth.desired.StartRules.Line;

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.berth.config.HttpOptions;
-import dev.berth.config.LimitOptions;
+import dev.berth.config.keys.Settings;
 import dev.berth.metrics.Meters;
 import io.vertx.core.Deployable;
 import io.vertx.core.Vertx;
@@ -34,9 +34,8 @@ class AcceptorIT {
     IngressRig.await(vertx.close());
     vertx = transport.builder().with(new VertxOptions().setEventLoopPoolSize(LOOPS + 1)).build();
     FakeUpstream upstream = new FakeUpstream(vertx.getOrCreateContext());
-    HttpOptions http = new HttpOptions("127.0.0.1", 0, null, Duration.ofSeconds(10));
-    ingress =
-        new Ingress(http, LimitOptions.defaults(), new Meters("n", "a"), System::nanoTime, 0xa0);
+    Settings http = IngressRig.LOCAL.with(HttpOptions.KEEP_ALIVE_TIMEOUT_S, Duration.ofSeconds(10));
+    ingress = new Ingress(http, new Meters("n", "a"), System::nanoTime, 0xa0);
     for (int index = 0; index < LOOPS; index++) {
       Deployable loop = new IngressVerticle(ingress, upstream.loop(), index, Duration.ofSeconds(1));
       IngressRig.await(vertx.deployVerticle(loop));
@@ -71,9 +70,8 @@ class AcceptorIT {
 
   @Test
   void anIngressIsNotStartedWithoutItsTransport() {
-    HttpOptions http = new HttpOptions("127.0.0.1", 0, null, Duration.ofSeconds(10));
-    Ingress alone =
-        new Ingress(http, LimitOptions.defaults(), new Meters("n", "a"), System::nanoTime, 1);
+    Settings http = IngressRig.LOCAL.with(HttpOptions.KEEP_ALIVE_TIMEOUT_S, Duration.ofSeconds(10));
+    Ingress alone = new Ingress(http, new Meters("n", "a"), System::nanoTime, 1);
     FakeUpstream upstream = new FakeUpstream(vertx.getOrCreateContext());
     assertThatThrownBy(
             () ->

@@ -6,7 +6,6 @@ import dev.berth.api.BerthException;
 import dev.berth.api.Headers;
 import dev.berth.config.Backpressure;
 import dev.berth.config.HttpOptions;
-import dev.berth.config.LimitOptions;
 import dev.berth.config.LogEncoding;
 import dev.berth.ingress.access.AccessLog;
 import dev.berth.metrics.Meters;
@@ -46,8 +45,7 @@ class AccessLogIT {
     upstream = new FakeUpstream(vertx.getOrCreateContext());
     ingress =
         new Ingress(
-            new HttpOptions("127.0.0.1", 0, null, SHORT),
-            LimitOptions.defaults(),
+            IngressRig.LOCAL.with(HttpOptions.KEEP_ALIVE_TIMEOUT_S, SHORT),
             new Meters("node-1", "127.0.0.1"),
             System::nanoTime,
             0xbe27);
@@ -57,10 +55,9 @@ class AccessLogIT {
             "",
             Map.of(
                 "/logged",
-                new IngressRoute(
-                    "app", upstream.router(), Backpressure.defaults(), LogEncoding.JSON),
+                new IngressRoute("app", upstream.router(), Backpressure.DEFAULTS, LogEncoding.JSON),
                 "/silent",
-                new IngressRoute("app", upstream.router(), Backpressure.defaults(), null))));
+                new IngressRoute("app", upstream.router(), Backpressure.DEFAULTS, null))));
     await(vertx.deployVerticle(new IngressVerticle(ingress, upstream.loop(), 0, SHORT)));
     writer.start();
   }

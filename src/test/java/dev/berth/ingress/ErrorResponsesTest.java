@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.berth.api.BerthException;
 import dev.berth.api.BerthException.Kind;
 import dev.berth.config.Backpressure;
+import dev.berth.config.keys.Settings;
 import io.vertx.core.json.JsonObject;
 import java.time.Duration;
 import java.util.OptionalInt;
@@ -14,7 +15,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
 class ErrorResponsesTest {
-  private static final Backpressure DEFAULT = Backpressure.defaults();
+  private static final Settings DEFAULT = Backpressure.DEFAULTS;
 
   @ParameterizedTest
   @CsvSource({
@@ -42,7 +43,7 @@ class ErrorResponsesTest {
 
   @Test
   void backPressureMayBe429() {
-    Backpressure configured = new Backpressure(429, null);
+    Settings configured = Backpressure.DEFAULTS.with(Backpressure.STATUS_CODE, 429);
     assertThat(ErrorResponses.status(Kind.BACK_PRESSURE, configured)).isEqualTo(429);
   }
 
@@ -60,8 +61,14 @@ class ErrorResponsesTest {
     BerthException computed = new BerthException.BackPressure("full", OptionalInt.of(7));
     BerthException unknown = new BerthException.BackPressure("full", OptionalInt.empty());
     BerthException zero = new BerthException.BackPressure("full", OptionalInt.of(0));
-    Backpressure configured = new Backpressure(503, Duration.ofSeconds(3));
-    Backpressure none = new Backpressure(503, Duration.ZERO);
+    Settings configured =
+        Backpressure.DEFAULTS
+            .with(Backpressure.STATUS_CODE, 503)
+            .with(Backpressure.RETRY_AFTER_S, Duration.ofSeconds(3));
+    Settings none =
+        Backpressure.DEFAULTS
+            .with(Backpressure.STATUS_CODE, 503)
+            .with(Backpressure.RETRY_AFTER_S, Duration.ZERO);
     assertThat(answer(computed).retryAfterSeconds()).hasValue(7);
     assertThat(answer(unknown).retryAfterSeconds()).hasValue(1);
     assertThat(answer(zero).retryAfterSeconds()).hasValue(1);
@@ -71,7 +78,10 @@ class ErrorResponsesTest {
 
   @Test
   void whatTheRefusingDeploymentAsksForGoesBeforeWhatItsParentIsConfiguredTo() {
-    Backpressure parent = new Backpressure(503, Duration.ofSeconds(3));
+    Settings parent =
+        Backpressure.DEFAULTS
+            .with(Backpressure.STATUS_CODE, 503)
+            .with(Backpressure.RETRY_AFTER_S, Duration.ofSeconds(3));
     BerthException child =
         new BerthException.BackPressure("full", OptionalInt.of(7), OptionalInt.of(429));
     ErrorAnswer answer = ErrorResponses.of(child, "id", -1, parent);

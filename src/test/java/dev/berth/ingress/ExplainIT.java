@@ -7,7 +7,6 @@ import dev.berth.api.DeploymentId;
 import dev.berth.api.Headers;
 import dev.berth.config.Backpressure;
 import dev.berth.config.HttpOptions;
-import dev.berth.config.LimitOptions;
 import dev.berth.protocol.RequestExplanation;
 import dev.berth.protocol.RequestExplanation.Phases;
 import io.vertx.core.MultiMap;
@@ -30,7 +29,7 @@ class ExplainIT {
 
   @BeforeEach
   void start() throws Exception {
-    rig = new IngressRig(null).route("/");
+    rig = new IngressRig(IngressRig.LOCAL).route("/");
   }
 
   @AfterEach
@@ -129,7 +128,7 @@ class ExplainIT {
             Map.of(
                 "/",
                 new IngressRoute(
-                    "app", rig.upstream.failedRouter(gone), Backpressure.defaults(), null))));
+                    "app", rig.upstream.failedRouter(gone), Backpressure.DEFAULTS, null))));
     HttpResponse<String> refused = send(explained("/"));
     assertThat(refused.statusCode()).isEqualTo(503);
     assertThat(refused.headers().firstValue("x-berth-replica")).isEmpty();
@@ -152,8 +151,8 @@ class ExplainIT {
     rig.close();
     rig =
         new IngressRig(
-                new HttpOptions("127.0.0.1", 0, null, IngressRig.SHORT),
-                IngressRig.tightLimits(16, LimitOptions.defaults().http2()))
+                IngressRig.limits(16, IngressRig.LOCAL, IngressRig.SHORT)
+                    .with(HttpOptions.KEEP_ALIVE_TIMEOUT_S, IngressRig.SHORT))
             .route("/");
     HttpResponse<String> response =
         send(

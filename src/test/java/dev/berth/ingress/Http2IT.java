@@ -6,8 +6,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.BerthException;
 import dev.berth.api.Headers;
-import dev.berth.config.Http2Limits;
-import dev.berth.config.HttpOptions;
+import dev.berth.config.LimitOptions;
+import dev.berth.config.keys.Settings;
 import dev.berth.ingress.FakeUpstream.Call;
 import dev.berth.ingress.RawHttp2.Frame;
 import io.vertx.core.Future;
@@ -44,8 +44,10 @@ class Http2IT {
 
   private static final int MAX_STREAMS = 8;
   private static final int MAX_RESETS = 20;
-  private static final Http2Limits LIMITS =
-      new Http2Limits(MAX_STREAMS, MAX_RESETS, Duration.ofSeconds(30), 1 << 20);
+  private static final Settings LIMITS =
+      IngressRig.LOCAL
+          .with(LimitOptions.HTTP2_MAX_STREAMS, MAX_STREAMS)
+          .with(LimitOptions.HTTP2_MAX_RESETS, MAX_RESETS);
 
   private IngressRig rig;
   private FakeUpstream upstream;
@@ -430,10 +432,13 @@ class Http2IT {
 
   @Test
   void answersThatClientsDoNotReadAreKeptUpToABoundOfAllConnections() throws Exception {
-    HttpOptions http = new HttpOptions("127.0.0.1", 0, null, Duration.ofSeconds(10));
     Duration patient = Duration.ofSeconds(10);
     IngressRig small =
-        new IngressRig(http, IngressRig.tightLimits(100, LIMITS, 256 << 10, patient)).route("/");
+        new IngressRig(
+                IngressRig.limits(100, LIMITS, IngressRig.SHORT)
+                    .with(LimitOptions.STREAM_BYTES_TOTAL, 256L << 10)
+                    .with(LimitOptions.STREAM_IDLE_TIMEOUT_S, patient))
+            .route("/");
     small.upstream.behave(call -> call.respond("x".repeat(60_000)));
     int kept = 60_000;
     byte[] noWindow = {0, 4, 0, 0, 0, 0};

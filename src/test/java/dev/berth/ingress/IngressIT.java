@@ -8,6 +8,7 @@ import dev.berth.api.Headers;
 import dev.berth.config.Backpressure;
 import dev.berth.config.HttpOptions;
 import dev.berth.config.LimitOptions;
+import dev.berth.config.keys.Settings;
 import dev.berth.ingress.FakeUpstream.Call;
 import dev.berth.metrics.Meters;
 import dev.berth.protocol.Admission;
@@ -72,7 +73,7 @@ class IngressIT {
     await(vertx.close());
   }
 
-  private void start(@Nullable Duration requestTimeout, LimitOptions limits) throws Exception {
+  private void start(@Nullable Duration requestTimeout, Settings limits) throws Exception {
     start(requestTimeout, limits, SHORT);
   }
 
@@ -81,48 +82,32 @@ class IngressIT {
     start(null, limits(16, IngressRig.SHORTEST), IngressRig.SHORTEST);
   }
 
-  private void start(@Nullable Duration requestTimeout, LimitOptions limits, Duration keepAlive)
+  private void start(@Nullable Duration requestTimeout, Settings limits, Duration keepAlive)
       throws Exception {
     if (!deployment.isEmpty()) {
       await(vertx.undeploy(deployment));
       ingress.close();
     }
-    HttpOptions http = new HttpOptions("127.0.0.1", 0, requestTimeout, keepAlive);
-    ingress = new Ingress(http, limits, meters, System::nanoTime, 0xbe27);
-    route("/", Backpressure.defaults());
+    Settings settings =
+        limits
+            .with(HttpOptions.REQUEST_TIMEOUT_S, requestTimeout)
+            .with(HttpOptions.KEEP_ALIVE_TIMEOUT_S, keepAlive);
+    ingress = new Ingress(settings, meters, System::nanoTime, 0xbe27);
+    route("/", Backpressure.DEFAULTS);
     deployment =
         await(vertx.deployVerticle(new IngressVerticle(ingress, upstream.loop(), 0, SHORT)));
   }
 
-  private static LimitOptions limits(int maxConnections) {
+  private static Settings limits(int maxConnections) {
     return limits(maxConnections, SHORT);
   }
 
-  private static LimitOptions limits(int maxConnections, Duration idle) {
-    LimitOptions defaults = LimitOptions.defaults();
-    return new LimitOptions(
-        defaults.maxQueuedTotal(),
-        defaults.maxQueuedBytes(),
-        MAX_BODY,
-        defaults.bufferedBodyBytesTotal(),
-        defaults.maxHeaderBytes(),
-        defaults.maxUriBytes(),
-        idle,
-        defaults.minBodyBytesPerSecond(),
-        defaults.bodyRateGrace(),
-        idle,
-        maxConnections,
-        defaults.requestBytesTotal(),
-        defaults.pendingRequestsPerLoop(),
-        defaults.maxReservationTtl(),
-        defaults.maxReservationLegs(),
-        defaults.streamWindowBytes(),
-        defaults.streamBytesTotal(),
-        idle,
-        defaults.http2());
+  private static Settings limits(int maxConnections, Duration idle) {
+    return IngressRig.limits(maxConnections, IngressRig.LOCAL, idle)
+        .with(LimitOptions.MAX_BODY_BYTES, (long) MAX_BODY);
   }
 
-  private void route(String prefix, Backpressure backpressure) {
+  private void route(String prefix, Settings backpressure) {
     ingress.update(
         RouteTable.of(
             "", Map.of(prefix, new IngressRoute("app", upstream.router(), backpressure, null))));
@@ -148,8 +133,7 @@ class IngressIT {
 
   @Test
   void healthFailsUntilThereAreRoutesAndNotWhenTheyGoAgain() throws Exception {
-    Ingress fresh =
-        new Ingress(ingress.http(), limits(16), new Meters("n", "a"), System::nanoTime, 0xbe28);
+    Ingress fresh = new Ingress(limits(16), new Meters("n", "a"), System::nanoTime, 0xbe28);
     await(vertx.deployVerticle(new IngressVerticle(fresh, upstream.loop(), 0, SHORT)));
     String health = "http://127.0.0.1:" + fresh.port() + "/-/healthz";
     HttpRequest request = HttpRequest.newBuilder(URI.create(health)).build();
@@ -166,13 +150,13 @@ class IngressIT {
   void itIsReadyWhenEachRoutedDeploymentHasAReplica() throws Exception {
     assertThat(get("/-/readyz").body()).isEqualTo("success");
     Map<String, IngressRoute> routes = new LinkedHashMap<>();
-    routes.put("/", new IngressRoute("app", upstream.router(), Backpressure.defaults(), null));
+    routes.put("/", new IngressRoute("app", upstream.router(), Backpressure.DEFAULTS, null));
     routes.put(
         "/starting",
         new IngressRoute(
             "starting",
             upstream.emptyRouter(new DeploymentId("starting", "model")),
-            Backpressure.defaults(),
+            Backpressure.DEFAULTS,
             null));
     ingress.update(RouteTable.of("", routes));
     HttpResponse<String> unready = get("/-/readyz");
@@ -188,14 +172,17 @@ class IngressIT {
   void belowARootPathTheRoutesAreFoundWithItAndWithout(String prefix) throws Exception {
     await(vertx.undeploy(deployment));
     ingress.close();
-    HttpOptions http = new HttpOptions("127.0.0.1", 0, "/mounted", null, SHORT, null);
-    ingress = new Ingress(http, limits(16), meters, System::nanoTime, 0xbe29);
+    Settings http =
+        limits(16)
+            .with(HttpOptions.ROOT_PATH, "/mounted")
+            .with(HttpOptions.KEEP_ALIVE_TIMEOUT_S, SHORT);
+    ingress = new Ingress(http, meters, System::nanoTime, 0xbe29);
     ingress.update(
         RouteTable.of(
-            http.rootPath(),
+            http.get(HttpOptions.ROOT_PATH),
             Map.of(
                 "/classify",
-                new IngressRoute("app", upstream.router(), Backpressure.defaults(), null))));
+                new IngressRoute("app", upstream.router(), Backpressure.DEFAULTS, null))));
     deployment =
         await(vertx.deployVerticle(new IngressVerticle(ingress, upstream.loop(), 0, SHORT)));
     upstream.behave(call -> call.respond(call.request().path()));
@@ -208,7 +195,7 @@ class IngressIT {
 
   @Test
   void theRoutesAreListedWithTheirApplications() throws Exception {
-    IngressRoute route = new IngressRoute("app", upstream.router(), Backpressure.defaults(), null);
+    IngressRoute route = new IngressRoute("app", upstream.router(), Backpressure.DEFAULTS, null);
     Map<String, IngressRoute> routes = new LinkedHashMap<>();
     routes.put("/classify", route);
     routes.put("/echo", route);
@@ -219,7 +206,7 @@ class IngressIT {
 
   @Test
   void aPathThatNoRouteTakesIsRays404() throws Exception {
-    route("/classify", Backpressure.defaults());
+    route("/classify", Backpressure.DEFAULTS);
     HttpResponse<String> response = get("/other?x=1");
     assertThat(response.statusCode()).isEqualTo(404);
     assertThat(response.body())
@@ -233,7 +220,7 @@ class IngressIT {
 
   @Test
   void theWholePathReachesTheHandlerWithQueryHeadersAndMethod() throws Exception {
-    route("/classify", Backpressure.defaults());
+    route("/classify", Backpressure.DEFAULTS);
     CompletableFuture<HttpResponse<String>> response =
         send(
             request("/classify/a%20b?x=1&y=2")
@@ -363,7 +350,11 @@ class IngressIT {
 
   @Test
   void aChildsBackPressureBecomes429WhenSoConfigured() throws Exception {
-    route("/", new Backpressure(429, Duration.ofSeconds(7)));
+    route(
+        "/",
+        Backpressure.DEFAULTS
+            .with(Backpressure.STATUS_CODE, 429)
+            .with(Backpressure.RETRY_AFTER_S, Duration.ofSeconds(7)));
     upstream.behave(call -> call.fail(BerthException.Kind.BACK_PRESSURE, "full"));
     HttpResponse<String> response = get("/");
     assertThat(response.statusCode()).isEqualTo(429);
@@ -381,7 +372,7 @@ class IngressIT {
                 new IngressRoute(
                     "app",
                     upstream.failedRouter(new DeploymentId("app", "broken")),
-                    Backpressure.defaults(),
+                    Backpressure.DEFAULTS,
                     null))));
     HttpResponse<String> response = get("/");
     assertThat(response.statusCode()).isEqualTo(503);
@@ -670,7 +661,7 @@ class IngressIT {
   @ParameterizedTest
   @ValueSource(strings = {"OPTIONS *", "CONNECT a:1", "GET foo", "GET //", "GET /%zz"})
   void aTargetThatNoRouteTakesIs404(String target) throws Exception {
-    route("/classify", Backpressure.defaults());
+    route("/classify", Backpressure.DEFAULTS);
     try (RawClient raw = new RawClient(ingress.port())) {
       raw.send(target + " HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n");
       assertThat(raw.readToEnd()).startsWith("HTTP/1.1 404");
@@ -680,7 +671,7 @@ class IngressIT {
 
   @Test
   void anAbsoluteTargetIsRoutedByItsPath() throws Exception {
-    route("/classify", Backpressure.defaults());
+    route("/classify", Backpressure.DEFAULTS);
     upstream.behave(call -> call.respond(call.request().path()));
     try (RawClient raw = new RawClient(ingress.port())) {
       raw.send("GET http://t/classify/x?y HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n");

@@ -1,9 +1,10 @@
 package dev.berth.ingress;
 
 import dev.berth.config.Backpressure;
-import dev.berth.config.Http2Limits;
 import dev.berth.config.HttpOptions;
 import dev.berth.config.LimitOptions;
+import dev.berth.config.ServeConfig;
+import dev.berth.config.keys.Settings;
 import dev.berth.metrics.Meters;
 import dev.berth.routing.slots.InstanceBounds;
 import io.vertx.core.Future;
@@ -43,139 +44,69 @@ final class IngressRig {
 
   private final String deployment;
 
+  /** On a free port of this machine. */
+  static final Settings LOCAL =
+      ServeConfig.DEFAULTS
+          .with(HttpOptions.HOST, "127.0.0.1")
+          .with(HttpOptions.PORT, 0)
+          .with(HttpOptions.KEEP_ALIVE_TIMEOUT_S, Duration.ofSeconds(10));
+
   /** Without routes: not ready. */
   IngressRig(@Nullable Duration requestTimeout) throws Exception {
-    this(
-        new HttpOptions("127.0.0.1", 0, requestTimeout, Duration.ofSeconds(10)),
-        LimitOptions.defaults());
+    this(LOCAL.with(HttpOptions.REQUEST_TIMEOUT_S, requestTimeout));
   }
 
   /** Without routes too. */
-  IngressRig(HttpOptions http, LimitOptions limits) throws Exception {
+  IngressRig(Settings settings) throws Exception {
     upstream =
         new FakeUpstream(
             vertx.getOrCreateContext(),
-            new InstanceBounds(10_000, 64L << 20, limits.streamBytesTotal()));
-    ingress = new Ingress(http, limits, meters, System::nanoTime, 0xbe27);
+            new InstanceBounds(10_000, 64L << 20, settings.get(LimitOptions.STREAM_BYTES_TOTAL)));
+    ingress = new Ingress(settings, meters, System::nanoTime, 0xbe27);
     ingress.explain(true, 0);
     deployment =
         await(
             vertx.deployVerticle(
-                new IngressVerticle(ingress, upstream.loop(), 0, http.keepAliveTimeout())));
+                new IngressVerticle(
+                    ingress, upstream.loop(), 0, settings.get(HttpOptions.KEEP_ALIVE_TIMEOUT_S))));
   }
 
   /** At {@code /}, with limits that are small where a test would wait or send too much. */
-  static IngressRig tight(int maxConnections, Http2Limits http2) throws Exception {
-    return tight(maxConnections, http2, SHORT);
+  static IngressRig tight(int maxConnections, Settings base) throws Exception {
+    return tight(maxConnections, base, SHORT);
   }
 
   /** And with this for every time that a client may stand still. */
-  static IngressRig tight(int maxConnections, Http2Limits http2, Duration idle) throws Exception {
-    HttpOptions http = new HttpOptions("127.0.0.1", 0, null, idle);
-    long streamBytesTotal = LimitOptions.defaults().streamBytesTotal();
+  static IngressRig tight(int maxConnections, Settings base, Duration idle) throws Exception {
     return new IngressRig(
-            http,
-            tightLimits(
-                maxConnections,
-                http2,
-                streamBytesTotal,
-                idle,
-                idle,
-                LimitOptions.defaults().requestBytesTotal()))
+            limits(maxConnections, base, idle).with(HttpOptions.KEEP_ALIVE_TIMEOUT_S, idle))
         .route("/");
   }
 
   /** At {@code /}, with so little room for requests under way. */
   static IngressRig narrow(long requestBytesTotal) throws Exception {
-    LimitOptions limits = LimitOptions.defaults();
     return new IngressRig(
-            new HttpOptions("127.0.0.1", 0, null, Duration.ofSeconds(10)),
-            tightLimits(
-                100, limits.http2(), limits.streamBytesTotal(), SHORT, SHORT, requestBytesTotal))
+            limits(100, LOCAL, SHORT).with(LimitOptions.REQUEST_BYTES_TOTAL, requestBytesTotal))
         .route("/");
   }
 
   /** At {@code /}, for bodies of at least so many bytes a second. */
   static IngressRig brisk(int minBodyBytesPerSecond, Duration grace) throws Exception {
-    LimitOptions limits = LimitOptions.defaults();
     return new IngressRig(
-            new HttpOptions("127.0.0.1", 0, null, Duration.ofSeconds(60)),
-            tightLimits(
-                100,
-                limits.http2(),
-                limits.streamBytesTotal(),
-                limits.streamIdleTimeout(),
-                limits.idleTimeout(),
-                limits.requestBytesTotal(),
-                minBodyBytesPerSecond,
-                grace))
+            limits(100, LOCAL, LOCAL.get(LimitOptions.IDLE_TIMEOUT_S))
+                .with(HttpOptions.KEEP_ALIVE_TIMEOUT_S, Duration.ofSeconds(60))
+                .with(LimitOptions.MIN_BODY_BYTES_PER_S, minBodyBytesPerSecond)
+                .with(LimitOptions.BODY_RATE_GRACE_S, grace))
         .route("/");
   }
 
-  static LimitOptions tightLimits(int maxConnections, Http2Limits http2) {
-    return tightLimits(maxConnections, http2, LimitOptions.defaults().streamBytesTotal(), SHORT);
-  }
-
-  static LimitOptions tightLimits(
-      int maxConnections, Http2Limits http2, long streamBytesTotal, Duration streamIdle) {
-    return tightLimits(
-        maxConnections,
-        http2,
-        streamBytesTotal,
-        streamIdle,
-        SHORT,
-        LimitOptions.defaults().requestBytesTotal());
-  }
-
-  private static LimitOptions tightLimits(
-      int maxConnections,
-      Http2Limits http2,
-      long streamBytesTotal,
-      Duration streamIdle,
-      Duration idle,
-      long requestBytesTotal) {
-    LimitOptions defaults = LimitOptions.defaults();
-    return tightLimits(
-        maxConnections,
-        http2,
-        streamBytesTotal,
-        streamIdle,
-        idle,
-        requestBytesTotal,
-        defaults.minBodyBytesPerSecond(),
-        defaults.bodyRateGrace());
-  }
-
-  private static LimitOptions tightLimits(
-      int maxConnections,
-      Http2Limits http2,
-      long streamBytesTotal,
-      Duration streamIdle,
-      Duration idle,
-      long requestBytesTotal,
-      int minBodyBytesPerSecond,
-      Duration bodyRateGrace) {
-    LimitOptions defaults = LimitOptions.defaults();
-    return new LimitOptions(
-        defaults.maxQueuedTotal(),
-        defaults.maxQueuedBytes(),
-        MAX_BODY,
-        defaults.bufferedBodyBytesTotal(),
-        defaults.maxHeaderBytes(),
-        defaults.maxUriBytes(),
-        idle,
-        minBodyBytesPerSecond,
-        bodyRateGrace,
-        idle,
-        maxConnections,
-        requestBytesTotal,
-        defaults.pendingRequestsPerLoop(),
-        defaults.maxReservationTtl(),
-        defaults.maxReservationLegs(),
-        defaults.streamWindowBytes(),
-        streamBytesTotal,
-        streamIdle,
-        http2);
+  /** With this for every time that a client may stand still within a request. */
+  static Settings limits(int maxConnections, Settings base, Duration idle) {
+    return base.with(LimitOptions.MAX_BODY_BYTES, (long) MAX_BODY)
+        .with(LimitOptions.MAX_CONNECTIONS, maxConnections)
+        .with(LimitOptions.IDLE_TIMEOUT_S, idle)
+        .with(LimitOptions.HEADER_READ_TIMEOUT_S, idle)
+        .with(LimitOptions.STREAM_IDLE_TIMEOUT_S, idle);
   }
 
   int port() {
@@ -192,8 +123,7 @@ final class IngressRig {
         RouteTable.of(
             "",
             Map.of(
-                prefix,
-                new IngressRoute("app", upstream.router(), Backpressure.defaults(), null))));
+                prefix, new IngressRoute("app", upstream.router(), Backpressure.DEFAULTS, null))));
     return this;
   }
 

@@ -7,7 +7,7 @@ import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
 import dev.berth.config.HttpOptions;
-import dev.berth.config.LimitOptions;
+import dev.berth.config.keys.Settings;
 import dev.berth.ingress.FakeUpstream.Call;
 import java.time.Duration;
 import org.junit.jupiter.api.AfterEach;
@@ -28,8 +28,8 @@ class PipeliningIT {
 
   @BeforeEach
   void start() throws Exception {
-    HttpOptions http = new HttpOptions("127.0.0.1", 0, null, Duration.ofMillis(500));
-    rig = new IngressRig(http, LimitOptions.defaults()).route("/");
+    Settings http = IngressRig.LOCAL.with(HttpOptions.KEEP_ALIVE_TIMEOUT_S, Duration.ofMillis(500));
+    rig = new IngressRig(http).route("/");
     upstream = rig.upstream;
   }
 

@@ -3,6 +3,7 @@ package dev.berth.ingress;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.config.LimitOptions;
+import dev.berth.config.ServeConfig;
 import dev.berth.ingress.FakeUpstream.Call;
 import java.io.IOException;
 import java.time.Duration;
@@ -124,7 +125,7 @@ class SlowBodyIT {
 
   /** Streams that take all of the connection's window, and one more that has begun. */
   private void fillTheConnection(RawHttp2 raw) throws Exception {
-    int left = LimitOptions.defaults().http2().connectionWindowBytes();
+    int left = ServeConfig.DEFAULTS.get(LimitOptions.HTTP2_CONNECTION_WINDOW_BYTES);
     int stream = 1;
     for (; left > 0; stream += 2) {
       left -= send(raw.post(stream, "/"), stream, 10);

@@ -8,8 +8,7 @@ import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
 import dev.berth.config.HttpOptions;
-import dev.berth.config.LimitOptions;
-import dev.berth.config.TlsFiles;
+import dev.berth.config.keys.Settings;
 import dev.berth.ingress.tls.Tls;
 import io.netty.handler.ssl.OpenSsl;
 import io.netty.pkitesting.CertificateBuilder;
@@ -78,10 +77,18 @@ class TlsIT {
     Certificates.write(key, server.getPrivateKeyPEM());
   }
 
+  private Settings tls(Settings base) {
+    return base.with(HttpOptions.KEEP_ALIVE_TIMEOUT_S, KEEP_ALIVE)
+        .with(HttpOptions.SSL_CERTFILE, certificate)
+        .with(HttpOptions.SSL_KEYFILE, key);
+  }
+
   private IngressRig start(@Nullable String password, @Nullable Path authorities) throws Exception {
-    TlsFiles files = new TlsFiles(certificate, key, password, authorities);
-    HttpOptions http = new HttpOptions("127.0.0.1", 0, "", null, KEEP_ALIVE, files);
-    IngressRig made = new IngressRig(http, LimitOptions.defaults()).route("/");
+    Settings http =
+        tls(IngressRig.LOCAL)
+            .with(HttpOptions.SSL_KEYFILE_PASSWORD, password)
+            .with(HttpOptions.SSL_CA_CERTS, authorities);
+    IngressRig made = new IngressRig(http).route("/");
     made.upstream.behave(call -> call.respond(call.request().bytes().toString()));
     rig = made;
     return made;
@@ -149,10 +156,8 @@ class TlsIT {
 
   @Test
   void plainHttpIsNotAnsweredAndASilentClientIsClosed() throws Exception {
-    TlsFiles files = new TlsFiles(certificate, key, null, null);
-    HttpOptions http = new HttpOptions("127.0.0.1", 0, "", null, KEEP_ALIVE, files);
-    LimitOptions tight = IngressRig.tightLimits(2, LimitOptions.defaults().http2());
-    IngressRig made = new IngressRig(http, tight).route("/");
+    Settings tight = IngressRig.limits(2, IngressRig.LOCAL, IngressRig.SHORT);
+    IngressRig made = new IngressRig(tls(tight)).route("/");
     rig = made;
     try (RawClient plain = new RawClient(made.port());
         RawClient silent = new RawClient(made.port())) {
@@ -171,10 +176,8 @@ class TlsIT {
 
   @Test
   void aHeadThatIsNotWholeInTimeIs408OverTlsToo() throws Exception {
-    TlsFiles files = new TlsFiles(certificate, key, null, null);
-    HttpOptions http = new HttpOptions("127.0.0.1", 0, "", null, KEEP_ALIVE, files);
-    LimitOptions tight = IngressRig.tightLimits(4, LimitOptions.defaults().http2());
-    IngressRig made = new IngressRig(http, tight).route("/");
+    Settings tight = IngressRig.limits(4, IngressRig.LOCAL, IngressRig.SHORT);
+    IngressRig made = new IngressRig(tls(tight)).route("/");
     rig = made;
     NetClient client =
         made.vertx.createNetClient(

@@ -3,7 +3,6 @@ package dev.berth.ingress;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.Headers;
-import dev.berth.config.LimitOptions;
 import dev.berth.ingress.FakeUpstream.Call;
 import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
@@ -29,7 +28,7 @@ class UnreadIT {
 
   @BeforeEach
   void start() throws Exception {
-    rig = IngressRig.tight(10, LimitOptions.defaults().http2(), IngressRig.SHORTEST);
+    rig = IngressRig.tight(10, IngressRig.LOCAL, IngressRig.SHORTEST);
   }
 
   @AfterEach
@@ -110,7 +109,7 @@ class UnreadIT {
   @Test
   void stoppingDropsWhatIsNotRead() throws Exception {
     rig.close();
-    rig = IngressRig.tight(10, LimitOptions.defaults().http2(), IngressRig.SHORT.multipliedBy(2));
+    rig = IngressRig.tight(10, IngressRig.LOCAL, IngressRig.SHORT.multipliedBy(2));
     try (RawClient raw = new RawClient(rig.port());
         RawHttp2 other = wide()) {
       raw.get("/");
@@ -127,7 +126,7 @@ class UnreadIT {
   @Test
   void aSlowReaderReadsItsAnswerToTheEnd() throws Exception {
     rig.close();
-    rig = IngressRig.tight(10, LimitOptions.defaults().http2(), IngressRig.SHORT);
+    rig = IngressRig.tight(10, IngressRig.LOCAL, IngressRig.SHORT);
     try (RawClient raw = new RawClient(rig.port())) {
       raw.get("/");
       rig.upstream.nextCall().respond(200, Headers.empty(), Buffer.buffer(new byte[ANSWER]));
@@ -147,7 +146,7 @@ class UnreadIT {
   @Test
   void aStreamToASlowHttp10ReaderArrivesWhole() throws Exception {
     rig.close();
-    rig = IngressRig.tight(10, LimitOptions.defaults().http2(), Duration.ofSeconds(5));
+    rig = IngressRig.tight(10, IngressRig.LOCAL, Duration.ofSeconds(5));
     try (RawClient raw = new RawClient(rig.port())) {
       raw.send("GET / HTTP/1.0\r\nHost: test\r\n\r\n");
       Call call = rig.upstream.nextCall();

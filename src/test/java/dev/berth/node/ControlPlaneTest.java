@@ -3,7 +3,7 @@ package dev.berth.node;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.DeploymentId;
-import dev.berth.config.DeploymentSettings;
+import dev.berth.config.DeploymentConfig;
 import dev.berth.controller.BuiltApplication;
 import dev.berth.controller.Controller;
 import dev.berth.controller.ControllerAction;
@@ -101,8 +101,7 @@ class ControlPlaneTest {
     assertThat(nextBuild().epoch()).isEqualTo(new Epoch(1, "n"));
     DeploymentId id = new DeploymentId("a", "d");
     DeploymentTarget target =
-        new DeploymentTarget(
-            id, "b", new DeploymentVersion("c", "l"), DeploymentSettings.defaults("d"));
+        new DeploymentTarget(id, "b", new DeploymentVersion("c", "l"), DeploymentConfig.of("d"));
 
     made.tell(new ControllerEvent.Built("a", 1, new BuiltApplication("b", "d", List.of(target))));
 

@@ -3,6 +3,7 @@ package dev.berth.node;
 import dev.berth.api.DeploymentId;
 import dev.berth.code.Builds;
 import dev.berth.config.ConfigReader;
+import dev.berth.config.DeploymentConfig;
 import dev.berth.config.ServeConfig;
 import dev.berth.controller.ControllerAction;
 import dev.berth.controller.ControllerEvent;
@@ -217,7 +218,7 @@ public final class SimulatedProcess {
                   new IngressRoute(
                       ingress.application(),
                       deployments().router(ingress),
-                      deployments().settings(ingress).backpressure(),
+                      deployments().settings(ingress).get(DeploymentConfig.BACKPRESSURE_CONFIG),
                       null));
       deployments =
           new InstanceRouters(

@@ -1,8 +1,8 @@
 package dev.berth.simulation;
 
 import dev.berth.api.DeploymentId;
-import dev.berth.config.DeploymentSettings;
-import dev.berth.config.Rollout;
+import dev.berth.config.DeploymentConfig;
+import dev.berth.config.keys.Settings;
 import dev.berth.controller.DeploymentTarget;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
@@ -26,7 +26,7 @@ record LifecycleCode(String application, @Nullable String prefix, String build, 
       String code,
       String live,
       int replicas,
-      Rollout rollout,
+      Settings rollout,
       int graceSeconds,
       int healthSeconds) {
 
@@ -42,7 +42,7 @@ record LifecycleCode(String application, @Nullable String prefix, String build, 
       return new Part(name, code, live, next, rollout, graceSeconds, healthSeconds);
     }
 
-    Part withRollout(Rollout next) {
+    Part withRollout(Settings next) {
       return new Part(name, code, live, replicas, next, graceSeconds, healthSeconds);
     }
 
@@ -77,11 +77,11 @@ record LifecycleCode(String application, @Nullable String prefix, String build, 
     }
 
     static String codeOf(DeploymentTarget target) {
-      return String.valueOf(target.settings().rollout().codeVersion());
+      return String.valueOf(target.settings().find(DeploymentConfig.VERSION));
     }
 
     static String liveOf(DeploymentTarget target) {
-      return String.valueOf(target.settings().userConfig().get("live"));
+      return String.valueOf(target.settings().get(DeploymentConfig.USER_CONFIG).get("live"));
     }
 
     private JsonObject entry() {
@@ -91,13 +91,15 @@ record LifecycleCode(String application, @Nullable String prefix, String build, 
           .put("user_config", new JsonObject().put("live", live))
           .put("graceful_shutdown_timeout_s", graceSeconds)
           .put("health_check_period_s", healthSeconds)
-          .put("rolling_update_percentage", rollout.updateFraction())
-          .put("max_surge_percent", rollout.surgePercent())
+          .put("rolling_update_percentage", rollout.get(DeploymentConfig.ROLLING_UPDATE_PERCENTAGE))
+          .put("max_surge_percent", rollout.get(DeploymentConfig.MAX_SURGE_PERCENT))
           .put(
               "berth",
               new JsonObject()
                   .put("version", code)
-                  .put("max_constructor_retry_count", rollout.maxStartFailures()));
+                  .put(
+                      "max_constructor_retry_count",
+                      rollout.get(DeploymentConfig.MAX_CONSTRUCTOR_RETRY_COUNT)));
     }
   }
 
@@ -139,7 +141,9 @@ record LifecycleCode(String application, @Nullable String prefix, String build, 
 
   /** Replicas of a part at a target capacity, as a file would have it. */
   static int atCapacity(Part part, @Nullable Double capacity) {
-    DeploymentSettings settings = DeploymentSettings.defaults(part.name);
-    return settings.withReplicas(part.replicas).atCapacity(capacity).numReplicas();
+    Settings settings = DeploymentConfig.of(part.name);
+    return DeploymentConfig.atCapacity(
+            DeploymentConfig.withReplicas(settings, part.replicas), capacity)
+        .get(DeploymentConfig.NUM_REPLICAS);
   }
 }

@@ -2,7 +2,7 @@ package dev.berth.simulation;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.berth.config.Rollout;
+import dev.berth.fakes.Rollouts;
 import dev.berth.simulation.LifecycleCode.Part;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -25,7 +25,7 @@ class LifecycleCodeTest {
     "c1+, l2,  false",
   })
   void whatHangsBeforeItFailsDoesNotComeToAnEndInTheCalm(String code, String live, boolean ends) {
-    Part part = new Part("in", code, live, 3, Rollout.defaults(), 10, 10);
+    Part part = new Part("in", code, live, 3, Rollouts.DEFAULTS, 10, 10);
     assertThat(part.comesToAnEnd()).isEqualTo(ends);
   }
 }

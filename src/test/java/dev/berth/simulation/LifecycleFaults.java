@@ -1,8 +1,9 @@
 package dev.berth.simulation;
 
 import dev.berth.api.DeploymentId;
-import dev.berth.config.Rollout;
+import dev.berth.config.keys.Settings;
 import dev.berth.controller.ControllerEvent.Inventory.Found;
+import dev.berth.fakes.Rollouts;
 import dev.berth.node.SimulatedProcess.Instance;
 import dev.berth.replica.Replica;
 import dev.berth.simulation.LifecycleCode.Part;
@@ -68,15 +69,13 @@ final class LifecycleFaults {
     return "b" + ++on.versions;
   }
 
-  private Rollout rollout() {
+  private Settings rollout() {
     double[] shares = {0.2, 0.5, 1};
     double[] surges = {0, 20, 20, 50, 100};
-    return new Rollout(
+    return Rollouts.of(
         shares[random.nextInt(shares.length)],
         surges[random.nextInt(surges.length)],
-        random.nextBoolean() ? 20 : 3,
-        null,
-        null);
+        random.nextBoolean() ? 20 : 3);
   }
 
   private Part part(String name) {

@@ -1,6 +1,7 @@
 package dev.berth.simulation;
 
 import dev.berth.api.DeploymentId;
+import dev.berth.config.DeploymentConfig;
 import dev.berth.controller.ControllerAction;
 import dev.berth.controller.ControllerEvent;
 import dev.berth.controller.DeploymentTarget;
@@ -329,7 +330,7 @@ final class LifecycleWatch {
     DeploymentTarget target = fleet(id).target;
     if (target != null
         && (version == null || version.equals(target.version()))
-        && target.settings().numReplicas() > 0
+        && target.settings().get(DeploymentConfig.NUM_REPLICAS) > 0
         && LifecycleCode.Part.neverStarts(target)) {
       throw broken(id + " is well as " + target + " (expected: failed, it cannot run so)");
     }
@@ -387,7 +388,7 @@ final class LifecycleWatch {
             checkNumber(id, fleet, target);
             checkDip(id, fleet, target);
             checkRoutes(id, fleet, target);
-            fleet.wantedBefore = target.settings().numReplicas();
+            fleet.wantedBefore = target.settings().get(DeploymentConfig.NUM_REPLICAS);
           }
         });
   }
@@ -395,7 +396,9 @@ final class LifecycleWatch {
   static int surge(DeploymentTarget target) {
     return (int)
         Math.ceil(
-            target.settings().rollout().surgePercent() * target.settings().numReplicas() / 100);
+            target.settings().get(DeploymentConfig.MAX_SURGE_PERCENT)
+                * target.settings().get(DeploymentConfig.NUM_REPLICAS)
+                / 100);
   }
 
   /** Never more than wanted and the surge; of the sick, one more is made up for at a time. */
@@ -403,7 +406,7 @@ final class LifecycleWatch {
     if (fleet.deleting) {
       return;
     }
-    int wanted = target.settings().numReplicas();
+    int wanted = target.settings().get(DeploymentConfig.NUM_REPLICAS);
     int active = 0;
     int well = 0;
     for (Rep rep : fleet.reps.values()) {
@@ -432,7 +435,7 @@ final class LifecycleWatch {
     if (fleet.leftNow == 0 || fleet.deleting || surge(target) == 0) {
       return;
     }
-    int least = Math.min(fleet.wantedBefore, target.settings().numReplicas());
+    int least = Math.min(fleet.wantedBefore, target.settings().get(DeploymentConfig.NUM_REPLICAS));
     if (fleet.serving() < least) {
       throw broken(
           id

@@ -1,6 +1,7 @@
 package dev.berth.ingress.tls;
 
-import dev.berth.config.TlsFiles;
+import dev.berth.config.HttpOptions;
+import dev.berth.config.keys.Settings;
 import io.netty.handler.ssl.OpenSsl;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
@@ -33,13 +34,13 @@ public final class Tls {
   /** How often the files are looked at. */
   public static final Duration LOOK_INTERVAL = Duration.ofSeconds(1);
 
-  private final TlsFiles files;
+  private final Settings files;
   private @Nullable TlsMaterial material; // guarded by this, once read
   private boolean looking; // the loop's
   private String failedDigest = "";
   private boolean failureSaid;
 
-  public Tls(TlsFiles files) {
+  public Tls(Settings files) {
     this.files = files;
   }
 
@@ -55,7 +56,7 @@ public final class Tls {
           OpenSsl.isAvailable() ? "BoringSSL" : "the JDK's engine (" + whyNotNative() + ")",
           own.getSubjectX500Principal(),
           own.getNotAfter().toInstant(),
-          files.clientAuthorities() == null ? "" : ", clients need a certificate");
+          files.find(HttpOptions.SSL_CA_CERTS) == null ? "" : ", clients need a certificate");
     }
     return known;
   }
@@ -99,7 +100,7 @@ public final class Tls {
 
   private synchronized void taken(TlsMaterial next) {
     material = next;
-    LOG.info("tls: {} was read again, for new connections", files.certificate());
+    LOG.info("tls: {} was read again, for new connections", files.get(HttpOptions.SSL_CERTFILE));
   }
 
   /** What the files hold now; null when that is the same as before, or of no use. */

@@ -1,6 +1,7 @@
 package dev.berth.ingress.tls;
 
-import dev.berth.config.TlsFiles;
+import dev.berth.config.HttpOptions;
+import dev.berth.config.keys.Settings;
 import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.ClientAuth;
@@ -46,10 +47,10 @@ public record TlsMaterial(
   }
 
   /** Tells contents apart. */
-  static String digestOf(TlsFiles files) {
+  static String digestOf(Settings files) {
     return digest(
-        bytes("ssl_certfile", files.certificate()),
-        bytes("ssl_keyfile", files.key()),
+        bytes("ssl_certfile", files.get(HttpOptions.SSL_CERTFILE)),
+        bytes("ssl_keyfile", files.get(HttpOptions.SSL_KEYFILE)),
         authoritiesOf(files));
   }
 
@@ -58,17 +59,21 @@ public record TlsMaterial(
    *
    * @throws TlsFileException when one cannot be read or used, or the key is not the certificate's
    */
-  static TlsMaterial read(TlsFiles files) {
-    byte[] certificate = bytes("ssl_certfile", files.certificate());
-    byte[] key = bytes("ssl_keyfile", files.key());
+  static TlsMaterial read(Settings files) {
+    byte[] certificate = bytes("ssl_certfile", files.get(HttpOptions.SSL_CERTFILE));
+    byte[] key = bytes("ssl_keyfile", files.get(HttpOptions.SSL_KEYFILE));
     byte[] authorities = authoritiesOf(files);
-    certificates("ssl_certfile", files.certificate(), certificate);
+    certificates("ssl_certfile", files.get(HttpOptions.SSL_CERTFILE), certificate);
     if (authorities != null) {
-      certificates("ssl_ca_certs", files.clientAuthorities(), authorities);
+      certificates("ssl_ca_certs", files.find(HttpOptions.SSL_CA_CERTS), authorities);
     }
     return new TlsMaterial(
         Buffer.buffer(certificate),
-        Buffer.buffer(PemKey.opened(files.key(), text(key), files.keyPassword())),
+        Buffer.buffer(
+            PemKey.opened(
+                files.get(HttpOptions.SSL_KEYFILE),
+                text(key),
+                files.find(HttpOptions.SSL_KEYFILE_PASSWORD))),
         authorities == null ? null : Buffer.buffer(authorities),
         digest(certificate, key, authorities));
   }
@@ -78,24 +83,28 @@ public record TlsMaterial(
    *
    * @return the server's certificate
    */
-  X509Certificate check(TlsFiles files, Vertx vertx) {
+  X509Certificate check(Settings files, Vertx vertx) {
     X509KeyManager pair = keyManager(files, vertx);
     String alias = aliasIn(pair);
     if (alias == null) {
       throw new TlsFileException(
-          "ssl_keyfile", files.key() + ", of an unknown kind", "an RSA or EC key");
+          "ssl_keyfile",
+          files.get(HttpOptions.SSL_KEYFILE) + ", of an unknown kind",
+          "an RSA or EC key");
     }
     X509Certificate own = pair.getCertificateChain(alias)[0];
     if (!match(pair.getPrivateKey(alias), own.getPublicKey())) {
       throw new TlsFileException(
           "ssl_keyfile",
-          files.key() + ", which is not the key of " + files.certificate(),
+          files.get(HttpOptions.SSL_KEYFILE)
+              + ", which is not the key of "
+              + files.get(HttpOptions.SSL_CERTFILE),
           "the key of ssl_certfile");
     }
     return own;
   }
 
-  private X509KeyManager keyManager(TlsFiles files, Vertx vertx) {
+  private X509KeyManager keyManager(Settings files, Vertx vertx) {
     try {
       for (KeyManager each : keyCertOptions().getKeyManagerFactory(vertx).getKeyManagers()) {
         if (each instanceof X509KeyManager pair) {
@@ -105,7 +114,9 @@ public record TlsMaterial(
       throw new IllegalStateException("key managers: none for X.509 (expected: one)");
     } catch (Exception unusable) {
       throw new TlsFileException(
-          "ssl_keyfile", files.key() + ", " + unusable.getMessage(), "an RSA or EC key in PEM");
+          "ssl_keyfile",
+          files.get(HttpOptions.SSL_KEYFILE) + ", " + unusable.getMessage(),
+          "an RSA or EC key in PEM");
     }
   }
 
@@ -162,8 +173,8 @@ public record TlsMaterial(
 
   // --- files ---
 
-  private static byte @Nullable [] authoritiesOf(TlsFiles files) {
-    Path path = files.clientAuthorities();
+  private static byte @Nullable [] authoritiesOf(Settings files) {
+    Path path = files.find(HttpOptions.SSL_CA_CERTS);
     return path == null ? null : bytes("ssl_ca_certs", path);
   }
 

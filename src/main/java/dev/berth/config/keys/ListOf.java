@@ -1,4 +1,4 @@
-package dev.berth.config;
+package dev.berth.config.keys;
 
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -9,7 +9,7 @@ import org.snakeyaml.engine.v2.nodes.Node;
 import org.snakeyaml.engine.v2.nodes.SequenceNode;
 
 /** Items of one type; a wrong item is reported and left out. */
-record ListOf<T>(Type<T> item) implements Type<List<T>> {
+public record ListOf<T>(Type<T> item) implements Type<List<T>> {
 
   @Override
   public String expected() {

@@ -1,4 +1,4 @@
-package dev.berth.config;
+package dev.berth.config.keys;
 
 import java.math.BigDecimal;
 import java.util.LinkedHashMap;
@@ -19,11 +19,11 @@ public final class Schema extends LinkedHashMap<String, Object> {
   private Schema() {}
 
   /** The schema of a whole file: maps, lists, strings, numbers and booleans, as JSON has them. */
-  public static Map<String, Object> document() {
+  public static Map<String, Object> document(Section file) {
     Schema document = new Schema();
     document.with("$schema", "https://json-schema.org/draft/2020-12/schema");
     document.with("title", "Configuration of Berth");
-    document.putAll(ServeConfig.SECTION.schema());
+    document.putAll(file.schema());
     return document;
   }
 
@@ -35,20 +35,26 @@ public final class Schema extends LinkedHashMap<String, Object> {
   /**
    * @param type as JSON Schema names it
    */
-  static Schema of(String type) {
+  public static Schema of(String type) {
     return any().with("type", type);
   }
 
-  static Schema oneOf(List<?> values) {
+  /** One of a few values. */
+  public static Schema oneOf(List<?> values) {
     return any().with("enum", values);
   }
 
-  static Schema text(String pattern) {
+  /**
+   * A string.
+   *
+   * @param pattern as JSON Schema has it, a regular expression of ECMA-262
+   */
+  public static Schema text(String pattern) {
     return of("string").with("pattern", pattern);
   }
 
   /** This schema, changed. */
-  Schema with(String keyword, Object value) {
+  public Schema with(String keyword, Object value) {
     put(keyword, value);
     return this;
   }

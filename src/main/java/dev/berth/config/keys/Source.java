@@ -1,4 +1,4 @@
-package dev.berth.config;
+package dev.berth.config.keys;
 
 import java.util.Map;
 

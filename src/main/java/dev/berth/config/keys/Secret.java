@@ -1,11 +1,14 @@
-package dev.berth.config;
+package dev.berth.config.keys;
 
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.snakeyaml.engine.v2.nodes.Node;
 
 /** A string that nothing prints, not even when it is wrong. */
-final class Secret implements Type<String> {
+public final class Secret implements Type<String> {
+
+  /** In place of one. */
+  static final String NOT_SHOWN = "(not shown)";
 
   @Override
   public String expected() {
@@ -34,6 +37,6 @@ final class Secret implements Type<String> {
 
   @Override
   public String write(String value) {
-    return "(not shown)";
+    return NOT_SHOWN;
   }
 }

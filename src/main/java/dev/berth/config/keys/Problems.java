@@ -1,14 +1,14 @@
-package dev.berth.config;
+package dev.berth.config.keys;
 
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 
 /** What was found so far: the first errors and warnings, and how many there are. One thread. */
-final class Problems {
+public final class Problems {
 
   /** Of errors that are told, and of warnings. The others are counted. */
-  static final int MOST = 100;
+  public static final int MOST = 100;
 
   private final List<Problem> kept = new ArrayList<>();
   private final boolean all;

@@ -1,4 +1,4 @@
-package dev.berth.config;
+package dev.berth.config.keys;
 
 import java.util.Map;
 import java.util.function.Predicate;
@@ -11,7 +11,7 @@ import org.snakeyaml.engine.v2.nodes.Node;
  * @param <T> the Java type of the value; {@link java.time.Duration} for times, {@link Long} for
  *     bytes
  */
-interface Type<T> {
+public interface Type<T> {
 
   /** The allowed values in words, as in {@code an integer from 0 to 65535}. */
   String expected();
@@ -30,56 +30,9 @@ interface Type<T> {
   /** What it takes, as far as one value shows it, as a JSON Schema of draft 2020-12. */
   Map<String, Object> schema();
 
-  /**
-   * This type; one word Ray Serve allows too is refused in these words.
-   *
-   * @param why a clause that follows "not supported by this version: "
-   */
-  default Type<T> without(String word, String why) {
-    return new Without<>(this, word, why);
-  }
-
   /** A default as the file would write it. */
   default String write(T value) {
     return String.valueOf(value);
-  }
-
-  /** See {@link #without}. */
-  record Without<T>(Type<T> inner, String word, String why) implements Type<T> {
-
-    @Override
-    public String expected() {
-      return inner.expected();
-    }
-
-    @Override
-    public String unit() {
-      return inner.unit();
-    }
-
-    @Override
-    public @Nullable T read(Node node, Place place) {
-      if (word.equals(Scalars.string(node))) {
-        place.problem(node, Scalars.show(node) + ", " + Section.NOT_SUPPORTED + why, expected());
-        return null;
-      }
-      return inner.read(node, place);
-    }
-
-    @Override
-    public Map<String, Object> schema() {
-      return inner.schema();
-    }
-
-    @Override
-    public boolean allows(T value) {
-      return inner.allows(value);
-    }
-
-    @Override
-    public String write(T value) {
-      return inner.write(value);
-    }
   }
 
   /**

@@ -1,4 +1,4 @@
-package dev.berth.config;
+package dev.berth.config.keys;
 
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
@@ -7,14 +7,19 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 import org.snakeyaml.engine.v2.exceptions.Mark;
 import org.snakeyaml.engine.v2.nodes.Node;
 
 /** Where in a file the reading is, and where its problems go. One thread, one reading. */
-final class Place {
+public final class Place {
 
   /** That one reading looks at on the disk, those of a folder of jars too. */
   static final int MOST_FILES = 50_000;
+
+  /** No folder in particular: the current one. */
+  static final Path HERE = Path.of("");
 
   private static final int LONGEST_PATH = 4096; // characters, as Linux has it
 
@@ -31,22 +36,27 @@ final class Place {
    *
    * @param file as the user named it
    * @param folder that relative paths in the file start from
+   * @param elsewhere the path of a key of this name somewhere in a file, or null: for hints
    */
-  static Place top(String file, Path folder) {
-    return top(file, folder, false);
+  public static Place top(String file, Path folder, Function<String, @Nullable String> elsewhere) {
+    return top(file, folder, elsewhere, false);
   }
 
   /** As {@link #top}, where {@link #everyProblem} will be asked for. */
-  static Place topOfAll(String file, Path folder) {
-    return top(file, folder, true);
+  public static Place topOfAll(
+      String file, Path folder, Function<String, @Nullable String> elsewhere) {
+    return top(file, folder, elsewhere, true);
   }
 
-  private static Place top(String file, Path folder, boolean all) {
+  private static Place top(
+      String file, Path folder, Function<String, @Nullable String> elsewhere, boolean all) {
     AtomicInteger files = new AtomicInteger(MOST_FILES);
-    return new Place(new Reading(file, folder, new Problems(all), new HashMap<>(), files), "");
+    return new Place(
+        new Reading(file, folder, elsewhere, new Problems(all), new HashMap<>(), files), "");
   }
 
-  Place key(String name) {
+  /** Of the value of a key of this mapping. */
+  public Place key(String name) {
     return new Place(reading, path.isEmpty() ? name : path + "." + name);
   }
 
@@ -54,7 +64,8 @@ final class Place {
     return new Place(reading, path + "[" + index + "]");
   }
 
-  String path() {
+  /** From the top, as in {@code applications[0].name}; empty for the top. */
+  public String path() {
     return path;
   }
 
@@ -64,7 +75,7 @@ final class Place {
    *
    * @throws InvalidPathException when it is none
    */
-  Path resolve(Node node, String path) {
+  public Path resolve(Node node, String path) {
     if (path.length() > LONGEST_PATH) { // of many parts it takes long
       throw new InvalidPathException(path, "longer than " + LONGEST_PATH + " characters");
     }
@@ -77,23 +88,28 @@ final class Place {
     return !mark.getName().equals(reading.file());
   }
 
+  /** The path of a key called {@code name} somewhere in a file; null when there is none. */
+  @Nullable String elsewhere(String name) {
+    return reading.elsewhere().apply(name);
+  }
+
   /** Where relative paths start. */
-  Path folder() {
+  public Path folder() {
     return reading.folder();
   }
 
   /** A problem with a setting that cannot be applied. */
-  void problem(Setting setting, String value, String expected) {
-    reading
-        .problems()
-        .add(new Problem(setting.option(), 0, 0, Scalars.shorten(setting.key()), value, expected));
+  public void problem(String option, String key, String value, String expected) {
+    reading.problems().add(new Problem(option, 0, 0, Scalars.shorten(key), value, expected));
   }
 
-  void problem(Node node, String value, String expected) {
+  /** Reports a problem with what stands at {@code node}. */
+  public void problem(Node node, String value, String expected) {
     problem(node.getStartMark(), value, expected);
   }
 
-  void problem(Optional<Mark> mark, String value, String expected) {
+  /** Reports a problem at {@code mark}; without one, of the file as a whole. */
+  public void problem(Optional<Mark> mark, String value, String expected) {
     report(Problem.Severity.ERROR, mark, value, expected);
   }
 
@@ -115,7 +131,7 @@ final class Place {
   }
 
   /** What is remembered of this place and below. */
-  Source source() {
+  public Source source() {
     return new Source(reading.file(), path, reading.spots());
   }
 
@@ -145,7 +161,7 @@ final class Place {
   }
 
   /** Whether there are problems so far that are no warnings. */
-  boolean isWrong() {
+  public boolean isWrong() {
     return reading.problems().refuse();
   }
 
@@ -155,12 +171,12 @@ final class Place {
   }
 
   /** The first problems and warnings so far, in the order of the file, and how many more. */
-  List<Problem> problems() {
+  public List<Problem> problems() {
     return reading.problems().first();
   }
 
   /** All of them, of a place that keeps them. */
-  List<Problem> everyProblem() {
+  public List<Problem> everyProblem() {
     return reading.problems().every();
   }
 
@@ -174,6 +190,7 @@ final class Place {
   private record Reading(
       String file,
       Path folder,
+      Function<String, @Nullable String> elsewhere,
       Problems problems,
       Map<String, Spot> spots,
       AtomicInteger filesLeft) {}

@@ -1,4 +1,4 @@
-package dev.berth.config;
+package dev.berth.config.keys;
 
 import java.util.Map;
 import java.util.function.Function;
@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
 import org.snakeyaml.engine.v2.nodes.Node;
 
 /** A single value: {@code read} gives null when the node is of another kind. */
-record Scalar<T>(
+public record Scalar<T>(
     String expected,
     String unit,
     Function<Node, @Nullable T> reader,

@@ -1,4 +1,4 @@
-package dev.berth.config;
+package dev.berth.config.keys;
 
 import java.util.List;
 import java.util.Locale;
@@ -9,10 +9,7 @@ final class Suggestion {
 
   private Suggestion() {}
 
-  /**
-   * The nearest of {@code names}, or else the path of the key of that name in another mapping of
-   * the file; null when nothing is near.
-   */
+  /** The nearest of {@code names}; null when none is near. */
   static @Nullable String forName(String name, List<String> names) {
     String bare = bare(name);
     String nearest = null;
@@ -24,28 +21,7 @@ final class Suggestion {
         nearest = candidate;
       }
     }
-    return nearest != null ? nearest : elsewhere(name, ServeConfig.SECTION, "");
-  }
-
-  /** Path of the first key called {@code name} in {@code section} or below. */
-  private static @Nullable String elsewhere(String name, Section section, String prefix) {
-    for (Key<?> key : section.keys()) {
-      if (key.name().equals(name)) {
-        return prefix + name;
-      }
-    }
-    for (Key<?> key : section.keys()) {
-      String below = null;
-      if (key.type() instanceof Section inner) {
-        below = elsewhere(name, inner, prefix + key.name() + ".");
-      } else if (key.type() instanceof ListOf<?> list && list.item() instanceof Section item) {
-        below = elsewhere(name, item, prefix + key.name() + "[].");
-      }
-      if (below != null) {
-        return below;
-      }
-    }
-    return null;
+    return nearest;
   }
 
   /** Letters and digits only, so that numReplicas and num-replicas are num_replicas. */

@@ -1,4 +1,4 @@
-package dev.berth.config;
+package dev.berth.config.keys;
 
 import java.util.ArrayList;
 import java.util.Collections;
@@ -19,33 +19,45 @@ import org.snakeyaml.engine.v2.nodes.Tag;
  * The keys of one mapping of the file: a row of the table for each. Immutable; the methods that add
  * to it return a new one.
  */
-final class Section implements Type<Values> {
+public final class Section implements Type<Settings> {
 
   /** How a refusal of something Ray Serve has begins; why it is refused follows. */
-  static final String NOT_SUPPORTED = "not supported by this version: ";
+  public static final String NOT_SUPPORTED = "not supported by this version: ";
 
   private final List<Key<?>> keys;
   private final Map<String, String> refused;
   private final Map<String, String> misplaced;
-  private final Consumer<Values> check;
+  private final Consumer<Settings> check;
+  private final List<Key<Settings>> mappings;
+  private final Settings empty;
 
   private Section(
       List<Key<?>> keys,
       Map<String, String> refused,
       Map<String, String> misplaced,
-      Consumer<Values> check) {
+      Consumer<Settings> check) {
     this.keys = keys;
     this.refused = refused;
     this.misplaced = misplaced;
     this.check = check;
+    List<Key<Settings>> inner = new ArrayList<>();
+    keys.stream().filter(Key::merged).forEach(key -> inner.add(mapping(key)));
+    this.mappings = List.copyOf(inner);
+    this.empty = Settings.empty(this);
   }
 
-  static Section of(Key<?>... keys) {
+  @SuppressWarnings("unchecked") // only a mapping is merged
+  private static Key<Settings> mapping(Key<?> key) {
+    return (Key<Settings>) key;
+  }
+
+  /** Of these keys, in this order; each belongs to one section. */
+  public static Section of(Key<?>... keys) {
     return new Section(List.of(keys), Map.of(), Map.of(), values -> {});
   }
 
   /** These keys and those of {@code more}, with what it refuses. */
-  Section and(Section more) {
+  public Section and(Section more) {
     List<Key<?>> all = new ArrayList<>(keys);
     all.addAll(more.keys);
     return new Section(
@@ -58,12 +70,12 @@ final class Section implements Type<Values> {
    *
    * @param why a clause that follows {@link #NOT_SUPPORTED}
    */
-  Section refuse(String name, String why) {
+  public Section refuse(String name, String why) {
     return new Section(keys, with(refused, Map.of(name, why)), misplaced, check);
   }
 
   /** A name that belongs elsewhere. */
-  Section misplaced(String name, String rightPath) {
+  public Section misplaced(String name, String rightPath) {
     return new Section(keys, refused, with(misplaced, Map.of(name, rightPath)), check);
   }
 
@@ -74,28 +86,75 @@ final class Section implements Type<Values> {
   }
 
   /** A rule over several keys, run when the mapping is read; it reports through the values. */
-  Section check(Consumer<Values> rule) {
+  public Section check(Consumer<Settings> rule) {
     return new Section(keys, refused, misplaced, rule);
   }
 
   /** In the order of their declaration, which is that of the reference. */
-  List<Key<?>> keys() {
+  public List<Key<?>> keys() {
     return keys;
   }
 
   /** What Ray Serve has here and this version refuses, and why. */
-  Map<String, String> refused() {
+  public Map<String, String> refused() {
     return refused;
   }
 
-  /** By identity: each key is declared once. */
-  boolean has(Key<?> key) {
-    for (Key<?> own : keys) {
-      if (own == key) {
-        return true;
+  /** The keys that are mappings of more keys. */
+  List<Key<Settings>> mappings() {
+    return mappings;
+  }
+
+  /** Of which nothing is said: every key has its default. */
+  public Settings empty() {
+    return empty;
+  }
+
+  /** By identity, since each key is declared once; -1 for one of another section. */
+  int indexOf(Key<?> key) {
+    for (int i = 0; i < keys.size(); i++) {
+      if (keys.get(i) == key) {
+        return i;
       }
     }
-    return false;
+    return -1;
+  }
+
+  /** Whether it is a key of this section, or of a mapping in it. */
+  boolean knows(Key<?> key) {
+    return pathOf(key) != null;
+  }
+
+  /** From here, as in {@code limits.max_connections}; null for a key of another section. */
+  @Nullable String pathOf(Key<?> key) {
+    if (indexOf(key) >= 0) {
+      return key.name();
+    }
+    for (Key<Settings> inner : mappings) {
+      String below = inner.type() instanceof Section section ? section.pathOf(key) : null;
+      if (below != null) {
+        return inner.name() + "." + below;
+      }
+    }
+    return null;
+  }
+
+  /**
+   * The first key called {@code name} here or below, as in {@code applications[].name}; or null.
+   */
+  public @Nullable String pathOf(String name) {
+    if (find(name) != null) {
+      return name;
+    }
+    for (Key<?> key : keys) {
+      boolean list = key.type() instanceof ListOf<?>;
+      Type<?> type = key.type() instanceof ListOf<?> items ? items.item() : key.type();
+      String below = type instanceof Section inner ? inner.pathOf(name) : null;
+      if (below != null) {
+        return key.name() + (list ? "[]." : ".") + below;
+      }
+    }
+    return null;
   }
 
   @Override
@@ -104,12 +163,12 @@ final class Section implements Type<Values> {
   }
 
   @Override
-  public boolean allows(Values value) {
+  public boolean allows(Settings value) {
     return true;
   }
 
   @Override
-  public String write(Values value) {
+  public String write(Settings value) {
     return "";
   }
 
@@ -129,14 +188,15 @@ final class Section implements Type<Values> {
   }
 
   @Override
-  public @Nullable Values read(Node node, Place place) {
+  public @Nullable Settings read(Node node, Place place) {
     if (!(node instanceof MappingNode mapping)) {
       place.problem(node, Scalars.describe(node), expected());
       return null;
     }
     place.remember(node);
-    Map<String, Values.Given> given = new LinkedHashMap<>();
+    Map<String, Node> given = new LinkedHashMap<>();
     Map<String, Integer> lines = new HashMap<>();
+    Settings values = Settings.reading(this, new Marks(node, given, place));
     for (NodeTuple entry : mapping.getValue()) {
       String name = nameOf(entry.getKeyNode(), place, lines);
       if (name != null) {
@@ -145,7 +205,8 @@ final class Section implements Type<Values> {
           reject(name, entry, place.key(Scalars.shorten(name)));
         } else {
           place.key(name).remember(entry.getValueNode());
-          given.put(name, readValue(key, entry.getValueNode(), place.key(name)));
+          given.put(name, entry.getValueNode());
+          readValue(key, entry.getValueNode(), place.key(name), values);
           warnIfNoEffect(key, entry, place.key(name));
         }
       }
@@ -153,10 +214,9 @@ final class Section implements Type<Values> {
     for (Key<?> key : keys) {
       if (key.required() && !given.containsKey(key.name())) {
         place.key(key.name()).problem(node, "missing", key.type().expected());
-        given.put(key.name(), new Values.Given(node, null, true));
+        values.sayWrong(key);
       }
     }
-    Values values = new Values(this, given, node, place);
     check.accept(values);
     return values;
   }
@@ -179,7 +239,7 @@ final class Section implements Type<Values> {
   }
 
   /** The key of that name, or null. */
-  @Nullable Key<?> find(String name) {
+  public @Nullable Key<?> find(String name) {
     for (Key<?> key : keys) {
       if (key.name().equals(name)) {
         return key;
@@ -188,15 +248,17 @@ final class Section implements Type<Values> {
     return null;
   }
 
-  private static <T> Values.Given readValue(Key<T> key, Node node, Place place) {
-    if (Scalars.isNull(node)) {
-      if (!key.nullable()) {
-        place.problem(node, "null", key.type().expected());
-      }
-      return new Values.Given(node, null, !key.nullable());
+  private static <T> void readValue(Key<T> key, Node node, Place place, Settings values) {
+    boolean isNull = Scalars.isNull(node);
+    if (isNull && !key.nullable()) {
+      place.problem(node, "null", key.type().expected());
     }
-    T value = key.type().read(node, place);
-    return new Values.Given(node, value, value == null);
+    T value = isNull ? null : key.read(node, place);
+    if (value == null && !(isNull && key.nullable())) {
+      values.sayWrong(key);
+    } else {
+      values.say(key, value);
+    }
   }
 
   /** {@code null} asks for nothing, so there is nothing to warn of. */
@@ -219,7 +281,8 @@ final class Section implements Type<Values> {
     } else if (place.isFull()) {
       place.problem(node, "unknown key", "none");
     } else {
-      String suggestion = Suggestion.forName(name, keys.stream().map(Key::name).toList());
+      String near = Suggestion.forName(name, keys.stream().map(Key::name).toList());
+      String suggestion = near != null ? near : place.elsewhere(name);
       place.problem(
           node,
           suggestion == null ? "unknown key" : "unknown key, did you mean " + suggestion + "?",

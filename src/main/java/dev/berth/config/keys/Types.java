@@ -1,4 +1,4 @@
-package dev.berth.config;
+package dev.berth.config.keys;
 
 import java.math.BigDecimal;
 import java.math.BigInteger;
@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 import org.snakeyaml.engine.v2.nodes.Node;
 
 /** The kinds of values a key may have. */
-final class Types {
+public final class Types {
 
   /** Of an integer: what {@link #wholeNumber} takes. */
   private static final long LARGEST = (1L << 62) - 1;
@@ -27,17 +27,17 @@ final class Types {
   private Types() {}
 
   /** TCP port; 0 takes any free one. */
-  static Type<Integer> port() {
+  public static Type<Integer> port() {
     return integer(0, 65_535, "");
   }
 
   /** A count from {@code least} to {@code most}, both included. */
-  static Type<Integer> integer(int least, int most, String unit) {
+  public static Type<Integer> integer(int least, int most, String unit) {
     return ranged(least, most, unit, Types::toInt, Integer::longValue);
   }
 
   /** As {@link #integer}, or -1 for none. */
-  static Type<Integer> integerOrNone(int least, int most, String unit) {
+  public static Type<Integer> integerOrNone(int least, int most, String unit) {
     Type<Integer> counts = integer(least, most, unit);
     return new Scalar<>(
         "-1 or " + counts.expected(),
@@ -49,34 +49,34 @@ final class Types {
   }
 
   /** Bytes, as a plain integer. */
-  static Type<Long> bytes(long least, long most) {
+  public static Type<Long> bytes(long least, long most) {
     return ranged(least, most, "bytes", BigInteger::longValue, Long::longValue);
   }
 
   /** A time above 0, in seconds, fractions allowed. */
-  static Type<Duration> seconds() {
+  public static Type<Duration> seconds() {
     return seconds("a number of seconds above 0, at most ", time -> !time.isZero());
   }
 
   /** A time in seconds, fractions and 0 allowed. */
-  static Type<Duration> secondsOrZero() {
+  public static Type<Duration> secondsOrZero() {
     return seconds("a number of seconds from 0 to ", time -> true);
   }
 
   /** A time in whole seconds, as HTTP's Retry-After wants it. */
-  static Type<Duration> wholeSeconds(int least, int most) {
+  public static Type<Duration> wholeSeconds(int least, int most) {
     return ranged(
         least, most, "s", number -> Duration.ofSeconds(number.longValue()), Duration::toSeconds);
   }
 
   /** A time in whole milliseconds. */
-  static Type<Duration> millis(int least, int most) {
+  public static Type<Duration> millis(int least, int most) {
     return ranged(
         least, most, "ms", number -> Duration.ofMillis(number.longValue()), Duration::toMillis);
   }
 
   /** One of a few words or numbers, told apart by their text. */
-  static <T> Type<T> choice(List<T> all) {
+  public static <T> Type<T> choice(List<T> all) {
     boolean numbers = all.get(0) instanceof Number;
     Function<Node, @Nullable T> read =
         node -> {
@@ -97,17 +97,17 @@ final class Types {
   }
 
   /** A number from {@code least} to {@code most}, both included. */
-  static Type<Double> number(double least, double most) {
+  public static Type<Double> number(double least, double most) {
     return number("a number from " + write(least) + " to " + write(most), least, most, true);
   }
 
   /** A number of any size, from 0. */
-  static Type<Double> numberFromZero() {
+  public static Type<Double> numberFromZero() {
     return number("a number >= 0", 0, Double.MAX_VALUE, true);
   }
 
   /** A number above 0, at most {@code most}. */
-  static Type<Double> numberAboveZero(double most) {
+  public static Type<Double> numberAboveZero(double most) {
     return number("a number above 0, at most " + write(most), 0, most, false);
   }
 
@@ -133,46 +133,55 @@ final class Types {
   }
 
   /** {@code true} or {@code false}. */
-  static Type<Boolean> bool() {
+  public static Type<Boolean> bool() {
     return new Scalar<>(
         "true or false", "", Scalars::bool, value -> true, Object::toString, Schema.of("boolean"));
   }
 
-  /** A level of the log, by name or by Python's number. */
-  static Type<LogLevel> logLevel() {
-    Function<Node, @Nullable LogLevel> read =
+  /**
+   * A value that a text stands for, or a whole number taken as text.
+   *
+   * @param parse null for a text that stands for none
+   */
+  public static <T> Type<T> parsed(
+      String expected, Function<String, @Nullable T> parse, Map<String, Object> schema) {
+    Function<Node, @Nullable T> read =
         node -> {
           String text = Scalars.string(node);
           BigInteger number = text == null ? Scalars.integer(node) : null;
-          String level = number == null ? text : number.toString();
-          return level == null ? null : LogLevel.parse(level);
+          String given = number == null ? text : number.toString();
+          return given == null ? null : parse.apply(given);
         };
-    return new Scalar<>(
-        LogLevel.EXPECTED, "", read, level -> true, LogLevel::name, Schema.oneOf(LogLevel.WORDS));
+    return new Scalar<>(expected, "", read, value -> true, Object::toString, schema);
   }
 
   /** A string that nothing prints, not even when it is wrong. */
-  static Type<String> secret() {
+  public static Type<String> secret() {
     return new Secret();
   }
 
+  /** The path of a file that holds a secret and nothing else; the value is the secret. */
+  public static Type<String> secretFile() {
+    return PathTo.SECRET;
+  }
+
   /** A file that exists and can be read, from the file's folder. */
-  static Type<Path> file() {
-    return new ReadableFile();
+  public static Type<Path> file() {
+    return PathTo.FILE;
   }
 
   /** A path, from the file's folder, of what need not be there. */
-  static Type<Path> path() {
-    return new AnyPath();
+  public static Type<Path> path() {
+    return PathTo.ANY;
   }
 
   /** A string that says something, on one line. */
-  static Type<String> text() {
+  public static Type<String> text() {
     return string("a non-empty string on one line", Types::isText, "^" + LINE + "$");
   }
 
   /** Name of an application or a deployment. Ids join the two with {@code #}. */
-  static Type<String> name() {
+  public static Type<String> name() {
     return string(
         "a non-empty string on one line, without #",
         text -> isText(text) && text.indexOf('#') < 0,
@@ -180,7 +189,7 @@ final class Types {
   }
 
   /** Empty, or a path in front of every route. */
-  static Type<String> rootPath() {
+  public static Type<String> rootPath() {
     return string(
         "empty, or a path that starts with /, does not end with /, and has no ? or #",
         text ->
@@ -194,7 +203,7 @@ final class Types {
   }
 
   /** What a metric's name may begin with; empty for nothing. */
-  static Type<String> metricPrefix() {
+  public static Type<String> metricPrefix() {
     return string(
         "empty, or letters, digits and _, no digit first",
         text -> text.matches("([a-zA-Z_][a-zA-Z0-9_]*)?"),
@@ -202,7 +211,7 @@ final class Types {
   }
 
   /** As Ray Serve's rules. */
-  static Type<String> routePrefix() {
+  public static Type<String> routePrefix() {
     return string(
         "a path that starts with /, does not end with / unless it is / itself, and has no { or }",
         text ->
@@ -214,40 +223,24 @@ final class Types {
         "^(/|(?=/)(?!.*[{}])(?!.*/$)" + LINE + ")$");
   }
 
-  /** A Java class and its builder method. */
-  static Type<ImportPath> importPath() {
-    Function<Node, @Nullable ImportPath> read =
-        node -> {
-          String text = Scalars.string(node);
-          return text == null ? null : ImportPath.parse(text);
-        };
-    return new Scalar<>(
-        ImportPath.EXPECTED,
-        "",
-        read,
-        path -> true,
-        Object::toString,
-        Schema.text(ImportPath.PATTERN));
-  }
-
   /** Existing jars and directories of jars; the value is the jars. */
-  static Type<List<Path>> jars() {
+  public static Type<List<Path>> jars() {
     return new JarList();
   }
 
   /** Any mapping of JSON values. */
-  static Type<Map<String, @Nullable Object>> freeMap() {
+  public static Type<Map<String, @Nullable Object>> freeMap() {
     return new FreeMap();
   }
 
   /** Anything; what nobody reads. */
-  static Type<Object> any() {
+  public static Type<Object> any() {
     return new Scalar<>(
         "any value", "", node -> node, value -> true, Object::toString, Schema.any());
   }
 
   /** A mapping of names to strings. */
-  static Type<Map<String, @Nullable Object>> textMap() {
+  public static Type<Map<String, @Nullable Object>> textMap() {
     return new Type.Only<>(
         freeMap(),
         map -> map.values().stream().allMatch(String.class::isInstance),
@@ -257,7 +250,7 @@ final class Types {
   }
 
   /** A list whose items all have one type. */
-  static <T> Type<List<T>> list(Type<T> item) {
+  public static <T> Type<List<T>> list(Type<T> item) {
     return new ListOf<>(item);
   }
 

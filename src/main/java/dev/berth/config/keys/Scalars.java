@@ -1,4 +1,4 @@
-package dev.berth.config;
+package dev.berth.config.keys;
 
 import java.math.BigDecimal;
 import java.math.BigInteger;
@@ -10,7 +10,7 @@ import org.snakeyaml.engine.v2.nodes.SequenceNode;
 import org.snakeyaml.engine.v2.nodes.Tag;
 
 /** The single values of YAML's core schema: which kind one is, and what it says. */
-final class Scalars {
+public final class Scalars {
 
   private static final int MOST_DIGITS = 400; // more than any double has before its point
 
@@ -18,12 +18,13 @@ final class Scalars {
 
   private Scalars() {}
 
-  static boolean isNull(Node node) {
+  /** Whether the file says {@code null}, or nothing behind a key. */
+  public static boolean isNull(Node node) {
     return node.getTag().equals(Tag.NULL);
   }
 
   /** The string at {@code node}, or null when something else is there. */
-  static @Nullable String string(Node node) {
+  public static @Nullable String string(Node node) {
     return node instanceof ScalarNode scalar && node.getTag().equals(Tag.STR)
         ? scalar.getValue()
         : null;
@@ -77,7 +78,7 @@ final class Scalars {
   }
 
   /** What stands at {@code node}, with its kind: {@code "8000", a string}. */
-  static String describe(Node node) {
+  public static String describe(Node node) {
     if (node instanceof MappingNode) {
       return "a mapping";
     }
@@ -111,7 +112,7 @@ final class Scalars {
   }
 
   /** {@code text} on one line, of bounded length. */
-  static String shorten(String text) {
+  public static String shorten(String text) {
     String shown = text.length() <= MOST_SHOWN ? text : text.substring(0, MOST_SHOWN) + "...";
     StringBuilder line = new StringBuilder(shown);
     for (int i = 0; i < line.length(); i++) {

@@ -1,0 +1,92 @@
+package dev.berth.config.keys;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+import org.snakeyaml.engine.v2.nodes.Node;
+
+/**
+ * A path, from the folder of the configuration, and what is made of it.
+ *
+ * @param wrong what is the matter with what is there; null for nothing
+ * @param taken what is taken of what is there
+ * @param written a value as a default
+ */
+record PathTo<T>(
+    String expected,
+    Function<Path, @Nullable String> wrong,
+    Function<Path, T> taken,
+    Function<T, String> written)
+    implements Type<T> {
+
+  /** Of what need not be there yet. */
+  static final Type<Path> ANY =
+      new PathTo<>("a path", path -> null, Function.identity(), Path::toString);
+
+  /** Of a file that exists and can be read. */
+  static final Type<Path> FILE = file(Function.identity(), Path::toString);
+
+  /** Of such a file that holds a secret, which nothing prints; empty when it holds no text. */
+  static final Type<String> SECRET = file(PathTo::text, secret -> Secret.NOT_SHOWN);
+
+  private static <T> Type<T> file(Function<Path, T> taken, Function<T, String> written) {
+    return new PathTo<>("the path of a readable file", PathTo::whatIsWrong, taken, written);
+  }
+
+  private static String text(Path path) {
+    try {
+      return Files.readString(path).strip();
+    } catch (IOException noText) {
+      return "";
+    }
+  }
+
+  private static @Nullable String whatIsWrong(Path path) {
+    if (Files.isRegularFile(path) && Files.isReadable(path)) {
+      return null;
+    }
+    if (Files.isDirectory(path)) {
+      return "a directory";
+    }
+    return Files.exists(path) ? "which cannot be read" : "which does not exist";
+  }
+
+  @Override
+  public @Nullable T read(Node node, Place place) {
+    String text = Scalars.string(node);
+    if (text == null || text.isBlank()) {
+      place.problem(node, Scalars.describe(node), expected);
+      return null;
+    }
+    try {
+      Path path = place.resolve(node, text);
+      String problem = wrong.apply(path);
+      if (problem == null) {
+        return taken.apply(path);
+      }
+      place.problem(node, Scalars.show(node) + ", " + problem, expected);
+    } catch (InvalidPathException notAPath) {
+      place.problem(node, Scalars.show(node) + ", which is no path", expected);
+    }
+    return null;
+  }
+
+  @Override
+  public boolean allows(T value) {
+    return true;
+  }
+
+  @Override
+  public String write(T value) {
+    return written.apply(value);
+  }
+
+  @Override
+  public Map<String, Object> schema() {
+    return Schema.text("\\S");
+  }
+}

@@ -1,0 +1,132 @@
+package dev.berth.config;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.berth.config.keys.Key;
+import dev.berth.config.keys.Keys;
+import dev.berth.config.keys.Place;
+import dev.berth.config.keys.Problem;
+import dev.berth.config.keys.Reach;
+import dev.berth.config.keys.Section;
+import dev.berth.config.keys.Settings;
+import dev.berth.config.keys.Types;
+import io.vertx.core.json.JsonObject;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+/** One more key in a section of its own: what is declared of it is found everywhere. */
+class OneDeclarationTest {
+
+  private static final Keys KEYS = new Keys();
+  private static final Key<Duration> LONGEST_S =
+      KEYS.key("longest_s", Types.seconds(), Duration.ofSeconds(8)).means("Of all.");
+
+  private static final Key<Integer> OLD =
+      KEYS.key("old", Types.integer(0, 9, ""), 0).reaches(Reach.NOTHING).means("Not used.");
+
+  private static final Keys INNER = new Keys();
+  private static final Key<Duration> LINGER_S =
+      INNER
+          .key("linger_s", Types.seconds())
+          .fallback(all -> all.get(LONGEST_S).dividedBy(2), "half of longest_s")
+          .atMost(() -> LONGEST_S)
+          .reaches(Reach.REPLICA_ANEW)
+          .means("How long to linger.");
+
+  private static final Key<Settings> BERTH = KEYS.mapping("berth", INNER.section()).means("Ours.");
+  private static final Section SECTION = KEYS.section().check(Settings::checkBounds);
+
+  private final Place top = Place.top("f.yaml", Path.of(""), SECTION::pathOf);
+
+  private Settings read(String text) {
+    return SECTION.read(ConfigReader.compose("f.yaml", text).orElseThrow(), top);
+  }
+
+  private List<String> problems(String text) {
+    read(text);
+    return top.problems().stream().map(Problem::toString).toList();
+  }
+
+  @Test
+  void itIsReadWhereTheFileHasIt() {
+    assertThat(read("berth: {linger_s: 2.5}").get(LINGER_S)).isEqualTo(Duration.ofMillis(2500));
+  }
+
+  @Test
+  void itIsCheckedInTheFileWithAllThatIsWrong() {
+    assertThat(problems("berth: {linger_s: 0, linger: 1}"))
+        .containsExactly(
+            "f.yaml:1:19: berth.linger_s: 0"
+                + " (expected: a number of seconds above 0, at most 31536000)",
+            "f.yaml:1:22: berth.linger: unknown key, did you mean linger_s?"
+                + " (expected: one of linger_s)");
+  }
+
+  @Test
+  void itIsBoundedByTheKeyThatItNames() {
+    assertThat(problems("{longest_s: 3, berth: {linger_s: 4}}"))
+        .containsExactly("f.yaml:1:34: berth.linger_s: 4 (expected: at most longest_s, 3)");
+    assertThatThrownBy(() -> SECTION.empty().with(LINGER_S, Duration.ofSeconds(9)))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessage("linger_s: 9 (expected: at most longest_s, 8)");
+  }
+
+  @Test
+  void codeIsHeldToItsRange() {
+    assertThatThrownBy(() -> SECTION.empty().with(LINGER_S, Duration.ZERO))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessage("linger_s: 0 (expected: a number of seconds above 0, at most 31536000)");
+  }
+
+  @Test
+  void theFileWinsOverCodeAndCodeOverTheDefault() {
+    Settings code = SECTION.empty().with(LINGER_S, Duration.ofSeconds(2));
+    assertThat(read("berth: {linger_s: 1}").over(code).get(LINGER_S)).hasSeconds(1);
+    assertThat(read("longest_s: 4").over(code).get(LINGER_S)).hasSeconds(2);
+    assertThat(read("longest_s: 4").get(LINGER_S)).hasSeconds(2);
+    assertThat(SECTION.empty().get(LINGER_S)).hasSeconds(4);
+  }
+
+  @Test
+  void editorsAndReadersAreToldOfIt() {
+    assertThat(new JsonObject(SECTION.schema()).encode())
+        .contains("\"linger_s\":{\"type\":\"number\"", "\"description\":\"How long to linger.\"");
+    assertThat(Reference.render(SECTION))
+        .contains(
+            "| `linger_s` | `half of longest_s` | s | a number of seconds above 0, at most 31536000"
+                + " | How long to linger. |");
+  }
+
+  @Test
+  void whatHoldsIsToldAndWhatAChangeOfItNeeds() {
+    Settings said = read("berth: {linger_s: 2.5}");
+    assertThat(said).hasToString("{longest_s=8, berth={linger_s=2.5}}");
+    assertThat(said.reaching(Reach.REPLICA_ANEW))
+        .isEqualTo(
+            SECTION.empty().with(LINGER_S, Duration.ofMillis(2500)).reaching(Reach.REPLICA_ANEW))
+        .isNotEqualTo(SECTION.empty().reaching(Reach.REPLICA_ANEW));
+    assertThat(said.reaching(Reach.REPLICA_LIVE)).isEqualTo(Map.of());
+    assertThat(said).isNotEqualTo(SECTION.empty());
+  }
+
+  @Test
+  void whatReachesNothingIsNeitherShownNorCompared() {
+    assertThat(read("old: 3").get(OLD)).isEqualTo(3);
+    assertThat(read("old: 3"))
+        .isEqualTo(SECTION.empty())
+        .hasSameHashCodeAs(SECTION.empty())
+        .hasToString("{longest_s=8, berth={linger_s=4}}");
+  }
+
+  @Test
+  void itIsFoundThroughTheMappingAroundItAndNowhereElse() {
+    assertThat(read("berth: {linger_s: 1}").get(BERTH).get(LINGER_S)).hasSeconds(1);
+    assertThatThrownBy(() -> ServeConfig.DEFAULTS.get(LINGER_S))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessage("linger_s: foreign key (expected: one of its own)");
+  }
+}
