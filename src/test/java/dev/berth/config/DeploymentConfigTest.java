@@ -6,11 +6,16 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.berth.api.Deployment;
 import dev.berth.api.DeploymentId;
 import dev.berth.api.HandlerFactory;
+import dev.berth.config.keys.Key;
+import dev.berth.config.keys.ListOf;
+import dev.berth.config.keys.Reach;
+import dev.berth.config.keys.Section;
 import dev.berth.config.keys.Settings;
 import dev.berth.replica.HealthCheckSettings;
 import dev.berth.replica.ReplicaSpec;
 import java.time.Duration;
 import java.util.Map;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 class DeploymentConfigTest {
@@ -73,6 +78,23 @@ class DeploymentConfigTest {
                 .with(DeploymentConfig.MAX_CONSTRUCTOR_RETRY_COUNT, 12)
                 .with(DeploymentConfig.REPLICA_START_TIMEOUT_S, Duration.ofSeconds(90))
                 .with(DeploymentConfig.VERSION, "v1"));
+  }
+
+  /** An instance is what a key reaches that says nothing of it; none of an application does. */
+  @Test
+  void everyKeyOfAnApplicationSaysWhatItReaches() {
+    assertThat(keys(ApplicationConfig.SECTION))
+        .contains(DeploymentConfig.VERSION, ApplicationConfig.JARS)
+        .allSatisfy(key -> assertThat(key.reach()).as(key.name()).isNotEqualTo(Reach.INSTANCE));
+  }
+
+  private static Stream<Key<?>> keys(Section section) {
+    return section.keys().stream()
+        .flatMap(
+            key ->
+                key.type() instanceof ListOf<?> list && list.item() instanceof Section item
+                    ? keys(item)
+                    : key.merged() ? keys((Section) key.type()) : Stream.of(key));
   }
 
   @Test
