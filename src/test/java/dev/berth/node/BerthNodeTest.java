@@ -28,6 +28,8 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** One instance in this JVM; the packaged one is tested by the integration tests. */
 class BerthNodeTest {
@@ -95,8 +97,10 @@ class BerthNodeTest {
     }
   }
 
-  @Test
-  void theEventBusCarriesRequestsFromLoopToLoop() throws Exception {
+  @ParameterizedTest
+  @CsvSource({"direct, 0", "event_bus, 5"})
+  void whatTheFileNamesCarriesRequestsFromLoopToLoop(String carrier, String carried)
+      throws Exception {
     ServeConfig config =
         ConfigReader.read(
             "test.yaml",
@@ -104,14 +108,16 @@ class BerthNodeTest {
             """
             http_options: {host: 127.0.0.1, port: 0}
             applications: [%s]
-            berth: {event_loops: 3, admin: {port: 0}, messages: event_bus}
+            berth: {event_loops: 3, admin: {port: 0}, messages: %s}
             """
-                .formatted(application("plain", "plain")));
+                .formatted(application("carried", "carried"), carrier));
     BerthNode node = await(BerthNode.start(config));
     try {
+      String answer = "";
       for (int i = 0; i < 6; i++) { // connections go to the ingresses in turn
-        assertThat(get(HttpClient.newHttpClient(), node.port(), "/plain")).startsWith("vert.x");
+        answer = get(HttpClient.newHttpClient(), node.port(), "/carried");
       }
+      assertThat(answer).isEqualTo(carried);
     } finally {
       await(node.close());
     }

@@ -7,10 +7,13 @@ import dev.berth.api.Deployment;
 import dev.berth.api.Request;
 import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
+import dev.berth.protocol.BusMessage.CallRequest;
 import io.vertx.core.Future;
+import io.vertx.core.Vertx;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /** Builders that a configuration names. */
@@ -33,6 +36,28 @@ public final class TestApplications {
   /** Answers with the name of its thread, on every loop. */
   public static Application spread() {
     return Application.of(Deployment.of("spread", replica -> THREAD).withSpreadOverLoops(true));
+  }
+
+  /** Answers with how many requests the event bus of Vert.x carried after the first one. */
+  public static Application carried() {
+    AtomicInteger carried = new AtomicInteger(-1);
+    AsyncHandler handler =
+        (request, context) -> {
+          if (carried.compareAndSet(-1, 0)) {
+            Vertx.currentContext()
+                .owner()
+                .eventBus()
+                .addOutboundInterceptor(
+                    delivery -> {
+                      if (delivery.body() instanceof CallRequest) {
+                        carried.incrementAndGet();
+                      }
+                      delivery.next();
+                    });
+          }
+          return Future.succeededFuture(Response.text(carried.toString()));
+        };
+    return Application.of(Deployment.of("carried", replica -> handler));
   }
 
   /** Fails every request. */
