@@ -261,11 +261,12 @@ class TlsIT {
   }
 
   private static Future<Integer> get(IngressRig made, HttpClientOptions options) {
-    return made.vertx
-        .createHttpClient(options)
+    HttpClient client = made.vertx.createHttpClient(options);
+    return client
         .request(HttpMethod.GET, "/")
         .compose(HttpClientRequest::send)
-        .map(HttpClientResponse::statusCode);
+        .map(HttpClientResponse::statusCode)
+        .onComplete(done -> client.close()); // and one that nothing holds may close before
   }
 
   // --- reload ---
