@@ -17,10 +17,13 @@ import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 
-/** 4 MB of anything are read or refused within a second, and told in a few lines. */
+/** 4 MB of anything cost no more than twice what as much that is real costs; few lines tell it. */
 class HugeConfigTest {
   private static final int BYTES = ConfigReader.MOST_BYTES;
-  private static final long MOST_CPU_NANOS = 1_000_000_000;
+
+  private static final int MOST_TIMES_REAL = 2; // 0.5 as this is written
+
+  private static final int TRIES = 3; // what is measured beside other work is measured again
   private static final long MOST_ALLOCATED = 600L << 20;
   private static final int MOST_TOLD_CHARS = 200_000;
 
@@ -32,30 +35,41 @@ class HugeConfigTest {
        "user_config": {"model": "small", "threshold": 0.5},
        "berth": {"queue_timeout_s": 5, "reservation_ttl_s": 3}}""";
   private static final ServeConfig RUNNING = Yaml.read("applications: []");
+  private static final com.sun.management.ThreadMXBean THREADS =
+      (com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean();
+  private static final String REAL = realApplications(200);
 
   @TestFactory
-  Stream<DynamicTest> whateverItIsItTakesLessThanASecond() {
+  Stream<DynamicTest> whateverItIsItCostsLittleMoreThanWhatIsReal() {
     return texts().entrySet().stream()
         .map(each -> DynamicTest.dynamicTest(each.getKey(), () -> read(each.getValue().get())));
   }
 
   private static void read(String text) {
     assertThat(text.length()).isLessThanOrEqualTo(BYTES);
-    var threads = (com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean();
-    long bytes = threads.getCurrentThreadAllocatedBytes();
-    long cpu = threads.getCurrentThreadCpuTime();
+    double timesReal = Double.MAX_VALUE;
+    for (int i = 0; i < TRIES && timesReal >= MOST_TIMES_REAL; i++) {
+      double real = cpuNanos(REAL);
+      timesReal = Math.min(timesReal, cpuNanos(text) / (real * (BYTES / REAL.length())));
+    }
+    assertThat(timesReal).as("CPU, times that of real applications").isLessThan(MOST_TIMES_REAL);
+  }
+
+  private static long cpuNanos(String text) {
+    long bytes = THREADS.getCurrentThreadAllocatedBytes();
+    long cpu = THREADS.getCurrentThreadCpuTime();
     List<Problem> told;
     try {
       told = SubmittedConfig.read("PUT", HERE, text, RUNNING).warnings();
     } catch (ConfigException refused) {
       told = refused.problems();
     }
-    cpu = threads.getCurrentThreadCpuTime() - cpu;
-    bytes = threads.getCurrentThreadAllocatedBytes() - bytes;
+    cpu = THREADS.getCurrentThreadCpuTime() - cpu;
+    bytes = THREADS.getCurrentThreadAllocatedBytes() - bytes;
     assertThat(told.toString().length()).isLessThan(MOST_TOLD_CHARS);
     assertThat(told.size()).isLessThanOrEqualTo(2 * Problems.MOST + 2);
     assertThat(bytes).as("bytes allocated").isLessThan(MOST_ALLOCATED);
-    assertThat(cpu).as("CPU time, ns").isLessThan(MOST_CPU_NANOS);
+    return cpu;
   }
 
   private static Map<String, Supplier<String>> texts() {
@@ -249,6 +263,19 @@ class HugeConfigTest {
     return text.append("]}").toString();
   }
 
+  private static String realApplications(int count) {
+    return applications(
+        i ->
+            """
+                {"name": "shop-%d", "route_prefix": "/shop/%d", "import_path": "com.acme.Shop:build",
+                 "args": {"currency": "EUR", "warehouses": ["north", "south"], "limit": 100},
+                 "logging_config": {"log_level": "WARN", "enable_access_log": true},
+                 "external_scaler_enabled": true,
+                 "deployments": [%s]}"""
+                .formatted(i, i, "%s,%s,%s,%s".replace("%s", DEPLOYMENT).formatted(1, 2, 3, 4)),
+        count);
+  }
+
   private static String mapping(IntFunction<String> entry, int bytes) {
     StringBuilder text = new StringBuilder("{");
     for (int i = 0; text.length() < bytes - 5000; i++) {
@@ -289,19 +316,7 @@ class HugeConfigTest {
 
   @Test
   void aThousandRealApplicationsAreRead() {
-    String text =
-        applications(
-            i ->
-                """
-                {"name": "shop-%d", "route_prefix": "/shop/%d", "import_path": "com.acme.Shop:build",
-                 "args": {"currency": "EUR", "warehouses": ["north", "south"], "limit": 100},
-                 "logging_config": {"log_level": "WARN", "enable_access_log": true},
-                 "external_scaler_enabled": true,
-                 "deployments": [%s]}"""
-                    .formatted(i, i, "%s,%s,%s,%s".replace("%s", DEPLOYMENT).formatted(1, 2, 3, 4)),
-            1000);
-
-    ServeConfig config = SubmittedConfig.read("PUT", HERE, text, RUNNING);
+    ServeConfig config = SubmittedConfig.read("PUT", HERE, realApplications(1000), RUNNING);
 
     assertThat(config.applications()).hasSize(1000);
     assertThat(config.applications().get(999).deployments()).hasSize(4);
