@@ -1,6 +1,7 @@
 package dev.berth.ingress;
 
-import java.util.ArrayDeque;
+import java.util.LinkedHashMap;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
@@ -50,6 +51,15 @@ final class AnswerRoom {
     return taken.get();
   }
 
+  /** Bytes that those who wait will take. */
+  long waiting() {
+    return wanted.get();
+  }
+
+  long limit() {
+    return limit;
+  }
+
   /**
    * The requests of one loop that wait, first in first out.
    *
@@ -57,7 +67,7 @@ final class AnswerRoom {
    */
   final class Queue<R> {
     /** One of them. */
-    private record Waiting<R>(R request, AnswerSizes sizes, String path, long bytes, long since) {
+    private record Waiting(AnswerSizes sizes, String path, long bytes, long since) {
       boolean isKnown() {
         return sizes.knows(path);
       }
@@ -71,7 +81,7 @@ final class AnswerRoom {
       void start(R request, long bytes);
     }
 
-    private final ArrayDeque<Waiting<R>> queue = new ArrayDeque<>();
+    private final Map<R, Waiting> queue = new LinkedHashMap<>();
 
     /** What is taken for a request before its handler runs; negative when it waits from now on. */
     long take(R request, AnswerSizes sizes, String path, long now) {
@@ -80,9 +90,17 @@ final class AnswerRoom {
       if (bytes == 0 || ((queue.isEmpty() || !known) && tryTake(bytes, known))) {
         return bytes;
       }
-      queue.add(new Waiting<>(request, sizes, path, bytes, now));
+      queue.put(request, new Waiting(sizes, path, bytes, now));
       wanted.addAndGet(bytes);
       return -1;
+    }
+
+    /** It waits no longer; nothing when it did not. */
+    void forget(R request) {
+      Waiting gone = queue.remove(request);
+      if (gone != null) {
+        wanted.addAndGet(-gone.bytes);
+      }
     }
 
     private long expected(AnswerSizes sizes, String path) {
@@ -94,7 +112,9 @@ final class AnswerRoom {
      * if so much is known of them that they are, else they are let go.
      */
     void look(long now, Starter<R> starter) {
-      for (Waiting<R> first = queue.peek(); first != null; first = queue.peek()) {
+      while (!queue.isEmpty()) {
+        Map.Entry<R, Waiting> next = queue.entrySet().iterator().next();
+        Waiting first = next.getValue();
         long bytes = expected(first.sizes, first.path);
         if (bytes > 0 && !tryTake(bytes, first.isKnown())) {
           if (now - first.since < WAIT_NANOS) {
@@ -102,9 +122,9 @@ final class AnswerRoom {
           }
           bytes = first.isKnown() ? -1 : 0;
         }
-        queue.remove();
-        wanted.addAndGet(-first.bytes);
-        starter.start(first.request, bytes);
+        R request = next.getKey();
+        forget(request);
+        starter.start(request, bytes);
       }
     }
 

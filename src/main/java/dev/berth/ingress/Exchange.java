@@ -25,6 +25,7 @@ import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.HttpServerResponse;
 import io.vertx.core.internal.buffer.BufferInternal;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
@@ -245,8 +246,7 @@ sealed class Exchange implements CallOwner, BiConsumer<String, String>, Completa
   }
 
   void call(Request.Body body, long nowNanos) {
-    DeploymentRouter router = route.router();
-    if (ended || router == null) {
+    if (ended) {
       return;
     }
     Request request =
@@ -267,7 +267,7 @@ sealed class Exchange implements CallOwner, BiConsumer<String, String>, Completa
       waiting = request;
     } else {
       largeBytes = large;
-      run(router, request, nowNanos);
+      run(request, nowNanos);
     }
   }
 
@@ -277,17 +277,14 @@ sealed class Exchange implements CallOwner, BiConsumer<String, String>, Completa
    * @param bytes negative for none
    */
   final void roomFound(long bytes) {
-    Request request = waiting;
-    DeploymentRouter router = route.router();
-    if (ended || request == null || router == null) {
-      loop.correctLarge(-Math.max(0, bytes));
-    } else if (bytes < 0) {
+    Request request = Objects.requireNonNull(waiting); // or it would have been forgotten
+    waiting = null;
+    if (bytes < 0) {
       loop.countRefusal();
       refuse();
     } else {
-      waiting = null;
       largeBytes = bytes;
-      run(router, request, loop.now());
+      run(request, loop.now());
     }
   }
 
@@ -299,7 +296,8 @@ sealed class Exchange implements CallOwner, BiConsumer<String, String>, Completa
     }
   }
 
-  private void run(DeploymentRouter router, Request request, long nowNanos) {
+  private void run(Request request, long nowNanos) {
+    DeploymentRouter router = Objects.requireNonNull(route.router()); // a route that is no door
     try {
       String token = ReservationHeader.take(http.headers());
       call =
@@ -767,6 +765,10 @@ sealed class Exchange implements CallOwner, BiConsumer<String, String>, Completa
     StreamRelay passing = relay;
     if (passing != null) {
       passing.stop();
+    }
+    if (waiting != null) {
+      waiting = null;
+      loop.forgetLarge(this);
     }
     long now = loop.now();
     route.meters().answered(http.method(), status, now - startedNanos);

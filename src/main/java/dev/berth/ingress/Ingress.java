@@ -98,6 +98,14 @@ public final class Ingress {
                 "berth_http_large_answer_bytes",
                 "Bytes of whole answers of more than 64 KiB, from before their handlers run.",
                 answerRoom::taken),
+            meters.addGauge(
+                "berth_http_large_answer_bytes_waiting",
+                "Bytes of such answers that requests wait for room for.",
+                answerRoom::waiting),
+            meters.addGauge(
+                "berth_http_large_answer_bytes_limit",
+                "Most bytes of such answers, but for those of paths of which nothing is known.",
+                answerRoom::limit),
             meters.addCounter(
                 "berth_http_requests_refused",
                 "Requests that got 503 since those under way took too much.",

@@ -418,7 +418,19 @@ final class IngressLoop {
   /** So much more room is taken for a large answer than was, or less. */
   void correctLarge(long bytes) {
     ingress.answerRoom().correct(bytes);
-    if (bytes < 0 && !answers.isEmpty()) {
+    if (bytes < 0) {
+      lookForRoom();
+    }
+  }
+
+  /** A request waits for that room no longer. */
+  void forgetLarge(Exchange gone) {
+    answers.forget(gone);
+    lookForRoom();
+  }
+
+  private void lookForRoom() {
+    if (!answers.isEmpty()) {
       later(() -> answers.look(coarseNanos, Exchange::roomFound));
     }
   }

@@ -17,7 +17,11 @@ class AnswerRoomTest {
   private final List<String> started = new ArrayList<>();
 
   private long take(String path) {
-    return queue.take(path, sizes, path, 0);
+    return take(path, path);
+  }
+
+  private long take(String request, String path) {
+    return queue.take(request, sizes, path, 0);
   }
 
   private void look(long now) {
@@ -97,6 +101,24 @@ class AnswerRoomTest {
   }
 
   @Test
+  void whoLeavesWaitsForNothingAndHoldsNobodyUp() {
+    sizes.came("/a", 4 * MIB);
+    sizes.came("/b", 2 * MIB);
+    long held = take("/a") + take("/a") - 2 * MIB;
+    assertThat(take("gone", "/a")).isNegative();
+    assertThat(take("/b")).as("behind it").isNegative();
+    room.correct(-2 * MIB);
+    assertThat(room.waiting()).isEqualTo(6 * MIB);
+    queue.forget("gone");
+    queue.forget("gone");
+    assertThat(room.waiting()).isEqualTo(2 * MIB);
+    look(0);
+    assertThat(started).containsExactly("/b 2");
+    assertThat(room.taken()).isEqualTo(held + 2 * MIB);
+    assertThat(room.needed()).isZero();
+  }
+
+  @Test
   void whoWaitedTooLongAndMayBeSmallIsLetGo() {
     for (int i = 0; i < 16; i++) {
       take("/slow");
@@ -134,10 +156,12 @@ class AnswerRoomTest {
     for (int step = 0; step < 20_000; step++) {
       String path = "/" + random.nextInt(40);
       if (random.nextInt(3) > 0) {
-        long bytes = queue.take(path, sizes, path, step);
+        long bytes = queue.take("request " + step, sizes, path, step);
         if (bytes >= 0) {
           held.add(bytes);
         }
+      } else if (random.nextInt(8) == 0) {
+        queue.forget("request " + (step - random.nextInt(20))); // waits, runs, or never was
       } else if (!held.isEmpty()) {
         room.correct(-held.remove(random.nextInt(held.size())));
         sizes.came(path, random.nextInt(3) == 0 ? random.nextLong(9 * MIB) : 100);
@@ -150,6 +174,6 @@ class AnswerRoomTest {
     held.forEach(bytes -> room.correct(-bytes));
     assertThat(queue.isEmpty()).isTrue();
     assertThat(room.taken()).isZero();
-    assertThat(room.needed()).isZero();
+    assertThat(room.waiting()).isZero();
   }
 }

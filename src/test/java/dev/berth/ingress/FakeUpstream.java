@@ -12,6 +12,7 @@ import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.ReplicaInfo;
 import dev.berth.protocol.RequestExplanation;
 import dev.berth.protocol.RoutingSnapshot;
+import dev.berth.protocol.SlotToken;
 import dev.berth.protocol.port.ReplicaDirectory;
 import dev.berth.protocol.port.SlotObserver;
 import dev.berth.protocol.port.Slots;
@@ -44,6 +45,7 @@ import org.jspecify.annotations.Nullable;
 final class FakeUpstream implements ReplicaDirectory {
   private static final DeploymentId DEPLOYMENT = new DeploymentId("app", "model");
   private static final int SLOTS = 1000;
+  private static final SlotToken TOKEN = new SlotToken(5, 1, 1);
 
   private final Context context;
   private final Routers routers;
@@ -81,6 +83,10 @@ final class FakeUpstream implements ReplicaDirectory {
                     new SplittableRandom(2))),
             new ExplainPorts(explained::add, Instant::now));
     context.owner().setPeriodic(25, id -> context.runOnContext(tick -> loop().tick()));
+  }
+
+  Routers routers() {
+    return routers;
   }
 
   RouterLoop loop() {
@@ -165,6 +171,10 @@ final class FakeUpstream implements ReplicaDirectory {
       calls.get(cancel.callId()).cancels.add(cancel);
     } else if (message instanceof BusMessage.StreamCredit credit) {
       calls.get(credit.callId()).streamCredit(credit.limit());
+    } else if (message instanceof BusMessage.ReserveSlot reserve) {
+      answer(
+          new BusMessage.SlotReserved(
+              reserve.callId(), reserve.attempt(), reserve.target(), TOKEN, reserve.ttlMs(), 0));
     }
     return true;
   }

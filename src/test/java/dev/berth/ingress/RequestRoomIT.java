@@ -3,17 +3,29 @@ package dev.berth.ingress;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.Headers;
+import dev.berth.config.LimitOptions;
+import dev.berth.config.keys.Settings;
 import dev.berth.ingress.FakeUpstream.Call;
+import dev.berth.protocol.port.Reservations.Caller;
+import dev.berth.protocol.port.Reservations.Wish;
+import dev.berth.routing.reserve.ReservationLimits;
+import dev.berth.routing.reserve.ReservationTable;
 import io.vertx.core.buffer.Buffer;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.SplittableRandom;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 /** Requests beyond what they may take together are refused before anything of them has run. */
 class RequestRoomIT {
   private static final int SMALL = RequestRoom.REQUEST_BYTES + RequestRoom.HEADER_BYTES; // Host
+
+  private static final String LARGE = "berth_http_large_answer_bytes";
+  private static final String LARGE_WAITING = "berth_http_large_answer_bytes_waiting";
 
   private IngressRig rig;
 
@@ -118,14 +130,14 @@ class RequestRoomIT {
       rig.upstream.nextCall().respond(200, Headers.empty(), large);
       one.readHead();
       one.read(large.length());
-      rig.eventually("nothing is held", () -> rig.metric("berth_http_large_answer_bytes") == 0);
+      rig.eventually("nothing is held", () -> rig.metric(LARGE) == 0);
       one.get("/");
       Call first = rig.upstream.nextCall();
       two.get("/");
       Call second = rig.upstream.nextCall();
       three.get("/");
       rig.eventually("all are under way", () -> rig.ongoing() == 3);
-      assertThat(rig.metric("berth_http_large_answer_bytes")).isEqualTo(4 << 20);
+      assertThat(rig.metric(LARGE)).isEqualTo(4 << 20);
       first.respond("small this time");
       rig.upstream.nextCall().respond("the third");
       assertThat(three.readUntil("the third")).startsWith("HTTP/1.1 200");
@@ -179,6 +191,83 @@ class RequestRoomIT {
       second.respond("done");
     }
     rig.assertAtRest();
+  }
+
+  @Test
+  void whoAsksForLargeAnswersAndLeavesGetsNoReaderCut() throws Exception {
+    rig = new IngressRig(wide(48 << 20)).route("/");
+    Buffer large = Buffer.buffer(new byte[24 << 20]); // more than the kernel takes on both sides
+    try (RawClient reader = new RawClient(rig.port()).get("/");
+        RawClient other = new RawClient(rig.port())) {
+      rig.upstream.nextCall().respond(200, Headers.empty(), large);
+      reader.readHead();
+      long since = System.nanoTime();
+      rig.eventually("it is not taken", () -> rig.metric(LARGE) == large.length());
+      other.get("/");
+      Call running = rig.upstream.nextCall();
+      for (int i = 0; i < 5; i++) {
+        RawClient gone = new RawClient(rig.port()).get("/");
+        rig.eventually("it waits for room", () -> rig.metric(LARGE_WAITING) == large.length());
+        gone.close();
+        rig.eventually("it is given up", () -> rig.ongoing() == 2);
+        assertThat(rig.metric(LARGE_WAITING)).isZero();
+      }
+      rig.eventually(
+          "the reader has stood still for longer than who is in the way may",
+          () -> System.nanoTime() - since > 3 * Stall.AFTER_NANOS / 2);
+      assertThat(reader.read(large.length())).hasSize(large.length());
+      assertThat(rig.metric("berth_http_answers_stood_still_total")).isZero();
+      running.respond("done");
+    }
+    rig.assertAtRest();
+  }
+
+  @Test
+  void aReservationThatRunsOutWhileItsRequestWaitsForRoomIsGone() throws Exception {
+    rig = new IngressRig(wide(4 << 20)).route("/");
+    Buffer large = Buffer.buffer(new byte[4 << 20]);
+    AtomicLong now = new AtomicLong(System.nanoTime());
+    ReservationTable table =
+        new ReservationTable(
+            rig.upstream.routers(),
+            new ReservationLimits(10, 10, 10, 10, 10, 1),
+            now::get,
+            new SplittableRandom(1)::nextLong);
+    rig.ingress.serveReservations(table, null);
+    try (RawClient one = new RawClient(rig.port()).get("/");
+        RawClient two = new RawClient(rig.port());
+        RawClient three = new RawClient(rig.port())) {
+      rig.upstream.nextCall().respond(200, Headers.empty(), large);
+      one.readHead();
+      one.read(large.length());
+      String token =
+          IngressRig.await(
+                  table
+                      .reserve(
+                          new Wish(rig.upstream.router().deployment(), 1_000_000_000L, 0, ""),
+                          new Caller("c", null))
+                      .answer())
+              .token();
+      one.get("/");
+      Call first = rig.upstream.nextCall();
+      two.get("/");
+      Call second = rig.upstream.nextCall();
+      three.send("GET / HTTP/1.1\r\nHost: test\r\nX-Berth-Reservation: " + token + "\r\n\r\n");
+      rig.eventually("it waits for room", () -> rig.metric(LARGE_WAITING) > 0);
+      now.addAndGet(2_000_000_000L);
+      table.sweep();
+      first.respond("done");
+      assertThat(three.readHead()).startsWith("HTTP/1.1 410");
+      second.respond("done");
+      rig.eventually("no slot is held", () -> rig.upstream.router().counters().reserved() == 0);
+    }
+    rig.assertAtRest();
+  }
+
+  /** With room for so much, and time for who stands still. */
+  private static Settings wide(long bytes) {
+    return IngressRig.limits(100, IngressRig.LOCAL, Duration.ofSeconds(30))
+        .with(LimitOptions.REQUEST_BYTES_TOTAL, bytes);
   }
 
   @Test
