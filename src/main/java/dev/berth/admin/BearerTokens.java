@@ -1,6 +1,7 @@
 package dev.berth.admin;
 
 import dev.berth.protocol.port.Endpoint;
+import dev.berth.protocol.port.HttpFailure;
 import io.vertx.core.Future;
 import java.util.List;
 import java.util.Map;
@@ -42,10 +43,11 @@ public final class BearerTokens implements Endpoint {
   private static Exchange refused() {
     Answer answer =
         ReservationProblems.error(
-            401,
-            "unauthorized",
-            "Authorization: none that is known (expected: Bearer, and a configured token)",
-            "Nothing was done.",
+            new HttpFailure(
+                401,
+                "unauthorized",
+                "Authorization: none that is known (expected: Bearer, and a configured token)",
+                "Nothing was done."),
             Map.of("WWW-Authenticate", "Bearer"));
     return new Exchange() {
       @Override

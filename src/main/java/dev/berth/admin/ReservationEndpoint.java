@@ -3,6 +3,7 @@ package dev.berth.admin;
 import dev.berth.admin.ReservationJson.BadBodyException;
 import dev.berth.api.DeploymentId;
 import dev.berth.protocol.port.Endpoint;
+import dev.berth.protocol.port.HttpFailure;
 import dev.berth.protocol.port.Reservations;
 import dev.berth.protocol.port.Reservations.Reservation;
 import dev.berth.protocol.port.Reservations.ReservationException;
@@ -267,10 +268,8 @@ public final class ReservationEndpoint implements Endpoint {
   private static Exchange notAllowed(String allowed) {
     return answered(
         ReservationProblems.error(
-            405,
-            "method_not_allowed",
-            "Method not allowed (expected: " + allowed + ").",
-            "",
+            new HttpFailure(
+                405, "method_not_allowed", "Method not allowed (expected: " + allowed + ").", ""),
             Map.of("Allow", allowed)));
   }
 

@@ -76,7 +76,7 @@ final class ApiExchange extends Exchange {
     if (!isOver()) {
       answer.headers().forEach(request().response()::putHeader);
       Buffer body = answer.body().length() == 0 ? EMPTY : answer.body();
-      answer(answer.status(), ErrorAnswer.JSON, body);
+      answer(answer.status(), ErrorResponses.JSON, body);
     }
   }
 

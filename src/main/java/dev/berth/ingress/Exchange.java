@@ -9,6 +9,7 @@ import dev.berth.ingress.access.Outcome;
 import dev.berth.protocol.InboundStream;
 import dev.berth.protocol.StreamLedger;
 import dev.berth.protocol.StreamWindow;
+import dev.berth.protocol.port.HttpFailure;
 import dev.berth.protocol.port.Reservations.ReservationException;
 import dev.berth.routing.CallOwner;
 import dev.berth.routing.DeploymentRouter;
@@ -305,7 +306,7 @@ sealed class Exchange implements CallOwner, BiConsumer<String, String>, Completa
               ? router.call(loop.router(), request, this, nowNanos)
               : loop.reservations().use(token, router, loop.router(), request, this);
     } catch (ReservationException refused) {
-      answer(ErrorResponses.of(refused.problem(), route.backpressure()));
+      answer(HttpFailure.of(refused.problem()));
     } catch (RuntimeException broken) {
       LOG.error("request {} could not be routed", requestId, broken);
       onFailure(new BerthException.HandlerFailed("not routed", broken));
@@ -449,7 +450,7 @@ sealed class Exchange implements CallOwner, BiConsumer<String, String>, Completa
   }
 
   /** Why the request has no response. */
-  void answer(ErrorAnswer error) {
+  void answer(HttpFailure error) {
     http.response().headers().clear(); // what a response that could not be sent left behind
     boolean close = mustClose();
     if (close) {
@@ -461,7 +462,7 @@ sealed class Exchange implements CallOwner, BiConsumer<String, String>, Completa
     }
   }
 
-  void answerAndClose(ErrorAnswer error) {
+  void answerAndClose(HttpFailure error) {
     connection.announceClose(http.response());
     write(error);
     if (!connection.multiplexed()) {
@@ -469,22 +470,26 @@ sealed class Exchange implements CallOwner, BiConsumer<String, String>, Completa
     }
   }
 
-  private void write(ErrorAnswer error) {
+  private void write(HttpFailure error) {
     if (recorder != null) {
       recorder.outcome(error.code());
     }
     outcome(Outcome.ofCode(error.code()));
     HttpServerResponse out = http.response();
     out.setStatusCode(error.status());
-    boolean json = ErrorAnswer.isJsonFor(http.headers());
+    boolean json = ErrorResponses.isJsonFor(http.headers());
     MultiMap headers = out.headers();
-    headers.set(HttpHeaders.CONTENT_TYPE, json ? ErrorAnswer.JSON : ErrorAnswer.TEXT);
-    if (error.retryAfterSeconds().isPresent()) {
-      headers.set(HttpHeaders.RETRY_AFTER, Integer.toString(error.retryAfterSeconds().getAsInt()));
+    headers.set(HttpHeaders.CONTENT_TYPE, json ? ErrorResponses.JSON : ErrorResponses.TEXT);
+    if (error.retryAfterSeconds() > 0) {
+      headers.set(HttpHeaders.RETRY_AFTER, Integer.toString(error.retryAfterSeconds()));
     }
     finishHead(out);
     announceUnread(out);
-    end(out, error.status(), json ? error.json(requestId) : error.text());
+    Buffer body =
+        json
+            ? error.json().put("request_id", requestId).toBuffer()
+            : Buffer.buffer(error.message());
+    end(out, error.status(), body);
     finish(error.status());
   }
 
@@ -686,7 +691,7 @@ sealed class Exchange implements CallOwner, BiConsumer<String, String>, Completa
         && reading.lagNanos(now, least, connection.letsSend()) > loop.limits().bodyRateGraceNanos();
   }
 
-  private void bodyTooSlow(ErrorAnswer why) {
+  private void bodyTooSlow(HttpFailure why) {
     outcome(Outcome.STOOD_STILL);
     if (http.response().headWritten()) {
       cut(408);

@@ -1,5 +1,6 @@
 package dev.berth.ingress;
 
+import dev.berth.protocol.port.HttpFailure;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.ChannelHandlerContext;
@@ -11,8 +12,8 @@ import io.netty.handler.codec.http.HttpResponseEncoder;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http.HttpVersion;
 import io.netty.util.ReferenceCountUtil;
-import io.vertx.core.internal.buffer.BufferInternal;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -135,15 +136,15 @@ final class HeadWatch extends ChannelInboundHandlerAdapter {
 
   /** Written beside Vert.x, which knows of no request yet. */
   private DefaultFullHttpResponse answer() {
-    ErrorAnswer late = ErrorResponses.headTooSlow(loop.limits().headerReadNanos());
+    HttpFailure late = ErrorResponses.headTooSlow(loop.limits().headerReadNanos());
     DefaultFullHttpResponse response =
         new DefaultFullHttpResponse(
             HttpVersion.HTTP_1_1,
             HttpResponseStatus.valueOf(late.status()),
-            Unpooled.wrappedBuffer(((BufferInternal) late.text()).getByteBuf()));
+            Unpooled.copiedBuffer(late.message(), StandardCharsets.UTF_8));
     response
         .headers()
-        .set(HttpHeaderNames.CONTENT_TYPE, ErrorAnswer.TEXT)
+        .set(HttpHeaderNames.CONTENT_TYPE, ErrorResponses.TEXT)
         .set(HttpHeaderNames.CONTENT_LENGTH, response.content().readableBytes())
         .set(HttpHeaderNames.CONNECTION, HttpHeaderValues.CLOSE);
     return response;

@@ -316,7 +316,7 @@ final class IngressLoop {
             .routes()
             .routes()
             .forEach((prefix, route) -> routes.put(prefix, route.application()));
-        exchange.answer(200, ErrorAnswer.JSON, routes.toBuffer());
+        exchange.answer(200, ErrorResponses.JSON, routes.toBuffer());
       } else {
         exchange.answer(ErrorResponses.unhealthy(reason));
       }
@@ -337,7 +337,7 @@ final class IngressLoop {
 
   private static void answerProbe(Exchange probe, @Nullable String reason) {
     if (reason == null) {
-      probe.answer(200, ErrorAnswer.TEXT, Buffer.buffer("success"));
+      probe.answer(200, ErrorResponses.TEXT, Buffer.buffer("success"));
     } else {
       probe.answer(ErrorResponses.unhealthy(reason));
     }

@@ -196,7 +196,7 @@ public final class HeldSelection extends RingEntry implements ReplicaSelection {
       case OPEN -> null;
       case DISPATCHED -> Problem.ALREADY_USED;
       case CLOSED -> Problem.RELEASED;
-      case LOST -> Problem.UNAVAILABLE;
+      case LOST -> Problem.REPLICA_GONE;
       default -> Problem.EXPIRED;
     };
   }
@@ -218,7 +218,7 @@ public final class HeldSelection extends RingEntry implements ReplicaSelection {
     onLoop(() -> loop.ring.cancel(this));
     Problem lost = null;
     if (replica.gone()) {
-      lost = Problem.UNAVAILABLE;
+      lost = Problem.REPLICA_GONE;
       state.set(LOST);
       releaseSlot();
     } else if (lease != null && lease.consume() != null) {
@@ -240,7 +240,7 @@ public final class HeldSelection extends RingEntry implements ReplicaSelection {
           case ALREADY_USED -> Problem.ALREADY_USED;
           case UNKNOWN_TOKEN -> Problem.UNKNOWN_TOKEN;
           case FULL, OVERLOADED, TOO_LATE, DRAINING, FOREIGN_EPOCH, UNKNOWN_REPLICA ->
-              Problem.UNAVAILABLE;
+              Problem.REPLICA_GONE;
         };
   }
 

@@ -2,12 +2,23 @@ package dev.berth.ingress;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.berth.admin.ReservationEndpoint;
 import dev.berth.api.BerthException;
 import dev.berth.api.BerthException.Kind;
+import dev.berth.api.DeploymentId;
+import dev.berth.api.Headers;
 import dev.berth.config.Backpressure;
 import dev.berth.config.keys.Settings;
+import dev.berth.protocol.port.Endpoint;
+import dev.berth.protocol.port.HttpFailure;
+import dev.berth.protocol.port.Reservations;
+import dev.berth.protocol.port.Reservations.Problem;
+import dev.berth.protocol.port.Reservations.ReservationException;
+import io.vertx.core.Future;
+import io.vertx.core.buffer.Buffer;
 import io.vertx.core.json.JsonObject;
 import java.time.Duration;
+import java.util.List;
 import java.util.OptionalInt;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -15,6 +26,29 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
 class ErrorResponsesTest {
+  /** Refuses whatever it is asked. */
+  private record Refusing(ReservationException why) implements Reservations {
+    @Override
+    public Asked<Reservation> reserve(Wish wish, Caller caller) {
+      throw why;
+    }
+
+    @Override
+    public Asked<List<Reservation>> reserveAll(List<Wish> wishes, long waitNanos, Caller caller) {
+      throw why;
+    }
+
+    @Override
+    public Future<Reservation> renew(DeploymentId deployment, String token) {
+      return Future.failedFuture(why);
+    }
+
+    @Override
+    public Future<Void> release(DeploymentId deployment, String token) {
+      return Future.failedFuture(why);
+    }
+  }
+
   private static final Settings DEFAULT = Backpressure.DEFAULTS;
 
   @ParameterizedTest
@@ -26,17 +60,91 @@ class ErrorResponsesTest {
     "REPLICA_UNAVAILABLE, 503",
     "RESERVATION_EXPIRED, 503",
     "OUTCOME_UNKNOWN, 502",
-    "HANDLER_FAILED, 500"
+    "HANDLER_FAILED, 500",
+    "NO_SUCH_METHOD, 500",
+    "PAYLOAD_TOO_LARGE, 413"
   })
   void eachKindHasOneStatus(Kind kind, int status) {
-    assertThat(ErrorResponses.status(kind, DEFAULT)).isEqualTo(status);
+    assertThat(ErrorResponses.status(kind.toException("why"), DEFAULT)).isEqualTo(status);
     assertThat(answer(kind.toException("why")).status()).isEqualTo(status);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "UNKNOWN_DEPLOYMENT, 404, unknown_deployment",
+    "UNKNOWN_TOKEN, 404, reservation_unknown",
+    "EXPIRED, 410, reservation_expired",
+    "RELEASED, 410, reservation_released",
+    "ALREADY_USED, 409, reservation_used",
+    "OTHER_DEPLOYMENT, 409, reservation_other_deployment",
+    "MALFORMED, 400, reservation_malformed",
+    "KEY_REUSED, 409, idempotency_key_reused",
+    "CALLER_LIMIT, 429, caller_limit",
+    "INSTANCE_LIMIT, 503, instance_limit",
+    "FULL, 503, back_pressure",
+    "UNAVAILABLE, 503, deployment_unavailable",
+    "REPLICA_GONE, 503, replica_unavailable",
+    "ABANDONED, 499, cancelled"
+  })
+  void aReservationFailsAlikeForWhoUsesAndWhoReserves(Problem problem, int status, String code) {
+    HttpFailure used = HttpFailure.of(problem);
+    assertThat(used.status()).isEqualTo(status);
+    assertThat(used.code()).isEqualTo(code);
+    Endpoint.Answer reserved = refused(problem, -1, -1);
+    assertThat(reserved.status()).isEqualTo(status);
+    assertThat(new JsonObject(reserved.body()).getMap())
+        .containsEntry("code", code)
+        .containsEntry("message", "why")
+        .containsEntry("detail", used.detail());
+    assertThat(reserved.headers().get("Retry-After"))
+        .isEqualTo(used.retryAfterSeconds() == 0 ? null : "" + used.retryAfterSeconds());
+  }
+
+  @ParameterizedTest
+  @EnumSource(Problem.class)
+  void noProblemOfReservationsIsLeftOut(Problem problem) {
+    Kind same =
+        switch (problem) {
+          case FULL -> Kind.BACK_PRESSURE;
+          case UNAVAILABLE -> Kind.DEPLOYMENT_UNAVAILABLE;
+          case REPLICA_GONE -> Kind.REPLICA_UNAVAILABLE;
+          case ABANDONED -> Kind.CANCELLED;
+          default -> null;
+        };
+    if (same != null) {
+      assertThat(HttpFailure.of(problem)).isEqualTo(HttpFailure.of(same));
+    }
+    assertThat(HttpFailure.of(problem).message()).isNotBlank();
+  }
+
+  @Test
+  void whoReservesIsToldTheStatusThatTheDeploymentAsksFor() {
+    Endpoint.Answer answer = refused(Problem.FULL, 7, 429);
+    assertThat(answer.status()).isEqualTo(429);
+    assertThat(answer.headers()).containsEntry("Retry-After", "7");
+  }
+
+  /** What {@code DELETE …/reservations/t} answers when that is refused. */
+  private static Endpoint.Answer refused(Problem problem, int retryAfter, int status) {
+    ReservationException why = new ReservationException(problem, "why", retryAfter, status);
+    return new ReservationEndpoint(
+            new Refusing(why), Duration.ZERO, Duration.ZERO, 1, null, () -> 0)
+        .handle(
+            new Endpoint.Asked(
+                "DELETE",
+                "/api/v1/applications/a/deployments/d/reservations/t",
+                Headers.empty(),
+                Buffer.buffer(),
+                "",
+                null))
+        .answer()
+        .result();
   }
 
   @ParameterizedTest
   @EnumSource(Kind.class)
   void eachKindHasACodeOfItsOwnNameAndAText(Kind kind) {
-    ErrorAnswer answer = answer(kind.toException("why"));
+    HttpFailure answer = answer(kind.toException("why"));
     assertThat(answer.code()).isEqualToIgnoringCase(kind.name());
     assertThat(answer.message()).isNotBlank();
   }
@@ -44,7 +152,8 @@ class ErrorResponsesTest {
   @Test
   void backPressureMayBe429() {
     Settings configured = Backpressure.DEFAULTS.with(Backpressure.STATUS_CODE, 429);
-    assertThat(ErrorResponses.status(Kind.BACK_PRESSURE, configured)).isEqualTo(429);
+    assertThat(ErrorResponses.status(Kind.BACK_PRESSURE.toException("why"), configured))
+        .isEqualTo(429);
   }
 
   @Test
@@ -69,11 +178,11 @@ class ErrorResponsesTest {
         Backpressure.DEFAULTS
             .with(Backpressure.STATUS_CODE, 503)
             .with(Backpressure.RETRY_AFTER_S, Duration.ZERO);
-    assertThat(answer(computed).retryAfterSeconds()).hasValue(7);
-    assertThat(answer(unknown).retryAfterSeconds()).hasValue(1);
-    assertThat(answer(zero).retryAfterSeconds()).hasValue(1);
-    assertThat(ErrorResponses.of(computed, "id", -1, configured).retryAfterSeconds()).hasValue(3);
-    assertThat(ErrorResponses.of(computed, "id", -1, none).retryAfterSeconds()).hasValue(1);
+    assertThat(answer(computed).retryAfterSeconds()).isEqualTo(7);
+    assertThat(answer(unknown).retryAfterSeconds()).isEqualTo(1);
+    assertThat(answer(zero).retryAfterSeconds()).isEqualTo(1);
+    assertThat(ErrorResponses.of(computed, "id", -1, configured).retryAfterSeconds()).isEqualTo(3);
+    assertThat(ErrorResponses.of(computed, "id", -1, none).retryAfterSeconds()).isEqualTo(1);
   }
 
   @Test
@@ -84,16 +193,16 @@ class ErrorResponsesTest {
             .with(Backpressure.RETRY_AFTER_S, Duration.ofSeconds(3));
     BerthException child =
         new BerthException.BackPressure("full", OptionalInt.of(7), OptionalInt.of(429));
-    ErrorAnswer answer = ErrorResponses.of(child, "id", -1, parent);
+    HttpFailure answer = ErrorResponses.of(child, "id", -1, parent);
     assertThat(answer.status()).isEqualTo(429);
-    assertThat(answer.retryAfterSeconds()).hasValue(7);
+    assertThat(answer.retryAfterSeconds()).isEqualTo(7);
     assertThat(ErrorResponses.status(child, parent)).isEqualTo(429);
   }
 
   @ParameterizedTest
   @EnumSource(value = Kind.class, mode = EnumSource.Mode.EXCLUDE, names = "BACK_PRESSURE")
   void onlyBackPressureSaysWhenToComeBack(Kind kind) {
-    assertThat(answer(kind.toException("why")).retryAfterSeconds()).isEmpty();
+    assertThat(answer(kind.toException("why")).retryAfterSeconds()).isZero();
   }
 
   @Test
@@ -114,16 +223,16 @@ class ErrorResponsesTest {
       names = {"BACK_PRESSURE", "DEPLOYMENT_UNAVAILABLE"})
   void nothingOfTheInsideLeaks(Kind kind) {
     String secret = "db password in MyHandler.java:12";
-    ErrorAnswer answer = answer(kind.toException(secret));
-    assertThat(answer.text().toString()).doesNotContain("password", "MyHandler");
-    assertThat(answer.json("r1").toString()).doesNotContain("password", "MyHandler");
+    HttpFailure answer = answer(kind.toException(secret));
+    assertThat(answer.message()).doesNotContain("password", "MyHandler");
+    assertThat(answer.json().encode()).doesNotContain("password", "MyHandler");
   }
 
   @Test
   void aFailedHandlerIsAnInternalServerErrorAndNoMore() {
     BerthException failed =
         new BerthException.HandlerFailed("boom", new IllegalStateException("inside"));
-    assertThat(answer(failed).text().toString()).isEqualTo("Internal Server Error");
+    assertThat(answer(failed).message()).isEqualTo("Internal Server Error");
   }
 
   @Test
@@ -133,16 +242,14 @@ class ErrorResponsesTest {
   }
 
   @Test
-  void theJsonFormHasCodeMessageDetailAndRequestId() {
-    JsonObject json = new JsonObject(ErrorResponses.notFound("/\"x").json("r1"));
-    assertThat(json.fieldNames())
-        .containsExactlyInAnyOrder("code", "message", "detail", "request_id");
+  void theJsonFormHasCodeMessageAndDetail() {
+    JsonObject json = new JsonObject(ErrorResponses.notFound("/\"x").json().encode());
+    assertThat(json.fieldNames()).containsExactlyInAnyOrder("code", "message", "detail");
     assertThat(json.getString("code")).isEqualTo("not_found");
     assertThat(json.getString("message")).contains("/\"x");
-    assertThat(json.getString("request_id")).isEqualTo("r1");
   }
 
-  private static ErrorAnswer answer(BerthException failure) {
+  private static HttpFailure answer(BerthException failure) {
     return ErrorResponses.of(failure, "id", RequestTimeout.NONE, DEFAULT);
   }
 }

@@ -66,7 +66,7 @@ public enum Outcome {
   /**
    * Of an answer of the ingress itself.
    *
-   * @param code as {@code ErrorAnswer} has it
+   * @param code as {@code HttpFailure} has it
    */
   public static Outcome ofCode(String code) {
     return switch (code) {

@@ -101,8 +101,10 @@ public interface Reservations {
     INSTANCE_LIMIT,
     /** The key was used for another wish. */
     KEY_REUSED,
-    /** The replica is gone, or the deployment has none, or the instance is being stopped. */
+    /** The deployment has no replica, or the instance is being stopped. */
     UNAVAILABLE,
+    /** The replica that held the slot is gone. */
+    REPLICA_GONE,
     /** The caller went while it waited. */
     ABANDONED,
     /** What came in place of a token is none. */

@@ -197,16 +197,18 @@ final class ReservationAsk {
     if (failure instanceof BerthException.Timeout) {
       told = router.backPressure("wait_timeout_s reached while waiting for a slot");
     }
+    String why = String.valueOf(told.getMessage());
     if (told instanceof BerthException.BackPressure full) {
       return new ReservationException(
           Problem.FULL,
-          String.valueOf(told.getMessage()),
+          why,
           full.retryAfterSeconds().orElse(RETRY_AFTER_SECONDS),
           full.statusCode().orElse(-1));
     }
-    if (told instanceof BerthException.Cancelled) {
-      return abandoned();
-    }
-    return new ReservationException(Problem.UNAVAILABLE, String.valueOf(told.getMessage()), -1, -1);
+    return switch (told.kind()) {
+      case CANCELLED -> abandoned();
+      case REPLICA_UNAVAILABLE -> new ReservationException(Problem.REPLICA_GONE, why, -1, -1);
+      default -> new ReservationException(Problem.UNAVAILABLE, why, -1, -1); // nothing ran
+    };
   }
 }

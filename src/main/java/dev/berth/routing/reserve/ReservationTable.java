@@ -2,6 +2,7 @@ package dev.berth.routing.reserve;
 
 import dev.berth.api.DeploymentId;
 import dev.berth.api.Request;
+import dev.berth.protocol.port.HttpFailure;
 import dev.berth.protocol.port.Reservations;
 import dev.berth.routing.CallOwner;
 import dev.berth.routing.DeploymentRouter;
@@ -157,8 +158,7 @@ public final class ReservationTable implements Reservations {
     if (key != null) {
       synchronized (keys) {
         if (keys.isForAnother(caller.name(), key, wish, now)) {
-          return refusedAtOnce(
-              refusal(Problem.KEY_REUSED, "the idempotency key was used for another request"));
+          return refusedAtOnce(refusal(Problem.KEY_REUSED));
         }
         ReservationAsk known = keys.find(caller.name(), key, now);
         if (known != null && known.join()) {
@@ -369,7 +369,7 @@ public final class ReservationTable implements Reservations {
               }
               selection.expireIfPast(nanoClock.getAsLong());
               Problem over = entry.ended();
-              throw refuse(over == null ? Problem.UNAVAILABLE : over);
+              throw refuse(over == null ? Problem.REPLICA_GONE : over);
             });
   }
 
@@ -440,15 +440,18 @@ public final class ReservationTable implements Reservations {
     Reservation reservation = entry.reservation();
     if (reservation == null) {
       Problem how = entry.ended();
-      throw refusal(
-          how == null ? Problem.EXPIRED : how, textOf(how == null ? Problem.EXPIRED : how));
+      throw refusal(how == null ? Problem.EXPIRED : how);
     }
     return reservation;
   }
 
   private ReservationException refuse(Problem problem) {
     counters.refused(problem);
-    return refusal(problem, textOf(problem));
+    return refusal(problem);
+  }
+
+  private static ReservationException refusal(Problem problem) {
+    return refusal(problem, HttpFailure.of(problem).message());
   }
 
   private static ReservationException refusal(Problem problem, String text) {
@@ -457,18 +460,6 @@ public final class ReservationTable implements Reservations {
 
   private static ReservationException unknown(DeploymentId deployment) {
     return refusal(Problem.UNKNOWN_DEPLOYMENT, "deployment: " + deployment + " is not known here");
-  }
-
-  private static String textOf(Problem problem) {
-    return switch (problem) {
-      case UNKNOWN_TOKEN -> "The reservation is not known.";
-      case EXPIRED -> "The reservation has expired.";
-      case RELEASED -> "The reservation was released.";
-      case ALREADY_USED -> "The reservation was used.";
-      case OTHER_DEPLOYMENT -> "The reservation is for another deployment.";
-      case UNAVAILABLE -> "The replica is no longer available.";
-      default -> problem.name();
-    };
   }
 
   // --- time ---

@@ -9,6 +9,7 @@ import dev.berth.api.Request;
 import dev.berth.fakes.FakeCaller;
 import dev.berth.fakes.RoutingWorld;
 import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.port.HttpFailure;
 import dev.berth.protocol.port.LedgerView;
 import dev.berth.protocol.port.Reservations.Asked;
 import dev.berth.protocol.port.Reservations.Caller;
@@ -33,6 +34,8 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** Slots held by tokens: each way in and out, on one thread and a clock that stands still. */
 class ReservationTableTest {
@@ -127,6 +130,25 @@ class ReservationTableTest {
     assertThat(table.keys()).isZero();
     assertThat(table.remembered()).isZero();
     assertThat(world.router.counters().reserved()).isZero();
+  }
+
+  /** Nothing ran, so that none of them is 500 or 502; to wait in vain is to find no slot. */
+  @ParameterizedTest
+  @EnumSource(BerthException.Kind.class)
+  void whoReservesIsToldOfAFailureAsWhoSendsARequestIs(BerthException.Kind kind) {
+    BerthException.Kind told =
+        switch (kind) {
+          case TIMEOUT -> BerthException.Kind.BACK_PRESSURE;
+          case OUTCOME_UNKNOWN,
+              HANDLER_FAILED,
+              NO_SUCH_METHOD,
+              PAYLOAD_TOO_LARGE,
+              RESERVATION_EXPIRED ->
+              BerthException.Kind.DEPLOYMENT_UNAVAILABLE;
+          default -> kind;
+        };
+    Problem problem = ReservationAsk.asProblem(world.router, kind.toException("why")).problem();
+    assertThat(HttpFailure.of(problem)).isEqualTo(HttpFailure.of(told));
   }
 
   // --- one reservation ---
@@ -350,8 +372,8 @@ class ReservationTableTest {
     String token = reserve().token();
     world.remove(replica);
     world.publish();
-    refuses(token, Problem.UNAVAILABLE);
-    refuses(token, Problem.UNAVAILABLE); // and not used
+    refuses(token, Problem.REPLICA_GONE);
+    refuses(token, Problem.REPLICA_GONE); // and not used
     assertThat(table.counters().lost()).isEqualTo(1);
     assertThat(table.counters().used()).isZero();
     assertThat(replica.ledger.ongoing()).isZero();

@@ -1,0 +1,124 @@
+package dev.berth.protocol.port;
+
+import dev.berth.api.BerthException;
+import dev.berth.protocol.port.Reservations.Problem;
+import io.vertx.core.json.JsonObject;
+
+/**
+ * Why what was asked for is not had, as HTTP tells it. {@link #of} is the one table of it, for
+ * requests and for those who reserve, renew and release. Its texts say nothing of the inside of the
+ * instance, and of a failed handler nothing at all.
+ *
+ * <p>Source: Ray Serve's {@code get_http_response_status}; 502 for an unknown outcome is ours,
+ * since Ray's 500 does not tell a request that may have run from one that failed.
+ *
+ * @param status HTTP status
+ * @param code stable name of the reason, for programs
+ * @param message the reason, for people; all of the text form
+ * @param detail whether the request ran, and what the client may do
+ * @param retryAfterSeconds Retry-After, at least 1; 0 is none
+ */
+public record HttpFailure(
+    int status, String code, String message, String detail, int retryAfterSeconds) {
+  public static final String DID_NOT_RUN = "The request did not run; it may be sent again.";
+
+  public HttpFailure(int status, String code, String message, String detail) {
+    this(status, code, message, detail, 0);
+  }
+
+  /** What became of a request; back-pressure as it is told where nobody says otherwise. */
+  public static HttpFailure of(BerthException.Kind kind) {
+    return switch (kind) {
+      case TIMEOUT ->
+          new HttpFailure(
+              408,
+              "timeout",
+              "The request timed out.",
+              "The request was cancelled; it may have run in part.");
+      case CANCELLED -> // nginx's; the client has gone, so it is for metrics
+          new HttpFailure(
+              499, "cancelled", "The request was cancelled.", "The request may have run in part.");
+      case BACK_PRESSURE -> refused(503, "back_pressure", "No slot is free.").comeBackAfter(1);
+      case DEPLOYMENT_UNAVAILABLE ->
+          refused(503, "deployment_unavailable", "The deployment is unavailable.");
+      case REPLICA_UNAVAILABLE ->
+          refused(503, "replica_unavailable", "The replica is no longer available.");
+      case RESERVATION_EXPIRED -> // held by a handler: it is no fault of its client
+          refused(503, "reservation_expired", "The reservation expired before it was used.");
+      case OUTCOME_UNKNOWN ->
+          new HttpFailure(
+              502,
+              "outcome_unknown",
+              "The replica was lost before it answered.",
+              "The request may have run; send it again only if that does no harm.");
+      case HANDLER_FAILED ->
+          new HttpFailure(
+              500, "handler_failed", "Internal Server Error", "The request ran and failed.");
+      case NO_SUCH_METHOD -> // the callers here are ours: it is no fault of a client
+          new HttpFailure(
+              500, "no_such_method", "Internal Server Error", "The request ran and failed.");
+      case PAYLOAD_TOO_LARGE ->
+          new HttpFailure(
+              413,
+              "payload_too_large",
+              "Request body is too large.",
+              "It is over what is gathered for this deployment.");
+    };
+  }
+
+  /** Why there is no reservation, or a request did not run under the one that it named. */
+  public static HttpFailure of(Problem problem) {
+    return switch (problem) {
+      case UNKNOWN_DEPLOYMENT ->
+          refused(404, "unknown_deployment", "The deployment is not known here.");
+      case UNKNOWN_TOKEN -> refused(404, "reservation_unknown", "The reservation is not known.");
+      case EXPIRED ->
+          refused(410, "reservation_expired", "The reservation expired before it was used.");
+      case RELEASED -> refused(410, "reservation_released", "The reservation was released.");
+      case ALREADY_USED -> refused(409, "reservation_used", "The reservation was used before.");
+      case OTHER_DEPLOYMENT ->
+          refused(
+              409, "reservation_other_deployment", "The reservation is for another deployment.");
+      case MALFORMED ->
+          refused(
+              400,
+              "reservation_malformed",
+              "X-Berth-Reservation: several values (expected: one token)");
+      case KEY_REUSED ->
+          refused(
+              409, "idempotency_key_reused", "The idempotency key was used for another request.");
+      case CALLER_LIMIT ->
+          refused(429, "caller_limit", "The caller holds too many reservations.").comeBackAfter(1);
+      case INSTANCE_LIMIT ->
+          refused(503, "instance_limit", "All callers together hold too many reservations.")
+              .comeBackAfter(1);
+      case FULL -> of(BerthException.Kind.BACK_PRESSURE);
+      case UNAVAILABLE -> of(BerthException.Kind.DEPLOYMENT_UNAVAILABLE);
+      case REPLICA_GONE -> of(BerthException.Kind.REPLICA_UNAVAILABLE);
+      case ABANDONED -> of(BerthException.Kind.CANCELLED);
+    };
+  }
+
+  private static HttpFailure refused(int status, String code, String message) {
+    return new HttpFailure(status, code, message, DID_NOT_RUN);
+  }
+
+  /** The same, in words that say more. */
+  public HttpFailure saying(String words) {
+    return new HttpFailure(status, code, words, detail, retryAfterSeconds);
+  }
+
+  /** The same, with the status that a deployment asks for. */
+  public HttpFailure as(int configuredStatus) {
+    return new HttpFailure(configuredStatus, code, message, detail, retryAfterSeconds);
+  }
+
+  /** The same, which may be another one after so many seconds; at least one is told. */
+  public HttpFailure comeBackAfter(int seconds) {
+    return new HttpFailure(status, code, message, detail, Math.max(1, seconds));
+  }
+
+  public JsonObject json() {
+    return new JsonObject().put("code", code).put("message", message).put("detail", detail);
+  }
+}
