@@ -32,11 +32,13 @@ certificate
 descriptors 16384
 
 if [[ -n $before ]]; then
-  # Its handlers are compiled against it, from the same sources.
+  # Its handlers are compiled against it, from the same sources but where its API is an older one.
+  child=java
+  if javap -cp "$before" dev.berth.api.DeploymentHandle | grep -q ' within('; then child=before; fi
   rm -rf "$work/before"
   mkdir -p "$work/before/classes"
   javac --release 17 -proc:none -nowarn -cp "$before" -d "$work/before/classes" \
-    load-tests/java/{NoOp,Calls,Streams}.java
+    load-tests/java/{NoOp,Calls,Streams}.java load-tests/$child/Child.java
   jar --create --file "$work/before/handlers.jar" -C "$work/before/classes" .
   cp "$work"/{probe.jar,cert.pem,key.pem} "$work/before"
   options+=("--before=$before")

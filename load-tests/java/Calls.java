@@ -33,7 +33,7 @@ public final class Calls {
   private record Parent(DeploymentHandle child) implements AsyncHandler {
     @Override
     public Future<Response> handle(Request request, RequestContext context) {
-      DeploymentHandle within = child.within(context);
+      DeploymentHandle within = Child.of(context, child);
       String path = request.path();
       switch (path) {
         case "/call":

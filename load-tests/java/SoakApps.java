@@ -1,7 +1,6 @@
 import dev.berth.api.Application;
 import dev.berth.api.AsyncHandler;
 import dev.berth.api.BlockingHandler;
-import dev.berth.api.CallOptions;
 import dev.berth.api.Deployment;
 import dev.berth.api.DeploymentHandle;
 import dev.berth.api.Request;
@@ -16,6 +15,7 @@ import java.time.Duration;
 public final class SoakApps {
   static final int CHUNKS = 100;
   static final Duration RESERVATION_TTL = Duration.ofSeconds(1);
+  private static final Duration HURRY = Duration.ofMillis(100);
 
   private static final Buffer BODY = Buffer.buffer("0123456789abcdef0123456789abcdef");
   private static final Buffer CHUNK = Buffer.buffer("data: 0123456789ab\n\n");
@@ -120,20 +120,20 @@ public final class SoakApps {
         Deployment.of("worker", replica -> worker).withNumReplicas(2).withMaxOngoingRequests(1000));
   }
 
-  private record Chooser(DeploymentHandle workers) implements AsyncHandler {
+  private record Chooser(DeploymentHandle worker) implements AsyncHandler {
     @Override
     public Future<Response> handle(Request request, RequestContext context) {
       String wanted = wanted(request);
       switch (wanted) {
         case "ok":
-          return workers.within(context).withSelection(chosen -> chosen.dispatch(request));
+          return context.handle("worker").withSelection(chosen -> chosen.dispatch(request));
         case "close":
-          return workers.within(context).withSelection(chosen -> Future.succeededFuture(ok()));
+          return context.handle("worker").withSelection(chosen -> Future.succeededFuture(ok()));
         case "abandon":
           // Not within the request: nothing but the lease's own end gives the slot back.
-          return workers.choose().map(forgotten -> ok());
+          return worker.choose().map(forgotten -> ok());
         case "late":
-          return workers
+          return worker
               .choose()
               .compose(
                   chosen ->
@@ -160,15 +160,12 @@ public final class SoakApps {
           }
         };
     return Application.of(
-        Deployment.of("parent", replica -> parent(replica.handle("child")))
-            .withMaxOngoingRequests(1000),
+        Deployment.async("parent", SoakApps::parent).withMaxOngoingRequests(1000),
         Deployment.of("child", replica -> child).withNumReplicas(2).withMaxOngoingRequests(500));
   }
 
-  private static AsyncHandler parent(DeploymentHandle children) {
-    DeploymentHandle hurried =
-        children.options(CallOptions.defaults().withTimeout(Duration.ofMillis(100)));
-    return (request, context) ->
-        (wanted(request).equals("timeout") ? hurried : children).within(context).call(request);
+  private static Future<Response> parent(Request request, RequestContext context) {
+    DeploymentHandle child = context.handle("child");
+    return (wanted(request).equals("timeout") ? child.withTimeout(HURRY) : child).call(request);
   }
 }
