@@ -1,7 +1,6 @@
 package dev.berth.examples;
 
 import dev.berth.api.AsyncHandler;
-import dev.berth.api.DeploymentHandle;
 import dev.berth.api.Request;
 import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
@@ -12,16 +11,10 @@ import io.vertx.core.Future;
  * a header. The selection is closed whatever happens; were it not, its lease would run out.
  */
 final class ChoosingHandler implements AsyncHandler {
-  private final DeploymentHandle named;
-
-  ChoosingHandler(DeploymentHandle named) {
-    this.named = named;
-  }
-
   @Override
   public Future<Response> handle(Request request, RequestContext context) {
-    return named
-        .within(context)
+    return context
+        .handle("named")
         .withSelection(
             selection ->
                 selection

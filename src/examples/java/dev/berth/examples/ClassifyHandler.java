@@ -1,18 +1,11 @@
 package dev.berth.examples;
 
 import dev.berth.api.AsyncHandler;
-import dev.berth.api.BerthException;
-import dev.berth.api.CallOptions;
-import dev.berth.api.DeploymentHandle;
-import dev.berth.api.Headers;
-import dev.berth.api.ReplicaSelection;
 import dev.berth.api.Request;
 import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
 import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
-import java.time.Duration;
-import java.util.Optional;
 
 /**
  * The ingress of {@code /classify}: takes pixels as JSON, or a PNG, chooses a replica of {@code
@@ -23,12 +16,6 @@ final class ClassifyHandler implements AsyncHandler {
   static final String REPLICA_HEADER = "X-Berth-Replica";
 
   private static final String SUPPORTED = "application/json or image/png";
-
-  private final DeploymentHandle digits;
-
-  ClassifyHandler(DeploymentHandle digits) {
-    this.digits = digits;
-  }
 
   @Override
   public Future<Response> handle(Request request, RequestContext context) {
@@ -49,29 +36,14 @@ final class ClassifyHandler implements AsyncHandler {
     }
   }
 
-  private Future<Response> ask(String contentType, Buffer body, RequestContext context) {
-    CallOptions options = CallOptions.defaults().withRequestId(context.requestId());
-    Optional<Duration> remaining = context.remaining();
-    if (remaining.isPresent()) {
-      if (remaining.get().isZero()) {
-        return Future.failedFuture(new BerthException.Timeout("classify: its deadline has passed"));
-      }
-      options = options.withTimeout(remaining.get());
-    }
-    Headers headers = Headers.of("content-type", contentType);
-    Request question = new Request("POST", "/", null, headers, body);
-    return digits
-        .options(options)
-        .withSelection(selection -> dispatch(selection, question, context));
-  }
-
-  private static Future<Response> dispatch(
-      ReplicaSelection selection, Request question, RequestContext context) {
-    if (context.cancelled()) { // while it waited for a replica; the selection is closed for us
-      return Future.failedFuture(new BerthException.Cancelled("classify: its caller has left"));
-    }
-    DeploymentHandle.Call call = selection.start(question);
-    context.onCancel(call::cancel);
-    return call.response().map(answer -> answer.withHeader(REPLICA_HEADER, selection.replicaId()));
+  private static Future<Response> ask(String contentType, Buffer body, RequestContext context) {
+    Request question = Request.post("/", body).withHeader("content-type", contentType);
+    return context
+        .handle("digits")
+        .withSelection(
+            selection ->
+                selection
+                    .dispatch(question)
+                    .map(answer -> answer.withHeader(REPLICA_HEADER, selection.replicaId())));
   }
 }

@@ -1,7 +1,6 @@
 package dev.berth.examples;
 
 import dev.berth.api.Application;
-import dev.berth.api.AsyncHandler;
 import dev.berth.api.Deployment;
 import dev.berth.api.Response;
 import io.vertx.core.Future;
@@ -17,8 +16,7 @@ public final class Examples {
    */
   public static Application words() {
     return Application.of(
-        Deployment.of("words", replica -> new WordsHandler(replica.handle("letters")))
-            .withMaxOngoingRequests(100),
+        Deployment.async("words", new WordsHandler()).withMaxOngoingRequests(100),
         Deployment.of("letters", LettersHandler::new)
             .withNumReplicas(2)
             .withMaxOngoingRequests(10)
@@ -30,38 +28,31 @@ public final class Examples {
    */
   public static Application choose() {
     return Application.of(
-        Deployment.of("choose", replica -> new ChoosingHandler(replica.handle("named")))
-            .withMaxOngoingRequests(100),
-        named());
+        Deployment.async("choose", new ChoosingHandler()).withMaxOngoingRequests(100), named());
   }
 
   /** {@code dev.berth.examples.Examples:rollCall}: every replica is asked, and each answer told. */
   public static Application rollCall() {
     return Application.of(
-        Deployment.of("roll-call", replica -> new RollCallHandler(replica.handle("named")))
-            .withMaxOngoingRequests(100),
-        named());
+        Deployment.async("roll-call", new RollCallHandler()).withMaxOngoingRequests(100), named());
   }
 
   /** {@code dev.berth.examples.Examples:checksum}: bodies of any size, read as they come. */
   public static Application checksum() {
     return Application.of(
-        Deployment.of("checksum", replica -> new ChecksumHandler()).withMaxOngoingRequests(16));
+        Deployment.async("checksum", new ChecksumHandler()).withMaxOngoingRequests(16));
   }
 
   /** {@code dev.berth.examples.Examples:sleep}: slots, queue and deadlines to look at. */
   public static Application sleep() {
-    return Application.of(Deployment.of("sleep", replica -> new SleepHandler()));
+    return Application.of(Deployment.async("sleep", new SleepHandler()));
   }
 
   /** Three replicas that answer with their names. */
   private static Deployment named() {
-    return Deployment.of(
+    return Deployment.async(
             "named",
-            replica ->
-                (AsyncHandler)
-                    (request, context) ->
-                        Future.succeededFuture(Response.text(context.replicaId() + "\n")))
+            (request, context) -> Future.succeededFuture(Response.text(context.replicaId() + "\n")))
         .withNumReplicas(3)
         .withMaxOngoingRequests(2);
   }

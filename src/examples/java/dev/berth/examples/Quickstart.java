@@ -15,8 +15,7 @@ public final class Quickstart {
    */
   public static Application classify() {
     return Application.of(
-        Deployment.of("classify", replica -> new ClassifyHandler(replica.handle("digits")))
-            .withMaxOngoingRequests(200),
+        Deployment.async("classify", new ClassifyHandler()).withMaxOngoingRequests(200),
         Deployment.of("digits", replica -> DigitsHandler.load())
             .withNumReplicas(2)
             .withMaxOngoingRequests(4));
@@ -25,7 +24,7 @@ public final class Quickstart {
   /** {@code dev.berth.examples.Quickstart:echo}: answers with the body it was sent. */
   public static Application echo() {
     return Application.of(
-        Deployment.of("echo", replica -> new EchoHandler())
+        Deployment.async("echo", new EchoHandler())
             .withSpreadOverLoops(true)
             .withMaxOngoingRequests(1_000));
   }
@@ -33,6 +32,6 @@ public final class Quickstart {
   /** {@code dev.berth.examples.Quickstart:stream}: server-sent events at a chosen pace. */
   public static Application stream() {
     return Application.of(
-        Deployment.of("stream", replica -> new StreamHandler()).withMaxOngoingRequests(200));
+        Deployment.async("stream", new StreamHandler()).withMaxOngoingRequests(200));
   }
 }

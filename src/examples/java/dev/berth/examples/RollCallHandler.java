@@ -2,8 +2,6 @@ package dev.berth.examples;
 
 import dev.berth.api.AsyncHandler;
 import dev.berth.api.BroadcastAnswer;
-import dev.berth.api.CallOptions;
-import dev.berth.api.DeploymentHandle;
 import dev.berth.api.Request;
 import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
@@ -15,16 +13,11 @@ import java.util.stream.Collectors;
  * Broadcast: asks every replica, waits a second for those that are busy, and tells who answered.
  */
 final class RollCallHandler implements AsyncHandler {
-  private final DeploymentHandle named;
-
-  RollCallHandler(DeploymentHandle named) {
-    this.named = named.options(CallOptions.defaults().withTimeout(Duration.ofSeconds(1)));
-  }
-
   @Override
   public Future<Response> handle(Request request, RequestContext context) {
-    return named
-        .within(context)
+    return context
+        .handle("named")
+        .withTimeout(Duration.ofSeconds(1))
         .broadcast(Request.get("/"))
         .map(
             answers ->

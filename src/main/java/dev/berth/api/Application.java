@@ -1,6 +1,6 @@
 package dev.berth.api;
 
-import java.util.Arrays;
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -8,14 +8,15 @@ import java.util.Set;
 /**
  * What an {@code import_path} builds: deployments that may call one another, one of which answers
  * the application's route. The method it names is static, has no parameter or one {@code
- * Map<String, Object>} (the configuration's {@code args}), and returns an Application.
- *
- * @param ingress the name of the deployment that answers the route
- * @param deployments all deployments, the ingress included; names are unique
+ * Map<String, Object>} (the configuration's {@code args}), and returns an Application. Immutable.
  */
-public record Application(String ingress, List<Deployment> deployments) {
-  public Application {
-    deployments = List.copyOf(deployments);
+public final class Application {
+  private final String ingress;
+  private final List<Deployment> deployments;
+
+  private Application(String ingress, List<Deployment> deployments) {
+    this.ingress = ingress;
+    this.deployments = List.copyOf(deployments);
     Set<String> names = new HashSet<>();
     for (Deployment deployment : deployments) {
       if (!names.add(deployment.name())) {
@@ -29,11 +30,25 @@ public record Application(String ingress, List<Deployment> deployments) {
     }
   }
 
-  /** An application whose first deployment is the ingress. */
+  /** An application whose first deployment is the ingress; names are unique. */
   public static Application of(Deployment ingress, Deployment... others) {
-    Deployment[] all = new Deployment[others.length + 1];
-    all[0] = ingress;
-    System.arraycopy(others, 0, all, 1, others.length);
-    return new Application(ingress.name(), Arrays.asList(all));
+    List<Deployment> all = new ArrayList<>(List.of(others));
+    all.add(0, ingress);
+    return new Application(ingress.name(), all);
+  }
+
+  /** The same with other deployments, among them one that is named as the ingress is. */
+  public Application withDeployments(List<Deployment> deployments) {
+    return new Application(ingress, deployments);
+  }
+
+  /** The name of the deployment that answers the route. */
+  public String ingress() {
+    return ingress;
+  }
+
+  /** All deployments, the ingress included. */
+  public List<Deployment> deployments() {
+    return deployments;
   }
 }

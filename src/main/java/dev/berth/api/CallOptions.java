@@ -4,46 +4,93 @@ import java.time.Duration;
 import java.util.Optional;
 
 /**
- * How a call through a handle behaves.
+ * How calls through a handle behave. Immutable; made of {@link #defaults()}, or by {@link
+ * DeploymentHandle}'s own methods of the same names.
  *
- * @param timeout from the call to the end of its response; empty means none beyond the instance's
- *     bounds. Positive.
- * @param requestId carried to the replica; empty means the handle makes one
- * @param reservationTtl lifetime of a selection's lease; empty means the deployment's {@code
- *     reservation_ttl_s} (10 s). Positive; cut to the configured maximum.
- * @param methodName which of the handler's {@link ReplicaHandler#methods()} to call; empty means
- *     its own {@code handle}
- * @param sessionId who the call is for, carried to the replica; empty means no session
+ * <p>Source: Ray Serve's {@code handle.options(…)}.
  */
-public record CallOptions(
-    Optional<Duration> timeout,
-    Optional<String> requestId,
-    Optional<Duration> reservationTtl,
-    Optional<String> methodName,
-    Optional<String> sessionId) {
+public final class CallOptions {
   private static final CallOptions DEFAULTS =
       new CallOptions(
           Optional.empty(), Optional.empty(), Optional.empty(), Optional.empty(), Optional.empty());
 
-  public CallOptions {
-    timeout.ifPresent(value -> requirePositive("timeout", value));
-    reservationTtl.ifPresent(value -> requirePositive("reservationTtl", value));
+  private final Optional<Duration> timeout;
+  private final Optional<String> requestId;
+  private final Optional<Duration> reservationTtl;
+  private final Optional<String> methodName;
+  private final Optional<String> sessionId;
+
+  private CallOptions(
+      Optional<Duration> timeout,
+      Optional<String> requestId,
+      Optional<Duration> reservationTtl,
+      Optional<String> methodName,
+      Optional<String> sessionId) {
+    this.timeout = timeout;
+    this.requestId = requestId;
+    this.reservationTtl = reservationTtl;
+    this.methodName = methodName;
+    this.sessionId = sessionId;
   }
 
+  /** Nothing is said: each accessor is empty. */
   public static CallOptions defaults() {
     return DEFAULTS;
   }
 
-  public CallOptions withTimeout(Duration timeout) {
-    return new CallOptions(Optional.of(timeout), requestId, reservationTtl, methodName, sessionId);
+  /** From the call to the end of its response; empty means no bound but the instance's. */
+  public Optional<Duration> timeout() {
+    return timeout;
   }
 
+  /** Carried to the replica; empty means the parent request's, or one that is made. */
+  public Optional<String> requestId() {
+    return requestId;
+  }
+
+  /**
+   * Lifetime of a selection's lease; empty means the deployment's {@code reservation_ttl_s} (10 s).
+   */
+  public Optional<Duration> reservationTtl() {
+    return reservationTtl;
+  }
+
+  /**
+   * Which of the handler's {@link ReplicaHandler#methods()} to call; empty means its own {@code
+   * handle}.
+   */
+  public Optional<String> methodName() {
+    return methodName;
+  }
+
+  /** Who the call is for, carried to the replica; empty means the parent request's, or no one. */
+  public Optional<String> sessionId() {
+    return sessionId;
+  }
+
+  /**
+   * The same with another time limit.
+   *
+   * @throws IllegalArgumentException unless it is positive
+   */
+  public CallOptions withTimeout(Duration timeout) {
+    Optional<Duration> limit = Optional.of(positive("timeout", timeout));
+    return new CallOptions(limit, requestId, reservationTtl, methodName, sessionId);
+  }
+
+  /** The same with another request id. */
   public CallOptions withRequestId(String requestId) {
     return new CallOptions(timeout, Optional.of(requestId), reservationTtl, methodName, sessionId);
   }
 
+  /**
+   * The same with another lifetime of leases, which is cut to the configured maximum.
+   *
+   * @throws IllegalArgumentException unless it is positive
+   */
   public CallOptions withReservationTtl(Duration ttl) {
-    return new CallOptions(timeout, requestId, Optional.of(ttl), methodName, sessionId);
+    Optional<Duration> lifetime = Optional.of(positive("reservationTtl", ttl));
+    return new CallOptions(timeout, requestId, lifetime, methodName, sessionId);
   }
 
   /** The same, for a method of the handler beside its own {@code handle}. */
@@ -51,13 +98,15 @@ public record CallOptions(
     return new CallOptions(timeout, requestId, reservationTtl, Optional.of(methodName), sessionId);
   }
 
+  /** The same for another session. */
   public CallOptions withSessionId(String sessionId) {
     return new CallOptions(timeout, requestId, reservationTtl, methodName, Optional.of(sessionId));
   }
 
-  private static void requirePositive(String name, Duration value) {
+  private static Duration positive(String name, Duration value) {
     if (value.isZero() || value.isNegative()) {
       throw new IllegalArgumentException(name + ": " + value + " (expected: > 0)");
     }
+    return value;
   }
 }

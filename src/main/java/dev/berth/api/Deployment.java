@@ -6,60 +6,142 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * A deployment as code declares it. Values set in the configuration file override these.
- *
- * @param name unique within the application
- * @param numReplicas replicas to keep running, >= 1; default 1
- * @param maxOngoingRequests slots per replica, 1 to 65 535; default 5, as Ray Serve
- * @param spreadOverLoops one handler object per event loop behind one ledger; for handlers that
- *     keep no state across loops; default false
- * @param userConfig passed to the factory's context; default empty
- * @param factory makes the handler
+ * A deployment as code declares it. Values set in the configuration file override these. Immutable.
  */
-public record Deployment(
-    String name,
-    int numReplicas,
-    int maxOngoingRequests,
-    boolean spreadOverLoops,
-    Map<String, Object> userConfig,
-    HandlerFactory factory) {
+public final class Deployment {
   /** Ray Serve's default of {@code max_ongoing_requests}. */
   public static final int DEFAULT_MAX_ONGOING_REQUESTS = 5;
 
   /** The widest count a ledger holds. */
   public static final int MAX_ONGOING_REQUESTS_LIMIT = 65_535;
 
-  public Deployment {
-    Objects.requireNonNull(name, "name");
-    Objects.requireNonNull(factory, "factory");
-    userConfig = Collections.unmodifiableMap(new LinkedHashMap<>(userConfig)); // nulls are values
-    if (numReplicas < 1) {
-      throw new IllegalArgumentException("numReplicas: " + numReplicas + " (expected: >= 1)");
-    }
-    if (maxOngoingRequests < 1 || maxOngoingRequests > MAX_ONGOING_REQUESTS_LIMIT) {
-      throw new IllegalArgumentException(
-          "maxOngoingRequests: " + maxOngoingRequests + " (expected: 1 to 65535)");
-    }
+  private final String name;
+  private final int numReplicas;
+  private final int maxOngoingRequests;
+  private final boolean spreadOverLoops;
+  private final Map<String, Object> userConfig;
+  private final HandlerFactory factory;
+
+  private Deployment(
+      String name,
+      int numReplicas,
+      int maxOngoingRequests,
+      boolean spreadOverLoops,
+      Map<String, Object> userConfig,
+      HandlerFactory factory) {
+    this.name = Objects.requireNonNull(name, "name");
+    this.numReplicas = numReplicas;
+    this.maxOngoingRequests = maxOngoingRequests;
+    this.spreadOverLoops = spreadOverLoops;
+    this.userConfig = userConfig;
+    this.factory = Objects.requireNonNull(factory, "factory");
   }
 
-  /** A deployment of one replica with default settings. */
+  /**
+   * One whose handler never blocks: one replica, default settings.
+   *
+   * @param handler shared by all replicas and event loops, so it keeps no state; one that does is
+   *     made by a factory, see {@link #of}
+   */
+  public static Deployment async(String name, AsyncHandler handler) {
+    Objects.requireNonNull(handler, "handler");
+    return of(name, replica -> handler);
+  }
+
+  /** As {@link #async}, with a handler that may block. */
+  public static Deployment blocking(String name, BlockingHandler handler) {
+    Objects.requireNonNull(handler, "handler");
+    return of(name, replica -> handler);
+  }
+
+  /**
+   * One whose replicas have state: one replica, default settings.
+   *
+   * @param name unique within the application
+   * @param factory makes the handler of each replica
+   */
   public static Deployment of(String name, HandlerFactory factory) {
     return new Deployment(name, 1, DEFAULT_MAX_ONGOING_REQUESTS, false, Map.of(), factory);
   }
 
+  /** Unique within the application. */
+  public String name() {
+    return name;
+  }
+
+  /** Replicas to keep running; default 1. */
+  public int numReplicas() {
+    return numReplicas;
+  }
+
+  /** Slots of each replica; default 5, as Ray Serve. */
+  public int maxOngoingRequests() {
+    return maxOngoingRequests;
+  }
+
+  /**
+   * One handler object per event loop behind one ledger, for handlers that keep no state across
+   * loops; default false.
+   */
+  public boolean spreadOverLoops() {
+    return spreadOverLoops;
+  }
+
+  /** What the factory's context shows; default empty. A value may be null. */
+  public Map<String, Object> userConfig() {
+    return userConfig;
+  }
+
+  /** Makes the handlers. */
+  public HandlerFactory factory() {
+    return factory;
+  }
+
+  /**
+   * The same with so many replicas.
+   *
+   * @param replicas at least 1; else {@link IllegalArgumentException}
+   */
   public Deployment withNumReplicas(int replicas) {
+    if (replicas < 1) {
+      throw new IllegalArgumentException("numReplicas: " + replicas + " (expected: >= 1)");
+    }
     return new Deployment(name, replicas, maxOngoingRequests, spreadOverLoops, userConfig, factory);
   }
 
+  /**
+   * The same with so many slots for each replica.
+   *
+   * @param requests 1 to 65 535; else {@link IllegalArgumentException}
+   */
   public Deployment withMaxOngoingRequests(int requests) {
+    if (requests < 1 || requests > MAX_ONGOING_REQUESTS_LIMIT) {
+      throw new IllegalArgumentException(
+          "maxOngoingRequests: " + requests + " (expected: 1 to 65535)");
+    }
     return new Deployment(name, numReplicas, requests, spreadOverLoops, userConfig, factory);
   }
 
+  /** The same, with a handler for each event loop or one for each replica. */
   public Deployment withSpreadOverLoops(boolean spread) {
     return new Deployment(name, numReplicas, maxOngoingRequests, spread, userConfig, factory);
   }
 
+  /** The same with a copy of this configuration. */
   public Deployment withUserConfig(Map<String, Object> config) {
-    return new Deployment(name, numReplicas, maxOngoingRequests, spreadOverLoops, config, factory);
+    Map<String, Object> copy =
+        Collections.unmodifiableMap(new LinkedHashMap<>(config)); // has nulls
+    return new Deployment(name, numReplicas, maxOngoingRequests, spreadOverLoops, copy, factory);
+  }
+
+  /** The same with handlers that are made in another way. */
+  public Deployment withFactory(HandlerFactory factory) {
+    return new Deployment(
+        name, numReplicas, maxOngoingRequests, spreadOverLoops, userConfig, factory);
+  }
+
+  @Override
+  public String toString() {
+    return "Deployment[" + name + "]";
   }
 }

@@ -9,7 +9,10 @@ import java.util.function.Function;
 /**
  * Calls a deployment. A handle belongs to the context it was made for: its futures complete there,
  * each in a task of its own, so a callback may call the handle again. Calls from another thread
- * hop.
+ * hop. Handles are immutable and cheap: those with other options are others.
+ *
+ * <p>The handle of a request, {@link RequestContext#handle}, calls on that request's behalf. That
+ * of a replica, {@link ReplicaContext#handle}, is for work outside any request: it carries nothing.
  *
  * <p>Source: Ray Serve's DeploymentHandle; choose and dispatch are Ray #63254's. Ours differs: a
  * selection is a lease with a time to live, so an owner that vanishes strands nothing.
@@ -19,43 +22,52 @@ public interface DeploymentHandle {
   /** The deployment called. */
   DeploymentId deployment();
 
-  /** The same deployment, called with other options. */
+  /** How it is called. */
+  CallOptions options();
+
+  /** The same deployment, called with these options and no others. */
   DeploymentHandle options(CallOptions options);
 
+  /** The same, with calls that take no longer: {@link CallOptions#withTimeout}. */
+  default DeploymentHandle withTimeout(Duration timeout) {
+    return options(options().withTimeout(timeout));
+  }
+
   /**
-   * The same deployment, called on behalf of a request that a handler runs. Calls, chooses and
-   * broadcasts of this handle
-   *
-   * <ul>
-   *   <li>carry the parent's request id and session, unless the options name others;
-   *   <li>end by the parent's deadline, or by their own timeout when that is earlier;
-   *   <li>pass on {@code traceparent} and {@code tracestate}, unless the request has a {@code
-   *       traceparent} of its own;
-   *   <li>are cancelled when the parent is: what waits leaves its queue, what runs is cancelled at
-   *       its replica, a body that streams fails, a selection that was not dispatched is closed.
-   *       Begun afterwards, they fail at once with {@link BerthException.Cancelled}.
-   * </ul>
-   *
-   * A parent that merely ends leaves its children running: who starts work without waiting for it
-   * means that (as in Ray Serve, which cancels children on the parent's cancellation alone). Each
-   * child is known to its parent until it ends, and no longer.
-   *
-   * <p>Not remembered across threads by itself, as Ray's context variables are: name the parent.
+   * The same, calling one of the handler's {@link ReplicaHandler#methods()} and not its own {@code
+   * handle}.
    */
-  DeploymentHandle within(RequestContext parent);
+  default DeploymentHandle method(String name) {
+    return options(options().withMethodName(name));
+  }
+
+  /** The same, for another session: {@link CallOptions#withSessionId}. */
+  default DeploymentHandle withSessionId(String sessionId) {
+    return options(options().withSessionId(sessionId));
+  }
+
+  /** The same, under another request id: {@link CallOptions#withRequestId}. */
+  default DeploymentHandle withRequestId(String requestId) {
+    return options(options().withRequestId(requestId));
+  }
+
+  /** The same, with other leases of its selections: {@link CallOptions#withReservationTtl}. */
+  default DeploymentHandle withReservationTtl(Duration ttl) {
+    return options(options().withReservationTtl(ttl));
+  }
 
   /**
    * Sends a request to a replica with a free slot, or waits in the deployment's queue for one.
    *
    * @return the response; fails with a {@link BerthException} and nothing else. Cancel through
-   *     {@link Call#cancel()} of {@link #start(Request)}.
+   *     {@link Pending#cancel()} of {@link #start(Request)}.
    */
   default Future<Response> call(Request request) {
-    return start(request).response();
+    return start(request).future();
   }
 
   /** As {@link #call}, with a way to cancel. */
-  Call start(Request request);
+  Pending<Response> start(Request request);
 
   /**
    * As {@link #call}, with the body as a stream of buffers however it comes.
@@ -71,11 +83,11 @@ public interface DeploymentHandle {
    * @return the selection, which the caller dispatches or closes; else its lease expires
    */
   default Future<ReplicaSelection> choose() {
-    return startChoose().selection();
+    return startChoose().future();
   }
 
   /** As {@link #choose}, with a way to cancel. */
-  Choice startChoose();
+  Pending<ReplicaSelection> startChoose();
 
   /**
    * Chooses for several handles of one instance, or for none; {@link Selections} says how.
@@ -84,7 +96,7 @@ public interface DeploymentHandle {
    * @param wait how long to wait for all of them, beside what their own timeouts say; zero is not
    *     at all
    */
-  Selections.Choice startChooseAll(
+  Pending<Selections> startChooseAll(
       List<? extends DeploymentHandle> handles, Optional<Duration> wait);
 
   /**
@@ -128,26 +140,5 @@ public interface DeploymentHandle {
                                 return Future.succeededFuture(result.result());
                               }));
             });
-  }
-
-  /** A call under way. */
-  interface Call {
-    /** Completes with the response's head, and the whole body unless it streams. */
-    Future<Response> response();
-
-    /** Ends the call at once with {@link BerthException.Cancelled}; no effect once it has ended. */
-    void cancel();
-  }
-
-  /** A choose under way. */
-  interface Choice {
-    /** Completes with the selection, which is then the caller's to dispatch or close. */
-    Future<ReplicaSelection> selection();
-
-    /**
-     * Ends the choose at once with {@link BerthException.Cancelled}: it leaves the queue, and a
-     * slot on its way is given back. No effect once the selection is there.
-     */
-    void cancel();
   }
 }

@@ -18,7 +18,8 @@ public interface ReplicaContext {
   int maxOngoingRequests();
 
   /**
-   * A handle to a deployment of the same application, for calls from this replica's context.
+   * A handle to a deployment of the same application, for calls from this replica's context outside
+   * of any request: what a handler calls for a request goes by {@link RequestContext#handle}.
    *
    * @throws IllegalArgumentException when the application has no such deployment
    */

@@ -22,9 +22,9 @@ public sealed interface ReplicaHandler permits AsyncHandler, BlockingHandler {
 
   /**
    * What the handler does beside its own {@code handle}, by name: called through {@link
-   * CallOptions#withMethodName}. Asked once, when the replica starts; requests from HTTP never
-   * reach them. Each is an {@link AsyncHandler} or a {@link BlockingHandler} without methods and
-   * hooks of its own.
+   * DeploymentHandle#method}. Asked once, when the replica starts; requests from HTTP never reach
+   * them. Each is an {@link AsyncHandler} or a {@link BlockingHandler} without methods and hooks of
+   * its own.
    */
   default Map<String, ReplicaHandler> methods() {
     return Map.of();

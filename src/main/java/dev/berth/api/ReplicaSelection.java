@@ -47,11 +47,11 @@ public interface ReplicaSelection {
    *     close
    */
   default Future<Response> dispatch(Request request) {
-    return start(request).response();
+    return start(request).future();
   }
 
   /** As {@link #dispatch}, with a way to cancel. */
-  DeploymentHandle.Call start(Request request);
+  Pending<Response> start(Request request);
 
   /**
    * Makes the lease last its full time to live from now on, never past the drain deadline of its

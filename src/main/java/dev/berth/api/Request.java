@@ -7,17 +7,23 @@ import java.io.InputStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One request.
- *
- * @param method the HTTP method, upper case
- * @param path the path as received, without the query; starts with {@code /}
- * @param query the raw query without {@code ?}, or null when there is none
- * @param headers read only
- * @param body whole, or arriving piece by piece for a handler that {@linkplain
- *     ReplicaHandler#streamsRequests() asks for that}
+ * One request. Immutable, but that a body which streams is read once. Made by {@link #get}, {@link
+ * #post} or {@link #of}.
  */
-public record Request(
-    String method, String path, @Nullable String query, Headers headers, Body body) {
+public final class Request {
+  private final String method;
+  private final String path;
+  private final @Nullable String query;
+  private final Headers headers;
+  private final Body body;
+
+  private Request(String method, String path, @Nullable String query, Headers headers, Body body) {
+    this.method = method;
+    this.path = path;
+    this.query = query;
+    this.headers = headers;
+    this.body = body;
+  }
 
   /** How the body comes. */
   public sealed interface Body {
@@ -39,19 +45,90 @@ public record Request(
     record Input(InputStream in) implements Body {}
   }
 
-  /** A request whose body is whole. */
-  public Request(String method, String path, @Nullable String query, Headers headers, Buffer body) {
-    this(method, path, query, headers, new Body.Whole(body));
+  /**
+   * A request of all its parts.
+   *
+   * @param method the HTTP method, upper case
+   * @param path without the query; starts with {@code /}
+   * @param query the raw query without {@code ?}, or null when there is none
+   */
+  public static Request of(
+      String method, String path, @Nullable String query, Headers headers, Body body) {
+    return new Request(method, path, query, headers, body);
+  }
+
+  /** As {@link #of(String, String, String, Headers, Body)}, with a body that is whole. */
+  public static Request of(
+      String method, String path, @Nullable String query, Headers headers, Buffer body) {
+    return new Request(method, path, query, headers, new Body.Whole(body));
   }
 
   /** A GET without headers or body. */
   public static Request get(String path) {
-    return new Request("GET", path, null, Headers.empty(), Buffer.buffer(0));
+    return of("GET", path, null, Headers.empty(), Buffer.buffer(0));
   }
 
   /** A POST with a body and no headers. */
   public static Request post(String path, Buffer body) {
-    return new Request("POST", path, null, Headers.empty(), body);
+    return of("POST", path, null, Headers.empty(), body);
+  }
+
+  /** The HTTP method, upper case. */
+  public String method() {
+    return method;
+  }
+
+  /** The path as received, without the query; starts with {@code /}. */
+  public String path() {
+    return path;
+  }
+
+  /** The raw query without {@code ?}, or null when there is none. */
+  public @Nullable String query() {
+    return query;
+  }
+
+  /** Its headers, read only. */
+  public Headers headers() {
+    return headers;
+  }
+
+  /**
+   * Whole, or arriving piece by piece for a handler that {@linkplain
+   * ReplicaHandler#streamsRequests() asks for that}.
+   */
+  public Body body() {
+    return body;
+  }
+
+  /** The same request at another path. */
+  public Request withPath(String path) {
+    return new Request(method, path, query, headers, body);
+  }
+
+  /** The same request with another raw query, or none. */
+  public Request withQuery(@Nullable String query) {
+    return new Request(method, path, query, headers, body);
+  }
+
+  /** The same request with these headers alone. */
+  public Request withHeaders(Headers headers) {
+    return new Request(method, path, query, headers, body);
+  }
+
+  /** The same request with one more header. */
+  public Request withHeader(String name, String value) {
+    return withHeaders(headers.with(name, value));
+  }
+
+  /** The same request with another body. */
+  public Request withBody(Body body) {
+    return new Request(method, path, query, headers, body);
+  }
+
+  /** The same request with a body that is whole. */
+  public Request withBody(Buffer body) {
+    return withBody(new Body.Whole(body));
   }
 
   /**
@@ -138,5 +215,11 @@ public record Request(
     } catch (IllegalArgumentException malformed) {
       return text; // a stray % means itself, as browsers have it
     }
+  }
+
+  /** Without headers, query and body, which may be secrets. */
+  @Override
+  public String toString() {
+    return "Request[" + method + " " + path + "]";
   }
 }

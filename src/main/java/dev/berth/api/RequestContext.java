@@ -18,7 +18,7 @@ public interface RequestContext {
 
   /**
    * Who the request is for: the {@code X-Session-ID} header at the ingress, or {@link
-   * CallOptions#sessionId} of the call. Empty when neither was given.
+   * CallOptions#sessionId} of the call, or its parent's. Empty when neither was given.
    */
   Optional<String> sessionId();
 
@@ -50,6 +50,31 @@ public interface RequestContext {
 
   /** Time left until the deadline; empty when the request has none. Zero when it has passed. */
   Optional<Duration> remaining();
+
+  /**
+   * A handle to a deployment of the same application, for calls on behalf of this request. Its
+   * calls, chooses and broadcasts
+   *
+   * <ul>
+   *   <li>carry this request's id and session, unless the handle's options name others;
+   *   <li>end by this request's deadline, or by their own timeout when that is earlier;
+   *   <li>pass on {@code traceparent} and {@code tracestate}, unless the request sent has a {@code
+   *       traceparent} of its own;
+   *   <li>are cancelled when this request is: what waits leaves its queue, what runs is cancelled
+   *       at its replica, a body that streams fails, a selection that was not dispatched is closed.
+   *       Begun afterwards, they fail at once with {@link BerthException.Cancelled}.
+   * </ul>
+   *
+   * A request that merely ends leaves its children running: who starts work without waiting for it
+   * means that (as in Ray Serve, which cancels children on the parent's cancellation alone). Each
+   * child is known to its parent until it ends, and no longer.
+   *
+   * <p>What is to outlive the request's cancellation, or has none, takes {@link
+   * ReplicaContext#handle}. Nothing is remembered across threads, as Ray's context variables are.
+   *
+   * @throws IllegalArgumentException when the application has no such deployment
+   */
+  DeploymentHandle handle(String deployment);
 
   /** True once the caller cancelled, left, or ran out of time: the result no longer matters. */
   boolean cancelled();

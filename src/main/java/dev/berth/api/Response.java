@@ -9,15 +9,21 @@ import java.io.OutputStream;
  * One response: a status, headers, and a body that is whole, produced piece by piece, or received
  * piece by piece from another deployment (which a handler may return as its own).
  *
- * @param status an HTTP status, 200 to 599
- * @param headers without framing headers (content-length, transfer-encoding, connection), which the
- *     ingress sets
+ * <p>Immutable, but that a body which streams is read or written once. Made by {@link #text},
+ * {@link #json}, {@link #of}, {@link #stream} or {@link #output}.
  */
-public record Response(int status, Headers headers, Body body) {
-  public Response {
+public final class Response {
+  private final int status;
+  private final Headers headers;
+  private final Body body;
+
+  private Response(int status, Headers headers, Body body) {
     if (status < 200 || status > 599) {
       throw new IllegalArgumentException("status: " + status + " (expected: 200 to 599)");
     }
+    this.status = status;
+    this.headers = headers;
+    this.body = body;
   }
 
   /** How the body comes. */
@@ -73,14 +79,25 @@ public record Response(int status, Headers headers, Body body) {
     return of(status, "application/json", Buffer.buffer(json));
   }
 
+  /**
+   * A response of all its parts.
+   *
+   * @param status an HTTP status, 200 to 599; else {@link IllegalArgumentException}
+   * @param headers without framing headers (content-length, transfer-encoding, connection), which
+   *     the ingress sets
+   */
+  public static Response of(int status, Headers headers, Body body) {
+    return new Response(status, headers, body);
+  }
+
   /** A status with a body and its content type. */
   public static Response of(int status, String contentType, Buffer body) {
-    return new Response(status, contentType(contentType), new Body.Whole(body));
+    return Response.of(status, contentType(contentType), new Body.Whole(body));
   }
 
   /** 200 with a body that is written piece by piece. */
   public static Response stream(String contentType, Producer producer) {
-    return new Response(200, contentType(contentType), new Body.Produced(producer));
+    return Response.of(200, contentType(contentType), new Body.Produced(producer));
   }
 
   /**
@@ -95,16 +112,46 @@ public record Response(int status, Headers headers, Body body) {
    * }</pre>
    */
   public static Response output(String contentType, BlockingProducer producer) {
-    return new Response(200, contentType(contentType), new Body.Output(producer));
+    return Response.of(200, contentType(contentType), new Body.Output(producer));
   }
 
   private static Headers contentType(String contentType) {
     return PairHeaders.checked(new String[] {"content-type", contentType});
   }
 
+  /** An HTTP status, 200 to 599. */
+  public int status() {
+    return status;
+  }
+
+  /** Its headers, read only. */
+  public Headers headers() {
+    return headers;
+  }
+
+  /** Whole, being produced, or arriving. */
+  public Body body() {
+    return body;
+  }
+
+  /** The same response with another status. */
+  public Response withStatus(int status) {
+    return new Response(status, headers, body);
+  }
+
+  /** The same response with these headers alone. */
+  public Response withHeaders(Headers headers) {
+    return new Response(status, headers, body);
+  }
+
   /** The same response with one more header. */
   public Response withHeader(String name, String value) {
-    return new Response(status, headers.with(name, value), body);
+    return withHeaders(headers.with(name, value));
+  }
+
+  /** The same response with another body. */
+  public Response withBody(Body body) {
+    return new Response(status, headers, body);
   }
 
   /**
@@ -122,5 +169,11 @@ public record Response(int status, Headers headers, Body body) {
     }
     return Future.failedFuture(
         new IllegalStateException("body: not yet sent (expected: a received response)"));
+  }
+
+  /** Without headers and body, which may be secrets. */
+  @Override
+  public String toString() {
+    return "Response[" + status + "]";
   }
 }

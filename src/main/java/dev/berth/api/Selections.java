@@ -27,18 +27,6 @@ public final class Selections {
     this.selections = List.copyOf(selections);
   }
 
-  /** A choice of several under way. */
-  public interface Choice {
-    /** Completes with the selections, which are then the caller's to dispatch or close. */
-    Future<Selections> selections();
-
-    /**
-     * Ends it at once with {@link BerthException.Cancelled}: what is held or on its way is given
-     * back. No effect once the selections are there.
-     */
-    void cancel();
-  }
-
   /**
    * Chooses for each handle, or for none.
    *
@@ -48,7 +36,7 @@ public final class Selections {
    *     of a deployment are asked for than its replicas have
    */
   public static Future<Selections> all(List<? extends DeploymentHandle> handles) {
-    return startAll(handles).selections();
+    return startAll(handles).future();
   }
 
   /** As {@link #all(List)}. */
@@ -64,16 +52,17 @@ public final class Selections {
    * slot is not free at once there is none.
    */
   public static Future<Selections> all(Duration wait, List<? extends DeploymentHandle> handles) {
-    return startAll(wait, handles).selections();
+    return startAll(wait, handles).future();
   }
 
   /** As {@link #all(List)}, with a way to cancel. */
-  public static Choice startAll(List<? extends DeploymentHandle> handles) {
+  public static Pending<Selections> startAll(List<? extends DeploymentHandle> handles) {
     return first(handles).startChooseAll(handles, Optional.empty());
   }
 
   /** As {@link #all(Duration, List)}, with a way to cancel. */
-  public static Choice startAll(Duration wait, List<? extends DeploymentHandle> handles) {
+  public static Pending<Selections> startAll(
+      Duration wait, List<? extends DeploymentHandle> handles) {
     if (wait.isNegative()) {
       throw new IllegalArgumentException("wait: " + wait + " (expected: >= 0)");
     }

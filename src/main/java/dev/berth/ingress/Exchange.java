@@ -251,7 +251,7 @@ sealed class Exchange implements CallOwner, BiConsumer<String, String>, Completa
       return;
     }
     Request request =
-        new Request(
+        Request.of(
             http.method().name(),
             http.path(),
             http.query(),

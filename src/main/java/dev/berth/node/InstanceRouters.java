@@ -1,6 +1,5 @@
 package dev.berth.node;
 
-import dev.berth.api.DeploymentHandle;
 import dev.berth.api.DeploymentId;
 import dev.berth.code.LoadedApplication;
 import dev.berth.config.Backpressure;
@@ -10,6 +9,7 @@ import dev.berth.controller.DeploymentTarget;
 import dev.berth.metrics.Meters;
 import dev.berth.metrics.MetricsPusher;
 import dev.berth.metrics.Registration;
+import dev.berth.protocol.port.BareHandle;
 import dev.berth.routing.DeploymentRouter;
 import dev.berth.routing.RouterSettings;
 import dev.berth.routing.Routers;
@@ -143,7 +143,7 @@ public final class InstanceRouters {
   }
 
   /** A handle for user code on a serving loop. Any thread. */
-  DeploymentHandle handle(LoadedApplication code, String name, int loop) {
+  BareHandle handle(LoadedApplication code, String name, int loop) {
     DeploymentId id = code.id(name);
     Settings settings = code.settings().get(id);
     if (settings == null || routers.find(id) == null) {

@@ -75,8 +75,7 @@ final class BlockingCall implements Runnable {
   private void write(Response response, Response.BlockingProducer producer) {
     ResponseOutput output = new ResponseOutput();
     writing = output;
-    Response answer =
-        new Response(response.status(), response.headers(), new Response.Body.Produced(output));
+    Response answer = response.withBody(new Response.Body.Produced(output));
     invocation.loop.execute(
         () -> {
           invocation.settled(answer, null);

@@ -1,6 +1,7 @@
 package dev.berth.replica;
 
 import dev.berth.api.BerthException;
+import dev.berth.api.DeploymentHandle;
 import dev.berth.api.Request;
 import dev.berth.metrics.ProcessingMeters;
 import java.util.Map;
@@ -15,6 +16,7 @@ final class HostedReplica {
   final ProcessingMeters meters = new ProcessingMeters();
   private @Nullable HandlerInvoker invoker;
   private Map<String, HandlerInvoker> methods;
+  private final KnownHandles handles;
   private final boolean streamsRequests;
   private final boolean runsOnThread;
   boolean stopped; // takes nothing more
@@ -27,11 +29,13 @@ final class HostedReplica {
       ServedReplica replica,
       ReplicaLoop loop,
       HandlerInvoker invoker,
-      Map<String, HandlerInvoker> methods) {
+      Map<String, HandlerInvoker> methods,
+      KnownHandles handles) {
     this.replica = replica;
     this.loop = loop;
     this.invoker = invoker;
     this.methods = methods;
+    this.handles = handles;
     this.streamsRequests = invoker.streamsRequests();
     this.runsOnThread = invoker.runsOnThread();
   }
@@ -60,6 +64,11 @@ final class HostedReplica {
       return;
     }
     named.invoke(request, invocation);
+  }
+
+  /** A handle for what a request's handler calls in turn; any thread. */
+  DeploymentHandle handle(String deployment, Invocation parent) {
+    return handles.of(deployment).within(parent);
   }
 
   /** Whether the handler of a method wants bodies as they arrive. */

@@ -81,15 +81,11 @@ final class IncomingBody implements InboundStream.Owner {
 
   private Request receiving() {
     if (!invocation.runsOnThread()) {
-      return with(new Request.Body.Streamed(stream));
+      return request.withBody(new Request.Body.Streamed(stream));
     }
     RequestInput made = new RequestInput(stream, this);
     input = made;
-    return with(new Request.Body.Input(made));
-  }
-
-  private Request with(Request.Body body) {
-    return new Request(request.method(), request.path(), request.query(), request.headers(), body);
+    return request.withBody(new Request.Body.Input(made));
   }
 
   private void call(Request received) {
@@ -165,7 +161,7 @@ final class IncomingBody implements InboundStream.Owner {
       return; // it was refused
     }
     gathered = null;
-    call(with(new Request.Body.Whole(all)));
+    call(request.withBody(new Request.Body.Whole(all)));
   }
 
   // --- what the stream asks for ---

@@ -1,6 +1,7 @@
 package dev.berth.replica;
 
 import dev.berth.api.BerthException;
+import dev.berth.api.DeploymentHandle;
 import dev.berth.api.DeploymentId;
 import dev.berth.api.Headers;
 import dev.berth.api.ReplicaMeters;
@@ -325,7 +326,7 @@ sealed class Invocation implements RequestContext, Completable<Response>
    * @param length bytes of the body, or {@link CallResponse#UNKNOWN}
    */
   boolean sendHead(Response head, int length) {
-    Response bodiless = new Response(head.status(), head.headers(), NOTHING);
+    Response bodiless = head.withBody(NOTHING);
     return send(new CallResponse(callId, bodiless, length, load(), time()));
   }
 
@@ -573,6 +574,11 @@ sealed class Invocation implements RequestContext, Completable<Response>
       return Optional.empty();
     }
     return Optional.of(Duration.ofNanos(Math.max(0, deadline - loop.now())));
+  }
+
+  @Override
+  public DeploymentHandle handle(String name) {
+    return host.handle(name, this);
   }
 
   @Override

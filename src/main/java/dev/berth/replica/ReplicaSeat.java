@@ -1,6 +1,6 @@
 package dev.berth.replica;
 
-import dev.berth.api.DeploymentHandle;
+import dev.berth.protocol.port.BareHandle;
 import java.util.function.Function;
 
 /**
@@ -10,4 +10,4 @@ import java.util.function.Function;
  * @param handles makes the handles the handler calls other deployments with, bound to that loop, by
  *     deployment name; throws {@link IllegalArgumentException} for an unknown one
  */
-public record ReplicaSeat(ReplicaLoop loop, Function<String, DeploymentHandle> handles) {}
+public record ReplicaSeat(ReplicaLoop loop, Function<String, BareHandle> handles) {}

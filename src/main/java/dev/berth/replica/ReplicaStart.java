@@ -225,9 +225,10 @@ final class ReplicaStart {
   }
 
   private HostedReplica part(ReplicaSeat seat) throws Exception {
+    KnownHandles handles = new KnownHandles(seat.handles());
     ReplicaHandler handler =
         Objects.requireNonNull(
-            spec.factory().create(new SeatContext(spec, seat, replica.meters())),
+            spec.factory().create(new SeatContext(spec, handles, replica.meters())),
             "factory: null (expected: a handler)");
     replica.hooks().add(handler);
     Map<String, HandlerInvoker> methods = new HashMap<>();
@@ -239,7 +240,7 @@ final class ReplicaStart {
                     invoker(
                         Objects.requireNonNull(
                             method, () -> "method " + name + ": null (expected: a handler)"))));
-    return new HostedReplica(replica, seat.loop(), invoker(handler), Map.copyOf(methods));
+    return new HostedReplica(replica, seat.loop(), invoker(handler), Map.copyOf(methods), handles);
   }
 
   private HandlerInvoker invoker(ReplicaHandler handler) {
@@ -328,7 +329,7 @@ final class ReplicaStart {
   }
 
   /** What a factory is told. */
-  private record SeatContext(ReplicaSpec spec, ReplicaSeat seat, ReplicaMeters meters)
+  private record SeatContext(ReplicaSpec spec, KnownHandles handles, ReplicaMeters meters)
       implements ReplicaContext {
     @Override
     public DeploymentId deployment() {
@@ -352,7 +353,7 @@ final class ReplicaStart {
 
     @Override
     public DeploymentHandle handle(String deployment) {
-      return seat.handles().apply(deployment);
+      return handles.of(deployment);
     }
   }
 }

@@ -294,7 +294,7 @@ final class ResponseStream implements ResponseWriter {
     drop(0);
     Buffer body = gathered == 0 ? Buffer.buffer(0) : peek((int) gathered);
     invocation.settleSlot();
-    Response whole = new Response(head.status(), head.headers(), new Response.Body.Whole(body));
+    Response whole = head.withBody(new Response.Body.Whole(body));
     if (invocation.sendWhole(whole)) {
       headSent = true;
       drop((int) gathered);

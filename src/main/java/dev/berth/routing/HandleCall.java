@@ -1,8 +1,8 @@
 package dev.berth.routing;
 
 import dev.berth.api.BerthException;
-import dev.berth.api.DeploymentHandle;
 import dev.berth.api.Headers;
+import dev.berth.api.Pending;
 import dev.berth.api.Request;
 import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
@@ -11,7 +11,7 @@ import io.vertx.core.Promise;
 import org.jspecify.annotations.Nullable;
 
 /** A call of user code: what it is for, and its answer as the API shows it. */
-public class HandleCall implements CallOwner, DeploymentHandle.Call {
+public class HandleCall implements CallOwner, Pending<Response> {
   private static final String TRACE_PARENT = "traceparent";
   private static final String TRACE_STATE = "tracestate";
 
@@ -71,7 +71,7 @@ public class HandleCall implements CallOwner, DeploymentHandle.Call {
   }
 
   @Override
-  public Future<Response> response() {
+  public Future<Response> future() {
     return response.future();
   }
 
@@ -96,6 +96,6 @@ public class HandleCall implements CallOwner, DeploymentHandle.Call {
     if (state != null && headers.get(TRACE_STATE) == null) {
       headers = headers.with(TRACE_STATE, state);
     }
-    return new Request(request.method(), request.path(), request.query(), headers, request.body());
+    return request.withHeaders(headers);
   }
 }

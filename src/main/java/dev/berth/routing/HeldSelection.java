@@ -1,8 +1,8 @@
 package dev.berth.routing;
 
 import dev.berth.api.BerthException;
-import dev.berth.api.DeploymentHandle;
 import dev.berth.api.DeploymentId;
+import dev.berth.api.Pending;
 import dev.berth.api.ReplicaSelection;
 import dev.berth.api.Request;
 import dev.berth.api.RequestContext;
@@ -257,10 +257,10 @@ public final class HeldSelection extends RingEntry implements ReplicaSelection {
   }
 
   @Override
-  public DeploymentHandle.Call start(Request request) {
+  public Pending<Response> start(Request request) {
     Objects.requireNonNull(request, "request: null (expected: a request)"); // it is open still
     if (!leave(DISPATCHED)) {
-      return finished(Future.failedFuture(notOpen()));
+      return new NotBegun(Future.failedFuture(notOpen()));
     }
     dispatchedNanos = loop.now();
     HandleCall shown = new HandleCall(leg, loop);
@@ -297,16 +297,10 @@ public final class HeldSelection extends RingEntry implements ReplicaSelection {
             + " (expected: one dispatch before close)");
   }
 
-  private static DeploymentHandle.Call finished(Future<Response> response) {
-    return new DeploymentHandle.Call() {
-      @Override
-      public Future<Response> response() {
-        return response;
-      }
-
-      @Override
-      public void cancel() {}
-    };
+  /** A dispatch that did not begin. */
+  private record NotBegun(Future<Response> future) implements Pending<Response> {
+    @Override
+    public void cancel() {}
   }
 
   @Override

@@ -91,7 +91,7 @@ final class OutgoingBody {
       throw new IllegalArgumentException("body: an input (expected: whole or streamed)");
     }
     attach();
-    return new Request(request.method(), request.path(), request.query(), request.headers(), first);
+    return request.withBody(first);
   }
 
   /** Bytes held while the request waits. */

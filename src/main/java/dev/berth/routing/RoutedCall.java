@@ -321,11 +321,7 @@ public final class RoutedCall extends SlotRequest {
     window = opened;
     InboundStream body = new InboundStream(opened, head.follows(), loop::run);
     stream = body;
-    Response streamed =
-        new Response(
-            head.response().status(),
-            head.response().headers(),
-            new Response.Body.Received(body, this::cancel));
+    Response streamed = head.response().withBody(new Response.Body.Received(body, this::cancel));
     owner.onResponse(streamed, from.info.replicaId());
     opened.renew();
   }

@@ -73,16 +73,9 @@ final class TestApplications {
               throw failed;
             }
           };
-      deployments.add(
-          new Deployment(
-              each.name(),
-              each.numReplicas(),
-              each.maxOngoingRequests(),
-              each.spreadOverLoops(),
-              each.userConfig(),
-              factory));
+      deployments.add(each.withFactory(factory));
     }
-    return new Application(application.ingress(), deployments);
+    return application.withDeployments(deployments);
   }
 
   /** The deployment that answers for the first application. */

@@ -34,7 +34,7 @@ public final class TestBody implements ReadStream<Buffer> {
 
   /** A POST of this body. */
   public Request post(String path) {
-    return new Request("POST", path, null, Headers.empty(), new Request.Body.Streamed(this));
+    return Request.of("POST", path, null, Headers.empty(), new Request.Body.Streamed(this));
   }
 
   /** Sends a piece once the receiver has room for it. */

@@ -14,7 +14,7 @@ final class Answers {
   private Answers() {}
 
   static Request post(String contentType, Buffer body) {
-    return new Request("POST", "/", null, Headers.of("content-type", contentType), body);
+    return Request.of("POST", "/", null, Headers.of("content-type", contentType), body);
   }
 
   /** The response of a future that must have one by now. */

@@ -18,7 +18,7 @@ class EchoHandlerTest {
   void anyMethodGetsItsBodyAndContentTypeBack(String method) {
     Buffer body = Buffer.buffer(new byte[] {0, 1, -1});
     Headers headers = Headers.of("Content-Type", "text/weird; charset=x");
-    Request request = new Request(method, "/echo", null, headers, body);
+    Request request = Request.of(method, "/echo", null, headers, body);
     Response response = Answers.of(handler.handle(request, new FakeRequestContext()));
     assertThat(response.status()).isEqualTo(200);
     assertThat(response.headers().get("content-type")).isEqualTo("text/weird; charset=x");

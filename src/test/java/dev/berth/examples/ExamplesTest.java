@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.berth.api.BerthException;
-import dev.berth.api.CallOptions;
 import dev.berth.api.ReplicaSelection;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
@@ -23,7 +22,7 @@ class ExamplesTest {
   @Test
   void wordsAsksTwoMethodsAtOnceAndAnswersWithBoth() {
     try (TestBerth berth = TestBerth.start(Examples.words())) {
-      Request hello = new Request("GET", "/", "text=hello%20you", Request.get("/").headers(), NONE);
+      Request hello = Request.of("GET", "/", "text=hello%20you", Request.get("/").headers(), NONE);
       assertThat(berth.text(berth.call(hello))).isEqualTo("HELLO YOU! has 8 letters\n");
       assertThat(berth.call(Request.get("/")).status()).isEqualTo(400);
       berth.assertAtRest();
@@ -34,11 +33,7 @@ class ExamplesTest {
   void aMethodThatLettersDoesNotHaveIsNamedWithThoseItHas() {
     try (TestBerth berth = TestBerth.start(Examples.words())) {
       Throwable failure =
-          berth.awaitFailure(
-              berth
-                  .handle("letters")
-                  .options(CallOptions.defaults().withMethodName("lower"))
-                  .call(Request.get("/")));
+          berth.awaitFailure(berth.handle("letters").method("lower").call(Request.get("/")));
       assertThat(failure)
           .isInstanceOf(BerthException.NoSuchMethod.class)
           .hasMessage("method of default#letters: lower (expected: one of [count, upper])");
@@ -68,13 +63,13 @@ class ExamplesTest {
   @Test
   void sleepWaitsAsLongAsItIsTold() {
     try (TestBerth berth = TestBerth.start(Examples.sleep())) {
-      Request sleep = new Request("GET", "/", "ms=500", Request.get("/").headers(), NONE);
+      Request sleep = Request.of("GET", "/", "ms=500", Request.get("/").headers(), NONE);
       Future<Response> answer = berth.handle("sleep").call(sleep);
       berth.advance(Duration.ofMillis(499));
       assertThat(answer.isComplete()).isFalse();
       berth.advance(Duration.ofMillis(1));
       assertThat(berth.text(berth.await(answer))).isEqualTo("slept 500 ms\n");
-      Request wrong = new Request("GET", "/", "ms=-1", Request.get("/").headers(), NONE);
+      Request wrong = Request.of("GET", "/", "ms=-1", Request.get("/").headers(), NONE);
       assertThat(berth.call(wrong).status()).isEqualTo(400);
       berth.assertAtRest();
     }

@@ -1,6 +1,7 @@
 package dev.berth.examples;
 
 import dev.berth.api.BerthException;
+import dev.berth.api.DeploymentHandle;
 import dev.berth.api.DeploymentId;
 import dev.berth.api.Headers;
 import dev.berth.api.ReplicaMeters;
@@ -77,6 +78,11 @@ final class FakeRequestContext implements RequestContext {
   @Override
   public DeploymentId deployment() {
     return new DeploymentId("app", "deployment");
+  }
+
+  @Override
+  public DeploymentHandle handle(String name) {
+    throw new IllegalArgumentException("deployment: " + name + " (expected: none here)");
   }
 
   @Override

@@ -25,7 +25,7 @@ class QuickstartUnderTestTest {
   void streamSendsItsEventsAtTheirPaceOfTheClock() {
     try (TestBerth berth = TestBerth.start(Quickstart.stream())) {
       Request request =
-          new Request(
+          Request.of(
               "GET", "/", "n=3&interval_ms=1000", dev.berth.api.Headers.empty(), Buffer.buffer());
       Future<Buffer> body =
           berth.handle("stream").call(request).compose(answer -> answer.bytes(1 << 20));

@@ -131,14 +131,14 @@ class StreamHandlerTest {
 
   @Test
   void anotherMethodIsToldWhichIsAllowed() {
-    Request post = new Request("POST", "/stream", null, Headers.empty(), Buffer.buffer());
+    Request post = Request.of("POST", "/stream", null, Headers.empty(), Buffer.buffer());
     Response response = Answers.of(new StreamHandler().handle(post, context));
     Answers.assertRefused(response, 405, "method", "POST", "GET");
     assertThat(response.headers().get("allow")).isEqualTo("GET");
   }
 
   private Response ask(String query) {
-    Request request = new Request("GET", "/stream", query, Headers.empty(), Buffer.buffer());
+    Request request = Request.of("GET", "/stream", query, Headers.empty(), Buffer.buffer());
     return Answers.of(new StreamHandler().handle(request, context));
   }
 

@@ -1,6 +1,7 @@
 package dev.berth.fakes;
 
 import dev.berth.api.BerthException;
+import dev.berth.api.DeploymentHandle;
 import dev.berth.api.DeploymentId;
 import dev.berth.api.Headers;
 import dev.berth.api.ReplicaMeters;
@@ -92,6 +93,12 @@ public final class FakeParent implements RequestContext, ExplainedParent {
   @Override
   public Optional<Duration> remaining() {
     return Optional.ofNullable(remaining);
+  }
+
+  /** Tests make handles of it by themselves. */
+  @Override
+  public DeploymentHandle handle(String name) {
+    throw new IllegalArgumentException("deployment: " + name + " (expected: none here)");
   }
 
   @Override

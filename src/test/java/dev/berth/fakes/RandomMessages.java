@@ -91,7 +91,7 @@ public final class RandomMessages {
       case "CallResponse" ->
           new BusMessage.CallResponse(
               number(),
-              new Response(200 + random.nextInt(400), headers(), new Response.Body.Whole(body())),
+              Response.of(200 + random.nextInt(400), headers(), new Response.Body.Whole(body())),
               random.nextInt(-1, 1 << 20),
               load(),
               time());
@@ -186,7 +186,7 @@ public final class RandomMessages {
 
   private Request request() {
     @Nullable String query = random.nextBoolean() ? text(60) : null;
-    return new Request(text(8), "/" + text(60), query, headers(), body());
+    return Request.of(text(8), "/" + text(60), query, headers(), body());
   }
 
   private Headers headers() {

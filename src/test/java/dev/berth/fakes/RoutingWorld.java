@@ -1,7 +1,6 @@
 package dev.berth.fakes;
 
 import dev.berth.api.BerthException;
-import dev.berth.api.DeploymentHandle;
 import dev.berth.api.DeploymentId;
 import dev.berth.api.Headers;
 import dev.berth.api.Response;
@@ -16,6 +15,7 @@ import dev.berth.protocol.ReplicaInfo;
 import dev.berth.protocol.RequestExplanation;
 import dev.berth.protocol.RouterAddress;
 import dev.berth.protocol.RoutingSnapshot;
+import dev.berth.protocol.port.BareHandle;
 import dev.berth.protocol.port.ReplicaDirectory;
 import dev.berth.protocol.port.SlotObserver;
 import dev.berth.protocol.port.Slots;
@@ -106,16 +106,16 @@ public final class RoutingWorld implements ReplicaDirectory {
     router = routers.router(DEPLOYMENT, settings);
   }
 
-  public DeploymentHandle handle() {
+  public BareHandle handle() {
     return handle(0);
   }
 
-  public DeploymentHandle handle(int loop) {
+  public BareHandle handle(int loop) {
     return RoutedHandle.of(routers, DEPLOYMENT, router.settings(), loop);
   }
 
   /** A handle of another deployment, with the settings of the first. */
-  public DeploymentHandle handle(DeploymentId deployment, int loop) {
+  public BareHandle handle(DeploymentId deployment, int loop) {
     return RoutedHandle.of(routers, deployment, router.settings(), loop);
   }
 
@@ -419,7 +419,7 @@ public final class RoutingWorld implements ReplicaDirectory {
           call.source(),
           new BusMessage.CallResponse(
               call.callId(),
-              new Response(
+              Response.of(
                   200, Headers.empty(), new Response.Body.Whole(Buffer.buffer(info.replicaId()))),
               0,
               load(),
@@ -433,7 +433,7 @@ public final class RoutingWorld implements ReplicaDirectory {
           call.source(),
           new BusMessage.CallResponse(
               call.callId(),
-              new Response(200, Headers.empty(), new Response.Body.Whole(Buffer.buffer(0))),
+              Response.of(200, Headers.empty(), new Response.Body.Whole(Buffer.buffer(0))),
               -1,
               load(),
               time(call)));

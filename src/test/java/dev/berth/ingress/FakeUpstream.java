@@ -230,7 +230,7 @@ final class FakeUpstream implements ReplicaDirectory {
       Buffer all = whole;
       return all == null
           ? opening
-          : new Request(opening.method(), opening.path(), opening.query(), opening.headers(), all);
+          : Request.of(opening.method(), opening.path(), opening.query(), opening.headers(), all);
     }
 
     /** Accepts the body up to this byte after the first piece. */
@@ -270,7 +270,7 @@ final class FakeUpstream implements ReplicaDirectory {
       answer(
           new BusMessage.CallResponse(
               message.callId(),
-              new Response(status, headers, new Response.Body.Whole(body)),
+              Response.of(status, headers, new Response.Body.Whole(body)),
               0,
               Load.NONE,
               null));
@@ -292,7 +292,7 @@ final class FakeUpstream implements ReplicaDirectory {
       answer(
           new BusMessage.CallResponse(
               message.callId(),
-              new Response(status, headers, new Response.Body.Whole(Buffer.buffer())),
+              Response.of(status, headers, new Response.Body.Whole(Buffer.buffer())),
               BusMessage.CallResponse.UNKNOWN,
               Load.NONE,
               null));
@@ -303,7 +303,7 @@ final class FakeUpstream implements ReplicaDirectory {
       answer(
           new BusMessage.CallResponse(
               message.callId(),
-              new Response(200, Headers.empty(), new Response.Body.Whole(Buffer.buffer())),
+              Response.of(200, Headers.empty(), new Response.Body.Whole(Buffer.buffer())),
               length,
               Load.NONE,
               null));

@@ -63,13 +63,10 @@ public final class TestApplications {
   /** Fails every request. */
   public static Application broken() {
     return Application.of(
-        Deployment.of(
+        Deployment.async(
             "broken",
-            replica ->
-                (AsyncHandler)
-                    (request, context) ->
-                        Future.failedFuture(
-                            new BerthException.HandlerFailed("for the test", null))));
+            (request, context) ->
+                Future.failedFuture(new BerthException.HandlerFailed("for the test", null))));
   }
 
   /** Where a test holds user code up: it enters, and goes on when it is let. */

@@ -299,7 +299,7 @@ class ErlangTest {
             .onMessage(
                 new BusMessage.CallResponse(
                     end.call.callId(),
-                    new Response(200, Headers.empty(), new Response.Body.Whole(Buffer.buffer())),
+                    Response.of(200, Headers.empty(), new Response.Body.Whole(Buffer.buffer())),
                     0,
                     Load.NONE,
                     null));

@@ -105,7 +105,12 @@ class BlockingHandlerTest {
     HandlerThreads pool = new HandlerThreads.Pool("r", 1);
     pool.stop();
     HostedReplica part =
-        new HostedReplica(replica, rig.loop(), HandlerInvoker.of(handler, pool), Map.of());
+        new HostedReplica(
+            replica,
+            rig.loop(),
+            HandlerInvoker.of(handler, pool),
+            Map.of(),
+            new KnownHandles(name -> null));
     rig.loop().host(part);
 
     rig.sendHeld(replica, ID);
@@ -192,7 +197,13 @@ class BlockingHandlerTest {
         };
     Replica replica = busy.start(1, handler);
     busy.loop()
-        .host(new HostedReplica(replica, busy.loop(), HandlerInvoker.of(handler, pool), Map.of()));
+        .host(
+            new HostedReplica(
+                replica,
+                busy.loop(),
+                HandlerInvoker.of(handler, pool),
+                Map.of(),
+                new KnownHandles(name -> null)));
     for (int i = 0; i < 2_000; i++) {
       while (replica.slots().ongoing() > 0) {
         busy.tasks.runAll();

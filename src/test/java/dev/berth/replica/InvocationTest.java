@@ -81,25 +81,24 @@ class InvocationTest {
         Arguments.of("no future", (AsyncHandler) (request, context) -> null),
         Arguments.of(
             "no response", (AsyncHandler) (request, context) -> Future.succeededFuture(null)),
-        Arguments.of("no body", answering(new Response(200, dev.berth.api.Headers.empty(), null))),
+        Arguments.of("no body", answering(Response.of(200, dev.berth.api.Headers.empty(), null))),
         Arguments.of(
             "no headers",
             answering(
-                new Response(
+                Response.of(
                     200, null, new Response.Body.Whole(io.vertx.core.buffer.Buffer.buffer("x"))))),
         Arguments.of(
             "no bytes",
             answering(
-                new Response(200, dev.berth.api.Headers.empty(), new Response.Body.Whole(null)))),
+                Response.of(200, dev.berth.api.Headers.empty(), new Response.Body.Whole(null)))),
         Arguments.of(
             "no producer",
             answering(
-                new Response(
-                    200, dev.berth.api.Headers.empty(), new Response.Body.Produced(null)))),
+                Response.of(200, dev.berth.api.Headers.empty(), new Response.Body.Produced(null)))),
         Arguments.of(
             "no stream",
             answering(
-                new Response(
+                Response.of(
                     200,
                     dev.berth.api.Headers.empty(),
                     new Response.Body.Received(null, () -> {})))));

@@ -19,7 +19,7 @@ final class ManualStream implements ReadStream<Buffer> {
   int delivered;
 
   Response response() {
-    return new Response(200, Headers.empty(), new Response.Body.Received(this, () -> cancels++));
+    return Response.of(200, Headers.empty(), new Response.Body.Received(this, () -> cancels++));
   }
 
   void send(Buffer piece) {

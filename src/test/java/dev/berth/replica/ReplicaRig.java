@@ -3,7 +3,6 @@ package dev.berth.replica;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.AsyncHandler;
-import dev.berth.api.DeploymentHandle;
 import dev.berth.api.DeploymentId;
 import dev.berth.api.HandlerFactory;
 import dev.berth.api.ReplicaHandler;
@@ -26,6 +25,7 @@ import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.RouterAddress;
 import dev.berth.protocol.SlotToken;
 import dev.berth.protocol.StreamLedger;
+import dev.berth.protocol.port.BareHandle;
 import dev.berth.replica.slots.LedgerLimits;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
@@ -221,7 +221,7 @@ final class ReplicaRig {
     return new ReplicaSeat(loops.get(loop), this::handle);
   }
 
-  private DeploymentHandle handle(String deployment) {
+  private BareHandle handle(String deployment) {
     throw new IllegalArgumentException("deployment: " + deployment + " (expected: none here)");
   }
 
@@ -310,7 +310,7 @@ final class ReplicaRig {
 
     /** A body of which this is the first piece. */
     Call following(Buffer first) {
-      request = new Request("POST", "/", null, request.headers(), first);
+      request = Request.of("POST", "/", null, request.headers(), first);
       bodyFollows = true;
       return this;
     }
@@ -322,7 +322,7 @@ final class ReplicaRig {
 
     Call header(String name, String value) {
       request =
-          new Request(
+          Request.of(
               request.method(), "/", null, request.headers().with(name, value), request.bytes());
       return this;
     }

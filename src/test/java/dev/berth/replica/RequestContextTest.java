@@ -46,7 +46,7 @@ class RequestContextTest {
         "req-9",
         method,
         "session-3",
-        new Request("GET", "/", null, Headers.of("traceparent", "00-1"), Buffer.buffer(0)),
+        Request.of("GET", "/", null, Headers.of("traceparent", "00-1"), Buffer.buffer(0)),
         false,
         false);
   }

@@ -3,7 +3,6 @@ package dev.berth.routing;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.BerthException;
-import dev.berth.api.CallOptions;
 import dev.berth.api.ReplicaSelection;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
@@ -297,10 +296,7 @@ class BlockedLoopTest {
     SlotLease one = well.ledger.hold(Duration.ofSeconds(60).toNanos());
     SlotLease other = well.ledger.hold(Duration.ofSeconds(60).toNanos());
     Future<ReplicaSelection> chosen =
-        world
-            .handle(BLOCKED)
-            .options(CallOptions.defaults().withReservationTtl(Duration.ofSeconds(40)))
-            .choose();
+        world.handle(BLOCKED).withReservationTtl(Duration.ofSeconds(40)).choose();
     world.run();
     one.release();
     assertThat(world.router.queued()).isZero();
@@ -326,10 +322,7 @@ class BlockedLoopTest {
     SlotLease one = well.ledger.hold(Duration.ofSeconds(60).toNanos());
     SlotLease other = well.ledger.hold(Duration.ofSeconds(60).toNanos());
     Future<ReplicaSelection> chosen =
-        world
-            .handle(BLOCKED)
-            .options(CallOptions.defaults().withReservationTtl(Duration.ofSeconds(40)))
-            .choose();
+        world.handle(BLOCKED).withReservationTtl(Duration.ofSeconds(40)).choose();
     world.run();
     one.release();
     world.clock.advance(Duration.ofMillis(900));
@@ -347,10 +340,7 @@ class BlockedLoopTest {
     block();
     stuck.silent = true;
     Future<Response> call =
-        world
-            .handle(0)
-            .options(CallOptions.defaults().withTimeout(Duration.ofMillis(300)))
-            .call(Request.get("/"));
+        world.handle(0).withTimeout(Duration.ofMillis(300)).call(Request.get("/"));
     world.run();
     world.pass(Duration.ofMillis(350));
     assertThat(call.cause()).isInstanceOf(BerthException.Timeout.class);

@@ -6,6 +6,7 @@ import dev.berth.api.BerthException;
 import dev.berth.api.CallOptions;
 import dev.berth.api.DeploymentHandle;
 import dev.berth.api.Headers;
+import dev.berth.api.Pending;
 import dev.berth.api.ReplicaSelection;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
@@ -56,7 +57,7 @@ class CallWithinRequestTest {
     CallOptions own =
         CallOptions.defaults().withRequestId("own").withSessionId("s-2").withMethodName("count");
     Request traced =
-        new Request("GET", "/", null, Headers.of("traceparent", "00-9-9-01"), Buffer.buffer(0));
+        Request.of("GET", "/", null, Headers.of("traceparent", "00-9-9-01"), Buffer.buffer(0));
     handle.options(own).call(traced);
     assertThat(sent().requestId()).isEqualTo("own");
     assertThat(sent().sessionId()).isEqualTo("s-2");
@@ -73,8 +74,7 @@ class CallWithinRequestTest {
     assertThat(sent().deadlineMs()).isEqualTo(2_000);
     replica.respond();
     world.run();
-    DeploymentHandle shorter =
-        handle.options(CallOptions.defaults().withTimeout(Duration.ofSeconds(1)));
+    DeploymentHandle shorter = handle.withTimeout(Duration.ofSeconds(1));
     shorter.call(Request.get("/"));
     assertThat(sent().deadlineMs()).isEqualTo(1_000);
   }
@@ -212,14 +212,14 @@ class CallWithinRequestTest {
   @Test
   void aChooseThatWaitsCanBeCancelled() {
     world.handle().call(Request.get("/"));
-    DeploymentHandle.Choice choice = world.handle().startChoose();
+    Pending<ReplicaSelection> choice = world.handle().startChoose();
     world.run();
     assertThat(world.router.queued()).isEqualTo(1);
 
     choice.cancel();
     world.run();
 
-    assertThat(choice.selection().cause()).isInstanceOf(BerthException.Cancelled.class);
+    assertThat(choice.future().cause()).isInstanceOf(BerthException.Cancelled.class);
     assertThat(world.router.queued()).isZero();
     replica.respond();
     world.run();
@@ -229,22 +229,22 @@ class CallWithinRequestTest {
   @Test
   void aSlotOnItsWayToACancelledChooseIsGivenBack() {
     world.handle().call(Request.get("/"));
-    DeploymentHandle.Choice choice = world.handle().startChoose();
+    Pending<ReplicaSelection> choice = world.handle().startChoose();
     world.run();
     replica.respond(); // hands the slot over; the task that takes it has not run
     choice.cancel();
     world.run();
-    assertThat(choice.selection().cause()).isInstanceOf(BerthException.Cancelled.class);
+    assertThat(choice.future().cause()).isInstanceOf(BerthException.Cancelled.class);
     assertThat(replica.ledger.ongoing()).isZero();
   }
 
   @Test
   void cancellingAChooseThatHasItsSelectionDoesNothing() {
-    DeploymentHandle.Choice choice = world.handle().startChoose();
+    Pending<ReplicaSelection> choice = world.handle().startChoose();
     world.run();
     choice.cancel();
     world.run();
-    assertThat(choice.selection().result().leaseRemaining()).isPositive();
+    assertThat(choice.future().result().leaseRemaining()).isPositive();
     assertThat(replica.ledger.ongoing()).isEqualTo(1);
   }
 

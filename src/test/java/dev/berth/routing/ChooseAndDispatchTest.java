@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.berth.api.BerthException;
 import dev.berth.api.CallOptions;
 import dev.berth.api.DeploymentHandle;
+import dev.berth.api.Pending;
 import dev.berth.api.ReplicaSelection;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
@@ -408,10 +409,7 @@ class ChooseAndDispatchTest {
     void aTimeToLiveOfTheCallersIsKeptAsAskedHoweverShort() {
       world.publish();
       ReplicaSelection selection =
-          choose(
-              world
-                  .handle()
-                  .options(CallOptions.defaults().withReservationTtl(Duration.ofMillis(200))));
+          choose(world.handle().withReservationTtl(Duration.ofMillis(200)));
       assertThat(selection.leaseRemaining()).isEqualTo(Duration.ofMillis(200));
 
       world.pass(Duration.ofMillis(300));
@@ -423,11 +421,7 @@ class ChooseAndDispatchTest {
     @Test
     void aTimeToLiveOfTheCallersIsCutToTheMaximum() {
       world.publish();
-      ReplicaSelection selection =
-          choose(
-              world
-                  .handle()
-                  .options(CallOptions.defaults().withReservationTtl(Duration.ofDays(1))));
+      ReplicaSelection selection = choose(world.handle().withReservationTtl(Duration.ofDays(1)));
       assertThat(selection.leaseRemaining()).isLessThanOrEqualTo(Duration.ofSeconds(300));
     }
   }
@@ -633,10 +627,10 @@ class ChooseAndDispatchTest {
     void aDispatchCancelledBeforeItsTokenWasConsumedReleasesTheLease() {
       world.publish();
       ReplicaSelection selection = choose();
-      DeploymentHandle.Call call = selection.start(REQUEST);
+      Pending<Response> call = selection.start(REQUEST);
       call.cancel();
       world.run();
-      assertThat(call.response().cause()).isInstanceOf(BerthException.Cancelled.class);
+      assertThat(call.future().cause()).isInstanceOf(BerthException.Cancelled.class);
       assertThat(world.sent(BusMessage.ReleaseSlot.class)).hasSize(1);
       assertAtRest(replica);
     }

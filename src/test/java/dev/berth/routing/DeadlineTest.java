@@ -3,7 +3,6 @@ package dev.berth.routing;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.BerthException;
-import dev.berth.api.CallOptions;
 import dev.berth.api.DeploymentHandle;
 import dev.berth.api.Headers;
 import dev.berth.api.ReplicaSelection;
@@ -30,8 +29,7 @@ class DeadlineTest {
   void aDispatchWhoseAnswerIsLostEndsByTheDeadlineOfItsChoose() {
     RoutingWorld.Replica replica = world.remote("r1", 1);
     world.publish();
-    DeploymentHandle handle =
-        world.handle().options(CallOptions.defaults().withTimeout(Duration.ofSeconds(1)));
+    DeploymentHandle handle = world.handle().withTimeout(Duration.ofSeconds(1));
     Future<ReplicaSelection> chosen = handle.choose();
     world.run();
     replica.silent = true;
@@ -51,8 +49,7 @@ class DeadlineTest {
   void aDispatchAfterTheDeadlineGivesItsSlotBackAtOnce() {
     RoutingWorld.Replica replica = world.remote("r1", 1);
     world.publish();
-    DeploymentHandle handle =
-        world.handle().options(CallOptions.defaults().withTimeout(Duration.ofSeconds(1)));
+    DeploymentHandle handle = world.handle().withTimeout(Duration.ofSeconds(1));
     Future<ReplicaSelection> chosen = handle.choose();
     world.run();
     world.clock.advance(Duration.ofMillis(1_001));
@@ -71,11 +68,7 @@ class DeadlineTest {
     RoutingWorld.Replica replica = world.local("r1", 1);
     world.publish();
     world.handle().call(REQUEST);
-    Future<Response> late =
-        world
-            .handle()
-            .options(CallOptions.defaults().withTimeout(Duration.ofMillis(100)))
-            .call(REQUEST);
+    Future<Response> late = world.handle().withTimeout(Duration.ofMillis(100)).call(REQUEST);
     world.run();
     world.clock.advance(Duration.ofMillis(101)); // no tick has looked at the deadline yet
 
@@ -93,11 +86,7 @@ class DeadlineTest {
     RoutingWorld.Replica replica = world.remote("r1", 1);
     world.publish();
     replica.silent = true;
-    Future<Response> late =
-        world
-            .handle()
-            .options(CallOptions.defaults().withTimeout(Duration.ofMillis(100)))
-            .call(REQUEST);
+    Future<Response> late = world.handle().withTimeout(Duration.ofMillis(100)).call(REQUEST);
     world.run();
     BusMessage.CallRequest sent = world.sent(BusMessage.CallRequest.class).get(0);
     world.clock.advance(Duration.ofMillis(101));
@@ -128,7 +117,7 @@ class DeadlineTest {
           call.source(),
           new BusMessage.CallResponse(
               call.callId(),
-              new Response(200, Headers.empty(), new Response.Body.Whole(Buffer.buffer(0))),
+              Response.of(200, Headers.empty(), new Response.Body.Whole(Buffer.buffer(0))),
               BusMessage.CallResponse.UNKNOWN,
               0,
               null));

@@ -3,9 +3,8 @@ package dev.berth.routing;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.BerthException;
-import dev.berth.api.CallOptions;
-import dev.berth.api.DeploymentHandle;
 import dev.berth.api.DeploymentId;
+import dev.berth.api.Pending;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
 import dev.berth.fakes.FakeCaller;
@@ -252,16 +251,16 @@ class DeploymentRouterTest {
     RoutingWorld.Replica replica = world.local("r1", 1);
     world.publish();
     calls(1);
-    DeploymentHandle.Call queued = world.handle().start(REQUEST);
-    DeploymentHandle.Call next = world.handle().start(REQUEST);
+    Pending<Response> queued = world.handle().start(REQUEST);
+    Pending<Response> next = world.handle().start(REQUEST);
     world.run();
     queued.cancel();
     world.run();
-    assertThat(queued.response().cause()).isInstanceOf(BerthException.Cancelled.class);
+    assertThat(queued.future().cause()).isInstanceOf(BerthException.Cancelled.class);
     assertThat(world.router.queued()).isOne();
     finish(world, replica);
     finish(world, replica);
-    assertThat(next.response().succeeded()).isTrue();
+    assertThat(next.future().succeeded()).isTrue();
     assertThat(replica.executions).isEqualTo(2);
     assertAtRest(replica);
   }
@@ -271,16 +270,16 @@ class DeploymentRouterTest {
     RoutingWorld.Replica replica = world.local("r1", 1);
     world.publish();
     calls(1);
-    DeploymentHandle.Call first = world.handle().start(REQUEST);
-    DeploymentHandle.Call second = world.handle().start(REQUEST);
+    Pending<Response> first = world.handle().start(REQUEST);
+    Pending<Response> second = world.handle().start(REQUEST);
     world.run();
     replica.respond(); // the slot is handed to first, whose task has not run yet
     first.cancel();
     world.run();
-    assertThat(first.response().cause()).isInstanceOf(BerthException.Cancelled.class);
+    assertThat(first.future().cause()).isInstanceOf(BerthException.Cancelled.class);
     assertThat(replica.running).hasSize(1);
     finish(world, replica);
-    assertThat(second.response().succeeded()).isTrue();
+    assertThat(second.future().succeeded()).isTrue();
     assertAtRest(replica);
   }
 
@@ -303,12 +302,12 @@ class DeploymentRouterTest {
   void cancellingAFinishedCallDoesNothing() {
     RoutingWorld.Replica replica = world.local("r1", 1);
     world.publish();
-    DeploymentHandle.Call call = world.handle().start(REQUEST);
+    Pending<Response> call = world.handle().start(REQUEST);
     world.run();
     finish(world, replica);
     call.cancel();
     world.run();
-    assertThat(call.response().succeeded()).isTrue();
+    assertThat(call.future().succeeded()).isTrue();
     assertThat(replica.cancelled).isEmpty();
     assertAtRest(replica);
   }
@@ -331,7 +330,7 @@ class DeploymentRouterTest {
   void aFailureThatComesAfterTheCancelIsDropped() {
     RoutingWorld.Replica replica = world.remote("far", 1);
     world.publish();
-    DeploymentHandle.Call call = world.handle().start(REQUEST);
+    Pending<Response> call = world.handle().start(REQUEST);
     world.run();
     BusMessage.CallRequest running = replica.running.get(0);
     call.cancel();
@@ -340,7 +339,7 @@ class DeploymentRouterTest {
         new BusMessage.CallFailed(
             running.callId(), BerthException.Kind.HANDLER_FAILED, "too late", 0, null));
     world.run();
-    assertThat(call.response().cause()).isInstanceOf(BerthException.Cancelled.class);
+    assertThat(call.future().cause()).isInstanceOf(BerthException.Cancelled.class);
     assertThat(world.routers.loop(0).lateAnswers()).isOne();
     assertAtRest(replica);
   }
@@ -349,11 +348,7 @@ class DeploymentRouterTest {
   void aDeadlineEndsARunningCallAndTellsTheReplica() {
     RoutingWorld.Replica replica = world.local("r1", 1);
     world.publish();
-    Future<Response> response =
-        world
-            .handle()
-            .options(CallOptions.defaults().withTimeout(Duration.ofMillis(200)))
-            .call(REQUEST);
+    Future<Response> response = world.handle().withTimeout(Duration.ofMillis(200)).call(REQUEST);
     world.run();
     world.pass(Duration.ofMillis(175));
     assertThat(response.isComplete()).isFalse();
@@ -369,11 +364,7 @@ class DeploymentRouterTest {
     RoutingWorld.Replica replica = world.local("r1", 1);
     world.publish();
     calls(1);
-    Future<Response> waiting =
-        world
-            .handle()
-            .options(CallOptions.defaults().withTimeout(Duration.ofMillis(100)))
-            .call(REQUEST);
+    Future<Response> waiting = world.handle().withTimeout(Duration.ofMillis(100)).call(REQUEST);
     world.pass(Duration.ofMillis(150));
     assertThat(waiting.cause()).isInstanceOf(BerthException.Timeout.class);
     assertThat(calls(1).get(0).isComplete()).as("the place is free again").isFalse();

@@ -2,7 +2,6 @@ package dev.berth.routing;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.berth.api.CallOptions;
 import dev.berth.api.DeploymentHandle;
 import dev.berth.api.ReplicaSelection;
 import dev.berth.api.Request;
@@ -61,7 +60,7 @@ class ExplainedCallTest {
   @ValueSource(strings = {"here", "there"})
   void aChildIsExplainedUnderItsParentsId(String where) {
     RoutingWorld.Replica replica = replica(where);
-    handle.options(CallOptions.defaults().withRequestId("own")).call(Request.get("/child"));
+    handle.withRequestId("own").call(Request.get("/child"));
     world.run();
     world.clock.advanceNanos(5 * MS);
     world.handlerTime = new HandlerTime(0, 4 * MS);
@@ -81,7 +80,7 @@ class ExplainedCallTest {
   @Test
   void aMethodIsNamedByItsName() {
     RoutingWorld.Replica replica = replica("here");
-    handle.options(CallOptions.defaults().withMethodName("count")).call(Request.get("/"));
+    handle.method("count").call(Request.get("/"));
     world.run();
     replica.respond();
     world.run();

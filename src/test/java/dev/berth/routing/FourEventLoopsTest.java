@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.AsyncHandler;
 import dev.berth.api.BerthException;
-import dev.berth.api.DeploymentHandle;
 import dev.berth.api.DeploymentId;
+import dev.berth.api.Pending;
 import dev.berth.api.ReplicaSelection;
 import dev.berth.api.Request;
 import dev.berth.api.RequestContext;
@@ -392,9 +392,9 @@ class FourEventLoopsTest {
       return selection != null;
     }
 
-    private void started(DeploymentHandle.Call call) {
+    private void started(Pending<Response> call) {
       OneAnswer answer = asked();
-      call.response().onComplete(result -> answer.once());
+      call.future().onComplete(result -> answer.once());
       if (random.nextInt(8) == 0) {
         call.cancel();
       }

@@ -154,7 +154,7 @@ final class OneReplicaWorld implements ReplicaDirectory {
         .onMessage(
             new BusMessage.CallResponse(
                 call.callId(),
-                new Response(200, Headers.empty(), new Response.Body.Whole(NO_BODY)),
+                Response.of(200, Headers.empty(), new Response.Body.Whole(NO_BODY)),
                 0,
                 0,
                 null));

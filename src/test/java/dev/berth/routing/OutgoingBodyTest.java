@@ -3,9 +3,8 @@ package dev.berth.routing;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.BerthException;
-import dev.berth.api.CallOptions;
-import dev.berth.api.DeploymentHandle;
 import dev.berth.api.Headers;
+import dev.berth.api.Pending;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
 import dev.berth.fakes.ManualSource;
@@ -33,7 +32,7 @@ class OutgoingBodyTest {
   private RoutingWorld.Replica replica = world.local("r1", 1);
   private BusMessage.CallRequest request;
   private Future<Response> response;
-  private DeploymentHandle.Call call;
+  private Pending<Response> call;
   private long limit;
 
   private void start() {
@@ -41,13 +40,13 @@ class OutgoingBodyTest {
   }
 
   private static Request streamed(ReadStream<Buffer> stream) {
-    return new Request("POST", "/", null, Headers.empty(), new Request.Body.Streamed(stream));
+    return Request.of("POST", "/", null, Headers.empty(), new Request.Body.Streamed(stream));
   }
 
   private void start(Request what) {
     world.publish();
     call = world.handle().start(what);
-    response = call.response();
+    response = call.future();
     world.run();
     request = replica.running.get(0);
   }
@@ -200,7 +199,7 @@ class OutgoingBodyTest {
     replica.ledger.tryAcquire(); // full, and the router does not know
     world.publish();
     call = world.handle().start(streamed(source.beginning("first")));
-    response = call.response();
+    response = call.future();
     world.run();
     assertThat(world.sent(BusMessage.CallRequest.class)).hasSize(1);
     assertThat(replica.running).isEmpty();
@@ -285,11 +284,7 @@ class OutgoingBodyTest {
   @Test
   void aDeadlineEndsItHoweverTheSourceStands() {
     world.publish();
-    response =
-        world
-            .handle()
-            .options(CallOptions.defaults().withTimeout(Duration.ofMillis(100)))
-            .call(streamed(source));
+    response = world.handle().withTimeout(Duration.ofMillis(100)).call(streamed(source));
     world.run();
     world.pass(Duration.ofMillis(200));
     assertThat(response.cause()).isInstanceOf(BerthException.Timeout.class);
@@ -316,7 +311,7 @@ class OutgoingBodyTest {
         world
             .handle()
             .call(
-                new Request(
+                Request.of(
                     "POST",
                     "/",
                     null,

@@ -2,7 +2,7 @@ package dev.berth.routing;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.berth.api.DeploymentHandle;
+import dev.berth.api.Pending;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
 import dev.berth.fakes.RoutingWorld;
@@ -85,11 +85,11 @@ class RoutingCostTest {
     world.run();
     assertThat(world.router.queued()).as("the first one has looked at all of them").isOne();
     long looked = world.looks();
-    List<DeploymentHandle.Call> calls = new ArrayList<>();
+    List<Pending<Response>> calls = new ArrayList<>();
     for (int i = 0; i < 100; i++) {
       calls.add(world.handle().start(Request.get("/" + i)));
     }
-    calls.subList(0, 50).forEach(DeploymentHandle.Call::cancel);
+    calls.subList(0, 50).forEach(Pending<Response>::cancel);
     world.run();
     assertThat(world.router.queued()).isEqualTo(51);
     assertThat(world.looks() - looked).isZero();

@@ -3,8 +3,7 @@ package dev.berth.routing;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.BerthException;
-import dev.berth.api.CallOptions;
-import dev.berth.api.DeploymentHandle;
+import dev.berth.api.Pending;
 import dev.berth.api.ReplicaSelection;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
@@ -228,9 +227,9 @@ class SelectionEdgesTest {
     RoutingWorld.Replica other = world.remote("other", 1);
     world.routers.replicaLost(dying.info.address());
     world.publish();
-    DeploymentHandle.Call call = selection.start(REQUEST);
+    Pending<Response> call = selection.start(REQUEST);
     world.run();
-    assertThat(call.response().cause()).isInstanceOf(BerthException.ReplicaUnavailable.class);
+    assertThat(call.future().cause()).isInstanceOf(BerthException.ReplicaUnavailable.class);
     assertThat(choose().replicaId()).isEqualTo(other.info.replicaId());
   }
 
@@ -245,14 +244,14 @@ class SelectionEdgesTest {
       world.run();
       assertThat(chosen.result().replicaId()).isEqualTo(replica.info.replicaId());
       world.offLoop = true;
-      DeploymentHandle.Call call = chosen.result().start(REQUEST); // its task waits for the loop
+      Pending<Response> call = chosen.result().start(REQUEST); // its task waits for the loop
       world.offLoop = false;
       call.cancel(); // on the loop, and so before that task
 
       world.run();
 
       String which = replica.info.replicaId();
-      assertThat(call.response().cause()).isInstanceOf(BerthException.Cancelled.class);
+      assertThat(call.future().cause()).isInstanceOf(BerthException.Cancelled.class);
       assertThat(replica.ledger.ongoing())
           .as("%s: not only when its lease runs out", which)
           .isZero();
@@ -349,8 +348,7 @@ class SelectionEdgesTest {
     RoutingWorld.Replica replica = world.remote("far", 1);
     replica.answersLost = true;
     world.publish();
-    Future<ReplicaSelection> chosen =
-        world.handle().options(CallOptions.defaults().withTimeout(Duration.ofSeconds(1))).choose();
+    Future<ReplicaSelection> chosen = world.handle().withTimeout(Duration.ofSeconds(1)).choose();
     world.run();
     assertThat(replica.ledger.reserved()).as("a slot that nobody knows of").isOne();
     world.pass(Duration.ofMillis(1_050));
@@ -440,8 +438,7 @@ class SelectionEdgesTest {
   void aDispatchWhoseTimeIsOverBeforeItsLoopTurnsReleasesItsSlotAtOnce(boolean here) {
     RoutingWorld.Replica replica = here ? world.local("r", 1) : world.remote("r", 1);
     world.publish();
-    Future<ReplicaSelection> chosen =
-        world.handle().options(CallOptions.defaults().withTimeout(Duration.ofSeconds(1))).choose();
+    Future<ReplicaSelection> chosen = world.handle().withTimeout(Duration.ofSeconds(1)).choose();
     world.run();
     world.offLoop = true;
     Future<Response> response = chosen.result().dispatch(REQUEST);

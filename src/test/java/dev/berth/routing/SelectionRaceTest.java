@@ -3,7 +3,7 @@ package dev.berth.routing;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.BerthException;
-import dev.berth.api.DeploymentHandle;
+import dev.berth.api.Pending;
 import dev.berth.api.ReplicaSelection;
 import dev.berth.api.Request;
 import dev.berth.fakes.Contest;
@@ -101,11 +101,7 @@ class SelectionRaceTest {
   }
 
   private interface Act {
-    void on(
-        int contender,
-        int round,
-        ReplicaSelection selection,
-        DeploymentHandle.@Nullable Call[] calls);
+    void on(int contender, int round, ReplicaSelection selection, @Nullable Pending<?>[] calls);
   }
 
   private void race(Act act) {
@@ -118,14 +114,14 @@ class SelectionRaceTest {
         Effort.times(20_000),
         new Contest.Round() {
           private ReplicaSelection selection;
-          private DeploymentHandle.@Nullable Call[] calls;
+          private @Nullable Pending<?>[] calls;
           private long grantedBefore;
 
           @Override
           public void prepare(int round) {
             grantedBefore = world.ledger.view("r", 0).granted();
             selection = choose();
-            calls = new DeploymentHandle.Call[2];
+            calls = new Pending<?>[2];
             assertThat(counters.reserved()).isEqualTo(1);
             if (round % KINDS == RUNS_OUT) {
               world.clock.advanceNanos(TTL);
@@ -163,10 +159,10 @@ class SelectionRaceTest {
           }
 
           private void judge() {
-            for (DeploymentHandle.Call call : calls) {
+            for (Pending<?> call : calls) {
               if (call != null) {
-                assertThat(call.response().isComplete()).as("answered").isTrue();
-                Throwable failure = call.response().cause();
+                assertThat(call.future().isComplete()).as("answered").isTrue();
+                Throwable failure = call.future().cause();
                 ranOut += failure instanceof BerthException.ReservationExpired ? 1 : 0;
                 closedFirst += failure != null && failure.getMessage().contains("closed") ? 1 : 0;
               }

@@ -3,6 +3,7 @@ package dev.berth.routing;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.DeploymentHandle;
+import dev.berth.api.Pending;
 import dev.berth.api.ReplicaSelection;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
@@ -99,7 +100,7 @@ class SelectionThreadsTest {
     RoutingWorld.Replica replica = world.remote("far", 1);
     world.publish();
     ReplicaSelection selection = choose(world.handle());
-    DeploymentHandle.Call call = elsewhere(() -> selection.start(REQUEST));
+    Pending<Response> call = elsewhere(() -> selection.start(REQUEST));
     replica.whenSent =
         message -> {
           if (message instanceof BusMessage.CallRequest) {
@@ -113,7 +114,7 @@ class SelectionThreadsTest {
               });
         };
     world.run();
-    assertThat(call.response().cause()).hasMessageContaining("it has no wire form");
+    assertThat(call.future().cause()).hasMessageContaining("it has no wire form");
     assertThat(world.sent(BusMessage.ReleaseSlot.class)).hasSize(1);
     assertThat(RoutingProbe.over(world.router)).isOne();
     assertThat(RoutingProbe.notOver(world.router)).isZero();

@@ -3,6 +3,7 @@ package dev.berth.routing;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.DeploymentHandle;
+import dev.berth.api.Pending;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
 import dev.berth.fakes.FakeCaller;
@@ -305,7 +306,7 @@ class SlotQueueTest {
     RoutingWorld.Replica replica = world.local("r1", 1);
     world.publish();
     call(0);
-    DeploymentHandle.Call head = world.handle().start(Request.get("/1"));
+    Pending<Response> head = world.handle().start(Request.get("/1"));
     call(2);
     world.run();
     head.cancel();
@@ -319,7 +320,7 @@ class SlotQueueTest {
     RoutingWorld.Replica replica = world.local("r1", 1);
     world.publish();
     call(0);
-    List<DeploymentHandle.Call> waiting = new ArrayList<>();
+    List<Pending<Response>> waiting = new ArrayList<>();
     for (int i = 1; i < 6; i++) {
       waiting.add(world.handle().start(Request.get("/" + i)));
     }

@@ -40,7 +40,7 @@ class StreamedResponseTest {
         request.source(),
         new BusMessage.CallResponse(
             request.callId(),
-            new Response(200, Headers.empty(), new Response.Body.Whole(Buffer.buffer())),
+            Response.of(200, Headers.empty(), new Response.Body.Whole(Buffer.buffer())),
             BusMessage.CallResponse.UNKNOWN,
             0,
             null));
@@ -166,7 +166,7 @@ class StreamedResponseTest {
 
   @Test
   void gatheringStopsAtItsBoundAndCancels() {
-    Future<Buffer> gathered = new Response(200, Headers.empty(), body).bytes(5);
+    Future<Buffer> gathered = Response.of(200, Headers.empty(), body).bytes(5);
     frame(0, "abc", false);
     frame(1, "defg", false);
     assertThat(gathered.cause()).hasMessageContaining("over 5 bytes");
@@ -176,7 +176,7 @@ class StreamedResponseTest {
 
   @Test
   void gatheringGivesTheWholeBody() {
-    Future<Buffer> gathered = new Response(200, Headers.empty(), body).bytes(100);
+    Future<Buffer> gathered = Response.of(200, Headers.empty(), body).bytes(100);
     frame(0, "abc", false);
     frame(1, "def", true);
     assertThat(gathered.result()).hasToString("abcdef");

@@ -4,10 +4,12 @@ import dev.berth.api.BerthException;
 import dev.berth.api.CallOptions;
 import dev.berth.api.DeploymentHandle;
 import dev.berth.api.DeploymentId;
+import dev.berth.api.Pending;
 import dev.berth.api.ReplicaSelection;
 import dev.berth.api.Request;
 import dev.berth.api.Selections;
 import dev.berth.fakes.FakeParent;
+import dev.berth.protocol.port.BareHandle;
 import dev.berth.routing.handle.RoutedHandle;
 import io.vertx.core.Future;
 import java.time.Duration;
@@ -187,10 +189,8 @@ final class LegsWorkload {
       long left = Math.max(1, asker.deadlineNanos - world.getAsLong());
       options = options.withTimeout(Duration.ofNanos(left));
     }
-    DeploymentHandle made =
-        RoutedHandle.of(asker.at.routers, of, asker.at.router.settings(), asker.loop)
-            .options(options);
-    return asker.parent == null ? made : made.within(asker.parent);
+    BareHandle made = RoutedHandle.of(asker.at.routers, of, asker.at.router.settings(), asker.loop);
+    return (asker.parent == null ? made : made.within(asker.parent)).options(options);
   }
 
   // --- several ---
@@ -199,12 +199,12 @@ final class LegsWorkload {
     List<DeploymentHandle> handles =
         asker.wanted.stream().map(each -> handle(asker, each)).toList();
     asker.mayBeRefused = random.nextInt(8) == 0;
-    Selections.Choice choice =
+    Pending<Selections> choice =
         asker.mayBeRefused
             ? Selections.startAll(Duration.ZERO, handles)
             : Selections.startAll(handles);
     choice
-        .selections()
+        .future()
         .onComplete(
             (held, failure) -> {
               if (failure == null) {
@@ -221,7 +221,7 @@ final class LegsWorkload {
     }
   }
 
-  private void cancel(Asker asker, Selections.Choice choice) {
+  private void cancel(Asker asker, Pending<Selections> choice) {
     if (asker.parent != null) {
       asker.parent.cancel();
     } else {

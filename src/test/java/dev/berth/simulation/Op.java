@@ -1,7 +1,7 @@
 package dev.berth.simulation;
 
 import dev.berth.api.BerthException;
-import dev.berth.api.DeploymentHandle;
+import dev.berth.api.Pending;
 import dev.berth.api.ReplicaSelection;
 import dev.berth.api.Response;
 import dev.berth.fakes.FakeParent;
@@ -42,7 +42,7 @@ final class Op implements CallOwner {
   @Nullable RoutedCall call;
   @Nullable RoutedChoice choice;
   @Nullable ReplicaSelection selection;
-  DeploymentHandle.@Nullable Call handleCall;
+  @Nullable Pending<Response> handleCall;
   final @Nullable FakeParent parent; // of half of them: what their handles call within
   private final FakeParent explainer = new FakeParent(); // of chooses: it is never cancelled
   private @Nullable RequestRecorder recorder; // of calls that are as the ingress makes them

@@ -201,7 +201,7 @@ final class SimulatedBus {
   private static BusMessage.CallResponse with(BusMessage.CallResponse answer, Buffer body) {
     return new BusMessage.CallResponse(
         answer.callId(),
-        new Response(
+        Response.of(
             answer.response().status(), answer.response().headers(), new Response.Body.Whole(body)),
         answer.follows(),
         answer.load(),

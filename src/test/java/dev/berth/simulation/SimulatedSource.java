@@ -91,7 +91,7 @@ final class SimulatedSource implements BegunBody {
   }
 
   Request request(String path) {
-    return new Request(
+    return Request.of(
         "POST",
         path,
         null,

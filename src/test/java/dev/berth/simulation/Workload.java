@@ -4,10 +4,12 @@ import dev.berth.api.BerthException;
 import dev.berth.api.CallOptions;
 import dev.berth.api.DeploymentHandle;
 import dev.berth.api.Headers;
+import dev.berth.api.Pending;
 import dev.berth.api.ReplicaSelection;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
 import dev.berth.protocol.ReplicaInfo;
+import dev.berth.protocol.port.BareHandle;
 import dev.berth.routing.RoutingProbe;
 import dev.berth.routing.SelectionObserver;
 import dev.berth.routing.handle.RoutedHandle;
@@ -153,7 +155,7 @@ final class Workload {
     if (drawn == 14) {
       op.longBody = true;
       int total = SimulatedSource.drawTotal(random);
-      return new Request(
+      return Request.of(
           "POST",
           path,
           null,
@@ -207,20 +209,19 @@ final class Workload {
       options =
           options.withTimeout(Duration.ofNanos(Math.max(1, op.deadlineNanos - world.getAsLong())));
     }
-    DeploymentHandle handle =
+    BareHandle handle =
         RoutedHandle.of(
-                op.at.routers,
-                SimulatedInstance.Settings.DEPLOYMENT,
-                op.at.router.settings(),
-                op.loopIndex)
-            .options(options);
-    return op.parent == null ? handle : handle.within(op.parent);
+            op.at.routers,
+            SimulatedInstance.Settings.DEPLOYMENT,
+            op.at.router.settings(),
+            op.loopIndex);
+    return (op.parent == null ? handle : handle.within(op.parent)).options(options);
   }
 
   private void callByHandle(Op op) {
-    DeploymentHandle.Call call = handle(op).start(request(op));
+    Pending<Response> call = handle(op).start(request(op));
     op.handleCall = call;
-    call.response().onComplete((response, failure) -> answer(op, response, failure));
+    call.future().onComplete((response, failure) -> answer(op, response, failure));
   }
 
   private void answer(Op op, Response response, Throwable failure) {
@@ -333,9 +334,9 @@ final class Workload {
     op.dispatched = true;
     world.note("dispatched", op.requestId);
     coverage.seen(Transition.SELECTION_DISPATCHED);
-    DeploymentHandle.Call call = selection.start(request(op));
+    Pending<Response> call = selection.start(request(op));
     op.handleCall = call;
-    call.response().onComplete((response, failure) -> answer(op, response, failure));
+    call.future().onComplete((response, failure) -> answer(op, response, failure));
     if (random.nextInt(4) == 0) {
       selection.close(); // after a dispatch it is nothing
       selection
@@ -363,9 +364,9 @@ final class Workload {
                 return Future.failedFuture(new BerthException.Cancelled("the scope failed"));
               }
               op.dispatched = true;
-              DeploymentHandle.Call call = selection.start(request(op));
+              Pending<Response> call = selection.start(request(op));
               op.handleCall = call;
-              return call.response();
+              return call.future();
             })
         .onComplete((response, failure) -> answer(op, response, failure));
   }

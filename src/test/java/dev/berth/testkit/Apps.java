@@ -37,12 +37,9 @@ final class Apps {
   /** Answers with the replica's id. */
   static Application naming(int replicas) {
     return Application.of(
-        Deployment.of(
+        Deployment.async(
                 "one",
-                replica ->
-                    (AsyncHandler)
-                        (request, context) ->
-                            Future.succeededFuture(Response.text(context.replicaId())))
+                (request, context) -> Future.succeededFuture(Response.text(context.replicaId())))
             .withNumReplicas(replicas));
   }
 

@@ -55,12 +55,10 @@ class BlockingHandlersInATestTest {
                       (request, context) ->
                           back.call(request).toCompletionStage().toCompletableFuture().get();
                 }),
-            Deployment.of(
+            Deployment.async(
                 "back",
-                replica ->
-                    (AsyncHandler)
-                        (request, context) ->
-                            Future.succeededFuture(Response.text("back " + request.path()))));
+                (request, context) ->
+                    Future.succeededFuture(Response.text("back " + request.path()))));
     try (TestBerth berth = TestBerth.start(application)) {
       assertThat(berth.text(berth.call(Request.get("/x")))).isEqualTo("back /x");
       berth.assertAtRest();
@@ -162,12 +160,8 @@ class BlockingHandlersInATestTest {
                           .get();
                   return (AsyncHandler) (request, context) -> Future.succeededFuture(warm);
                 }),
-            Deployment.of(
-                "b",
-                replica ->
-                    (AsyncHandler)
-                        (request, context) ->
-                            Future.succeededFuture(Response.text(request.path()))));
+            Deployment.async(
+                "b", (request, context) -> Future.succeededFuture(Response.text(request.path()))));
     try (TestBerth berth = TestBerth.start(application)) {
       assertThat(berth.text(berth.call(Request.get("/")))).isEqualTo("/warm");
     }

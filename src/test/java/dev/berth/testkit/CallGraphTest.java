@@ -5,9 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.berth.api.Application;
 import dev.berth.api.AsyncHandler;
 import dev.berth.api.BerthException;
-import dev.berth.api.CallOptions;
 import dev.berth.api.Deployment;
 import dev.berth.api.DeploymentHandle;
+import dev.berth.api.Pending;
 import dev.berth.api.ReplicaSelection;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
@@ -24,41 +24,34 @@ class CallGraphTest {
   /** {@code top} calls {@code middle}, which calls {@code leaf}, which takes an hour. */
   private Application application() {
     return Application.of(
-        Deployment.of("top", replica -> passing(replica.handle("middle"))),
-        Deployment.of("middle", replica -> passing(replica.handle("leaf"))),
-        Deployment.of(
+        Deployment.async("top", passing("middle")),
+        Deployment.async("middle", passing("leaf")),
+        Deployment.async(
                 "leaf",
-                replica ->
-                    (AsyncHandler)
-                        (request, context) -> {
-                          seen.add(
-                              context.requestId()
-                                  + " "
-                                  + context.sessionId().orElse("")
-                                  + " "
-                                  + context.remaining().map(Duration::toMillis).orElse(-1L));
-                          return context
-                              .after(Duration.ofHours(1))
-                              .map(none -> Response.text("late"));
-                        })
+                (request, context) -> {
+                  seen.add(
+                      context.requestId()
+                          + " "
+                          + context.sessionId().orElse("")
+                          + " "
+                          + context.remaining().map(Duration::toMillis).orElse(-1L));
+                  return context.after(Duration.ofHours(1)).map(none -> Response.text("late"));
+                })
             .withMaxOngoingRequests(1));
   }
 
-  private static AsyncHandler passing(DeploymentHandle next) {
-    return (request, context) -> next.within(context).call(request);
+  private static AsyncHandler passing(String next) {
+    return (request, context) -> context.handle(next).call(request);
   }
 
   private static DeploymentHandle top(TestBerth berth, Duration timeout) {
-    return berth
-        .handle("top")
-        .options(
-            CallOptions.defaults().withTimeout(timeout).withRequestId("r-1").withSessionId("s-1"));
+    return berth.handle("top").withTimeout(timeout).withRequestId("r-1").withSessionId("s-1");
   }
 
   @Test
   void aLeafKnowsTheRequestTheSessionAndTheTimeLeftOfItsRoot() {
     try (TestBerth berth = TestBerth.start(application())) {
-      DeploymentHandle.Call call = top(berth, Duration.ofSeconds(3)).start(Request.get("/"));
+      Pending<Response> call = top(berth, Duration.ofSeconds(3)).start(Request.get("/"));
       berth.run();
       assertThat(seen).containsExactly("r-1 s-1 3000");
       call.cancel();
@@ -70,7 +63,7 @@ class CallGraphTest {
   @Test
   void cancellingTheRootFreesTheSlotOfTheLeaf() {
     try (TestBerth berth = TestBerth.start(application())) {
-      DeploymentHandle.Call call = top(berth, Duration.ofSeconds(60)).start(Request.get("/"));
+      Pending<Response> call = top(berth, Duration.ofSeconds(60)).start(Request.get("/"));
       Future<Response> waits = berth.handle("top").call(Request.get("/second"));
       berth.run();
       assertThat(berth.ledger("leaf").running()).isEqualTo(1);
@@ -79,7 +72,7 @@ class CallGraphTest {
       call.cancel();
       berth.run();
 
-      assertThat(call.response().cause()).isInstanceOf(BerthException.Cancelled.class);
+      assertThat(call.future().cause()).isInstanceOf(BerthException.Cancelled.class);
       assertThat(berth.queued("leaf")).as("the second has the leaf's slot").isZero();
       assertThat(seen).hasSize(2);
       berth.advance(Duration.ofHours(1));
@@ -92,7 +85,7 @@ class CallGraphTest {
   void whatWaitsForALeafLeavesItsQueueWithItsRoot() {
     try (TestBerth berth = TestBerth.start(application())) {
       ReplicaSelection held = berth.await(berth.handle("leaf").choose());
-      DeploymentHandle.Call call = top(berth, Duration.ofSeconds(60)).start(Request.get("/"));
+      Pending<Response> call = top(berth, Duration.ofSeconds(60)).start(Request.get("/"));
       berth.run();
       assertThat(berth.queued("leaf")).isEqualTo(1);
       call.cancel();
@@ -121,7 +114,7 @@ class CallGraphTest {
     try (TestBerth berth =
         TestBerth.of(application()).set("leaf", "max_queued_requests", 1).start()) {
       ReplicaSelection held = berth.await(berth.handle("leaf").choose());
-      DeploymentHandle.Call waits = top(berth, Duration.ofSeconds(3)).start(Request.get("/"));
+      Pending<Response> waits = top(berth, Duration.ofSeconds(3)).start(Request.get("/"));
       berth.run();
       Throwable failure =
           berth.awaitFailure(top(berth, Duration.ofSeconds(3)).call(Request.get("/")));
@@ -137,15 +130,11 @@ class CallGraphTest {
   void aChildThatItsParentDoesNotAwaitRunsOnWhenTheParentEnds() {
     Application fireAndForget =
         Application.of(
-            Deployment.of(
+            Deployment.async(
                 "top",
-                replica -> {
-                  DeploymentHandle leaf = replica.handle("leaf");
-                  return (AsyncHandler)
-                      (request, context) -> {
-                        leaf.within(context).call(request);
-                        return Future.succeededFuture(Response.text("started"));
-                      };
+                (request, context) -> {
+                  context.handle("leaf").call(request);
+                  return Future.succeededFuture(Response.text("started"));
                 }),
             application().deployments().get(2));
     try (TestBerth berth = TestBerth.start(fireAndForget)) {
@@ -153,6 +142,66 @@ class CallGraphTest {
       berth.run();
       assertThat(berth.ledger("leaf").running()).isEqualTo(1);
       berth.advance(Duration.ofHours(1));
+      berth.assertAtRest();
+    }
+  }
+
+  @Test
+  void theBareHandleOfAReplicaCarriesNothing() {
+    Application outside =
+        Application.of(
+            Deployment.of(
+                "top",
+                replica -> {
+                  DeploymentHandle leaf = replica.handle("leaf");
+                  return (AsyncHandler) (request, context) -> leaf.call(request);
+                }),
+            application().deployments().get(2));
+    try (TestBerth berth = TestBerth.of(outside).allowUnsettled().start()) {
+      Pending<Response> call = top(berth, Duration.ofSeconds(3)).start(Request.get("/"));
+      berth.run();
+      assertThat(seen).hasSize(1).noneMatch(line -> line.startsWith("r-1") || line.contains("s-1"));
+      assertThat(seen.get(0)).endsWith(" -1");
+      call.cancel();
+      berth.run();
+      assertThat(berth.ledger("leaf").running()).isEqualTo(1);
+    }
+  }
+
+  @Test
+  void aChildMayHaveLessTimeAndAnotherNameAndNeverMoreTime() {
+    Application hurried =
+        Application.of(
+            Deployment.async(
+                "top",
+                (request, context) ->
+                    context
+                        .handle("leaf")
+                        .withTimeout(
+                            Duration.ofSeconds(Long.parseLong(request.path().substring(1))))
+                        .withRequestId("own")
+                        .call(request)),
+            application().deployments().get(2).withMaxOngoingRequests(2));
+    try (TestBerth berth = TestBerth.start(hurried)) {
+      top(berth, Duration.ofSeconds(3)).call(Request.get("/1"));
+      top(berth, Duration.ofSeconds(3)).call(Request.get("/60"));
+      berth.run();
+      assertThat(seen).containsExactly("own s-1 1000", "own s-1 3000");
+      berth.advance(Duration.ofSeconds(4));
+      berth.assertAtRest();
+    }
+  }
+
+  @Test
+  void aNameThatIsNoDeploymentFailsItsRequestAlone() {
+    Application wrong =
+        Application.of(
+            Deployment.async("top", (request, context) -> context.handle("no-such").call(request)));
+    try (TestBerth berth = TestBerth.start(wrong)) {
+      Throwable failure = berth.awaitFailure(berth.handle("top").call(Request.get("/")));
+      assertThat(failure).isInstanceOf(BerthException.HandlerFailed.class);
+      assertThat(berth.handlerFailures().get(0))
+          .hasMessageContaining("deployment: no-such (expected: one of application default");
       berth.assertAtRest();
     }
   }

@@ -126,16 +126,14 @@ class LocalTestingModeTest {
                   return (AsyncHandler)
                       (request, context) -> inner.call(request).onFailure(seen::set);
                 }),
-            Deployment.of(
+            Deployment.async(
                 "inner",
-                replica ->
-                    (AsyncHandler)
-                        (request, context) -> {
-                          if (thrown.get() instanceof RuntimeException unchecked) {
-                            throw unchecked;
-                          }
-                          return Future.failedFuture(thrown.get());
-                        }));
+                (request, context) -> {
+                  if (thrown.get() instanceof RuntimeException unchecked) {
+                    throw unchecked;
+                  }
+                  return Future.failedFuture(thrown.get());
+                }));
     try (TestBerth berth = TestBerth.start(application)) {
       thrown.set(
           new BerthException.BackPressure("come back", OptionalInt.of(7), OptionalInt.of(429)));

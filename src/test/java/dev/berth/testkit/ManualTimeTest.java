@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.berth.api.BerthException;
-import dev.berth.api.CallOptions;
 import dev.berth.api.DeploymentHandle;
+import dev.berth.api.Pending;
 import dev.berth.api.ReplicaSelection;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
@@ -82,11 +82,7 @@ class ManualTimeTest {
                   return context.after(Duration.ofHours(1)).map(none -> Response.text(""));
                 }))) {
       berth.advance(Duration.ofMillis(7));
-      Future<Response> response =
-          berth
-              .handle("one")
-              .options(CallOptions.defaults().withTimeout(timeout))
-              .call(Request.get("/"));
+      Future<Response> response = berth.handle("one").withTimeout(timeout).call(Request.get("/"));
       berth.run();
       berth.advance(timeout.minus(NANO));
       assertThat(response.isComplete()).isFalse();
@@ -136,10 +132,10 @@ class ManualTimeTest {
     Apps.Gate gate = new Apps.Gate();
     try (TestBerth berth =
         TestBerth.of(Apps.of(gate)).set("one", "berth.cancel_grace_s", 4).start()) {
-      DeploymentHandle.Call call = berth.handle("one").start(Request.get("/"));
+      Pending<Response> call = berth.handle("one").start(Request.get("/"));
       berth.run();
       call.cancel();
-      assertThat(berth.awaitFailure(call.response())).isInstanceOf(BerthException.Cancelled.class);
+      assertThat(berth.awaitFailure(call.future())).isInstanceOf(BerthException.Cancelled.class);
       berth.advance(Duration.ofSeconds(4));
       assertThat(berth.replicas("one").get(0).zombies()).isEqualTo(1);
       assertThat(berth.ledger("one").running()).isEqualTo(1);

@@ -3,7 +3,6 @@ package dev.berth.testkit;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.Application;
-import dev.berth.api.AsyncHandler;
 import dev.berth.api.BerthException;
 import dev.berth.api.CallOptions;
 import dev.berth.api.Deployment;
@@ -19,30 +18,22 @@ import org.junit.jupiter.api.Test;
 /** Slots of several deployments, all or none, as a user's test has them. */
 class SeveralSlotsInATestTest {
   private static Deployment naming(String name) {
-    return Deployment.of(
-        name,
-        replica ->
-            (AsyncHandler)
-                (request, context) -> Future.succeededFuture(Response.text(context.replicaId())));
+    return Deployment.async(
+        name, (request, context) -> Future.succeededFuture(Response.text(context.replicaId())));
   }
 
   /** A front, and behind it two slots of decode, one on each replica, and one of prefill. */
   private static Application application() {
     return Application.of(
-        Deployment.of(
+        Deployment.async(
             "front",
-            replica -> {
-              var prefill = replica.handle("prefill");
-              var decode = replica.handle("decode");
-              return (AsyncHandler)
-                  (request, context) ->
-                      Selections.withAll(
-                          List.of(prefill.within(context), decode.within(context)),
-                          held ->
-                              held.get(0)
-                                  .dispatch(request)
-                                  .compose(first -> held.get(1).dispatch(request)));
-            }),
+            (request, context) ->
+                Selections.withAll(
+                    List.of(context.handle("prefill"), context.handle("decode")),
+                    held ->
+                        held.get(0)
+                            .dispatch(request)
+                            .compose(first -> held.get(1).dispatch(request)))),
         naming("prefill"),
         naming("decode").withNumReplicas(2));
   }

@@ -79,7 +79,7 @@ class TestBerthTest {
                   DeploymentHandle back = replica.handle("back");
                   return (AsyncHandler) (request, context) -> back.call(request);
                 }),
-            Deployment.of("back", replica -> (AsyncHandler) (request, context) -> answer("back")));
+            Deployment.async("back", (request, context) -> answer("back")));
     try (TestBerth berth = TestBerth.start(application)) {
       assertThat(berth.text(berth.call(Request.get("/")))).isEqualTo("back");
       assertThat(berth.ledger("back").completed()).isEqualTo(1);
@@ -243,8 +243,8 @@ class TestBerthTest {
             .with(
                 "other",
                 Application.of(
-                    Deployment.of("one", replica -> (AsyncHandler) (r, c) -> answer("o")),
-                    Deployment.of("two", replica -> (AsyncHandler) (r, c) -> answer("t"))))
+                    Deployment.async("one", (r, c) -> answer("o")),
+                    Deployment.async("two", (r, c) -> answer("t"))))
             .start()) {
       assertThat(berth.text(berth.call("other#one", Request.get("/")))).isEqualTo("o");
       assertThat(berth.text(berth.call("two", Request.get("/")))).isEqualTo("t");
@@ -265,16 +265,12 @@ class TestBerthTest {
     List<String> order = new ArrayList<>();
     Application application =
         Application.of(
-            Deployment.of(
+            Deployment.async(
                     "one",
-                    replica ->
-                        (AsyncHandler)
-                            (request, context) -> {
-                              order.add(context.replicaId() + request.path());
-                              return context
-                                  .after(Duration.ofMillis(3))
-                                  .map(none -> Response.text(""));
-                            })
+                    (request, context) -> {
+                      order.add(context.replicaId() + request.path());
+                      return context.after(Duration.ofMillis(3)).map(none -> Response.text(""));
+                    })
                 .withNumReplicas(3)
                 .withMaxOngoingRequests(2));
     try (TestBerth berth = TestBerth.of(application).eventLoops(3).seed(seed).start()) {

@@ -6,8 +6,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.berth.api.Application;
 import dev.berth.api.AsyncHandler;
 import dev.berth.api.BerthException;
-import dev.berth.api.BlockingHandler;
-import dev.berth.api.CallOptions;
 import dev.berth.api.Deployment;
 import dev.berth.api.DeploymentHandle;
 import dev.berth.api.ReplicaSelection;
@@ -36,30 +34,28 @@ class TestingGuideTest {
 
     public static Application build() {
       return Application.of(
-          Deployment.of("shop", replica -> shop(replica.handle("prices"))),
-          Deployment.of("prices", replica -> prices()).withNumReplicas(2));
+          Deployment.async("shop", Shop::shop),
+          Deployment.async("prices", Shop::price).withNumReplicas(2));
     }
 
     /** Answers with the price of what is asked for, or says that it will take a moment. */
-    private static AsyncHandler shop(DeploymentHandle prices) {
-      return (request, context) ->
-          prices
-              .within(context)
-              .options(CallOptions.defaults().withTimeout(Duration.ofSeconds(2)))
-              .call(request)
-              .recover(
-                  failure ->
-                      failure instanceof BerthException.Timeout
-                          ? Future.succeededFuture(Response.json(503, "{}"))
-                          : Future.failedFuture(failure));
+    private static Future<Response> shop(Request request, RequestContext context) {
+      return context
+          .handle("prices")
+          .withTimeout(Duration.ofSeconds(2))
+          .call(request)
+          .recover(
+              failure ->
+                  failure instanceof BerthException.Timeout
+                      ? Future.succeededFuture(Response.json(503, "{}"))
+                      : Future.failedFuture(failure));
     }
 
     /** Looks a price up, which takes 50 ms, and a fish longer. */
-    private static AsyncHandler prices() {
-      return (request, context) ->
-          context
-              .after(Duration.ofMillis(request.path().equals("/fish") ? 5_000 : 50))
-              .map(none -> Response.text("7 EUR"));
+    private static Future<Response> price(Request request, RequestContext context) {
+      return context
+          .after(Duration.ofMillis(request.path().equals("/fish") ? 5_000 : 50))
+          .map(none -> Response.text("7 EUR"));
     }
   }
 
@@ -179,14 +175,12 @@ class TestingGuideTest {
     CountDownLatch paid = new CountDownLatch(1);
     Application till =
         Application.of(
-            Deployment.of(
+            Deployment.blocking(
                 "till",
-                replica ->
-                    (BlockingHandler)
-                        (request, context) -> {
-                          paid.await();
-                          return Response.text("thank you");
-                        }));
+                (request, context) -> {
+                  paid.await();
+                  return Response.text("thank you");
+                }));
     try (TestBerth berth = TestBerth.start(till)) {
       Future<Response> answer = berth.handle("till").call(Request.get("/"));
       berth.run(); // the handler waits on a thread of its own
@@ -208,15 +202,13 @@ class TestingGuideTest {
     Vertx vertx = Vertx.vertx();
     Application timer =
         Application.of(
-            Deployment.of(
+            Deployment.async(
                 "timer",
-                replica ->
-                    (AsyncHandler)
-                        (request, context) -> {
-                          Promise<Response> answer = Promise.promise();
-                          vertx.setTimer(1, fired -> answer.complete(Response.text("real time")));
-                          return answer.future();
-                        }));
+                (request, context) -> {
+                  Promise<Response> answer = Promise.promise();
+                  vertx.setTimer(1, fired -> answer.complete(Response.text("real time")));
+                  return answer.future();
+                }));
     try (TestBerth berth = TestBerth.start(timer)) {
       assertThat(berth.text(berth.call(Request.get("/")))).isEqualTo("real time");
     } finally {

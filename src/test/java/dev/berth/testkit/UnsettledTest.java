@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.berth.api.DeploymentHandle;
+import dev.berth.api.Pending;
 import dev.berth.api.ReplicaSelection;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
@@ -58,10 +59,10 @@ class UnsettledTest {
   void aCancelledHandlerThatRunsOnIsReportedAsSuch() {
     Apps.Gate gate = new Apps.Gate();
     try (TestBerth berth = TestBerth.of(Apps.of(gate)).allowUnsettled().start()) {
-      DeploymentHandle.Call call = berth.handle("one").start(Request.get("/a"));
+      Pending<Response> call = berth.handle("one").start(Request.get("/a"));
       berth.run();
       call.cancel();
-      berth.awaitFailure(call.response());
+      berth.awaitFailure(call.future());
       assertThat(berth.unsettled())
           .contains("replica default#one#1: 1 request runs (1 cancelled, not settled)");
     }

@@ -9,7 +9,9 @@ import dev.berth.api.BroadcastAnswer;
 import dev.berth.api.CallOptions;
 import dev.berth.api.Deployment;
 import dev.berth.api.DeploymentHandle;
+import dev.berth.api.Pending;
 import dev.berth.api.ReplicaHandler;
+import dev.berth.api.ReplicaSelection;
 import dev.berth.api.Request;
 import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
@@ -41,27 +43,20 @@ class WholeApiTest {
     List<String> cancelled = new ArrayList<>();
     Application application =
         Application.of(
-            Deployment.of(
-                "front",
-                replica -> {
-                  DeploymentHandle back = replica.handle("back");
-                  return (AsyncHandler)
-                      (request, context) -> back.within(context).call(Request.get("/child"));
-                }),
-            Deployment.of(
+            Deployment.async(
+                "front", (request, context) -> context.handle("back").call(Request.get("/child"))),
+            Deployment.async(
                 "back",
-                replica ->
-                    (AsyncHandler)
-                        (request, context) -> {
-                          context.onCancel(() -> cancelled.add(request.path()));
-                          return context.after(Duration.ofHours(1)).map(none -> Response.text(""));
-                        }));
+                (request, context) -> {
+                  context.onCancel(() -> cancelled.add(request.path()));
+                  return context.after(Duration.ofHours(1)).map(none -> Response.text(""));
+                }));
     try (TestBerth berth = TestBerth.start(application)) {
-      DeploymentHandle.Call call = berth.handle("front").start(Request.get("/"));
+      Pending<Response> call = berth.handle("front").start(Request.get("/"));
       berth.run();
       assertThat(berth.ledger("back").running()).isEqualTo(1);
       call.cancel();
-      assertThat(berth.awaitFailure(call.response())).isInstanceOf(BerthException.Cancelled.class);
+      assertThat(berth.awaitFailure(call.future())).isInstanceOf(BerthException.Cancelled.class);
       assertThat(cancelled).containsExactly("/child");
       berth.assertAtRest();
     }
@@ -73,11 +68,10 @@ class WholeApiTest {
         TestBerth.of(Apps.echo()).set("one", "max_ongoing_requests", 1).start()) {
       DeploymentHandle one = berth.handle("one");
       var held = berth.await(one.choose());
-      DeploymentHandle.Choice waits = one.startChoose();
+      Pending<ReplicaSelection> waits = one.startChoose();
       berth.run();
       waits.cancel();
-      assertThat(berth.awaitFailure(waits.selection()))
-          .isInstanceOf(BerthException.Cancelled.class);
+      assertThat(berth.awaitFailure(waits.future())).isInstanceOf(BerthException.Cancelled.class);
       berth.await(held.close());
     }
   }

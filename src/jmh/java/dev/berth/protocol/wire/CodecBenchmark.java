@@ -79,14 +79,14 @@ public class CodecBenchmark {
               "0123456789abcdef-1234567",
               "",
               "",
-              new Request("POST", "/v1/predict", null, headers, body),
+              Request.of("POST", "/v1/predict", null, headers, body),
               false,
               false);
       case "CallAccepted" -> new BusMessage.CallAccepted(1L << 33, load);
       case "CallRefused" -> new BusMessage.CallRefused(1L << 33, Refusal.FULL, load);
       case "CallResponse" ->
           new BusMessage.CallResponse(
-              1L << 33, new Response(200, headers, new Response.Body.Whole(body)), 0, load, null);
+              1L << 33, Response.of(200, headers, new Response.Body.Whole(body)), 0, load, null);
       case "StreamFrame" -> new BusMessage.StreamFrame(1L << 33, 12, body, false, load);
       case "RequestFrame" ->
           new BusMessage.RequestFrame(1L << 33, router, replica, 12, body, false);

@@ -366,7 +366,7 @@ public final class WireCodec {
       case CALL_RESPONSE ->
           new CallResponse(
               in.varint("callId"),
-              new Response(
+              Response.of(
                   in.int32("status"),
                   in.headers("headers"),
                   new Response.Body.Whole(in.bytes("body"))),

@@ -174,7 +174,7 @@ final class WireReader {
   }
 
   Request request() {
-    return new Request(
+    return Request.of(
         string("method"),
         string("path"),
         bool("query") ? string("query") : null,

@@ -5,6 +5,7 @@ import dev.berth.api.BroadcastAnswer;
 import dev.berth.api.CallOptions;
 import dev.berth.api.DeploymentHandle;
 import dev.berth.api.DeploymentId;
+import dev.berth.api.Pending;
 import dev.berth.api.ReplicaSelection;
 import dev.berth.api.Request;
 import dev.berth.api.RequestContext;
@@ -12,6 +13,7 @@ import dev.berth.api.Response;
 import dev.berth.api.Selections;
 import dev.berth.api.StreamedResponse;
 import dev.berth.protocol.InboundStream;
+import dev.berth.protocol.port.BareHandle;
 import dev.berth.routing.CallOwner;
 import dev.berth.routing.DeploymentRouter;
 import dev.berth.routing.HandleCall;
@@ -31,7 +33,7 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** A handle of user code on one loop; calls from elsewhere hop there. */
-public final class RoutedHandle implements DeploymentHandle {
+public final class RoutedHandle implements BareHandle {
   private final DeploymentRouter router;
   private final RouterLoop loop;
   private final CallOptions options;
@@ -42,7 +44,7 @@ public final class RoutedHandle implements DeploymentHandle {
   }
 
   /** For code that runs on an event loop. */
-  public static DeploymentHandle of(
+  public static BareHandle of(
       Routers routers, DeploymentId deployment, RouterSettings settings, int loop) {
     return new RoutedHandle(routers.router(deployment, settings), routers.loop(loop));
   }
@@ -64,6 +66,11 @@ public final class RoutedHandle implements DeploymentHandle {
   }
 
   @Override
+  public CallOptions options() {
+    return options;
+  }
+
+  @Override
   public DeploymentHandle options(CallOptions newOptions) {
     return new RoutedHandle(router, loop, newOptions, parent);
   }
@@ -76,7 +83,7 @@ public final class RoutedHandle implements DeploymentHandle {
   // --- calls ---
 
   @Override
-  public Call start(Request request) {
+  public Pending<Response> start(Request request) {
     HandleCall shown = new HandleCall(leg(), loop);
     RoutedCall call = newCall(request, shown);
     loop.run(() -> call.begin(parent));
@@ -85,18 +92,18 @@ public final class RoutedHandle implements DeploymentHandle {
 
   @Override
   public Future<StreamedResponse> stream(Request request) {
-    return start(request).response().map(this::streamed);
+    return start(request).future().map(this::streamed);
   }
 
   private StreamedResponse streamed(Response response) {
     Response.Body body = response.body();
     if (body instanceof Response.Body.Received received) {
-      return new StreamedResponse(
+      return StreamedResponse.of(
           response.status(), response.headers(), received.stream(), received.cancel());
     }
     ReadStream<io.vertx.core.buffer.Buffer> whole =
         InboundStream.whole(((Response.Body.Whole) body).bytes(), loop::run);
-    return new StreamedResponse(response.status(), response.headers(), whole, () -> {});
+    return StreamedResponse.of(response.status(), response.headers(), whole, () -> {});
   }
 
   @Override
@@ -134,36 +141,14 @@ public final class RoutedHandle implements DeploymentHandle {
   // --- choose ---
 
   @Override
-  public Choice startChoose() {
-    StartedLegs<ReplicaSelection> started = StartedLegs.start(loop, leg());
-    return new Choice() {
-      @Override
-      public Future<ReplicaSelection> selection() {
-        return started.future();
-      }
-
-      @Override
-      public void cancel() {
-        started.cancel();
-      }
-    };
+  public Pending<ReplicaSelection> startChoose() {
+    return StartedLegs.start(loop, leg());
   }
 
   @Override
-  public Selections.Choice startChooseAll(
+  public Pending<Selections> startChooseAll(
       List<? extends DeploymentHandle> handles, Optional<Duration> wait) {
-    StartedLegs<Selections> started = StartedLegs.start(loop, handles, wait);
-    return new Selections.Choice() {
-      @Override
-      public Future<Selections> selections() {
-        return started.future();
-      }
-
-      @Override
-      public void cancel() {
-        started.cancel();
-      }
-    };
+    return StartedLegs.start(loop, handles, wait);
   }
 
   /** What is asked for through this handle is for; its deadline as of now. */

@@ -2,6 +2,7 @@ package dev.berth.routing.handle;
 
 import dev.berth.api.BerthException;
 import dev.berth.api.DeploymentHandle;
+import dev.berth.api.Pending;
 import dev.berth.api.ReplicaSelection;
 import dev.berth.api.Selections;
 import dev.berth.routing.Leg;
@@ -23,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param <T> what user code is given: one selection, or several
  */
-final class StartedLegs<T> implements LegsObserver {
+final class StartedLegs<T> implements LegsObserver, Pending<T> {
   private final Promise<T> chosen = Promise.promise();
   private final RouterLoop loop;
   private final List<Leg> legs;
@@ -87,12 +88,13 @@ final class StartedLegs<T> implements LegsObserver {
     ends = RoutedLegs.start(loop, legs, deadlineNanos, waits, this);
   }
 
-  Future<T> future() {
+  @Override
+  public Future<T> future() {
     return chosen.future();
   }
 
-  /** Any thread. */
-  void cancel() {
+  @Override
+  public void cancel() {
     cancelled = true;
     loop.run(
         () -> {

@@ -2,8 +2,6 @@ package dev.berth.it.app;
 
 import dev.berth.api.Application;
 import dev.berth.api.AsyncHandler;
-import dev.berth.api.BlockingHandler;
-import dev.berth.api.CallOptions;
 import dev.berth.api.Deployment;
 import dev.berth.api.DeploymentHandle;
 import dev.berth.api.ReplicaContext;
@@ -21,29 +19,19 @@ public final class ComposedApplication {
   public static Application build() {
     return Application.of(
         Deployment.of("parent", Parent::new),
-        Deployment.of(
-            "child",
-            replica ->
-                (AsyncHandler)
-                    (request, context) -> AtGate.answer(request, context, nameOf(request))),
-        Deployment.of(
+        Deployment.async(
+            "child", (request, context) -> AtGate.answer(request, context, nameOf(request))),
+        Deployment.blocking(
             "blocking",
-            replica -> {
-              DeploymentHandle child = replica.handle("child");
-              return (BlockingHandler)
-                  (request, context) ->
-                      child
-                          .within(context)
-                          .call(request)
-                          .toCompletionStage()
-                          .toCompletableFuture()
-                          .get();
-            }),
-        Deployment.of(
-            "stream",
-            replica ->
-                (AsyncHandler)
-                    (request, context) -> AtGate.stream(request, context, nameOf(request))));
+            (request, context) ->
+                context
+                    .handle("child")
+                    .call(request)
+                    .toCompletionStage()
+                    .toCompletableFuture()
+                    .get()),
+        Deployment.async(
+            "stream", (request, context) -> AtGate.stream(request, context, nameOf(request))));
   }
 
   private static String nameOf(Request request) {
@@ -52,33 +40,28 @@ public final class ComposedApplication {
   }
 
   private static final class Parent implements AsyncHandler {
-    private final DeploymentHandle child;
-    private final DeploymentHandle blocking;
-    private final DeploymentHandle stream;
+    private final DeploymentHandle child; // of no request
 
     Parent(ReplicaContext replica) {
       child = replica.handle("child");
-      blocking = replica.handle("blocking");
-      stream = replica.handle("stream");
     }
 
     @Override
     public Future<Response> handle(Request request, RequestContext context) {
       String how = request.path().substring(request.path().lastIndexOf('/') + 1);
       return switch (how) {
-        case "child" -> child.within(context).call(request);
-        case "blocking" -> blocking.within(context).call(request);
-        case "hurried" ->
-            child.options(CallOptions.defaults().withTimeout(Duration.ofMillis(100))).call(request);
+        case "child" -> context.handle("child").call(request);
+        case "blocking" -> context.handle("blocking").call(request);
+        case "hurried" -> child.withTimeout(Duration.ofMillis(100)).call(request);
         case "both" -> { // the call is made and not awaited
-          child.within(context).call(request);
+          context.handle("child").call(request);
           yield AtGate.answer(request, context, "parent");
         }
         case "adopt" -> { // the call is made, and not on behalf of this request
           child.start(request);
           yield AtGate.answer(request, context, "parent");
         }
-        case "stream" -> stream.within(context).call(request);
+        case "stream" -> context.handle("stream").call(request);
         case "own-stream" -> AtGate.stream(request, context, nameOf(request));
         case "broken" ->
             Future.succeededFuture(

@@ -2,7 +2,6 @@ package dev.berth.it.app;
 
 import dev.berth.api.Application;
 import dev.berth.api.AsyncHandler;
-import dev.berth.api.CallOptions;
 import dev.berth.api.Deployment;
 import dev.berth.api.DeploymentHandle;
 import dev.berth.api.Response;
@@ -20,17 +19,12 @@ public final class ForgetfulApplication {
             "forgetful",
             replica -> {
               DeploymentHandle chosen =
-                  replica
-                      .handle("chosen")
-                      .options(CallOptions.defaults().withReservationTtl(Duration.ofMillis(500)));
+                  replica.handle("chosen").withReservationTtl(Duration.ofMillis(500));
               return (AsyncHandler)
                   (request, context) ->
                       chosen.choose().map(selection -> Response.text(selection.replicaId()));
             }),
-        Deployment.of(
-            "chosen",
-            replica ->
-                (AsyncHandler)
-                    (request, context) -> Future.succeededFuture(Response.text("chosen"))));
+        Deployment.async(
+            "chosen", (request, context) -> Future.succeededFuture(Response.text("chosen"))));
   }
 }

@@ -4,7 +4,6 @@ import dev.berth.api.Application;
 import dev.berth.api.AsyncHandler;
 import dev.berth.api.BlockingHandler;
 import dev.berth.api.Deployment;
-import dev.berth.api.DeploymentHandle;
 import dev.berth.api.Headers;
 import dev.berth.api.Request;
 import dev.berth.api.RequestContext;
@@ -24,28 +23,26 @@ public final class StreamsApplication {
   /** Handlers on the event loop that stream. */
   public static Application build() {
     return Application.of(
-        Deployment.of("front", replica -> new Front(replica.handle("counter"))),
-        Deployment.of("counter", replica -> streaming(StreamsApplication::count)));
+        Deployment.async("front", new Front()),
+        Deployment.async("counter", streaming(StreamsApplication::count)));
   }
 
   /** A handler that takes bodies whole. */
   public static Application whole() {
     return Application.of(
-        Deployment.of(
+        Deployment.async(
             "whole",
-            replica ->
-                (AsyncHandler)
-                    (request, context) -> {
-                      CRC32 sum = new CRC32();
-                      sum.update(request.bytes().getBytes());
-                      return Future.succeededFuture(
-                          Response.text(request.bytes().length() + " " + sum.getValue()));
-                    }));
+            (request, context) -> {
+              CRC32 sum = new CRC32();
+              sum.update(request.bytes().getBytes());
+              return Future.succeededFuture(
+                  Response.text(request.bytes().length() + " " + sum.getValue()));
+            }));
   }
 
   /** A handler that blocks, and streams in and out. */
   public static Application blocking() {
-    return Application.of(Deployment.of("blocking", replica -> new Blocking()));
+    return Application.of(Deployment.blocking("blocking", new Blocking()));
   }
 
   private static AsyncHandler streaming(AsyncHandler handler) {
@@ -80,12 +77,6 @@ public final class StreamsApplication {
   }
 
   private static final class Front implements AsyncHandler {
-    private final DeploymentHandle counter;
-
-    Front(DeploymentHandle counter) {
-      this.counter = counter;
-    }
-
     @Override
     public boolean streamsRequests() {
       return true;
@@ -100,7 +91,7 @@ public final class StreamsApplication {
         case "echo" -> Future.succeededFuture(echo(request.stream()));
         case "early" -> Future.succeededFuture(Response.text("enough"));
         case "paused" -> context.after(Duration.ofSeconds(30)).map(none -> Response.text("late"));
-        case "relay" -> counter.within(context).call(request);
+        case "relay" -> context.handle("counter").call(request);
         case "hang" -> hang(request, false);
         case "react" -> hang(request, true);
         default -> Future.succeededFuture(Response.json(404, "{}"));
@@ -164,7 +155,7 @@ public final class StreamsApplication {
     public Response handle(Request request, RequestContext context) throws Exception {
       if (request.queryParameter("echo") != null) {
         InputStream in = request.input();
-        return new Response(
+        return Response.of(
             200,
             Headers.of("content-type", "application/octet-stream"),
             new Response.Body.Output(in::transferTo));

@@ -2,7 +2,6 @@ package dev.berth.it.app;
 
 import dev.berth.api.Application;
 import dev.berth.api.AsyncHandler;
-import dev.berth.api.CallOptions;
 import dev.berth.api.Deployment;
 import dev.berth.api.DeploymentHandle;
 import dev.berth.api.Request;
@@ -27,9 +26,7 @@ public final class TemperApplication {
   /** Builds one that only says on which event loop a request came in, when it is spread. */
   public static Application where() {
     return Application.of(
-        Deployment.of(
-            "where",
-            replica -> (AsyncHandler) (request, context) -> Future.succeededFuture(here())));
+        Deployment.async("where", (request, context) -> Future.succeededFuture(here())));
   }
 
   private static Response here() {
@@ -45,11 +42,8 @@ public final class TemperApplication {
               DeploymentHandle held = replica.handle("held");
               return (AsyncHandler) (request, context) -> act(held, request, context);
             }),
-        Deployment.of(
-            "held",
-            replica ->
-                (AsyncHandler)
-                    (request, context) -> Future.succeededFuture(Response.text("held"))));
+        Deployment.async(
+            "held", (request, context) -> Future.succeededFuture(Response.text("held"))));
   }
 
   private static Future<Response> act(
@@ -64,10 +58,7 @@ public final class TemperApplication {
         block(released);
         yield Future.succeededFuture(here());
       }
-      case "hold" ->
-          held.options(CallOptions.defaults().withReservationTtl(time))
-              .choose()
-              .map(selection -> here());
+      case "hold" -> held.withReservationTtl(time).choose().map(selection -> here());
       case "error" -> throw new Error("an error");
       case "linkage" -> throw new NoClassDefFoundError("gone.Missing");
       case "stack" -> Future.succeededFuture(Response.text("" + deeper(1)));

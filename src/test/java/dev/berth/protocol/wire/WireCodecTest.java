@@ -16,6 +16,7 @@ import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.RouterAddress;
 import dev.berth.protocol.SlotToken;
 import io.vertx.core.buffer.Buffer;
+import java.lang.reflect.Field;
 import java.lang.reflect.RecordComponent;
 import java.util.ArrayList;
 import java.util.List;
@@ -186,7 +187,7 @@ class WireCodecTest {
         encoded(
             new BusMessage.CallResponse(
                 1,
-                new Response(200, headers, new Response.Body.Whole(Buffer.buffer())),
+                Response.of(200, headers, new Response.Body.Whole(Buffer.buffer())),
                 0,
                 Load.NONE,
                 null));
@@ -252,19 +253,28 @@ class WireCodecTest {
     return message.getClass().getSimpleName() + ", replay with -Dwire.seed=" + seed;
   }
 
-  /** A value to compare by content: records by component, headers by their pairs. */
+  /**
+   * A value to compare by content: records by component, requests by field, headers by their pairs.
+   */
   private static @Nullable Object contentOf(@Nullable Object value) throws Exception {
     if (value instanceof Headers headers) {
       List<String> pairs = new ArrayList<>();
       headers.forEach((name, content) -> pairs.addAll(List.of(name, content)));
       return pairs;
     }
+    List<@Nullable Object> parts = new ArrayList<>();
     if (value instanceof Record) {
-      List<@Nullable Object> parts = new ArrayList<>();
       parts.add(value.getClass());
       for (RecordComponent part : value.getClass().getRecordComponents()) {
         part.getAccessor().setAccessible(true);
         parts.add(contentOf(part.getAccessor().invoke(value)));
+      }
+      return parts;
+    }
+    if (value instanceof Request || value instanceof Response) {
+      for (Field part : value.getClass().getDeclaredFields()) { // one that is added counts too
+        part.setAccessible(true);
+        parts.add(contentOf(part.get(value)));
       }
       return parts;
     }

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.BerthException;
 import dev.berth.api.BroadcastAnswer;
-import dev.berth.api.CallOptions;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
 import dev.berth.fakes.FakeParent;
@@ -90,10 +89,7 @@ class BroadcastTest {
     RoutingWorld.Replica free = world.local("free", 1);
     world.publish();
     Future<List<BroadcastAnswer>> all =
-        world
-            .handle()
-            .options(CallOptions.defaults().withTimeout(Duration.ofSeconds(1)))
-            .broadcast(Request.get("/"));
+        world.handle().withTimeout(Duration.ofSeconds(1)).broadcast(Request.get("/"));
     world.run();
     free.respond();
     world.pass(Duration.ofMillis(1_100));
@@ -179,10 +175,7 @@ class BroadcastTest {
     }
     bounded.publish();
     Future<List<BroadcastAnswer>> all =
-        bounded
-            .handle()
-            .options(CallOptions.defaults().withTimeout(Duration.ofSeconds(1)))
-            .broadcast(Request.get("/"));
+        bounded.handle().withTimeout(Duration.ofSeconds(1)).broadcast(Request.get("/"));
     bounded.run();
     assertThat(bounded.router.queued()).isEqualTo(1);
     bounded.pass(Duration.ofMillis(1_100));

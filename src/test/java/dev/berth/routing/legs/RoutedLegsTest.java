@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.berth.api.BerthException;
-import dev.berth.api.CallOptions;
 import dev.berth.api.DeploymentHandle;
 import dev.berth.api.DeploymentId;
+import dev.berth.api.Pending;
 import dev.berth.api.ReplicaSelection;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
@@ -14,6 +14,7 @@ import dev.berth.api.Selections;
 import dev.berth.fakes.FakeParent;
 import dev.berth.fakes.RoutingWorld;
 import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.port.BareHandle;
 import dev.berth.routing.DeploymentRouter;
 import dev.berth.routing.RouterSettings;
 import dev.berth.routing.RoutingProbe;
@@ -49,11 +50,11 @@ class RoutedLegsTest {
     return made;
   }
 
-  private DeploymentHandle handle(DeploymentId deployment) {
+  private BareHandle handle(DeploymentId deployment) {
     return world.handle(deployment, 0);
   }
 
-  private List<DeploymentHandle> handles(DeploymentId... deployments) {
+  private List<BareHandle> handles(DeploymentId... deployments) {
     return List.of(deployments).stream().map(this::handle).toList();
   }
 
@@ -169,8 +170,8 @@ class RoutedLegsTest {
       ReplicaSelection busy = one(B);
       Future<Selections> chosen =
           Selections.all(
-              handle(A).options(CallOptions.defaults().withTimeout(Duration.ofSeconds(9))),
-              handle(B).options(CallOptions.defaults().withTimeout(Duration.ofSeconds(2))));
+              handle(A).withTimeout(Duration.ofSeconds(9)),
+              handle(B).withTimeout(Duration.ofSeconds(2)));
       world.pass(Duration.ofMillis(1900));
       assertThat(a.ledger.reserved()).isOne();
       world.pass(Duration.ofMillis(150));
@@ -184,8 +185,8 @@ class RoutedLegsTest {
       RoutingWorld.Replica b = replica(B, 1);
       Future<Selections> chosen =
           Selections.all(
-              handle(A).options(CallOptions.defaults().withTimeout(Duration.ofSeconds(1))),
-              handle(B).options(CallOptions.defaults().withTimeout(Duration.ofSeconds(5))));
+              handle(A).withTimeout(Duration.ofSeconds(1)),
+              handle(B).withTimeout(Duration.ofSeconds(5)));
       world.run();
       Future<Response> slow = chosen.result().get(0).dispatch(Request.get("/"));
       Future<Response> response = chosen.result().get(1).dispatch(Request.get("/"));
@@ -391,22 +392,22 @@ class RoutedLegsTest {
     void whoIsCancelledAtTheGateLeavesItToTheNext() {
       replica(A, 2);
       Future<Selections> holds = all(A, A);
-      Selections.Choice collecting = Selections.startAll(handles(A, A));
-      Selections.Choice gated = Selections.startAll(handles(A, A));
+      Pending<Selections> collecting = Selections.startAll(handles(A, A));
+      Pending<Selections> gated = Selections.startAll(handles(A, A));
       Future<Selections> last = all(A, A);
       gated.cancel();
       collecting.cancel();
       close(holds);
       close(last);
-      assertFailed(gated.selections(), BerthException.Cancelled.class);
+      assertFailed(gated.future(), BerthException.Cancelled.class);
     }
 
     @Test
     void aGateThatIsOnItsWayToACancelledOneGoesToTheNext() {
       replica(A, 2);
       Future<Selections> holds = all(A, A);
-      Selections.Choice collecting = Selections.startAll(handles(A, A));
-      Selections.Choice next = Selections.startAll(handles(A, A));
+      Pending<Selections> collecting = Selections.startAll(handles(A, A));
+      Pending<Selections> next = Selections.startAll(handles(A, A));
       Future<Selections> last = Selections.all(handles(A, A));
       world.run();
       collecting.cancel(); // posts the turn of the next
@@ -493,11 +494,7 @@ class RoutedLegsTest {
       b.silent = true;
       Future<Selections> chosen =
           Selections.all(
-              Duration.ZERO,
-              List.of(
-                  world
-                      .handle(B, 0)
-                      .options(CallOptions.defaults().withTimeout(Duration.ofSeconds(1)))));
+              Duration.ZERO, List.of(world.handle(B, 0).withTimeout(Duration.ofSeconds(1))));
       world.pass(Duration.ofMillis(1_050));
       assertFailed(chosen, BerthException.Timeout.class);
     }
@@ -549,8 +546,8 @@ class RoutedLegsTest {
       replica(A, 2);
       Future<Selections> chosen =
           Selections.all(
-              handle(A).options(CallOptions.defaults().withReservationTtl(Duration.ofMillis(1))),
-              handle(A).options(CallOptions.defaults().withReservationTtl(Duration.ofHours(1))));
+              handle(A).withReservationTtl(Duration.ofMillis(1)),
+              handle(A).withReservationTtl(Duration.ofHours(1)));
       world.run();
       assertThat(chosen.result().get(0).leaseRemaining()).isEqualTo(Duration.ofSeconds(1));
       assertThat(chosen.result().get(1).leaseRemaining()).isEqualTo(Duration.ofSeconds(300));
@@ -645,13 +642,13 @@ class RoutedLegsTest {
       RoutingWorld.Replica a = replica(A, 1);
       replica(B, 1);
       ReplicaSelection busy = one(B);
-      Selections.Choice choice = Selections.startAll(handles(A, B));
+      Pending<Selections> choice = Selections.startAll(handles(A, B));
       world.run();
       choice.cancel();
       assertThat(a.ledger.ongoing()).isZero();
       assertThat(router(B).queued()).isZero();
       world.run();
-      assertFailed(choice.selections(), BerthException.Cancelled.class);
+      assertFailed(choice.future(), BerthException.Cancelled.class);
       choice.cancel();
       busy.close();
     }
@@ -659,20 +656,20 @@ class RoutedLegsTest {
     @Test
     void afterTheyCameItIsNothing() {
       replica(A, 1);
-      Selections.Choice choice = Selections.startAll(handles(A));
+      Pending<Selections> choice = Selections.startAll(handles(A));
       choice.cancel();
       world.run();
-      close(choice.selections());
+      close(choice.future());
     }
 
     @Test
     void aSlotOnItsWayIsGivenBack() {
       replica(A, 1);
       RoutingWorld.Replica b = elsewhere(B, 1);
-      Selections.Choice choice = Selections.startAll(handles(A, B));
+      Pending<Selections> choice = Selections.startAll(handles(A, B));
       choice.cancel(); // the reserve is under way
       world.run();
-      assertFailed(choice.selections(), BerthException.Cancelled.class);
+      assertFailed(choice.future(), BerthException.Cancelled.class);
       assertThat(b.ledger.ongoing()).isZero();
     }
 
@@ -681,12 +678,12 @@ class RoutedLegsTest {
       replica(A, 1);
       replica(B, 1);
       ReplicaSelection busy = one(B);
-      Selections.Choice choice = Selections.startAll(handles(A, B));
+      Pending<Selections> choice = Selections.startAll(handles(A, B));
       world.run();
       busy.close(); // its slot is granted, and the task waits
       choice.cancel();
       world.run();
-      assertFailed(choice.selections(), BerthException.Cancelled.class);
+      assertFailed(choice.future(), BerthException.Cancelled.class);
     }
 
     @Test
@@ -694,16 +691,16 @@ class RoutedLegsTest {
       RoutingWorld.Replica a = elsewhere(A, 1);
       replica(B, 1);
       ReplicaSelection busy = one(B);
-      Selections.Choice choice = Selections.startAll(handles(A, B));
+      Pending<Selections> choice = Selections.startAll(handles(A, B));
       world.pass(Duration.ofSeconds(2));
       a.silent = true;
       busy.close();
       world.run();
-      assertThat(choice.selections().isComplete()).isFalse();
+      assertThat(choice.future().isComplete()).isFalse();
       a.silent = false;
       choice.cancel();
       world.run();
-      assertFailed(choice.selections(), BerthException.Cancelled.class);
+      assertFailed(choice.future(), BerthException.Cancelled.class);
       world.pass(Duration.ofSeconds(6)); // what the silent one was sent is forgotten
     }
 
@@ -774,7 +771,7 @@ class RoutedLegsTest {
     void whoWaitsAtTheGateOnABlockedLoopIsPassedOverAndKeepsItsPlace() {
       replica(A, 2);
       Future<Selections> holds = all(A, A);
-      Selections.Choice collecting = Selections.startAll(handles(A, A));
+      Pending<Selections> collecting = Selections.startAll(handles(A, A));
       Future<Selections> blocked = Selections.all(world.handle(A, 1), world.handle(A, 1));
       Future<Selections> behind = all(A, A);
       world.routers.loopBlocked(1, true);
@@ -818,13 +815,13 @@ class RoutedLegsTest {
       RoutingWorld.Replica b = elsewhere(B, 1);
       replica(C, 1);
       ReplicaSelection busy = one(C);
-      Selections.Choice choice = Selections.startAll(handles(A, B, C));
+      Pending<Selections> choice = Selections.startAll(handles(A, B, C));
       world.run();
       b.failingSends = true;
       choice.cancel();
       world.run();
-      assertFailed(choice.selections(), BerthException.Cancelled.class);
-      assertThat(choice.selections().cause().getSuppressed()).hasSize(1);
+      assertFailed(choice.future(), BerthException.Cancelled.class);
+      assertThat(choice.future().cause().getSuppressed()).hasSize(1);
       busy.close();
       world.pass(Duration.ofMillis(10_050)); // that lease runs out by itself
     }

@@ -1,0 +1,140 @@
+package dev.berth.api;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import io.vertx.core.Future;
+import io.vertx.core.buffer.Buffer;
+import java.lang.reflect.Method;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** What users make and take apart can have more parts tomorrow. */
+class ValuesTest {
+  private static final AsyncHandler HANDLER =
+      (request, context) -> Future.succeededFuture(Response.text(""));
+  private static final Deployment DEPLOYMENT = Deployment.async("one", HANDLER);
+  private static final Request REQUEST =
+      Request.of("PUT", "/a", "q=1", Headers.of("k", "secret"), Buffer.buffer("secret"));
+  private static final Response RESPONSE = Response.json(201, "secret").withHeader("k", "secret");
+
+  /** A value, one made of it by a wither, and the only accessor that tells them apart. */
+  static Stream<List<Object>> changes() {
+    CallOptions options =
+        CallOptions.defaults()
+            .withTimeout(Duration.ofSeconds(1))
+            .withRequestId("r")
+            .withReservationTtl(Duration.ofSeconds(2))
+            .withMethodName("m")
+            .withSessionId("s");
+    HandlerFactory other = replica -> HANDLER;
+    return Stream.of(
+        List.of(options, options.withTimeout(Duration.ofDays(1)), "timeout"),
+        List.of(options, options.withRequestId("other"), "requestId"),
+        List.of(options, options.withReservationTtl(Duration.ofDays(1)), "reservationTtl"),
+        List.of(options, options.withMethodName("other"), "methodName"),
+        List.of(options, options.withSessionId("other"), "sessionId"),
+        List.of(DEPLOYMENT, DEPLOYMENT.withNumReplicas(2), "numReplicas"),
+        List.of(DEPLOYMENT, DEPLOYMENT.withMaxOngoingRequests(7), "maxOngoingRequests"),
+        List.of(DEPLOYMENT, DEPLOYMENT.withSpreadOverLoops(true), "spreadOverLoops"),
+        List.of(DEPLOYMENT, DEPLOYMENT.withUserConfig(Map.of("a", 1)), "userConfig"),
+        List.of(DEPLOYMENT, DEPLOYMENT.withFactory(other), "factory"),
+        List.of(REQUEST, REQUEST.withPath("/b"), "path"),
+        List.of(REQUEST, REQUEST.withQuery("q=2"), "query"),
+        List.of(REQUEST, REQUEST.withHeader("other", "v"), "headers"),
+        List.of(REQUEST, REQUEST.withBody(Buffer.buffer("b")), "body"),
+        List.of(RESPONSE, RESPONSE.withStatus(202), "status"),
+        List.of(RESPONSE, RESPONSE.withHeader("other", "v"), "headers"),
+        List.of(RESPONSE, RESPONSE.withBody(new Response.Body.Whole(Buffer.buffer())), "body"));
+  }
+
+  @ParameterizedTest
+  @MethodSource("changes")
+  void aWitherChangesOnePart(List<Object> change) throws Exception {
+    Map<String, Object> before = parts(change.get(0));
+    Map<String, Object> after = parts(change.get(1));
+    assertThat(before.keySet())
+        .filteredOn(part -> !before.get(part).equals(after.get(part)))
+        .containsExactly((String) change.get(2));
+  }
+
+  private static Map<String, Object> parts(Object value) throws Exception {
+    Map<String, Object> parts = new TreeMap<>();
+    for (String part :
+        List.of(
+            "timeout requestId reservationTtl methodName sessionId",
+            "name numReplicas maxOngoingRequests spreadOverLoops userConfig factory",
+            "method path query headers body status")) {
+      for (String name : part.split(" ")) {
+        for (Method method : value.getClass().getMethods()) {
+          if (method.getName().equals(name)) {
+            parts.put(name, Optional.ofNullable(method.invoke(value)));
+          }
+        }
+      }
+    }
+    return parts;
+  }
+
+  @Test
+  void noConstructorIsPublic() {
+    assertThat(
+            Stream.of(
+                    Application.class,
+                    CallOptions.class,
+                    Deployment.class,
+                    Request.class,
+                    Response.class,
+                    StreamedResponse.class)
+                .filter(type -> type.getConstructors().length > 0))
+        .isEmpty();
+  }
+
+  @Test
+  void whatMayBeSecretIsNotInItsText() {
+    assertThat(REQUEST).hasToString("Request[PUT /a]");
+    assertThat(RESPONSE).hasToString("Response[201]");
+  }
+
+  @Test
+  void bothKindsOfFunctionAreDeploymentsOfOneHandler() throws Exception {
+    BlockingHandler blocking = (request, context) -> Response.text("");
+    assertThat(handlers(DEPLOYMENT)).containsOnly(HANDLER);
+    assertThat(handlers(Deployment.blocking("two", blocking))).containsOnly(blocking);
+  }
+
+  @SuppressWarnings("NullAway") // neither looks at its replica
+  private static List<ReplicaHandler> handlers(Deployment deployment) throws Exception {
+    return List.of(deployment.factory().create(null), deployment.factory().create(null));
+  }
+
+  @Test
+  void whatIsOutOfRangeIsRefusedByItsName() {
+    CallOptions options = CallOptions.defaults();
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> options.withTimeout(Duration.ZERO))
+        .withMessage("timeout: PT0S (expected: > 0)");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> options.withReservationTtl(Duration.ofNanos(-1)))
+        .withMessage("reservationTtl: PT-0.000000001S (expected: > 0)");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> DEPLOYMENT.withNumReplicas(0))
+        .withMessage("numReplicas: 0 (expected: >= 1)");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> DEPLOYMENT.withMaxOngoingRequests(65_536))
+        .withMessage("maxOngoingRequests: 65536 (expected: 1 to 65535)");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> RESPONSE.withStatus(199))
+        .withMessage("status: 199 (expected: 200 to 599)");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> Application.of(DEPLOYMENT, DEPLOYMENT))
+        .withMessage("deployments: two named one (expected: unique names)");
+  }
+}
