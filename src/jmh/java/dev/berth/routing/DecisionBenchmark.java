@@ -2,24 +2,23 @@ package dev.berth.routing;
 
 import dev.berth.api.DeploymentId;
 import dev.berth.api.spi.ReplicaRanker;
+import dev.berth.fakes.PlaneBuilder;
+import dev.berth.fakes.Replicas;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.ReplicaInfo;
 import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.protocol.port.ReplicaDirectory;
 import dev.berth.protocol.port.SlotObserver;
 import dev.berth.protocol.port.Slots;
-import dev.berth.replica.slots.LedgerLimits;
+import dev.berth.replica.slots.Ledgers;
 import dev.berth.replica.slots.SlotLedger;
 import dev.berth.routing.ranking.PowerOfTwoRanker;
 import dev.berth.routing.slots.Grant;
-import dev.berth.routing.slots.InstanceBounds;
 import dev.berth.routing.slots.Pick;
 import dev.berth.routing.slots.RoutedReplica;
 import dev.berth.routing.slots.Waiting;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
-import java.util.OptionalInt;
 import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
 import org.openjdk.jmh.annotations.Benchmark;
@@ -57,48 +56,29 @@ public class DecisionBenchmark {
     List<RoutingSnapshot.Route> routes = new ArrayList<>();
     SplittableRandom load = new SplittableRandom(1);
     for (int ordinal = 0; ordinal < replicas; ordinal++) {
-      SlotLedger ledger =
-          new SlotLedger(ordinal + 1, 100, LedgerLimits.DEFAULTS, System::nanoTime, load::nextLong);
+      SlotLedger ledger = Ledgers.ledger(ordinal + 1, 100, System::nanoTime, load::nextLong);
       for (int running = load.nextInt(50); running > 0; running--) {
         ledger.tryAcquire();
       }
       ledgers.add(ledger);
       routes.add(new RoutingSnapshot.Route(info(ordinal), true));
     }
-    LoopPorts ports =
-        new LoopPorts(
-            Runnable::run,
-            () -> true,
-            (node, address, message) -> false,
-            System::nanoTime,
-            new SplittableRandom(2));
     Routers routers =
-        new Routers(
-            "here",
-            77,
-            null,
-            directory(ledgers),
-            InstanceBounds.defaults(),
-            LoopLimits.DEFAULTS,
-            new SplittableRandom(9),
-            List.of(ports, ports));
+        new PlaneBuilder("here", System::nanoTime, (node, address, message) -> false)
+            .loop(Runnable::run, () -> true)
+            .loop(Runnable::run, () -> true)
+            .routers(directory(ledgers));
     router = routers.router(DEPLOYMENT, RouterSettings.DEFAULTS);
     routers.update(
         new RoutingSnapshot(DEPLOYMENT, new RoutingSnapshot.Version(1, 1), true, routes));
   }
 
   private static ReplicaInfo info(int ordinal) {
-    return new ReplicaInfo(
+    return Replicas.info(
         "model-" + ordinal,
         DEPLOYMENT,
         new ReplicaAddress("here", ordinal % 2, ordinal, ordinal + 1L),
-        100,
-        true,
-        false,
-        null,
-        OptionalInt.empty(),
-        null,
-        Map.of());
+        100);
   }
 
   private static ReplicaDirectory directory(List<SlotLedger> ledgers) {

@@ -22,11 +22,9 @@ import dev.berth.metrics.MetricsPusher;
 import dev.berth.protocol.Addresses;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.port.LogFeed;
-import dev.berth.replica.HandlerPorts;
+import dev.berth.replica.HookThreads;
 import dev.berth.replica.Replica;
-import dev.berth.replica.ReplicaHost;
 import dev.berth.replica.ReplicaListener;
-import dev.berth.replica.ReplicaLoop;
 import dev.berth.replica.ReplicaState;
 import dev.berth.routing.Routers;
 import io.vertx.core.Future;
@@ -37,7 +35,6 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import java.util.function.Function;
-import java.util.function.IntFunction;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
@@ -50,10 +47,7 @@ final class InstanceControl implements ReplicaListener {
   /**
    * What it works on.
    *
-   * @param host starts and finds the replicas
-   * @param routers of all deployments
-   * @param loops the replica loop of an index; asked once they run
-   * @param ports what handlers are given of the instance
+   * @param hooks runs builders and hooks, which may block
    * @param log of the process
    * @param accessEncoding how requests are logged; null when they are not
    */
@@ -61,14 +55,11 @@ final class InstanceControl implements ReplicaListener {
       ServeConfig config,
       Identity identity,
       LoopVerticle control,
-      HandlerPorts ports,
+      HookThreads hooks,
       Meters meters,
       MetricsPusher pusher,
       Ingress ingress,
-      ReplicaHost host,
-      Routers routers,
-      IntFunction<ReplicaLoop> loops,
-      int loopCount,
+      DataPlane plane,
       LogFeed log,
       Function<Settings, @Nullable LogEncoding> accessEncoding) {}
 
@@ -94,25 +85,20 @@ final class InstanceControl implements ReplicaListener {
         new Routes(on.ingress::update, on.config.get(HttpOptions.ROOT_PATH), later, this::leadsTo);
     deployments =
         new InstanceRouters(
-            on.routers,
+            on.plane.routers(),
             on.meters,
             on.pusher,
             on.config.get(LimitOptions.MAX_RESERVATION_TTL_S).toNanos(),
             routes::prefixOf);
-    builds = new Builds(on.ports.hooks(), later, serve, this::tell, this::gone);
+    builds = new Builds(on.hooks, later, serve, this::tell, this::gone);
     replicas =
         new InstanceReplicas(
-            on.host,
+            on.plane,
             deployments,
             builds,
-            on.loops,
-            on.loopCount,
             on.meters,
             later,
-            on.identity.nanoClock(),
-            on.ports.wallClock(),
             new AtomicLong(on.identity.chance().nextLong())::incrementAndGet,
-            routes::prefixOf,
             this::tell);
     routing = new RoutingLink(this::toRouters, on.identity.node(), deployments::isWanted);
     InstanceActions actions =
@@ -147,7 +133,7 @@ final class InstanceControl implements ReplicaListener {
         deployment -> replicaId(deployment, random),
         replicas::ongoing,
         random::nextDouble,
-        on.ports.wallClock()::millis,
+        on.plane.ports().wallClock()::millis,
         DeploymentConfig::ofRay);
   }
 
@@ -224,7 +210,7 @@ final class InstanceControl implements ReplicaListener {
   }
 
   Routers routers() {
-    return on.routers;
+    return on.plane.routers();
   }
 
   ControlPlane plane() {

@@ -36,23 +36,14 @@ import dev.berth.metrics.Meters;
 import dev.berth.metrics.MetricsPusher;
 import dev.berth.metrics.MetricsPusherVerticle;
 import dev.berth.protocol.Addresses;
-import dev.berth.protocol.StreamLedger;
 import dev.berth.protocol.port.BusSender;
+import dev.berth.protocol.port.InstancePorts;
 import dev.berth.protocol.port.LogFeed;
-import dev.berth.replica.BodyBounds;
 import dev.berth.replica.HandlerPorts;
 import dev.berth.replica.HandlerThreads;
 import dev.berth.replica.Replica;
-import dev.berth.replica.ReplicaHost;
-import dev.berth.replica.ReplicaLimits;
 import dev.berth.replica.ReplicaListener;
-import dev.berth.replica.ReplicaLoop;
 import dev.berth.replica.ReplicaState;
-import dev.berth.replica.ReplicaVerticle;
-import dev.berth.routing.LoopPorts;
-import dev.berth.routing.RouterVerticle;
-import dev.berth.routing.Routers;
-import dev.berth.routing.explain.ExplainPorts;
 import dev.berth.routing.feed.RoutingFeedVerticle;
 import dev.berth.routing.reserve.ReservationTable;
 import io.vertx.core.Deployable;
@@ -96,21 +87,16 @@ final class InstanceParts {
   private final EventLoops loops;
   private final InstanceThreads threads;
   private final @Nullable InstanceBus mailboxes; // null: the event bus carries messages
-  private final BusSender bus;
   private final Meters meters;
   private final Ingress ingress;
-  private final ReplicaHost host;
   private final ExplainRing explained;
   private final LogRing logRing;
   private final Runnable endLog;
-  private final Routers routers;
+  private final DataPlane plane;
   private final ReservationTable reservations;
-  private final BodyBounds bodyBounds;
-  private final StreamLedger streams;
   private final AccessLogWriter accessLog;
   private final MetricsPusher pusher;
   private final AdminVerticle admin;
-  private final List<ReplicaVerticle> replicaVerticles = new ArrayList<>();
   private final InstanceControl control;
   private final RoutingFeedVerticle feed;
   private final List<Part> ingresses = new ArrayList<>(); // started
@@ -137,52 +123,39 @@ final class InstanceParts {
     this.vertx = vertx;
     this.loops = loops;
     this.threads = threads;
-    HandlerPorts ports = new HandlerPorts(wallClock, threads);
     meters =
         new Meters(
             identity.node(), config.get(HttpOptions.HOST), config.get(MetricsOptions.PREFIX));
-    InstanceLimits bounds = InstanceLimits.of(config.settings());
     ingress = new Ingress(config.settings(), meters, identity.nanoClock(), identity.incarnation());
     accessLog = new AccessLogWriter(meters);
     ingress.explain(config.get(ExplainOptions.HEADER), config.get(ExplainOptions.SAMPLE_RATE));
     ingress.logAccess(accessLog.log(), accessEncoding(config.get(ServeConfig.LOGGING_CONFIG)));
-    String node = identity.node();
-    boolean direct = config.get(InstanceOptions.MESSAGES) == MessageCarrier.DIRECT;
-    mailboxes = direct ? new InstanceBus(node) : null;
-    bus = mailboxes != null ? mailboxes : new EventBusSender(node, vertx.eventBus());
-    host =
-        new ReplicaHost(
-            identity.node(),
-            bus,
-            identity.nanoClock(),
-            new Secrets(identity.chance()),
-            ports,
-            HandlerThreads::create,
-            bounds.replica(),
-            bounds.ledger(),
-            listener());
     explained = new ExplainRing(config.get(ExplainOptions.RING_SIZE));
     logRing =
         new LogRing(
             config.get(LogRingOptions.LINES),
             config.get(LogRingOptions.BYTES),
-            ports.wallClock().instant());
+            wallClock.instant());
     endLog = log.to(logRing::add);
-    routers =
-        routers(bounds, new ExplainPorts(explained.and(FlightRecords.create()), ports.wallClock()));
+    boolean direct = config.get(InstanceOptions.MESSAGES) == MessageCarrier.DIRECT;
+    mailboxes = direct ? new InstanceBus(identity.node()) : null;
+    plane =
+        new DataPlane(
+            ports(wallClock),
+            new HandlerPorts(threads, HandlerThreads::create, listener()),
+            explained.and(FlightRecords.create()),
+            InstanceLimits.of(config.settings()));
     reservations =
         new ReservationTable(
-            routers,
+            plane.routers(),
             InstanceLimits.reservations(config.settings()),
             identity.nanoClock(),
-            new Secrets(identity.chance()));
+            plane.ports().secrets());
     ReservationEndpoint api = reservationEndpoint();
     Map<String, String> secrets = BearerToken.secrets(config.get(ReservationOptions.BEARER_TOKENS));
     ingress.serveReservations(
         reservations,
         config.get(ReservationOptions.DATA_PORT) ? new BearerTokens(secrets, true, api) : null);
-    bodyBounds = bounds.bodies();
-    streams = bounds.instance().streams();
     pusher =
         new MetricsPusher(
             identity.node(),
@@ -199,29 +172,23 @@ final class InstanceParts {
             meters,
             List.of(
                 new HealthRoutes(meters),
-                new LedgerRoutes(this::ledgers, ports.wallClock()),
+                new LedgerRoutes(this::ledgers, wallClock),
                 new ExplainRoutes(explained, config.settings()),
                 new LogRoutes(logRing),
                 serveRoutes(serve),
                 new EndpointRoutes("/api/v1/applications/*", known),
                 new EndpointRoutes("/api/v1/reservations", known)));
-    for (int index = 0; index < loops.serving().size(); index++) {
-      replicaVerticles.add(replicaVerticle(index, bounds.replica()));
-    }
     control =
         new InstanceControl(
             new InstanceControl.Instance(
                 config,
                 identity,
                 loops.control(),
-                ports,
+                threads,
                 meters,
                 pusher,
                 ingress,
-                host,
-                routers,
-                index -> replicaVerticles.get(index).loop(),
-                loops.serving().size(),
+                plane,
                 log,
                 this::accessEncoding),
             serve,
@@ -230,7 +197,7 @@ final class InstanceParts {
         new RoutingFeedVerticle(
             identity.node(),
             identity.incarnation(),
-            routers,
+            plane.routers(),
             message -> vertx.eventBus().send(Addresses.CONTROLLER, message, RoutingLink.LOCAL),
             identity.nanoClock());
   }
@@ -287,41 +254,23 @@ final class InstanceParts {
     return logging.get(LoggingOptions.ENCODING);
   }
 
-  private Routers routers(InstanceLimits bounds, ExplainPorts explain) {
-    List<LoopPorts> ports = new ArrayList<>();
-    for (LoopVerticle loop : loops.serving()) {
-      ports.add(
-          new LoopPorts(loop::execute, loop::isHere, bus, identity.nanoClock(), identity.seeded()));
-    }
-    return new Routers(
+  private InstancePorts ports(InstantSource wallClock) {
+    BusSender bus =
+        mailboxes != null ? mailboxes : new EventBusSender(identity.node(), vertx.eventBus());
+    return new InstancePorts(
         identity.node(),
         identity.incarnation(),
         null,
-        host,
-        bounds.instance(),
-        bounds.loop(),
+        loops.serving().stream().map(loop -> loop.ports(bus, identity)).toList(),
+        bus,
+        identity.nanoClock(),
+        wallClock,
         identity.seeded(),
-        ports,
-        explain);
-  }
-
-  private ReplicaVerticle replicaVerticle(int index, ReplicaLimits limits) {
-    return new ReplicaVerticle(
-        (executor, timer) ->
-            new ReplicaLoop(
-                identity.node(),
-                index,
-                executor,
-                bus,
-                identity.nanoClock(),
-                timer,
-                limits,
-                bodyBounds,
-                streams));
+        new Secrets(identity.chance()));
   }
 
   private List<ReplicaLedger> ledgers() {
-    return host.replicas().stream()
+    return plane.host().replicas().stream()
         .map(replica -> new ReplicaLedger(replica.deployment(), replica.view()))
         .toList();
   }
@@ -356,7 +305,7 @@ final class InstanceParts {
   Future<Void> startCore() {
     UpkeepVerticle upkeep =
         new UpkeepVerticle(
-            host,
+            plane.host(),
             () -> {
               reservations.sweep();
               threads.look();
@@ -366,8 +315,8 @@ final class InstanceParts {
     explained.show(meters);
     logRing.show(meters);
     meters.add(into -> InstanceSeries.show(pusher, into));
-    meters.add(into -> InstanceSeries.show(routers.bounds(), config.settings(), into));
-    meters.add(into -> InstanceSeries.show(bodyBounds, into));
+    meters.add(into -> InstanceSeries.show(plane.routers().bounds(), config.settings(), into));
+    meters.add(into -> InstanceSeries.show(plane.limits().bodies(), into));
     ReservationMetrics.show(reservations, meters);
     meters.add(threads::show);
     List<Future<?>> started = new ArrayList<>();
@@ -375,8 +324,7 @@ final class InstanceParts {
     started.add(start(loops.control(), upkeep));
     for (int index = 0; index < loops.serving().size(); index++) {
       LoopVerticle loop = loops.serving().get(index);
-      started.add(start(loop, new RouterVerticle(routers, identity.node(), index)));
-      started.add(start(loop, replicaVerticles.get(index)).onSuccess(receiveOn(index)));
+      started.add(start(loop, new DataPlaneVerticle(plane, index)).onSuccess(receiveOn(index)));
     }
     started.add(start(loops.control(), loopWatch()));
     return Future.all(started).mapEmpty();
@@ -389,10 +337,7 @@ final class InstanceParts {
         return;
       }
       ContextInternal loop = loops.serving().get(index).home();
-      ReplicaLoop replicaLoop = replicaVerticles.get(index).loop();
-      mailboxes.receive(
-          Addresses.router(identity.node(), index), loop, routers.loop(index)::onMessage);
-      mailboxes.receive(replicaLoop.busAddress(), loop, replicaLoop::onMessage);
+      plane.receive(index, (address, receiver) -> mailboxes.receive(address, loop, receiver));
     };
   }
 
@@ -412,17 +357,16 @@ final class InstanceParts {
         config.get(InstanceOptions.BLOCKED_LOOP_AFTER_MS),
         identity.nanoClock(),
         (loop, blocked) -> {
-          routers.loopBlocked(loop, blocked);
+          plane.routers().loopBlocked(loop, blocked);
           ingress.loopBlocked(loop, blocked);
         });
   }
 
   private void showLoops() {
     int pending = config.get(LimitOptions.PENDING_REQUESTS_PER_LOOP);
-    for (int index = 0; index < replicaVerticles.size(); index++) {
+    for (int index = 0; index < plane.loops(); index++) {
       int loop = index;
-      ReplicaLoop replicas = replicaVerticles.get(index).loop();
-      meters.add(into -> InstanceSeries.show(loop, routers.loop(loop), replicas, pending, into));
+      meters.add(into -> InstanceSeries.show(loop, plane, pending, into));
     }
   }
 
@@ -451,7 +395,7 @@ final class InstanceParts {
       ingresses.add(
           new Part(
               loops.serving().get(index),
-              new IngressVerticle(ingress, routers.loop(index), index, stopTimeout)));
+              new IngressVerticle(ingress, plane.routers().loop(index), index, stopTimeout)));
     }
     List<Part> all = List.copyOf(ingresses);
     // With port 0 the first one finds the port that the others join.

@@ -21,12 +21,10 @@ import dev.berth.replica.HealthCheckSettings;
 import dev.berth.replica.Replica;
 import dev.berth.replica.ReplicaHost;
 import dev.berth.replica.ReplicaLimits;
-import dev.berth.replica.ReplicaLoop;
 import dev.berth.replica.ReplicaSeat;
 import dev.berth.replica.ReplicaSpec;
 import dev.berth.replica.ReplicaState;
 import java.time.Duration;
-import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -35,9 +33,7 @@ import java.util.Map;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.Executor;
 import java.util.function.Consumer;
-import java.util.function.IntFunction;
 import java.util.function.LongSupplier;
-import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -53,16 +49,12 @@ public final class InstanceReplicas {
   /** Replicas that ended, remembered so that a late command does not start one of them anew. */
   private static final int MAX_ENDED = 16_384;
 
-  private final ReplicaHost host;
+  private final DataPlane plane;
   private final InstanceRouters routers;
   private final Builds builds;
-  private final IntFunction<ReplicaLoop> loops;
   private final Meters meters;
   private final Executor control;
-  private final LongSupplier nanoClock;
-  private final InstantSource wallClock;
   private final LongSupplier epochs;
-  private final UnaryOperator<String> prefixes;
   private final ReplicaPlacement placement;
   private final Consumer<ControllerEvent> controller;
 
@@ -81,37 +73,25 @@ public final class InstanceReplicas {
   private @Nullable Long drainStartedNanos; // of the whole instance
 
   /**
-   * @param loops the replica loop of an index; asked once they run
-   * @param loopCount how many there are
    * @param control runs tasks on the control loop
    * @param epochs another number for each replica
-   * @param prefixes where an application answers, by its name, or empty; any thread
    * @param controller told of what happens; any thread
    */
   public InstanceReplicas(
-      ReplicaHost host,
+      DataPlane plane,
       InstanceRouters routers,
       Builds builds,
-      IntFunction<ReplicaLoop> loops,
-      int loopCount,
       Meters meters,
       Executor control,
-      LongSupplier nanoClock,
-      InstantSource wallClock,
       LongSupplier epochs,
-      UnaryOperator<String> prefixes,
       Consumer<ControllerEvent> controller) {
-    this.host = host;
+    this.plane = plane;
     this.routers = routers;
     this.builds = builds;
-    this.loops = loops;
     this.meters = meters;
     this.control = control;
-    this.nanoClock = nanoClock;
-    this.wallClock = wallClock;
     this.epochs = epochs;
-    this.prefixes = prefixes;
-    this.placement = new ReplicaPlacement(loopCount);
+    this.placement = new ReplicaPlacement(plane.loops());
     this.controller = controller;
   }
 
@@ -139,13 +119,13 @@ public final class InstanceReplicas {
     routers.ensure(code);
     ReplicaHost.Starting starting;
     try {
-      starting = host.begin(spec(id, target, code), seats(target, code));
+      starting = plane.host().begin(spec(id, target, code), seats(target, code));
     } catch (RuntimeException failed) { // no more places
       builds.release(code);
       refused(id, StartFailedException.describe(failed));
       return;
     }
-    HostedHere begun = new HostedHere(starting, code, target, wallClock.millis());
+    HostedHere begun = new HostedHere(starting, code, target, plane.ports().wallClock().millis());
     hosted.put(id, begun);
     starting
         .running()
@@ -161,7 +141,7 @@ public final class InstanceReplicas {
 
   private List<ReplicaSeat> seats(DeploymentTarget target, LoadedApplication code) {
     return placement.place(isSpread(target)).stream()
-        .map(loops::apply)
+        .map(plane::replicas)
         .map(loop -> new ReplicaSeat(loop, name -> routers.handle(code, name, loop.index())))
         .toList();
   }
@@ -186,7 +166,9 @@ public final class InstanceReplicas {
   }
 
   private ReplicaLimits limits(Settings settings) {
-    return host.limits()
+    return plane
+        .limits()
+        .replica()
         .withZombies(
             settings.get(DeploymentConfig.CANCEL_GRACE_S).toNanos(),
             settings.get(DeploymentConfig.MAX_ZOMBIE_REQUESTS))
@@ -236,7 +218,7 @@ public final class InstanceReplicas {
   private Registration show(Replica replica) {
     String application = replica.deployment().application();
     Registration own =
-        meters.add(into -> ReplicaSeries.show(replica, prefixes.apply(application), into));
+        meters.add(into -> ReplicaSeries.show(replica, routers.prefix(application), into));
     Registration users = meters.addUserMeters(replica.meters());
     return () -> {
       own.close();
@@ -374,13 +356,13 @@ public final class InstanceReplicas {
     if (since == null) {
       return grace;
     }
-    Duration left = grace.minusNanos(nanoClock.getAsLong() - since);
+    Duration left = grace.minusNanos(plane.ports().nanoClock().getAsLong() - since);
     return left.isNegative() ? Duration.ZERO : left;
   }
 
   /** The instance drains from now on: the graces of its deployments run. */
   void drainStarts() {
-    drainStartedNanos = nanoClock.getAsLong();
+    drainStartedNanos = plane.ports().nanoClock().getAsLong();
   }
 
   // --- what happens to them ---

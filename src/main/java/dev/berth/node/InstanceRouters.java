@@ -83,7 +83,7 @@ public final class InstanceRouters {
     if (known == null) {
       DeploymentRouter router = routers.router(id, routerSettings(settings));
       Registration inMeters =
-          meters.add(into -> HandleSeries.show(router, prefixes.apply(id.application()), into));
+          meters.add(into -> HandleSeries.show(router, prefix(id.application()), into));
       known = new Routed(router, inMeters, pusher.register(router));
       routed.put(id, known);
     }
@@ -128,6 +128,11 @@ public final class InstanceRouters {
       throw unknown(id);
     }
     return target.settings();
+  }
+
+  /** Where an application answers, by its name, or empty. Any thread. */
+  String prefix(String application) {
+    return prefixes.apply(application);
   }
 
   private Routed known(DeploymentId id) {

@@ -66,8 +66,9 @@ final class InstanceSeries {
         bounds.streams().waits());
   }
 
-  static void show(
-      int index, RouterLoop loop, ReplicaLoop replicas, int maxPending, Series unlabelled) {
+  static void show(int index, DataPlane plane, int maxPending, Series unlabelled) {
+    RouterLoop loop = plane.routers().loop(index);
+    ReplicaLoop replicas = plane.replicas(index);
     Series into = unlabelled.with("loop", Integer.toString(index));
     into.gauge(
         "berth_pending_requests",

@@ -1,12 +1,16 @@
 package dev.berth.node;
 
+import dev.berth.protocol.port.BusSender;
+import dev.berth.protocol.port.LoopPorts;
 import io.netty.channel.EventLoop;
 import io.vertx.core.Deployable;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.VerticleBase;
+import io.vertx.core.Vertx;
 import io.vertx.core.internal.ContextInternal;
 import java.util.Objects;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -56,6 +60,24 @@ final class LoopVerticle extends VerticleBase {
   /** Runs a task here, later; never on the caller's stack. Any thread. */
   void execute(Runnable task) {
     home().runOnContext(none -> task.run());
+  }
+
+  /** What its routers and replicas are given. */
+  LoopPorts ports(BusSender bus, Identity identity) {
+    return new LoopPorts(
+        this::execute,
+        this::isHere,
+        this::startTimer,
+        bus,
+        identity.nanoClock(),
+        identity.seeded());
+  }
+
+  private Runnable startTimer(long delayNanos, Runnable task) {
+    Vertx vertx = home().owner();
+    long millis = Math.max(1, TimeUnit.NANOSECONDS.toMillis(delayNanos + 999_999)); // up, not down
+    long id = vertx.setTimer(millis, fired -> task.run());
+    return () -> vertx.cancelTimer(id);
   }
 
   /** Starts a part on this loop's context. Any thread; completes on this loop. */

@@ -1,11 +1,11 @@
 package dev.berth.replica;
 
-import java.time.InstantSource;
-
 /**
  * What the handlers of an instance are given from outside, so that a test can be their world.
  *
- * @param wallClock what the time is, for people; durations are measured by the monotonic clock
  * @param hooks runs what may block: making and stopping handlers, and every other hook of theirs
+ * @param threads makes the threads of blocking handlers; {@link HandlerThreads#create}
+ * @param listener told of each replica's states
  */
-public record HandlerPorts(InstantSource wallClock, HookThreads hooks) {}
+public record HandlerPorts(
+    HookThreads hooks, HandlerThreads.Factory threads, ReplicaListener listener) {}

@@ -4,12 +4,11 @@ import dev.berth.api.BerthException;
 import dev.berth.metrics.LatencyBuckets;
 import dev.berth.metrics.Utilization;
 import dev.berth.protocol.ReplicaAddress;
-import dev.berth.protocol.port.BusSender;
+import dev.berth.protocol.port.InstancePorts;
 import dev.berth.protocol.port.LedgerView;
 import dev.berth.protocol.port.SlotObserver;
 import dev.berth.protocol.port.Slots;
 import dev.berth.replica.HookThreads.Kind;
-import dev.berth.replica.slots.LedgerLimits;
 import dev.berth.replica.slots.SlotLedger;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
@@ -25,7 +24,6 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
-import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -81,17 +79,14 @@ public final class Replica extends ServedReplica {
       ReplicaSpec spec,
       ReplicaAddress address,
       SlotLedger slots,
-      BusSender sender,
-      ReplicaLimits limits,
-      LedgerLimits ledgerLimits,
-      LongSupplier nanoClock,
+      InstancePorts instance,
       HandlerPorts ports,
-      ReplicaListener listener,
+      ReplicaLimits limits,
       Runnable gone,
       Consumer<Replica> toLookAt) {
-    super(spec, address, slots, sender, limits, ledgerLimits, nanoClock, ports.wallClock());
+    super(spec, address, slots, instance, limits);
     this.ports = ports;
-    this.listener = listener;
+    this.listener = ports.listener();
     this.gone = gone;
     this.toLookAt = toLookAt;
     this.health =

@@ -1,7 +1,7 @@
 package dev.berth.replica;
 
 import dev.berth.protocol.ReplicaAddress;
-import dev.berth.protocol.port.BusSender;
+import dev.berth.protocol.port.InstancePorts;
 import dev.berth.protocol.port.LedgerView;
 import dev.berth.protocol.port.ReplicaDirectory;
 import dev.berth.protocol.port.SlotObserver;
@@ -15,7 +15,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
-import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -23,15 +22,10 @@ import org.jspecify.annotations.Nullable;
  * sweeps their leases. Any thread.
  */
 public final class ReplicaHost implements ReplicaDirectory {
-  private final String node;
-  private final BusSender sender;
-  private final LongSupplier nanoClock;
-  private final LongSupplier secrets;
+  private final InstancePorts instance;
   private final HandlerPorts ports;
-  private final HandlerThreads.Factory threads;
   private final ReplicaLimits limits;
   private final LedgerLimits ledgerLimits;
-  private final ReplicaListener listener;
 
   private final LookWheel wheel = new LookWheel();
 
@@ -40,38 +34,15 @@ public final class ReplicaHost implements ReplicaDirectory {
       new AtomicReference<>(new Replica[0]);
 
   /**
-   * @param node this instance
-   * @param sender sends the offers of freed slots; from any thread
-   * @param nanoClock monotonic nanoseconds
-   * @param secrets 64 unguessable bits a call; from any thread
-   * @param ports what handlers are given of the instance
-   * @param threads makes the threads of blocking handlers; {@link HandlerThreads#create}
-   * @param listener told of each replica's states
+   * @param instance where it is
+   * @param ports what handlers are given
    */
   public ReplicaHost(
-      String node,
-      BusSender sender,
-      LongSupplier nanoClock,
-      LongSupplier secrets,
-      HandlerPorts ports,
-      HandlerThreads.Factory threads,
-      ReplicaLimits limits,
-      LedgerLimits ledgerLimits,
-      ReplicaListener listener) {
-    this.node = node;
-    this.sender = sender;
-    this.nanoClock = nanoClock;
-    this.secrets = secrets;
+      InstancePorts instance, HandlerPorts ports, ReplicaLimits limits, LedgerLimits ledgerLimits) {
+    this.instance = instance;
     this.ports = ports;
-    this.threads = threads;
     this.limits = limits;
     this.ledgerLimits = ledgerLimits;
-    this.listener = listener;
-  }
-
-  /** The bounds of its replicas that have none of their own. */
-  public ReplicaLimits limits() {
-    return limits;
   }
 
   /**
@@ -106,10 +77,8 @@ public final class ReplicaHost implements ReplicaDirectory {
             spec,
             seated,
             replica,
-            threads,
+            instance,
             ports,
-            nanoClock,
-            listener,
             () -> remove(replica.ordinal(), replica.epoch()));
     replica.starts(start);
     wheel.touch(replica);
@@ -141,14 +110,12 @@ public final class ReplicaHost implements ReplicaDirectory {
     long epoch = spec.epoch(); // what is kept must not hold on to the spec, and so to user code
     return new Replica(
         spec,
-        new ReplicaAddress(node, loop, ordinal, epoch),
-        new SlotLedger(epoch, spec.maxOngoing(), ledgerLimits, nanoClock, secrets),
-        sender,
-        limits,
-        ledgerLimits,
-        nanoClock,
+        new ReplicaAddress(instance.node(), loop, ordinal, epoch),
+        new SlotLedger(
+            epoch, spec.maxOngoing(), ledgerLimits, instance.nanoClock(), instance.secrets()),
+        instance,
         ports,
-        listener,
+        limits,
         () -> remove(ordinal, epoch),
         wheel::touch);
   }
@@ -189,7 +156,7 @@ public final class ReplicaHost implements ReplicaDirectory {
     return replica != null
             && replica.epoch() == address.epoch()
             && replica.state() != ReplicaState.STOPPED
-            && node.equals(address.node())
+            && instance.node().equals(address.node())
         ? replica
         : null;
   }
@@ -218,7 +185,7 @@ public final class ReplicaHost implements ReplicaDirectory {
    * what is there.
    */
   public void tick() {
-    wheel.turn(nanoClock.getAsLong());
+    wheel.turn(instance.nanoClock().getAsLong());
   }
 
   /** Those that started and have not stopped, and stopped ones whose slots are not all back. */

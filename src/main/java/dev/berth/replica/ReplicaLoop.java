@@ -19,7 +19,8 @@ import dev.berth.protocol.Refusal;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.RouterAddress;
 import dev.berth.protocol.StreamLedger;
-import dev.berth.protocol.port.BusSender;
+import dev.berth.protocol.port.InstancePorts;
+import dev.berth.protocol.port.LoopPorts;
 import dev.berth.protocol.port.SlotLease;
 import dev.berth.protocol.port.Slots;
 import java.util.ArrayList;
@@ -27,12 +28,10 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.BooleanSupplier;
-import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -63,11 +62,8 @@ public final class ReplicaLoop {
 
   private final String node;
   private final int index;
-  private final Executor executor;
-  private final BusSender sender;
-  private final LongSupplier nanoClock;
+  private final LoopPorts ports;
   private final long originNanos; // moments count from here, so that they compare by <
-  private final LoopTimer timer;
   private final ReplicaLimits limits;
   private final BodyBounds bodyBounds;
   private final StreamLedger streams;
@@ -80,7 +76,6 @@ public final class ReplicaLoop {
   private long earliest = NEVER; // no later than the first moment anything wants
   private final ArrayList<Invocation> due = new ArrayList<>();
   private final ArrayList<BooleanSupplier> leaving = new ArrayList<>();
-  private volatile @Nullable Thread thread; // the loop's, once it has been here
 
   private final AtomicInteger invocations = new AtomicInteger(); // running now; the loop writes
   private final LongAdder duplicates = new LongAdder();
@@ -88,32 +83,21 @@ public final class ReplicaLoop {
   private final LongAdder unexpected = new LongAdder();
 
   /**
-   * @param node this instance
+   * @param instance where it is
    * @param index the event loop's index within it
-   * @param executor runs a task on the loop, later; never on the caller's stack
-   * @param sender sends answers
-   * @param nanoClock monotonic nanoseconds
-   * @param timer for {@link dev.berth.api.RequestContext#after}
    * @param bodyBounds shared by the loops of an instance
    * @param streams what answers hold; shared by the loops and routers of an instance
    */
   public ReplicaLoop(
-      String node,
+      InstancePorts instance,
       int index,
-      Executor executor,
-      BusSender sender,
-      LongSupplier nanoClock,
-      LoopTimer timer,
       ReplicaLimits limits,
       BodyBounds bodyBounds,
       StreamLedger streams) {
-    this.node = node;
+    this.node = instance.node();
     this.index = index;
-    this.executor = executor;
-    this.sender = sender;
-    this.nanoClock = nanoClock;
-    this.originNanos = nanoClock.getAsLong();
-    this.timer = timer;
+    this.ports = instance.loops().get(index);
+    this.originNanos = ports.nanoClock().getAsLong();
     this.limits = limits;
     this.bodyBounds = bodyBounds;
     this.streams = streams;
@@ -133,7 +117,7 @@ public final class ReplicaLoop {
 
   /** Takes one message of this loop's address. */
   public void onMessage(BusMessage message) {
-    bind();
+    assert isCurrent();
     if (message instanceof CallRequest call) {
       onCall(call);
     } else if (message instanceof StreamCredit credit) {
@@ -297,7 +281,7 @@ public final class ReplicaLoop {
         slots.reserve(message.attempt(), millisToNanos(Math.max(0, message.ttlMs())));
     if (reservation instanceof Slots.Reservation.Granted granted) {
       SlotLease lease = granted.lease();
-      long ttlNanos = Math.max(0, lease.deadlineNanos() - nanoClock.getAsLong());
+      long ttlNanos = Math.max(0, lease.deadlineNanos() - ports.nanoClock().getAsLong());
       send(
           message.source(),
           new SlotReserved(
@@ -449,7 +433,7 @@ public final class ReplicaLoop {
 
   /** Called every {@link #TICK_NANOS}: deadlines, graces, idle streams, drains. */
   public void tick() {
-    bind();
+    assert isCurrent();
     long now = now();
     if (earliest <= now) {
       lookAtDue(now);
@@ -485,7 +469,7 @@ public final class ReplicaLoop {
 
   /** Nanoseconds since this loop was made. Any thread. */
   long now() {
-    return nanoClock.getAsLong() - originNanos;
+    return ports.nanoClock().getAsLong() - originNanos;
   }
 
   /** A moment later by a span, both 0 or more; NEVER rather than an overflow. */
@@ -499,14 +483,14 @@ public final class ReplicaLoop {
   }
 
   Runnable startTimer(long delayNanos, Runnable task) {
-    return timer.start(delayNanos, task);
+    return ports.timer().start(delayNanos, task);
   }
 
   // --- what the instance does ---
 
   /** Takes requests for this replica from now on. */
   void host(HostedReplica host) {
-    bind();
+    assert isCurrent();
     int ordinal = host.replica.ordinal();
     if (ordinal >= hosted.length) {
       hosted = Arrays.copyOf(hosted, Math.max(2 * hosted.length, ordinal + 1));
@@ -516,13 +500,13 @@ public final class ReplicaLoop {
 
   /** Takes nothing more for it, but still knows the attempts it saw. */
   void retire(HostedReplica host) {
-    bind();
+    assert isCurrent();
     host.retire();
   }
 
   /** Forgets a replica that stopped long enough ago. */
   void unhost(HostedReplica host) {
-    bind();
+    assert isCurrent();
     if (at(host.replica.ordinal()) == host) {
       hosted[host.replica.ordinal()] = null;
     }
@@ -530,7 +514,7 @@ public final class ReplicaLoop {
 
   /** Ends what a replica runs: callers learn that the outcome is unknown. */
   void kill(HostedReplica host) {
-    bind();
+    assert isCurrent();
     host.retire();
     for (Invocation each : running()) {
       if (each.host == host) {
@@ -541,13 +525,13 @@ public final class ReplicaLoop {
 
   /** Looks at a replica that drains or has stopped with each tick. */
   void watch(BooleanSupplier lookAfter) {
-    bind();
+    assert isCurrent();
     leaving.add(lookAfter);
   }
 
   /** An instance has left: what it asked for is cancelled, and its routers are forgotten. */
   public void nodeLeft(String left) {
-    bind();
+    assert isCurrent();
     for (Invocation each : running()) {
       if (each.source.address.node().equals(left)) {
         each.cancel();
@@ -572,20 +556,14 @@ public final class ReplicaLoop {
 
   // --- the loop itself ---
 
-  private void bind() {
-    if (thread == null) {
-      thread = Thread.currentThread();
-    }
-  }
-
   /** Whether the caller is on this loop. Any thread. */
   boolean isCurrent() {
-    return Thread.currentThread() == thread;
+    return ports.inLoop().getAsBoolean();
   }
 
   /** Runs a task on this loop, later. Any thread. */
   void execute(Runnable task) {
-    executor.execute(task);
+    ports.executor().execute(task);
   }
 
   ReplicaLimits limits() {
@@ -617,11 +595,11 @@ public final class ReplicaLoop {
   }
 
   private void send(RouterAddress to, BusMessage message) {
-    sender.send(to.node(), to.busAddress(), message);
+    ports.bus().send(to.node(), to.busAddress(), message);
   }
 
   boolean send(RouterPeer to, BusMessage message) {
-    return sender.send(to.address.node(), to.busAddress, message);
+    return ports.bus().send(to.address.node(), to.busAddress, message);
   }
 
   // --- figures, any thread ---

@@ -6,6 +6,7 @@ import dev.berth.api.DeploymentId;
 import dev.berth.api.ReplicaContext;
 import dev.berth.api.ReplicaHandler;
 import dev.berth.api.ReplicaMeters;
+import dev.berth.protocol.port.InstancePorts;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.time.Instant;
@@ -43,10 +44,8 @@ final class ReplicaStart {
   private final ReplicaSpec spec;
   private final List<ReplicaSeat> seats;
   private final Replica replica;
-  private final HandlerThreads.Factory threads;
   private final HandlerPorts ports;
   private final LongSupplier nanoClock;
-  private final ReplicaListener listener;
   private final Runnable gone; // frees the replica's place
   private final Promise<Replica> running = Promise.promise();
   private final Promise<Void> over = Promise.promise();
@@ -69,21 +68,17 @@ final class ReplicaStart {
       ReplicaSpec spec,
       List<ReplicaSeat> seats,
       Replica replica,
-      HandlerThreads.Factory threads,
+      InstancePorts instance,
       HandlerPorts ports,
-      LongSupplier nanoClock,
-      ReplicaListener listener,
       Runnable gone) {
     this.spec = spec;
     this.seats = seats;
     this.replica = replica;
-    this.threads = threads;
     this.ports = ports;
-    this.nanoClock = nanoClock;
-    this.listener = listener;
+    this.nanoClock = instance.nanoClock();
     this.gone = gone;
-    this.queuedNanos = nanoClock.getAsLong();
-    this.queuedAt = ports.wallClock().instant().truncatedTo(ChronoUnit.SECONDS);
+    this.queuedNanos = instance.nanoClock().getAsLong();
+    this.queuedAt = instance.wallClock().instant().truncatedTo(ChronoUnit.SECONDS);
     this.saidNanos = queuedNanos;
   }
 
@@ -245,7 +240,7 @@ final class ReplicaStart {
 
   private HandlerInvoker invoker(ReplicaHandler handler) {
     if (handler instanceof BlockingHandler && workers == null) {
-      workers = threads.create(spec.replicaId(), spec.maxOngoing());
+      workers = ports.threads().create(spec.replicaId(), spec.maxOngoing());
     }
     Executor executor = workers == null ? Runnable::run : workers; // unused by async handlers
     return HandlerInvoker.of(handler, executor);
@@ -298,7 +293,7 @@ final class ReplicaStart {
     if (!waits.equals(said) || now - saidNanos >= SAY_NANOS) { // again, to a controller that is new
       said = waits;
       saidNanos = now;
-      listener.startWaits(replica, waits);
+      ports.listener().startWaits(replica, waits);
     }
   }
 
@@ -306,7 +301,7 @@ final class ReplicaStart {
     if (!said.isEmpty()) {
       said = "";
       saidNanos = now;
-      listener.startWaits(replica, "");
+      ports.listener().startWaits(replica, "");
     }
   }
 

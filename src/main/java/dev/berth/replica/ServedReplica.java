@@ -5,7 +5,7 @@ import dev.berth.api.DeploymentId;
 import dev.berth.metrics.UserMeters;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.UserFailure;
-import dev.berth.protocol.port.BusSender;
+import dev.berth.protocol.port.InstancePorts;
 import dev.berth.replica.slots.LedgerLimits;
 import dev.berth.replica.slots.SlotLedger;
 import java.time.InstantSource;
@@ -49,20 +49,17 @@ abstract class ServedReplica {
       ReplicaSpec spec,
       ReplicaAddress address,
       SlotLedger slots,
-      BusSender sender,
-      ReplicaLimits limits,
-      LedgerLimits ledgerLimits,
-      LongSupplier nanoClock,
-      InstantSource wallClock) {
+      InstancePorts instance,
+      ReplicaLimits limits) {
     this.replicaId = spec.replicaId(); // of the spec no more: it holds on to user code
     this.deployment = spec.deployment();
     this.address = address;
     this.slots = slots;
     this.limits = spec.limits() == null ? limits : spec.limits();
-    this.refused = new RefusedRouters(sender, spec.epoch(), this.limits);
-    this.ledgerLimits = ledgerLimits;
-    this.nanoClock = nanoClock;
-    this.wallClock = wallClock;
+    this.refused = new RefusedRouters(instance.bus(), spec.epoch(), this.limits);
+    this.ledgerLimits = slots.limits();
+    this.nanoClock = instance.nanoClock();
+    this.wallClock = instance.wallClock();
     this.meters = new UserMeters(spec.deployment(), spec.replicaId());
     this.userLog =
         LoggerFactory.getLogger(spec.deployment().application() + "." + spec.deployment().name());

@@ -6,6 +6,8 @@ import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.RouterAddress;
 import dev.berth.protocol.StreamLedger;
+import dev.berth.protocol.port.InstancePorts;
+import dev.berth.protocol.port.LoopPorts;
 import dev.berth.routing.explain.ExplainLoop;
 import dev.berth.routing.slots.RoutedReplica;
 import java.util.ArrayList;
@@ -44,18 +46,12 @@ public final class RouterLoop {
   private final LongAdder lateAnswers = new LongAdder();
   private final LongAdder duplicates = new LongAdder();
 
-  RouterLoop(
-      Routers routers,
-      String node,
-      int index,
-      long incarnation,
-      LoopPorts ports,
-      LoopLimits limits) {
+  RouterLoop(Routers routers, InstancePorts instance, int index, LoopLimits limits) {
     this.routers = routers;
-    this.ports = ports;
+    this.ports = instance.loops().get(index);
     this.limits = limits;
-    this.address = new RouterAddress(node, index);
-    this.incarnation = incarnation;
+    this.address = new RouterAddress(instance.node(), index);
+    this.incarnation = instance.incarnation();
     this.explain = new ExplainLoop(ports.nanoClock(), address, routers.explain);
     this.heldAttempt = new AttemptId(incarnation, index, 0);
     this.pending = new PendingTable<>(limits.pendingRequests(), incarnation);

@@ -6,6 +6,7 @@ import dev.berth.protocol.AttemptId;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.RoutingSnapshot;
+import dev.berth.protocol.port.InstancePorts;
 import dev.berth.protocol.port.ReplicaDirectory;
 import dev.berth.protocol.port.SlotObserver;
 import dev.berth.protocol.port.Slots;
@@ -19,7 +20,6 @@ import dev.berth.routing.slots.RoutedReplica;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.Iterator;
-import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
@@ -64,44 +64,26 @@ public final class Routers {
   private int share;
 
   /**
-   * @param node this instance's id
-   * @param incarnation 64 random bits of this start
-   * @param zone this instance's availability zone, if it has one
-   * @param ports one for each event loop, in order
+   * @param directory finds the slots of this instance's replicas
+   * @param bounds what all of them may hold together
+   * @param limits of each loop
    */
   public Routers(
-      String node,
-      long incarnation,
-      @Nullable String zone,
+      InstancePorts ports,
       ReplicaDirectory directory,
+      ExplainPorts explain,
       InstanceBounds bounds,
-      LoopLimits limits,
-      RandomGenerator random,
-      List<LoopPorts> ports) {
-    this(node, incarnation, zone, directory, bounds, limits, random, ports, ExplainPorts.NONE);
-  }
-
-  /** As above, for an instance that explains requests. */
-  public Routers(
-      String node,
-      long incarnation,
-      @Nullable String zone,
-      ReplicaDirectory directory,
-      InstanceBounds bounds,
-      LoopLimits limits,
-      RandomGenerator random,
-      List<LoopPorts> ports,
-      ExplainPorts explain) {
+      LoopLimits limits) {
     this.explain = explain;
-    this.node = node;
-    this.zone = zone;
+    this.node = ports.node();
+    this.zone = ports.zone();
     this.directory = directory;
     this.bounds = bounds;
-    this.random = random;
-    this.loops = new RouterLoop[ports.size()];
+    this.random = ports.random();
+    this.loops = new RouterLoop[ports.loops().size()];
     this.blocked = new BlockedLoops(loops.length);
     for (int index = 0; index < loops.length; index++) {
-      loops[index] = new RouterLoop(this, node, index, incarnation, ports.get(index), limits);
+      loops[index] = new RouterLoop(this, ports, index, limits);
     }
   }
 

@@ -104,11 +104,11 @@ public final class TestBerth implements AutoCloseable {
    */
   public DeploymentHandle handleOn(int loop, String deployment) {
     DeploymentId id = applications.find(deployment);
-    if (loop < 0 || loop >= instance.replicaLoops.size()) {
+    if (loop < 0 || loop >= instance.plane.loops()) {
       throw new IllegalArgumentException(
-          "loop: " + loop + " (expected: 0 to " + (instance.replicaLoops.size() - 1) + ")");
+          "loop: " + loop + " (expected: 0 to " + (instance.plane.loops() - 1) + ")");
     }
-    return RoutedHandle.of(instance.routers, id, instance.router(id).settings(), loop);
+    return RoutedHandle.of(instance.plane.routers(), id, instance.router(id).settings(), loop);
   }
 
   /** Calls the ingress of the first application, as {@link #call(String, Request)} does. */
@@ -247,7 +247,7 @@ public final class TestBerth implements AutoCloseable {
   public List<TestReplica> replicas(String deployment) {
     DeploymentId id = applications.find(deployment);
     List<TestReplica> found = new ArrayList<>();
-    for (Replica replica : instance.host.replicas()) {
+    for (Replica replica : instance.plane.host().replicas()) {
       if (replica.deployment().equals(id)) {
         found.add(TestReplica.of(replica));
       }
@@ -296,7 +296,7 @@ public final class TestBerth implements AutoCloseable {
   public void reconfigure(String deployment, Map<String, Object> userConfig) {
     List<Future<?>> done = new ArrayList<>();
     for (TestReplica replica : replicas(deployment)) {
-      done.add(instance.host.reconfigure(replica.id(), userConfig));
+      done.add(instance.plane.host().reconfigure(replica.id(), userConfig));
     }
     await(Future.join(done));
   }
@@ -325,7 +325,7 @@ public final class TestBerth implements AutoCloseable {
   }
 
   private Replica running(String replicaId) {
-    return instance.host.replicas().stream()
+    return instance.plane.host().replicas().stream()
         .filter(each -> each.replicaId().equals(replicaId))
         .findFirst()
         .orElseThrow(
@@ -334,7 +334,7 @@ public final class TestBerth implements AutoCloseable {
                     "replicaId: "
                         + replicaId
                         + " (expected: one of "
-                        + instance.host.replicas().stream().map(Replica::replicaId).toList()
+                        + instance.plane.host().replicas().stream().map(Replica::replicaId).toList()
                         + ")"));
   }
 
@@ -388,7 +388,7 @@ public final class TestBerth implements AutoCloseable {
   private void end() {
     closed = true;
     try {
-      for (Replica replica : instance.host.replicas()) {
+      for (Replica replica : instance.plane.host().replicas()) {
         if (!unsettled().isEmpty()) {
           instance.kill(replica);
         }

@@ -13,21 +13,20 @@ import dev.berth.controller.DeclaredApplication;
 import dev.berth.controller.Epoch;
 import dev.berth.metrics.Meters;
 import dev.berth.metrics.MetricsPusher;
+import dev.berth.node.DataPlane;
 import dev.berth.node.InstanceLimits;
 import dev.berth.node.InstanceReplicas;
 import dev.berth.node.InstanceRouters;
-import dev.berth.protocol.Addresses;
 import dev.berth.protocol.ApplicationStatus;
-import dev.berth.replica.BodyBounds;
+import dev.berth.protocol.port.Explanations;
+import dev.berth.protocol.port.InstancePorts;
+import dev.berth.protocol.port.LoopPorts;
 import dev.berth.replica.HandlerPorts;
 import dev.berth.replica.Replica;
-import dev.berth.replica.ReplicaHost;
 import dev.berth.replica.ReplicaListener;
 import dev.berth.replica.ReplicaLoop;
 import dev.berth.replica.ReplicaState;
 import dev.berth.routing.DeploymentRouter;
-import dev.berth.routing.LoopPorts;
-import dev.berth.routing.Routers;
 import io.vertx.core.Future;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -37,6 +36,7 @@ import java.util.Map;
 import java.util.SplittableRandom;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BooleanSupplier;
+import java.util.stream.IntStream;
 
 /**
  * One instance, wired as the node wires it, but for what it is given from outside: its loops, its
@@ -54,13 +54,10 @@ final class TestInstance {
   final TestThreads threads;
   final TestBus bus = new TestBus(NODE);
   final ThrownByHandlers thrown = new ThrownByHandlers();
-  final ReplicaHost host;
-  final Routers routers;
-  final BodyBounds bodies;
+  final DataPlane plane;
   final Builds builds;
   final InstanceRouters deployments;
   final InstanceReplicas replicas;
-  final List<ReplicaLoop> replicaLoops = new ArrayList<>();
   private final List<TestLoops.Loop> serving = new ArrayList<>();
   private final TestLoops.Loop control;
   private final Epoch epoch = new Epoch(1, NODE);
@@ -77,57 +74,51 @@ final class TestInstance {
     loops = new TestLoops(random.split());
     threads = new TestThreads(loops);
     control = loops.add();
-    InstanceLimits bounds = InstanceLimits.of(options);
-    bodies = bounds.bodies();
     AtomicLong replicaNumbers = new AtomicLong();
     controller =
         new FixedFleets(epoch, deployment -> deployment + "#" + replicaNumbers.incrementAndGet());
     SplittableRandom secrets = random.split();
-    host =
-        new ReplicaHost(
-            NODE,
-            bus,
-            time,
-            () -> {
-              synchronized (secrets) {
-                return secrets.nextLong();
-              }
-            },
-            new HandlerPorts(time, threads),
-            threads::handlerThreads,
-            bounds.replica(),
-            bounds.ledger(),
-            new Listener());
     List<LoopPorts> ports = new ArrayList<>();
     for (int index = 0; index < eventLoops; index++) {
       TestLoops.Loop loop = loops.add();
       serving.add(loop);
-      ports.add(new LoopPorts(loop, loop::isHere, bus, time, random.split()));
-      replicaLoops.add(
-          new ReplicaLoop(
-              NODE,
-              index,
+      ports.add(
+          new LoopPorts(
               loop,
+              loop::isHere,
+              (delay, task) -> time.start(loop, delay, task),
               bus,
               time,
-              (delay, task) -> time.start(loop, delay, task),
-              bounds.replica(),
-              bodies,
-              bounds.instance().streams()));
+              random.split()));
     }
     long incarnation = random.nextLong();
-    routers =
-        new Routers(
-            NODE, incarnation, null, host, bounds.instance(), bounds.loop(), random.split(), ports);
+    plane =
+        new DataPlane(
+            new InstancePorts(
+                NODE,
+                incarnation,
+                null,
+                ports,
+                bus,
+                time,
+                time,
+                random.split(),
+                () -> {
+                  synchronized (secrets) {
+                    return secrets.nextLong();
+                  }
+                }),
+            new HandlerPorts(threads, threads::handlerThreads, new Listener()),
+            Explanations.NONE,
+            InstanceLimits.of(options));
     for (int index = 0; index < eventLoops; index++) {
       TestLoops.Loop loop = serving.get(index);
-      bus.consume(Addresses.router(NODE, index), loop, routers.loop(index)::onMessage);
-      bus.consume(Addresses.replica(NODE, index), loop, replicaLoops.get(index)::onMessage);
+      plane.receive(index, (address, receiver) -> bus.consume(address, loop, receiver));
     }
     Meters meters = new Meters(NODE, NODE);
     deployments =
         new InstanceRouters(
-            routers,
+            plane.routers(),
             meters,
             new MetricsPusher(
                 NODE,
@@ -148,17 +139,12 @@ final class TestInstance {
             code -> {});
     replicas =
         new InstanceReplicas(
-            host,
+            plane,
             deployments,
             builds,
-            replicaLoops::get,
-            eventLoops,
             meters,
             control::execute,
-            time,
-            time,
             new AtomicLong(random.nextLong(1L << 32))::incrementAndGet,
-            application -> "",
             this::tell);
   }
 
@@ -176,7 +162,7 @@ final class TestInstance {
     } else if (action instanceof ControllerAction.StopReplica stop) {
       replicas.stop(stop);
     } else if (action instanceof ControllerAction.Publish publish) {
-      routers.update(publish.snapshot());
+      plane.routers().update(publish.snapshot());
     } else if (action instanceof ControllerAction.Build build) {
       builds.build(build);
     } else if (action instanceof ControllerAction.Configure configure) {
@@ -303,7 +289,8 @@ final class TestInstance {
     // A thread hands over its last task before it ends, so the threads are looked at first.
     return threads.isIdle()
         && loops.isIdle()
-        && replicaLoops.stream().allMatch(loop -> loop.invocations() == 0);
+        && IntStream.range(0, plane.loops())
+            .allMatch(loop -> plane.replicas(loop).invocations() == 0);
   }
 
   /** Lets time pass: timers at their moment, the loops' ticks and the sweeps of leases between. */
@@ -326,24 +313,15 @@ final class TestInstance {
   }
 
   private void upkeep() {
-    host.sweep();
-    host.tick();
+    plane.host().sweep();
+    plane.host().tick();
   }
 
   private void tick() {
     nextTick = (time.getAsLong() / ReplicaLoop.TICK_NANOS + 1) * ReplicaLoop.TICK_NANOS;
     for (int index = 0; index < serving.size(); index++) {
       int each = index;
-      serving
-          .get(index)
-          .execute(
-              () -> {
-                routers.loop(each).tickExactly();
-                if (each == 0) {
-                  routers.tick();
-                }
-                replicaLoops.get(each).tick();
-              });
+      serving.get(index).execute(() -> plane.tickExactly(each));
     }
   }
 }

@@ -21,13 +21,13 @@ final class Unsettled {
   /** One line for each thing that is not at rest; empty when everything is. */
   static List<String> of(TestInstance instance) {
     Unsettled found = new Unsettled(instance);
-    instance.host.replicas().forEach(found::look);
-    instance.routers.all().forEach(found::lookAtQueue);
+    instance.plane.host().replicas().forEach(found::look);
+    instance.plane.routers().all().forEach(found::lookAtQueue);
     found.lines.addAll(instance.threads.unfinished());
     if (found.lines.isEmpty()) { // else these say the same in other words
-      instance.routers.all().forEach(found::lookAtCounters);
+      instance.plane.routers().all().forEach(found::lookAtCounters);
       found.lookAtLoops();
-      found.look(instance.routers.bounds());
+      found.look(instance.plane.routers().bounds());
     }
     return List.copyOf(found.lines);
   }
@@ -101,8 +101,8 @@ final class Unsettled {
   }
 
   private void lookAtLoops() {
-    for (int index = 0; index < instance.replicaLoops.size(); index++) {
-      RouterLoop loop = instance.routers.loop(index);
+    for (int index = 0; index < instance.plane.loops(); index++) {
+      RouterLoop loop = instance.plane.routers().loop(index);
       if (loop.pendingRequests() > 0 || loop.deadlines() > 0) {
         lines.add(
             "event loop %s: %s and %s awaited"
@@ -111,7 +111,7 @@ final class Unsettled {
                     count(loop.pendingRequests(), "answer"),
                     count(loop.deadlines(), "deadline")));
       }
-      int invocations = instance.replicaLoops.get(index).invocations();
+      int invocations = instance.plane.replicas(index).invocations();
       if (invocations > 0) {
         lines.add("event loop " + index + ": " + count(invocations, "handler") + " not settled");
       }
@@ -127,7 +127,9 @@ final class Unsettled {
     if (bounds.streamBytes() > 0) {
       lines.add("instance: " + count(bounds.streamBytes(), "byte") + " of responses under way");
     }
-    long bodies = instance.bodies.streamBytes() + instance.bodies.bufferedBytes();
+    long bodies =
+        instance.plane.limits().bodies().streamBytes()
+            + instance.plane.limits().bodies().bufferedBytes();
     if (bodies > 0) {
       lines.add("instance: " + count(bodies, "byte") + " of bodies of requests held");
     }

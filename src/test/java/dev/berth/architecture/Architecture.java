@@ -118,8 +118,7 @@ final class Architecture {
           "ReplicaListener",
           "ReplicaSeat",
           "ReplicaStart",
-          "ReplicaState",
-          "ReplicaVerticle");
+          "ReplicaState");
 
   /** Where types reach each other in a larger knot than 8: no more than did. */
   private static final Map<String, Integer> KNOTS =

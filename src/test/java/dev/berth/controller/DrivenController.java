@@ -9,6 +9,7 @@ import dev.berth.controller.ControllerAction.Publish;
 import dev.berth.controller.ControllerAction.ReconfigureReplica;
 import dev.berth.controller.ControllerAction.StartReplica;
 import dev.berth.controller.ControllerAction.StopReplica;
+import dev.berth.fakes.Replicas;
 import dev.berth.fakes.Rollouts;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.ReplicaInfo;
@@ -21,7 +22,6 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.OptionalInt;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.UnaryOperator;
@@ -278,17 +278,11 @@ final class DrivenController {
   }
 
   static ReplicaInfo info(Hosted replica) {
-    return new ReplicaInfo(
+    return Replicas.info(
         replica.id,
         replica.target.id(),
         new ReplicaAddress(NODE, 0, replica.id.hashCode() & 0xff, 1),
-        4,
-        true,
-        false,
-        null,
-        OptionalInt.empty(),
-        null,
-        Map.of());
+        4);
   }
 
   // --- what came of it ---

@@ -2,14 +2,11 @@ package dev.berth.fakes;
 
 import dev.berth.api.DeploymentId;
 import dev.berth.protocol.ReplicaAddress;
-import dev.berth.protocol.ReplicaInfo;
 import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.protocol.RoutingSnapshot.Route;
 import dev.berth.protocol.RoutingSnapshot.Version;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
-import java.util.OptionalInt;
 import java.util.random.RandomGenerator;
 
 /** Snapshots of deployments, and what may become of them. */
@@ -25,17 +22,8 @@ public final class RandomSnapshots {
   public Route route(DeploymentId deployment) {
     int number = ++replicas;
     return new Route(
-        new ReplicaInfo(
-            deployment + "#" + number,
-            deployment,
-            new ReplicaAddress("n1", 0, number, number),
-            4,
-            true,
-            false,
-            null,
-            OptionalInt.empty(),
-            null,
-            Map.of()),
+        Replicas.info(
+            deployment + "#" + number, deployment, new ReplicaAddress("n1", 0, number, number), 4),
         true);
   }
 

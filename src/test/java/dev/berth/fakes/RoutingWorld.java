@@ -19,16 +19,12 @@ import dev.berth.protocol.port.BareHandle;
 import dev.berth.protocol.port.ReplicaDirectory;
 import dev.berth.protocol.port.SlotObserver;
 import dev.berth.protocol.port.Slots;
-import dev.berth.replica.slots.LedgerLimits;
+import dev.berth.replica.slots.Ledgers;
 import dev.berth.replica.slots.SlotLedger;
 import dev.berth.routing.DeploymentRouter;
-import dev.berth.routing.LoopLimits;
-import dev.berth.routing.LoopPorts;
 import dev.berth.routing.RouterSettings;
 import dev.berth.routing.Routers;
-import dev.berth.routing.explain.ExplainPorts;
 import dev.berth.routing.handle.RoutedHandle;
-import dev.berth.routing.slots.InstanceBounds;
 import io.vertx.core.buffer.Buffer;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
@@ -38,8 +34,6 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.OptionalInt;
-import java.util.SplittableRandom;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -86,23 +80,15 @@ public final class RoutingWorld implements ReplicaDirectory {
 
   public RoutingWorld(int loops, RouterSettings settings, @Nullable String zone) {
     this.loops = loops;
-    List<LoopPorts> ports = new ArrayList<>();
+    PlaneBuilder plane =
+        new PlaneBuilder(NODE, clock, this::send)
+            .zone(zone)
+            .wallClock(() -> Instant.EPOCH.plusNanos(clock.getAsLong()))
+            .explained(explained::add);
     for (int loop = 0; loop < loops; loop++) {
-      ports.add(
-          new LoopPorts(
-              tasks::add, this::inLoop, this::send, clock, new SplittableRandom(loop + 1)));
+      plane.loop(tasks::add, this::inLoop);
     }
-    routers =
-        new Routers(
-            NODE,
-            77,
-            zone,
-            this,
-            InstanceBounds.defaults(),
-            LoopLimits.DEFAULTS,
-            new SplittableRandom(9),
-            ports,
-            new ExplainPorts(explained::add, () -> Instant.EPOCH.plusNanos(clock.getAsLong())));
+    routers = plane.routers(this);
     router = routers.router(DEPLOYMENT, settings);
   }
 
@@ -323,20 +309,14 @@ public final class RoutingWorld implements ReplicaDirectory {
         @Nullable String zone) {
       int ordinal = byOrdinal.size() + replicas.size() + (int) secrets++;
       info =
-          new ReplicaInfo(
+          Replicas.info(
               name,
               deployment,
               new ReplicaAddress(node, loop, ordinal, 1000 + ordinal),
               max,
               reservable,
-              false,
-              null,
-              OptionalInt.empty(),
-              zone,
-              Map.of());
-      ledger =
-          new SlotLedger(
-              info.address().epoch(), max, LedgerLimits.DEFAULTS, clock, () -> secrets++);
+              zone);
+      ledger = Ledgers.ledger(info.address().epoch(), max, clock, () -> secrets++);
     }
 
     private boolean isRemote() {

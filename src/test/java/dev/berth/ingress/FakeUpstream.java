@@ -5,32 +5,31 @@ import dev.berth.api.DeploymentId;
 import dev.berth.api.Headers;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
+import dev.berth.fakes.PlaneBuilder;
+import dev.berth.fakes.Replicas;
 import dev.berth.protocol.Admission;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.Load;
 import dev.berth.protocol.ReplicaAddress;
-import dev.berth.protocol.ReplicaInfo;
 import dev.berth.protocol.RequestExplanation;
 import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.protocol.SlotToken;
 import dev.berth.protocol.port.ReplicaDirectory;
 import dev.berth.protocol.port.SlotObserver;
 import dev.berth.protocol.port.Slots;
+import dev.berth.replica.BodyBounds;
+import dev.berth.replica.ReplicaLimits;
 import dev.berth.routing.DeploymentRouter;
 import dev.berth.routing.LoopLimits;
-import dev.berth.routing.LoopPorts;
 import dev.berth.routing.RouterLoop;
 import dev.berth.routing.RouterSettings;
 import dev.berth.routing.Routers;
-import dev.berth.routing.explain.ExplainPorts;
 import dev.berth.routing.slots.InstanceBounds;
 import io.vertx.core.Context;
 import io.vertx.core.buffer.Buffer;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
-import java.util.OptionalInt;
-import java.util.SplittableRandom;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -66,22 +65,12 @@ final class FakeUpstream implements ReplicaDirectory {
     ThreadLocal<Boolean> onLoop = ThreadLocal.withInitial(() -> false);
     context.runOnContext(start -> onLoop.set(true));
     this.routers =
-        new Routers(
-            "here",
-            77,
-            null,
-            this,
-            bounds,
-            LoopLimits.DEFAULTS,
-            new SplittableRandom(1),
-            List.of(
-                new LoopPorts(
-                    task -> context.runOnContext(run -> task.run()),
-                    onLoop::get,
-                    this::send,
-                    System::nanoTime,
-                    new SplittableRandom(2))),
-            new ExplainPorts(explained::add, Instant::now));
+        new PlaneBuilder("here", System::nanoTime, this::send)
+            .loop(task -> context.runOnContext(run -> task.run()), onLoop::get)
+            .wallClock(Instant::now)
+            .explained(explained::add)
+            .limits(PlaneBuilder.limits(ReplicaLimits.DEFAULTS, BodyBounds.defaults(), bounds))
+            .routers(this);
     context.owner().setPeriodic(25, id -> context.runOnContext(tick -> loop().tick()));
   }
 
@@ -100,25 +89,11 @@ final class FakeUpstream implements ReplicaDirectory {
   /** The router of a deployment with the one replica. */
   DeploymentRouter router(DeploymentId deployment) {
     DeploymentRouter router = routers.router(deployment, RouterSettings.DEFAULTS);
-    int ordinal = 1;
-    ReplicaInfo replica =
-        new ReplicaInfo(
-            deployment + "#1",
-            deployment,
-            new ReplicaAddress("there", 0, ordinal, 5),
-            SLOTS,
-            true,
-            false,
-            null,
-            OptionalInt.empty(),
-            null,
-            Map.of());
     router.update(
-        new RoutingSnapshot(
+        Replicas.snapshot(
             deployment,
-            new RoutingSnapshot.Version(1, 1),
-            true,
-            List.of(new RoutingSnapshot.Route(replica, true))));
+            Replicas.info(
+                deployment + "#1", deployment, new ReplicaAddress("there", 0, 1, 5), SLOTS)));
     return router;
   }
 

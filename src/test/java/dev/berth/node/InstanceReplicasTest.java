@@ -32,35 +32,22 @@ import dev.berth.controller.ControllerEvent.ReplicaStopped;
 import dev.berth.controller.DeploymentTarget;
 import dev.berth.controller.Epoch;
 import dev.berth.fakes.ManualClock;
+import dev.berth.fakes.PlaneBuilder;
 import dev.berth.fakes.QueueExecutor;
 import dev.berth.fakes.RecordingBus;
 import dev.berth.metrics.Meters;
 import dev.berth.metrics.MetricsPusher;
 import dev.berth.protocol.ReplicaPhase;
-import dev.berth.protocol.StreamLedger;
-import dev.berth.replica.BodyBounds;
-import dev.berth.replica.HandlerPorts;
-import dev.berth.replica.HandlerThreads;
 import dev.berth.replica.HookThreads;
 import dev.berth.replica.Replica;
-import dev.berth.replica.ReplicaHost;
-import dev.berth.replica.ReplicaLimits;
 import dev.berth.replica.ReplicaListener;
-import dev.berth.replica.ReplicaLoop;
 import dev.berth.replica.slots.LedgerLimits;
-import dev.berth.routing.LoopLimits;
-import dev.berth.routing.LoopPorts;
-import dev.berth.routing.Routers;
-import dev.berth.routing.slots.InstanceBounds;
 import io.vertx.core.Future;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.time.Instant;
-import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.SplittableRandom;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -75,7 +62,6 @@ class InstanceReplicasTest {
   private final QueueExecutor control = new QueueExecutor();
   private final QueueExecutor offLoop = new QueueExecutor();
   private final QueueExecutor loopTasks = new QueueExecutor();
-  private final InstantSource wallClock = InstantSource.fixed(Instant.EPOCH);
   private final List<ControllerEvent> told = new ArrayList<>();
   private final List<String> calls = new ArrayList<>(); // of hooks
   private final Meters meters = new Meters("n1", "127.0.0.1");
@@ -86,41 +72,14 @@ class InstanceReplicasTest {
   private Runnable duringCheck = () -> {};
   private int checks; // of health, begun
 
-  private final ReplicaLoop loop =
-      new ReplicaLoop(
-          "n1",
-          0,
-          loopTasks,
-          bus,
-          clock,
-          (delay, task) -> {
-            throw new AssertionError("timer: asked for (expected: no handler delays)");
-          },
-          ReplicaLimits.DEFAULTS,
-          BodyBounds.defaults(),
-          new StreamLedger(64 << 20));
-  private final ReplicaHost host =
-      new ReplicaHost(
-          "n1",
-          bus,
-          clock,
-          counter::incrementAndGet,
-          new HandlerPorts(wallClock, HookThreads.on(offLoop)),
-          HandlerThreads::create,
-          ReplicaLimits.DEFAULTS,
-          LedgerLimits.DEFAULTS,
-          listener());
+  private final DataPlane plane =
+      new PlaneBuilder("n1", clock, bus)
+          .loop(loopTasks, () -> true)
+          .handlers(PlaneBuilder.handlers(HookThreads.on(offLoop), listener()))
+          .plane();
   private final InstanceRouters routers =
       new InstanceRouters(
-          new Routers(
-              "n1",
-              1,
-              null,
-              host,
-              InstanceBounds.defaults(),
-              LoopLimits.DEFAULTS,
-              new SplittableRandom(1),
-              List.of(new LoopPorts(loopTasks, () -> true, bus, clock, new SplittableRandom(2)))),
+          plane.routers(),
           meters,
           new MetricsPusher(
               "n1",
@@ -134,18 +93,7 @@ class InstanceReplicasTest {
           HookThreads.on(offLoop), control, (application, revision) -> null, told::add, gone -> {});
   private final InstanceReplicas replicas =
       new InstanceReplicas(
-          host,
-          routers,
-          builds,
-          index -> loop,
-          1,
-          meters,
-          control,
-          clock,
-          wallClock,
-          counter::incrementAndGet,
-          application -> "/",
-          told::add);
+          plane, routers, builds, meters, control, counter::incrementAndGet, told::add);
 
   private final DeploymentTarget first = target("max_ongoing_requests: 3, user_config: {k: 1}");
 
@@ -240,7 +188,7 @@ class InstanceReplicasTest {
     runAll();
     assertThat(take()).hasSize(1).first().isInstanceOf(ReplicaRunning.class);
     calls.clear();
-    return host.replicas().get(0);
+    return plane.host().replicas().get(0);
   }
 
   private void stop(Duration grace) {
@@ -272,7 +220,7 @@ class InstanceReplicasTest {
     runAll();
     assertThat(take()).as("the same answer").isEqualTo(once);
     assertThat(calls).containsExactly("start", "reconfigure{k=1}");
-    assertThat(host.replicas()).hasSize(1);
+    assertThat(plane.host().replicas()).hasSize(1);
   }
 
   @Test
@@ -355,7 +303,7 @@ class InstanceReplicasTest {
     int before = checks;
     for (long left = span.toMillis(); left > 0; left -= 100) {
       clock.advance(Duration.ofMillis(100));
-      host.tick();
+      plane.host().tick();
       runAll();
     }
     return checks - before;
@@ -365,13 +313,13 @@ class InstanceReplicasTest {
   void aHealthCheckHasTheTimeThatItsDeploymentGivesIt() {
     replicas.start(new StartReplica(EPOCH, target("health_check_timeout_s: 2"), ID));
     runAll();
-    Replica replica = host.replicas().get(0);
+    Replica replica = plane.host().replicas().get(0);
     List<Long> failures = new ArrayList<>();
     duringCheck =
         () -> {
           for (int second = 0; second < 2; second++) {
             clock.advance(Duration.ofMillis(1_000));
-            host.tick();
+            plane.host().tick();
             failures.add(replica.healthCheckFailures());
           }
         };
@@ -406,7 +354,7 @@ class InstanceReplicasTest {
     assertThat(calls).containsExactly("start", "stop");
     assertThat(take()).containsExactly(new ReplicaStopped(ID));
     assertThat(replicas.size()).isZero();
-    assertThat(host.replicas()).isEmpty();
+    assertThat(plane.host().replicas()).isEmpty();
   }
 
   @Test
@@ -416,7 +364,7 @@ class InstanceReplicasTest {
     duringStart =
         () -> {
           clock.advance(Duration.ofSeconds(3));
-          host.tick();
+          plane.host().tick();
           loopTasks.runAll();
           builds.discard(new DiscardBuild(EPOCH, "a", bounded.build()));
           control.runAll();
@@ -582,7 +530,7 @@ class InstanceReplicasTest {
     DeploymentTarget next = target("max_ongoing_requests: 3, user_config: {k: 2}");
     reconfigure(next); // and no thread for it
     clock.advance(Duration.ofMinutes(10));
-    host.tick();
+    plane.host().tick();
     control.runAll();
     assertThat(take())
         .singleElement()
@@ -649,9 +597,9 @@ class InstanceReplicasTest {
       replicas.stop(new StopReplica(EPOCH, id, GRACE, "for the test"));
       runAll();
       clock.advance(Duration.ofSeconds(20));
-      loop.tick();
-      host.tick();
-      host.sweep();
+      plane.replicas(0).tick();
+      plane.host().tick();
+      plane.host().sweep();
       runAll();
     }
     assertThat(replicas.size()).isZero();

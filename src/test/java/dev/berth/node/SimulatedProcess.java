@@ -12,28 +12,20 @@ import dev.berth.controller.DeploymentTarget;
 import dev.berth.controller.Epoch;
 import dev.berth.desired.ServeControl;
 import dev.berth.desired.SimulatedDisk;
+import dev.berth.fakes.PlaneBuilder;
 import dev.berth.ingress.IngressRoute;
 import dev.berth.metrics.Meters;
 import dev.berth.metrics.MetricsPusher;
 import dev.berth.protocol.BusMessage;
-import dev.berth.protocol.StreamLedger;
 import dev.berth.protocol.port.BusSender;
+import dev.berth.protocol.port.Explanations;
+import dev.berth.protocol.port.InstancePorts;
 import dev.berth.protocol.port.LogFeed;
-import dev.berth.replica.BodyBounds;
-import dev.berth.replica.HandlerPorts;
-import dev.berth.replica.HandlerThreads;
+import dev.berth.protocol.port.LoopPorts;
 import dev.berth.replica.HookThreads;
 import dev.berth.replica.Replica;
-import dev.berth.replica.ReplicaHost;
-import dev.berth.replica.ReplicaLimits;
 import dev.berth.replica.ReplicaListener;
-import dev.berth.replica.ReplicaLoop;
 import dev.berth.replica.ReplicaState;
-import dev.berth.replica.slots.LedgerLimits;
-import dev.berth.routing.LoopLimits;
-import dev.berth.routing.LoopPorts;
-import dev.berth.routing.Routers;
-import dev.berth.routing.slots.InstanceBounds;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
@@ -168,8 +160,7 @@ public final class SimulatedProcess {
   /** One instance. */
   public final class Instance implements ReplicaListener {
     private final String node;
-    private final List<ReplicaLoop> loops = new ArrayList<>();
-    private final ReplicaHost host;
+    private final DataPlane plane;
     private final InstanceRouters deployments;
     private final InstanceReplicas replicas;
     private final EpochGate gate = new EpochGate();
@@ -181,33 +172,12 @@ public final class SimulatedProcess {
       SplittableRandom random = around.random.split();
       Meters meters = new Meters(node, "127.0.0.1");
       LongSupplier clock = around.nanoClock;
-      host =
-          new ReplicaHost(
-              node,
-              NOWHERE,
-              clock,
-              random.split()::nextLong,
-              new HandlerPorts(around.wallClock(), around.hooks),
-              HandlerThreads::create,
-              ReplicaLimits.DEFAULTS,
-              LedgerLimits.DEFAULTS,
-              this);
-      List<LoopPorts> ports = new ArrayList<>();
+      LongSupplier secrets = random.split()::nextLong;
+      List<LoopPorts> loops = new ArrayList<>();
       for (int index = 0; index < LOOPS; index++) {
-        ports.add(new LoopPorts(around.serving, () -> true, NOWHERE, clock, random.split()));
         loops.add(
-            new ReplicaLoop(
-                node,
-                index,
-                around.serving,
-                NOWHERE,
-                clock,
-                (delay, task) -> {
-                  throw new IllegalStateException("timer: asked for (expected: no handler delays)");
-                },
-                ReplicaLimits.DEFAULTS,
-                BodyBounds.defaults(),
-                new StreamLedger(64 << 20)));
+            new LoopPorts(
+                around.serving, () -> true, PlaneBuilder.NO_TIMER, NOWHERE, clock, random.split()));
       }
       routes =
           new Routes(
@@ -220,17 +190,24 @@ public final class SimulatedProcess {
                       deployments().router(ingress),
                       deployments().settings(ingress).get(DeploymentConfig.BACKPRESSURE_CONFIG),
                       null));
-      deployments =
-          new InstanceRouters(
-              new Routers(
+      plane =
+          new DataPlane(
+              new InstancePorts(
                   node,
                   random.nextLong(),
                   null,
-                  host,
-                  InstanceBounds.defaults(),
-                  LoopLimits.DEFAULTS,
+                  loops,
+                  NOWHERE,
+                  clock,
+                  around.wallClock(),
                   random.split(),
-                  ports),
+                  secrets),
+              PlaneBuilder.handlers(around.hooks, this),
+              Explanations.NONE,
+              PlaneBuilder.defaults());
+      deployments =
+          new InstanceRouters(
+              plane.routers(),
               meters,
               new MetricsPusher(
                   node,
@@ -242,17 +219,12 @@ public final class SimulatedProcess {
               routes::prefixOf);
       replicas =
           new InstanceReplicas(
-              host,
+              plane,
               deployments,
               builds,
-              loops::get,
-              LOOPS,
               meters,
               around.control,
-              clock,
-              around.wallClock(),
               new AtomicLong(random.nextLong())::incrementAndGet,
-              routes::prefixOf,
               event -> around.tell.accept(node, event));
       actions =
           new InstanceActions(
@@ -317,7 +289,7 @@ public final class SimulatedProcess {
 
     /** Those that run. */
     public List<Replica> running() {
-      return host.replicas();
+      return plane.host().replicas();
     }
 
     /** A deployment is gone, of another instance's controller too. */
@@ -346,9 +318,11 @@ public final class SimulatedProcess {
 
     /** What a server does several times a second. */
     public void tick() {
-      host.tick();
-      host.sweep();
-      loops.forEach(ReplicaLoop::tick);
+      plane.host().tick();
+      plane.host().sweep();
+      for (int loop = 0; loop < LOOPS; loop++) {
+        plane.replicas(loop).tick();
+      }
     }
   }
 }

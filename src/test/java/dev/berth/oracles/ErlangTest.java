@@ -7,19 +7,24 @@ import dev.berth.api.Headers;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
 import dev.berth.fakes.FakeCaller;
+import dev.berth.fakes.PlaneBuilder;
+import dev.berth.fakes.Replicas;
+import dev.berth.node.InstanceLimits;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.Load;
 import dev.berth.protocol.ReplicaAddress;
-import dev.berth.protocol.ReplicaInfo;
 import dev.berth.protocol.RoutingSnapshot;
+import dev.berth.protocol.port.LoopPorts;
 import dev.berth.protocol.port.ReplicaDirectory;
 import dev.berth.protocol.port.SlotObserver;
 import dev.berth.protocol.port.Slots;
+import dev.berth.replica.BodyBounds;
+import dev.berth.replica.ReplicaLimits;
 import dev.berth.replica.slots.LedgerLimits;
+import dev.berth.replica.slots.Ledgers;
 import dev.berth.replica.slots.SlotLedger;
 import dev.berth.routing.DeploymentRouter;
 import dev.berth.routing.LoopLimits;
-import dev.berth.routing.LoopPorts;
 import dev.berth.routing.RouterLoop;
 import dev.berth.routing.RouterSettings;
 import dev.berth.routing.Routers;
@@ -28,8 +33,6 @@ import io.vertx.core.buffer.Buffer;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
-import java.util.OptionalInt;
 import java.util.PriorityQueue;
 import java.util.SplittableRandom;
 import org.assertj.core.data.Percentage;
@@ -173,34 +176,34 @@ class ErlangTest {
       this.load = load;
       this.slots = slots;
       meanArrivalNanos = MEAN_SERVICE_NANOS / (load * slots);
+      BodyBounds bodies = BodyBounds.defaults();
+      InstanceBounds bounds = new InstanceBounds(1_000_000, Long.MAX_VALUE, Long.MAX_VALUE);
       routers =
-          new Routers(
-              "n",
-              1,
-              null,
-              this,
-              new InstanceBounds(1_000_000, Long.MAX_VALUE, Long.MAX_VALUE),
-              new LoopLimits(65_536, 65_536),
-              random.split(),
-              List.of(
-                  new LoopPorts(tasks::add, () -> true, this::send, () -> now, random.split())));
+          new PlaneBuilder("n", () -> now, this::send)
+              .loop(
+                  new LoopPorts(
+                      tasks::add,
+                      () -> true,
+                      PlaneBuilder.NO_TIMER,
+                      this::send,
+                      () -> now,
+                      random.split()))
+              .limits(
+                  new InstanceLimits(
+                      ReplicaLimits.DEFAULTS,
+                      LedgerLimits.DEFAULTS,
+                      bodies,
+                      bounds,
+                      new LoopLimits(65_536, 65_536)))
+              .routers(this);
       router = routers.router(DEPLOYMENT, RouterSettings.DEFAULTS);
       List<RoutingSnapshot.Route> routes = new ArrayList<>();
       for (int i = 0; i < replicas; i++) {
-        ledgers.add(new SlotLedger(i, slots / replicas, LedgerLimits.DEFAULTS, () -> now, () -> 1));
+        ledgers.add(Ledgers.ledger(i, slots / replicas, () -> now, () -> 1));
         routes.add(
             new RoutingSnapshot.Route(
-                new ReplicaInfo(
-                    "r" + i,
-                    DEPLOYMENT,
-                    new ReplicaAddress("n", 0, i, i),
-                    slots / replicas,
-                    true,
-                    false,
-                    null,
-                    OptionalInt.empty(),
-                    null,
-                    Map.of()),
+                Replicas.info(
+                    "r" + i, DEPLOYMENT, new ReplicaAddress("n", 0, i, i), slots / replicas),
                 true));
       }
       router.update(

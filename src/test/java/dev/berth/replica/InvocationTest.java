@@ -461,7 +461,7 @@ class InvocationTest {
             5,
             java.util.Map.of(),
             context -> handler,
-            rig.host.limits().withZombies(Duration.ofSeconds(1).toNanos(), 0),
+            ReplicaLimits.DEFAULTS.withZombies(Duration.ofSeconds(1).toNanos(), 0),
             HealthCheckSettings.DEFAULTS,
             null);
     var begun = rig.host.start(hasty, java.util.List.of(rig.seat(0)));

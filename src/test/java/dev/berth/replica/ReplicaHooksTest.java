@@ -7,6 +7,7 @@ import dev.berth.api.HandlerFactory;
 import dev.berth.api.Request;
 import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
+import dev.berth.fakes.Replicas;
 import io.vertx.core.Future;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -84,16 +85,7 @@ class ReplicaHooksTest {
   @Test
   void aReplicaWithoutAUserConfigIsNotReconfigured() {
     rig.host.start(
-        new ReplicaSpec(
-            "app#echo#1",
-            ReplicaRig.DEPLOYMENT,
-            1,
-            1,
-            Map.of(),
-            factory(new Hooked("")),
-            null,
-            HealthCheckSettings.DEFAULTS,
-            null),
+        Replicas.spec("app#echo#1", ReplicaRig.DEPLOYMENT, 1, 1, factory(new Hooked(""))),
         List.of(rig.seat(0)));
     rig.runAll();
     assertThat(calls).containsExactly("start", "check");

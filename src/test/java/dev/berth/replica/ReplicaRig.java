@@ -10,8 +10,11 @@ import dev.berth.api.Request;
 import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
 import dev.berth.fakes.ManualClock;
+import dev.berth.fakes.PlaneBuilder;
 import dev.berth.fakes.QueueExecutor;
 import dev.berth.fakes.RecordingBus;
+import dev.berth.node.DataPlane;
+import dev.berth.node.InstanceLimits;
 import dev.berth.protocol.Admission;
 import dev.berth.protocol.AttemptId;
 import dev.berth.protocol.BusMessage;
@@ -26,7 +29,7 @@ import dev.berth.protocol.RouterAddress;
 import dev.berth.protocol.SlotToken;
 import dev.berth.protocol.StreamLedger;
 import dev.berth.protocol.port.BareHandle;
-import dev.berth.replica.slots.LedgerLimits;
+import dev.berth.routing.slots.InstanceBounds;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.buffer.Buffer;
@@ -66,7 +69,7 @@ final class ReplicaRig {
   final QueueExecutor offLoop = new QueueExecutor();
   final QueueExecutor health = new QueueExecutor(); // of health checks
   final QueueExecutor workers = new QueueExecutor(); // of blocking handlers
-  final StreamLedger streams = new StreamLedger(64 << 20);
+  final StreamLedger streams;
   final RecordingBus bus = new RecordingBus();
   final List<ReplicaState> states = new ArrayList<>();
   Consumer<ReplicaState> whenTold = state -> {}; // of a new state, while it is told
@@ -105,39 +108,42 @@ final class ReplicaRig {
 
   ReplicaRig(ReplicaLimits limits, int loopCount, BodyBounds bodyBounds) {
     this.bodyBounds = bodyBounds;
+    InstanceLimits bounds = PlaneBuilder.limits(limits, bodyBounds, InstanceBounds.defaults());
+    PlaneBuilder building =
+        new PlaneBuilder("n1", clock, bus)
+            .wallClock(() -> WALL_START.plusNanos(clock.getAsLong() - beganNanos))
+            .handlers(
+                new HandlerPorts(
+                    hookThreads(), (replicaId, maxOngoing) -> threads(), new Listener()))
+            .limits(bounds);
+    Thread test = Thread.currentThread();
     for (int i = 0; i < loopCount; i++) {
-      loops.add(
-          new ReplicaLoop(
-              "n1", i, tasks, bus, clock, this::startTimer, limits, bodyBounds, streams));
+      building.loop(tasks, () -> Thread.currentThread() == test, this::startTimer);
     }
-    host =
-        new ReplicaHost(
-            "n1",
-            bus,
-            clock,
-            counters::incrementAndGet,
-            new HandlerPorts(
-                () -> WALL_START.plusNanos(clock.getAsLong() - beganNanos), hookThreads()),
-            (replicaId, maxOngoing) -> threads(),
-            limits,
-            LedgerLimits.DEFAULTS,
-            new ReplicaListener() {
-              @Override
-              public void changed(Replica replica, ReplicaState state) {
-                states.add(state);
-                whenTold.accept(state);
-              }
+    DataPlane plane = building.plane();
+    for (int i = 0; i < loopCount; i++) {
+      loops.add(plane.replicas(i));
+    }
+    host = plane.host();
+    streams = bounds.instance().streams();
+  }
 
-              @Override
-              public void startWaits(Replica replica, String reason) {
-                waits.add(reason);
-              }
+  private final class Listener implements ReplicaListener {
+    @Override
+    public void changed(Replica replica, ReplicaState state) {
+      states.add(state);
+      whenTold.accept(state);
+    }
 
-              @Override
-              public void suspected(Replica replica, boolean suspect, String reason) {
-                suspicions.add(suspect ? "suspect: " + reason : "cleared");
-              }
-            });
+    @Override
+    public void startWaits(Replica replica, String reason) {
+      waits.add(reason);
+    }
+
+    @Override
+    public void suspected(Replica replica, boolean suspect, String reason) {
+      suspicions.add(suspect ? "suspect: " + reason : "cleared");
+    }
   }
 
   private HookThreads hookThreads() {

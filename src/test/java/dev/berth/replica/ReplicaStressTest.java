@@ -7,6 +7,9 @@ import dev.berth.api.AsyncHandler;
 import dev.berth.api.DeploymentId;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
+import dev.berth.fakes.PlaneBuilder;
+import dev.berth.fakes.Replicas;
+import dev.berth.node.DataPlane;
 import dev.berth.protocol.Admission;
 import dev.berth.protocol.AttemptId;
 import dev.berth.protocol.BusMessage;
@@ -18,20 +21,17 @@ import dev.berth.protocol.BusMessage.ReleaseSlot;
 import dev.berth.protocol.BusMessage.SlotOffer;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.RouterAddress;
-import dev.berth.protocol.StreamLedger;
 import dev.berth.protocol.port.BusSender;
-import dev.berth.replica.slots.LedgerLimits;
 import io.vertx.core.Promise;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.SplittableRandom;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -89,31 +89,20 @@ class ReplicaStressTest {
           }
           return true;
         };
-    ReplicaLimits limits = ReplicaLimits.DEFAULTS;
+    PlaneBuilder building =
+        new PlaneBuilder("n1", System::nanoTime, bus)
+            .handlers(PlaneBuilder.handlers(HookThreads.on(executor()), ReplicaListener.NONE));
     for (int i = 0; i < 2; i++) {
-      loops.add(
-          new ReplicaLoop(
-              "n1",
-              i,
-              executor(),
-              bus,
-              System::nanoTime,
-              (delay, task) -> () -> {},
-              limits,
-              BodyBounds.defaults(),
-              new StreamLedger(64 << 20)));
+      AtomicReference<Thread> thread = new AtomicReference<>();
+      ExecutorService executor = executor();
+      executor.execute(() -> thread.set(Thread.currentThread()));
+      building.loop(
+          executor, () -> Thread.currentThread() == thread.get(), (delay, task) -> () -> {});
     }
-    ReplicaHost host =
-        new ReplicaHost(
-            "n1",
-            bus,
-            System::nanoTime,
-            secrets::incrementAndGet,
-            new HandlerPorts(() -> Instant.EPOCH, HookThreads.on(executor())),
-            HandlerThreads::create,
-            limits,
-            LedgerLimits.DEFAULTS,
-            ReplicaListener.NONE);
+    DataPlane plane = building.plane();
+    ReplicaHost host = plane.host();
+    loops.add(plane.replicas(0));
+    loops.add(plane.replicas(1));
     AsyncHandler handler =
         (request, context) -> {
           Promise<Response> promise = Promise.promise();
@@ -125,18 +114,9 @@ class ReplicaStressTest {
           return promise.future();
         };
     ReplicaSpec spec =
-        new ReplicaSpec(
-            "app#echo#1",
-            new DeploymentId("app", "echo"),
-            7,
-            SLOTS,
-            Map.of(),
-            c -> handler,
-            null,
-            HealthCheckSettings.DEFAULTS,
-            null);
+        Replicas.spec("app#echo#1", new DeploymentId("app", "echo"), 7, SLOTS, c -> handler);
     List<ReplicaSeat> seats = new ArrayList<>();
-    loops.forEach(loop -> seats.add(new ReplicaSeat(loop, name -> null)));
+    loops.forEach(loop -> seats.add(Replicas.seat(loop)));
     Replica replica =
         host.start(spec, seats).toCompletionStage().toCompletableFuture().get(10, TimeUnit.SECONDS);
 

@@ -14,42 +14,26 @@ import dev.berth.fakes.Effort;
 import dev.berth.fakes.FakeCaller;
 import dev.berth.fakes.LoopThreads;
 import dev.berth.fakes.ManualClock;
-import dev.berth.protocol.Addresses;
+import dev.berth.fakes.PlaneBuilder;
+import dev.berth.fakes.Replicas;
+import dev.berth.node.DataPlane;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.ReplicaInfo;
-import dev.berth.protocol.RoutingSnapshot;
-import dev.berth.protocol.StreamLedger;
 import dev.berth.protocol.port.LedgerView;
-import dev.berth.replica.BodyBounds;
-import dev.berth.replica.HandlerPorts;
-import dev.berth.replica.HandlerThreads;
-import dev.berth.replica.HealthCheckSettings;
-import dev.berth.replica.HookThreads;
 import dev.berth.replica.Replica;
-import dev.berth.replica.ReplicaHost;
-import dev.berth.replica.ReplicaLimits;
-import dev.berth.replica.ReplicaListener;
-import dev.berth.replica.ReplicaLoop;
-import dev.berth.replica.ReplicaSeat;
-import dev.berth.replica.ReplicaSpec;
-import dev.berth.replica.slots.LedgerLimits;
-import dev.berth.routing.slots.InstanceBounds;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.OptionalInt;
 import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -75,23 +59,11 @@ class FourEventLoopsTest {
   private static final long TTL = Duration.ofSeconds(10).toNanos();
 
   private final ManualClock clock = new ManualClock();
-  private final AtomicLong secrets = new AtomicLong();
   private final LoopThreads threads = new LoopThreads(LOOPS);
   private final Map<String, Consumer<BusMessage>> consumers = new HashMap<>();
   private final Map<String, LoopThreads.Loop> homes = new HashMap<>();
-  private final ReplicaHost host =
-      new ReplicaHost(
-          NODE,
-          this::send,
-          clock,
-          secrets::incrementAndGet,
-          new HandlerPorts(() -> Instant.EPOCH, HookThreads.on(Runnable::run)),
-          HandlerThreads::create,
-          ReplicaLimits.DEFAULTS,
-          LedgerLimits.DEFAULTS,
-          ReplicaListener.NONE);
-  private final ReplicaLoop[] replicaLoops = new ReplicaLoop[LOOPS];
   private final List<Replica> replicas = new ArrayList<>();
+  private DataPlane plane;
   private Routers routers;
   private DeploymentRouter router;
 
@@ -107,86 +79,48 @@ class FourEventLoopsTest {
   }
 
   private void start() throws Exception {
-    List<LoopPorts> ports = new ArrayList<>();
+    PlaneBuilder building = new PlaneBuilder(NODE, clock, this::send);
     for (int i = 0; i < LOOPS; i++) {
-      LoopThreads.Loop loop = threads.loop(i);
-      replicaLoops[i] =
-          new ReplicaLoop(
-              NODE,
-              i,
-              loop,
-              this::send,
-              clock,
-              (delay, task) -> {
-                throw new AssertionError("timer: asked for (expected: no handler delays)");
-              },
-              ReplicaLimits.DEFAULTS,
-              BodyBounds.defaults(),
-              new StreamLedger(64 << 20));
-      ports.add(
-          new LoopPorts(loop, loop::isCurrent, this::send, clock, new SplittableRandom(SEED + i)));
+      building.loop(threads.loop(i), threads.loop(i)::isCurrent);
     }
-    routers =
-        new Routers(
-            NODE,
-            1,
-            null,
-            host,
-            InstanceBounds.defaults(),
-            LoopLimits.DEFAULTS,
-            new SplittableRandom(SEED),
-            ports);
+    plane = building.plane();
+    routers = plane.routers();
     router = routers.router(DEPLOYMENT, RouterSettings.DEFAULTS);
     for (int i = 0; i < LOOPS; i++) {
-      consumers.put(Addresses.router(NODE, i), routers.loop(i)::onMessage);
-      consumers.put(Addresses.replica(NODE, i), replicaLoops[i]::onMessage);
-      homes.put(Addresses.router(NODE, i), threads.loop(i));
-      homes.put(Addresses.replica(NODE, i), threads.loop(i));
+      LoopThreads.Loop home = threads.loop(i);
+      plane.receive(
+          i,
+          (address, receiver) -> {
+            consumers.put(address, receiver);
+            homes.put(address, home);
+          });
     }
-    List<RoutingSnapshot.Route> routes = new ArrayList<>();
+    ReplicaInfo[] infos = new ReplicaInfo[LOOPS];
     for (int i = 0; i < LOOPS; i++) {
-      routes.add(new RoutingSnapshot.Route(startReplica(i), true));
+      infos[i] = startReplica(i);
     }
-    routers.update(
-        new RoutingSnapshot(DEPLOYMENT, new RoutingSnapshot.Version(1, 1), true, routes));
+    routers.update(Replicas.snapshot(DEPLOYMENT, infos));
   }
 
   private ReplicaInfo startReplica(int index) throws Exception {
     SplittableRandom random = new SplittableRandom(SEED * 31 + index);
     LoopThreads.Loop loop = threads.loop(index);
     CompletableFuture<Replica> begun = new CompletableFuture<>();
-    host.start(
-            new ReplicaSpec(
+    plane
+        .host()
+        .start(
+            Replicas.spec(
                 "r" + index,
                 DEPLOYMENT,
                 100 + index,
                 SLOTS,
-                Map.of(),
-                context -> new SometimesLate(loop, random),
-                null,
-                HealthCheckSettings.DEFAULTS,
-                null),
-            List.of(
-                new ReplicaSeat(
-                    replicaLoops[index],
-                    name -> {
-                      throw new IllegalArgumentException(name);
-                    })))
+                context -> new SometimesLate(loop, random)),
+            List.of(Replicas.seat(plane.replicas(index))))
         .onSuccess(begun::complete)
         .onFailure(begun::completeExceptionally);
     Replica replica = begun.get(10, TimeUnit.SECONDS);
     replicas.add(replica);
-    return new ReplicaInfo(
-        "r" + index,
-        DEPLOYMENT,
-        replica.address(),
-        SLOTS,
-        true,
-        false,
-        null,
-        OptionalInt.empty(),
-        null,
-        Map.of());
+    return Replicas.info(replica);
   }
 
   /** Answers at once, in a later task, or with a failure. */
@@ -303,18 +237,14 @@ class FourEventLoopsTest {
           yield true;
         }
         case SWEEP -> {
-          host.sweep();
+          plane.host().sweep();
           yield true;
         }
       };
     }
 
     private void tick() {
-      loop.tick();
-      replicaLoops[index].tick();
-      if (index == 0) {
-        routers.tick();
-      }
+      plane.tick(index);
     }
 
     private boolean mayAsk() {
@@ -519,7 +449,7 @@ class FourEventLoopsTest {
           .isPositive();
       assertThat(routers.loop(i).pendingRequests()).as("pending on loop %d", i).isZero();
       assertThat(routers.loop(i).deadlines()).as("deadlines on loop %d", i).isZero();
-      assertThat(replicaLoops[i].invocations()).as("invocations on loop %d", i).isZero();
+      assertThat(plane.replicas(i).invocations()).as("invocations on loop %d", i).isZero();
       assertThat(users.get(i).underWay.get()).as("unanswered on loop %d", i).isZero();
     }
     HandleCounters counters = router.counters();
@@ -546,7 +476,7 @@ class FourEventLoopsTest {
 
   private void timePasses(List<Users> users, Duration time) throws InterruptedException {
     clock.advance(time);
-    host.sweep();
+    plane.host().sweep();
     CountDownLatch ticked = new CountDownLatch(LOOPS);
     for (Users user : users) {
       threads

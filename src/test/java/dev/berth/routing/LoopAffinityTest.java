@@ -6,24 +6,20 @@ import dev.berth.api.DeploymentId;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
 import dev.berth.fakes.ManualClock;
+import dev.berth.fakes.PlaneBuilder;
+import dev.berth.fakes.Replicas;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.ReplicaAddress;
-import dev.berth.protocol.ReplicaInfo;
-import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.protocol.port.ReplicaDirectory;
 import dev.berth.protocol.port.SlotObserver;
 import dev.berth.protocol.port.Slots;
-import dev.berth.replica.slots.LedgerLimits;
+import dev.berth.replica.slots.Ledgers;
 import dev.berth.replica.slots.SlotLedger;
 import dev.berth.routing.handle.RoutedHandle;
-import dev.berth.routing.slots.InstanceBounds;
 import io.vertx.core.Future;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
-import java.util.OptionalInt;
-import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 
 /** Whatever loop frees a slot, who waited goes on on the loop it waits on. */
@@ -32,8 +28,7 @@ class LoopAffinityTest {
   private static final int LOOPS = 3;
 
   private final ManualClock clock = new ManualClock();
-  private final SlotLedger ledger =
-      new SlotLedger(1, 1, LedgerLimits.DEFAULTS, clock, new SplittableRandom(1)::nextLong);
+  private final SlotLedger ledger = Ledgers.ledger(1, clock);
   private final List<ArrayDeque<Runnable>> tasks = new ArrayList<>();
   private final List<Integer> sendersLoops = new ArrayList<>();
   private int current = -1; // the loop whose task runs, or none
@@ -41,22 +36,19 @@ class LoopAffinityTest {
   private final Routers routers;
 
   LoopAffinityTest() {
-    List<LoopPorts> ports = new ArrayList<>();
+    PlaneBuilder plane =
+        new PlaneBuilder(
+            "here",
+            clock,
+            (node, address, message) -> {
+              assertThat(message).isInstanceOf(BusMessage.CallRequest.class);
+              assertThat(((BusMessage.CallRequest) message).source().loop()).isEqualTo(current);
+              return sendersLoops.add(current);
+            });
     for (int index = 0; index < LOOPS; index++) {
       int loop = index;
-      ArrayDeque<Runnable> queue = new ArrayDeque<>();
-      tasks.add(queue);
-      ports.add(
-          new LoopPorts(
-              queue::add,
-              () -> current == loop,
-              (node, address, message) -> {
-                assertThat(message).isInstanceOf(BusMessage.CallRequest.class);
-                assertThat(((BusMessage.CallRequest) message).source().loop()).isEqualTo(current);
-                return sendersLoops.add(current);
-              },
-              clock,
-              new SplittableRandom(loop)));
+      tasks.add(new ArrayDeque<>());
+      plane.loop(tasks.get(loop)::add, () -> current == loop);
     }
     ReplicaDirectory directory =
         new ReplicaDirectory() {
@@ -70,35 +62,11 @@ class LoopAffinityTest {
             ledger.observe(observer);
           }
         };
-    routers =
-        new Routers(
-            "here",
-            7,
-            null,
-            directory,
-            InstanceBounds.defaults(),
-            LoopLimits.DEFAULTS,
-            new SplittableRandom(2),
-            ports);
+    routers = plane.routers(directory);
     routers.router(DEPLOYMENT, RouterSettings.DEFAULTS);
-    ReplicaInfo replica =
-        new ReplicaInfo(
-            "r1",
-            DEPLOYMENT,
-            new ReplicaAddress("here", 0, 0, 1),
-            1,
-            true,
-            false,
-            null,
-            OptionalInt.empty(),
-            null,
-            Map.of());
     routers.update(
-        new RoutingSnapshot(
-            DEPLOYMENT,
-            new RoutingSnapshot.Version(1, 1),
-            true,
-            List.of(new RoutingSnapshot.Route(replica, true))));
+        Replicas.snapshot(
+            DEPLOYMENT, Replicas.info("r1", DEPLOYMENT, new ReplicaAddress("here", 0, 0, 1), 1)));
   }
 
   private void run(int loop) {

@@ -6,23 +6,17 @@ import dev.berth.api.Request;
 import dev.berth.api.Response;
 import dev.berth.fakes.FakeCaller;
 import dev.berth.fakes.ManualClock;
+import dev.berth.fakes.PlaneBuilder;
+import dev.berth.fakes.Replicas;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.ReplicaAddress;
-import dev.berth.protocol.ReplicaInfo;
-import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.protocol.port.LedgerView;
 import dev.berth.protocol.port.ReplicaDirectory;
 import dev.berth.protocol.port.SlotObserver;
 import dev.berth.protocol.port.Slots;
-import dev.berth.replica.slots.LedgerLimits;
+import dev.berth.replica.slots.Ledgers;
 import dev.berth.replica.slots.SlotLedger;
-import dev.berth.routing.slots.InstanceBounds;
 import io.vertx.core.buffer.Buffer;
-import java.util.ArrayList;
-import java.util.List;
-import java.util.Map;
-import java.util.OptionalInt;
-import java.util.SplittableRandom;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
@@ -54,53 +48,21 @@ final class OneReplicaWorld implements ReplicaDirectory {
   }
 
   OneReplicaWorld(int loops, BooleanSupplier inLoop) {
-    ledger = new SlotLedger(1, 1, LedgerLimits.DEFAULTS, clock, () -> 1);
-    List<LoopPorts> ports = new ArrayList<>();
+    ledger = Ledgers.ledger(1, clock);
+    PlaneBuilder plane = new PlaneBuilder("here", this::time, this::send);
     for (int loop = 0; loop < loops; loop++) {
-      ports.add(
-          new LoopPorts(
-              tasks::add,
-              inLoop,
-              this::send,
-              () -> {
-                whenTheClockIsRead.run();
-                return clock.getAsLong();
-              },
-              new SplittableRandom(loop + 1)));
+      plane.loop(tasks::add, inLoop);
     }
-    routers =
-        new Routers(
-            "here",
-            5,
-            null,
-            this,
-            InstanceBounds.defaults(),
-            LoopLimits.DEFAULTS,
-            new SplittableRandom(9),
-            ports);
+    routers = plane.routers(this);
     router = routers.router(DEPLOYMENT, RouterSettings.DEFAULTS);
-    publish();
+    router.update(
+        Replicas.snapshot(
+            DEPLOYMENT, Replicas.info("r", DEPLOYMENT, new ReplicaAddress("here", 0, 0, 1), 1)));
   }
 
-  private void publish() {
-    ReplicaInfo info =
-        new ReplicaInfo(
-            "r",
-            DEPLOYMENT,
-            new ReplicaAddress("here", 0, 0, 1),
-            1,
-            true,
-            false,
-            null,
-            OptionalInt.empty(),
-            null,
-            Map.of());
-    router.update(
-        new RoutingSnapshot(
-            DEPLOYMENT,
-            new RoutingSnapshot.Version(1, 1),
-            true,
-            List.of(new RoutingSnapshot.Route(info, true))));
+  private long time() {
+    whenTheClockIsRead.run();
+    return clock.getAsLong();
   }
 
   @Override

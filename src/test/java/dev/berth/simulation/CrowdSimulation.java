@@ -6,20 +6,15 @@ import dev.berth.api.Request;
 import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
 import dev.berth.api.ResponseWriter;
+import dev.berth.fakes.Replicas;
 import dev.berth.ingress.StalledProbe;
-import dev.berth.node.LoopWatch;
 import dev.berth.protocol.InboundStream;
-import dev.berth.protocol.ReplicaInfo;
 import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.protocol.StreamLedger;
 import dev.berth.protocol.StreamWindow;
 import dev.berth.replica.BodyBounds;
-import dev.berth.replica.HealthCheckSettings;
 import dev.berth.replica.Replica;
-import dev.berth.replica.ReplicaLimits;
-import dev.berth.replica.ReplicaSeat;
 import dev.berth.replica.ReplicaSpec;
-import dev.berth.replica.slots.LedgerLimits;
 import dev.berth.routing.CallOwner;
 import dev.berth.routing.LoopLimits;
 import dev.berth.routing.RoutedCall;
@@ -31,8 +26,6 @@ import io.vertx.core.buffer.Buffer;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
-import java.util.Map;
-import java.util.OptionalInt;
 import java.util.Set;
 import java.util.SplittableRandom;
 import org.jspecify.annotations.Nullable;
@@ -293,21 +286,12 @@ final class CrowdSimulation {
   private SimulatedInstance.Settings settings() {
     return new SimulatedInstance.Settings(
         new RouterSettings(-1, PATIENCE_NANOS, LegsWorkload.TTL_NANOS, PATIENCE_NANOS),
-        new LoopLimits(4_096, 65_536),
-        new InstanceBounds(4_000, 1 << 20, bound),
-        new ReplicaLimits(
-            LegsWorkload.millis(200),
-            4,
-            200_000,
+        SimulatedInstance.Settings.limits(
             PATIENCE_NANOS, // the ingress has its own
-            8,
             LegsWorkload.millis(2_000),
-            SimulatedInstance.MAX_BUFFERED),
-        new BodyBounds(65_536, 1 << 20, 1_000_000),
-        new LedgerLimits(
-            LegsWorkload.millis(4_000),
-            SimulatedBus.LATEST_NANOS + LegsWorkload.millis(5_000),
-            16_384));
+            new BodyBounds(65_536, 1 << 20, 1_000_000),
+            new InstanceBounds(4_000, 1 << 20, bound),
+            new LoopLimits(4_096, 65_536)));
   }
 
   /** Runs a seed; a failure tells how to see it again. */
@@ -333,7 +317,7 @@ final class CrowdSimulation {
   private Result run() {
     boolean elsewhere = random.nextInt(3) == 0;
     for (SimulatedInstance instance : instances) {
-      instance.start(new Quiet());
+      instance.start(new SimulatedInstance.TickListener() {});
       if (elsewhere && instance == door) {
         continue;
       }
@@ -458,56 +442,29 @@ final class CrowdSimulation {
   private void start(SimulatedInstance instance, int loop) {
     SimulatedLoop at = instance.loops.get(loop);
     ReplicaSpec spec =
-        new ReplicaSpec(
+        Replicas.spec(
             instance.node + "#" + loop,
             SimulatedInstance.Settings.DEPLOYMENT,
             random.nextLong(),
             200,
-            Map.of(),
-            context -> new Writer(at),
-            null,
-            HealthCheckSettings.DEFAULTS,
-            null);
-    instance
-        .host
-        .start(
-            spec,
-            List.of(
-                new ReplicaSeat(
-                    instance.replicaLoops.get(loop),
-                    name -> {
-                      throw new IllegalArgumentException(name);
-                    })))
-        .onSuccess(
-            replica -> {
-              started.add(replica);
-              publish();
-            })
-        .onFailure(failure -> world.fail("a replica did not start", failure));
+            context -> new Writer(at));
+    instance.start(
+        loop,
+        spec,
+        replica -> {
+          started.add(replica);
+          publish();
+        });
   }
 
   private void publish() {
     List<RoutingSnapshot.Route> routes =
-        started.stream().map(each -> new RoutingSnapshot.Route(info(each), true)).toList();
+        started.stream().map(each -> new RoutingSnapshot.Route(Replicas.info(each), true)).toList();
     RoutingSnapshot.Version version = new RoutingSnapshot.Version(1, started.size());
     RoutingSnapshot snapshot =
         new RoutingSnapshot(SimulatedInstance.Settings.DEPLOYMENT, version, true, routes);
     instances.forEach(
         each -> world.after(1_000_000, "snapshot", () -> each.routers.update(snapshot)));
-  }
-
-  private static ReplicaInfo info(Replica of) {
-    return new ReplicaInfo(
-        of.replicaId(),
-        of.deployment(),
-        of.address(),
-        of.slots().maxOngoing(),
-        true,
-        false,
-        null,
-        OptionalInt.empty(),
-        null,
-        Map.of());
   }
 
   /** Bytes of the answer to one who reads, by its name. */
@@ -551,17 +508,6 @@ final class CrowdSimulation {
   }
 
   /** Nothing of a tick is looked at. */
-  private static final class Quiet implements SimulatedInstance.TickListener {
-    @Override
-    public void ticking(SimulatedInstance instance, int loop) {}
-
-    @Override
-    public void ticked(SimulatedInstance instance, int loop) {}
-
-    @Override
-    public void watched(SimulatedInstance instance, int loop, LoopWatch.Change change) {}
-  }
-
   // --- what must hold ---
 
   private void checkAtEnd() {

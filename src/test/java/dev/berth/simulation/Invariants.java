@@ -1,5 +1,6 @@
 package dev.berth.simulation;
 
+import dev.berth.fakes.Replicas;
 import dev.berth.protocol.ReplicaInfo;
 import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.protocol.port.LedgerView;
@@ -130,7 +131,7 @@ final class Invariants {
       if (incarnation.seat.instance == instance
           && !slots.draining()
           && slots.ongoing() < slots.maxOngoing()
-          && !instance.avoids(SimulatedController.info(incarnation))
+          && !instance.avoids(Replicas.info(incarnation.replica))
           && controller.isRoutableAt(instance, incarnation)) {
         throw world.fail(
             instance.node
@@ -286,18 +287,18 @@ final class Invariants {
     zero(instance, "bound of queued requests", instance.routers.bounds().queued());
     zero(instance, "bound of queued bytes", instance.routers.bounds().queuedBytes());
     zero(instance, "bound of stream bytes", instance.routers.bounds().streamBytes());
-    zero(instance, "bound of bytes of bodies", instance.bodies.streamBytes());
-    zero(instance, "bound of gathered bytes", instance.bodies.bufferedBytes());
+    zero(instance, "bound of bytes of bodies", instance.plane.limits().bodies().streamBytes());
+    zero(instance, "bound of gathered bytes", instance.plane.limits().bodies().bufferedBytes());
     for (int index = 0; index < SimulatedInstance.LOOPS; index++) {
       RouterLoop loop = instance.routers.loop(index);
       zero(instance, "pending requests", loop.pendingRequests());
       zero(instance, "deadlines", loop.deadlines());
       zero(instance, "held attempts", RoutingProbe.heldAttempts(loop));
-      zero(instance, "invocations", instance.replicaLoops.get(index).invocations());
+      zero(instance, "invocations", instance.plane.replicas(index).invocations());
       coverage.seen(Transition.LATE_ANSWER_DROPPED, loop.lateAnswers());
       coverage.seen(Transition.DUPLICATE_ANSWER_DROPPED, loop.duplicates());
       coverage.seen(
-          Transition.DUPLICATE_REQUEST_DROPPED, instance.replicaLoops.get(index).duplicates());
+          Transition.DUPLICATE_REQUEST_DROPPED, instance.plane.replicas(index).duplicates());
     }
     coverage.seen(Transition.HAND_OFF, instance.router.handOffs());
     coverage.seen(Transition.RETRY_AFTER_REFUSAL, instance.router.counters().retries());

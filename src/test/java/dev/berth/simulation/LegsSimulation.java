@@ -5,17 +5,13 @@ import dev.berth.api.DeploymentId;
 import dev.berth.api.Request;
 import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
+import dev.berth.fakes.Replicas;
 import dev.berth.node.LoopWatch;
-import dev.berth.protocol.ReplicaInfo;
 import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.protocol.port.LedgerView;
 import dev.berth.replica.BodyBounds;
-import dev.berth.replica.HealthCheckSettings;
 import dev.berth.replica.Replica;
-import dev.berth.replica.ReplicaLimits;
-import dev.berth.replica.ReplicaSeat;
 import dev.berth.replica.ReplicaSpec;
-import dev.berth.replica.slots.LedgerLimits;
 import dev.berth.routing.DeploymentRouter;
 import dev.berth.routing.LoopLimits;
 import dev.berth.routing.RouterLoop;
@@ -27,7 +23,6 @@ import io.vertx.core.Promise;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.OptionalInt;
 import java.util.SplittableRandom;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
@@ -115,21 +110,12 @@ final class LegsSimulation {
             LegsWorkload.millis(rough ? 1_000 : 3_600_000),
             LegsWorkload.TTL_NANOS,
             LegsWorkload.millis(4_000)),
-        new LoopLimits(256, 65_536),
-        new InstanceBounds(4_000, 1 << 20, 1 << 20),
-        new ReplicaLimits(
-            LegsWorkload.millis(200),
-            4,
-            200_000,
+        SimulatedInstance.Settings.limits(
             LegsWorkload.millis(1_000),
-            8,
             LegsWorkload.millis(2_000),
-            SimulatedInstance.MAX_BUFFERED),
-        new BodyBounds(65_536, 1 << 20, 1_000_000),
-        new LedgerLimits(
-            LegsWorkload.millis(4_000),
-            SimulatedBus.LATEST_NANOS + LegsWorkload.millis(5_000),
-            16_384));
+            new BodyBounds(65_536, 1 << 20, 1_000_000),
+            new InstanceBounds(4_000, 1 << 20, 1 << 20),
+            new LoopLimits(256, 65_536)));
   }
 
   /** Runs a seed; a failure tells how to see it again. */
@@ -217,33 +203,20 @@ final class LegsSimulation {
   private void start(Seat seat) {
     SimulatedLoop loop = seat.instance.loops.get(seat.loop);
     ReplicaSpec spec =
-        new ReplicaSpec(
+        Replicas.spec(
             seat.deployment + "#" + started.size(),
             seat.deployment,
             random.nextLong(),
             seat.max,
-            Map.of(),
-            context -> new Handler(loop, world.randomness()),
-            null,
-            HealthCheckSettings.DEFAULTS,
-            null);
-    seat.instance
-        .host
-        .start(
-            spec,
-            List.of(
-                new ReplicaSeat(
-                    seat.instance.replicaLoops.get(seat.loop),
-                    name -> {
-                      throw new IllegalArgumentException(name);
-                    })))
-        .onSuccess(
-            replica -> {
-              seat.current = replica;
-              started.add(replica);
-              publish();
-            })
-        .onFailure(failure -> world.fail("a replica did not start", failure));
+            context -> new Handler(loop, world.randomness()));
+    seat.instance.start(
+        seat.loop,
+        spec,
+        replica -> {
+          seat.current = replica;
+          started.add(replica);
+          publish();
+        });
   }
 
   /** Answers after a while; cancelled, at once. */
@@ -266,7 +239,7 @@ final class LegsSimulation {
           routes.computeIfAbsent(seat.deployment, id -> new ArrayList<>());
       Replica current = seat.current;
       if (current != null) {
-        its.add(new RoutingSnapshot.Route(info(current), true));
+        its.add(new RoutingSnapshot.Route(Replicas.info(current), true));
       }
     }
     RoutingSnapshot.Version next = new RoutingSnapshot.Version(1, ++version);
@@ -280,20 +253,6 @@ final class LegsSimulation {
                 () -> instance.routers.update(snapshot));
           }
         });
-  }
-
-  private static ReplicaInfo info(Replica of) {
-    return new ReplicaInfo(
-        of.replicaId(),
-        of.deployment(),
-        of.address(),
-        of.slots().maxOngoing(),
-        true,
-        false,
-        null,
-        OptionalInt.empty(),
-        null,
-        Map.of());
   }
 
   // --- faults that are not the network's ---

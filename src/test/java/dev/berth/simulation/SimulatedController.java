@@ -1,10 +1,8 @@
 package dev.berth.simulation;
 
-import dev.berth.protocol.ReplicaInfo;
+import dev.berth.fakes.Replicas;
 import dev.berth.protocol.RoutingSnapshot;
-import dev.berth.replica.HealthCheckSettings;
 import dev.berth.replica.Replica;
-import dev.berth.replica.ReplicaSeat;
 import dev.berth.replica.ReplicaSpec;
 import dev.berth.routing.RoutingProbe;
 import java.time.Duration;
@@ -12,7 +10,6 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.OptionalInt;
 import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -128,41 +125,25 @@ final class SimulatedController {
     String id = "app#model#" + seat.number + "." + ++starts;
     SimulatedLoop loop = seat.instance.loops.get(seat.loop);
     ReplicaSpec spec =
-        new ReplicaSpec(
+        Replicas.spec(
             id,
             SimulatedInstance.Settings.DEPLOYMENT,
             random.nextLong(),
             1 + random.nextInt(4),
-            Map.of(),
             context ->
                 new SimulatedHandler(
-                    world, id, loop, executions, coverage, world.randomness(), orderly),
-            null,
-            HealthCheckSettings.DEFAULTS,
-            null);
-    seat.instance
-        .host
-        .start(
-            spec,
-            List.of(
-                new ReplicaSeat(
-                    seat.instance.replicaLoops.get(seat.loop),
-                    name -> {
-                      throw new IllegalArgumentException(name);
-                    })))
-        .onSuccess(
-            replica -> {
-              world.note("started", id);
-              coverage.seen(Transition.STARTED);
-              Incarnation incarnation = new Incarnation(seat, replica);
-              seat.current = incarnation;
-              incarnations.add(incarnation);
-              publish();
-            })
-        .onFailure(
-            failure -> {
-              throw world.fail("a replica did not start", failure);
-            });
+                    world, id, loop, executions, coverage, world.randomness(), orderly));
+    seat.instance.start(
+        seat.loop,
+        spec,
+        replica -> {
+          world.note("started", id);
+          coverage.seen(Transition.STARTED);
+          Incarnation incarnation = new Incarnation(seat, replica);
+          seat.current = incarnation;
+          incarnations.add(incarnation);
+          publish();
+        });
   }
 
   private void restart(Seat seat) {
@@ -324,7 +305,7 @@ final class SimulatedController {
     at.routers.nodeLost(node);
     for (int index = 0; index < SimulatedInstance.LOOPS; index++) {
       int loop = index;
-      at.loops.get(loop).execute(() -> at.replicaLoops.get(loop).nodeLeft(node));
+      at.loops.get(loop).execute(() -> at.plane.replicas(loop).nodeLeft(node));
     }
   }
 
@@ -350,7 +331,7 @@ final class SimulatedController {
     for (Seat seat : seats) {
       Incarnation current = seat.current;
       if (current != null) {
-        routes.add(new RoutingSnapshot.Route(info(current), current.routable));
+        routes.add(new RoutingSnapshot.Route(Replicas.info(current.replica), current.routable));
       }
     }
     RoutingSnapshot snapshot =
@@ -387,20 +368,6 @@ final class SimulatedController {
       }
     }
     return false;
-  }
-
-  static ReplicaInfo info(Incarnation of) {
-    return new ReplicaInfo(
-        of.replica.replicaId(),
-        of.replica.deployment(),
-        of.replica.address(),
-        of.replica.slots().maxOngoing(),
-        true,
-        false,
-        null,
-        OptionalInt.empty(),
-        null,
-        Map.of());
   }
 
   private static long millis(long millis) {

@@ -1,30 +1,35 @@
 package dev.berth.simulation;
 
+import dev.berth.api.DeploymentId;
+import dev.berth.fakes.PlaneBuilder;
+import dev.berth.fakes.Replicas;
+import dev.berth.node.DataPlane;
+import dev.berth.node.InstanceLimits;
 import dev.berth.node.LoopWatch;
-import dev.berth.protocol.Addresses;
 import dev.berth.protocol.ReplicaInfo;
 import dev.berth.protocol.RoutingSnapshot;
+import dev.berth.protocol.port.InstancePorts;
+import dev.berth.protocol.port.LoopPorts;
 import dev.berth.replica.BodyBounds;
-import dev.berth.replica.HandlerPorts;
-import dev.berth.replica.HandlerThreads;
 import dev.berth.replica.HookThreads;
+import dev.berth.replica.Replica;
 import dev.berth.replica.ReplicaHost;
 import dev.berth.replica.ReplicaLimits;
 import dev.berth.replica.ReplicaListener;
 import dev.berth.replica.ReplicaLoop;
+import dev.berth.replica.ReplicaSpec;
 import dev.berth.replica.slots.LedgerLimits;
 import dev.berth.routing.DeploymentRouter;
 import dev.berth.routing.LoopLimits;
-import dev.berth.routing.LoopPorts;
-import dev.berth.routing.RouterLoop;
+import dev.berth.routing.RouterSettings;
 import dev.berth.routing.Routers;
 import dev.berth.routing.RoutingProbe;
-import dev.berth.routing.explain.ExplainPorts;
 import dev.berth.routing.slots.InstanceBounds;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
+import java.util.function.Consumer;
 
 /** One instance, wired as the node wires it: real routers and replicas on simulated event loops. */
 final class SimulatedInstance {
@@ -39,10 +44,9 @@ final class SimulatedInstance {
   final String node;
   final List<SimulatedLoop> loops = new ArrayList<>();
   final SimulatedLoop control; // makes and stops handlers, sweeps
+  final DataPlane plane;
   final ReplicaHost host;
-  final List<ReplicaLoop> replicaLoops = new ArrayList<>();
   final Routers routers;
-  final BodyBounds bodies;
   final DeploymentRouter router;
   RoutingSnapshot.Version lastVersion = RoutingSnapshot.Version.NONE; // as the checker saw it
   private final World world;
@@ -59,56 +63,48 @@ final class SimulatedInstance {
     this.world = world;
     this.node = node;
     SplittableRandom random = world.randomness();
-    bodies = settings.bodies();
     control = new SimulatedLoop(world, node, -1);
     blockedAfterNanos = Settings.millis(30 + random.nextInt(70));
-    host =
-        new ReplicaHost(
-            node,
-            bus.from(control),
-            world,
-            random.split()::nextLong,
-            new HandlerPorts(() -> Instant.EPOCH, HookThreads.on(control)),
-            HandlerThreads::create,
-            settings.replica(),
-            settings.ledger(),
-            ReplicaListener.NONE);
+    SplittableRandom secrets = random.split();
     List<LoopPorts> ports = new ArrayList<>();
     for (int index = 0; index < LOOPS; index++) {
       SimulatedLoop loop = new SimulatedLoop(world, node, index);
       loops.add(loop);
-      ports.add(new LoopPorts(loop, loop::isCurrent, bus.from(loop), world, random.split()));
-      replicaLoops.add(
-          new ReplicaLoop(
-              node,
-              index,
-              loop,
-              bus.from(loop),
-              world,
-              loop::start,
-              settings.replica(),
-              settings.bodies(),
-              settings.bounds().streams()));
+      ports.add(
+          new LoopPorts(loop, loop::isCurrent, loop::start, bus.from(loop), world, random.split()));
     }
-    routers =
-        new Routers(
-            node,
-            random.nextLong(),
-            null,
-            host,
-            settings.bounds(),
-            settings.loop(),
-            random.split(),
-            ports,
-            new ExplainPorts(explained::explained, () -> Instant.EPOCH));
+    plane =
+        new DataPlane(
+            new InstancePorts(
+                node,
+                random.nextLong(),
+                null,
+                ports,
+                bus.from(control),
+                world,
+                () -> Instant.EPOCH,
+                random.split(),
+                secrets::nextLong),
+            PlaneBuilder.handlers(HookThreads.on(control), ReplicaListener.NONE),
+            explained::explained,
+            settings.limits());
+    host = plane.host();
+    routers = plane.routers();
     router = routers.router(Settings.DEPLOYMENT, settings.router());
     for (int index = 0; index < LOOPS; index++) {
-      RouterLoop routing = routers.loop(index);
-      ReplicaLoop serving = replicaLoops.get(index);
       SimulatedLoop loop = loops.get(index);
-      bus.consume(Addresses.router(node, index), loop, routing::onMessage);
-      bus.consume(Addresses.replica(node, index), loop, serving::onMessage);
+      plane.receive(index, (address, receiver) -> bus.consume(address, loop, receiver));
     }
+  }
+
+  /** Starts a replica on a loop; a run whose replica does not start has failed. */
+  void start(int loop, ReplicaSpec spec, Consumer<Replica> started) {
+    host.start(spec, List.of(Replicas.seat(plane.replicas(loop))))
+        .onSuccess(started::accept)
+        .onFailure(
+            failure -> {
+              throw world.fail("a replica did not start", failure);
+            });
   }
 
   /** The process dies: nothing runs here any more, and nobody is told. */
@@ -124,11 +120,11 @@ final class SimulatedInstance {
 
   /** Told around each tick of a loop. */
   interface TickListener {
-    void ticking(SimulatedInstance instance, int loop);
+    default void ticking(SimulatedInstance instance, int loop) {}
 
-    void ticked(SimulatedInstance instance, int loop);
+    default void ticked(SimulatedInstance instance, int loop) {}
 
-    void watched(SimulatedInstance instance, int loop, LoopWatch.Change change);
+    default void watched(SimulatedInstance instance, int loop, LoopWatch.Change change) {}
   }
 
   /** Starts the periodic timers. */
@@ -149,11 +145,7 @@ final class SimulatedInstance {
                 () -> {
                   world.discount();
                   listener.ticking(this, index);
-                  routers.loop(index).tick();
-                  if (index == 0) {
-                    routers.tick();
-                  }
-                  replicaLoops.get(index).tick();
+                  plane.tick(index);
                   listener.ticked(this, index);
                   tick(index, listener);
                 }));
@@ -236,35 +228,37 @@ final class SimulatedInstance {
   }
 
   /** The bounds of a run: small, so that each of them is reached. */
-  record Settings(
-      dev.berth.routing.RouterSettings router,
-      LoopLimits loop,
-      InstanceBounds bounds,
-      ReplicaLimits replica,
-      BodyBounds bodies,
-      LedgerLimits ledger) {
-    static final dev.berth.api.DeploymentId DEPLOYMENT =
-        new dev.berth.api.DeploymentId("app", "model");
+  record Settings(RouterSettings router, InstanceLimits limits) {
+    static final DeploymentId DEPLOYMENT = new DeploymentId("app", "model");
 
     static Settings draw(SplittableRandom random, boolean orderly) {
-      return new Settings(
-          new dev.berth.routing.RouterSettings(
+      RouterSettings router =
+          new RouterSettings(
               random.nextInt(3) == 0 ? -1 : 4 + random.nextInt(20),
               millis(300 + random.nextInt(1_500)),
               millis((orderly ? 2_000 : 150) + random.nextInt(1_000)),
-              millis(4_000)),
-          new LoopLimits(random.nextInt(4) == 0 ? 12 : 64, 65_536),
-          new InstanceBounds(40, 1 << 20, 65_536L * (2 + random.nextInt(8))),
+              millis(4_000));
+      LoopLimits loop = new LoopLimits(random.nextInt(4) == 0 ? 12 : 64, 65_536);
+      InstanceBounds bounds = new InstanceBounds(40, 1 << 20, 65_536L * (2 + random.nextInt(8)));
+      BodyBounds bodies = new BodyBounds(65_536, 65_536L * (2 + random.nextInt(8)), 1_000_000);
+      return new Settings(
+          router, limits(millis(1_000), millis(orderly ? 2_000 : 100), bodies, bounds, loop));
+    }
+
+    /** Short times, so that they pass in a run. */
+    static InstanceLimits limits(
+        long streamIdleNanos,
+        long offerTtlNanos,
+        BodyBounds bodies,
+        InstanceBounds bounds,
+        LoopLimits loop) {
+      return new InstanceLimits(
           new ReplicaLimits(
-              millis(200),
-              4,
-              200_000,
-              millis(1_000),
-              8,
-              millis(orderly ? 2_000 : 100),
-              MAX_BUFFERED),
-          new BodyBounds(65_536, 65_536L * (2 + random.nextInt(8)), 1_000_000),
-          new LedgerLimits(millis(4_000), SimulatedBus.LATEST_NANOS + millis(5_000), 16_384));
+              millis(200), 4, 200_000, streamIdleNanos, 8, offerTtlNanos, MAX_BUFFERED),
+          new LedgerLimits(millis(4_000), SimulatedBus.LATEST_NANOS + millis(5_000), 16_384),
+          bodies,
+          bounds,
+          loop);
     }
 
     static long millis(long millis) {

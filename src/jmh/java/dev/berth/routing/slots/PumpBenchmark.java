@@ -1,7 +1,7 @@
 package dev.berth.routing.slots;
 
 import dev.berth.protocol.port.SlotLease;
-import dev.berth.replica.slots.LedgerLimits;
+import dev.berth.replica.slots.Ledgers;
 import dev.berth.replica.slots.SlotLedger;
 import java.util.concurrent.TimeUnit;
 import org.openjdk.jmh.annotations.Benchmark;
@@ -32,7 +32,7 @@ public class PumpBenchmark {
 
   @Setup
   public void setUp() {
-    ledger = new SlotLedger(1, 1, LedgerLimits.DEFAULTS, System::nanoTime, () -> 1);
+    ledger = Ledgers.ledger(1, System::nanoTime);
     queue = new WaiterQueue(this::grantFor, new BlockedLoops(1));
     ledger.tryAcquire();
     for (int i = 0; i < waiting; i++) {

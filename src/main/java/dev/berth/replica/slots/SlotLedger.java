@@ -91,6 +91,11 @@ public final class SlotLedger extends SlotCounts implements Slots {
     this.memory = new AttemptMemory(limits);
   }
 
+  /** Its bounds. */
+  public LedgerLimits limits() {
+    return limits;
+  }
+
   private static int checkedMax(int max) {
     if (max < 1 || max > COUNT_MASK) {
       throw new IllegalArgumentException("maxOngoing: " + max + " (expected: 1 to 65535)");

@@ -28,6 +28,11 @@ public final class Ledgers {
     return new SlotLedger(1, max, limits, clock, drawn);
   }
 
+  /** Of a certain replica. */
+  public static SlotLedger ledger(long epoch, int max, LongSupplier clock, LongSupplier secrets) {
+    return new SlotLedger(epoch, max, LedgerLimits.DEFAULTS, clock, secrets);
+  }
+
   /** Everything granted has ended, each in one way, and the audit agrees. At rest only. */
   public static void assertAtRest(SlotLedger ledger) {
     assertBalanced(ledger);

@@ -4,17 +4,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.DeploymentId;
 import dev.berth.fakes.ManualClock;
+import dev.berth.fakes.Replicas;
 import dev.berth.protocol.AttemptId;
 import dev.berth.protocol.ReplicaAddress;
-import dev.berth.protocol.ReplicaInfo;
 import dev.berth.protocol.SlotToken;
 import dev.berth.replica.slots.Ledgers;
 import dev.berth.replica.slots.SlotLedger;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Objects;
-import java.util.OptionalInt;
 import org.junit.jupiter.api.Test;
 
 /** Who does not use a grant gives all of it back, and nothing else. */
@@ -28,17 +26,8 @@ class GrantTest {
   private final List<AttemptId> declined = new ArrayList<>();
   private final RemoteReplica elsewhere =
       new RemoteReplica(
-          new ReplicaInfo(
-              "far",
-              new DeploymentId("app", "model"),
-              new ReplicaAddress("there", 0, 0, 1),
-              1,
-              true,
-              false,
-              null,
-              OptionalInt.empty(),
-              null,
-              Map.of()),
+          Replicas.info(
+              "far", new DeploymentId("app", "model"), new ReplicaAddress("there", 0, 0, 1), 1),
           true,
           clock,
           declined::add);

@@ -1,11 +1,10 @@
 package dev.berth.routing.slots;
 
 import dev.berth.api.DeploymentId;
+import dev.berth.fakes.Replicas;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.ReplicaInfo;
 import dev.berth.protocol.port.Slots;
-import java.util.Map;
-import java.util.OptionalInt;
 
 /** A replica of this instance, for tests of the queue alone. */
 final class QueueFixture {
@@ -13,17 +12,11 @@ final class QueueFixture {
 
   static LocalReplica replica(Slots slots, WaiterQueue queue) {
     ReplicaInfo info =
-        new ReplicaInfo(
+        Replicas.info(
             "r",
             new DeploymentId("app", "model"),
             new ReplicaAddress("here", 0, 0, slots.epoch()),
-            slots.maxOngoing(),
-            true,
-            false,
-            null,
-            OptionalInt.empty(),
-            null,
-            Map.of());
+            slots.maxOngoing());
     return new LocalReplica(info, true, slots, queue, 1);
   }
 }

@@ -5,7 +5,7 @@ import dev.berth.fakes.Interleavings;
 import dev.berth.fakes.ManualClock;
 import dev.berth.protocol.port.LedgerView;
 import dev.berth.protocol.port.SlotLease;
-import dev.berth.replica.slots.LedgerLimits;
+import dev.berth.replica.slots.Ledgers;
 import dev.berth.replica.slots.SlotLedger;
 import java.lang.reflect.Method;
 import java.util.ArrayList;
@@ -169,7 +169,7 @@ class WaiterQueueLincheckTest {
 
     QueueOperations(int slots) {
       this.slots = slots;
-      ledger = new SlotLedger(1, slots, LedgerLimits.DEFAULTS, new ManualClock(), () -> 1);
+      ledger = Ledgers.ledger(slots, new ManualClock());
       replica = QueueFixture.replica(ledger, queue);
       ledger.observe(replica);
       for (int i = 0; i < THREADS_MAX; i++) {

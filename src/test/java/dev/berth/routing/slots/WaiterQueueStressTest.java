@@ -7,7 +7,7 @@ import dev.berth.fakes.Effort;
 import dev.berth.fakes.ManualClock;
 import dev.berth.protocol.port.LedgerView;
 import dev.berth.protocol.port.SlotLease;
-import dev.berth.replica.slots.LedgerLimits;
+import dev.berth.replica.slots.Ledgers;
 import dev.berth.replica.slots.SlotLedger;
 import java.util.ArrayList;
 import java.util.List;
@@ -32,8 +32,7 @@ class WaiterQueueStressTest {
 
   private final AtomicLong time = new AtomicLong(); // orders events of different threads
   private final List<Place> grantOrder = new ArrayList<>(); // written by the pump's runner alone
-  private final SlotLedger ledger =
-      new SlotLedger(1, SLOTS, LedgerLimits.DEFAULTS, new ManualClock(), () -> 1);
+  private final SlotLedger ledger = Ledgers.ledger(SLOTS, new ManualClock());
   private final WaiterQueue queue =
       new WaiterQueue(
           owner -> {

@@ -1,4 +1,4 @@
-package dev.berth.replica;
+package dev.berth.protocol.port;
 
 /** Runs a task on an event loop after a delay. Called on that loop only. */
 @FunctionalInterface

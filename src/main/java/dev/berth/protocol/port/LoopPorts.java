@@ -1,16 +1,17 @@
-package dev.berth.routing;
+package dev.berth.protocol.port;
 
-import dev.berth.protocol.port.BusSender;
 import java.util.concurrent.Executor;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
 
 /**
- * What a router loop is given from outside, so that a test or a simulation can be its world.
+ * What the routers and replicas of an event loop are given from outside, so that a test or a
+ * simulation can be their world.
  *
  * @param executor runs tasks on the loop, in order, never on the caller's stack
  * @param inLoop whether the caller is on the loop
+ * @param timer delays tasks; for {@link dev.berth.api.RequestContext#after}
  * @param bus sends messages
  * @param nanoClock monotonic nanoseconds
  * @param random the loop's own, for ranking and back-off
@@ -18,6 +19,7 @@ import java.util.random.RandomGenerator;
 public record LoopPorts(
     Executor executor,
     BooleanSupplier inLoop,
+    LoopTimer timer,
     BusSender bus,
     LongSupplier nanoClock,
     RandomGenerator random) {}

@@ -1,4 +1,4 @@
-package dev.berth.replica;
+package dev.berth.node;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -6,58 +6,67 @@ import dev.berth.api.AsyncHandler;
 import dev.berth.api.DeploymentId;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
+import dev.berth.fakes.PlaneBuilder;
 import dev.berth.fakes.RecordingBus;
+import dev.berth.fakes.Replicas;
 import dev.berth.protocol.Admission;
 import dev.berth.protocol.AttemptId;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.BusMessage.CallRequest;
 import dev.berth.protocol.BusMessage.CallResponse;
 import dev.berth.protocol.RouterAddress;
-import dev.berth.protocol.StreamLedger;
 import dev.berth.protocol.wire.BusMessageCodec;
-import dev.berth.replica.slots.LedgerLimits;
+import dev.berth.replica.HookThreads;
+import dev.berth.replica.Replica;
+import dev.berth.replica.ReplicaListener;
+import dev.berth.replica.ReplicaSpec;
 import io.vertx.core.Context;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.eventbus.DeliveryOptions;
+import io.vertx.junit5.VertxExtension;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.Executors;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
 
-/** The shell: one consumer and one timer, everything on the verticle's own event loop. */
+/** The shell: two consumers and one timer, everything on the loop's own thread. */
 @Timeout(20)
-class ReplicaVerticleTest {
+@ExtendWith(VertxExtension.class)
+class DataPlaneVerticleTest {
   private static final RouterAddress ROUTER = new RouterAddress("n1", 0);
 
-  private final Vertx vertx = Vertx.vertx();
+  private Vertx vertx;
   private final RecordingBus bus = new RecordingBus();
   private final BlockingQueue<BusMessage> answers = new LinkedBlockingQueue<>();
   private final AtomicReference<String> handlerThread = new AtomicReference<>();
-  private final ReplicaVerticle verticle =
-      new ReplicaVerticle(
-          (executor, timer) ->
-              new ReplicaLoop(
-                  "n1",
-                  0,
-                  executor,
-                  bus,
-                  System::nanoTime,
-                  timer,
-                  ReplicaLimits.DEFAULTS,
-                  BodyBounds.defaults(),
-                  new StreamLedger(64 << 20)));
+  private final LoopVerticle loop = new LoopVerticle("loop 0");
+  private DataPlane plane;
+  private DataPlaneVerticle verticle;
 
-  @AfterEach
-  void close() throws Exception {
-    await(vertx.close());
+  @BeforeEach
+  void deploy(Vertx made) throws Exception {
+    vertx = made;
+    bus.onSend(sent -> answers.add(sent.message()));
+    vertx.eventBus().registerCodec(new BusMessageCodec());
+    await(vertx.deployVerticle(loop));
+    plane =
+        new PlaneBuilder("n1", System::nanoTime, bus)
+            .loop(loop.ports(bus, Identity.create()))
+            .handlers(
+                PlaneBuilder.handlers(
+                    HookThreads.on(task -> vertx.executeBlocking(Executors.callable(task))),
+                    ReplicaListener.NONE))
+            .plane();
+    verticle = new DataPlaneVerticle(plane, 0);
+    await(loop.deploy(verticle));
   }
 
   private static <T> T await(Future<T> future) throws Exception {
@@ -65,40 +74,9 @@ class ReplicaVerticleTest {
   }
 
   private Replica start(AsyncHandler handler) throws Exception {
-    bus.onSend(sent -> answers.add(sent.message()));
-    vertx.eventBus().registerCodec(new BusMessageCodec());
-    await(vertx.deployVerticle(verticle));
-    ReplicaHost host =
-        new ReplicaHost(
-            "n1",
-            bus,
-            System::nanoTime,
-            () -> 1,
-            new HandlerPorts(
-                () -> Instant.EPOCH,
-                HookThreads.on(
-                    task ->
-                        vertx.executeBlocking(
-                            () -> {
-                              task.run();
-                              return null;
-                            }))),
-            HandlerThreads::create,
-            ReplicaLimits.DEFAULTS,
-            LedgerLimits.DEFAULTS,
-            ReplicaListener.NONE);
     ReplicaSpec spec =
-        new ReplicaSpec(
-            "app#echo#1",
-            new DeploymentId("app", "echo"),
-            7,
-            1,
-            Map.of(),
-            c -> handler,
-            null,
-            HealthCheckSettings.DEFAULTS,
-            null);
-    return await(host.start(spec, List.of(new ReplicaSeat(verticle.loop(), name -> null))));
+        Replicas.spec("app#echo#1", new DeploymentId("app", "echo"), 7, 1, c -> handler);
+    return await(plane.host().start(spec, List.of(Replicas.seat(plane.replicas(0)))));
   }
 
   private void send(Replica replica, long deadlineMs) {
@@ -108,7 +86,7 @@ class ReplicaVerticleTest {
         .send(
             replica.address().busAddress(),
             new CallRequest(
-                ReplicaRig.callId(1, 1),
+                (1L << 32) | 1,
                 ROUTER,
                 new AttemptId(1, 0, 1),
                 replica.address(),
@@ -192,7 +170,7 @@ class ReplicaVerticleTest {
   @Test
   void undeployedItTakesNoMoreMessages() throws Exception {
     Replica replica = start((request, about) -> Future.succeededFuture(Response.text("ok")));
-    await(vertx.undeploy(verticle.deploymentID()));
+    await(loop.undeploy(verticle));
 
     await(
         vertx

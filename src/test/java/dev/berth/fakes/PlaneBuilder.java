@@ -1,0 +1,134 @@
+package dev.berth.fakes;
+
+import dev.berth.node.DataPlane;
+import dev.berth.node.InstanceLimits;
+import dev.berth.protocol.port.BusSender;
+import dev.berth.protocol.port.Explanations;
+import dev.berth.protocol.port.InstancePorts;
+import dev.berth.protocol.port.LoopPorts;
+import dev.berth.protocol.port.LoopTimer;
+import dev.berth.protocol.port.ReplicaDirectory;
+import dev.berth.replica.BodyBounds;
+import dev.berth.replica.HandlerPorts;
+import dev.berth.replica.HandlerThreads;
+import dev.berth.replica.HookThreads;
+import dev.berth.replica.ReplicaLimits;
+import dev.berth.replica.ReplicaListener;
+import dev.berth.replica.slots.LedgerLimits;
+import dev.berth.routing.LoopLimits;
+import dev.berth.routing.Routers;
+import dev.berth.routing.slots.InstanceBounds;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BooleanSupplier;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/** A data plane of a test's ports; what a test does not say is as plain as can be. */
+public final class PlaneBuilder {
+  /** For handlers that ask for no delay. */
+  public static final LoopTimer NO_TIMER =
+      (delay, task) -> {
+        throw new AssertionError("timer: asked for (expected: no handler delays)");
+      };
+
+  /** The documented defaults. */
+  public static InstanceLimits defaults() {
+    return limits(ReplicaLimits.DEFAULTS, BodyBounds.defaults(), InstanceBounds.defaults());
+  }
+
+  public static InstanceLimits limits(
+      ReplicaLimits replica, BodyBounds bodies, InstanceBounds instance) {
+    return new InstanceLimits(
+        replica, LedgerLimits.DEFAULTS, bodies, instance, LoopLimits.DEFAULTS);
+  }
+
+  private final String node;
+  private final LongSupplier clock;
+  private final BusSender bus;
+  private final AtomicLong secrets = new AtomicLong();
+  private final List<LoopPorts> loops = new ArrayList<>();
+  private @Nullable String zone;
+  private InstantSource wallClock = InstantSource.fixed(Instant.EPOCH);
+  private HandlerPorts handlers = handlers(HookThreads.on(Runnable::run), ReplicaListener.NONE);
+  private Explanations explained = Explanations.NONE;
+  private InstanceLimits limits = defaults();
+
+  public PlaneBuilder(String node, LongSupplier clock, BusSender bus) {
+    this.node = node;
+    this.clock = clock;
+    this.bus = bus;
+  }
+
+  /** Handlers with threads as in the server. */
+  public static HandlerPorts handlers(HookThreads hooks, ReplicaListener listener) {
+    return new HandlerPorts(hooks, HandlerThreads::create, listener);
+  }
+
+  /** One more event loop, whose chance its index seeds. */
+  public PlaneBuilder loop(Executor executor, BooleanSupplier inLoop) {
+    return loop(executor, inLoop, NO_TIMER);
+  }
+
+  public PlaneBuilder loop(Executor executor, BooleanSupplier inLoop, LoopTimer timer) {
+    return loop(
+        new LoopPorts(executor, inLoop, timer, bus, clock, new SplittableRandom(loops.size() + 1)));
+  }
+
+  public PlaneBuilder loop(LoopPorts ports) {
+    loops.add(ports);
+    return this;
+  }
+
+  public PlaneBuilder zone(@Nullable String in) {
+    zone = in;
+    return this;
+  }
+
+  public PlaneBuilder wallClock(InstantSource shows) {
+    wallClock = shows;
+    return this;
+  }
+
+  public PlaneBuilder handlers(HandlerPorts given) {
+    handlers = given;
+    return this;
+  }
+
+  public PlaneBuilder explained(Explanations into) {
+    explained = into;
+    return this;
+  }
+
+  public PlaneBuilder limits(InstanceLimits bounds) {
+    limits = bounds;
+    return this;
+  }
+
+  private InstancePorts ports() {
+    return new InstancePorts(
+        node,
+        77,
+        zone,
+        loops,
+        bus,
+        clock,
+        wallClock,
+        new SplittableRandom(9),
+        secrets::incrementAndGet);
+  }
+
+  public DataPlane plane() {
+    return new DataPlane(ports(), handlers, explained, limits);
+  }
+
+  /** The routers alone, before replicas that the test plays. */
+  public Routers routers(ReplicaDirectory replicas) {
+    return DataPlane.routers(ports(), replicas, explained, limits);
+  }
+}

@@ -1,0 +1,74 @@
+package dev.berth.fakes;
+
+import dev.berth.api.DeploymentId;
+import dev.berth.api.HandlerFactory;
+import dev.berth.protocol.ReplicaAddress;
+import dev.berth.protocol.ReplicaInfo;
+import dev.berth.protocol.RoutingSnapshot;
+import dev.berth.replica.HealthCheckSettings;
+import dev.berth.replica.Replica;
+import dev.berth.replica.ReplicaLoop;
+import dev.berth.replica.ReplicaSeat;
+import dev.berth.replica.ReplicaSpec;
+import java.util.Map;
+import java.util.OptionalInt;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/** Replicas of which a test says little: as they are to start, and as routers are told of them. */
+public final class Replicas {
+  private Replicas() {}
+
+  public static ReplicaSpec spec(
+      String id, DeploymentId deployment, long epoch, int slots, HandlerFactory factory) {
+    return new ReplicaSpec(
+        id, deployment, epoch, slots, Map.of(), factory, null, HealthCheckSettings.DEFAULTS, null);
+  }
+
+  /** A seat on a loop, for handlers that call no other deployment. */
+  public static ReplicaSeat seat(ReplicaLoop loop) {
+    return new ReplicaSeat(
+        loop,
+        name -> {
+          throw new IllegalArgumentException("deployment: " + name + " (expected: none here)");
+        });
+  }
+
+  public static ReplicaInfo info(
+      String id, DeploymentId deployment, ReplicaAddress address, int slots) {
+    return info(id, deployment, address, slots, true, null);
+  }
+
+  public static ReplicaInfo info(
+      String id,
+      DeploymentId deployment,
+      ReplicaAddress address,
+      int slots,
+      boolean reservable,
+      @Nullable String zone) {
+    return new ReplicaInfo(
+        id,
+        deployment,
+        address,
+        slots,
+        reservable,
+        false,
+        null,
+        OptionalInt.empty(),
+        zone,
+        Map.of());
+  }
+
+  public static ReplicaInfo info(Replica of) {
+    return info(of.replicaId(), of.deployment(), of.address(), of.slots().maxOngoing());
+  }
+
+  /** The first snapshot of a deployment: these take requests. */
+  public static RoutingSnapshot snapshot(DeploymentId deployment, ReplicaInfo... replicas) {
+    return new RoutingSnapshot(
+        deployment,
+        new RoutingSnapshot.Version(1, 1),
+        true,
+        Stream.of(replicas).map(each -> new RoutingSnapshot.Route(each, true)).toList());
+  }
+}
