@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# Installs Berth into a repository of its own, builds the project in src/it/coordinates/sample
+# against it by coordinates alone, runs that project's test with the test kit, starts what it made by
+# the launcher and the installed jar, and asks it one request. Nothing of it comes into ~/.m2.
+#
+#   src/it/coordinates.sh [--twice] [MAVEN OPTION…]      as: src/it/coordinates.sh -o
+#
+# --twice also builds two clones of the last commit in folders of different names, and compares the
+# digests of what they install. Plugins and dependencies come from ~/.m2 (or $M2) where it has them.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+twice=
+if [ "${1-}" = --twice ]; then
+  twice=yes
+  shift
+fi
+work=$(mktemp -d "${TMPDIR:-/tmp}/berth by coordinates.XXXXXX")
+server=
+trap '[ -z "$server" ] || kill "$server" 2>/dev/null || :; rm -rf "$work"' EXIT
+
+install() { # folder of the project, repository
+  (cd "$1" && mvn -B -q install -DskipTests -DlocalRepositoryPath="$2" ${options[@]+"${options[@]}"})
+}
+
+digests() { # repository
+  (cd "$1" && find . -name '*.jar' -o -name '*.pom' | sort | xargs sha256sum)
+}
+
+options=("$@")
+if [ -n "$twice" ]; then
+  for name in one "another one"; do
+    git clone -q . "$work/$name"
+    install "$work/$name" "$work/$name.repository"
+    digests "$work/$name.repository" >"$work/$name.digests"
+  done
+  cat "$work/one.digests"
+  diff "$work/one.digests" "$work/another one.digests"
+  echo "two builds, the same bytes"
+fi
+
+install . "$work/repository"
+url() { # folder
+  echo "file://${1// /%20}"
+}
+cat >"$work/settings.xml" <<XML
+<settings>
+  <localRepository>$work/local</localRepository>
+  <profiles>
+    <profile>
+      <id>berth</id>
+      <repositories>
+        <repository><id>berth</id><url>$(url "$work/repository")</url></repository>
+        <repository><id>had</id><url>$(url "${M2:-$HOME/.m2}/repository")</url>
+          <snapshots><enabled>false</enabled></snapshots></repository>
+      </repositories>
+      <pluginRepositories>
+        <pluginRepository><id>had</id><url>$(url "${M2:-$HOME/.m2}/repository")</url>
+          <snapshots><enabled>false</enabled></snapshots></pluginRepository>
+      </pluginRepositories>
+    </profile>
+  </profiles>
+  <activeProfiles><activeProfile>berth</activeProfile></activeProfiles>
+</settings>
+XML
+cp -r src/it/coordinates/sample "$work/sample"
+rm -rf "$work/sample/target"
+(cd "$work/sample" && mvn -B -q -s "$work/settings.xml" -Daether.offline.protocols=file package ${options[@]+"${options[@]}"})
+
+mkdir -p "$work/server/bin" "$work/server/lib"
+cp bin/berth "$work/server/bin"
+cp "$work"/repository/dev/berth/berth/*/berth-*[!sc].jar "$work/server/lib/berth.jar"
+ln -s "$work/server/bin/berth" "$work/berth"
+port=${PORT:-$((20000 + RANDOM % 10000))}
+BERTH_JAVA_OPTS="-Xmx128m" "$work/berth" -J-Dberth.sample=yes run "$work/sample/berth.yaml" \
+  --state-dir "$work/state" --set http_options.port="$port" --set berth.admin.port=$((port + 1)) \
+  >"$work/log" 2>&1 &
+server=$!
+answer=$(curl -sS --retry 40 --retry-delay 1 --retry-all-errors --max-time 5 "localhost:$port/greeting?name=world") || :
+[ "$answer" = "hello world" ] || { cat "$work/log" >&2; echo "answer: $answer (expected: hello world)" >&2; exit 1; }
+kill "$server"
+wait "$server" || :
+server=
+echo "$answer, by coordinates"

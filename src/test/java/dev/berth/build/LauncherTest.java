@@ -1,0 +1,122 @@
+package dev.berth.build;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** {@code bin/berth}, with Javas that print what they were given. */
+class LauncherTest {
+  @TempDir Path dir;
+  private Path launcher;
+  private Path jar;
+
+  @BeforeEach
+  void install() throws IOException {
+    Path home = dir.resolve("a home");
+    launcher = Files.createDirectories(home.resolve("bin")).resolve("berth");
+    Files.copy(Path.of("bin/berth"), launcher);
+    jar = Files.createFile(Files.createDirectories(home.resolve("lib")).resolve("berth.jar"));
+  }
+
+  @Test
+  void theJavaOfJavaHomeGetsOptionsThenTheJarThenTheCommand() throws Exception {
+    Map<String, String> env =
+        Map.of(
+            "JAVA_HOME",
+            java("my java", "17.0.15").toString(),
+            "BERTH_JAVA_OPTS",
+            " -Xmx1g\n-Da=*  ");
+    assertThat(run(env, launcher, "run", "-J-Db=two words", "an app.yaml", "--", "-J-Dc"))
+        .containsExactly(
+            "-Xmx1g",
+            "-Da=*",
+            "-Db=two words",
+            "-jar",
+            jar.toRealPath().toString(),
+            "run",
+            "an app.yaml",
+            "--",
+            "-J-Dc");
+  }
+
+  @Test
+  void aLinkToALinkFindsTheJarOfTheTarget() throws Exception {
+    Path relative = Files.createDirectories(dir.resolve("links")).resolve("berth");
+    Files.createSymbolicLink(relative, Path.of("../a home/bin/berth"));
+    Path link = Files.createSymbolicLink(dir.resolve("the berth"), relative);
+    Files.createDirectories(jar.resolveSibling("../target"));
+    Path built = Files.move(jar, jar.resolveSibling("../target/berth.jar"));
+    assertThat(run(Map.of("JAVA_HOME", java("j", "25").toString()), link))
+        .containsExactly("-jar", built.toRealPath().toString());
+  }
+
+  @Test
+  void withoutJavaHomeTheJavaOfThePathIsAsked() throws Exception {
+    String path = java("j", "21-ea").resolve("bin") + ":" + System.getenv("PATH");
+    Files.delete(dir.resolve("j/release"));
+    assertThat(run(Map.of("PATH", path), launcher)).startsWith("-jar");
+  }
+
+  @Test
+  void aJavaThatIsTooOldOrMissingIsSaid() throws Exception {
+    Path old = java("old", "1.8.0_392");
+    assertThat(run(Map.of("JAVA_HOME", old.toString()), launcher))
+        .containsExactly(
+            "berth: %s/bin/java: Java 1.8.0_392 (expected: 17 or newer; JAVA_HOME names another)"
+                .formatted(old));
+    Files.delete(old.resolve("release"));
+    String path = old.resolve("bin") + ":" + System.getenv("PATH");
+    assertThat(run(Map.of("PATH", path), launcher).get(0)).contains(": Java 1.8.0_392 (expected");
+    assertThat(run(Map.of("JAVA_HOME", "/no where"), launcher))
+        .containsExactly(
+            "berth: JAVA_HOME: /no where (expected: the home of a Java 17 or newer, with bin/java)");
+    Path tools = Files.createDirectory(dir.resolve("tools"));
+    Files.createSymbolicLink(tools.resolve("dirname"), Path.of("/usr/bin/dirname"));
+    assertThat(run(Map.of("PATH", tools.toString()), Path.of("/bin/bash"), launcher.toString()))
+        .containsExactly(
+            "berth: java: not found (expected: JAVA_HOME, or a Java 17 or newer on the PATH)");
+  }
+
+  @Test
+  void aMissingJarIsSaid() throws Exception {
+    Files.delete(jar);
+    assertThat(run(Map.of(), launcher).get(0)).startsWith("berth: berth.jar: not in ");
+  }
+
+  /** The home of a Java that prints its arguments, one a line. */
+  private Path java(String name, String version) throws IOException {
+    Path home = dir.resolve(name);
+    Path java = Files.createDirectories(home.resolve("bin")).resolve("java");
+    Files.writeString(home.resolve("release"), "IMPLEMENTOR=x\nJAVA_VERSION=\"" + version + "\"\n");
+    Files.writeString(
+        java,
+        """
+        #!/bin/sh
+        [ "$1" = -version ] && echo 'openjdk version "%s" 2020-01-01' >&2 && exit
+        printf '%%s\\n' "$@"
+        """
+            .formatted(version));
+    assertThat(java.toFile().setExecutable(true)).isTrue();
+    return home;
+  }
+
+  private List<String> run(Map<String, String> env, Path program, String... arguments)
+      throws IOException {
+    List<String> command = new ArrayList<>(List.of(program.toString()));
+    command.addAll(List.of(arguments));
+    ProcessBuilder builder = new ProcessBuilder(command).directory(dir.toFile());
+    builder.environment().remove("JAVA_HOME");
+    builder.environment().remove("BERTH_JAVA_OPTS");
+    builder.environment().putAll(env);
+    Process process = builder.redirectErrorStream(true).start();
+    return new String(process.getInputStream().readAllBytes()).lines().toList();
+  }
+}
