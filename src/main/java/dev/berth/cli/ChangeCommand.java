@@ -21,8 +21,8 @@ abstract class ChangeCommand extends AdminCommand {
   }
 
   /** Waits for what was accepted, with progress for people. */
-  Waiting.Outcome await(Goal goal, PrintWriter out) throws InterruptedException {
-    return new Waiting(server, around).until(goal, waiting.timeout(), json ? null : out);
+  GoalWatch.Outcome await(Goal goal, PrintWriter out) throws InterruptedException {
+    return new GoalWatch(server, around).until(goal, waiting.timeout(), json ? null : out);
   }
 
   /**
@@ -32,7 +32,7 @@ abstract class ChangeCommand extends AdminCommand {
    * @return the exit code
    */
   int finish(Goal goal, JsonObject change, PrintWriter out) throws InterruptedException {
-    Waiting.Outcome outcome = waiting.isAsked() ? await(goal, out) : null;
+    GoalWatch.Outcome outcome = waiting.isAsked() ? await(goal, out) : null;
     if (json) {
       change.put("outcome", outcome == null ? "accepted" : outcome.word());
       out.println(AdminServer.printable(change.put("causes", causes(outcome)).encodePrettily()));
@@ -40,7 +40,7 @@ abstract class ChangeCommand extends AdminCommand {
     return outcome == null ? ExitCode.OK : outcome.exitCode();
   }
 
-  static JsonArray causes(Waiting.@Nullable Outcome outcome) {
+  static JsonArray causes(GoalWatch.@Nullable Outcome outcome) {
     return new JsonArray(outcome == null ? List.of() : List.copyOf(outcome.causes()));
   }
 }

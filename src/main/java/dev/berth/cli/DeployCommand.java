@@ -111,7 +111,7 @@ final class DeployCommand extends ChangeCommand {
     if (!json) {
       tell(changes, out);
     }
-    Waiting.Outcome outcome = null;
+    GoalWatch.Outcome outcome = null;
     if (waiting.isAsked() && !dryRun) {
       outcome = await(changes, after, out);
     }
@@ -192,7 +192,7 @@ final class DeployCommand extends ChangeCommand {
     out.flush();
   }
 
-  private Waiting.Outcome await(
+  private GoalWatch.Outcome await(
       Map<String, String> changes, @Nullable ServeStatus serve, PrintWriter out)
       throws InterruptedException {
     Map<String, Long> revisions = new LinkedHashMap<>();
@@ -203,7 +203,7 @@ final class DeployCommand extends ChangeCommand {
             revisions.put(name, found == null ? 0L : found.revision());
           }
         });
-    Waiting.Outcome outcome = await(new Goal.Running(revisions), out);
+    GoalWatch.Outcome outcome = await(new Goal.Running(revisions), out);
     if (outcome.exitCode() == ExitCode.OK && !json) {
       out.println(revisions.size() == 1 ? "It runs." : "All " + revisions.size() + " run.");
     }
@@ -211,7 +211,7 @@ final class DeployCommand extends ChangeCommand {
   }
 
   private void print(
-      Map<String, String> changes, Waiting.@Nullable Outcome outcome, PrintWriter out) {
+      Map<String, String> changes, GoalWatch.@Nullable Outcome outcome, PrintWriter out) {
     ServeStatus last = outcome == null ? null : outcome.last();
     JsonArray applications = new JsonArray();
     changes.forEach(

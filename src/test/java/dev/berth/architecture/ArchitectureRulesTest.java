@@ -277,6 +277,33 @@ class ArchitectureRulesTest {
   }
 
   @Test
+  void anInterfaceOfOneClassBesideItIsLone() throws IOException {
+    String lone =
+        "package dev.berth.routing; public interface Lone { class One implements Lone {} }";
+    JavaClasses classes =
+        compile(
+            List.of(
+                lone,
+                "package dev.berth.routing; public interface Port {}",
+                "package dev.berth.replica; class Ported implements dev.berth.routing.Port {}",
+                "package dev.berth.routing; interface Two { class A implements Two {}"
+                    + " class B extends A {} }",
+                "package dev.berth.routing; interface ByLambda { void run();"
+                    + " static ByLambda of() { return () -> {}; } class C implements ByLambda {"
+                    + " public void run() {} } }",
+                "package dev.berth.api; interface OfUsers { class D implements OfUsers {} }"));
+    Path folder = dir.resolve("classes");
+    assertThat(LoneInterfaces.of(classes, new ClassFileImporter().importClasses(), folder))
+        .singleElement()
+        .asString()
+        .startsWith("dev.berth.routing.Lone: one implementation (expected: two, a lambda");
+    compile(List.of(lone, "package dev.berth.routing; class Fake implements Lone {}"));
+    JavaClasses tests =
+        new ClassFileImporter().importPath(folder.resolve("dev/berth/routing/Fake.class"));
+    assertThat(LoneInterfaces.of(classes, tests, folder)).isEmpty();
+  }
+
+  @Test
   void everyRowOfTheTableNamesRowsOfTheTable() {
     assertThat(Architecture.MAY_IMPORT.values())
         .allSatisfy(row -> assertThat(Architecture.MAY_IMPORT.keySet()).containsAll(row));

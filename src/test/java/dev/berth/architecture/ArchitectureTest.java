@@ -112,6 +112,14 @@ class ArchitectureTest {
   }
 
   @Test
+  void anInterfaceHasTwoImplementationsOrIsAPort() throws Exception {
+    assertThat(
+            LoneInterfaces.of(
+                main, tests, whereItLies(Request.class), whereItLies(ArchitectureTest.class)))
+        .isEmpty();
+  }
+
+  @Test
   void nobodySleepsInCodeOrTests() {
     ArchRule rule = Architecture.nobodySleeps();
     rule.check(main);

@@ -49,7 +49,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Source: Ray #63252 (semaphore and token). Ours differs: leases expire, and attempts are named,
  * so that neither a dead chooser nor a lost reply strands a slot.
  */
-public final class SlotLedger extends SlotCounts implements Slots {
+public final class SlotLedger extends SlotCounters implements Slots {
   private static final long RUNNING_ONE = 1L;
   private static final long RESERVED_ONE = 1L << 16;
   private static final long COUNT_MASK = 0xFFFF;

@@ -14,22 +14,12 @@ import org.jspecify.annotations.Nullable;
  * asked for, and an owner that vanishes strands nothing. Confined to its loop.
  */
 final class HeldLegs {
-
-  /** Who collects them. Not told of anything that was asked for before a {@link #giveBack}. */
-  interface Owner {
-    /** The lease of a leg does not hold any more. */
-    void lost(int place);
-
-    /** Each lease holds, for its full time from now on. */
-    void confirmed();
-  }
-
-  private final Owner owner;
+  private final RoutedLegs owner; // not told of what was asked for before a giveBack
   private final @Nullable HeldSelection[] held;
   private int unconfirmed;
   private int round; // answers to an earlier one mean nothing
 
-  HeldLegs(int legs, Owner owner) {
+  HeldLegs(int legs, RoutedLegs owner) {
     this.owner = owner;
     this.held = new HeldSelection[legs];
   }

@@ -40,7 +40,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Source: Havender 1968, standard allocation pattern: resources taken in one linear order.
  */
-public final class RoutedLegs extends RingEntry implements LegGate.Collector, HeldLegs.Owner {
+public final class RoutedLegs extends RingEntry implements LegGate.Collector {
   /** How long those who do not wait for slots wait for answers of other instances. */
   private static final long ANSWER_WITHIN_NANOS = TimeUnit.SECONDS.toNanos(5);
 
@@ -360,8 +360,8 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector, He
     return LegsObserver.NO_LEG;
   }
 
-  @Override
-  public void confirmed() {
+  /** The lease of each leg holds, for its full time from now on. */
+  void confirmed() {
     over = true;
     round++;
     loop.cancel(this);
@@ -369,8 +369,8 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector, He
     observer.onSelections(held.handOver());
   }
 
-  @Override
-  public void lost(int place) {
+  /** The lease of a leg does not hold any more. */
+  void lost(int place) {
     Leg leg = order.leg(place);
     RequestContext parent = leg.parent();
     if (parent != null && parent.cancelled()) {

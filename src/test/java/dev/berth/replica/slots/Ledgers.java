@@ -62,8 +62,8 @@ public final class Ledgers {
 
   /** Makes a counter wrong by so many. */
   public static void bendCounter(SlotLedger ledger, String name, int by) {
-    AtomicLongFieldUpdater<SlotCounts> counter =
-        AtomicLongFieldUpdater.newUpdater(SlotCounts.class, name);
+    AtomicLongFieldUpdater<SlotCounters> counter =
+        AtomicLongFieldUpdater.newUpdater(SlotCounters.class, name);
     counter.addAndGet(ledger, by);
   }
 }

@@ -9,17 +9,17 @@ import java.util.concurrent.atomic.AtomicLongFieldUpdater;
  *
  * <p>Any thread. The counters are exact at rest; each is raised after the word was changed.
  */
-abstract class SlotCounts {
-  private static final AtomicLongFieldUpdater<SlotCounts> WORD =
-      AtomicLongFieldUpdater.newUpdater(SlotCounts.class, "word");
-  private static final AtomicLongFieldUpdater<SlotCounts> GRANTED =
-      AtomicLongFieldUpdater.newUpdater(SlotCounts.class, "granted");
-  private static final AtomicLongFieldUpdater<SlotCounts> COMPLETED =
-      AtomicLongFieldUpdater.newUpdater(SlotCounts.class, "completed");
-  private static final AtomicLongFieldUpdater<SlotCounts> RELEASED =
-      AtomicLongFieldUpdater.newUpdater(SlotCounts.class, "released");
-  private static final AtomicLongFieldUpdater<SlotCounts> EXPIRED =
-      AtomicLongFieldUpdater.newUpdater(SlotCounts.class, "expired");
+abstract class SlotCounters {
+  private static final AtomicLongFieldUpdater<SlotCounters> WORD =
+      AtomicLongFieldUpdater.newUpdater(SlotCounters.class, "word");
+  private static final AtomicLongFieldUpdater<SlotCounters> GRANTED =
+      AtomicLongFieldUpdater.newUpdater(SlotCounters.class, "granted");
+  private static final AtomicLongFieldUpdater<SlotCounters> COMPLETED =
+      AtomicLongFieldUpdater.newUpdater(SlotCounters.class, "completed");
+  private static final AtomicLongFieldUpdater<SlotCounters> RELEASED =
+      AtomicLongFieldUpdater.newUpdater(SlotCounters.class, "released");
+  private static final AtomicLongFieldUpdater<SlotCounters> EXPIRED =
+      AtomicLongFieldUpdater.newUpdater(SlotCounters.class, "expired");
 
   /** Slots. */
   volatile int maxOngoing;
@@ -30,7 +30,7 @@ abstract class SlotCounts {
   volatile long released;
   volatile long expired;
 
-  SlotCounts(int maxOngoing) {
+  SlotCounters(int maxOngoing) {
     this.maxOngoing = maxOngoing;
   }
 

@@ -4,14 +4,14 @@ import java.io.PrintWriter;
 import java.util.List;
 
 /** Shows successive looks: a table drawn in place on a terminal, else lines of what changed. */
-final class Progress {
+final class StatusDisplay {
   private final PrintWriter out;
   private final StatusChanges changes = new StatusChanges();
   private final LiveBlock block;
   private final StatusTable table;
   private final boolean live;
 
-  Progress(Surroundings around, PrintWriter out) {
+  StatusDisplay(Surroundings around, PrintWriter out) {
     this.out = out;
     this.live = around.terminal();
     this.block = new LiveBlock(out, around.variables().apply("LINES"));

@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.ExitCode;
 
 /** Looks at an instance again and again, until a goal is reached, has failed, or time is over. */
-final class Waiting {
+final class GoalWatch {
   private static final int UNAVAILABLE = 503;
   private static final Duration FIRST_PAUSE = Duration.ofMillis(200);
   private static final Duration LONGEST_PAUSE = Duration.ofSeconds(1);
@@ -36,7 +36,7 @@ final class Waiting {
   private final AdminServer server;
   private final Surroundings around;
 
-  Waiting(AdminServer server, Surroundings around) {
+  GoalWatch(AdminServer server, Surroundings around) {
     this.server = server;
     this.around = around;
   }
@@ -44,11 +44,11 @@ final class Waiting {
   /**
    * Waits, and says at the end why the goal was not reached.
    *
-   * @param out where progress is shown; null for nowhere
+   * @param out where it is shown how far things are; null for nowhere
    */
   Outcome until(Goal goal, Duration atMost, @Nullable PrintWriter out) throws InterruptedException {
     long began = around.nanoClock().getAsLong();
-    Progress progress = out == null ? null : new Progress(around, out);
+    StatusDisplay display = out == null ? null : new StatusDisplay(around, out);
     Duration pause = FIRST_PAUSE;
     for (; ; ) {
       HttpResponse<String> response;
@@ -67,8 +67,8 @@ final class Waiting {
       if (serve == null) {
         return new Outcome(server.refuse(response), List.of(), null);
       }
-      if (progress != null) {
-        progress.show(goal.shown(serve));
+      if (display != null) {
+        display.show(goal.shown(serve));
       }
       Goal.Verdict verdict = goal.judge(serve, now);
       if (verdict.state() == Goal.State.REACHED) {
