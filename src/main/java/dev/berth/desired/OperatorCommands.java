@@ -26,6 +26,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -61,14 +62,14 @@ record OperatorCommands(
   }
 
   /**
-   * @param what is asked for, in full
+   * @param what is asked for, in full; of megabytes, so that it is made when it is needed
    */
-  private Future<@Nullable Long> ask(int length, String what, Command command) {
+  private Future<@Nullable Long> ask(int length, Supplier<String> what, Command command) {
     return serve.carryOut(length, () -> once(what, command));
   }
 
   /** Of a command that is sent again only the answer is found. */
-  private Command once(String what, Command command) {
+  private Command once(Supplier<String> what, Command command) {
     if (id == null) {
       return command;
     }
@@ -77,8 +78,8 @@ record OperatorCommands(
           Kind.INVALID,
           "%s: %s characters (expected: 1 to %s)".formatted(ID, id.length(), MOST_ID_CHARS));
     }
-    String digest = DeclaredEntry.digest(what);
     return state -> {
+      String digest = DeclaredEntry.digest(what.get());
       long now = nowMs.getAsLong();
       Answer first = state.answer(id, now);
       if (first == null) {
@@ -98,8 +99,11 @@ record OperatorCommands(
 
   @Override
   public Future<Void> deploy(@Nullable String only, String config, @Nullable String from) {
-    String what = "deploy %s of %s: %s".formatted(only, from, config);
-    return ask(config.length(), what, state -> deploy(state, only, config, from)).mapEmpty();
+    return ask(
+            config.length(),
+            () -> "deploy %s of %s: %s".formatted(only, from, config),
+            state -> deploy(state, only, config, from))
+        .mapEmpty();
   }
 
   private Decision deploy(
@@ -180,7 +184,7 @@ record OperatorCommands(
   public Future<Void> deleteAll() {
     return ask(
             0,
-            "delete all",
+            () -> "delete all",
             state -> {
               List<String> all = new ArrayList<>(serve.refused());
               state.applications().forEach(each -> all.add(each.name()));
@@ -193,7 +197,7 @@ record OperatorCommands(
   public Future<Void> delete(String application) {
     return ask(
             0,
-            "delete " + application,
+            () -> "delete " + application,
             state -> {
               boolean there = !serve.refused().contains(application);
               return removed(
@@ -227,13 +231,14 @@ record OperatorCommands(
   @Override
   public Future<Void> scale(String application, String deployment, int replicas) {
     DeploymentId which = new DeploymentId(application, deployment);
-    String what = "scale " + which + " to " + replicas;
     return serve
         .carryOut(
             0,
             () -> {
               Set<String> known = controls.deployments(application); // after those before it
-              return once(what, state -> scale(state, which, replicas, known));
+              return once(
+                  () -> "scale " + which + " to " + replicas,
+                  state -> scale(state, which, replicas, known));
             })
         .mapEmpty();
   }
@@ -276,7 +281,10 @@ record OperatorCommands(
 
   @Override
   public Future<Long> rollback(String application) {
-    return ask(0, "rollback " + application, state -> rollback(state, require(state, application)))
+    return ask(
+            0,
+            () -> "rollback " + application,
+            state -> rollback(state, require(state, application)))
         .map(Objects::requireNonNull);
   }
 

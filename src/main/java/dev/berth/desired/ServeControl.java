@@ -219,6 +219,11 @@ public final class ServeControl implements Builds.Sources {
     return queue.size();
   }
 
+  /** Answers that are kept for commands that are sent again. Any thread. */
+  public int keptAnswers() {
+    return log.state().keptAnswers();
+  }
+
   /** Gives the directory back when the command under way has ended; later ones are refused. */
   public Future<Void> close() {
     return queue.close(

@@ -69,7 +69,7 @@ final class StateStore implements AutoCloseable {
    * Reads what is there.
    *
    * @throws IOException when the directory cannot be read
-   * @throws StartFailedException when a later version wrote it
+   * @throws StartFailedException when another version wrote it
    */
   static StateStore open(StateStoreFiles files, long leastGrowth) throws IOException {
     StateStore store = new StateStore(files, leastGrowth);
@@ -121,9 +121,11 @@ final class StateStore implements AutoCloseable {
 
   /** Whether the file has a beginning, so that the state is what it says. */
   private boolean take(String name, Contents contents) throws IOException {
-    if (contents.end() == End.NEWER) {
+    if (contents.end() == End.OTHER_FORM) {
       throw new StartFailedException(
-          "state: " + name + ": " + contents.what() + " (expected: that of this version, or none)");
+          ("state: %s: %s (expected: that of this version; start the one that wrote it, or move the"
+                  + " directory away and deploy again)")
+              .formatted(name, contents.what()));
     }
     if (contents.records().isEmpty()) {
       LOG.error("state: {}: damaged: {}; the file before it is used", name, contents.what());

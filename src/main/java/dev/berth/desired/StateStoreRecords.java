@@ -7,7 +7,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.zip.CRC32C;
-import org.jspecify.annotations.Nullable;
 
 /**
  * How a file of the {@link StateStore} is written and read: what it is, then records, each a {@link
@@ -40,8 +39,8 @@ final class StateStoreRecords {
     UNSURE,
     /** With something that was once a record, and others after it. */
     CORRUPT,
-    /** It is of a later version, and was not read. */
-    NEWER
+    /** With something that another version wrote; it is read no further. */
+    OTHER_FORM
   }
 
   /**
@@ -87,7 +86,7 @@ final class StateStoreRecords {
       return new Contents(records, 0, 0, End.CORRUPT, "not a file of desired state");
     }
     if (version != VERSION) {
-      return new Contents(records, 0, 0, End.NEWER, "format " + version);
+      return new Contents(records, 0, 0, End.OTHER_FORM, "format " + version);
     }
     int at = FILE_HEAD;
     int whole = at;
@@ -95,7 +94,8 @@ final class StateStoreRecords {
       ByteBuffer rest = ByteBuffer.wrap(file, at, file.length - at).slice();
       Verdict verdict = next(rest, records);
       if (verdict.end != End.WHOLE) {
-        End end = goesOn(file, at + 1, records) ? End.CORRUPT : verdict.end;
+        boolean lost = verdict.end != End.OTHER_FORM && goesOn(file, at + 1, records);
+        End end = lost ? End.CORRUPT : verdict.end;
         return new Contents(records, whole, at, end, verdict.what + " at byte " + at);
       }
       at += rest.position();
@@ -151,19 +151,11 @@ final class StateStoreRecords {
       return new Verdict(End.CORRUPT, "a record with number " + sequence);
     }
     String json = new String(rest.array(), from, length, StandardCharsets.UTF_8);
-    DesiredChange change = parse(sequence, json);
-    if (change == null) {
-      return new Verdict(End.CORRUPT, "a record that is no change");
-    }
-    records.add(change);
-    return Verdict.GOOD;
-  }
-
-  private static @Nullable DesiredChange parse(long index, String json) {
     try {
-      return DesiredChange.of(index, new JsonObject(json));
-    } catch (RuntimeException notOne) {
-      return null; // a bug that wrote it, since the checksum fits
+      records.add(DesiredChange.of(sequence, new JsonObject(json)));
+      return Verdict.GOOD;
+    } catch (RuntimeException notOne) { // it was written so, since the checksum fits
+      return new Verdict(End.OTHER_FORM, "a record of another form");
     }
   }
 

@@ -14,6 +14,7 @@ import dev.berth.controller.ControllerAction.Announce;
 import dev.berth.controller.ControllerEvent;
 import dev.berth.controller.Epoch;
 import dev.berth.desired.CommandQueue;
+import dev.berth.desired.DesiredState;
 import dev.berth.desired.ServeControl;
 import dev.berth.ingress.Ingress;
 import dev.berth.ingress.IngressRoute;
@@ -175,6 +176,14 @@ final class InstanceControl implements ReplicaListener {
         "berth_commands_waiting_limit",
         "Most commands of operators that may wait; beyond it they get 503.",
         () -> CommandQueue.MOST_COMMANDS);
+    on.meters.addGauge(
+        "berth_idempotent_answers",
+        "Answers kept for commands that are sent again with their Idempotency-Key.",
+        serve::keptAnswers);
+    on.meters.addGauge(
+        "berth_idempotent_answers_limit",
+        "Most kept answers; the oldest is then forgotten.",
+        () -> DesiredState.MOST_ANSWERS);
     on.meters.addCounter(
         "berth_stale_commands",
         "Commands of a controller that another one had followed; refused.",

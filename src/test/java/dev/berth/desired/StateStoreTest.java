@@ -11,6 +11,8 @@ import dev.berth.code.StartFailedException;
 import dev.berth.desired.DesiredApplication.Wanted;
 import dev.berth.desired.DesiredState.Mark;
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -20,6 +22,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Random;
+import java.util.zip.CRC32C;
 import jdk.jfr.Recording;
 import jdk.jfr.consumer.RecordingFile;
 import org.jspecify.annotations.Nullable;
@@ -413,13 +416,41 @@ class StateStoreTest {
   }
 
   @Test
-  void aFileOfALaterVersionIsRefused() {
+  void aFileOfAnotherFormatIsRefused() {
+    assertRefused(StateStoreRecords.fileHead((byte) 2), "format 2");
+  }
+
+  /** No release wrote it; what it says of files would be taken for nothing. */
+  @Test
+  void aRecordOfAnotherFormIsRefusedAndNotTakenForADamagedOne() {
+    byte[] payload =
+        "{'revision':7,'term':2,'file':'abc','removed':[],'applications':[]}"
+            .replace('\'', '"')
+            .getBytes(StandardCharsets.UTF_8);
+    ByteBuffer head = ByteBuffer.allocate(20).putInt(payload.length).putLong(1);
+    head.putInt(crc(head.array(), 12)).putInt(crc(payload, payload.length));
+    ByteBuffer file = ByteBuffer.allocate(StateStoreRecords.FILE_HEAD + 20 + payload.length);
+    file.put(StateStoreRecords.fileHead()).put(head.array()).put(payload);
+
+    assertRefused(file.array(), "a record of another form at byte " + StateStoreRecords.FILE_HEAD);
+  }
+
+  private static int crc(byte[] bytes, int length) {
+    CRC32C crc = new CRC32C();
+    crc.update(bytes, 0, length);
+    return (int) crc.getValue();
+  }
+
+  private static void assertRefused(byte[] file, String what) {
     StateStoreTestFiles disk = new StateStoreTestFiles();
-    disk.put("state-00000001", StateStoreRecords.fileHead((byte) 2));
+    disk.put("state-00000001", file);
 
     assertThatThrownBy(() -> new Node(disk))
         .isInstanceOf(StartFailedException.class)
-        .hasMessage("state: state-00000001: format 2 (expected: that of this version, or none)");
+        .hasMessage(
+            "state: state-00000001: %s (expected: that of this version; start the one that wrote"
+                + " it, or move the directory away and deploy again)",
+            what);
     assertThat(disk.list()).containsExactly("state-00000001");
   }
 
