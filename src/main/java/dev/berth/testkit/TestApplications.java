@@ -45,17 +45,15 @@ final class TestApplications {
     instance.declare(LoadedApplication.of(application, watched, config));
     boolean decided =
         instance.runUntil(
-            () ->
-                instance.is(name, ApplicationStatus.RUNNING)
-                    || instance.is(name, ApplicationStatus.DEPLOY_FAILED),
+            () -> instance.is(name, ApplicationStatus.RUNNING) || instance.failure(name) != null,
             () -> false);
     if (!decided) {
       throw new IllegalStateException(
           "application " + name + " did not start" + Unsettled.describe(instance));
     }
-    if (instance.is(name, ApplicationStatus.DEPLOY_FAILED)) {
-      throw new IllegalStateException(
-          "application " + name + ": " + instance.failure(name), thrown.get());
+    String failure = instance.failure(name);
+    if (failure != null) {
+      throw new IllegalStateException("application " + name + ": " + failure, thrown.get());
     }
   }
 
@@ -76,6 +74,24 @@ final class TestApplications {
       deployments.add(each.withFactory(factory));
     }
     return application.withDeployments(deployments);
+  }
+
+  /**
+   * Starts what the controller holds in place of replicas that were lost.
+   *
+   * @throws IllegalStateException when one does not start
+   */
+  void replace() {
+    boolean over = instance.replace();
+    for (String name : code.keySet()) {
+      String failure = instance.failure(name);
+      if (failure != null) {
+        throw new IllegalStateException("application " + name + ": " + failure);
+      }
+    }
+    if (!over) {
+      throw new AssertionError("replicas: not started" + Unsettled.describe(instance));
+    }
   }
 
   /** The deployment that answers for the first application. */

@@ -303,7 +303,8 @@ public final class TestBerth implements AutoCloseable {
 
   /**
    * Drains a replica, then stops it: it finishes what it accepted and the leases it granted within
-   * {@code graceful_shutdown_timeout_s}, and takes nothing more. Nothing replaces it.
+   * {@code graceful_shutdown_timeout_s}, and takes nothing more. {@link #replaceReplicas} replaces
+   * it.
    *
    * @param replicaId of {@link #replicas} or {@link dev.berth.api.ReplicaSelection#replicaId}
    */
@@ -316,11 +317,26 @@ public final class TestBerth implements AutoCloseable {
   /**
    * Ends a replica at once: what it runs fails with {@link
    * dev.berth.api.BerthException.OutcomeUnknown}, selections of it with {@link
-   * dev.berth.api.BerthException.ReplicaUnavailable} when they are dispatched. Nothing replaces it.
+   * dev.berth.api.BerthException.ReplicaUnavailable} when they are dispatched. {@link
+   * #replaceReplicas} replaces it.
    */
   public void killReplica(String replicaId) {
     requireOpen();
     instance.kill(running(replicaId));
+    instance.run();
+  }
+
+  /**
+   * Starts what the server starts by itself: replicas in the place of those that were stopped or
+   * killed, and of those that are unhealthy, which drain when the others run. Waits for their
+   * hooks.
+   *
+   * @throws IllegalStateException when one does not start, with what its hook said
+   * @throws AssertionError when one has not started in time
+   */
+  public void replaceReplicas() {
+    requireOpen();
+    applications.replace();
     instance.run();
   }
 

@@ -7,9 +7,12 @@ import dev.berth.config.DeploymentConfig;
 import dev.berth.config.LimitOptions;
 import dev.berth.config.MetricsOptions;
 import dev.berth.config.keys.Settings;
+import dev.berth.controller.Controller;
 import dev.berth.controller.ControllerAction;
+import dev.berth.controller.ControllerAction.StartReplica;
 import dev.berth.controller.ControllerEvent;
 import dev.berth.controller.DeclaredApplication;
+import dev.berth.controller.DeploymentTarget;
 import dev.berth.controller.Epoch;
 import dev.berth.metrics.Meters;
 import dev.berth.metrics.MetricsPusher;
@@ -18,6 +21,8 @@ import dev.berth.node.InstanceLimits;
 import dev.berth.node.InstanceReplicas;
 import dev.berth.node.InstanceRouters;
 import dev.berth.protocol.ApplicationStatus;
+import dev.berth.protocol.ReplicaPhase;
+import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.protocol.port.Explanations;
 import dev.berth.protocol.port.InstancePorts;
 import dev.berth.protocol.port.LoopPorts;
@@ -31,12 +36,17 @@ import io.vertx.core.Future;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.SplittableRandom;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BooleanSupplier;
 import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One instance, wired as the node wires it, but for what it is given from outside: its loops, its
@@ -61,9 +71,11 @@ final class TestInstance {
   private final List<TestLoops.Loop> serving = new ArrayList<>();
   private final TestLoops.Loop control;
   private final Epoch epoch = new Epoch(1, NODE);
-  private final FixedFleets controller;
+  private final Controller controller;
+  private final Map<DeploymentId, Set<String>> started = new HashMap<>(); // ids of replicas
+  private final Map<String, StartReplica> held = new LinkedHashMap<>(); // what waits for the test
   private final Map<String, ApplicationStatus> statuses = new HashMap<>();
-  private final Map<String, String> failures = new HashMap<>(); // by application
+  private final Map<String, String> failures = new ConcurrentHashMap<>(); // by application
   private final long patienceNanos; // of real time
   private long nextTick = ReplicaLoop.TICK_NANOS;
   private long nextSweep = SWEEP_NANOS;
@@ -75,8 +87,6 @@ final class TestInstance {
     threads = new TestThreads(loops);
     control = loops.add();
     AtomicLong replicaNumbers = new AtomicLong();
-    controller =
-        new FixedFleets(epoch, deployment -> deployment + "#" + replicaNumbers.incrementAndGet());
     SplittableRandom secrets = random.split();
     List<LoopPorts> ports = new ArrayList<>();
     for (int index = 0; index < eventLoops; index++) {
@@ -146,23 +156,36 @@ final class TestInstance {
             control::execute,
             new AtomicLong(random.nextLong(1L << 32))::incrementAndGet,
             this::tell);
+    controller =
+        new Controller(
+            epoch,
+            deployment -> deployment + "#" + replicaNumbers.incrementAndGet(),
+            replicas::ongoing,
+            random.split()::nextDouble,
+            time::millis,
+            DeploymentConfig::ofRay);
   }
 
   // --- the control plane ---
 
   private void tell(ControllerEvent event) {
-    control.execute(() -> controller.on(event).forEach(this::apply));
+    if (event instanceof ControllerEvent.ReplicaFailed failed) { // the server would try again
+      String id = failed.replicaId();
+      failures.putIfAbsent(id.substring(0, id.indexOf('#')), failed.reason());
+    }
+    control.execute(() -> controller.on(event, time.getAsLong()).forEach(this::apply));
   }
 
   private void apply(ControllerAction action) {
     if (action instanceof ControllerAction.StartReplica start) {
-      replicas.start(start);
+      startOrHold(start);
     } else if (action instanceof ControllerAction.ReconfigureReplica reconfigure) {
       replicas.reconfigure(reconfigure);
     } else if (action instanceof ControllerAction.StopReplica stop) {
+      held.remove(stop.replicaId());
       replicas.stop(stop);
     } else if (action instanceof ControllerAction.Publish publish) {
-      plane.routers().update(publish.snapshot());
+      publish(publish.snapshot());
     } else if (action instanceof ControllerAction.Build build) {
       builds.build(build);
     } else if (action instanceof ControllerAction.Configure configure) {
@@ -171,8 +194,56 @@ final class TestInstance {
       deployments.forget(forget.deployment());
     } else if (action instanceof ControllerAction.Announce announce) {
       statuses.put(announce.application(), announce.status());
-      failures.put(announce.application(), announce.message());
     }
+  }
+
+  /** A deployment gets the replicas it is to have; what would replace them waits for the test. */
+  private void startOrHold(StartReplica start) {
+    DeploymentTarget target = start.target();
+    Set<String> its = started.computeIfAbsent(target.id(), id -> new HashSet<>());
+    if (its.contains(start.replicaId())
+        || its.size() < target.settings().get(DeploymentConfig.NUM_REPLICAS)) {
+      its.add(start.replicaId());
+      replicas.start(start);
+    } else {
+      held.put(start.replicaId(), start);
+    }
+  }
+
+  /** Nobody waits for what is held. */
+  private void publish(RoutingSnapshot snapshot) {
+    DeploymentId deployment = snapshot.deployment();
+    boolean comes =
+        !snapshot.replicas().isEmpty()
+            || held.values().stream().noneMatch(start -> start.target().id().equals(deployment));
+    plane
+        .routers()
+        .update(
+            new RoutingSnapshot(
+                deployment,
+                snapshot.version(),
+                snapshot.available() && comes,
+                snapshot.replicas()));
+  }
+
+  /**
+   * Starts what is held.
+   *
+   * @return false when it did not start in time
+   */
+  boolean replace() {
+    failures.clear();
+    control.execute(
+        () -> {
+          held.forEach((id, start) -> started.get(start.target().id()).add(id));
+          List<StartReplica> starts = List.copyOf(held.values());
+          held.clear();
+          starts.forEach(replicas::start);
+        });
+    return runUntil(
+        () ->
+            replicas.inventory().stream().noneMatch(each -> each.phase() == ReplicaPhase.STARTING),
+        () -> false);
   }
 
   private final class Listener implements ReplicaListener {
@@ -216,9 +287,9 @@ final class TestInstance {
     return statuses.get(application) == status;
   }
 
-  /** Why an application failed to deploy. */
-  String failure(String application) {
-    return failures.getOrDefault(application, "");
+  /** Why a replica of an application did not start; null when none failed. Any thread. */
+  @Nullable String failure(String application) {
+    return failures.get(application);
   }
 
   void stop(Replica replica) {
@@ -312,6 +383,12 @@ final class TestInstance {
     }
   }
 
+  private void wake() {
+    if (controller.nextWakeNanos() <= time.getAsLong()) {
+      controller.wake(time.getAsLong()).forEach(this::apply);
+    }
+  }
+
   private void upkeep() {
     plane.host().sweep();
     plane.host().tick();
@@ -319,6 +396,7 @@ final class TestInstance {
 
   private void tick() {
     nextTick = (time.getAsLong() / ReplicaLoop.TICK_NANOS + 1) * ReplicaLoop.TICK_NANOS;
+    control.execute(this::wake);
     for (int index = 0; index < serving.size(); index++) {
       int each = index;
       serving.get(index).execute(() -> plane.tickExactly(each));

@@ -134,6 +134,20 @@ class HooksInATestTest {
     }
   }
 
+  @Test
+  void aSickReplicaIsReplacedWhenTheTestAsks() {
+    try (TestBerth berth =
+        TestBerth.of(application(2)).set("one", "health_check_period_s", 10).start()) {
+      sick.add("default#one#1");
+      berth.advance(Duration.ofSeconds(40));
+      berth.replaceReplicas();
+      assertThat(answers(berth)).containsOnly("default#one#2", "default#one#3");
+      assertThat(berth.replicas("one"))
+          .extracting(TestReplica::state)
+          .containsExactly("RUNNING", "RUNNING");
+    }
+  }
+
   private static List<String> answers(TestBerth berth) {
     return java.util.stream.IntStream.range(0, 20)
         .mapToObj(i -> berth.text(berth.call(Request.get("/"))))

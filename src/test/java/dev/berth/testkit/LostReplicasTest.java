@@ -99,6 +99,64 @@ class LostReplicasTest {
   }
 
   @Test
+  void aLostReplicaIsReplacedWhenTheTestAsks() {
+    try (TestBerth berth = TestBerth.start(Apps.echo())) {
+      berth.killReplica("default#one#1");
+      berth.advance(Duration.ofHours(1));
+      assertThat(berth.replicas("one")).isEmpty();
+      berth.replaceReplicas();
+      assertThat(berth.replicas("one"))
+          .extracting(TestReplica::id)
+          .containsExactly("default#one#2");
+      assertThat(berth.call(Request.get("/")).status()).isEqualTo(200);
+      berth.stopReplica("default#one#2");
+      assertThatThrownBy(() -> berth.call(Request.get("/")))
+          .isInstanceOf(BerthException.DeploymentUnavailable.class);
+      berth.replaceReplicas();
+      assertThat(berth.call(Request.get("/")).status()).isEqualTo(200);
+    }
+  }
+
+  @Test
+  void aReplacementGoesOnWhereAnotherReplicaServes() {
+    try (TestBerth berth = TestBerth.of(Apps.echo()).set("one", "num_replicas", 2).start()) {
+      berth.killReplica("default#one#1");
+      assertThat(berth.call(Request.get("/")).status()).isEqualTo(200);
+      berth.replaceReplicas();
+      assertThat(berth.replicas("one"))
+          .extracting(TestReplica::id)
+          .containsExactlyInAnyOrder("default#one#2", "default#one#3");
+      berth.replaceReplicas(); // nothing is held
+      assertThat(berth.replicas("one")).hasSize(2);
+    }
+  }
+
+  @Test
+  void aReplacementThatDoesNotStartIsReported() {
+    List<String> made = new CopyOnWriteArrayList<>();
+    Application application =
+        Application.of(
+            Deployment.of(
+                "one",
+                replica -> {
+                  made.add(replica.replicaId());
+                  if (made.size() == 2) {
+                    throw new IllegalStateException("no model");
+                  }
+                  return (AsyncHandler)
+                      (request, context) -> Future.succeededFuture(Response.text("here"));
+                }));
+    try (TestBerth berth = TestBerth.start(application)) {
+      berth.killReplica("default#one#1");
+      assertThatThrownBy(berth::replaceReplicas).hasMessageContaining("no model");
+      berth.advance(Duration.ofMinutes(1)); // the controller waits, and would try again
+      assertThat(made).hasSize(2);
+      berth.replaceReplicas();
+      assertThat(berth.text(berth.call(Request.get("/")))).isEqualTo("here");
+    }
+  }
+
+  @Test
   void closingStopsEveryHandler() {
     List<String> stopped = new CopyOnWriteArrayList<>();
     Application application =
