@@ -17,7 +17,6 @@ final class ApiExchange extends Exchange {
   /** Of a body; what is asked for is a few numbers. */
   private static final int MAX_BODY_BYTES = 16 << 10;
 
-  private final IngressLoop loop;
   private final Endpoint endpoint;
   private final String path;
   private Endpoint.@Nullable Exchange asked;
@@ -31,7 +30,6 @@ final class ApiExchange extends Exchange {
       Endpoint endpoint,
       String path) {
     super(loop, connection, http, route, startedNanos);
-    this.loop = loop;
     this.endpoint = endpoint;
     this.path = path;
   }
@@ -42,7 +40,7 @@ final class ApiExchange extends Exchange {
       answerAndClose(ErrorResponses.bodyTooLarge(MAX_BODY_BYTES)); // or of no known length, slowly
       return;
     }
-    HttpServerRequest http = request();
+    become(ExchangeState.CALLING);
     Endpoint.Exchange exchange =
         endpoint.handle(
             new Endpoint.Asked(
@@ -74,7 +72,7 @@ final class ApiExchange extends Exchange {
 
   private void write(Endpoint.Answer answer) {
     if (!isOver()) {
-      answer.headers().forEach(request().response()::putHeader);
+      answer.headers().forEach(http.response()::putHeader);
       Buffer body = answer.body().length() == 0 ? EMPTY : answer.body();
       answer(answer.status(), ErrorResponses.JSON, body);
     }

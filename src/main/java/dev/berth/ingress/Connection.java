@@ -147,7 +147,7 @@ abstract sealed class Connection implements Handler<Void> permits Http1Connectio
   abstract void left(Exchange exchange);
 
   /** The answers here of which something waits for the client. */
-  abstract void waiting(List<Stalled<Exchange>> into);
+  abstract void waiting(List<Stalled<ClientAnswer>> into);
 
   /** A count that grows, or begins anew, as the socket takes some of a request's answer. */
   abstract long progress(HttpServerRequest request);

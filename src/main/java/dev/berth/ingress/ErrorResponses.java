@@ -19,6 +19,12 @@ import org.jspecify.annotations.Nullable;
 final class ErrorResponses {
   static final String TEXT = "text/plain; charset=utf-8";
   static final String JSON = "application/json";
+
+  /** Those under way take all the memory that requests may. */
+  static final HttpFailure TOO_MANY_REQUESTS =
+      new HttpFailure(
+          503, "overloaded", "Too many requests are under way.", HttpFailure.DID_NOT_RUN, 1);
+
   private static final String BACK_PRESSURE = "Request dropped due to backpressure";
 
   private ErrorResponses() {}
@@ -85,12 +91,6 @@ final class ErrorResponses {
         "not_found",
         "Path '" + path + "' not found. Ping http://.../-/routes for available routes.",
         HttpFailure.DID_NOT_RUN);
-  }
-
-  /** Those under way take all the memory that requests may. */
-  static HttpFailure tooManyRequests() {
-    return new HttpFailure(
-        503, "overloaded", "Too many requests are under way.", HttpFailure.DID_NOT_RUN, 1);
   }
 
   static HttpFailure bodyTooLarge(long maxBytes) {

@@ -106,7 +106,7 @@ final class Http1Connection extends Connection {
   }
 
   @Override
-  void waiting(List<Stalled<Exchange>> into) {
+  void waiting(List<Stalled<ClientAnswer>> into) {
     leaving.forEach(answered -> answered.waiting(into));
     if (exchange != null) {
       exchange.waiting(into);

@@ -79,14 +79,14 @@ final class Http2Connection extends Connection {
   @Override
   void began(Exchange exchange) {
     streams.add(exchange);
-    exchange.request().response().closeHandler(closed -> streamClosed(exchange));
+    exchange.http.response().closeHandler(closed -> streamClosed(exchange));
   }
 
   private void streamClosed(Exchange exchange) {
     streams.remove(exchange);
-    outflow.forget(exchange.request().streamId());
+    outflow.forget(exchange.http.streamId());
     exchange.left();
-    if (!exchange.request().response().ended()) { // else this is how its answer ended
+    if (!exchange.http.response().ended()) { // else this is how its answer ended
       exchange.clientGone();
     }
     giveRoomIfOver(exchange);
@@ -113,7 +113,7 @@ final class Http2Connection extends Connection {
   void left(Exchange exchange) {}
 
   @Override
-  void waiting(List<Stalled<Exchange>> into) {
+  void waiting(List<Stalled<ClientAnswer>> into) {
     streams.forEach(exchange -> exchange.waiting(into));
   }
 

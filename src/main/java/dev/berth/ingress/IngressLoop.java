@@ -212,10 +212,10 @@ final class IngressLoop {
     StreamLedger streams = router.streams();
     long needed = Math.max(streams.needed(), ingress.answerRoom().needed());
     if (streams.isTight() || needed > 0) {
-      List<Stalled<Exchange>> table = new ArrayList<>();
+      List<Stalled<ClientAnswer>> table = new ArrayList<>();
       connections.values().forEach(connection -> connection.waiting(table));
       long elsewhere = ingress.mostStalledElsewhere(index, Stalled.most(table, now), now);
-      for (Stalled<Exchange> victim : Stalled.victims(table, now, needed, elsewhere)) {
+      for (Stalled<ClientAnswer> victim : Stalled.victims(table, now, needed, elsewhere)) {
         ingress.countStoodStill();
         victim.answer().cutStalled();
       }
@@ -250,7 +250,7 @@ final class IngressLoop {
       }
     } else if (connection instanceof Http1Connection one && !one.isWritable()) {
       if (BodyReader.isAnnounced(request.headers())) { // it would be lost by then
-        begin(request, connection, unrouted).answerAndClose(ErrorResponses.tooManyRequests());
+        begin(request, connection, unrouted).answerAndClose(ErrorResponses.TOO_MANY_REQUESTS);
       } else {
         one.holdBack(request);
       }

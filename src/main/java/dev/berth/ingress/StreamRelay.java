@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  * last piece: what comes together is one write to the socket.
  */
 final class StreamRelay implements Handler<Buffer> {
-  private final Exchange exchange;
+  private final ClientAnswer answer;
   private final HttpServerResponse response;
   private final InboundStream stream;
   private final HttpVersion version;
@@ -33,12 +33,12 @@ final class StreamRelay implements Handler<Buffer> {
   private long progressNanos;
 
   StreamRelay(
-      Exchange exchange, HttpServerResponse response, InboundStream stream, HttpVersion version) {
-    this.exchange = exchange;
+      ClientAnswer answer, HttpServerResponse response, InboundStream stream, HttpVersion version) {
+    this.answer = answer;
     this.response = response;
     this.stream = stream;
     this.version = version;
-    this.progressNanos = exchange.coarseNow();
+    this.progressNanos = answer.coarseNow();
   }
 
   /** Lets a response be that nobody will read: its handler learns it. */
@@ -57,7 +57,7 @@ final class StreamRelay implements Handler<Buffer> {
     stream.creditByReader();
     listen();
     if (!over && !response.headWritten() && version != HttpVersion.HTTP_1_0) {
-      exchange.later(this::showHead); // a client may wait for it before the first piece comes
+      answer.later(this::showHead); // a client may wait for it before the first piece comes
     }
   }
 
@@ -87,7 +87,7 @@ final class StreamRelay implements Handler<Buffer> {
       return;
     }
     if (unsentBytes == 0) {
-      progressNanos = exchange.coarseNow(); // else the client's time runs, whatever is added
+      progressNanos = answer.coarseNow(); // else the client's time runs, whatever is added
     }
     unsentBytes += bytes;
     Future<Void> written;
@@ -103,11 +103,11 @@ final class StreamRelay implements Handler<Buffer> {
   private void sent(int bytes) {
     unsentBytes -= bytes;
     takenBytes += bytes;
-    progressNanos = exchange.coarseNow();
+    progressNanos = answer.coarseNow();
     stream.taken(bytes);
   }
 
-  /** The exchange is over: nothing more is passed on. */
+  /** The answer is over: nothing more is passed on. */
   void stop() {
     over = true;
   }
@@ -141,14 +141,14 @@ final class StreamRelay implements Handler<Buffer> {
       } else if (written == null) {
         written = response.end();
       }
-      exchange.streamEnded(written, version == HttpVersion.HTTP_1_0);
+      answer.streamEnded(written, version == HttpVersion.HTTP_1_0);
     }
   }
 
   private void failed(Throwable failure) {
     if (!over) {
       over = true;
-      exchange.streamFailed(
+      answer.onFailure(
           failure instanceof BerthException known
               ? known
               : new BerthException.HandlerFailed("the stream failed", failure));
