@@ -18,6 +18,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.LongSupplier;
@@ -315,7 +316,8 @@ public final class Ingress {
     mostStalled.put(loop, new MostStalled(bytes, now));
     long most = 0;
     for (Map.Entry<Integer, MostStalled> each : mostStalled.entrySet()) {
-      boolean fresh = now - each.getValue().atNanos < 3 * IngressVerticle.SWEEP_INTERVAL.toNanos();
+      long age = now - each.getValue().atNanos;
+      boolean fresh = age < TimeUnit.MILLISECONDS.toNanos(3 * IngressLoop.SWEEP_MILLIS);
       if (each.getKey() != loop && fresh) { // a loop that is blocked cuts nobody
         most = Math.max(most, each.getValue().bytes);
       }

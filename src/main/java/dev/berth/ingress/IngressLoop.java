@@ -40,6 +40,9 @@ import org.jspecify.annotations.Nullable;
  * keeps the connections, and closes those that stand still. Confined to its loop.
  */
 final class IngressLoop {
+  /** Timeouts of connections, bodies and streams are late by at most this. */
+  static final long SWEEP_MILLIS = 100;
+
   private static final String BUILT_IN = "/-/";
   private static final String HEALTH = "/-/healthz";
   private static final String READY = "/-/readyz";

@@ -28,9 +28,6 @@ import org.slf4j.LoggerFactory;
 public final class IngressVerticle extends VerticleBase {
   private static final Logger LOG = LoggerFactory.getLogger(IngressVerticle.class);
 
-  /** Timeouts of connections, bodies and streams are late by at most this. */
-  static final Duration SWEEP_INTERVAL = Duration.ofMillis(100);
-
   /** Connections that wait to be accepted; the kernel's own bound holds too (4 096 on Linux). */
   private static final int ACCEPT_BACKLOG = 4096;
 
@@ -69,7 +66,7 @@ public final class IngressVerticle extends VerticleBase {
     joined = loop;
     ingress.join(eventLoop, loop);
     IngressTransport.of(vertx).guard(ingress);
-    timer = vertx.setPeriodic(SWEEP_INTERVAL.toMillis(), id -> loop.sweep());
+    timer = vertx.setPeriodic(IngressLoop.SWEEP_MILLIS, id -> loop.sweep());
     Tls tls = ingress.tls();
     if (tls == null) {
       return listen(loop, options());
