@@ -1,6 +1,7 @@
 package dev.berth.node;
 
 import dev.berth.protocol.port.BusSender;
+import dev.berth.protocol.port.Loop;
 import dev.berth.protocol.port.LoopPorts;
 import io.netty.channel.EventLoop;
 import io.vertx.core.Deployable;
@@ -18,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  * in the order of deployments, so parts that belong together are not deployed next to one another
  * but here.
  */
-final class LoopVerticle extends VerticleBase {
+final class LoopVerticle extends VerticleBase implements Loop {
   private final String name;
   private volatile @Nullable ContextInternal home;
   private volatile @Nullable Thread thread;
@@ -52,25 +53,19 @@ final class LoopVerticle extends VerticleBase {
     return own == null ? new StackTraceElement[0] : own.getStackTrace();
   }
 
-  /** Whether the caller is on this loop. */
-  boolean isHere() {
+  @Override
+  public boolean isHere() {
     return home().inThread();
   }
 
-  /** Runs a task here, later; never on the caller's stack. Any thread. */
-  void execute(Runnable task) {
+  @Override
+  public void execute(Runnable task) {
     home().runOnContext(none -> task.run());
   }
 
   /** What its routers and replicas are given. */
   LoopPorts ports(BusSender bus, Identity identity) {
-    return new LoopPorts(
-        this::execute,
-        this::isHere,
-        this::startTimer,
-        bus,
-        identity.nanoClock(),
-        identity.seeded());
+    return new LoopPorts(this, this::startTimer, bus, identity.nanoClock(), identity.seeded());
   }
 
   private Runnable startTimer(long delayNanos, Runnable task) {

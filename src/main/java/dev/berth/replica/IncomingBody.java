@@ -168,7 +168,7 @@ final class IncomingBody implements InboundStream.Owner {
 
   @Override
   public void run(Runnable action) {
-    if (loop.isCurrent()) {
+    if (loop.isHere()) {
       action.run();
     } else {
       loop.execute(action);

@@ -169,7 +169,7 @@ sealed class Invocation implements RequestContext, Completable<Response>
   /** From wherever the handler's future completes. */
   @Override
   public void complete(@Nullable Response response, @Nullable Throwable failure) {
-    if (loop.isCurrent()) {
+    if (loop.isHere()) {
       settled(response, failure);
     } else {
       loop.execute(() -> settled(response, failure));
@@ -254,7 +254,7 @@ sealed class Invocation implements RequestContext, Completable<Response>
       stream.open();
       body.onComplete(
           (none, failure) -> {
-            if (loop.isCurrent()) {
+            if (loop.isHere()) {
               bodyDone(failure);
             } else {
               loop.execute(() -> bodyDone(failure));
@@ -594,7 +594,7 @@ sealed class Invocation implements RequestContext, Completable<Response>
   }
 
   private void onLoop(Runnable task) {
-    if (loop.isCurrent()) {
+    if (loop.isHere()) {
       task.run();
     } else {
       loop.execute(task);

@@ -117,7 +117,7 @@ public final class ReplicaLoop {
 
   /** Takes one message of this loop's address. */
   public void onMessage(BusMessage message) {
-    assert isCurrent();
+    assert isHere();
     if (message instanceof CallRequest call) {
       onCall(call);
     } else if (message instanceof StreamCredit credit) {
@@ -433,7 +433,7 @@ public final class ReplicaLoop {
 
   /** Called every {@link #TICK_NANOS}: deadlines, graces, idle streams, drains. */
   public void tick() {
-    assert isCurrent();
+    assert isHere();
     long now = now();
     if (earliest <= now) {
       lookAtDue(now);
@@ -490,7 +490,7 @@ public final class ReplicaLoop {
 
   /** Takes requests for this replica from now on. */
   void host(HostedReplica host) {
-    assert isCurrent();
+    assert isHere();
     int ordinal = host.replica.ordinal();
     if (ordinal >= hosted.length) {
       hosted = Arrays.copyOf(hosted, Math.max(2 * hosted.length, ordinal + 1));
@@ -500,13 +500,13 @@ public final class ReplicaLoop {
 
   /** Takes nothing more for it, but still knows the attempts it saw. */
   void retire(HostedReplica host) {
-    assert isCurrent();
+    assert isHere();
     host.retire();
   }
 
   /** Forgets a replica that stopped long enough ago. */
   void unhost(HostedReplica host) {
-    assert isCurrent();
+    assert isHere();
     if (at(host.replica.ordinal()) == host) {
       hosted[host.replica.ordinal()] = null;
     }
@@ -514,7 +514,7 @@ public final class ReplicaLoop {
 
   /** Ends what a replica runs: callers learn that the outcome is unknown. */
   void kill(HostedReplica host) {
-    assert isCurrent();
+    assert isHere();
     host.retire();
     for (Invocation each : running()) {
       if (each.host == host) {
@@ -525,13 +525,13 @@ public final class ReplicaLoop {
 
   /** Looks at a replica that drains or has stopped with each tick. */
   void watch(BooleanSupplier lookAfter) {
-    assert isCurrent();
+    assert isHere();
     leaving.add(lookAfter);
   }
 
   /** An instance has left: what it asked for is cancelled, and its routers are forgotten. */
   public void nodeLeft(String left) {
-    assert isCurrent();
+    assert isHere();
     for (Invocation each : running()) {
       if (each.source.address.node().equals(left)) {
         each.cancel();
@@ -557,13 +557,13 @@ public final class ReplicaLoop {
   // --- the loop itself ---
 
   /** Whether the caller is on this loop. Any thread. */
-  boolean isCurrent() {
-    return ports.inLoop().getAsBoolean();
+  boolean isHere() {
+    return ports.loop().isHere();
   }
 
   /** Runs a task on this loop, later. Any thread. */
   void execute(Runnable task) {
-    ports.executor().execute(task);
+    ports.loop().execute(task);
   }
 
   ReplicaLimits limits() {

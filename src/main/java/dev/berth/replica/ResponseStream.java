@@ -103,7 +103,7 @@ final class ResponseStream implements ResponseWriter {
       return overflowed();
     }
     Promise<Void> done = Promise.promise();
-    if (loop.isCurrent()) {
+    if (loop.isHere()) {
       accept(piece, done);
     } else {
       loop.execute(() -> accept(piece, done));
@@ -198,7 +198,7 @@ final class ResponseStream implements ResponseWriter {
   }
 
   private void onLoop(Runnable task) {
-    if (loop.isCurrent()) {
+    if (loop.isHere()) {
       task.run();
     } else {
       loop.execute(task);

@@ -112,7 +112,7 @@ final class OutgoingBody {
     attached = true;
     from.pause();
     // In a task of its own: a source that has failed says so at once, within the sending.
-    from.exceptionHandler(failure -> loop.ports.executor().execute(() -> sourceFailed(failure)));
+    from.exceptionHandler(failure -> loop.ports.loop().execute(() -> sourceFailed(failure)));
     from.endHandler(end -> loop.run(this::sourceEnded));
     from.handler(piece -> loop.run(() -> took(piece)));
   }
@@ -194,7 +194,7 @@ final class OutgoingBody {
   private void postFlush() {
     if (!flushPosted && !over) {
       flushPosted = true;
-      loop.ports.executor().execute(this::flush);
+      loop.ports.loop().execute(this::flush);
     }
   }
 

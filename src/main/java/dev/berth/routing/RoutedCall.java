@@ -315,7 +315,7 @@ public final class RoutedCall extends SlotRequest {
             loop.streams(),
             loop.limits.streamWindowBytes(),
             firstCredit,
-            loop.ports.executor(),
+            loop.ports.loop(),
             this::sendCredit);
     creditAnswered();
     window = opened;

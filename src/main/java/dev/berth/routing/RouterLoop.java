@@ -76,16 +76,16 @@ public final class RouterLoop {
 
   /** Runs an action on the loop: at once when it is there already. */
   public void run(Runnable action) {
-    if (ports.inLoop().getAsBoolean()) {
+    if (ports.loop().isHere()) {
       action.run();
     } else {
-      ports.executor().execute(action);
+      ports.loop().execute(action);
     }
   }
 
   /** Runs an action on the loop, never on the caller's stack. */
   public void post(Runnable action) {
-    ports.executor().execute(action);
+    ports.loop().execute(action);
   }
 
   /** Whether it takes no tasks now. Any thread. */

@@ -256,7 +256,7 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
   @Override
   public final void granted(Grant given) {
     grant = given;
-    loop.ports.executor().execute(this);
+    loop.ports.loop().execute(this);
   }
 
   @Override

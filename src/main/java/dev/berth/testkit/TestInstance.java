@@ -94,12 +94,7 @@ final class TestInstance {
       serving.add(loop);
       ports.add(
           new LoopPorts(
-              loop,
-              loop::isHere,
-              (delay, task) -> time.start(loop, delay, task),
-              bus,
-              time,
-              random.split()));
+              loop, (delay, task) -> time.start(loop, delay, task), bus, time, random.split()));
     }
     long incarnation = random.nextLong();
     plane =

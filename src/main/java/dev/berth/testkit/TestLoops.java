@@ -4,7 +4,6 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
-import java.util.concurrent.Executor;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
@@ -35,7 +34,7 @@ final class TestLoops {
   }
 
   /** One event loop. */
-  final class Loop implements Executor {
+  final class Loop implements dev.berth.protocol.port.Loop {
     private final ArrayDeque<Runnable> tasks = new ArrayDeque<>();
 
     @Override
@@ -60,8 +59,8 @@ final class TestLoops {
       }
     }
 
-    /** Whether the caller is a task of this loop. */
-    boolean isHere() {
+    @Override
+    public boolean isHere() {
       return current == this && running.isHeldByCurrentThread();
     }
   }

@@ -1,7 +1,6 @@
 package dev.berth.fakes;
 
 import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.Executor;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
@@ -47,7 +46,7 @@ public final class LoopThreads implements AutoCloseable {
   }
 
   /** One thread. */
-  public final class Loop implements Executor {
+  public final class Loop implements dev.berth.protocol.port.Loop {
     private volatile Thread thread;
     private final ThreadPoolExecutor executor;
 
@@ -80,7 +79,8 @@ public final class LoopThreads implements AutoCloseable {
           });
     }
 
-    public boolean isCurrent() {
+    @Override
+    public boolean isHere() {
       return Thread.currentThread() == thread;
     }
   }

@@ -5,6 +5,7 @@ import dev.berth.node.InstanceLimits;
 import dev.berth.protocol.port.BusSender;
 import dev.berth.protocol.port.Explanations;
 import dev.berth.protocol.port.InstancePorts;
+import dev.berth.protocol.port.Loop;
 import dev.berth.protocol.port.LoopPorts;
 import dev.berth.protocol.port.LoopTimer;
 import dev.berth.protocol.port.ReplicaDirectory;
@@ -77,7 +78,23 @@ public final class PlaneBuilder {
 
   public PlaneBuilder loop(Executor executor, BooleanSupplier inLoop, LoopTimer timer) {
     return loop(
-        new LoopPorts(executor, inLoop, timer, bus, clock, new SplittableRandom(loops.size() + 1)));
+        new LoopPorts(
+            loopOf(executor, inLoop), timer, bus, clock, new SplittableRandom(loops.size() + 1)));
+  }
+
+  /** What takes tasks, and knows when it runs them. */
+  public static Loop loopOf(Executor executor, BooleanSupplier inLoop) {
+    return new Loop() {
+      @Override
+      public void execute(Runnable task) {
+        executor.execute(task);
+      }
+
+      @Override
+      public boolean isHere() {
+        return inLoop.getAsBoolean();
+      }
+    };
   }
 
   public PlaneBuilder loop(LoopPorts ports) {

@@ -177,7 +177,11 @@ public final class SimulatedProcess {
       for (int index = 0; index < LOOPS; index++) {
         loops.add(
             new LoopPorts(
-                around.serving, () -> true, PlaneBuilder.NO_TIMER, NOWHERE, clock, random.split()));
+                PlaneBuilder.loopOf(around.serving, () -> true),
+                PlaneBuilder.NO_TIMER,
+                NOWHERE,
+                clock,
+                random.split()));
       }
       routes =
           new Routes(

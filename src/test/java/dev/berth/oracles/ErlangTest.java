@@ -182,8 +182,7 @@ class ErlangTest {
           new PlaneBuilder("n", () -> now, this::send)
               .loop(
                   new LoopPorts(
-                      tasks::add,
-                      () -> true,
+                      PlaneBuilder.loopOf(tasks::add, () -> true),
                       PlaneBuilder.NO_TIMER,
                       this::send,
                       () -> now,

@@ -81,7 +81,7 @@ class FourEventLoopsTest {
   private void start() throws Exception {
     PlaneBuilder building = new PlaneBuilder(NODE, clock, this::send);
     for (int i = 0; i < LOOPS; i++) {
-      building.loop(threads.loop(i), threads.loop(i)::isCurrent);
+      building.loop(threads.loop(i), threads.loop(i)::isHere);
     }
     plane = building.plane();
     routers = plane.routers();

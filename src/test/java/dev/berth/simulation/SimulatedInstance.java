@@ -70,8 +70,7 @@ final class SimulatedInstance {
     for (int index = 0; index < LOOPS; index++) {
       SimulatedLoop loop = new SimulatedLoop(world, node, index);
       loops.add(loop);
-      ports.add(
-          new LoopPorts(loop, loop::isCurrent, loop::start, bus.from(loop), world, random.split()));
+      ports.add(new LoopPorts(loop, loop::start, bus.from(loop), world, random.split()));
     }
     plane =
         new DataPlane(

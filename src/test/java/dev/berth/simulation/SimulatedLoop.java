@@ -1,15 +1,15 @@
 package dev.berth.simulation;
 
+import dev.berth.protocol.port.Loop;
 import java.util.ArrayDeque;
 import java.util.SplittableRandom;
-import java.util.concurrent.Executor;
 import org.jspecify.annotations.Nullable;
 
 /**
  * An event loop: its tasks run in the order they came, one event each, a little later than they
  * came; a stalled loop runs none until its stall is over.
  */
-final class SimulatedLoop implements Executor {
+final class SimulatedLoop implements Loop {
   /** The longest a task waits for a loop that does nothing else. */
   private static final int WAKE_NANOS = 5_000;
 
@@ -152,8 +152,8 @@ final class SimulatedLoop implements Executor {
     return stalledNanos - Math.max(0, stalledUntilNanos - world.elapsedNanos());
   }
 
-  /** Whether the caller runs on this loop. */
-  boolean isCurrent() {
+  @Override
+  public boolean isHere() {
     return running;
   }
 
