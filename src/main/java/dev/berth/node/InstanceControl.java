@@ -20,13 +20,13 @@ import dev.berth.ingress.Ingress;
 import dev.berth.ingress.IngressRoute;
 import dev.berth.metrics.Meters;
 import dev.berth.metrics.MetricsPusher;
+import dev.berth.metrics.Registration;
 import dev.berth.protocol.Addresses;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.port.LogFeed;
 import dev.berth.replica.HookThreads;
 import dev.berth.replica.Replica;
-import dev.berth.replica.ReplicaListener;
-import dev.berth.replica.ReplicaState;
+import dev.berth.routing.DeploymentRouter;
 import dev.berth.routing.Routers;
 import io.vertx.core.Future;
 import io.vertx.core.eventbus.EventBus;
@@ -43,7 +43,7 @@ import org.jspecify.annotations.Nullable;
  * The control side of an instance, wired: the controller, and what does here what it wants. Belongs
  * to the control loop.
  */
-final class InstanceControl implements ReplicaListener {
+final class InstanceControl {
 
   /**
    * What it works on.
@@ -87,17 +87,15 @@ final class InstanceControl implements ReplicaListener {
     deployments =
         new InstanceRouters(
             on.plane.routers(),
-            on.meters,
-            on.pusher,
             on.config.get(LimitOptions.MAX_RESERVATION_TTL_S).toNanos(),
-            routes::prefixOf);
+            this::show);
     builds = new Builds(on.hooks, later, serve, this::tell, this::gone);
     replicas =
         new InstanceReplicas(
             on.plane,
             deployments,
             builds,
-            on.meters,
+            this::show,
             later,
             new AtomicLong(on.identity.chance().nextLong())::incrementAndGet,
             this::tell);
@@ -116,6 +114,27 @@ final class InstanceControl implements ReplicaListener {
             serve.commands()::restartController,
             actions,
             routing);
+  }
+
+  private Registration show(DeploymentRouter router) {
+    String application = router.deployment().application();
+    return all(
+        on.meters.add(into -> HandleSeries.show(router, routes.prefixOf(application), into)),
+        on.pusher.register(router));
+  }
+
+  private Registration show(Replica replica) {
+    String application = replica.deployment().application();
+    return all(
+        on.meters.add(into -> ReplicaSeries.show(replica, routes.prefixOf(application), into)),
+        on.meters.addUserMeters(replica.meters()));
+  }
+
+  private static Registration all(Registration first, Registration second) {
+    return () -> {
+      first.close();
+      second.close();
+    };
   }
 
   private void gone(LoadedApplication code) {
@@ -201,21 +220,6 @@ final class InstanceControl implements ReplicaListener {
   /** Tells the controller. Any thread. */
   void tell(ControllerEvent event) {
     plane.tell(event);
-  }
-
-  @Override
-  public void changed(Replica replica, ReplicaState state) {
-    replicas.changed(replica, state);
-  }
-
-  @Override
-  public void startWaits(Replica replica, String reason) {
-    replicas.startWaits(replica, reason);
-  }
-
-  @Override
-  public void suspected(Replica replica, boolean suspect, String reason) {
-    tell(new ControllerEvent.ReplicaSuspect(replica.replicaId(), suspect, reason));
   }
 
   Routers routers() {

@@ -41,9 +41,6 @@ import dev.berth.protocol.port.InstancePorts;
 import dev.berth.protocol.port.LogFeed;
 import dev.berth.replica.HandlerPorts;
 import dev.berth.replica.HandlerThreads;
-import dev.berth.replica.Replica;
-import dev.berth.replica.ReplicaListener;
-import dev.berth.replica.ReplicaState;
 import dev.berth.routing.feed.RoutingFeedVerticle;
 import dev.berth.routing.reserve.ReservationTable;
 import io.vertx.core.Deployable;
@@ -142,7 +139,7 @@ final class InstanceParts {
     plane =
         new DataPlane(
             ports(wallClock),
-            new HandlerPorts(threads, HandlerThreads::create, listener()),
+            new HandlerPorts(threads, HandlerThreads::create),
             explained.and(FlightRecords.create()),
             InstanceLimits.of(config.settings()));
     reservations =
@@ -200,26 +197,6 @@ final class InstanceParts {
             plane.routers(),
             message -> vertx.eventBus().send(Addresses.CONTROLLER, message, RoutingLink.LOCAL),
             identity.nanoClock());
-  }
-
-  /** The control side, which is made after the host. */
-  private ReplicaListener listener() {
-    return new ReplicaListener() {
-      @Override
-      public void changed(Replica replica, ReplicaState state) {
-        control.changed(replica, state);
-      }
-
-      @Override
-      public void startWaits(Replica replica, String reason) {
-        control.startWaits(replica, reason);
-      }
-
-      @Override
-      public void suspected(Replica replica, boolean suspect, String reason) {
-        control.suspected(replica, suspect, reason);
-      }
-    };
   }
 
   private ServeRoutes serveRoutes(ServeControl serve) {

@@ -14,13 +14,13 @@ import dev.berth.controller.ControllerAction.StartReplica;
 import dev.berth.controller.ControllerAction.StopReplica;
 import dev.berth.controller.ControllerEvent;
 import dev.berth.controller.DeploymentTarget;
-import dev.berth.metrics.Meters;
 import dev.berth.metrics.Registration;
 import dev.berth.protocol.UserFailure;
 import dev.berth.replica.HealthCheckSettings;
 import dev.berth.replica.Replica;
 import dev.berth.replica.ReplicaHost;
 import dev.berth.replica.ReplicaLimits;
+import dev.berth.replica.ReplicaListener;
 import dev.berth.replica.ReplicaSeat;
 import dev.berth.replica.ReplicaSpec;
 import dev.berth.replica.ReplicaState;
@@ -33,6 +33,7 @@ import java.util.Map;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.Executor;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -43,7 +44,7 @@ import org.slf4j.LoggerFactory;
  * what came of it. A command that comes twice is done once, and answered again. Belongs to the
  * control loop, unless a method says otherwise.
  */
-public final class InstanceReplicas {
+public final class InstanceReplicas implements ReplicaListener {
   private static final Logger LOG = LoggerFactory.getLogger(InstanceReplicas.class);
 
   /** Replicas that ended, remembered so that a late command does not start one of them anew. */
@@ -52,7 +53,7 @@ public final class InstanceReplicas {
   private final DataPlane plane;
   private final InstanceRouters routers;
   private final Builds builds;
-  private final Meters meters;
+  private final Function<Replica, Registration> shown;
   private final Executor control;
   private final LongSupplier epochs;
   private final ReplicaPlacement placement;
@@ -73,6 +74,7 @@ public final class InstanceReplicas {
   private @Nullable Long drainStartedNanos; // of the whole instance
 
   /**
+   * @param shown shows one that runs, until it is closed
    * @param control runs tasks on the control loop
    * @param epochs another number for each replica
    * @param controller told of what happens; any thread
@@ -81,18 +83,19 @@ public final class InstanceReplicas {
       DataPlane plane,
       InstanceRouters routers,
       Builds builds,
-      Meters meters,
+      Function<Replica, Registration> shown,
       Executor control,
       LongSupplier epochs,
       Consumer<ControllerEvent> controller) {
     this.plane = plane;
     this.routers = routers;
     this.builds = builds;
-    this.meters = meters;
+    this.shown = shown;
     this.control = control;
     this.epochs = epochs;
     this.placement = new ReplicaPlacement(plane.loops());
     this.controller = controller;
+    plane.host().tell(this);
   }
 
   // --- start ---
@@ -205,7 +208,7 @@ public final class InstanceReplicas {
       return;
     }
     here.running = true;
-    here.shown = show(here.replica);
+    here.shown = shown.apply(here.replica);
     startFailures.remove(here.target.id().toString());
     controller.accept(new ControllerEvent.ReplicaRunning(here.info()));
     DeploymentTarget next = here.next;
@@ -213,17 +216,6 @@ public final class InstanceReplicas {
       here.next = null;
       reconfigure(here, next);
     }
-  }
-
-  private Registration show(Replica replica) {
-    String application = replica.deployment().application();
-    Registration own =
-        meters.add(into -> ReplicaSeries.show(replica, routers.prefix(application), into));
-    Registration users = meters.addUserMeters(replica.meters());
-    return () -> {
-      own.close();
-      users.close();
-    };
   }
 
   private void failed(HostedHere here, Throwable thrown) {
@@ -365,14 +357,19 @@ public final class InstanceReplicas {
     drainStartedNanos = plane.ports().nanoClock().getAsLong();
   }
 
-  // --- what happens to them ---
+  // --- what happens to them, told by the host on any thread ---
 
-  /** The start of a replica waits for a thread, or no more: for the host's listener. Any thread. */
+  @Override
   public void startWaits(Replica replica, String reason) {
     controller.accept(new ControllerEvent.ReplicaWaits(replica.replicaId(), reason));
   }
 
-  /** A replica is in a new state: for the host's listener. Any thread. */
+  @Override
+  public void suspected(Replica replica, boolean suspect, String reason) {
+    controller.accept(new ControllerEvent.ReplicaSuspect(replica.replicaId(), suspect, reason));
+  }
+
+  @Override
   public void changed(Replica replica, ReplicaState state) {
     String id = replica.replicaId();
     switch (state) {

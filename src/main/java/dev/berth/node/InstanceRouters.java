@@ -6,8 +6,6 @@ import dev.berth.config.Backpressure;
 import dev.berth.config.DeploymentConfig;
 import dev.berth.config.keys.Settings;
 import dev.berth.controller.DeploymentTarget;
-import dev.berth.metrics.Meters;
-import dev.berth.metrics.MetricsPusher;
 import dev.berth.metrics.Registration;
 import dev.berth.protocol.port.BareHandle;
 import dev.berth.routing.DeploymentRouter;
@@ -18,7 +16,7 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.function.UnaryOperator;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -31,39 +29,31 @@ public final class InstanceRouters {
   /** One router, and where it is shown. */
   private static final class Routed {
     final DeploymentRouter router;
-    final Registration inMeters;
-    final Registration inPusher;
+    final Registration shown;
     @Nullable DeploymentTarget target; // null while only code that runs wants it
 
-    Routed(DeploymentRouter router, Registration inMeters, Registration inPusher) {
+    Routed(DeploymentRouter router, Registration shown) {
       this.router = router;
-      this.inMeters = inMeters;
-      this.inPusher = inPusher;
+      this.shown = shown;
     }
   }
 
   private final Routers routers;
-  private final Meters meters;
-  private final MetricsPusher pusher;
   private final long maxReservationTtlNanos;
-  private final UnaryOperator<String> prefixes;
+  private final Function<DeploymentRouter, Registration> shows;
   private final Map<DeploymentId, Routed> routed = new HashMap<>();
 
   /**
    * @param maxReservationTtlNanos what callers may ask for at most
-   * @param prefixes where an application answers, by its name, or empty; any thread
+   * @param shows shows one, until it is closed
    */
   public InstanceRouters(
       Routers routers,
-      Meters meters,
-      MetricsPusher pusher,
       long maxReservationTtlNanos,
-      UnaryOperator<String> prefixes) {
+      Function<DeploymentRouter, Registration> shows) {
     this.routers = routers;
-    this.meters = meters;
-    this.pusher = pusher;
     this.maxReservationTtlNanos = maxReservationTtlNanos;
-    this.prefixes = prefixes;
+    this.shows = shows;
   }
 
   /** Makes the router of a deployment, so that snapshots find it, or gives it other settings. */
@@ -82,9 +72,7 @@ public final class InstanceRouters {
     Routed known = routed.get(id);
     if (known == null) {
       DeploymentRouter router = routers.router(id, routerSettings(settings));
-      Registration inMeters =
-          meters.add(into -> HandleSeries.show(router, prefix(id.application()), into));
-      known = new Routed(router, inMeters, pusher.register(router));
+      known = new Routed(router, shows.apply(router));
       routed.put(id, known);
     }
     return known;
@@ -94,8 +82,7 @@ public final class InstanceRouters {
   public void forget(DeploymentId id) {
     Routed gone = routed.remove(id);
     if (gone != null) {
-      gone.inMeters.close();
-      gone.inPusher.close();
+      gone.shown.close();
       routers.forget(id);
     }
   }
@@ -128,11 +115,6 @@ public final class InstanceRouters {
       throw unknown(id);
     }
     return target.settings();
-  }
-
-  /** Where an application answers, by its name, or empty. Any thread. */
-  String prefix(String application) {
-    return prefixes.apply(application);
   }
 
   private Routed known(DeploymentId id) {
@@ -187,9 +169,7 @@ public final class InstanceRouters {
   /** Takes all out of the meters; the pusher then sends a final zero of each. */
   void hide() {
     for (DeploymentId id : List.copyOf(routed.keySet())) {
-      Routed each = known(id);
-      each.inMeters.close();
-      each.inPusher.close();
+      known(id).shown.close();
     }
   }
 }

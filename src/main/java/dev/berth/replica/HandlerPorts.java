@@ -8,4 +8,13 @@ package dev.berth.replica;
  * @param listener told of each replica's states
  */
 public record HandlerPorts(
-    HookThreads hooks, HandlerThreads.Factory threads, ReplicaListener listener) {}
+    HookThreads hooks, HandlerThreads.Factory threads, ReplicaListener listener) {
+
+  public HandlerPorts(HookThreads hooks, HandlerThreads.Factory threads) {
+    this(hooks, threads, ReplicaListener.NONE);
+  }
+
+  HandlerPorts telling(ReplicaListener told) {
+    return new HandlerPorts(hooks, threads, told);
+  }
+}

@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class ReplicaHost implements ReplicaDirectory {
   private final InstancePorts instance;
-  private final HandlerPorts ports;
+  private volatile HandlerPorts ports;
   private final ReplicaLimits limits;
   private final LedgerLimits ledgerLimits;
 
@@ -43,6 +43,11 @@ public final class ReplicaHost implements ReplicaDirectory {
     this.ports = ports;
     this.limits = limits;
     this.ledgerLimits = ledgerLimits;
+  }
+
+  /** Who is told of the replicas that are started from now on. */
+  public void tell(ReplicaListener listener) {
+    ports = ports.telling(listener);
   }
 
   /**

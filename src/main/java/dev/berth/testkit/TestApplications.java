@@ -45,7 +45,9 @@ final class TestApplications {
     instance.declare(LoadedApplication.of(application, watched, config));
     boolean decided =
         instance.runUntil(
-            () -> instance.is(name, ApplicationStatus.RUNNING) || instance.failure(name) != null,
+            () ->
+                instance.status(name) == ApplicationStatus.RUNNING
+                    || instance.failure(name) != null,
             () -> false);
     if (!decided) {
       throw new IllegalStateException(
@@ -124,11 +126,9 @@ final class TestApplications {
   boolean withdraw() {
     code.keySet().forEach(instance::withdraw);
     return instance.runUntil(
-        () -> code.keySet().stream().allMatch(this::isGone) && instance.threads.isIdle(),
+        () ->
+            code.keySet().stream().allMatch(name -> instance.status(name) == null)
+                && instance.threads.isIdle(),
         () -> false);
-  }
-
-  private boolean isGone(String name) {
-    return !instance.declared(name) || instance.is(name, ApplicationStatus.NOT_STARTED);
   }
 }

@@ -5,7 +5,6 @@ import dev.berth.code.Builds;
 import dev.berth.code.LoadedApplication;
 import dev.berth.config.DeploymentConfig;
 import dev.berth.config.LimitOptions;
-import dev.berth.config.MetricsOptions;
 import dev.berth.config.keys.Settings;
 import dev.berth.controller.Controller;
 import dev.berth.controller.ControllerAction;
@@ -14,8 +13,7 @@ import dev.berth.controller.ControllerEvent;
 import dev.berth.controller.DeclaredApplication;
 import dev.berth.controller.DeploymentTarget;
 import dev.berth.controller.Epoch;
-import dev.berth.metrics.Meters;
-import dev.berth.metrics.MetricsPusher;
+import dev.berth.metrics.Registration;
 import dev.berth.node.DataPlane;
 import dev.berth.node.InstanceLimits;
 import dev.berth.node.InstanceReplicas;
@@ -54,6 +52,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class TestInstance {
   private static final String NODE = "test";
+  private static final Registration NOT_SHOWN = () -> {};
   private static final long SWEEP_NANOS = 100_000_000; // as often as the server sweeps
 
   /** How long, of real time, before a hook that called something is taken to wait for it. */
@@ -74,7 +73,6 @@ final class TestInstance {
   private final Controller controller;
   private final Map<DeploymentId, Set<String>> started = new HashMap<>(); // ids of replicas
   private final Map<String, StartReplica> held = new LinkedHashMap<>(); // what waits for the test
-  private final Map<String, ApplicationStatus> statuses = new HashMap<>();
   private final Map<String, String> failures = new ConcurrentHashMap<>(); // by application
   private final long patienceNanos; // of real time
   private long nextTick = ReplicaLoop.TICK_NANOS;
@@ -96,12 +94,11 @@ final class TestInstance {
           new LoopPorts(
               loop, (delay, task) -> time.start(loop, delay, task), bus, time, random.split()));
     }
-    long incarnation = random.nextLong();
     plane =
         new DataPlane(
             new InstancePorts(
                 NODE,
-                incarnation,
+                random.nextLong(),
                 null,
                 ports,
                 bus,
@@ -113,28 +110,18 @@ final class TestInstance {
                     return secrets.nextLong();
                   }
                 }),
-            new HandlerPorts(threads, threads::handlerThreads, new Listener()),
+            new HandlerPorts(threads, threads::handlerThreads),
             Explanations.NONE,
             InstanceLimits.of(options));
     for (int index = 0; index < eventLoops; index++) {
       TestLoops.Loop loop = serving.get(index);
       plane.receive(index, (address, receiver) -> bus.consume(address, loop, receiver));
     }
-    Meters meters = new Meters(NODE, NODE);
     deployments =
         new InstanceRouters(
             plane.routers(),
-            meters,
-            new MetricsPusher(
-                NODE,
-                incarnation,
-                new MetricsPusher.Settings(
-                    options.get(MetricsOptions.RECORD_INTERVAL_MS),
-                    options.get(MetricsOptions.PUSH_INTERVAL_MS),
-                    MetricsPusher.Settings.DEFAULT_MAX_REPORT_BYTES),
-                time),
             options.get(LimitOptions.MAX_RESERVATION_TTL_S).toNanos(),
-            application -> "");
+            shown -> NOT_SHOWN);
     builds =
         new Builds(
             threads,
@@ -147,10 +134,11 @@ final class TestInstance {
             plane,
             deployments,
             builds,
-            meters,
+            shown -> NOT_SHOWN,
             control::execute,
             new AtomicLong(random.nextLong(1L << 32))::incrementAndGet,
             this::tell);
+    plane.host().tell(new Listener());
     controller =
         new Controller(
             epoch,
@@ -187,8 +175,6 @@ final class TestInstance {
       deployments.configure(configure.target());
     } else if (action instanceof ControllerAction.Forget forget) {
       deployments.forget(forget.deployment());
-    } else if (action instanceof ControllerAction.Announce announce) {
-      statuses.put(announce.application(), announce.status());
     }
   }
 
@@ -248,6 +234,16 @@ final class TestInstance {
     }
 
     @Override
+    public void startWaits(Replica replica, String reason) {
+      replicas.startWaits(replica, reason);
+    }
+
+    @Override
+    public void suspected(Replica replica, boolean suspect, String reason) {
+      replicas.suspected(replica, suspect, reason);
+    }
+
+    @Override
     public void handlerFailed(Replica replica, Throwable cause) {
       thrown.add(replica.replicaId(), cause);
     }
@@ -274,12 +270,9 @@ final class TestInstance {
     tell(new ControllerEvent.Withdrawn(application));
   }
 
-  boolean declared(String application) {
-    return statuses.containsKey(application);
-  }
-
-  boolean is(String application, ApplicationStatus status) {
-    return statuses.get(application) == status;
+  /** How an application stands; null when there is none. */
+  @Nullable ApplicationStatus status(String application) {
+    return controller.applications().get(application);
   }
 
   /** Why a replica of an application did not start; null when none failed. Any thread. */

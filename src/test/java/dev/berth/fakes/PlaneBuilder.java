@@ -14,7 +14,6 @@ import dev.berth.replica.HandlerPorts;
 import dev.berth.replica.HandlerThreads;
 import dev.berth.replica.HookThreads;
 import dev.berth.replica.ReplicaLimits;
-import dev.berth.replica.ReplicaListener;
 import dev.berth.replica.slots.LedgerLimits;
 import dev.berth.routing.LoopLimits;
 import dev.berth.routing.Routers;
@@ -56,7 +55,7 @@ public final class PlaneBuilder {
   private final List<LoopPorts> loops = new ArrayList<>();
   private @Nullable String zone;
   private InstantSource wallClock = InstantSource.fixed(Instant.EPOCH);
-  private HandlerPorts handlers = handlers(HookThreads.on(Runnable::run), ReplicaListener.NONE);
+  private HandlerPorts handlers = handlers(HookThreads.on(Runnable::run));
   private Explanations explained = Explanations.NONE;
   private InstanceLimits limits = defaults();
 
@@ -67,8 +66,8 @@ public final class PlaneBuilder {
   }
 
   /** Handlers with threads as in the server. */
-  public static HandlerPorts handlers(HookThreads hooks, ReplicaListener listener) {
-    return new HandlerPorts(hooks, HandlerThreads::create, listener);
+  public static HandlerPorts handlers(HookThreads hooks) {
+    return new HandlerPorts(hooks, HandlerThreads::create);
   }
 
   /** One more event loop, whose chance its index seeds. */

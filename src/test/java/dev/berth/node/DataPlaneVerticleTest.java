@@ -18,7 +18,6 @@ import dev.berth.protocol.RouterAddress;
 import dev.berth.protocol.wire.BusMessageCodec;
 import dev.berth.replica.HookThreads;
 import dev.berth.replica.Replica;
-import dev.berth.replica.ReplicaListener;
 import dev.berth.replica.ReplicaSpec;
 import io.vertx.core.Context;
 import io.vertx.core.Future;
@@ -62,8 +61,7 @@ class DataPlaneVerticleTest {
             .loop(loop.ports(bus, Identity.create()))
             .handlers(
                 PlaneBuilder.handlers(
-                    HookThreads.on(task -> vertx.executeBlocking(Executors.callable(task))),
-                    ReplicaListener.NONE))
+                    HookThreads.on(task -> vertx.executeBlocking(Executors.callable(task)))))
             .plane();
     verticle = new DataPlaneVerticle(plane, 0);
     await(loop.deploy(verticle));

@@ -35,12 +35,9 @@ import dev.berth.fakes.ManualClock;
 import dev.berth.fakes.PlaneBuilder;
 import dev.berth.fakes.QueueExecutor;
 import dev.berth.fakes.RecordingBus;
-import dev.berth.metrics.Meters;
-import dev.berth.metrics.MetricsPusher;
 import dev.berth.protocol.ReplicaPhase;
 import dev.berth.replica.HookThreads;
 import dev.berth.replica.Replica;
-import dev.berth.replica.ReplicaListener;
 import dev.berth.replica.slots.LedgerLimits;
 import io.vertx.core.Future;
 import java.nio.file.Path;
@@ -64,7 +61,6 @@ class InstanceReplicasTest {
   private final QueueExecutor loopTasks = new QueueExecutor();
   private final List<ControllerEvent> told = new ArrayList<>();
   private final List<String> calls = new ArrayList<>(); // of hooks
-  private final Meters meters = new Meters("n1", "127.0.0.1");
   private final RecordingBus bus = new RecordingBus();
   private final AtomicLong counter = new AtomicLong();
   private String failing = ""; // the hook that throws
@@ -75,32 +71,18 @@ class InstanceReplicasTest {
   private final DataPlane plane =
       new PlaneBuilder("n1", clock, bus)
           .loop(loopTasks, () -> true)
-          .handlers(PlaneBuilder.handlers(HookThreads.on(offLoop), listener()))
+          .handlers(PlaneBuilder.handlers(HookThreads.on(offLoop)))
           .plane();
   private final InstanceRouters routers =
-      new InstanceRouters(
-          plane.routers(),
-          meters,
-          new MetricsPusher(
-              "n1",
-              1,
-              new MetricsPusher.Settings(Duration.ofMillis(200), Duration.ofSeconds(1), 1 << 16),
-              clock),
-          Duration.ofMinutes(1).toNanos(),
-          application -> "/");
+      new InstanceRouters(plane.routers(), Duration.ofMinutes(1).toNanos(), shown -> () -> {});
   private final Builds builds =
       new Builds(
           HookThreads.on(offLoop), control, (application, revision) -> null, told::add, gone -> {});
   private final InstanceReplicas replicas =
       new InstanceReplicas(
-          plane, routers, builds, meters, control, counter::incrementAndGet, told::add);
+          plane, routers, builds, shown -> () -> {}, control, counter::incrementAndGet, told::add);
 
   private final DeploymentTarget first = target("max_ongoing_requests: 3, user_config: {k: 1}");
-
-  /** It is made before the replicas are. */
-  private ReplicaListener listener() {
-    return (replica, state) -> replicas.changed(replica, state);
-  }
 
   /** Writes down what it is told. */
   private final class Hooked implements AsyncHandler {

@@ -14,8 +14,6 @@ import dev.berth.desired.ServeControl;
 import dev.berth.desired.SimulatedDisk;
 import dev.berth.fakes.PlaneBuilder;
 import dev.berth.ingress.IngressRoute;
-import dev.berth.metrics.Meters;
-import dev.berth.metrics.MetricsPusher;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.port.BusSender;
 import dev.berth.protocol.port.Explanations;
@@ -24,8 +22,6 @@ import dev.berth.protocol.port.LogFeed;
 import dev.berth.protocol.port.LoopPorts;
 import dev.berth.replica.HookThreads;
 import dev.berth.replica.Replica;
-import dev.berth.replica.ReplicaListener;
-import dev.berth.replica.ReplicaState;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
@@ -158,7 +154,7 @@ public final class SimulatedProcess {
   }
 
   /** One instance. */
-  public final class Instance implements ReplicaListener {
+  public final class Instance {
     private final String node;
     private final DataPlane plane;
     private final InstanceRouters deployments;
@@ -170,7 +166,6 @@ public final class SimulatedProcess {
     private Instance(String node) {
       this.node = node;
       SplittableRandom random = around.random.split();
-      Meters meters = new Meters(node, "127.0.0.1");
       LongSupplier clock = around.nanoClock;
       LongSupplier secrets = random.split()::nextLong;
       List<LoopPorts> loops = new ArrayList<>();
@@ -206,29 +201,19 @@ public final class SimulatedProcess {
                   around.wallClock(),
                   random.split(),
                   secrets),
-              PlaneBuilder.handlers(around.hooks, this),
+              PlaneBuilder.handlers(around.hooks),
               Explanations.NONE,
               PlaneBuilder.defaults());
       deployments =
-          new InstanceRouters(
-              plane.routers(),
-              meters,
-              new MetricsPusher(
-                  node,
-                  random.nextLong(),
-                  new MetricsPusher.Settings(
-                      Duration.ofMillis(200), Duration.ofSeconds(1), 1 << 16),
-                  clock),
-              Duration.ofMinutes(1).toNanos(),
-              routes::prefixOf);
+          new InstanceRouters(plane.routers(), Duration.ofMinutes(1).toNanos(), shown -> () -> {});
       replicas =
           new InstanceReplicas(
               plane,
               deployments,
               builds,
-              meters,
+              shown -> () -> {},
               around.control,
-              new AtomicLong(random.nextLong())::incrementAndGet,
+              new AtomicLong(random.split().nextLong())::incrementAndGet,
               event -> around.tell.accept(node, event));
       actions =
           new InstanceActions(
@@ -239,19 +224,13 @@ public final class SimulatedProcess {
       return deployments;
     }
 
+    /** Its requests fail, or no more. */
+    public void suspected(Replica replica, boolean suspect) {
+      replicas.suspected(replica, suspect, suspect ? "nothing but failures" : "");
+    }
+
     public String node() {
       return node;
-    }
-
-    @Override
-    public void changed(Replica replica, ReplicaState state) {
-      replicas.changed(replica, state);
-    }
-
-    @Override
-    public void suspected(Replica replica, boolean suspect, String reason) {
-      around.tell.accept(
-          node, new ControllerEvent.ReplicaSuspect(replica.replicaId(), suspect, reason));
     }
 
     /** Does what a controller wants. */

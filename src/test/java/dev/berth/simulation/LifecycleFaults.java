@@ -255,7 +255,7 @@ final class LifecycleFaults {
     } else {
       suspects.remove(replica.replicaId());
     }
-    instance.suspected(replica, suspect, suspect ? "nothing but failures" : "");
+    instance.suspected(replica, suspect);
     return !suspect || !known;
   }
 

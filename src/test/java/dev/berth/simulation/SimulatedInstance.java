@@ -15,7 +15,6 @@ import dev.berth.replica.HookThreads;
 import dev.berth.replica.Replica;
 import dev.berth.replica.ReplicaHost;
 import dev.berth.replica.ReplicaLimits;
-import dev.berth.replica.ReplicaListener;
 import dev.berth.replica.ReplicaLoop;
 import dev.berth.replica.ReplicaSpec;
 import dev.berth.replica.slots.LedgerLimits;
@@ -84,7 +83,7 @@ final class SimulatedInstance {
                 () -> Instant.EPOCH,
                 random.split(),
                 secrets::nextLong),
-            PlaneBuilder.handlers(HookThreads.on(control), ReplicaListener.NONE),
+            PlaneBuilder.handlers(HookThreads.on(control)),
             explained::explained,
             settings.limits());
     host = plane.host();
