@@ -34,10 +34,7 @@ final class AdminGate {
   AdminGate(HostGuard hosts, Map<String, String> secrets, Meters meters) {
     this.hosts = hosts;
     this.tokens = new KnownTokens(secrets);
-    meters.addCounter(
-        "berth_admin_unauthorized",
-        "Admin requests refused because they showed no known token.",
-        unknown::sum);
+    meters.addCounter("berth_admin_unauthorized", unknown::sum);
   }
 
   /** Passes the request on, or answers it. */

@@ -49,9 +49,8 @@ public final class AdminVerticle extends VerticleBase {
 
   @Override
   public Future<?> start() {
-    meters.addGauge("berth_admin_connections", "Open admin connections.", () -> connections);
-    meters.addGauge(
-        "berth_admin_connections_limit", "Most open admin connections.", () -> MAX_CONNECTIONS);
+    meters.addGauge("berth_admin_connections", () -> connections);
+    meters.addGauge("berth_admin_connections_limit", () -> MAX_CONNECTIONS);
     return vertx
         .executeBlocking(
             () -> InetAddress.getByName(options.get(AdminOptions.HOST)).isLoopbackAddress())

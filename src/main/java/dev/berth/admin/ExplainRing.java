@@ -100,12 +100,9 @@ public final class ExplainRing implements Explanations, ExplainView {
 
   /** Shows its numbers. */
   public void show(Meters meters) {
-    meters.addCounter("berth_explained_requests", "Requests explained.", this::recorded);
-    meters.addCounter(
-        "berth_explanations_dropped",
-        "Explanations that gave their place to newer ones.",
-        this::dropped);
-    meters.addGauge("berth_explanations", "Explanations kept.", this::kept);
-    meters.addGauge("berth_explanations_limit", "Most explanations kept.", this::limit);
+    meters.addCounter("berth_explained_requests", this::recorded);
+    meters.addCounter("berth_explanations_dropped", this::dropped);
+    meters.addGauge("berth_explanations", this::kept);
+    meters.addGauge("berth_explanations_limit", this::limit);
   }
 }

@@ -121,15 +121,11 @@ public final class LogRing {
 
   /** Shows its numbers. */
   public void show(Meters meters) {
-    meters.addGauge("berth_log_lines", "Lines of the log kept in memory.", () -> counts()[0]);
-    meters.addGauge(
-        "berth_log_lines_limit", "Most lines of the log kept in memory.", () -> maxLines);
-    meters.addGauge("berth_log_bytes", "Memory of the kept lines of the log.", () -> counts()[1]);
-    meters.addGauge("berth_log_bytes_limit", "Most of it.", () -> maxBytes);
-    meters.addCounter(
-        "berth_log_lines_dropped",
-        "Lines of the log that gave their place to newer ones.",
-        () -> counts()[2]);
+    meters.addGauge("berth_log_lines", () -> counts()[0]);
+    meters.addGauge("berth_log_lines_limit", () -> maxLines);
+    meters.addGauge("berth_log_bytes", () -> counts()[1]);
+    meters.addGauge("berth_log_bytes_limit", () -> maxBytes);
+    meters.addCounter("berth_log_lines_dropped", () -> counts()[2]);
   }
 
   /** Lines kept, their bytes, and lines kept no more. */

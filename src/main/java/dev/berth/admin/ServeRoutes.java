@@ -79,14 +79,8 @@ public final class ServeRoutes implements AdminRoutes {
     this.shape = new RayDetails(http);
     this.version = version;
     this.session = session;
-    meters.addGauge(
-        "berth_admin_body_bytes",
-        "Bytes of declarations that are being read or carried out.",
-        bodies::totalBytes);
-    meters.addGauge(
-        "berth_admin_body_bytes_limit",
-        "Most bytes of declarations that are being read or carried out.",
-        bodies::maxTotalBytes);
+    meters.addGauge("berth_admin_body_bytes", bodies::totalBytes);
+    meters.addGauge("berth_admin_body_bytes_limit", bodies::maxTotalBytes);
   }
 
   @Override

@@ -73,52 +73,20 @@ public final class Ingress {
     this.tls = settings.find(HttpOptions.SSL_CERTFILE) == null ? null : new Tls(settings);
     this.shown =
         List.of(
-            meters.addNodeGauge(
-                "serve_proxy_status",
-                "1 starting, 2 healthy, 4 draining; Ray's 3 and 5 do not occur.",
-                this::status),
-            meters.addGauge(
-                "berth_http_connections", "Open HTTP connections.", () -> connections.get()),
-            meters.addGauge(
-                "berth_http_connections_limit",
-                "Most open HTTP connections.",
-                () -> maxConnections),
-            meters.addCounter(
-                "berth_http_answers_stood_still",
-                "Answers cut since their clients did not take them while others waited for room.",
-                stoodStill::sum),
-            meters.addGauge(
-                "berth_http_request_bytes",
-                "Bytes that the requests under way are charged for.",
-                requestRoom::held),
+            meters.addNodeGauge("serve_proxy_status", this::status),
+            meters.addGauge("berth_http_connections", () -> connections.get()),
+            meters.addGauge("berth_http_connections_limit", () -> maxConnections),
+            meters.addCounter("berth_http_answers_stood_still", stoodStill::sum),
+            meters.addGauge("berth_http_request_bytes", requestRoom::held),
             meters.addGauge(
                 "berth_http_request_bytes_limit",
-                "Most bytes of requests under way.",
                 () -> settings.get(LimitOptions.REQUEST_BYTES_TOTAL)),
-            meters.addGauge(
-                "berth_http_large_answer_bytes",
-                "Bytes of whole answers of more than 64 KiB, from before their handlers run.",
-                answerRoom::taken),
-            meters.addGauge(
-                "berth_http_large_answer_bytes_waiting",
-                "Bytes of such answers that requests wait for room for.",
-                answerRoom::waiting),
-            meters.addGauge(
-                "berth_http_large_answer_bytes_limit",
-                "Most bytes of such answers, but for those of paths of which nothing is known.",
-                answerRoom::limit),
-            meters.addCounter(
-                "berth_http_requests_refused",
-                "Requests that got 503 since those under way took too much.",
-                refusedRequests::sum),
-            meters.addCounter(
-                "berth_http_connections_refused",
-                "Connections closed at once because there were too many.",
-                refusedConnections::sum),
-            meters.addCounter(
-                "berth_http_heads_timed_out",
-                "Requests whose head was not whole in time; they got 408.",
-                lateHeads::sum));
+            meters.addGauge("berth_http_large_answer_bytes", answerRoom::taken),
+            meters.addGauge("berth_http_large_answer_bytes_waiting", answerRoom::waiting),
+            meters.addGauge("berth_http_large_answer_bytes_limit", answerRoom::limit),
+            meters.addCounter("berth_http_requests_refused", refusedRequests::sum),
+            meters.addCounter("berth_http_connections_refused", refusedConnections::sum),
+            meters.addCounter("berth_http_heads_timed_out", lateHeads::sum));
   }
 
   /**

@@ -7,10 +7,17 @@ import io.prometheus.metrics.model.snapshots.HistogramSnapshot;
 import io.prometheus.metrics.model.snapshots.Labels;
 import io.prometheus.metrics.model.snapshots.MetricSnapshot;
 import io.prometheus.metrics.model.snapshots.MetricSnapshots;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.InputStreamReader;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.Properties;
 
 /**
  * The series of one scrape, gathered by name: each name must be shown once, with all its series. A
@@ -18,6 +25,10 @@ import java.util.Map;
  */
 final class Families {
   private static final String RAYS = "serve_";
+  private static final String OURS = "berth_";
+
+  /** What each metric of Berth means, by its name; read once, at the first scrape. */
+  private static final Properties MEANINGS = meanings();
 
   private final Map<String, Family> byName = new LinkedHashMap<>();
   private final String prefix;
@@ -30,26 +41,25 @@ final class Families {
   }
 
   /** A counter; the exposition appends {@code _total} to its name. */
-  void counter(String name, String help, Labels labels, double value) {
-    family(Kind.COUNTER, name, help).add(labels, value);
+  void counter(String name, Labels labels, double value) {
+    family(Kind.COUNTER, name).add(labels, value);
   }
 
-  void gauge(String name, String help, Labels labels, double value) {
-    family(Kind.GAUGE, name, help).add(labels, value);
+  void gauge(String name, Labels labels, double value) {
+    family(Kind.GAUGE, name).add(labels, value);
   }
 
   /** Latencies in milliseconds. */
-  void histogram(String name, String help, Labels labels, LatencyBuckets latencies) {
-    family(Kind.HISTOGRAM, name, help)
+  void histogram(String name, Labels labels, LatencyBuckets latencies) {
+    family(Kind.HISTOGRAM, name)
         .histograms
         .computeIfAbsent(labels, each -> new Totals())
         .add(latencies);
   }
 
   /** A histogram of other buckets, of one owner; the last bound is infinite. */
-  void histogram(
-      String name, String help, Labels labels, double[] bounds, long[] counts, double sum) {
-    family(Kind.HISTOGRAM, name, help).points.add(dataPoint(labels, bounds, counts, sum));
+  void histogram(String name, Labels labels, double[] bounds, long[] counts, double sum) {
+    family(Kind.HISTOGRAM, name).points.add(dataPoint(labels, bounds, counts, sum));
   }
 
   private static HistogramSnapshot.HistogramDataPointSnapshot dataPoint(
@@ -65,13 +75,32 @@ final class Families {
     return new MetricSnapshots(byName.values().stream().map(Family::snapshot).toList());
   }
 
-  private Family family(Kind kind, String ownName, String help) {
+  private Family family(Kind kind, String ownName) {
     String name = ownName.startsWith(RAYS) ? prefix + ownName : ownName;
-    Family family = byName.computeIfAbsent(name, each -> new Family(kind, name, help));
+    Family family = byName.computeIfAbsent(name, each -> new Family(kind, name, help(ownName)));
     if (family.kind != kind) {
       throw new IllegalArgumentException(name + ": " + kind + " (expected: " + family.kind + ")");
     }
     return family;
+  }
+
+  private static String help(String name) {
+    boolean ofUsers = !name.startsWith(RAYS) && !name.startsWith(OURS);
+    String meaning = MEANINGS.getProperty(name, ofUsers ? "A meter of user code." : "");
+    if (meaning.isEmpty()) {
+      throw new IllegalArgumentException(name + ": unknown (expected: one of metrics.properties)");
+    }
+    return meaning;
+  }
+
+  private static Properties meanings() {
+    Properties meanings = new Properties();
+    try (InputStream in = Families.class.getResourceAsStream("metrics.properties")) {
+      meanings.load(new InputStreamReader(Objects.requireNonNull(in), StandardCharsets.UTF_8));
+    } catch (IOException unreadable) {
+      throw new UncheckedIOException(unreadable);
+    }
+    return meanings;
   }
 
   private enum Kind {

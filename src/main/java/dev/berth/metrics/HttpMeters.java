@@ -13,9 +13,7 @@ import java.util.concurrent.atomic.AtomicLong;
 public final class HttpMeters {
   private final AtomicLong started = new AtomicLong();
   private final AtomicLong ended = new AtomicLong();
-  private final Map<Key, RouteMeters> routes = new ConcurrentHashMap<>();
-
-  private record Key(String route, String application, String deployment) {}
+  private final Map<RouteMeters.Route, RouteMeters> routes = new ConcurrentHashMap<>();
 
   HttpMeters() {}
 
@@ -27,8 +25,7 @@ public final class HttpMeters {
    */
   public RouteMeters route(String route, String application, String deployment) {
     return routes.computeIfAbsent(
-        new Key(route, application, deployment),
-        key -> new RouteMeters(key.route, key.application, key.deployment));
+        new RouteMeters.Route(route, application, deployment), RouteMeters::new);
   }
 
   /** A route is gone: it is shown no more. By the owning loop only. */

@@ -1,6 +1,6 @@
 package dev.berth.metrics;
 
-import io.prometheus.metrics.model.snapshots.Labels;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
@@ -10,8 +10,8 @@ import java.util.concurrent.atomic.AtomicLong;
  * <p>Source: Ray Serve's {@code serve_event_loop_scheduling_latency_ms} and its labels.
  */
 public final class LoopLag {
-  private final Labels labels;
-  private final Labels raysLabels;
+  private final String[] labels;
+  private final String[] raysLabels;
   private final LatencyBuckets lags = new LatencyBuckets();
   private final AtomicLong blocks = new AtomicLong();
   private volatile boolean blocked;
@@ -24,8 +24,8 @@ public final class LoopLag {
   }
 
   private LoopLag(String type, String loop) {
-    labels = Labels.of("loop", loop);
-    raysLabels = Labels.of("component", "instance", "loop_type", type, "loop", loop);
+    labels = new String[] {"loop", loop};
+    raysLabels = new String[] {"component", "instance", "loop_type", type, "loop", loop};
   }
 
   /** Of the instance's control loop. */
@@ -46,20 +46,12 @@ public final class LoopLag {
     }
   }
 
-  void collect(Families into) {
-    into.histogram(
-        "serve_event_loop_scheduling_latency_ms",
-        "How late an event loop ran a task that was handed to it.",
-        raysLabels,
-        lags);
-    into.counter(
-        "serve_event_loop_monitoring_iterations",
-        "How often that was measured.",
-        raysLabels,
-        lags.count());
-    into.gauge(
-        "berth_event_loop_blocked", "1 while an event loop is blocked.", labels, blocked ? 1 : 0);
-    into.counter(
-        "berth_event_loop_blocks", "Times an event loop was blocked.", labels, blocks.get());
+  void collect(Series into) {
+    Series rays = into.with(raysLabels);
+    rays.histogram("serve_event_loop_scheduling_latency_ms", List.of(lags));
+    rays.counter("serve_event_loop_monitoring_iterations", lags.count());
+    Series ours = into.with(labels);
+    ours.gauge("berth_event_loop_blocked", blocked ? 1 : 0);
+    ours.counter("berth_event_loop_blocks", blocks.get());
   }
 }

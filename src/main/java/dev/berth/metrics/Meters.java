@@ -33,10 +33,10 @@ public final class Meters {
   private final PrometheusMeterRegistry registry =
       new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
   private final String prefix;
-  private final Labels nodeLabels;
+  private final String[] nodeLabels;
   private final List<HttpMeters> http = new CopyOnWriteArrayList<>();
-  private final Set<Consumer<Families>> sources = ConcurrentHashMap.newKeySet();
-  private final Set<Consumer<Families>> reported = ConcurrentHashMap.newKeySet();
+  private final Set<Consumer<Series>> sources = ConcurrentHashMap.newKeySet();
+  private final Set<Consumer<Series>> reported = ConcurrentHashMap.newKeySet();
 
   /** As the other, with Ray Serve's names as they are. */
   public Meters(String nodeId, String nodeAddress) {
@@ -51,7 +51,7 @@ public final class Meters {
    */
   public Meters(String nodeId, String nodeAddress, String prefix) {
     this.prefix = prefix;
-    this.nodeLabels = Labels.of("node_id", nodeId, "node_ip_address", nodeAddress);
+    this.nodeLabels = new String[] {"node_id", nodeId, "node_ip_address", nodeAddress};
     MultiCollector collector = this::collect;
     registry.getPrometheusRegistry().register(collector);
   }
@@ -79,39 +79,7 @@ public final class Meters {
 
   /** Shows what an owner of counts says of itself at each scrape, on any thread. */
   public Registration add(Consumer<Series> owner) {
-    return addSource(into -> owner.accept(new Series(into, Labels.EMPTY)));
-  }
-
-  /** Shows what a replica's user code counts. */
-  public Registration addUserMeters(UserMeters meters) {
-    return addSource(meters::collect);
-  }
-
-  /** Shows how late an event loop runs its tasks. */
-  public Registration addLag(LoopLag lag) {
-    return addSource(lag::collect);
-  }
-
-  /** A counter of this instance's, read at each scrape; never falls. */
-  public Registration addCounter(
-      String name, String help, DoubleSupplier value, String... labelNamesAndValues) {
-    Labels labels = Labels.of(labelNamesAndValues);
-    return addSource(into -> into.counter(name, help, labels, value.getAsDouble()));
-  }
-
-  /** A gauge of this instance's, read at each scrape. */
-  public Registration addGauge(
-      String name, String help, DoubleSupplier value, String... labelNamesAndValues) {
-    Labels labels = Labels.of(labelNamesAndValues);
-    return addSource(into -> into.gauge(name, help, labels, value.getAsDouble()));
-  }
-
-  /** As {@link #addGauge}, labelled with this instance's name and address. */
-  public Registration addNodeGauge(String name, String help, DoubleSupplier value) {
-    return addSource(into -> into.gauge(name, help, nodeLabels, value.getAsDouble()));
-  }
-
-  private Registration addSource(Consumer<Families> source) {
+    Consumer<Series> source = owner::accept; // another one each time
     sources.add(source);
     return () -> {
       sources.remove(source);
@@ -119,12 +87,38 @@ public final class Meters {
     };
   }
 
+  /** Shows what a replica's user code counts. */
+  public Registration addUserMeters(UserMeters meters) {
+    return add(meters::collect);
+  }
+
+  /** Shows how late an event loop runs its tasks. */
+  public Registration addLag(LoopLag lag) {
+    return add(lag::collect);
+  }
+
+  /** A counter of this instance's, read at each scrape; never falls. */
+  public Registration addCounter(String name, DoubleSupplier value, String... labelNamesAndValues) {
+    return add(into -> into.with(labelNamesAndValues).counter(name, value.getAsDouble()));
+  }
+
+  /** A gauge of this instance's, read at each scrape. */
+  public Registration addGauge(String name, DoubleSupplier value, String... labelNamesAndValues) {
+    return add(into -> into.with(labelNamesAndValues).gauge(name, value.getAsDouble()));
+  }
+
+  /** As {@link #addGauge}, labelled with this instance's name and address. */
+  public Registration addNodeGauge(String name, DoubleSupplier value) {
+    return addGauge(name, value, nodeLabels);
+  }
+
   private MetricSnapshots collect() {
     Families families = new Families(prefix);
-    HttpSeries.collect(http, nodeLabels, families);
-    for (Consumer<Families> source : sources) {
+    Series all = new Series(families, Labels.EMPTY);
+    HttpSeries.collect(http, all, all.with(nodeLabels));
+    for (Consumer<Series> source : sources) {
       try {
-        source.accept(families);
+        source.accept(all);
       } catch (RuntimeException broken) {
         // One broken source must not take the other meters away; say it once.
         if (reported.add(source)) {

@@ -25,18 +25,17 @@ public final class RouteMeters {
   private static final int MIN_STATUS = 100;
   private static final int MAX_STATUS = 599;
 
-  private final String route;
-  private final String application;
-  private final String deployment;
+  /** Whose requests are counted; the deployment is empty when none is known to answer. */
+  record Route(String prefix, String application, String deployment) {}
+
+  private final Route leads;
   // Owning loop only: by method, then by status; rows and cells are made when first needed.
   private final Cell[][] table = new Cell[METHODS.length + 1][];
   // For readers: the same cells.
   private volatile Cell[] cells = {};
 
-  RouteMeters(String route, String application, String deployment) {
-    this.route = route;
-    this.application = application;
-    this.deployment = deployment;
+  RouteMeters(Route leads) {
+    this.leads = leads;
   }
 
   /** One request answered, or given up by its client (status 499). By the owning loop only. */
@@ -51,16 +50,8 @@ public final class RouteMeters {
     cell.latencies.add(latencyNanos);
   }
 
-  String route() {
-    return route;
-  }
-
-  String application() {
-    return application;
-  }
-
-  String deployment() {
-    return deployment;
+  Route leads() {
+    return leads;
   }
 
   Cell[] cells() {

@@ -19,17 +19,22 @@ public final class Series {
   }
 
   /** A count, which never falls; the exposition appends {@code _total} to its name. */
-  public void counter(String name, String help, double value) {
-    into.counter(name, help, labels, value);
+  public void counter(String name, double value) {
+    into.counter(name, labels, value);
   }
 
   /** A number that may fall. */
-  public void gauge(String name, String help, double value) {
-    into.gauge(name, help, labels, value);
+  public void gauge(String name, double value) {
+    into.gauge(name, labels, value);
   }
 
   /** Latencies in milliseconds; what several threads write, each in its own, is added up. */
-  public void histogram(String name, String help, List<LatencyBuckets> latencies) {
-    latencies.forEach(each -> into.histogram(name, help, labels, each));
+  public void histogram(String name, List<LatencyBuckets> latencies) {
+    latencies.forEach(each -> into.histogram(name, labels, each));
+  }
+
+  /** Values in other buckets than those of latencies; the last bound is infinite. */
+  void histogram(String name, double[] bounds, long[] counts, double sum) {
+    into.histogram(name, labels, bounds, counts, sum);
   }
 }

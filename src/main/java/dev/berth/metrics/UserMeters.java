@@ -2,7 +2,6 @@ package dev.berth.metrics;
 
 import dev.berth.api.DeploymentId;
 import dev.berth.api.ReplicaMeters;
-import io.prometheus.metrics.model.snapshots.Labels;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -14,13 +13,13 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.concurrent.atomic.DoubleAdder;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** The meters of one replica's user code, read when Prometheus asks. Any thread. */
 public final class UserMeters implements ReplicaMeters {
   private static final Logger LOG = LoggerFactory.getLogger(UserMeters.class);
-  private static final String HELP = "A meter of user code.";
   private static final Pattern NAME = Pattern.compile("[a-zA-Z_][a-zA-Z0-9_]{0,199}");
   private static final Set<String> OWN_TAGS =
       Set.of("application", "deployment", "replica", "le", "quantile");
@@ -41,7 +40,7 @@ public final class UserMeters implements ReplicaMeters {
 
   private final DeploymentId deployment;
   private final String replicaId;
-  private final Map<Key, Series> series = new ConcurrentHashMap<>();
+  private final Map<Key, Meter> series = new ConcurrentHashMap<>();
   private final Map<String, Kind> kinds = new HashMap<>(); // under the lock
   private final int maxMeters;
   private boolean fullSaid; // under the lock
@@ -72,13 +71,13 @@ public final class UserMeters implements ReplicaMeters {
     return (Histogram) find(Kind.HISTOGRAM, name, tagNamesAndValues, upperBounds);
   }
 
-  private Series find(Kind kind, String name, String[] tags, double[] bounds) {
+  private Meter find(Kind kind, String name, String[] tags, double[] bounds) {
     Key key = new Key(name, List.of(tags));
-    Series known = series.get(key);
+    Meter known = series.get(key);
     return known != null && known.kind() == kind ? known : make(kind, key, bounds);
   }
 
-  private synchronized Series make(Kind kind, Key key, double[] bounds) {
+  private synchronized Meter make(Kind kind, Key key, double[] bounds) {
     checkName(key.name);
     checkTags(key.tags);
     Kind before = kinds.get(key.name);
@@ -86,11 +85,11 @@ public final class UserMeters implements ReplicaMeters {
       throw new IllegalArgumentException(
           "meter: " + key.name + ": " + kind + " (expected: " + before + ", as it was made)");
     }
-    Series known = series.get(key);
+    Meter known = series.get(key);
     if (known != null) {
       return known;
     }
-    Series fresh =
+    Meter fresh =
         switch (kind) {
           case COUNTER -> new CounterSeries();
           case GAUGE -> new GaugeSeries();
@@ -162,31 +161,26 @@ public final class UserMeters implements ReplicaMeters {
   }
 
   /** Adds every meter to a scrape. */
-  void collect(Families into) {
-    series.forEach((key, each) -> each.collect(key.name, labels(key.tags), into));
+  void collect(Series into) {
+    series.forEach((key, each) -> each.collect(key.name, into.with(labels(key.tags))));
   }
 
-  private Labels labels(List<String> tags) {
-    String[] all = new String[6 + tags.size()];
-    all[0] = "application";
-    all[1] = deployment.application();
-    all[2] = "deployment";
-    all[3] = deployment.name();
-    all[4] = "replica";
-    all[5] = replicaId;
-    for (int i = 0; i < tags.size(); i++) {
-      all[6 + i] = tags.get(i);
-    }
-    return Labels.of(all);
+  private String[] labels(List<String> tags) {
+    List<String> own =
+        List.of(
+            "application", deployment.application(),
+            "deployment", deployment.name(),
+            "replica", replicaId);
+    return Stream.concat(own.stream(), tags.stream()).toArray(String[]::new);
   }
 
-  private sealed interface Series {
+  private sealed interface Meter {
     Kind kind();
 
-    void collect(String name, Labels labels, Families into);
+    void collect(String name, Series into);
   }
 
-  private static final class CounterSeries implements Series, Counter {
+  private static final class CounterSeries implements Meter, Counter {
     private final DoubleAdder sum = new DoubleAdder();
 
     @Override
@@ -202,12 +196,12 @@ public final class UserMeters implements ReplicaMeters {
     }
 
     @Override
-    public void collect(String name, Labels labels, Families into) {
-      into.counter(name, HELP, labels, sum.sum());
+    public void collect(String name, Series into) {
+      into.counter(name, sum.sum());
     }
   }
 
-  private static final class GaugeSeries implements Series, Gauge {
+  private static final class GaugeSeries implements Meter, Gauge {
     private final AtomicLong bits = new AtomicLong(); // of 0.0
 
     @Override
@@ -227,12 +221,12 @@ public final class UserMeters implements ReplicaMeters {
     }
 
     @Override
-    public void collect(String name, Labels labels, Families into) {
-      into.gauge(name, HELP, labels, Double.longBitsToDouble(bits.get()));
+    public void collect(String name, Series into) {
+      into.gauge(name, Double.longBitsToDouble(bits.get()));
     }
   }
 
-  private static final class HistogramSeries implements Series, Histogram {
+  private static final class HistogramSeries implements Meter, Histogram {
     private final double[] bounds; // the last is infinite
     private final AtomicLongArray counts;
     private final DoubleAdder sum = new DoubleAdder();
@@ -261,12 +255,12 @@ public final class UserMeters implements ReplicaMeters {
     }
 
     @Override
-    public void collect(String name, Labels labels, Families into) {
+    public void collect(String name, Series into) {
       long[] now = new long[bounds.length];
       for (int i = 0; i < now.length; i++) {
         now[i] = counts.get(i);
       }
-      into.histogram(name, HELP, labels, bounds, now, sum.sum());
+      into.histogram(name, bounds, now, sum.sum());
     }
   }
 }

@@ -187,28 +187,12 @@ final class InstanceControl {
   }
 
   Future<Void> start() {
-    on.meters.addGauge(
-        "berth_commands_waiting",
-        "Commands of operators that wait for those before them.",
-        serve::waitingCommands);
-    on.meters.addGauge(
-        "berth_commands_waiting_limit",
-        "Most commands of operators that may wait; beyond it they get 503.",
-        () -> CommandQueue.MOST_COMMANDS);
-    on.meters.addGauge(
-        "berth_idempotent_answers",
-        "Answers kept for commands that are sent again with their Idempotency-Key.",
-        serve::keptAnswers);
-    on.meters.addGauge(
-        "berth_idempotent_answers_limit",
-        "Most kept answers; the oldest is then forgotten.",
-        () -> DesiredState.MOST_ANSWERS);
-    on.meters.addCounter(
-        "berth_stale_commands",
-        "Commands of a controller that another one had followed; refused.",
-        gate::refused);
-    on.meters.addCounter(
-        "berth_controller_restarts", "Controllers that followed another one.", plane::restarts);
+    on.meters.addGauge("berth_commands_waiting", serve::waitingCommands);
+    on.meters.addGauge("berth_commands_waiting_limit", () -> CommandQueue.MOST_COMMANDS);
+    on.meters.addGauge("berth_idempotent_answers", serve::keptAnswers);
+    on.meters.addGauge("berth_idempotent_answers_limit", () -> DesiredState.MOST_ANSWERS);
+    on.meters.addCounter("berth_stale_commands", gate::refused);
+    on.meters.addCounter("berth_controller_restarts", plane::restarts);
     return plane.start(serve.term());
   }
 

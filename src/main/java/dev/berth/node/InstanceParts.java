@@ -287,8 +287,7 @@ final class InstanceParts {
               reservations.sweep();
               threads.look();
             });
-    meters.addCounter(
-        "berth_audits_failed", "Mismatches that the audits of ledgers found.", upkeep::mismatches);
+    meters.addCounter("berth_audits_failed", upkeep::mismatches);
     explained.show(meters);
     logRing.show(meters);
     meters.add(into -> InstanceSeries.show(pusher, into));

@@ -224,37 +224,16 @@ final class InstanceThreads implements HookThreads {
   synchronized void show(Series into) {
     for (Kind kind : Kind.values()) {
       Series of = into.with("kind", name(kind));
-      of.gauge("berth_hooks_running", "Builders and hooks that run.", shares.running(kind));
-      of.gauge(
-          "berth_hooks_sharing",
-          "Of these, those beyond the first of their application and kind.",
-          shares.sharing(kind));
-      of.gauge(
-          "berth_hooks_sharing_limit",
-          "Most of these, of all applications.",
-          HookShares.shared(kind));
-      of.gauge(
-          "berth_hooks_waiting",
-          "Builders and hooks that wait for a thread.",
-          shares.waiting(kind));
-      of.gauge("berth_hooks_waiting_limit", "Most of these.", HookShares.MOST_WAITING);
+      of.gauge("berth_hooks_running", shares.running(kind));
+      of.gauge("berth_hooks_sharing", shares.sharing(kind));
+      of.gauge("berth_hooks_sharing_limit", HookShares.shared(kind));
+      of.gauge("berth_hooks_waiting", shares.waiting(kind));
+      of.gauge("berth_hooks_waiting_limit", HookShares.MOST_WAITING);
     }
-    into.gauge(
-        "berth_lost_threads",
-        "Threads lost to hooks that were interrupted and do not end.",
-        shares.lost());
-    into.gauge(
-        "berth_lost_threads_limit",
-        "Lost threads from which no application that lost any runs anything more.",
-        HookShares.MOST_LOST);
-    into.gauge(
-        "berth_lost_threads_one_application",
-        "Of the lost threads, the most of one application.",
-        shares.mostLost());
-    into.gauge(
-        "berth_lost_threads_one_application_limit",
-        "Lost threads of an application from which nothing more of it runs.",
-        HookShares.MOST_LOST_OF_APPLICATION);
+    into.gauge("berth_lost_threads", shares.lost());
+    into.gauge("berth_lost_threads_limit", HookShares.MOST_LOST);
+    into.gauge("berth_lost_threads_one_application", shares.mostLost());
+    into.gauge("berth_lost_threads_one_application_limit", HookShares.MOST_LOST_OF_APPLICATION);
   }
 
   private static String name(Kind kind) {

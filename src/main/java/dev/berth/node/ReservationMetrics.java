@@ -11,41 +11,18 @@ final class ReservationMetrics {
   private ReservationMetrics() {}
 
   static void show(ReservationTable table, Meters meters) {
-    meters.addGauge(
-        "berth_reservations_held", "Slots held by tokens, that can be used now.", table::held);
-    meters.addGauge(
-        "berth_reservations_asked",
-        "Reservations held or waited for, which max_held_total bounds.",
-        table::permitsTaken);
-    meters.addGauge(
-        "berth_reservations_asked_limit",
-        "Most reservations held or waited for.",
-        () -> table.limits().maxHeld());
-    meters.addGauge(
-        "berth_reservations_caller_limit",
-        "Most reservations held or waited for by one caller.",
-        () -> table.limits().maxHeldPerCaller());
-    meters.addGauge(
-        "berth_reservation_callers",
-        "Callers that hold or wait for a reservation.",
-        table::callers);
-    meters.addGauge(
-        "berth_reservations_remembered", "Ended reservations remembered.", table::remembered);
-    meters.addGauge(
-        "berth_reservations_remembered_limit",
-        "Most ended reservations remembered.",
-        () -> table.limits().maxEnded());
-    meters.addGauge("berth_idempotency_keys", "Idempotency keys remembered.", table::keys);
-    meters.addGauge(
-        "berth_idempotency_keys_limit",
-        "Most idempotency keys remembered.",
-        () -> table.limits().maxKeys());
-    meters.addCounter(
-        "berth_idempotency_keys_forgotten",
-        "Idempotency keys forgotten before their time, for want of room.",
-        table::keysForgotten);
+    meters.addGauge("berth_reservations_held", table::held);
+    meters.addGauge("berth_reservations_asked", table::permitsTaken);
+    meters.addGauge("berth_reservations_asked_limit", () -> table.limits().maxHeld());
+    meters.addGauge("berth_reservations_caller_limit", () -> table.limits().maxHeldPerCaller());
+    meters.addGauge("berth_reservation_callers", table::callers);
+    meters.addGauge("berth_reservations_remembered", table::remembered);
+    meters.addGauge("berth_reservations_remembered_limit", () -> table.limits().maxEnded());
+    meters.addGauge("berth_idempotency_keys", table::keys);
+    meters.addGauge("berth_idempotency_keys_limit", () -> table.limits().maxKeys());
+    meters.addCounter("berth_idempotency_keys_forgotten", table::keysForgotten);
     ReservationCounters counters = table.counters();
-    meters.addCounter("berth_reservations_made", "Reservations made.", counters::made);
+    meters.addCounter("berth_reservations_made", counters::made);
     ended(meters, "used", counters::used);
     ended(meters, "released", counters::released);
     ended(meters, "expired", counters::expired);
@@ -53,7 +30,6 @@ final class ReservationMetrics {
     for (Problem problem : Problem.values()) {
       meters.addCounter(
           "berth_reservations_refused",
-          "Reserves, renewals, releases and uses that were refused, by why.",
           () -> counters.refusedBy(problem),
           "reason",
           problem.name().toLowerCase(Locale.ROOT));
@@ -61,7 +37,6 @@ final class ReservationMetrics {
   }
 
   private static void ended(Meters meters, String how, java.util.function.DoubleSupplier count) {
-    meters.addCounter(
-        "berth_reservations_ended", "Reservations that ended, by how.", count, "how", how);
+    meters.addCounter("berth_reservations_ended", count, "how", how);
   }
 }

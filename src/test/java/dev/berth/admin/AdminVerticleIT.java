@@ -80,11 +80,11 @@ class AdminVerticleIT {
 
   @Test
   void metricsAreInPrometheusText() throws Exception {
-    meters.addGauge("berth_test", "For the test.", () -> 7);
+    meters.addGauge("test", () -> 7);
     HttpResponse<String> response = get("/metrics");
     assertThat(response.headers().firstValue("content-type"))
         .hasValue("text/plain; version=0.0.4; charset=utf-8");
-    assertThat(response.body()).contains("berth_test 7.0\n");
+    assertThat(response.body()).contains("test 7.0\n");
   }
 
   @Test

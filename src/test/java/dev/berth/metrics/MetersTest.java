@@ -96,16 +96,16 @@ class MetersTest {
         meters.add(
             into -> {
               Series digits = into.with("deployment", "digits");
-              digits.gauge("berth_waiting", "Waiting.", 3);
-              digits.with("route", "/digits").counter("berth_taken", "Taken.", 4);
-              digits.histogram("berth_time_ms", "Times.", List.of(slow, quick));
+              digits.gauge("waiting", 3);
+              digits.with("route", "/digits").counter("taken", 4);
+              digits.histogram("time_ms", List.of(slow, quick));
             });
     assertThat(lines())
         .contains(
-            "berth_waiting{deployment=\"digits\"} 3.0",
-            "berth_taken_total{deployment=\"digits\",route=\"/digits\"} 4.0",
-            "berth_time_ms_sum{deployment=\"digits\"} 165.0",
-            "berth_time_ms_count{deployment=\"digits\"} 2");
+            "waiting{deployment=\"digits\"} 3.0",
+            "taken_total{deployment=\"digits\",route=\"/digits\"} 4.0",
+            "time_ms_sum{deployment=\"digits\"} 165.0",
+            "time_ms_count{deployment=\"digits\"} 2");
     registration.close();
     assertThat(lines()).noneMatch(line -> line.contains("digits"));
   }
@@ -113,8 +113,8 @@ class MetersTest {
   @Test
   void whatRayNamesTooMayHaveRaysPrefixAndOursHasNone() {
     Meters prefixed = new Meters("n", "a", "ray_");
-    prefixed.addGauge("serve_deployment_queued_queries", "As Ray names it.", () -> 1);
-    prefixed.addCounter("berth_request_retries", "Ours.", () -> 1);
+    prefixed.addGauge("serve_deployment_queued_queries", () -> 1);
+    prefixed.addCounter("berth_request_retries", () -> 1);
     List<String> names =
         prefixed.scrape(TEXT).lines().filter(line -> line.startsWith("# TYPE")).toList();
     assertThat(names)
@@ -124,15 +124,20 @@ class MetersTest {
   }
 
   @Test
+  void aMetricOfOursThatNothingExplainsIsNotShown() {
+    meters.addGauge("berth_unexplained", () -> 1);
+    assertThat(lines()).noneMatch(line -> line.contains("unexplained"));
+  }
+
+  @Test
   void aSourceThatCannotBeReadHidesNoOther() {
     meters.addGauge(
-        "berth_broken",
-        "Throws.",
+        "broken",
         () -> {
           throw new IllegalStateException("broken for the test");
         });
-    meters.addGauge("berth_sound", "Does not.", () -> 1, "kind", "sound");
-    assertThat(lines()).contains("berth_sound{kind=\"sound\"} 1.0");
+    meters.addGauge("sound", () -> 1, "kind", "sound");
+    assertThat(lines()).contains("sound{kind=\"sound\"} 1.0");
   }
 
   @Test

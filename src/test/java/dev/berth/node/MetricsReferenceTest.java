@@ -3,13 +3,16 @@ package dev.berth.node;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.config.ConfigReader;
+import dev.berth.metrics.Meters;
 import io.vertx.core.Future;
+import java.io.InputStream;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Properties;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
@@ -62,6 +65,13 @@ class MetricsReferenceTest {
                 REFERENCE)
             .isEqualTo(reference);
       }
+      Properties meanings = new Properties();
+      try (InputStream in = Meters.class.getResourceAsStream("metrics.properties")) {
+        meanings.load(in);
+      }
+      assertThat(meanings.stringPropertyNames())
+          .as("what metrics.properties explains is exported")
+          .allMatch(name -> reference.matches("(?s).*\\| `" + name + "(_total)?` \\|.*"));
     } finally {
       await(node.close());
     }

@@ -20,7 +20,7 @@ class ReplicaMetricsTest {
 
   private static List<String> lines(Replica replica) {
     Meters meters = new Meters("n", "a");
-    meters.add(into -> into.histogram("time_ms", "Times.", replica.processingTimes()));
+    meters.add(into -> into.histogram("time_ms", replica.processingTimes()));
     return meters.scrape(TEXT).lines().toList();
   }
 

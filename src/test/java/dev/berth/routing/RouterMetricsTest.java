@@ -29,8 +29,8 @@ class RouterMetricsTest {
   @BeforeEach
   void publish() {
     world.publish();
-    meters.add(into -> into.histogram("gap_ms", "Gaps.", world.router.dispatchGaps()));
-    meters.add(into -> into.histogram("wait_ms", "Waits.", world.router.fulfillmentTimes()));
+    meters.add(into -> into.histogram("gap_ms", world.router.dispatchGaps()));
+    meters.add(into -> into.histogram("wait_ms", world.router.fulfillmentTimes()));
   }
 
   private List<String> lines() {

@@ -44,14 +44,10 @@ public final class AccessLog implements Runnable {
   /** Shows its lines and its bound. */
   public List<Registration> show(Meters meters) {
     return List.of(
-        meters.addCounter("berth_access_log_lines", "Access log lines written.", written::sum),
-        meters.addCounter(
-            "berth_access_log_dropped",
-            "Access log lines dropped: written too slowly, or not at all.",
-            dropped::sum),
-        meters.addGauge("berth_access_log_waiting", "Lines waiting to be written.", size::get),
-        meters.addGauge(
-            "berth_access_log_waiting_limit", "Most lines waiting to be written.", () -> capacity));
+        meters.addCounter("berth_access_log_lines", written::sum),
+        meters.addCounter("berth_access_log_dropped", dropped::sum),
+        meters.addGauge("berth_access_log_waiting", size::get),
+        meters.addGauge("berth_access_log_waiting_limit", () -> capacity));
   }
 
   long nowMillis() {
