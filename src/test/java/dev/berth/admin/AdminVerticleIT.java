@@ -12,8 +12,8 @@ import dev.berth.protocol.port.LedgerView.Audit;
 import dev.berth.protocol.port.LedgerView.LastAudit;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
-import io.vertx.core.VertxOptions;
 import io.vertx.core.json.JsonObject;
+import io.vertx.junit5.VertxExtension;
 import java.io.IOException;
 import java.net.Socket;
 import java.net.URI;
@@ -25,10 +25,13 @@ import java.time.Instant;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
 
+@Timeout(60)
+@ExtendWith(VertxExtension.class)
 class AdminVerticleIT {
   private static final Instant NOW = Instant.parse("2026-01-01T00:00:00.250Z");
   private volatile LedgerView ledger =
@@ -46,13 +49,12 @@ class AdminVerticleIT {
           1,
           new LastAudit(Audit.CLEAN, 250_000_000, 2_000_000_000, 0, 0, -1));
 
-  private final Vertx vertx = Vertx.vertx(new VertxOptions().setEventLoopPoolSize(2));
   private final HttpClient client = HttpClient.newHttpClient();
   private final Meters meters = new Meters("node-1", "127.0.0.1");
   private int port;
 
   @BeforeEach
-  void deploy() throws Exception {
+  void deploy(Vertx vertx) {
     AdminVerticle admin =
         new AdminVerticle(
             ServeConfig.DEFAULTS.with(AdminOptions.PORT, 0),
@@ -62,13 +64,8 @@ class AdminVerticleIT {
                 new LedgerRoutes(
                     () -> List.of(new ReplicaLedger(new DeploymentId("app", "digits"), ledger)),
                     () -> NOW)));
-    await(vertx.deployVerticle(admin));
+    vertx.deployVerticle(admin).await();
     port = admin.port();
-  }
-
-  @AfterEach
-  void close() throws Exception {
-    await(vertx.close());
   }
 
   @Test
@@ -176,10 +173,10 @@ class AdminVerticleIT {
   }
 
   @Test
-  void healthAndMetricsAnswerWhileAnotherLoopIsBlocked() throws Exception {
+  void healthAndMetricsAnswerWhileAnotherLoopIsBlocked(Vertx vertx) throws Exception {
     CountDownLatch blocked = new CountDownLatch(1);
     CountDownLatch over = new CountDownLatch(1);
-    // The admin server took the first loop of two, so the next context is on the other.
+    // The admin server took the first loop, so the next context is on the other.
     vertx
         .deployVerticle(
             context -> {
@@ -228,9 +225,5 @@ class AdminVerticleIT {
       String all = new String(socket.getInputStream().readAllBytes(), StandardCharsets.US_ASCII);
       return all.lines().findFirst().orElse("");
     }
-  }
-
-  private static void await(Future<?> future) throws Exception {
-    future.toCompletionStage().toCompletableFuture().get(10, TimeUnit.SECONDS);
   }
 }

@@ -8,9 +8,9 @@ import dev.berth.config.ServeConfig;
 import dev.berth.fakes.Explained;
 import dev.berth.metrics.Meters;
 import io.vertx.core.Vertx;
-import io.vertx.core.VertxOptions;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
+import io.vertx.junit5.VertxExtension;
 import java.net.URI;
 import java.net.URLEncoder;
 import java.net.http.HttpClient;
@@ -18,34 +18,30 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
+@Timeout(60)
+@ExtendWith(VertxExtension.class)
 class ExplainRoutesTest {
-  private static final Vertx VERTX = Vertx.vertx(new VertxOptions().setEventLoopPoolSize(1));
   private static final ExplainRing RING = new ExplainRing(200);
   private static final HttpClient CLIENT = HttpClient.newHttpClient();
   private static int port;
 
   @BeforeAll
-  static void deploy() throws Exception {
+  static void deploy(Vertx vertx) {
     AdminVerticle admin =
         new AdminVerticle(
             ServeConfig.DEFAULTS.with(AdminOptions.PORT, 0),
             new Meters("node-1", "127.0.0.1"),
             List.of(
                 new ExplainRoutes(RING, ServeConfig.DEFAULTS.with(ExplainOptions.RING_SIZE, 200))));
-    VERTX.deployVerticle(admin).toCompletionStage().toCompletableFuture().get(10, TimeUnit.SECONDS);
+    vertx.deployVerticle(admin).await();
     port = admin.port();
-  }
-
-  @AfterAll
-  static void close() throws Exception {
-    VERTX.close().toCompletionStage().toCompletableFuture().get(10, TimeUnit.SECONDS);
   }
 
   private static HttpResponse<String> get(String path, String... headers) throws Exception {

@@ -7,9 +7,9 @@ import dev.berth.config.ServeConfig;
 import dev.berth.metrics.Meters;
 import dev.berth.protocol.LogLine;
 import io.vertx.core.Vertx;
-import io.vertx.core.VertxOptions;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
+import io.vertx.junit5.VertxExtension;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -17,20 +17,21 @@ import java.net.http.HttpResponse;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
+@Timeout(60)
+@ExtendWith(VertxExtension.class)
 class LogRoutesTest {
-  private static final Vertx VERTX = Vertx.vertx(new VertxOptions().setEventLoopPoolSize(1));
   private static final HttpClient CLIENT = HttpClient.newHttpClient();
   private static int port;
 
   @BeforeAll
-  static void deploy() throws Exception {
+  static void deploy(Vertx vertx) {
     LogRing ring = new LogRing(2, 1 << 20, Instant.EPOCH);
     ring.add(new LogLine(0, "INFO", "gone", "t", "gone", Map.of(), null));
     ring.add(
@@ -42,13 +43,8 @@ class LogRoutesTest {
             ServeConfig.DEFAULTS.with(AdminOptions.PORT, 0),
             new Meters("node-1", "127.0.0.1"),
             List.of(new LogRoutes(ring)));
-    VERTX.deployVerticle(admin).toCompletionStage().toCompletableFuture().get(10, TimeUnit.SECONDS);
+    vertx.deployVerticle(admin).await();
     port = admin.port();
-  }
-
-  @AfterAll
-  static void close() throws Exception {
-    VERTX.close().toCompletionStage().toCompletableFuture().get(10, TimeUnit.SECONDS);
   }
 
   private static HttpResponse<String> get(String query) throws Exception {

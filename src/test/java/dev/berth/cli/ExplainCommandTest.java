@@ -12,22 +12,23 @@ import dev.berth.fakes.Explained;
 import dev.berth.metrics.Meters;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
-import io.vertx.core.VertxOptions;
 import io.vertx.core.http.HttpServer;
 import io.vertx.core.json.JsonObject;
+import io.vertx.junit5.VertxExtension;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
+@Timeout(60)
+@ExtendWith(VertxExtension.class)
 class ExplainCommandTest {
-  private static final Vertx VERTX = Vertx.vertx(new VertxOptions().setEventLoopPoolSize(1));
   private static final ExplainRing RING = new ExplainRing(8);
   private static String address;
 
@@ -35,25 +36,16 @@ class ExplainCommandTest {
   private final StringWriter err = new StringWriter();
 
   @BeforeAll
-  static void deploy() throws Exception {
+  static void deploy(Vertx vertx) {
     AdminVerticle admin =
         new AdminVerticle(
             ServeConfig.DEFAULTS.with(AdminOptions.PORT, 0),
             new Meters("node-1", "127.0.0.1"),
             List.of(
                 new ExplainRoutes(RING, ServeConfig.DEFAULTS.with(ExplainOptions.RING_SIZE, 8))));
-    await(VERTX.deployVerticle(admin));
+    vertx.deployVerticle(admin).await();
     address = "http://127.0.0.1:" + admin.port();
     RING.explained(Explained.byHttp("a/b %2F"));
-  }
-
-  @AfterAll
-  static void close() throws Exception {
-    await(VERTX.close());
-  }
-
-  private static <T> T await(Future<T> future) throws Exception {
-    return future.toCompletionStage().toCompletableFuture().get(10, TimeUnit.SECONDS);
   }
 
   private int execute(String... args) {
@@ -95,33 +87,33 @@ class ExplainCommandTest {
   }
 
   @Test
-  void whereNobodyListensIsExitCodeThree() throws Exception {
-    HttpServer gone = await(VERTX.createHttpServer().requestHandler(r -> {}).listen(0));
+  void whereNobodyListensIsExitCodeThree(Vertx vertx) throws Exception {
+    HttpServer gone = vertx.createHttpServer().requestHandler(r -> {}).listen(0).await();
     int port = gone.actualPort();
-    await(gone.close());
+    gone.close().await();
     assertThat(execute("explain", "x", "--address", "http://127.0.0.1:" + port)).isEqualTo(3);
     assertThat(err.toString()).startsWith("berth: http://127.0.0.1:" + port + ": ");
   }
 
   @Test
-  void anotherServerIsExitCodeThreeAndCannotWriteToTheTerminal() throws Exception {
+  void anotherServerIsExitCodeThreeAndCannotWriteToTheTerminal(Vertx vertx) throws Exception {
     HttpServer other =
-        await(
-            VERTX
-                .createHttpServer()
-                .requestHandler(
-                    request ->
-                        request
-                            .response()
-                            .setStatusCode(request.path().contains("/ok/") ? 200 : 404)
-                            .end("{\"message\":\"\\u001b[2J\u009b\"}"))
-                .listen(0));
+        vertx
+            .createHttpServer()
+            .requestHandler(
+                request ->
+                    request
+                        .response()
+                        .setStatusCode(request.path().contains("/ok/") ? 200 : 404)
+                        .end("{\"message\":\"\\u001b[2J\u009b\"}"))
+            .listen(0)
+            .await();
     String there = "http://127.0.0.1:" + other.actualPort();
     assertThat(execute("explain", "x", "--address", there)).isEqualTo(3);
     assertThat(err.toString()).contains("status 404, ?[2J? (expected: an admin server of Berth)");
     assertThat(execute("explain", "ok", "--json", "--address", there)).isZero();
     assertThat(out.toString()).doesNotContain("\u001b", "\u009b");
-    await(other.close());
+    other.close().await();
   }
 
   @ParameterizedTest

@@ -14,20 +14,21 @@ import dev.berth.protocol.port.LedgerView.Audit;
 import dev.berth.protocol.port.LedgerView.LastAudit;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
-import io.vertx.core.VertxOptions;
 import io.vertx.core.json.JsonObject;
+import io.vertx.junit5.VertxExtension;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.time.Instant;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
 
+@Timeout(60)
+@ExtendWith(VertxExtension.class)
 class LedgerCommandTest {
-  private static final Vertx VERTX = Vertx.vertx(new VertxOptions().setEventLoopPoolSize(1));
   private static String address;
 
   private final StringWriter out = new StringWriter();
@@ -40,7 +41,7 @@ class LedgerCommandTest {
   }
 
   @BeforeAll
-  static void deploy() throws Exception {
+  static void deploy(Vertx vertx) {
     List<ReplicaLedger> ledgers =
         List.of(
             replica("clean", new LastAudit(Audit.CLEAN, 0, 0, 0, 0, -1)),
@@ -51,13 +52,8 @@ class LedgerCommandTest {
             ServeConfig.DEFAULTS.with(AdminOptions.PORT, 0),
             new Meters("node-1", "127.0.0.1"),
             List.of(new LedgerRoutes(() -> ledgers, () -> Instant.EPOCH)));
-    VERTX.deployVerticle(admin).toCompletionStage().toCompletableFuture().get(10, TimeUnit.SECONDS);
+    vertx.deployVerticle(admin).await();
     address = "127.0.0.1:" + admin.port();
-  }
-
-  @AfterAll
-  static void close() throws Exception {
-    VERTX.close().toCompletionStage().toCompletableFuture().get(10, TimeUnit.SECONDS);
   }
 
   private int execute(String... args) {

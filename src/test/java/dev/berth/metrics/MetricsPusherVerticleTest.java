@@ -7,40 +7,38 @@ import dev.berth.protocol.HandleMetricReport;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
-import io.vertx.core.VertxOptions;
+import io.vertx.junit5.VertxExtension;
 import java.time.Duration;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
 
+@Timeout(20)
+@ExtendWith(VertxExtension.class)
 class MetricsPusherVerticleTest {
   private static final Duration RECORD = Duration.ofMillis(10);
   private static final Duration PUSH = Duration.ofMillis(20);
 
-  private final Vertx vertx = Vertx.vertx(new VertxOptions().setEventLoopPoolSize(1));
   private final MetricsPusher pusher =
       new MetricsPusher(
           "node-1", 1, new MetricsPusher.Settings(RECORD, PUSH, 1 << 16), System::nanoTime);
   private final BlockingQueue<HandleMetricBatch> pushed = new LinkedBlockingQueue<>();
 
-  @AfterEach
-  void close() throws Exception {
-    await(vertx.close());
-  }
-
   @Test
-  void pushesWhatIsRegistered() throws Exception {
+  void pushesWhatIsRegistered(Vertx vertx) throws Exception {
     pusher.register(new FakeHandle("d").with(2, 0, 0));
-    deploy(batch -> Future.succeededFuture());
+    deploy(vertx, batch -> Future.succeededFuture());
     assertThat(next().handles().get(0).queued()).isEqualTo(2);
     assertThat(next().sequence()).isEqualTo(2);
   }
 
   @Test
-  void aSinkThatFailsOrThrowsDoesNotStopThePushes() throws Exception {
+  void aSinkThatFailsOrThrowsDoesNotStopThePushes(Vertx vertx) throws Exception {
     deploy(
+        vertx,
         batch -> {
           if (batch.sequence() == 1) {
             throw new IllegalStateException("no controller, for the test");
@@ -56,35 +54,35 @@ class MetricsPusherVerticleTest {
   }
 
   @Test
-  void stoppingTellsOnceMoreWhatIsLeftToTell() throws Exception {
+  void stoppingTellsOnceMoreWhatIsLeftToTell(Vertx vertx) throws Exception {
     Registration registration = pusher.register(new FakeHandle("d").with(1, 0, 0));
-    String id = deploy(batch -> Future.succeededFuture());
+    String id = deploy(vertx, batch -> Future.succeededFuture());
     next();
     pushed.clear();
     registration.close();
-    await(vertx.undeploy(id));
+    vertx.undeploy(id).await();
     assertThat(pushed)
         .as("batches since the source left")
         .anyMatch(batch -> batch.handles().stream().anyMatch(HandleMetricReport::isZero));
   }
 
   @Test
-  void aSinkThatNeverAnswersDelaysTheEndByASecondAtMost() throws Exception {
-    String id = deploy(batch -> Promise.<Void>promise().future());
-    await(vertx.undeploy(id));
+  void aSinkThatNeverAnswersDelaysTheEndByASecondAtMost(Vertx vertx) throws Exception {
+    String id = deploy(vertx, batch -> Promise.<Void>promise().future());
+    vertx.undeploy(id).await();
     assertThat(next()).isNotNull();
   }
 
-  private String deploy(MetricSink sink) throws Exception {
-    return await(
-        vertx.deployVerticle(
-            new MetricsPusherVerticle(
-                pusher,
-                batch -> {
-                  pushed.add(batch);
-                  return sink.push(batch);
-                },
-                RECORD)));
+  private String deploy(Vertx vertx, MetricSink sink) {
+    MetricsPusherVerticle verticle =
+        new MetricsPusherVerticle(
+            pusher,
+            batch -> {
+              pushed.add(batch);
+              return sink.push(batch);
+            },
+            RECORD);
+    return vertx.deployVerticle(verticle).await();
   }
 
   private HandleMetricBatch next() throws InterruptedException {
@@ -93,9 +91,5 @@ class MetricsPusherVerticleTest {
       throw new AssertionError("no batch within 10 s");
     }
     return batch;
-  }
-
-  private static <T> T await(Future<T> future) throws Exception {
-    return future.toCompletionStage().toCompletableFuture().get(10, TimeUnit.SECONDS);
   }
 }

@@ -17,39 +17,35 @@ import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.wire.BusMessageCodec;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
+import io.vertx.junit5.VertxExtension;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
 
 /** A controller that ends, and the one that follows it. */
+@Timeout(20)
+@ExtendWith(VertxExtension.class)
 class ControlPlaneTest {
   private static final DeclaredApplication APP =
       new DeclaredApplication("a", 1, "/a", "{}", false, 0, null, Map.of());
 
-  private final Vertx vertx = Vertx.vertx();
+  private Vertx vertx;
   private final LoopVerticle loop = new LoopVerticle("control loop");
   private final BlockingQueue<ControllerAction> actions = new LinkedBlockingQueue<>();
   private @Nullable ControlPlane plane;
 
   @BeforeEach
-  void start() throws Exception {
+  void start(Vertx made) {
+    vertx = made;
     vertx.eventBus().registerDefaultCodec(BusMessage.class, new BusMessageCodec());
-    await(vertx.deployVerticle(loop));
-  }
-
-  @AfterEach
-  void stop() throws Exception {
-    await(vertx.close());
-  }
-
-  private static <T> T await(Future<T> future) throws Exception {
-    return future.toCompletionStage().toCompletableFuture().get(10, TimeUnit.SECONDS);
+    vertx.deployVerticle(loop).await();
   }
 
   /** The first controller cannot name replicas, so it fails with the first. */
@@ -97,7 +93,7 @@ class ControlPlaneTest {
   @Test
   void oneThatFailsIsFollowedByOneOfALaterTermThatKnowsWhatIsWanted() throws Exception {
     ControlPlane made = plane();
-    await(made.start(1));
+    made.start(1).await();
     assertThat(nextBuild().epoch()).isEqualTo(new Epoch(1, "n"));
     DeploymentId id = new DeploymentId("a", "d");
     DeploymentTarget target =
@@ -112,10 +108,10 @@ class ControlPlaneTest {
   @Test
   void aRestartTakesALaterTermThanAnyBefore() throws Exception {
     ControlPlane made = plane();
-    await(made.start(7));
+    made.start(7).await();
     nextBuild();
 
-    await(made.restart(3)); // whoever keeps the terms has lost one
+    made.restart(3).await(); // whoever keeps the terms has lost one
 
     assertThat(nextBuild().epoch()).isEqualTo(new Epoch(8, "n"));
   }
@@ -123,7 +119,7 @@ class ControlPlaneTest {
   @Test
   void anInstanceThatDrainsKeepsItsController() throws Exception {
     ControlPlane made = plane();
-    await(made.start(2));
+    made.start(2).await();
     made.drains();
 
     assertThat(made.restart(3).failed()).isTrue();

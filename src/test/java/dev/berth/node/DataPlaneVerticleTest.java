@@ -1,6 +1,7 @@
 package dev.berth.node;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.berth.api.AsyncHandler;
 import dev.berth.api.DeploymentId;
@@ -55,7 +56,7 @@ class DataPlaneVerticleTest {
     vertx = made;
     bus.onSend(sent -> answers.add(sent.message()));
     vertx.eventBus().registerCodec(new BusMessageCodec());
-    await(vertx.deployVerticle(loop));
+    vertx.deployVerticle(loop).await();
     plane =
         new PlaneBuilder("n1", System::nanoTime, bus)
             .loop(loop.ports(bus, Identity.create()))
@@ -64,17 +65,13 @@ class DataPlaneVerticleTest {
                     HookThreads.on(task -> vertx.executeBlocking(Executors.callable(task)))))
             .plane();
     verticle = new DataPlaneVerticle(plane, 0);
-    await(loop.deploy(verticle));
-  }
-
-  private static <T> T await(Future<T> future) throws Exception {
-    return future.toCompletionStage().toCompletableFuture().get(10, TimeUnit.SECONDS);
+    loop.deploy(verticle).await();
   }
 
   private Replica start(AsyncHandler handler) throws Exception {
     ReplicaSpec spec =
         Replicas.spec("app#echo#1", new DeploymentId("app", "echo"), 7, 1, c -> handler);
-    return await(plane.host().start(spec, List.of(Replicas.seat(plane.replicas(0)))));
+    return plane.host().start(spec, List.of(Replicas.seat(plane.replicas(0)))).await();
   }
 
   private void send(Replica replica, long deadlineMs) {
@@ -160,7 +157,7 @@ class DataPlaneVerticleTest {
     send(replica, 30);
 
     assertThat(cancelled.poll(10, TimeUnit.SECONDS)).isTrue();
-    assertThat(await(replica.drain().otherwiseEmpty())).isNull();
+    assertThat(replica.drain().otherwiseEmpty().await()).isNull();
     assertThat(replica.slots().ongoing()).isZero();
     assertThat(answers).isEmpty();
   }
@@ -168,20 +165,17 @@ class DataPlaneVerticleTest {
   @Test
   void undeployedItTakesNoMoreMessages() throws Exception {
     Replica replica = start((request, about) -> Future.succeededFuture(Response.text("ok")));
-    await(loop.undeploy(verticle));
+    loop.undeploy(verticle).await();
 
-    await(
-        vertx
-            .eventBus()
-            .request(
-                replica.address().busAddress(),
-                "anyone there?",
-                new DeliveryOptions().setSendTimeout(5_000))
-            .transform(
-                result -> {
-                  assertThat(result.failed()).isTrue();
-                  assertThat(result.cause()).hasMessageContaining("No handlers");
-                  return Future.succeededFuture();
-                }));
+    assertThatThrownBy(
+            () ->
+                vertx
+                    .eventBus()
+                    .request(
+                        replica.address().busAddress(),
+                        "anyone there?",
+                        new DeliveryOptions().setSendTimeout(5_000))
+                    .await())
+        .hasMessageContaining("No handlers");
   }
 }

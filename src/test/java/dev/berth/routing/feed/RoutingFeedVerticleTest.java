@@ -11,40 +11,37 @@ import dev.berth.protocol.RoutingDelta;
 import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.protocol.RoutingSnapshot.Version;
 import dev.berth.protocol.wire.BusMessageCodec;
-import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.eventbus.DeliveryOptions;
+import io.vertx.junit5.VertxExtension;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
 
 /** The shell: what it pulls, it pulls on its own loop, for the routers there are. */
 @Timeout(20)
+@ExtendWith(VertxExtension.class)
 class RoutingFeedVerticleTest {
-  private final Vertx vertx = Vertx.vertx();
+  private Vertx vertx;
   private final RoutingWorld world = new RoutingWorld();
   private final BlockingQueue<BusMessage> pulled = new LinkedBlockingQueue<>();
   private final RoutingFeedVerticle verticle =
       new RoutingFeedVerticle("n1", 5, world.routers, pulled::add, System::nanoTime);
 
-  @AfterEach
-  void close() throws Exception {
-    await(vertx.close());
-  }
-
-  private static <T> T await(Future<T> future) throws Exception {
-    return future.toCompletionStage().toCompletableFuture().get(10, TimeUnit.SECONDS);
+  @BeforeEach
+  void deploy(Vertx made) throws Exception {
+    vertx = made;
+    vertx.eventBus().registerCodec(new BusMessageCodec());
+    vertx.deployVerticle(verticle).await();
   }
 
   @Test
   void fromItsStartOnEachRouterHasItsSnapshotPulledAndPassedOn() throws Exception {
-    vertx.eventBus().registerCodec(new BusMessageCodec());
-    await(vertx.deployVerticle(verticle));
-
     assertThat(pulled.poll(10, TimeUnit.SECONDS))
         .isEqualTo(
             new PullRouting(
@@ -58,8 +55,6 @@ class RoutingFeedVerticleTest {
 
   @Test
   void aRouterThatIsForgottenAndMadeAnewAtOnceHasItsSnapshotPulledAnew() throws Exception {
-    vertx.eventBus().registerCodec(new BusMessageCodec());
-    await(vertx.deployVerticle(verticle));
     BusMessage first = pulled.poll(10, TimeUnit.SECONDS);
     answer();
 
