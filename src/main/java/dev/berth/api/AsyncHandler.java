@@ -15,4 +15,20 @@ public non-sealed interface AsyncHandler extends ReplicaHandler {
    *     back-pressure becomes the parent's
    */
   Future<Response> handle(Request request, RequestContext context);
+
+  /**
+   * A handler of values: bodies are read as JSON, and what it answers is written as JSON with
+   * status 200. A body that is none of them is answered with 400 and {@code {"code":
+   * "invalid_body", "field", "message"}}, and the function is not called.
+   *
+   * <p>The JSON is Jackson's, of the application's own jars, with the modules that are there.
+   * Values are passed on as {@link TypedHandle} says.
+   *
+   * @param body a class of the application that Jackson can read, such as a record
+   * @throws IllegalStateException when the application's jars have no {@code
+   *     com.fasterxml.jackson.core:jackson-databind}
+   */
+  static <I, O> AsyncHandler of(Class<I> body, AsyncFunction<I, O> function) {
+    return new TypedBodies<>(body, function.getClass()).async(function);
+  }
 }

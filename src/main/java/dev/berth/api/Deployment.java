@@ -48,10 +48,25 @@ public final class Deployment {
     return of(name, replica -> handler);
   }
 
-  /** As {@link #async}, with a handler that may block. */
+  /** As {@link #async(String, AsyncHandler)}, with a handler that may block. */
   public static Deployment blocking(String name, BlockingHandler handler) {
     Objects.requireNonNull(handler, "handler");
     return of(name, replica -> handler);
+  }
+
+  /**
+   * One of values: see {@link AsyncHandler#of}, which this makes the handler of all replicas with.
+   *
+   * @throws IllegalStateException when the application's jars have no Jackson databind
+   */
+  public static <I, O> Deployment async(String name, Class<I> body, AsyncFunction<I, O> function) {
+    return async(name, AsyncHandler.of(body, function));
+  }
+
+  /** As {@link #async(String, Class, AsyncFunction)}, with a function that may block. */
+  public static <I, O> Deployment blocking(
+      String name, Class<I> body, BlockingFunction<I, O> function) {
+    return blocking(name, BlockingHandler.of(body, function));
   }
 
   /**

@@ -57,6 +57,18 @@ public interface DeploymentHandle {
   }
 
   /**
+   * The same, called with values: {@code prices.typed(Order.class, Price.class).call(order)}.
+   *
+   * @param request what is sent, and {@code response} what is answered: classes of the application
+   *     that Jackson can write and read, such as records
+   * @throws IllegalStateException when the application's jars have no {@code
+   *     com.fasterxml.jackson.core:jackson-databind}
+   */
+  default <I, O> TypedHandle<I, O> typed(Class<I> request, Class<O> response) {
+    return TypedHandle.of(this, request, response, false);
+  }
+
+  /**
    * Sends a request to a replica with a free slot, or waits in the deployment's queue for one.
    *
    * @return the response; fails with a {@link BerthException} and nothing else. Cancel through

@@ -4,6 +4,7 @@ import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.streams.ReadStream;
 import java.io.OutputStream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One response: a status, headers, and a body that is whole, produced piece by piece, or received
@@ -29,7 +30,27 @@ public final class Response {
   /** How the body comes. */
   public sealed interface Body {
     /** All of it, read only for the receiver. */
-    record Whole(Buffer bytes) implements Body {}
+    sealed class Whole implements Body permits TypedValue.InResponse {
+      private final @Nullable Buffer bytes; // null for a typed value, which has its own
+
+      public Whole(Buffer bytes) {
+        this.bytes = bytes;
+      }
+
+      Whole() {
+        this.bytes = null;
+      }
+
+      /** The bytes; those of a typed value are made when they are first asked for. */
+      public Buffer bytes() {
+        return java.util.Objects.requireNonNull(bytes, "body: null (expected: bytes)");
+      }
+
+      /** How many, without making them: of a typed value how many they may be at most. */
+      public int length() {
+        return bytes().length();
+      }
+    }
 
     /** Written by user code, with back-pressure; the request holds its slot until it is done. */
     record Produced(Producer producer) implements Body {}

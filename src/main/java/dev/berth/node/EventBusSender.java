@@ -30,4 +30,9 @@ final class EventBusSender implements BusSender {
     bus.send(address, message, RoutingLink.LOCAL);
     return true;
   }
+
+  @Override
+  public boolean sharesValues() {
+    return true;
+  }
 }

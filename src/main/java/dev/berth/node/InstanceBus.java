@@ -35,4 +35,9 @@ final class InstanceBus implements BusSender {
     }
     return true;
   }
+
+  @Override
+  public boolean sharesValues() {
+    return true;
+  }
 }

@@ -145,6 +145,11 @@ public sealed interface BusMessage {
       return ((Response.Body.Whole) response.body()).bytes();
     }
 
+    /** How many bytes of the body are here, or of a typed one at most. */
+    public int length() {
+      return ((Response.Body.Whole) response.body()).length();
+    }
+
     /** Whether the body follows in frames. */
     public boolean streamed() {
       return follows != 0;

@@ -116,8 +116,13 @@ sealed class Invocation implements RequestContext, Completable<Response>
 
   /** Takes in a body that goes on after the request, or calls a handler that wants it streamed. */
   void receive(CallRequest message) {
-    IncomingBody incoming =
-        IncomingBody.of(this, message, host.streamsRequests(message.methodName()));
+    IncomingBody incoming;
+    try {
+      incoming = IncomingBody.of(this, message, host.streamsRequests(message.methodName()));
+    } catch (IllegalArgumentException noJson) { // of a value that came as it is
+      settled(null, noJson);
+      return;
+    }
     if (incoming == null) {
       breakOff(
           BerthException.Kind.BACK_PRESSURE,
@@ -215,7 +220,7 @@ sealed class Invocation implements RequestContext, Completable<Response>
     Objects.requireNonNull(response.headers(), "headers: null (expected: headers)");
     Response.Body body = Objects.requireNonNull(response.body(), "body: null (expected: a body)");
     if (body instanceof Response.Body.Whole whole) {
-      int length = whole.bytes().length();
+      int length = whole.length();
       boolean large = length > ResponseStream.MAX_FRAME_BYTES;
       if (!large || loop.tryCarry(source, length)) {
         end(response.status() < SERVER_ERROR);

@@ -66,16 +66,16 @@ final class OutgoingBody {
   static @Nullable OutgoingBody of(RoutedCall call, RouterLoop loop, Request request) {
     Request.Body body = request.body();
     if (body instanceof Request.Body.Whole whole) {
+      if (whole.length() <= LoopLimits.MAX_FRAME_BYTES) {
+        return null;
+      }
       Buffer bytes = whole.bytes();
-      int length = bytes.length();
-      return length <= LoopLimits.MAX_FRAME_BYTES
-          ? null
-          : new OutgoingBody(
-              call,
-              loop,
-              bytes.slice(0, LoopLimits.MAX_FRAME_BYTES),
-              null,
-              bytes.slice(LoopLimits.MAX_FRAME_BYTES, length));
+      return new OutgoingBody(
+          call,
+          loop,
+          bytes.slice(0, LoopLimits.MAX_FRAME_BYTES),
+          null,
+          bytes.slice(LoopLimits.MAX_FRAME_BYTES, bytes.length()));
     }
     if (body instanceof Request.Body.Streamed streamed) {
       ReadStream<Buffer> source = streamed.stream();

@@ -524,6 +524,6 @@ public final class RoutedCall extends SlotRequest {
 
   @Override
   int queuedBytes() {
-    return outgoing == null ? request.bytes().length() : outgoing.heldBytes();
+    return outgoing == null ? ((Request.Body.Whole) request.body()).length() : outgoing.heldBytes();
   }
 }

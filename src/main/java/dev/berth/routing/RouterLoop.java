@@ -70,6 +70,11 @@ public final class RouterLoop {
     return routers == other.routers;
   }
 
+  /** Whether values of user code may stay as they are on their way inside the instance. */
+  public boolean sharesValues() {
+    return ports.bus().sharesValues();
+  }
+
   public long now() {
     return ports.nanoClock().getAsLong();
   }
@@ -170,8 +175,8 @@ public final class RouterLoop {
   public void onMessage(BusMessage message) {
     if (message instanceof BusMessage.Answer answer) {
       if (answer instanceof BusMessage.CallResponse response
-          && response.body().length() > LoopLimits.MAX_FRAME_BYTES) {
-        streams.release(response.body().length()); // from here on whoever has it counts it
+          && response.length() > LoopLimits.MAX_FRAME_BYTES) {
+        streams.release(response.length()); // from here on whoever has it counts it
       }
       PendingEntry asked = pending.get(answer.callId());
       if (asked == null || !asked.answered(answer)) {

@@ -18,4 +18,12 @@ public interface BusSender {
    *     reached
    */
   boolean send(String node, String address, BusMessage message);
+
+  /**
+   * Whether what an instance sends to itself may hold values of user code as they are. Not where
+   * tests are to find what the codec makes of them.
+   */
+  default boolean sharesValues() {
+    return false;
+  }
 }

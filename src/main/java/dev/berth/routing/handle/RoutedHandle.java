@@ -12,6 +12,7 @@ import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
 import dev.berth.api.Selections;
 import dev.berth.api.StreamedResponse;
+import dev.berth.api.TypedHandle;
 import dev.berth.protocol.InboundStream;
 import dev.berth.protocol.port.BareHandle;
 import dev.berth.routing.CallOwner;
@@ -78,6 +79,11 @@ public final class RoutedHandle implements BareHandle {
   @Override
   public DeploymentHandle within(RequestContext newParent) {
     return new RoutedHandle(router, loop, options, newParent);
+  }
+
+  @Override
+  public <I, O> TypedHandle<I, O> typed(Class<I> request, Class<O> response) {
+    return TypedHandle.of(this, request, response, loop.sharesValues());
   }
 
   // --- calls ---

@@ -271,6 +271,12 @@ class WireCodecTest {
       }
       return parts;
     }
+    if (value instanceof Request.Body.Whole body) {
+      return body.bytes();
+    }
+    if (value instanceof Response.Body.Whole body) {
+      return body.bytes();
+    }
     if (value instanceof Request || value instanceof Response) {
       for (Field part : value.getClass().getDeclaredFields()) { // one that is added counts too
         part.setAccessible(true);

@@ -1,0 +1,63 @@
+package dev.berth.api;
+
+import io.vertx.core.Future;
+import java.util.Objects;
+
+/** What stands between requests and a function of values. */
+final class TypedBodies<I> {
+  private final Class<I> type;
+  private final Json json;
+
+  TypedBodies(Class<I> type, Class<?> function) {
+    this.type = type;
+    this.json = Json.of(type, function);
+    json.prepare(type);
+  }
+
+  <O> AsyncHandler async(AsyncFunction<I, O> function) {
+    return (request, context) -> {
+      I body;
+      try {
+        body = read(request);
+      } catch (Json.Malformed malformed) {
+        return Future.succeededFuture(malformed.refusal(json));
+      }
+      boolean typed = request.body() instanceof TypedValue.InRequest;
+      return Objects.requireNonNull(
+              function.handle(body, context), "handler: null (expected: a future)")
+          .map(value -> answer(value, typed));
+    };
+  }
+
+  <O> BlockingHandler blocking(BlockingFunction<I, O> function) {
+    return (request, context) -> {
+      I body;
+      try {
+        body = read(request);
+      } catch (Json.Malformed malformed) {
+        return malformed.refusal(json);
+      }
+      O value = function.handle(body, context);
+      return answer(value, request.body() instanceof TypedValue.InRequest);
+    };
+  }
+
+  private I read(Request request) throws Json.Malformed {
+    return request.body() instanceof TypedValue.InRequest typed
+        ? typed.value.as(type, json)
+        : json.read(request.bytes(), type);
+  }
+
+  private <O> Response answer(O value, boolean typed) {
+    Objects.requireNonNull(value, "handler: null (expected: a value)");
+    if (value instanceof Response response) {
+      return response;
+    }
+    return Response.of(
+        200,
+        TypedHandle.JSON,
+        typed
+            ? new TypedValue.InResponse(new TypedValue(json, value))
+            : new Response.Body.Whole(json.write(value)));
+  }
+}
