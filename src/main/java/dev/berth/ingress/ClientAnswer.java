@@ -92,6 +92,7 @@ abstract sealed class ClientAnswer implements BiConsumer<String, String>, Comple
   public abstract void onFailure(BerthException failure);
 
   final void become(ExchangeState next) {
+    assert loop.router().isHere();
     assert state.mayBecome(next) : state + " to " + next;
     state = next;
   }

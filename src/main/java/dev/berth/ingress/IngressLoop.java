@@ -157,6 +157,7 @@ final class IngressLoop {
 
   /** A connection is there; what it speaks is not known yet. */
   void accepted(HeadWatch watch) {
+    assert router.isHere();
     unopened.add(watch);
   }
 
@@ -166,6 +167,7 @@ final class IngressLoop {
   }
 
   void opened(HttpConnection http) {
+    assert router.isHere();
     HeadWatch watch =
         ((HttpServerConnection) http).channelHandlerContext().pipeline().get(HeadWatch.class);
     Connection connection;
@@ -182,6 +184,7 @@ final class IngressLoop {
   }
 
   void closed(Connection connection) {
+    assert router.isHere();
     connections.remove(connection.http());
   }
 
@@ -197,6 +200,7 @@ final class IngressLoop {
 
   /** Ends what stands still: connections without a request, bodies, streams. */
   void sweep() {
+    assert router.isHere();
     long now = now();
     coarseNanos = now;
     if (!connections.isEmpty()) {
@@ -235,6 +239,7 @@ final class IngressLoop {
   // --- requests ---
 
   void handle(HttpServerRequest request) {
+    assert router.isHere();
     Connection connection = connections.get(request.connection());
     if (connection == null) {
       return; // it is being closed
@@ -406,6 +411,7 @@ final class IngressLoop {
 
   /** What requests may take. */
   RequestRoom.Share room() {
+    assert router.isHere();
     return room;
   }
 
@@ -415,11 +421,13 @@ final class IngressLoop {
 
   /** Room for a large answer, taken or waited for. */
   AnswerRoom.Queue<Exchange> answers() {
+    assert router.isHere();
     return answers;
   }
 
   /** So much more room is taken for a large answer than was, or less. */
   void correctLarge(long bytes) {
+    assert router.isHere();
     ingress.answerRoom().correct(bytes);
     if (bytes < 0) {
       lookForRoom();
@@ -428,7 +436,7 @@ final class IngressLoop {
 
   /** A request waits for that room no longer. */
   void forgetLarge(Exchange gone) {
-    answers.forget(gone);
+    answers().forget(gone);
     lookForRoom();
   }
 

@@ -67,7 +67,7 @@ public final class HeldSelection extends RingEntry implements ReplicaSelection {
   private @Nullable RequestRecorder recorder; // when it is explained; the loop's
   private @Nullable Problem refusedAs; // the dispatching loop's
 
-  /** On the loop, with the slot just held; counts it as reserved. */
+  /** With the slot just held; counts it as reserved. */
   HeldSelection(
       Leg leg,
       RouterLoop loop,
@@ -89,9 +89,9 @@ public final class HeldSelection extends RingEntry implements ReplicaSelection {
     this.untilNanos = lease == null ? madeNanos + ttlNanos : lease.deadlineNanos();
     router.counters.selected.increment();
     if (attempt != null) {
-      loop.heldAttempts.add(attempt);
+      loop.heldAttempts().add(attempt);
     }
-    loop.ring.schedule(this, untilNanos);
+    loop.ring().schedule(this, untilNanos);
   }
 
   /** Whether its replica is not there any more. */
@@ -99,8 +99,9 @@ public final class HeldSelection extends RingEntry implements ReplicaSelection {
     return replica.gone();
   }
 
-  /** Is written down from now on. On the loop, before anyone else sees it. */
+  /** Is written down from now on; before anyone else sees it. */
   void explainedBy(RequestRecorder explaining) {
+    assert loop.isHere();
     recorder = explaining;
     explaining.leased(replica, ttlNanos);
   }
@@ -133,8 +134,9 @@ public final class HeldSelection extends RingEntry implements ReplicaSelection {
     }
   }
 
-  /** Is closed with its parent from now on. On the loop, before anyone else sees it. */
+  /** Is closed with its parent from now on; before anyone else sees it. */
   void followParent() {
+    assert loop.isHere();
     if (parent != null) {
       leaveParent = parent.onCancel(this::close);
     }
@@ -143,7 +145,7 @@ public final class HeldSelection extends RingEntry implements ReplicaSelection {
   @Override
   protected void deadlinePassed(long now) {
     if (state.get() == OPEN && !expireIfPast(now)) {
-      loop.ring.schedule(this, untilNanos); // renewed since
+      loop.ring().schedule(this, untilNanos); // renewed since
     }
   }
 
@@ -161,7 +163,7 @@ public final class HeldSelection extends RingEntry implements ReplicaSelection {
     giveBackCount(); // the owner of the ledger expires the lease itself
     onLoop(
         () -> {
-          loop.ring.cancel(this);
+          loop.ring().cancel(this);
           forget();
           if (recorder != null) {
             recorder.expired();
@@ -215,7 +217,7 @@ public final class HeldSelection extends RingEntry implements ReplicaSelection {
       return ended();
     }
     dispatchedNanos = now;
-    onLoop(() -> loop.ring.cancel(this));
+    onLoop(() -> loop.ring().cancel(this));
     Problem lost = null;
     if (replica.gone()) {
       lost = Problem.REPLICA_GONE;
@@ -267,7 +269,7 @@ public final class HeldSelection extends RingEntry implements ReplicaSelection {
     RoutedCall call = newCall(loop, HandleCall.traced(request, parent), shown);
     loop.run(
         () -> {
-          loop.ring.cancel(this);
+          loop.ring().cancel(this);
           if (recorder != null) {
             recorder.dispatching(request, leg.methodName());
             call.recorder = recorder;
@@ -312,11 +314,11 @@ public final class HeldSelection extends RingEntry implements ReplicaSelection {
     Promise<Void> closed = Promise.promise();
     if (lease != null && recorder == null) {
       release(closed);
-      onLoop(() -> loop.ring.cancel(this));
+      onLoop(() -> loop.ring().cancel(this));
     } else {
       onLoop(
           () -> {
-            loop.ring.cancel(this);
+            loop.ring().cancel(this);
             release(closed);
             if (recorder != null) {
               recorder.closed();
@@ -357,7 +359,7 @@ public final class HeldSelection extends RingEntry implements ReplicaSelection {
   /** A late word of its lease means nothing any more: what it names may be released. */
   void forget() {
     if (attempt != null) {
-      onLoop(() -> loop.heldAttempts.remove(attempt));
+      onLoop(() -> loop.heldAttempts().remove(attempt));
     }
   }
 
@@ -443,14 +445,14 @@ public final class HeldSelection extends RingEntry implements ReplicaSelection {
         && untilNanos - loop.now() >= ttlNanos - ttlNanos / 10;
   }
 
-  /** The lease lasts until then. On the loop. */
+  /** The lease lasts until then. */
   void extend(long deadlineNanos) {
     if (state.get() == OPEN) {
       untilNanos = deadlineNanos;
       if (recorder != null) {
         recorder.renewed(deadlineNanos - loop.now());
       }
-      loop.ring.schedule(this, deadlineNanos);
+      loop.ring().schedule(this, deadlineNanos);
     }
   }
 

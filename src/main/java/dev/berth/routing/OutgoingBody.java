@@ -120,6 +120,7 @@ final class OutgoingBody {
   // --- what comes ---
 
   private void took(Buffer piece) {
+    assert loop.isHere();
     if (over || ended) {
       return;
     }

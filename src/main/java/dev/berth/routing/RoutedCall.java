@@ -102,8 +102,9 @@ public final class RoutedCall extends SlotRequest {
     return true;
   }
 
-  /** Starts on the slot of a selection; on the loop. */
+  /** Starts on the slot of a selection. */
   void dispatch() {
+    assert loop.isHere();
     HeldSelection held = java.util.Objects.requireNonNull(selection);
     if (done) {
       router.counters.undispatched.increment(); // cancelled before it came here
@@ -129,8 +130,9 @@ public final class RoutedCall extends SlotRequest {
     }
   }
 
-  /** Starts on the slot of a selection that was taken for it; on this call's loop, within time. */
+  /** Starts on the slot of a selection that was taken for it, within time. */
   public void dispatchTaken() {
+    assert loop.isHere();
     HeldSelection taken = java.util.Objects.requireNonNull(selection);
     router.dispatched(loop, taken.gapNanos());
     scheduleDeadline();
@@ -231,7 +233,7 @@ public final class RoutedCall extends SlotRequest {
     }
   }
 
-  // --- answers, on the loop ---
+  // --- answers ---
 
   @Override
   public boolean answered(BusMessage.Answer answer) {
@@ -438,7 +440,7 @@ public final class RoutedCall extends SlotRequest {
   /** Everything that a finished call owes, once. */
   private void finish() {
     done = true;
-    loop.ring.cancel(this);
+    loop.ring().cancel(this);
     releaseAccounts();
   }
 

@@ -50,8 +50,8 @@ public final class RoutedChoice extends SlotRequest {
     this.observer = observer;
   }
 
-  /** Starts; on the loop. */
   public void start() {
+    assert loop.isHere();
     router.counters.choices.increment();
     RequestContext parent = leg.parent();
     if (parent != null) {
@@ -130,7 +130,7 @@ public final class RoutedChoice extends SlotRequest {
   private void reserved(SlotToken token, long grantedTtlMs, long load) {
     RoutedReplica from = java.util.Objects.requireNonNull(replica);
     AttemptId named = java.util.Objects.requireNonNull(attempt);
-    loop.pending.remove(pendingId);
+    loop.pending().remove(pendingId);
     pendingId = PendingTable.FULL;
     from.reported(load); // still counted as ours: the selection gives it back
     select(from, null, token, named, grantedTtlMs * 1_000_000);
@@ -143,7 +143,7 @@ public final class RoutedChoice extends SlotRequest {
       @Nullable AttemptId named,
       long ttl) {
     done = true;
-    loop.ring.cancel(this);
+    loop.ring().cancel(this);
     fulfilled();
     leaveParent();
     HeldSelection selection = new HeldSelection(leg, loop, from, lease, token, named, ttl);

@@ -25,16 +25,15 @@ final class RoutedRenewal extends RingEntry implements PendingEntry {
     this.loop = loop;
     this.selection = selection;
     this.renewed = renewed;
-    this.id = loop.pending.add(this);
+    this.id = loop.pending().add(this);
   }
 
-  /** Starts one; on the loop. */
   static void start(RouterLoop loop, HeldSelection selection, Promise<Boolean> renewed) {
     RoutedRenewal renewal = new RoutedRenewal(loop, selection, renewed);
     if (renewal.id == PendingTable.FULL) {
       renewed.complete(false);
     } else {
-      loop.ring.schedule(renewal, loop.now() + ANSWER_WITHIN_NANOS);
+      loop.ring().schedule(renewal, loop.now() + ANSWER_WITHIN_NANOS);
       renewal.send();
     }
   }
@@ -90,8 +89,8 @@ final class RoutedRenewal extends RingEntry implements PendingEntry {
   }
 
   private void end(boolean holds) {
-    loop.ring.cancel(this);
-    loop.pending.remove(id);
+    loop.ring().cancel(this);
+    loop.pending().remove(id);
     renewed.tryComplete(holds);
   }
 }

@@ -18,22 +18,22 @@ import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Predicate;
 
 /**
- * The routers' share of one event loop: what its requests wait for, and their deadlines. Everything
- * here is confined to the loop; the counters may be read from anywhere.
+ * The routers' share of one event loop: what its requests wait for, and their deadlines. What is
+ * confined to the loop is reached through here, which asserts it.
  */
 public final class RouterLoop {
   final LoopPorts ports;
   final LoopLimits limits;
   final RouterAddress address;
-  final PendingTable<PendingEntry> pending;
-  final DeadlineRing ring;
   final ExplainLoop explain;
   final ReplicaRanker.Ranking ranking = new ReplicaRanker.Ranking();
-  final Set<AttemptId> heldAttempts = new HashSet<>(); // of selections and dispatches elsewhere
 
   /** Named by messages whose slot is held already: never looked up, so one serves all. */
   final AttemptId heldAttempt;
 
+  final PendingTable<PendingEntry> pending;
+  final DeadlineRing ring;
+  final Set<AttemptId> heldAttempts = new HashSet<>();
   private final List<OutgoingBody> blocked = new ArrayList<>();
   private final Routers routers;
   private final long incarnation;
@@ -79,9 +79,32 @@ public final class RouterLoop {
     return ports.nanoClock().getAsLong();
   }
 
+  /** Whether the caller is on the loop. */
+  public boolean isHere() {
+    return ports.loop().isHere();
+  }
+
+  /** What waits for answers. */
+  PendingTable<PendingEntry> pending() {
+    assert isHere();
+    return pending;
+  }
+
+  /** What waits for its time. */
+  DeadlineRing ring() {
+    assert isHere();
+    return ring;
+  }
+
+  /** The names of leases elsewhere that selections and dispatches hold. */
+  Set<AttemptId> heldAttempts() {
+    assert isHere();
+    return heldAttempts;
+  }
+
   /** Runs an action on the loop: at once when it is there already. */
   public void run(Runnable action) {
-    if (ports.loop().isHere()) {
+    if (isHere()) {
       action.run();
     } else {
       ports.loop().execute(action);
@@ -100,11 +123,11 @@ public final class RouterLoop {
 
   /** Tells an entry when its time has come; one that has a time already gets this one. */
   public void schedule(RingEntry entry, long deadlineNanos) {
-    ring.schedule(entry, deadlineNanos);
+    ring().schedule(entry, deadlineNanos);
   }
 
   public void cancel(RingEntry entry) {
-    ring.cancel(entry);
+    ring().cancel(entry);
   }
 
   /** Whether nothing more may wait for an answer. */
@@ -123,6 +146,7 @@ public final class RouterLoop {
    * it.
    */
   int firstCredit() {
+    assert isHere();
     if (firstCredits >= mostFirstCredits || !streams.hasRoom()) {
       return 0;
     }
@@ -131,17 +155,20 @@ public final class RouterLoop {
   }
 
   void firstCreditAnswered(int bytes) {
+    assert isHere();
     if (bytes > 0) {
       firstCredits--;
     }
   }
 
   AttemptId nextAttempt() {
+    assert isHere();
     return new AttemptId(incarnation, index(), ++attempts);
   }
 
   /** An id for a request that came without one: unique, cheap, and no secret. */
   String nextRequestId() {
+    assert isHere();
     return requestIdPrefix + Long.toHexString(++requestIds);
   }
 
@@ -151,7 +178,7 @@ public final class RouterLoop {
 
   /** Called every {@link DeadlineRing#TICK_NANOS}. */
   public void tick() {
-    ring.advance(now());
+    ring().advance(now());
     if (!blocked.isEmpty()) {
       List<OutgoingBody> again = List.copyOf(blocked);
       blocked.clear();
@@ -161,18 +188,20 @@ public final class RouterLoop {
 
   /** A body whose frame the transport did not take. */
   void retryWithNextTick(OutgoingBody body) {
+    assert isHere();
     blocked.add(body);
   }
 
   /** A tick that misses no deadline up to now: for a clock that stands still until the next. */
   public void tickExactly() {
-    ring.advanceExactly(now());
+    ring().advanceExactly(now());
   }
 
   // --- answers ---
 
   /** Takes a message addressed to this loop. */
   public void onMessage(BusMessage message) {
+    assert isHere();
     if (message instanceof BusMessage.Answer answer) {
       if (answer instanceof BusMessage.CallResponse response
           && response.length() > LoopLimits.MAX_FRAME_BYTES) {
@@ -216,9 +245,9 @@ public final class RouterLoop {
     duplicates.increment();
   }
 
-  /** Answers of these replicas will not come: fails what waits for them, at once. On the loop. */
+  /** Answers of these replicas will not come: fails what waits for them, at once. */
   void lost(Predicate<ReplicaAddress> gone) {
-    pending.forEach(asked -> asked.lost(gone));
+    pending().forEach(asked -> asked.lost(gone));
   }
 
   // --- what operators see ---

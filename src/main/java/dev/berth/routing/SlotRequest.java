@@ -97,9 +97,10 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
 
   /**
    * Starts on behalf of a request that a handler runs, which takes this one with it when it is
-   * cancelled; on the loop.
+   * cancelled.
    */
   public final void begin(@Nullable RequestContext parent) {
+    assert loop.isHere();
     if (parent == null) {
       begin();
     } else if (parent.cancelled() && !isPastDeadline()) {
@@ -134,8 +135,8 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
     }
   }
 
-  /** Starts; on the loop. */
   final void begin() {
+    assert loop.isHere();
     if (done) {
       return; // cancelled before it reached its loop
     }
@@ -146,9 +147,9 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
           false);
       return;
     }
-    if (loop.pending.isFull()) {
+    if (loop.pending().isFull()) {
       end(
-          router.backPressure("pending requests of this event loop: " + loop.pending.size()),
+          router.backPressure("pending requests of this event loop: " + loop.pending().size()),
           false);
       return;
     }
@@ -171,7 +172,7 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
 
   final void scheduleDeadline() {
     if (callDeadlineNanos != NO_DEADLINE) {
-      loop.ring.schedule(this, callDeadlineNanos);
+      loop.ring().schedule(this, callDeadlineNanos);
     }
   }
 
@@ -248,7 +249,7 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
   }
 
   private void await() {
-    loop.ring.schedule(this, queueDeadlineNanos);
+    loop.ring().schedule(this, queueDeadlineNanos);
     waiter = router.queue.join(this, sequence);
     router.queue.arrange();
   }
@@ -277,6 +278,7 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
   /** The task a grant posts to our loop. */
   @Override
   public final void run() {
+    assert loop.isHere();
     Grant given = grant;
     grant = null;
     waiter = null;
@@ -299,9 +301,9 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
       return;
     }
     if (callDeadlineNanos == NO_DEADLINE) {
-      loop.ring.cancel(this);
+      loop.ring().cancel(this);
     } else {
-      loop.ring.schedule(this, callDeadlineNanos);
+      loop.ring().schedule(this, callDeadlineNanos);
     }
     if (!use(given, true)) {
       enqueueAgain();
@@ -321,12 +323,12 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
    * surely did not leave, the replica counts as lost and the request waits again.
    */
   final void send(RoutedReplica to) {
-    long id = loop.pending.add(this);
+    long id = loop.pending().add(this);
     if (id == PendingTable.FULL) {
       unsend(to);
       router.pumpIfWaiting();
       end(
-          router.backPressure("pending requests of this event loop: " + loop.pending.size()),
+          router.backPressure("pending requests of this event loop: " + loop.pending().size()),
           false);
       return;
     }
@@ -343,7 +345,7 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
       return;
     }
     if (!left) {
-      loop.pending.remove(id);
+      loop.pending().remove(id);
       pendingId = PendingTable.FULL;
       unsend(to);
       router.lost(to);
@@ -356,7 +358,7 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
 
   /** Sending threw. The request ends with that error, whatever giving its slot back throws. */
   private void notSent(RoutedReplica to, RuntimeException broken) {
-    loop.pending.remove(pendingId);
+    loop.pending().remove(pendingId);
     pendingId = PendingTable.FULL;
     BerthException failure =
         new BerthException.HandlerFailed(
@@ -377,7 +379,7 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
 
   /** The answer to what was sent has come, or will not: out of the pending table. */
   final void settle(long load) {
-    loop.pending.remove(pendingId);
+    loop.pending().remove(pendingId);
     pendingId = PendingTable.FULL;
     RoutedReplica from = replica;
     if (from != null && !from.here()) {
@@ -422,8 +424,9 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
 
   // --- ending ---
 
-  /** Ends it at the caller's wish, at once; nothing when it has ended. On the loop. */
+  /** Ends it at the caller's wish, at once; nothing when it has ended. */
   final void cancelNow() {
+    assert loop.isHere();
     if (done) {
       return;
     }
@@ -460,7 +463,7 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
   /** Over, with a failure. Settles everything, then tells. */
   final void end(BerthException failure, boolean revoke) {
     done = true;
-    loop.ring.cancel(this);
+    loop.ring().cancel(this);
     if (revoke && pendingId != PendingTable.FULL) {
       revoke(failure instanceof BerthException.Timeout);
       settle(Load.NONE);

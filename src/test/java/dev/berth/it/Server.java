@@ -78,6 +78,7 @@ final class Server implements AutoCloseable {
     Path jar = Path.of(requireNonNull(System.getProperty("berth.jar"), "berth.jar: null"));
     List<String> command = new ArrayList<>(List.of(java.toString()));
     if (Stream.of(options).noneMatch(option -> option.startsWith("-X"))) {
+      command.add("-ea:dev.berth..."); // and not where it is measured
       command.addAll(ArchivedStart.options(java, jar));
     }
     Stream.of(options).filter(Server::isOfTheJvm).forEach(command::add);

@@ -19,7 +19,8 @@ import dev.berth.replica.slots.SlotLedger;
 import io.vertx.core.buffer.Buffer;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.BooleanSupplier;
+import java.util.function.IntPredicate;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The real routers of a few event loops around one replica with one slot. A test says which thread
@@ -40,18 +41,21 @@ final class OneReplicaWorld implements ReplicaDirectory {
   final Routers routers;
   final DeploymentRouter router;
 
+  private volatile @Nullable Thread turning; // that runs the loops' tasks
+
   /** Runs whenever the routers ask for the time. */
   Runnable whenTheClockIsRead = () -> {};
 
   OneReplicaWorld(int loops) {
-    this(loops, () -> true);
+    this(loops, loop -> true);
   }
 
-  OneReplicaWorld(int loops, BooleanSupplier inLoop) {
+  OneReplicaWorld(int loops, IntPredicate inLoop) {
     ledger = Ledgers.ledger(1, clock);
     PlaneBuilder plane = new PlaneBuilder("here", this::time, this::send);
     for (int loop = 0; loop < loops; loop++) {
-      plane.loop(tasks::add, inLoop);
+      int index = loop;
+      plane.loop(tasks::add, () -> turning == Thread.currentThread() || inLoop.test(index));
     }
     routers = plane.routers(this);
     router = routers.router(DEPLOYMENT, RouterSettings.DEFAULTS);
@@ -111,22 +115,27 @@ final class OneReplicaWorld implements ReplicaDirectory {
   /** Sends the answer of the oldest request that was sent, its slot being complete. */
   void respondFirst() {
     BusMessage.CallRequest call = running.poll();
-    routers
-        .loop(call.source().loop())
-        .onMessage(
-            new BusMessage.CallResponse(
-                call.callId(),
-                Response.of(200, Headers.empty(), new Response.Body.Whole(NO_BODY)),
-                0,
-                0,
-                null));
+    BusMessage answer =
+        new BusMessage.CallResponse(
+            call.callId(),
+            Response.of(200, Headers.empty(), new Response.Body.Whole(NO_BODY)),
+            0,
+            0,
+            null);
+    here(() -> routers.loop(call.source().loop()).onMessage(answer));
   }
 
   /** Runs what was left to the loops. */
   void runTasks() {
     for (Runnable task = tasks.poll(); task != null; task = tasks.poll()) {
-      task.run();
+      here(task);
     }
+  }
+
+  private void here(Runnable task) {
+    turning = Thread.currentThread();
+    task.run();
+    turning = null;
   }
 
   /** Ends what runs, until nothing runs. */

@@ -31,8 +31,10 @@ class ReservationRaceTest {
   private static final int RELEASER = 2;
   private static final int CLOCK = 3;
 
+  private final ThreadLocal<Integer> loopHere = ThreadLocal.withInitial(() -> -1);
+
   // All that is left to loops is left until the round is over: a loop may be busy for that long.
-  private final OneReplicaWorld world = new OneReplicaWorld(2, () -> false);
+  private final OneReplicaWorld world = new OneReplicaWorld(2, loop -> loop == loopHere.get());
   private final SplittableRandom secrets = new SplittableRandom(5);
   private final ReservationTable table =
       new ReservationTable(
@@ -58,10 +60,13 @@ class ReservationRaceTest {
   }
 
   private void use(String token, int loop) {
+    loopHere.set(loop);
     try {
       table.use(token, world.router, world.loop(loop), Request.get("/"), new Counted());
     } catch (ReservationException no) {
       refused.incrementAndGet();
+    } finally {
+      loopHere.set(-1);
     }
   }
 

@@ -32,7 +32,7 @@ class SelectionRaceTest {
 
   private final Thread loopThread = Thread.currentThread();
   private final OneReplicaWorld world =
-      new OneReplicaWorld(1, () -> Thread.currentThread() == loopThread);
+      new OneReplicaWorld(1, loop -> Thread.currentThread() == loopThread);
   private final HandleCounters counters = world.router.counters;
 
   /** Rounds that ended this way. */

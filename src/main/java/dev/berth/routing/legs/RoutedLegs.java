@@ -119,8 +119,8 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
     }
   }
 
-  /** Starts; on the loop. */
   private void begin() {
+    assert loop.isHere();
     if (over) {
       return; // cancelled before it reached its loop
     }
