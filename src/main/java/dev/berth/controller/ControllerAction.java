@@ -16,19 +16,23 @@ import org.jspecify.annotations.Nullable;
  */
 public sealed interface ControllerAction {
 
+  /** What is to be done here, and not only to be known. */
+  sealed interface Command extends ControllerAction {
+    Epoch epoch();
+  }
+
   /** Read the code of a revision, off the loop, and tell what it gave. */
-  record Build(Epoch epoch, String application, long revision) implements ControllerAction {}
+  record Build(Epoch epoch, String application, long revision) implements Command {}
 
   /** No replica and no target uses a build any more: its class loader may go. */
-  record DiscardBuild(Epoch epoch, String application, String build) implements ControllerAction {}
+  record DiscardBuild(Epoch epoch, String application, String build) implements Command {}
 
   /** Start a replica as the target says, and tell what came of it. */
-  record StartReplica(Epoch epoch, DeploymentTarget target, String replicaId)
-      implements ControllerAction {}
+  record StartReplica(Epoch epoch, DeploymentTarget target, String replicaId) implements Command {}
 
   /** Give a running replica the target's settings; it takes requests meanwhile. */
   record ReconfigureReplica(Epoch epoch, String replicaId, DeploymentTarget target)
-      implements ControllerAction {}
+      implements Command {}
 
   /**
    * Drain a replica, then stop it; one that is still starting stops too.
@@ -37,10 +41,10 @@ public sealed interface ControllerAction {
    * @param reason one line, for people
    */
   record StopReplica(Epoch epoch, String replicaId, Duration grace, String reason)
-      implements ControllerAction {}
+      implements Command {}
 
   /** What the routers of a deployment are to use from now on. */
-  record Configure(Epoch epoch, DeploymentTarget target) implements ControllerAction {}
+  record Configure(Epoch epoch, DeploymentTarget target) implements Command {}
 
   /**
    * To be told to a controller that follows: it may find no replica any more of what served last.
@@ -48,10 +52,10 @@ public sealed interface ControllerAction {
    * @param complete the last target of which every replica ran; null when there is none
    */
   record Remember(Epoch epoch, DeploymentId deployment, @Nullable DeploymentTarget complete)
-      implements ControllerAction {}
+      implements Command {}
 
   /** A deployment is gone: its routers may go, and who waits there is told. */
-  record Forget(Epoch epoch, DeploymentId deployment) implements ControllerAction {}
+  record Forget(Epoch epoch, DeploymentId deployment) implements Command {}
 
   /** Give the routers a newer view of a deployment. */
   record Publish(RoutingSnapshot snapshot) implements ControllerAction {}
@@ -63,10 +67,10 @@ public sealed interface ControllerAction {
    * @param ingress the deployment that answers
    */
   record RouteTo(Epoch epoch, String application, @Nullable String prefix, DeploymentId ingress)
-      implements ControllerAction {}
+      implements Command {}
 
   /** An application has no route from now on. */
-  record Unroute(Epoch epoch, String application) implements ControllerAction {}
+  record Unroute(Epoch epoch, String application) implements Command {}
 
   /**
    * An application is in a new state.

@@ -4,8 +4,9 @@ import dev.berth.api.DeploymentId;
 import dev.berth.code.Builds;
 import dev.berth.config.DeploymentConfig;
 import dev.berth.config.LoggingOptions;
+import dev.berth.config.keys.Settings;
 import dev.berth.controller.ControllerAction;
-import dev.berth.controller.Epoch;
+import dev.berth.controller.DeploymentTarget;
 import dev.berth.protocol.port.LogFeed;
 import java.util.function.Consumer;
 import org.slf4j.Logger;
@@ -61,6 +62,9 @@ final class InstanceActions implements Consumer<ControllerAction> {
   }
 
   private void apply(ControllerAction action) {
+    if (action instanceof ControllerAction.Command command && !gate.admits(command.epoch())) {
+      return;
+    }
     if (action instanceof ControllerAction.Publish publish) {
       routing.publish(publish);
     } else if (action instanceof ControllerAction.Announce announce) {
@@ -71,13 +75,13 @@ final class InstanceActions implements Consumer<ControllerAction> {
     } else if (action instanceof ControllerAction.AnnounceReplica announce) {
       transitions.announce(announce);
     } else if (action instanceof ControllerAction.StartReplica start) {
-      ifNew(start.epoch(), () -> replicas.start(start));
+      replicas.start(start);
     } else if (action instanceof ControllerAction.ReconfigureReplica reconfigure) {
-      ifNew(reconfigure.epoch(), () -> replicas.reconfigure(reconfigure));
+      replicas.reconfigure(reconfigure);
     } else if (action instanceof ControllerAction.StopReplica stop) {
-      ifNew(stop.epoch(), () -> replicas.stop(stop));
+      replicas.stop(stop);
     } else if (action instanceof ControllerAction.Remember remember) {
-      ifNew(remember.epoch(), () -> replicas.remember(remember));
+      replicas.remember(remember);
     } else {
       applyToDeployments(action);
     }
@@ -85,47 +89,31 @@ final class InstanceActions implements Consumer<ControllerAction> {
 
   private void applyToDeployments(ControllerAction action) {
     if (action instanceof ControllerAction.Build build) {
-      ifNew(build.epoch(), () -> builds.build(build));
+      builds.build(build);
     } else if (action instanceof ControllerAction.DiscardBuild discard) {
-      ifNew(discard.epoch(), () -> builds.discard(discard));
+      builds.discard(discard);
     } else if (action instanceof ControllerAction.Configure configure) {
-      ifNew(
-          configure.epoch(),
-          () -> {
-            deployments.configure(configure.target());
-            log.level(
-                loggerOf(configure.target().id()),
-                configure
-                    .target()
-                    .settings()
-                    .get(DeploymentConfig.LOGGING_CONFIG)
-                    .get(LoggingOptions.LOG_LEVEL)
-                    .name());
-            routes.configured(configure.target().id());
-          });
+      configure(configure.target());
     } else if (action instanceof ControllerAction.Forget forget) {
-      ifNew(
-          forget.epoch(),
-          () -> {
-            routing.forget(forget);
-            deployments.forget(forget.deployment());
-            log.level(loggerOf(forget.deployment()), null);
-          });
+      routing.forget(forget);
+      deployments.forget(forget.deployment());
+      log.level(loggerOf(forget.deployment()), null);
     } else if (action instanceof ControllerAction.RouteTo route) {
-      ifNew(route.epoch(), () -> routes.route(route));
+      routes.route(route);
     } else if (action instanceof ControllerAction.Unroute route) {
-      ifNew(route.epoch(), () -> routes.unroute(route.application()));
+      routes.unroute(route.application());
     }
+  }
+
+  private void configure(DeploymentTarget target) {
+    deployments.configure(target);
+    Settings logging = target.settings().get(DeploymentConfig.LOGGING_CONFIG);
+    log.level(loggerOf(target.id()), logging.get(LoggingOptions.LOG_LEVEL).name());
+    routes.configured(target.id());
   }
 
   /** The logger that its handlers are given. */
   private static String loggerOf(DeploymentId deployment) {
     return deployment.application() + "." + deployment.name();
-  }
-
-  private void ifNew(Epoch epoch, Runnable command) {
-    if (gate.admits(epoch)) {
-      command.run();
-    }
   }
 }
