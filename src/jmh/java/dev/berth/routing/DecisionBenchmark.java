@@ -13,9 +13,9 @@ import dev.berth.protocol.port.Slots;
 import dev.berth.replica.slots.Ledgers;
 import dev.berth.replica.slots.SlotLedger;
 import dev.berth.routing.ranking.PowerOfTwoRanker;
+import dev.berth.routing.slots.Asking;
 import dev.berth.routing.slots.Grant;
 import dev.berth.routing.slots.Pick;
-import dev.berth.routing.slots.RoutedReplica;
 import dev.berth.routing.slots.Waiting;
 import java.util.ArrayList;
 import java.util.List;
@@ -48,7 +48,7 @@ public class DecisionBenchmark {
   private final ReplicaRanker.Ranking ranking = new ReplicaRanker.Ranking();
   private final SplittableRandom random = new SplittableRandom(3);
   private DeploymentRouter router;
-  private final Decision decision = new Decision();
+  private final Waiting decision = new Asking(0) {}; // takes the slot and goes no further
 
   @Setup
   public void setUp() {
@@ -108,39 +108,5 @@ public class DecisionBenchmark {
     Grant grant = Pick.from(router.replicas, ranking, decision, Grant.RUN, random);
     grant.giveBack();
     return grant.lease() == null;
-  }
-
-  /** A request that takes the slot and goes no further. */
-  private static final class Decision implements Waiting {
-    @Override
-    public int loopIndex() {
-      return 0;
-    }
-
-    @Override
-    public boolean accepts(RoutedReplica candidate) {
-      return true;
-    }
-
-    @Override
-    public boolean picky() {
-      return false;
-    }
-
-    @Override
-    public boolean paused() {
-      return false;
-    }
-
-    @Override
-    public long holdNanos() {
-      return 0;
-    }
-
-    @Override
-    public void granted(Grant grant) {}
-
-    @Override
-    public void left() {}
   }
 }

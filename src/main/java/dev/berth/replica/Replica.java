@@ -408,7 +408,7 @@ public final class Replica extends ServedReplica {
   }
 
   /** Whether it takes requests. */
-  boolean isServing() {
+  public boolean isServing() {
     ReplicaState now = state.get();
     return now == ReplicaState.RUNNING || now == ReplicaState.UNHEALTHY;
   }
@@ -529,8 +529,11 @@ public final class Replica extends ServedReplica {
   }
 
   /**
-   * Passes a new configuration to the handlers, after those passed before; {@link Reconfigurations}
-   * says how long they may take.
+   * Passes a new {@code user_config} to the handlers, off the loop, beside its requests, after
+   * those passed before; {@link Reconfigurations} says how long they may take.
+   *
+   * @return completes when all handlers took it; fails with what the first of them threw, which
+   *     leaves the replica as that handler left it
    */
   public Future<Void> reconfigure(Map<String, Object> userConfig) {
     return reconfigurations.give(userConfig);

@@ -12,7 +12,6 @@ import io.vertx.core.Future;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -51,16 +50,6 @@ public final class ReplicaHost implements ReplicaDirectory {
   }
 
   /**
-   * Makes the handlers and runs their hooks off the loop, then takes requests.
-   *
-   * @param seats one, or one per loop when the replica is spread; its address is on the first
-   * @return the running replica; fails with what the factory or a hook threw
-   */
-  public Future<Replica> start(ReplicaSpec spec, List<ReplicaSeat> seats) {
-    return begin(spec, seats).running();
-  }
-
-  /**
    * A replica whose handlers are being made.
    *
    * @param replica it
@@ -70,7 +59,11 @@ public final class ReplicaHost implements ReplicaDirectory {
    */
   public record Starting(Replica replica, Future<Replica> running, Future<Void> over) {}
 
-  /** As {@link #start}, for a start that may have to be abandoned. */
+  /**
+   * Makes the handlers and runs their hooks off the loop; then the replica takes requests.
+   *
+   * @param seats one, or one per loop when the replica is spread; its address is on the first
+   */
   public Starting begin(ReplicaSpec spec, List<ReplicaSeat> seats) {
     if (seats.isEmpty()) {
       throw new IllegalArgumentException("seats: 0 (expected: >= 1)");
@@ -164,24 +157,6 @@ public final class ReplicaHost implements ReplicaDirectory {
             && instance.node().equals(address.node())
         ? replica
         : null;
-  }
-
-  /**
-   * Passes a new {@code user_config} to the handlers of a replica, off the loop, beside its
-   * requests; calls for one replica run one after the other.
-   *
-   * @return completes when all handlers took it; fails with what the first of them threw, which
-   *     leaves the replica as that handler left it, and with {@link IllegalArgumentException} when
-   *     no such replica runs
-   */
-  public Future<Void> reconfigure(String replicaId, Map<String, Object> userConfig) {
-    for (Replica replica : replicas.get()) {
-      if (replica != null && replica.replicaId().equals(replicaId) && replica.isServing()) {
-        return replica.reconfigure(userConfig);
-      }
-    }
-    return Future.failedFuture(
-        new IllegalArgumentException("replica: " + replicaId + " (expected: one that runs)"));
   }
 
   /**

@@ -13,11 +13,11 @@ import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletionException;
 import java.util.function.BooleanSupplier;
+import java.util.stream.Stream;
 
 /**
  * An application under test: its deployments with the server's own router, queue, slots and
@@ -245,14 +245,13 @@ public final class TestBerth implements AutoCloseable {
 
   /** The replicas of a deployment that have not stopped. */
   public List<TestReplica> replicas(String deployment) {
+    return hosted(deployment).map(TestReplica::of).toList();
+  }
+
+  private Stream<Replica> hosted(String deployment) {
     DeploymentId id = applications.find(deployment);
-    List<TestReplica> found = new ArrayList<>();
-    for (Replica replica : instance.plane.host().replicas()) {
-      if (replica.deployment().equals(id)) {
-        found.add(TestReplica.of(replica));
-      }
-    }
-    return found;
+    return instance.plane.host().replicas().stream()
+        .filter(replica -> replica.deployment().equals(id));
   }
 
   /**
@@ -294,11 +293,12 @@ public final class TestBerth implements AutoCloseable {
    * @throws RuntimeException what a hook threw, as {@link #await} does
    */
   public void reconfigure(String deployment, Map<String, Object> userConfig) {
-    List<Future<?>> done = new ArrayList<>();
-    for (TestReplica replica : replicas(deployment)) {
-      done.add(instance.plane.host().reconfigure(replica.id(), userConfig));
-    }
-    await(Future.join(done));
+    await(
+        Future.join(
+            hosted(deployment)
+                .filter(Replica::isServing)
+                .map(replica -> replica.reconfigure(userConfig))
+                .toList()));
   }
 
   /**

@@ -464,7 +464,7 @@ class InvocationTest {
             ReplicaLimits.DEFAULTS.withZombies(Duration.ofSeconds(1).toNanos(), 0),
             HealthCheckSettings.DEFAULTS,
             null);
-    var begun = rig.host.start(hasty, java.util.List.of(rig.seat(0)));
+    var begun = rig.host.begin(hasty, java.util.List.of(rig.seat(0))).running();
     rig.runAll();
     Replica replica = begun.result();
     rig.sendHeld(replica, callId(1, 1));

@@ -187,8 +187,7 @@ class ReconfigurationsTest {
   void theWheelOfTheHostEndsIt() throws Exception {
     ReplicaRig rig = new ReplicaRig();
     Replica replica = rig.start(1, handler);
-    Future<Void> hung =
-        rig.host.reconfigure(replica.replicaId(), Map.of("hang", "until interrupted"));
+    Future<Void> hung = replica.reconfigure(Map.of("hang", "until interrupted"));
     Thread thread = new Thread(rig.offLoop::runAll);
     thread.start();
     assertThat(handler.hangs.await(10, TimeUnit.SECONDS)).isTrue();

@@ -84,9 +84,11 @@ class ReplicaHooksTest {
 
   @Test
   void aReplicaWithoutAUserConfigIsNotReconfigured() {
-    rig.host.start(
-        Replicas.spec("app#echo#1", ReplicaRig.DEPLOYMENT, 1, 1, factory(new Hooked(""))),
-        List.of(rig.seat(0)));
+    rig.host
+        .begin(
+            Replicas.spec("app#echo#1", ReplicaRig.DEPLOYMENT, 1, 1, factory(new Hooked(""))),
+            List.of(rig.seat(0)))
+        .running();
     rig.runAll();
     assertThat(calls).containsExactly("start", "check");
   }
@@ -222,8 +224,8 @@ class ReplicaHooksTest {
   void aNewConfigReachesTheHandlersWhileTheReplicaRuns() {
     Replica replica = rig.start(1, new Hooked(""));
     calls.clear();
-    Future<Void> first = rig.host.reconfigure(replica.replicaId(), Map.of("k", "w"));
-    Future<Void> second = rig.host.reconfigure(replica.replicaId(), Map.of());
+    Future<Void> first = replica.reconfigure(Map.of("k", "w"));
+    Future<Void> second = replica.reconfigure(Map.of());
     assertThat(first.isComplete()).isFalse();
     rig.runAll();
     assertThat(calls).containsExactly("reconfigure{k=w}", "reconfigure{}");
@@ -235,12 +237,10 @@ class ReplicaHooksTest {
     Hooked handler = new Hooked("");
     Replica replica = rig.start(1, handler);
     handler.failing = "reconfigure{k=w}";
-    Future<Void> refused = rig.host.reconfigure(replica.replicaId(), Map.of("k", "w"));
+    Future<Void> refused = replica.reconfigure(Map.of("k", "w"));
     rig.runAll();
     assertThat(refused.cause()).hasMessage("reconfigure{k=w} fails");
     assertThat(replica.state()).isEqualTo(ReplicaState.RUNNING);
-    assertThat(rig.host.reconfigure("app#echo#none", Map.of()).cause())
-        .hasMessage("replica: app#echo#none (expected: one that runs)");
   }
 
   private void checks(int times) {

@@ -220,7 +220,7 @@ final class ReplicaRig {
     for (int i = 0; i < seats; i++) {
       seated.add(seat(i));
     }
-    return host.start(spec, seated);
+    return host.begin(spec, seated).running();
   }
 
   ReplicaSeat seat(int loop) {

@@ -118,7 +118,11 @@ class ReplicaStressTest {
     List<ReplicaSeat> seats = new ArrayList<>();
     loops.forEach(loop -> seats.add(Replicas.seat(loop)));
     Replica replica =
-        host.start(spec, seats).toCompletionStage().toCompletableFuture().get(10, TimeUnit.SECONDS);
+        host.begin(spec, seats)
+            .running()
+            .toCompletionStage()
+            .toCompletableFuture()
+            .get(10, TimeUnit.SECONDS);
 
     AtomicLong expected = new AtomicLong();
     List<Thread> routers = new ArrayList<>();

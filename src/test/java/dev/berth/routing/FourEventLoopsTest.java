@@ -108,7 +108,7 @@ class FourEventLoopsTest {
     CompletableFuture<Replica> begun = new CompletableFuture<>();
     plane
         .host()
-        .start(
+        .begin(
             Replicas.spec(
                 "r" + index,
                 DEPLOYMENT,
@@ -116,6 +116,7 @@ class FourEventLoopsTest {
                 SLOTS,
                 context -> new SometimesLate(loop, random)),
             List.of(Replicas.seat(plane.replicas(index))))
+        .running()
         .onSuccess(begun::complete)
         .onFailure(begun::completeExceptionally);
     Replica replica = begun.get(10, TimeUnit.SECONDS);

@@ -97,7 +97,8 @@ final class SimulatedInstance {
 
   /** Starts a replica on a loop; a run whose replica does not start has failed. */
   void start(int loop, ReplicaSpec spec, Consumer<Replica> started) {
-    host.start(spec, List.of(Replicas.seat(plane.replicas(loop))))
+    host.begin(spec, List.of(Replicas.seat(plane.replicas(loop))))
+        .running()
         .onSuccess(started::accept)
         .onFailure(
             failure -> {

@@ -70,38 +70,14 @@ public class PumpBenchmark {
     return queue.cancel(waiter);
   }
 
-  private static final class Owner implements Waiting {
-    @Override
-    public int loopIndex() {
-      return 0;
-    }
-
-    @Override
-    public boolean accepts(RoutedReplica replica) {
-      return true;
-    }
-
-    @Override
-    public boolean picky() {
-      return false;
-    }
-
-    @Override
-    public boolean paused() {
-      return false;
-    }
-
-    @Override
-    public long holdNanos() {
-      return HOLD_NANOS;
+  private static final class Owner extends Asking {
+    Owner() {
+      super(HOLD_NANOS);
     }
 
     @Override
     public void granted(Grant grant) {
       grant.lease().consume();
     }
-
-    @Override
-    public void left() {}
   }
 }

@@ -293,7 +293,7 @@ class WaiterQueueLincheckTest {
   }
 
   /** A thread's request. */
-  private static final class Asker implements Waiting {
+  private static final class Asker extends Asking {
     final int loop;
     private final BlockedLoops blocked;
     @Nullable Waiter waiter;
@@ -303,6 +303,7 @@ class WaiterQueueLincheckTest {
     boolean running;
 
     Asker(int loop, BlockedLoops blocked) {
+      super(1L << 40);
       this.loop = loop;
       this.blocked = blocked;
     }
@@ -313,23 +314,8 @@ class WaiterQueueLincheckTest {
     }
 
     @Override
-    public boolean accepts(RoutedReplica candidate) {
-      return true;
-    }
-
-    @Override
-    public boolean picky() {
-      return false;
-    }
-
-    @Override
     public boolean paused() {
       return blocked.contains(loop);
-    }
-
-    @Override
-    public long holdNanos() {
-      return 1L << 40;
     }
 
     @Override

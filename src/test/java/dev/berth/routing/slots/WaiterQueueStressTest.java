@@ -43,7 +43,7 @@ class WaiterQueueStressTest {
   private final LocalReplica replica = QueueFixture.replica(ledger, queue);
 
   /** One wait. */
-  private final class Place implements Waiting {
+  private final class Place extends Asking {
     final Worker owner;
     final AtomicInteger grants = new AtomicInteger();
     final AtomicInteger lefts = new AtomicInteger();
@@ -52,32 +52,8 @@ class WaiterQueueStressTest {
     @Nullable Waiter waiter;
 
     Place(Worker owner) {
+      super(1L << 40);
       this.owner = owner;
-    }
-
-    @Override
-    public int loopIndex() {
-      return 0;
-    }
-
-    @Override
-    public boolean accepts(RoutedReplica candidate) {
-      return true;
-    }
-
-    @Override
-    public boolean picky() {
-      return false;
-    }
-
-    @Override
-    public boolean paused() {
-      return false;
-    }
-
-    @Override
-    public long holdNanos() {
-      return 1L << 40;
     }
 
     @Override

@@ -24,39 +24,11 @@ class WaiterQueueTest {
           new BlockedLoops(1));
 
   private final Waiting waiter =
-      new Waiting() {
-        @Override
-        public int loopIndex() {
-          return 0;
-        }
-
-        @Override
-        public boolean accepts(RoutedReplica replica) {
-          return true;
-        }
-
-        @Override
-        public boolean picky() {
-          return false;
-        }
-
-        @Override
-        public boolean paused() {
-          return false;
-        }
-
-        @Override
-        public long holdNanos() {
-          return 1;
-        }
-
+      new Asking(1) {
         @Override
         public void granted(Grant grant) {
           grants.add(grant);
         }
-
-        @Override
-        public void left() {}
       };
 
   @Test
