@@ -21,6 +21,7 @@ import dev.berth.fakes.Rollouts;
 import dev.berth.protocol.ApplicationDetails;
 import dev.berth.protocol.DeploymentDetails;
 import dev.berth.protocol.ReplicaDetails;
+import dev.berth.protocol.ReplicaPhase;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -368,6 +369,19 @@ class ControllerTest {
   }
 
   @Test
+  void aReplicaThatWasToldToStopDrainsOnceItSaysSo() {
+    it.declare("app", of(FRONT, "v1", 2));
+    it.run("f1", "f2");
+    it.send(new ControllerEvent.Scaled(FRONT, 1));
+    String told = it.hosted.values().stream().filter(each -> each.stopping).findAny().get().id;
+    it.send(new ControllerEvent.ReplicaDraining(told));
+    assertThat(it.controller.details("app").deployments().get(0).replicas())
+        .filteredOn(replica -> replica.replicaId().equals(told))
+        .singleElement()
+        .returns(ReplicaPhase.DRAINING, ReplicaDetails::phase);
+  }
+
+  @Test
   void whereAllLookUnhealthyNoneIsTakenOut() {
     it.declare("app", of(FRONT, "v1", 2));
     it.run("f1", "f2");
@@ -386,10 +400,25 @@ class ControllerTest {
     assertThat(it.routable(FRONT)).containsExactly("f2");
     assertThat(it.hosted).hasSize(2);
     assertThat(it.state(FRONT)).startsWith("HEALTHY");
+    assertThat(reasonOfTheFirst()).isEqualTo("nothing but failures");
     it.advance(Duration.ofMillis(9_999));
     assertThat(it.routable(FRONT)).containsExactly("f2");
     it.advance(Duration.ofMillis(1));
     assertThat(it.routable(FRONT)).containsExactly("f1", "f2");
+  }
+
+  @Test
+  void ofASickReplicaThatIsASuspectTooItsSicknessIsSaid() {
+    it.declare("app", of(FRONT, "v1", 2));
+    it.run("f1", "f2");
+    it.sick("f1");
+    String before = reasonOfTheFirst();
+    it.suspect("f1");
+    assertThat(reasonOfTheFirst()).isEqualTo(before).isEqualTo("three checks failed");
+  }
+
+  private String reasonOfTheFirst() {
+    return it.controller.details("app").deployments().get(0).replicas().get(0).reason();
   }
 
   @Test

@@ -556,6 +556,17 @@ class ReconcilerRulesTest {
               assertThat(model.it.asked(StartReplica.class)).hasSize(10);
             }),
         row(
+            "while one is sick no other is reconfigured",
+            "what failed counts as one of the fifth",
+            model -> {
+              model.healthy("v1", 10);
+              model.userConfig = Map.of("a", 1);
+              model.deploy("v1", "b", 10).fleet("v1 RUNNING x8, v1b UPDATING x2");
+              model.it.sick("m10");
+              model.it.reconfigured("m1");
+              model.fleet("v1 RUNNING x8, v1b RUNNING x1, v1b STARTING x1, v1b UPDATING x1");
+            }),
+        row(
             "replicas take requests while they are reconfigured",
             "they are not routable",
             model -> {

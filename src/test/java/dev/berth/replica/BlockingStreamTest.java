@@ -219,7 +219,9 @@ class BlockingStreamTest {
                     }),
             "",
             WINDOW);
-    assertThat(await(StreamReset.class).message()).doesNotContain("secret");
+    assertThat(await(StreamReset.class).message())
+        .contains(replica.replicaId())
+        .doesNotContain("secret");
     assertAtRest(replica.slots());
   }
 

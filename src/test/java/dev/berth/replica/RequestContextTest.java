@@ -152,7 +152,10 @@ class RequestContextTest {
     public Map<String, ReplicaHandler> methods() {
       asked++;
       AsyncHandler quick =
-          (request, context) -> Future.succeededFuture(Response.text(context.methodName()));
+          (request, context) ->
+              Future.succeededFuture(
+                  Response.text(
+                      context.methodName() + " " + request.body().getClass().getSimpleName()));
       BlockingHandler slow = (request, context) -> Response.text("slow");
       return Map.of("quick", quick, "slow", slow);
     }
@@ -169,7 +172,7 @@ class RequestContextTest {
     Methods methods = new Methods();
     Replica replica = rig.start(1, methods);
     assertThat(answer(replica, "")).isEqualTo("own");
-    assertThat(answer(replica, "quick")).isEqualTo("quick");
+    assertThat(answer(replica, "quick")).isEqualTo("quick Whole");
     assertThat(answer(replica, "slow")).isEqualTo("slow");
     assertThat(methods.asked).isEqualTo(1);
     assertThat(replica.slots().ongoing()).isZero();

@@ -74,6 +74,10 @@ class ExplainedCallTest {
     assertThat(record.status()).isEqualTo(-1);
     assertThat(record.outcome()).isEqualTo("ok");
     assertThat(record.phases()).isEqualTo(new Phases(0, 0, 0, 0, MS, 4 * MS, 0, 0, 5 * MS));
+    assertThat(record.steps())
+        .filteredOn(step -> step.kind() == Kind.SENT)
+        .singleElement()
+        .returns(where.equals("here") ? "its slot held" : "if a slot is free", Step::detail);
     assertThat(world.sent.get(0)).extracting("explained").isEqualTo(true);
   }
 

@@ -198,7 +198,17 @@ class RoutedLegsTest {
     }
 
     @Test
-    void withoutAnyTimeoutTheQueuesTimeoutEndsTheWait() {
+    void withoutAnyTimeoutTheQueuesTimeoutEndsTheWaitAsTheOneWaitedForRefuses() {
+      RouterSettings usual = RouterSettings.DEFAULTS;
+      world.routers.router(
+          B,
+          new RouterSettings(
+              -1,
+              usual.queueTimeoutNanos(),
+              usual.reservationTtlNanos(),
+              usual.maxReservationTtlNanos(),
+              429,
+              7));
       replica(A, 1);
       replica(B, 1);
       ReplicaSelection busy = one(B);
@@ -207,7 +217,10 @@ class RoutedLegsTest {
         busy.renew();
         world.pass(Duration.ofSeconds(1));
       }
-      assertFailed(chosen, BerthException.BackPressure.class);
+      assertThat(chosen.cause())
+          .isInstanceOfSatisfying(
+              BerthException.BackPressure.class,
+              refused -> assertThat(refused.statusCode()).hasValue(429));
       busy.close();
     }
 
@@ -538,6 +551,15 @@ class RoutedLegsTest {
       world.run();
       assertThat(world.sent(BusMessage.RenewLease.class)).hasSize(3);
       assertThat(chosen.result().get(0).leaseRemaining()).isEqualTo(Duration.ofSeconds(10));
+      close(chosen);
+    }
+
+    @Test
+    void aLeaseElsewhereThatWasGrantedAMomentAgoIsNotRenewed() {
+      elsewhere(A, 1);
+      replica(B, 1);
+      Future<Selections> chosen = all(A, B);
+      assertThat(world.sent(BusMessage.RenewLease.class)).isEmpty();
       close(chosen);
     }
 

@@ -3,6 +3,7 @@ package dev.berth.routing.ranking;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.spi.ReplicaRanker;
+import java.util.List;
 import java.util.SplittableRandom;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -96,10 +97,22 @@ class PowerOfTwoRankerTest {
   }
 
   @Test
+  void ofSeveralOfTheCallersLoopOneIsDrawn() {
+    int[] firsts = new int[3];
+    for (int i = 0; i < 300; i++) {
+      firsts[first(new Replicas(of(2, 2, 2), 9, of(1, 2), of(0, 1, 2), of(0, 1, 2)))]++;
+    }
+    assertThat(firsts).satisfies(each -> assertThat(each[1]).isBetween(100, 200));
+    assertThat(firsts[0]).isZero();
+  }
+
+  @Test
   void nearerTiersComeFirst() {
     Replicas replicas = new Replicas(of(8, 8, 4, 4, 0, 0), 10, of(), of(0, 1), of(0, 1, 2, 3));
     for (int i = 0; i < 50; i++) {
       assertThat(first(replicas)).isIn(0, 1);
+      first(new Replicas(of(8, 8, 0, 0, 0, 0), 10, of(), of(1), of(0, 1)));
+      assertThat(List.of(ranking.get(0), ranking.get(1))).containsExactly(1, 0);
     }
   }
 

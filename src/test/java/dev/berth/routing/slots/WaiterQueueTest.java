@@ -44,4 +44,13 @@ class WaiterQueueTest {
     assertThat(grants).containsExactly(Grant.UNAVAILABLE);
     assertThat(queue.size()).isZero();
   }
+
+  @Test
+  void whoWasServedIsLetGoOf() {
+    queue.tryAdmit(-1);
+    Waiter served = queue.join(waiter, queue.nextSequence());
+    queue.pump();
+    assertThat(grants).hasSize(1);
+    assertThat(served.linked).isFalse();
+  }
 }
