@@ -3,6 +3,7 @@ package dev.berth.controller;
 import dev.berth.api.DeploymentId;
 import dev.berth.config.DeploymentConfig;
 import dev.berth.config.keys.Settings;
+import dev.berth.controller.ControllerAction.Announce;
 import dev.berth.protocol.ApplicationDetails;
 import dev.berth.protocol.ApplicationStatus;
 import dev.berth.protocol.DeploymentDetails;
@@ -27,10 +28,6 @@ final class App {
    */
   record Route(@Nullable String prefix, DeploymentId ingress) {}
 
-  /** A state as it was last announced. */
-  record State(
-      long revision, ApplicationStatus status, String message, boolean proven, Set<String> ran) {}
-
   final String name;
   final Map<DeploymentId, Fleet> fleets = new LinkedHashMap<>();
   final Set<String> builds = new HashSet<>(); // that the instance may hold
@@ -43,7 +40,7 @@ final class App {
   boolean building;
   boolean withdrawn;
   @Nullable Route route;
-  @Nullable State announced;
+  @Nullable Announce announced;
 
   App(DeclaredApplication declared) {
     this.name = declared.name();
@@ -63,7 +60,7 @@ final class App {
   }
 
   /** Source: Ray Serve: the worst state of its deployments. */
-  State state() {
+  Announce state() {
     if (withdrawn) {
       return state(ApplicationStatus.DELETING, "");
     }
@@ -106,7 +103,7 @@ final class App {
     return state(changing ? ApplicationStatus.DEPLOYING : ApplicationStatus.RUNNING, "");
   }
 
-  private State state(ApplicationStatus status, String message) {
+  private Announce state(ApplicationStatus status, String message) {
     Set<String> ran = new HashSet<>(); // of whatever version, in an earlier process too
     Set<String> proven = new HashSet<>();
     for (Fleet fleet : status == ApplicationStatus.RUNNING ? fleets.values() : List.<Fleet>of()) {
@@ -124,7 +121,7 @@ final class App {
     }
     // Something of it has run, and nothing waits at zero in place of what did.
     boolean isProven = !ran.isEmpty() && proven.equals(ran);
-    return new State(declared.revision(), status, message, isProven, ran);
+    return new Announce(name, declared.revision(), status, message, isProven, ran);
   }
 
   private static String reasons(List<Fleet> fleets) {
@@ -165,7 +162,7 @@ final class App {
   ApplicationDetails details(Function<Settings, Map<String, @Nullable Object>> config) {
     List<DeploymentDetails> deployments = new ArrayList<>(fleets.size());
     fleets.values().forEach(fleet -> deployments.add(fleet.details(config)));
-    State state = state();
+    Announce state = state();
     BuiltApplication known = built;
     return new ApplicationDetails(
         name,

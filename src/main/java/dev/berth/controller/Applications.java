@@ -274,17 +274,10 @@ final class Applications {
       app.discarded.add(build);
       turn.add(new DiscardBuild(epoch, app.name, build));
     }
-    App.State state = app.state();
+    Announce state = app.state();
     if (!state.equals(app.announced)) {
       app.announced = state;
-      turn.add(
-          new Announce(
-              app.name,
-              state.revision(),
-              state.status(),
-              state.message(),
-              state.proven(),
-              state.ran()));
+      turn.add(state);
     }
     if (app.withdrawn && app.fleets.isEmpty()) {
       remove(app, turn);

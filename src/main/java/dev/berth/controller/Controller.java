@@ -90,26 +90,9 @@ public final class Controller {
   }
 
   private void observe(OfReplica event, Turn turn) {
-    if (event instanceof ControllerEvent.ReplicaRunning running) {
-      if (!recovery.isPending() || fleets.knows(running.replicaId())) {
-        fleets.running(running, turn); // else its instance has yet to tell of it
-      }
-    } else if (event instanceof ControllerEvent.ReplicaWaits waits) {
-      fleets.waits(waits);
-    } else if (event instanceof ControllerEvent.ReplicaFailed failed) {
-      fleets.failed(failed, turn);
-    } else if (event instanceof ControllerEvent.ReplicaReconfigured reconfigured) {
-      fleets.reconfigured(reconfigured, turn);
-    } else if (event instanceof ControllerEvent.ReconfigureFailed failed) {
-      fleets.reconfigureFailed(failed, turn);
-    } else if (event instanceof ControllerEvent.ReplicaDraining draining) {
-      fleets.draining(draining, turn);
-    } else if (event instanceof ControllerEvent.ReplicaHealth health) {
-      fleets.health(health, turn);
-    } else if (event instanceof ControllerEvent.ReplicaSuspect suspect) {
-      fleets.suspect(suspect, turn);
-    } else if (event instanceof ControllerEvent.ReplicaStopped stopped) {
-      fleets.stopped(stopped, turn);
+    boolean untold = recovery.isPending() && !fleets.knows(event.replicaId());
+    if (!untold || !(event instanceof ControllerEvent.ReplicaRunning)) {
+      fleets.on(event, turn); // else its instance has yet to tell of it
     }
   }
 

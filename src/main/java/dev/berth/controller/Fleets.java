@@ -8,8 +8,10 @@ import dev.berth.controller.ControllerAction.Publish;
 import dev.berth.controller.ControllerAction.ReconfigureReplica;
 import dev.berth.controller.ControllerAction.StartReplica;
 import dev.berth.controller.ControllerAction.StopReplica;
+import dev.berth.controller.ControllerEvent.OfReplica;
 import dev.berth.controller.Progress.Failure;
 import dev.berth.controller.Reconciler.Decision;
+import dev.berth.protocol.ReplicaInfo;
 import dev.berth.protocol.ReplicaPhase;
 import dev.berth.protocol.RoutingSnapshot;
 import java.time.Duration;
@@ -265,20 +267,49 @@ final class Fleets {
     return members.containsKey(replicaId);
   }
 
-  void running(ControllerEvent.ReplicaRunning event, Turn turn) {
-    Member member = members.get(event.replica().replicaId());
+  /** Something happened to a replica. */
+  void on(OfReplica event, Turn turn) {
+    Member member = members.get(event.replicaId());
     if (member == null) {
-      turn.add(
-          new StopReplica(
-              epoch, event.replica().replicaId(), STRANGERS_GRACE, "nobody wants it any more"));
-      return;
+      onStranger(event, turn);
+    } else if (event instanceof ControllerEvent.ReplicaRunning running) {
+      running(member, running.replica(), turn);
+    } else if (event instanceof ControllerEvent.ReplicaWaits waits) {
+      waits(member, waits);
+    } else if (event instanceof ControllerEvent.ReplicaFailed failed) {
+      failed(member, failed.reason(), turn);
+    } else if (event instanceof ControllerEvent.ReplicaReconfigured reconfigured) {
+      reconfigured(member, reconfigured.version(), turn);
+    } else if (event instanceof ControllerEvent.ReconfigureFailed failed) {
+      reconfigureFailed(member, failed, turn);
+    } else if (event instanceof ControllerEvent.ReplicaDraining) {
+      draining(member, turn);
+    } else if (event instanceof ControllerEvent.ReplicaHealth health) {
+      health(member, health, turn);
+    } else if (event instanceof ControllerEvent.ReplicaSuspect suspect) {
+      suspect(member, suspect, turn);
+    } else if (event instanceof ControllerEvent.ReplicaStopped) {
+      stopped(member, turn);
     }
+  }
+
+  private void onStranger(OfReplica event, Turn turn) {
+    if (event instanceof ControllerEvent.ReplicaRunning) {
+      String reason = "nobody wants it any more";
+      turn.add(new StopReplica(epoch, event.replicaId(), STRANGERS_GRACE, reason));
+    } else if (event instanceof ControllerEvent.ReplicaFailed
+        || event instanceof ControllerEvent.ReplicaStopped) {
+      over(event.replicaId());
+    }
+  }
+
+  private void running(Member member, ReplicaInfo replica, Turn turn) {
     if (member.phase == ReplicaPhase.STOPPING && member.info == null) {
       // It had started when it was told to stop.
       member.commandedNanos = turn.nowNanos;
       turn.add(new StopReplica(epoch, member.id, member.grace, member.reason));
     } else if (member.phase == ReplicaPhase.STARTING) {
-      member.info = event.replica();
+      member.info = replica;
       runs(member, turn);
     }
   }
@@ -293,13 +324,9 @@ final class Fleets {
     fleet.progress = fleet.progress.started(member.target, fleet.target, fleet.othersServe());
   }
 
-  void reconfigured(ControllerEvent.ReplicaReconfigured event, Turn turn) {
-    Member member = members.get(event.replicaId());
-    if (member == null) {
-      return;
-    }
+  private void reconfigured(Member member, DeploymentVersion version, Turn turn) {
     DeploymentTarget next = member.next;
-    if (next == null || !next.version().equals(event.version())) {
+    if (next == null || !next.version().equals(version)) {
       return; // an answer of earlier
     }
     member.target = next;
@@ -310,11 +337,9 @@ final class Fleets {
     }
   }
 
-  void reconfigureFailed(ControllerEvent.ReconfigureFailed event, Turn turn) {
-    Member member = members.get(event.replicaId());
-    if (member == null
-        || member.phase != ReplicaPhase.UPDATING
-        || !member.version().equals(event.version())) {
+  private void reconfigureFailed(
+      Member member, ControllerEvent.ReconfigureFailed event, Turn turn) {
+    if (member.phase != ReplicaPhase.UPDATING || !member.version().equals(event.version())) {
       return;
     }
     String reason = "reconfigure: " + event.reason();
@@ -324,9 +349,8 @@ final class Fleets {
     to(member, ReplicaPhase.RUNNING, reason, turn);
   }
 
-  void draining(ControllerEvent.ReplicaDraining event, Turn turn) {
-    Member member = members.get(event.replicaId());
-    if (member != null && (member.isActive() || member.phase == ReplicaPhase.STOPPING)) {
+  private void draining(Member member, Turn turn) {
+    if (member.isActive() || member.phase == ReplicaPhase.STOPPING) {
       if (member.isActive()) {
         member.grace =
             member.fleet.target.settings().get(DeploymentConfig.GRACEFUL_SHUTDOWN_TIMEOUT_S);
@@ -336,9 +360,8 @@ final class Fleets {
     }
   }
 
-  void health(ControllerEvent.ReplicaHealth event, Turn turn) {
-    Member member = members.get(event.replicaId());
-    if (member == null || member.healthy == event.healthy()) {
+  private void health(Member member, ControllerEvent.ReplicaHealth event, Turn turn) {
+    if (member.healthy == event.healthy()) {
       return;
     }
     boolean was = member.isSick();
@@ -352,9 +375,8 @@ final class Fleets {
     }
   }
 
-  void suspect(ControllerEvent.ReplicaSuspect event, Turn turn) {
-    Member member = members.get(event.replicaId());
-    if (member != null && member.isServing()) {
+  private void suspect(Member member, ControllerEvent.ReplicaSuspect event, Turn turn) {
+    if (member.isServing()) {
       Suspicion before = member.suspicion;
       member.suspicion =
           event.suspect() ? before.suspected(turn.nowNanos) : before.cleared(turn.nowNanos);
@@ -365,35 +387,24 @@ final class Fleets {
     }
   }
 
-  void waits(ControllerEvent.ReplicaWaits event) {
-    Member member = members.get(event.replicaId());
-    if (member != null && member.phase == ReplicaPhase.STARTING) {
+  private static void waits(Member member, ControllerEvent.ReplicaWaits event) {
+    if (member.phase == ReplicaPhase.STARTING) {
       member.reason = event.reason();
     }
   }
 
-  void failed(ControllerEvent.ReplicaFailed event, Turn turn) {
-    Member member = members.get(event.replicaId());
-    if (member == null) {
-      over(event.replicaId());
-      return;
-    }
+  private void failed(Member member, String reason, Turn turn) {
     if (member.info != null) {
       return; // it ran: told of it twice, or late
     }
     if (member.phase == ReplicaPhase.STARTING) {
-      fail(member, Failure.START, event.reason(), turn);
-      member.fleet.remember(member, event.reason());
+      fail(member, Failure.START, reason, turn);
+      member.fleet.remember(member, reason);
     }
-    gone(member, event.reason(), turn);
+    gone(member, reason, turn);
   }
 
-  void stopped(ControllerEvent.ReplicaStopped event, Turn turn) {
-    Member member = members.get(event.replicaId());
-    if (member == null) {
-      over(event.replicaId());
-      return;
-    }
+  private void stopped(Member member, Turn turn) {
     String reason = member.reason;
     if (member.isActive()) {
       boolean ran = member.phase != ReplicaPhase.STARTING;
