@@ -5,7 +5,6 @@ import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
 /** A command that asks the admin server of an instance that runs. */
@@ -16,12 +15,6 @@ abstract class AdminCommand implements Callable<Integer> {
   @Spec CommandSpec spec;
 
   @Mixin final AdminServer server;
-
-  @Option(
-      names = {"-h", "--help"},
-      usageHelp = true,
-      description = "Show this help.")
-  private boolean help;
 
   AdminCommand(Surroundings around) {
     this.around = around;

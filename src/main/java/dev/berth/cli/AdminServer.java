@@ -84,8 +84,8 @@ final class AdminServer {
    * @param path with what follows the question mark, encoded
    * @throws NoAnswer when there was none
    */
-  HttpResponse<String> get(String path, String accept) throws InterruptedException {
-    return send("GET", path, null, accept);
+  HttpResponse<String> get(String path) throws InterruptedException {
+    return send("GET", path, null);
   }
 
   /**
@@ -94,7 +94,7 @@ final class AdminServer {
    * @throws NoAnswer when that cannot be read
    */
   ServeStatus status() throws InterruptedException {
-    HttpResponse<String> response = get(ServeStatus.PATH, "application/json");
+    HttpResponse<String> response = get(ServeStatus.PATH);
     ServeStatus serve = response.statusCode() == 200 ? ServeStatus.of(json(response.body())) : null;
     if (serve == null) {
       throw new NoAnswer(refuse(response));
@@ -108,6 +108,12 @@ final class AdminServer {
    * @param json sent with it; null for nothing
    * @throws NoAnswer when there was none
    */
+  HttpResponse<String> send(String method, String path, @Nullable String json)
+      throws InterruptedException {
+    return send(method, path, json, "application/json");
+  }
+
+  /** As the other, with what the answer may be. */
   HttpResponse<String> send(String method, String path, @Nullable String json, String accept)
       throws InterruptedException {
     try {

@@ -5,6 +5,7 @@ import picocli.CommandLine.IVersionProvider;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.ScopeType;
 import picocli.CommandLine.Spec;
 
 /** {@code berth} itself: its help and version. The work is in its subcommands. */
@@ -41,6 +42,7 @@ final class BerthCommand implements Runnable {
   @Option(
       names = {"-h", "--help"},
       usageHelp = true,
+      scope = ScopeType.INHERIT,
       description = "Show this help.")
   private boolean help;
 

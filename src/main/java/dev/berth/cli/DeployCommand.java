@@ -46,7 +46,6 @@ import picocli.CommandLine.ParameterException;
     })
 final class DeployCommand extends ChangeCommand {
   private static final String ALL = "/api/serve/applications/";
-  private static final String JSON = "application/json";
   private static final String CHANGED = "changed";
   private static final String SAME = "same configuration";
   private static final Set<String> KEPT = Set.of(CHANGED, SAME);
@@ -99,9 +98,6 @@ final class DeployCommand extends ChangeCommand {
     ServeStatus after = null;
     if (!dryRun) {
       HttpResponse<String> accepted = put(submission);
-      if (accepted == null) {
-        return AdminServer.CANNOT_REACH;
-      }
       if (accepted.statusCode() != 200) {
         return server.refusal(accepted);
       }
@@ -124,18 +120,17 @@ final class DeployCommand extends ChangeCommand {
   private HttpResponse<String> put(Submission submission) throws InterruptedException {
     server.deploys(submission.config().origin().uri());
     return only == null
-        ? server.send("PUT", ALL, new JsonObject(submission.document()).encode(), JSON)
+        ? server.send("PUT", ALL, new JsonObject(submission.document()).encode())
         : server.send(
             "PUT",
             "/api/v1/applications/" + AdminServer.encoded(only),
-            new JsonObject(submission.applications().get(only)).encode(),
-            JSON);
+            new JsonObject(submission.applications().get(only)).encode());
   }
 
   /** Null when nothing answers: what was asked for is accepted all the same. */
   private @Nullable ServeStatus lookAgain() throws InterruptedException {
     try {
-      return ServeStatus.of(AdminServer.json(server.get(ServeStatus.PATH, JSON).body()));
+      return ServeStatus.of(AdminServer.json(server.get(ServeStatus.PATH).body()));
     } catch (AdminServer.NoAnswer said) {
       return null;
     }

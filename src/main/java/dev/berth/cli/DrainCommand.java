@@ -37,7 +37,7 @@ final class DrainCommand extends ChangeCommand {
   @Override
   int run(PrintWriter out) throws InterruptedException {
     Duration atMost = waiting.timeout();
-    HttpResponse<String> response = server.send("POST", "/api/v1/drain", null, "application/json");
+    HttpResponse<String> response = server.send("POST", "/api/v1/drain", null);
     if (response.statusCode() != ACCEPTED && response.statusCode() != 200) {
       return server.refusal(response);
     }

@@ -49,8 +49,10 @@ final class ExplainCommand extends AdminCommand {
       throw new ParameterException(spec.commandLine(), "ID: empty (expected: a request's id)");
     }
     HttpResponse<String> response =
-        server.get(
+        server.send(
+            "GET",
             "/api/v1/requests/" + AdminServer.encoded(id) + "/explain",
+            null,
             json ? "application/json" : "text/plain");
     if (response.statusCode() == 200) {
       out.print(AdminServer.printable(response.body()));

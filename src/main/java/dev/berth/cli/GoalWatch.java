@@ -53,7 +53,7 @@ final class GoalWatch {
     for (; ; ) {
       HttpResponse<String> response;
       try {
-        response = server.get(ServeStatus.PATH, "application/json");
+        response = server.get(ServeStatus.PATH);
       } catch (AdminServer.NoAnswer said) {
         return new Outcome(said.exitCode, List.of(), null);
       }

@@ -55,7 +55,7 @@ final class LedgerCommand extends AdminCommand {
     add("application", applications, query);
     add("deployment", deployments, query);
     add("replica", replicas, query);
-    HttpResponse<String> response = server.get("/api/v1/ledger" + query, "application/json");
+    HttpResponse<String> response = server.get("/api/v1/ledger" + query);
     JsonObject ledger = response.statusCode() == 200 ? AdminServer.json(response.body()) : null;
     if (ledger == null
         || !(ledger.getValue("replicas") instanceof JsonArray shown)

@@ -82,10 +82,7 @@ final class LogsCommand extends AdminCommand {
     String began = "";
     long since = -1; // the last lines
     for (; ; ) {
-      HttpResponse<String> response = server.get("/api/v1/logs" + query(since), "application/json");
-      if (response == null) {
-        return AdminServer.CANNOT_REACH;
-      }
+      HttpResponse<String> response = server.get("/api/v1/logs" + query(since));
       JsonObject page = response.statusCode() == 200 ? AdminServer.json(response.body()) : null;
       if (page == null || !(page.getValue("lines") instanceof JsonArray found)) {
         return response.statusCode() == 400 ? server.refusal(response) : server.refuse(response);

@@ -30,26 +30,13 @@ public final class Main {
   }
 
   private static Future<RunningNode> start(ServeConfig config) {
-    return BerthNode.start(config, LogTap.ofProcess()).map(Main::running);
-  }
-
-  private static RunningNode running(BerthNode node) {
-    return new RunningNode() {
-      @Override
-      public Future<Void> close() {
-        return node.close();
-      }
-
-      @Override
-      public Future<String> stopAsked() {
-        return node.stopAsked();
-      }
-    };
+    return BerthNode.start(config, LogTap.ofProcess())
+        .map(node -> new RunningNode(node::close, node.stopAsked()));
   }
 
   /** As the other, with what this process finds. */
   static CommandLine commandLine(
-      Function<ServeConfig, Future<? extends RunningNode>> start,
+      Function<ServeConfig, Future<RunningNode>> start,
       Supplier<CompletionStage<String>> stopSignal) {
     return commandLine(start, stopSignal, Surroundings.ofProcess(stopSignal));
   }
@@ -62,7 +49,7 @@ public final class Main {
    * @param around what the other commands find
    */
   static CommandLine commandLine(
-      Function<ServeConfig, Future<? extends RunningNode>> start,
+      Function<ServeConfig, Future<RunningNode>> start,
       Supplier<CompletionStage<String>> stopSignal,
       Surroundings around) {
     return new CommandLine(new BerthCommand())

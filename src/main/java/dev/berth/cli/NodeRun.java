@@ -30,7 +30,7 @@ final class NodeRun {
    */
   static boolean untilStopped(
       ServeConfig config,
-      Function<ServeConfig, Future<? extends RunningNode>> start,
+      Function<ServeConfig, Future<RunningNode>> start,
       CompletionStage<String> stopSignal)
       throws ExecutionException, InterruptedException {
     RunningNode node = start.apply(config).toCompletionStage().toCompletableFuture().get();
@@ -47,6 +47,7 @@ final class NodeRun {
     LOG.info("Drain started by {}, at most {} ms", signal, atMost.toMillis());
     try {
       node.close()
+          .get()
           .toCompletionStage()
           .toCompletableFuture()
           .get(atMost.toMillis(), TimeUnit.MILLISECONDS);

@@ -36,10 +36,7 @@ final class RollbackCommand extends ChangeCommand {
     waiting.timeout(); // is checked
     HttpResponse<String> response =
         server.send(
-            "POST",
-            "/api/v1/applications/" + AdminServer.encoded(application) + "/rollback",
-            null,
-            "application/json");
+            "POST", "/api/v1/applications/" + AdminServer.encoded(application) + "/rollback", null);
     JsonObject answer = response.statusCode() == 200 ? AdminServer.json(response.body()) : null;
     if (answer == null || !(answer.getValue("revision") instanceof Number revision)) {
       return server.refusal(response);

@@ -57,8 +57,11 @@ import picocli.CommandLine.Spec;
     })
 final class RunCommand implements Callable<Integer> {
 
-  private final Function<ServeConfig, Future<? extends RunningNode>> start;
+  private final Function<ServeConfig, Future<RunningNode>> start;
   private final Supplier<CompletionStage<String>> stopSignal;
+
+  /** The short options, as settings of the keys they stand for. */
+  private final List<Setting> options = new ArrayList<>();
 
   @Spec private CommandSpec spec;
 
@@ -71,33 +74,45 @@ final class RunCommand implements Callable<Integer> {
   @Mixin private Assignments assignments = new Assignments();
 
   @Option(names = "--host", paramLabel = "HOST", description = "Address of the HTTP server.")
-  private @Nullable String host;
+  private void host(String host) {
+    options.add(Setting.text("--host", "http_options.host", host));
+  }
 
   @Option(
       names = "--port",
       paramLabel = "PORT",
       description = "Port of the HTTP server; 0 takes any free one.")
-  private @Nullable Integer port;
+  private void port(Integer port) {
+    options.add(Setting.yaml("--port", "http_options.port", String.valueOf(port)));
+  }
 
   @Option(names = "--admin-host", paramLabel = "HOST", description = "Address of the admin server.")
-  private @Nullable String adminHost;
+  private void adminHost(String adminHost) {
+    options.add(Setting.text("--admin-host", "berth.admin.host", adminHost));
+  }
 
   @Option(
       names = "--admin-port",
       paramLabel = "PORT",
       description = "Port of the admin server; 0 takes any free one.")
-  private @Nullable Integer adminPort;
+  private void adminPort(Integer adminPort) {
+    options.add(Setting.yaml("--admin-port", "berth.admin.port", String.valueOf(adminPort)));
+  }
 
   @Option(
       names = "--state-dir",
       paramLabel = "DIR",
       description = "Directory that keeps what is deployed; berth-state here unless given.")
-  private @Nullable String stateDir;
+  private void stateDir(String stateDir) {
+    options.add(Setting.text("--state-dir", "berth.state_dir", stateDir));
+  }
 
   @Option(
       names = "--ephemeral",
       description = "Keep what is deployed in memory only; forget it at the end.")
-  private boolean ephemeral;
+  private void ephemeral(boolean ephemeral) {
+    options.add(Setting.yaml("--ephemeral", "berth.ephemeral", String.valueOf(ephemeral)));
+  }
 
   @Option(
       names = "--declare",
@@ -106,20 +121,16 @@ final class RunCommand implements Callable<Integer> {
         "What of the file is declared where something is kept: changed, what it says anew (the"
             + " default); all that it says; never anything."
       })
-  private @Nullable String declare;
-
-  @Option(
-      names = {"-h", "--help"},
-      usageHelp = true,
-      description = "Show this help.")
-  private boolean help;
+  private void declare(String declare) {
+    options.add(Setting.text("--declare", "berth.declare", declare));
+  }
 
   /**
    * @param start starts a node
    * @param stopSignal called once, before the start; its stage gives the name of the first signal
    */
   RunCommand(
-      Function<ServeConfig, Future<? extends RunningNode>> start,
+      Function<ServeConfig, Future<RunningNode>> start,
       Supplier<CompletionStage<String>> stopSignal) {
     this.start = start;
     this.stopSignal = stopSignal;
@@ -129,7 +140,7 @@ final class RunCommand implements Callable<Integer> {
   public Integer call() throws InterruptedException {
     ServeConfig effective;
     try {
-      effective = read(assignments.with(options()));
+      effective = read(assignments.with(options));
     } catch (ConfigException refused) {
       return refuse(refused);
     }
@@ -149,33 +160,6 @@ final class RunCommand implements Callable<Integer> {
     return file != null
         ? ConfigReader.readToStart(file, settings)
         : ConfigReader.read("no file", Path.of("").toAbsolutePath(), "{}", settings);
-  }
-
-  /** The short options, as settings of the keys they stand for. */
-  private List<Setting> options() {
-    List<Setting> settings = new ArrayList<>();
-    if (host != null) {
-      settings.add(Setting.text("--host", "http_options.host", host));
-    }
-    if (port != null) {
-      settings.add(Setting.yaml("--port", "http_options.port", port.toString()));
-    }
-    if (adminHost != null) {
-      settings.add(Setting.text("--admin-host", "berth.admin.host", adminHost));
-    }
-    if (adminPort != null) {
-      settings.add(Setting.yaml("--admin-port", "berth.admin.port", adminPort.toString()));
-    }
-    if (stateDir != null) {
-      settings.add(Setting.text("--state-dir", "berth.state_dir", stateDir));
-    }
-    if (declare != null) {
-      settings.add(Setting.text("--declare", "berth.declare", declare));
-    }
-    if (ephemeral) {
-      settings.add(Setting.yaml("--ephemeral", "berth.ephemeral", "true"));
-    }
-    return settings;
   }
 
   private int refuse(ConfigException refused) {

@@ -49,8 +49,7 @@ final class ScaleCommand extends ChangeCommand {
             "POST",
             "/api/v1/applications/%s/deployments/%s/scale"
                 .formatted(AdminServer.encoded(application), AdminServer.encoded(deployment)),
-            new JsonObject().put("target_num_replicas", replicas).encode(),
-            "application/json");
+            new JsonObject().put("target_num_replicas", replicas).encode());
     if (response.statusCode() != 200) {
       return server.refusal(response);
     }

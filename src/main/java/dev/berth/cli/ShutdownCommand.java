@@ -51,8 +51,7 @@ final class ShutdownCommand extends AdminCommand {
       server.say("nothing was deleted");
       return ExitCode.SOFTWARE;
     }
-    HttpResponse<String> deleted =
-        server.send("DELETE", "/api/serve/applications/", null, "application/json");
+    HttpResponse<String> deleted = server.send("DELETE", "/api/serve/applications/", null);
     if (deleted.statusCode() != 200) {
       return server.refusal(deleted);
     }

@@ -49,12 +49,6 @@ final class ValidateCommand implements Callable<Integer> {
               + " none.")
   private boolean json;
 
-  @Option(
-      names = {"-h", "--help"},
-      usageHelp = true,
-      description = "Show this help.")
-  private boolean help;
-
   @Override
   public Integer call() {
     PrintWriter out = spec.commandLine().getOut();

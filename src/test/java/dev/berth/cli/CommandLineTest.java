@@ -24,6 +24,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -287,7 +288,7 @@ class CommandLineTest {
 
   @Test
   void aBugAtTheStartShowsItsStack() {
-    Function<ServeConfig, Future<? extends RunningNode>> start =
+    Function<ServeConfig, Future<RunningNode>> start =
         config -> {
           throw new IllegalStateException("broken");
         };
@@ -315,7 +316,7 @@ class CommandLineTest {
   @Test
   void aDrainThatTakesTooLongIsAFailure() throws IOException {
     String hasty = file("hasty.yaml", "applications: []\nberth: {shutdown_timeout_s: 0.01}\n");
-    RunningNode stuck = () -> Promise.<Void>promise().future();
+    RunningNode stuck = closing(() -> Promise.<Void>promise().future());
 
     assertThat(execute(config -> Future.succeededFuture(stuck), STOP_AT_ONCE, "run", hasty))
         .isEqualTo(1);
@@ -323,7 +324,7 @@ class CommandLineTest {
 
   @Test
   void aDrainThatFailsIsAFailure() {
-    RunningNode failing = () -> Future.failedFuture("no");
+    RunningNode failing = closing(() -> Future.failedFuture("no"));
 
     assertThat(execute(config -> Future.succeededFuture(failing), STOP_AT_ONCE, "run", valid))
         .isEqualTo(1);
@@ -335,10 +336,11 @@ class CommandLineTest {
     CompletableFuture<Void> running = new CompletableFuture<>();
     CompletableFuture<Void> closed = new CompletableFuture<>();
     RunningNode node =
-        () -> {
-          closed.complete(null);
-          return Future.succeededFuture();
-        };
+        closing(
+            () -> {
+              closed.complete(null);
+              return Future.succeededFuture();
+            });
     CompletableFuture<Integer> exit =
         CompletableFuture.supplyAsync(
             () ->
@@ -389,14 +391,18 @@ class CommandLineTest {
     return execute(
         config -> {
           started.set(config);
-          return Future.succeededFuture(Future::succeededFuture);
+          return Future.succeededFuture(closing(Future::succeededFuture));
         },
         STOP_AT_ONCE,
         args);
   }
 
+  private static RunningNode closing(Supplier<Future<Void>> close) {
+    return new RunningNode(close, Promise.<String>promise().future());
+  }
+
   private int execute(
-      Function<ServeConfig, Future<? extends RunningNode>> start,
+      Function<ServeConfig, Future<RunningNode>> start,
       CompletionStage<String> stop,
       String... args) {
     CommandLine commandLine = Main.commandLine(start, () -> stop);
