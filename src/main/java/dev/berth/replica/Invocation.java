@@ -2,9 +2,6 @@ package dev.berth.replica;
 
 import dev.berth.api.BerthException;
 import dev.berth.api.DeploymentHandle;
-import dev.berth.api.DeploymentId;
-import dev.berth.api.Headers;
-import dev.berth.api.ReplicaMeters;
 import dev.berth.api.Request;
 import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
@@ -18,32 +15,18 @@ import dev.berth.protocol.BusMessage.StreamReset;
 import dev.berth.protocol.HandlerTime;
 import io.vertx.core.Completable;
 import io.vertx.core.Future;
-import io.vertx.core.Promise;
 import io.vertx.core.buffer.Buffer;
-import java.time.Duration;
-import java.time.Instant;
-import java.time.temporal.ChronoUnit;
 import java.util.Objects;
-import java.util.Optional;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
 
 /**
  * One request running on a replica. It owns the release of its slot: once, when the handler has
- * settled and its body, if it streams, is over.
+ * settled and its body, if it streams, is over. Its phases are drawn there: {@link
+ * InvocationPhase}.
  *
- * <pre>
- *   HANDLING --settled, whole response or failure--> ENDED (slot freed, then the answer is sent)
- *      |  +--settled, streamed response--> STREAMING --body done and last frame sent--> ENDED
- *      |                                      |
- *      +--cancel--> CANCELLED &lt;--cancel------+   the answer is no longer sent
- *                       +--handler settled and body done--> ENDED
- *                       +--cancel_grace_s--> counted as a zombie until then
- * </pre>
- *
- * Belongs to the replica's loop, but for what {@link RequestContext} and {@link #complete} say.
+ * <p>Belongs to the replica's loop, but for what {@link RequestContext} and {@link #complete} say.
  */
-sealed class Invocation implements RequestContext, Completable<Response>
+sealed class Invocation extends InvocationContext implements Completable<Response>
     permits ExplainedInvocation {
   /** Statuses from here on are neither a good answer of the handler nor its failure. */
   private static final int SERVER_ERROR = 500;
@@ -55,49 +38,29 @@ sealed class Invocation implements RequestContext, Completable<Response>
   final RouterPeer source;
   final long callId;
   final AttemptId attempt;
-  private final String requestId;
-  private final String methodName; // "" for the handler itself
-  private final String sessionId; // "" for none
-  private final Headers headers;
-  private final long waitedMicros; // from its arrival at the router until it was sent
   private final int streamWindow; // bytes
-  private final long startedAt; // on the loop's clock
-  private final long deadline; // on the loop's clock, or NEVER
 
   // The loop's list of what runs, and when this one wants to be looked at.
   @Nullable Invocation previous;
   @Nullable Invocation next;
   long dueAt;
 
+  private InvocationPhase phase = InvocationPhase.GATHERING;
   private boolean slotHeld = true;
-  private boolean handlerCalled;
-  private boolean handlerSettled;
-  private boolean bodyDone; // of a streamed response: its producer has settled
-  private boolean ended;
   private boolean zombie;
-  private volatile boolean cancelled; // written on the loop, read by handlers anywhere
   private long graceAt;
   private @Nullable IncomingBody body; // of a request that streams, or whose handler does
   private @Nullable ResponseStream stream;
   private @Nullable BlockingCall call;
-  private @Nullable CancelAction cancelActions; // the newest; null when over
-  private volatile @Nullable RequestLogger logger; // once it was asked for
-  private volatile @Nullable Instant arrived; // likewise
 
   Invocation(HostedReplica host, RouterPeer source, CallRequest message, long now, long deadline) {
+    super(message, now, deadline);
     this.host = host;
     this.loop = host.loop;
     this.source = source;
     this.callId = message.callId();
     this.attempt = message.attempt();
-    this.requestId = message.requestId();
-    this.methodName = message.methodName();
-    this.sessionId = message.sessionId();
-    this.headers = message.request().headers();
-    this.waitedMicros = message.waitedMicros();
     this.streamWindow = message.streamWindow();
-    this.startedAt = now;
-    this.deadline = deadline;
     this.dueAt = deadline;
   }
 
@@ -137,7 +100,7 @@ sealed class Invocation implements RequestContext, Completable<Response>
 
   /** Calls the handler. */
   void invoke(Request request) {
-    handlerCalled = true;
+    become(InvocationPhase.HANDLING);
     calling();
     host.invoke(request, this);
   }
@@ -160,9 +123,9 @@ sealed class Invocation implements RequestContext, Completable<Response>
 
   /** The handler of a stream threw in a callback: it will not settle by itself. */
   void readerThrew(RuntimeException thrown) {
-    if (!handlerSettled) {
+    if (isUnsettled()) {
       settled(null, thrown);
-    } else if (stream != null && !ended) {
+    } else if (stream != null && !hasEnded()) {
       bodyDone(thrown);
     } else {
       host.replica.logFailure("a reader of the request failed", thrown);
@@ -181,17 +144,17 @@ sealed class Invocation implements RequestContext, Completable<Response>
     }
   }
 
-  /** The handler is done. On the loop, once. */
+  /** The handler is done. Once. */
   void settled(@Nullable Response response, @Nullable Throwable failure) {
-    if (handlerSettled) {
+    if (!isUnsettled()) {
       return;
     }
-    handlerSettled = true;
+    become(InvocationPhase.ANSWERING);
     settling();
     if (call != null && !call.writes()) {
       call = null;
     }
-    if (cancelled) {
+    if (cancelled()) {
       if (response != null && response.body() instanceof Response.Body.Received received) {
         loop.execute(received.cancel()); // no one else would read it to its end
       }
@@ -205,7 +168,7 @@ sealed class Invocation implements RequestContext, Completable<Response>
     try {
       respond(Objects.requireNonNull(response, "handler: null (expected: a response)"));
     } catch (RuntimeException malformed) { // a null where the API has none: the handler's fault
-      if (ended) {
+      if (hasEnded()) {
         throw malformed; // not the handler's: the answer could not be sent
       }
       if (stream == null) {
@@ -230,7 +193,7 @@ sealed class Invocation implements RequestContext, Completable<Response>
         return;
       }
       stream = new ResponseStream(this, response, streamWindow, loop.limits());
-      bodyDone = true;
+      become(InvocationPhase.SENDING);
       stream.sendWhole(whole.bytes());
     } else if (body instanceof Response.Body.Received received) {
       stream = new ResponseStream(this, response, streamWindow, loop.limits());
@@ -270,12 +233,12 @@ sealed class Invocation implements RequestContext, Completable<Response>
 
   /** Whoever makes the streamed body is done with it, well when there is no failure. */
   void bodyDone(@Nullable Throwable failure) {
-    if (bodyDone) {
+    if (phase.ordinal() >= InvocationPhase.SENDING.ordinal()) {
       return;
     }
-    bodyDone = true;
+    become(InvocationPhase.SENDING);
     ResponseStream body = Objects.requireNonNull(stream);
-    if (cancelled) {
+    if (cancelled()) {
       end();
     } else if (failure == null) {
       body.finish();
@@ -355,16 +318,6 @@ sealed class Invocation implements RequestContext, Completable<Response>
     }
   }
 
-  /** The stream could not go on: its receiver is told, and the producer learns it by cancel. */
-  void streamBroken(BerthException.Kind kind, String message) {
-    boolean headSent = Objects.requireNonNull(stream).headSent();
-    cancel();
-    send(
-        headSent
-            ? new StreamReset(callId, kind, message, load())
-            : new CallFailed(callId, kind, message, load(), time()));
-  }
-
   void credit(long limit) {
     if (stream != null) {
       stream.credit(limit);
@@ -378,43 +331,32 @@ sealed class Invocation implements RequestContext, Completable<Response>
    * the handler has settled.
    */
   void cancel() {
-    if (cancelled || ended) {
+    if (isOver()) {
       return;
     }
-    cancelled = true;
+    becomeCancelled();
     source.remove(this);
     graceAt = ReplicaLoop.plus(loop.now(), host.replica.cancelGraceNanos());
     dueAt = graceAt;
     loop.wakeAt(graceAt);
     runCancelActions();
     BlockingCall running = call;
-    if (running != null && running.cancel()) {
-      handlerSettled = true; // it never ran
-    }
+    boolean over =
+        running != null && running.cancel() // it never ran
+            || switch (phase) {
+              case GATHERING, SENDING, ENDED -> true;
+              case HANDLING -> false;
+              case ANSWERING -> stream == null || stream.isRelay();
+            };
     if (body != null) {
-      handlerSettled |= !handlerCalled; // it was being gathered
       body.close("request: cancelled (expected: still wanted)");
-    } else if (!handlerCalled) {
-      handlerSettled = true;
     }
     if (stream != null) {
       stream.abandon();
-      bodyDone |= stream.isRelay();
     }
-    if (handlerSettled && (stream == null || bodyDone)) {
+    if (over) {
       end();
     }
-  }
-
-  private void runGuarded(Runnable action) {
-    loop.execute(
-        () -> {
-          try {
-            action.run();
-          } catch (Throwable thrown) {
-            host.replica.logFailure("an onCancel action failed", thrown);
-          }
-        });
   }
 
   /** The replica is killed: the caller cannot know what became of its request. */
@@ -426,9 +368,13 @@ sealed class Invocation implements RequestContext, Completable<Response>
 
   /** Ends the request from here: the caller is told why, and the handler is cancelled. */
   void breakOff(BerthException.Kind kind, String message) {
-    if (cancelled || ended) {
-      return;
+    if (!isOver()) {
+      streamBroken(kind, message);
     }
+  }
+
+  /** The stream could not go on: its receiver is told, and the producer learns it by cancel. */
+  void streamBroken(BerthException.Kind kind, String message) {
     boolean headSent = stream != null && stream.headSent();
     cancel();
     send(
@@ -439,10 +385,10 @@ sealed class Invocation implements RequestContext, Completable<Response>
 
   /** A moment that was asked for has come. */
   void due(long now) {
-    if (ended) {
+    if (hasEnded()) {
       return;
     }
-    if (cancelled) {
+    if (cancelled()) {
       if (!zombie && graceAt <= now && slotHeld) {
         zombie = true;
         host.replica.zombieFound();
@@ -457,13 +403,13 @@ sealed class Invocation implements RequestContext, Completable<Response>
     dueAt = deadline;
     if (body != null && stream == null) { // who is answered already may be silent
       body.due(now);
-      if (!ended && !cancelled) {
+      if (!isOver()) {
         dueAt = Math.min(deadline, body.dueNanos(now));
       }
     }
-    if (stream != null && !ended && !cancelled) {
+    if (stream != null && !isOver()) {
       stream.due(now);
-      if (!ended && !cancelled) {
+      if (!isOver()) {
         dueAt = Math.min(dueAt, stream.dueNanos());
       }
     }
@@ -471,11 +417,11 @@ sealed class Invocation implements RequestContext, Completable<Response>
 
   /** Its deadline has passed: the router tells its caller by its own. */
   void outOfTime() {
-    if (cancelled || ended) {
+    if (isOver()) {
       return;
     }
     host.replica.timedOut();
-    if (handlerCalled && !handlerSettled) {
+    if (phase == InvocationPhase.HANDLING) {
       host.requestFailed("its time was over");
     }
     cancel();
@@ -488,8 +434,25 @@ sealed class Invocation implements RequestContext, Completable<Response>
     }
   }
 
+  private void become(InvocationPhase next) {
+    assert loop.isHere();
+    assert phase.mayBecome(next) : phase + " to " + next;
+    phase = next;
+  }
+
+  /** Whether its handler has not settled; it may not have been called. */
+  private boolean isUnsettled() {
+    return phase.ordinal() <= InvocationPhase.HANDLING.ordinal();
+  }
+
+  @Override
   boolean hasEnded() {
-    return ended;
+    return phase == InvocationPhase.ENDED;
+  }
+
+  /** Whether nobody waits for its answer any more. */
+  private boolean isOver() {
+    return cancelled() || hasEnded();
   }
 
   /** Over: leaves the tables and frees the slot. The answer, if any, is sent after this. */
@@ -501,18 +464,14 @@ sealed class Invocation implements RequestContext, Completable<Response>
    * @param well whether its answer speaks for the replica; one that is cancelled never does
    */
   private void end(boolean well) {
-    if (ended) {
+    if (hasEnded()) {
       return;
     }
-    ended = true;
-    if (!well || cancelled) {
+    become(InvocationPhase.ENDED);
+    if (!well || cancelled()) {
       host.endsUnanswered();
     }
-    for (CancelAction action = takeCancelActions(); action != null; action = action.before) {
-      if (action.whenEnded != null) {
-        runGuarded(action.whenEnded);
-      }
-    }
+    runEndActions();
     source.remove(this);
     loop.remove(this);
     if (zombie) {
@@ -526,60 +485,7 @@ sealed class Invocation implements RequestContext, Completable<Response>
     settleSlot();
   }
 
-  // --- RequestContext: any thread ---
-
-  @Override
-  public String requestId() {
-    return requestId;
-  }
-
-  @Override
-  public Optional<String> sessionId() {
-    return sessionId.isEmpty() ? Optional.empty() : Optional.of(sessionId);
-  }
-
-  @Override
-  public DeploymentId deployment() {
-    return host.replica.deployment();
-  }
-
-  @Override
-  public String methodName() {
-    return methodName;
-  }
-
-  @Override
-  public Headers headers() {
-    return headers;
-  }
-
-  @Override
-  public Instant arrivedAtRouter() {
-    return arrivedAtReplica().minus(Math.max(0, waitedMicros), ChronoUnit.MICROS);
-  }
-
-  @Override
-  public Instant arrivedAtReplica() {
-    Instant known = arrived;
-    if (known == null) {
-      known = host.replica.wallClock().instant().minusNanos(loop.now() - startedAt);
-      arrived = known;
-    }
-    return known;
-  }
-
-  @Override
-  public String replicaId() {
-    return host.replica.replicaId();
-  }
-
-  @Override
-  public Optional<Duration> remaining() {
-    if (deadline == ReplicaLoop.NEVER) {
-      return Optional.empty();
-    }
-    return Optional.of(Duration.ofNanos(Math.max(0, deadline - loop.now())));
-  }
+  // --- what a handler asks for ---
 
   @Override
   public DeploymentHandle handle(String name) {
@@ -587,110 +493,27 @@ sealed class Invocation implements RequestContext, Completable<Response>
   }
 
   @Override
-  public boolean cancelled() {
-    return cancelled;
+  ServedReplica replica() {
+    return host.replica;
   }
 
   @Override
-  public Runnable onCancel(Runnable task) {
-    CancelAction action = new CancelAction(task, null);
-    onLoop(() -> add(action));
-    return () -> onLoop(() -> remove(action));
-  }
-
-  private void onLoop(Runnable task) {
-    if (loop.isHere()) {
-      task.run();
-    } else {
-      loop.execute(task);
-    }
-  }
-
-  private void add(CancelAction action) {
-    if (cancelled) {
-      runGuarded(action.task);
-    } else if (!ended) {
-      action.linkBefore(cancelActions);
-      cancelActions = action;
-    }
-  }
-
-  private void runCancelActions() {
-    for (CancelAction action = takeCancelActions(); action != null; action = action.before) {
-      runGuarded(action.task);
-    }
-  }
-
-  private @Nullable CancelAction takeCancelActions() {
-    CancelAction oldest = cancelActions == null ? null : cancelActions.oldest();
-    cancelActions = null;
-    for (CancelAction action = oldest; action != null; action = action.before) {
-      action.linked = false;
-    }
-    return oldest;
-  }
-
-  private void remove(CancelAction action) {
-    if (action.linked && !ended) {
-      cancelActions = action.unlinkFrom(cancelActions);
-    }
+  boolean isHere() {
+    return loop.isHere();
   }
 
   @Override
-  public Future<Void> after(Duration delay) {
-    Delay waiting = new Delay(delay);
-    onLoop(waiting::start);
-    return waiting.done.future();
+  void execute(Runnable task) {
+    loop.execute(task);
   }
 
   @Override
-  public Logger logger() {
-    RequestLogger made = logger;
-    if (made == null) {
-      made = new RequestLogger(host.replica.userLog(), requestId, replicaId(), sessionId);
-      logger = made; // two threads may make one each: they are alike
-    }
-    return made;
+  long now() {
+    return loop.now();
   }
 
   @Override
-  public ReplicaMeters meters() {
-    return host.replica.meters();
-  }
-
-  /** One {@link #after}; as a cancel action it fails. */
-  private final class Delay {
-    final Promise<Void> done = Promise.promise();
-    private final Duration length;
-    private final CancelAction onCancel =
-        new CancelAction(() -> stop("cancelled"), () -> stop("answered"));
-    private @Nullable Runnable stopTimer;
-
-    Delay(Duration length) {
-      this.length = length;
-    }
-
-    void start() {
-      if (ended) {
-        stop("answered");
-        return;
-      }
-      if (!cancelled) {
-        stopTimer = loop.startTimer(Math.max(0, length.toNanos()), this::elapsed);
-      }
-      add(onCancel);
-    }
-
-    private void elapsed() {
-      remove(onCancel);
-      done.tryComplete();
-    }
-
-    private void stop(String what) {
-      if (stopTimer != null) {
-        stopTimer.run();
-      }
-      done.tryFail(new BerthException.Cancelled("request: " + what + " (expected: still wanted)"));
-    }
+  Runnable startTimer(long delayNanos, Runnable task) {
+    return loop.startTimer(delayNanos, task);
   }
 }

@@ -1,0 +1,31 @@
+package dev.berth.replica;
+
+/**
+ * Where the handler of a request is.
+ *
+ * <pre>
+ *   GATHERING --body here, or wanted as it comes--> HANDLING --settled--> ANSWERING
+ *   ANSWERING --whole response or failure--> ENDED (slot freed, then the answer is sent)
+ *             --streamed response, and its producer is done--> SENDING --last frame sent--> ENDED
+ *   any --cancel--> where it was, cancelled: no answer is sent any more
+ *       --handler settled and its producer done, if it was called--> ENDED
+ *       --cancel_grace_s--> counted as a zombie until then
+ * </pre>
+ */
+enum InvocationPhase {
+  GATHERING,
+  HANDLING,
+  ANSWERING,
+  SENDING,
+  ENDED;
+
+  boolean mayBecome(InvocationPhase next) {
+    return switch (next) {
+      case GATHERING -> false;
+      case HANDLING -> this == GATHERING;
+      case ANSWERING -> this == GATHERING || this == HANDLING;
+      case SENDING -> this == ANSWERING;
+      case ENDED -> this != ENDED;
+    };
+  }
+}
