@@ -137,16 +137,6 @@ public final class Controller {
     return reports.record(batch, nowNanos);
   }
 
-  /** The demand for a deployment as reported. */
-  public DeploymentLoad load(DeploymentId deployment, long nowNanos) {
-    return reports.load(deployment, nowNanos);
-  }
-
-  /** Batches that were older than one known. */
-  public long staleBatches() {
-    return reports.stale();
-  }
-
   // --- what operators see ---
 
   /** The state of each application that is declared, in the order they were. */

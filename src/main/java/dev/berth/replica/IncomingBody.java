@@ -225,11 +225,6 @@ final class IncomingBody implements InboundStream.Owner {
             ReplicaLoop.plus(quietSince, idleNanos()), ReplicaLoop.plus(now, idleNanos() / 4));
   }
 
-  /** Whether user code has seen the request. */
-  boolean handlerCalled() {
-    return called;
-  }
-
   /** The request is over, or cancelled: no more is taken, and whoever still reads learns it. */
   void close(String why) {
     if (closed) {

@@ -17,7 +17,6 @@ import dev.berth.protocol.ReplicaPhase;
 import dev.berth.protocol.RoutingSnapshot;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -359,9 +358,5 @@ final class DrivenController {
   static DeploymentTarget changed(DeploymentTarget target, UnaryOperator<Settings> change) {
     return new DeploymentTarget(
         target.id(), target.build(), target.version(), change.apply(target.settings()));
-  }
-
-  static List<String> ids(String... ids) {
-    return Arrays.asList(ids);
   }
 }

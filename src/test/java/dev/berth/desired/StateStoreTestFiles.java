@@ -22,7 +22,6 @@ final class StateStoreTestFiles implements StateStoreFiles {
   private Map<String, File> forcedNames = new TreeMap<>();
   private boolean full;
   private long capacity = Long.MAX_VALUE;
-  private boolean closed;
   private int failIn = Integer.MAX_VALUE; // operations that change something
   private boolean failureStays;
   private int operations;
@@ -180,11 +179,5 @@ final class StateStoreTestFiles implements StateStoreFiles {
   }
 
   @Override
-  public void close() {
-    closed = true;
-  }
-
-  boolean isClosed() {
-    return closed;
-  }
+  public void close() {}
 }

@@ -155,11 +155,6 @@ public final class Place {
     return reading.filesLeft().get() < 0;
   }
 
-  /** One that was found when the reading was over. */
-  void add(Problem problem) {
-    reading.problems().add(problem);
-  }
-
   /** Whether there are problems so far that are no warnings. */
   public boolean isWrong() {
     return reading.problems().refuse();

@@ -73,7 +73,6 @@ public final class RoutingFeed {
   private final LinkedHashSet<Entry> pulling = new LinkedHashSet<>(); // the oldest pull first
   private long digest; // of all that is held
   private long checkedNanos;
-  private volatile long pulls;
   private volatile long gaps;
 
   /**
@@ -203,7 +202,6 @@ public final class RoutingFeed {
   }
 
   private void send(boolean all, List<PullRouting.Held> held) {
-    pulls++;
     controller.accept(new PullRouting(node, incarnation, all, held));
   }
 
@@ -218,11 +216,6 @@ public final class RoutingFeed {
   /** Deployments whose snapshot was asked for and has not come. */
   public int pulling() {
     return pulling.size();
-  }
-
-  /** Messages sent that ask for snapshots. Any thread. */
-  public long pulls() {
-    return pulls;
   }
 
   /** Updates that did not fit what was held. Any thread. */

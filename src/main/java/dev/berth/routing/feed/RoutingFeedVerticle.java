@@ -88,11 +88,6 @@ public final class RoutingFeedVerticle extends VerticleBase {
     }
   }
 
-  /** Whose counters may be read from any thread. */
-  public RoutingFeed feed() {
-    return feed;
-  }
-
   @Override
   public Future<?> stop() {
     vertx.cancelTimer(timer);
