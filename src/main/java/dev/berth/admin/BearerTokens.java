@@ -49,14 +49,6 @@ public final class BearerTokens implements Endpoint {
                 "Authorization: none that is known (expected: Bearer, and a configured token)",
                 "Nothing was done."),
             Map.of("WWW-Authenticate", "Bearer"));
-    return new Exchange() {
-      @Override
-      public Future<Answer> answer() {
-        return Future.succeededFuture(answer);
-      }
-
-      @Override
-      public void clientGone() {}
-    };
+    return () -> Future.succeededFuture(answer);
   }
 }

@@ -1,5 +1,6 @@
 package dev.berth.admin;
 
+import dev.berth.protocol.ServeDetails;
 import dev.berth.protocol.port.CommandRefused;
 import dev.berth.protocol.port.ControllerCommands;
 import io.vertx.core.Future;
@@ -7,7 +8,11 @@ import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import io.vertx.ext.web.RoutingContext;
+import java.util.function.BiConsumer;
+import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.slf4j.spi.LoggingEventBuilder;
@@ -15,20 +20,62 @@ import org.slf4j.spi.LoggingEventBuilder;
 /**
  * What is said of a command: one line in the log when it was accepted, and why when it was not. Ray
  * Serve's paths say that in plain text, ours in JSON.
+ *
+ * @param refuse says why not
  */
-final class CommandAnswers {
+record CommandAnswers(ControllerCommands commands, BiConsumer<RoutingContext, Throwable> refuse) {
   private static final Logger LOG = LoggerFactory.getLogger(CommandAnswers.class);
 
-  private CommandAnswers() {}
-
   /** Commands that know which request gives them, if it says so. */
-  static ControllerCommands once(ControllerCommands commands, RoutingContext context) {
+  ControllerCommands once(RoutingContext context) {
     return commands.once(context.request().getHeader(ControllerCommands.ID));
   }
 
-  /** What it throws is a failure as any other. */
-  static <T> Future<T> ask(Supplier<Future<T>> command) {
-    return Future.succeededFuture().compose(now -> command.get());
+  /**
+   * Has a command carried out; what it throws is a failure as any other.
+   *
+   * @param done answers
+   */
+  <T> void carryOut(RoutingContext context, Supplier<Future<T>> command, Consumer<T> done) {
+    Future.succeededFuture()
+        .compose(now -> command.get())
+        .onComplete(done::accept, failed -> refuse.accept(context, failed));
+  }
+
+  /**
+   * Declares what the body says.
+   *
+   * @param only the one application that it is about; null for all
+   * @param about that one, as it is logged
+   */
+  void deploy(RoutingContext context, Bodies bodies, @Nullable String only, Object... about) {
+    String file = context.request().getHeader(ControllerCommands.FILE);
+    bodies
+        .read(context)
+        .onSuccess(
+            body ->
+                carryOut(
+                    context,
+                    () ->
+                        Future.succeededFuture()
+                            .compose(now -> body.decode(context.vertx()))
+                            .compose(config -> once(context).deploy(only, config, file))
+                            .onComplete(done -> body.release()),
+                    done -> {
+                      accepted(context, "deploy", about);
+                      context.response().end();
+                    }));
+  }
+
+  /** Everything: of a thousand applications it is megabytes, so not made on the control loop. */
+  void details(RoutingContext context, Function<ServeDetails, String> json) {
+    carryOut(
+        context,
+        () ->
+            commands
+                .details()
+                .compose(serve -> context.vertx().executeBlocking(() -> json.apply(serve), false)),
+        text -> send(context, 200, "application/json", text));
   }
 
   /**
@@ -86,18 +133,18 @@ final class CommandAnswers {
   }
 
   static void sendText(RoutingContext context, int status, String text) {
-    context
-        .response()
-        .setStatusCode(status)
-        .putHeader(HttpHeaders.CONTENT_TYPE, "text/plain; charset=utf-8")
-        .end(text);
+    send(context, status, "text/plain", text);
   }
 
   static void sendJson(RoutingContext context, int status, JsonObject body) {
+    send(context, status, "application/json", body.encode());
+  }
+
+  private static void send(RoutingContext context, int status, String type, String text) {
     context
         .response()
         .setStatusCode(status)
-        .putHeader(HttpHeaders.CONTENT_TYPE, "application/json; charset=utf-8")
-        .end(body.toBuffer());
+        .putHeader(HttpHeaders.CONTENT_TYPE, type + "; charset=utf-8")
+        .end(text);
   }
 }

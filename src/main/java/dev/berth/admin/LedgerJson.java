@@ -1,6 +1,6 @@
 package dev.berth.admin;
 
-import dev.berth.admin.LedgerSource.ReplicaLedger;
+import dev.berth.admin.LedgerRoutes.ReplicaLedger;
 import dev.berth.protocol.port.LedgerView;
 import dev.berth.protocol.port.LedgerView.Audit;
 import dev.berth.protocol.port.LedgerView.LastAudit;

@@ -1,6 +1,7 @@
 package dev.berth.admin;
 
-import dev.berth.admin.LedgerSource.ReplicaLedger;
+import dev.berth.api.DeploymentId;
+import dev.berth.protocol.port.LedgerView;
 import io.vertx.core.Future;
 import io.vertx.core.MultiMap;
 import io.vertx.core.http.HttpHeaders;
@@ -9,6 +10,7 @@ import io.vertx.ext.web.RoutingContext;
 import java.time.InstantSource;
 import java.util.List;
 import java.util.function.Predicate;
+import java.util.function.Supplier;
 
 /**
  * {@code GET /api/v1/ledger}: who holds the slots of each replica, and whether they add up. With
@@ -16,16 +18,23 @@ import java.util.function.Predicate;
  * given several times means any of its values, and one that nobody bears is no error.
  */
 public final class LedgerRoutes implements AdminRoutes {
+  /**
+   * @param deployment whose replica it is
+   * @param ledger its slots now, and what their last audit said
+   */
+  public record ReplicaLedger(DeploymentId deployment, LedgerView ledger) {}
+
   private static final List<String> PARAMETERS = List.of("application", "deployment", "replica");
 
-  private final LedgerSource ledgers;
+  private final Supplier<List<ReplicaLedger>> ledgers;
   private final InstantSource wallClock;
   private final SharedReads<String> reads = new SharedReads<>();
 
   /**
+   * @param ledgers of the replicas of this instance; called on a worker thread
    * @param wallClock for the times of audits, which are kept as ages
    */
-  public LedgerRoutes(LedgerSource ledgers, InstantSource wallClock) {
+  public LedgerRoutes(Supplier<List<ReplicaLedger>> ledgers, InstantSource wallClock) {
     this.ledgers = ledgers;
     this.wallClock = wallClock;
   }
@@ -74,7 +83,7 @@ public final class LedgerRoutes implements AdminRoutes {
   }
 
   private String json(Predicate<ReplicaLedger> shown) {
-    List<ReplicaLedger> found = ledgers.ledgers().stream().filter(shown).toList();
+    List<ReplicaLedger> found = ledgers.get().stream().filter(shown).toList();
     return LedgerJson.of(found, wallClock.instant()).encodePrettily() + "\n";
   }
 }

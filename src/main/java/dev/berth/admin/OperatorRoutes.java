@@ -1,16 +1,14 @@
 package dev.berth.admin;
 
 import static dev.berth.admin.CommandAnswers.accepted;
-import static dev.berth.admin.CommandAnswers.ask;
-import static dev.berth.admin.CommandAnswers.once;
 
 import dev.berth.api.DeploymentId;
 import dev.berth.protocol.port.CommandRefused;
 import dev.berth.protocol.port.ControllerCommands;
-import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.json.JsonObject;
 import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
+import java.util.function.BiPredicate;
 
 /**
  * What operators may ask for and Ray Serve has no word for.
@@ -30,12 +28,16 @@ import io.vertx.ext.web.RoutingContext;
 final class OperatorRoutes implements AdminRoutes {
   private static final String APPLICATION = "/api/v1/applications/:application";
 
-  private final ControllerCommands commands;
-  private final ReplicaKill kill;
+  private final CommandAnswers answers;
+  private final BiPredicate<DeploymentId, String> kill;
   private final Bodies bodies;
 
-  OperatorRoutes(ControllerCommands commands, ReplicaKill kill, Bodies bodies) {
-    this.commands = commands;
+  /**
+   * @param kill ends a replica of this instance; false when there is none of that id
+   */
+  OperatorRoutes(
+      ControllerCommands commands, BiPredicate<DeploymentId, String> kill, Bodies bodies) {
+    this.answers = new CommandAnswers(commands, CommandAnswers::refuseInJson);
     this.kill = kill;
     this.bodies = bodies;
   }
@@ -54,105 +56,70 @@ final class OperatorRoutes implements AdminRoutes {
   }
 
   private void details(RoutingContext context) {
-    ask(commands::details)
-        // Of a thousand applications it is megabytes: not on the control loop.
-        .compose(
-            serve ->
-                context
-                    .vertx()
-                    .executeBlocking(() -> ServeJson.of(serve).encodePrettily() + "\n", false))
-        .onComplete(
-            json ->
-                context
-                    .response()
-                    .putHeader(HttpHeaders.CONTENT_TYPE, "application/json; charset=utf-8")
-                    .end(json),
-            failed -> CommandAnswers.refuseInJson(context, failed));
+    answers.details(context, serve -> ServeJson.of(serve).encodePrettily() + "\n");
   }
 
   private void deploy(RoutingContext context) {
     String application = context.pathParam("application");
-    bodies
-        .read(context)
-        .onSuccess(
-            body ->
-                ask(() ->
-                        body.decode(context.vertx())
-                            .compose(
-                                config ->
-                                    once(commands, context)
-                                        .deploy(application, config, ServeRoutes.file(context))))
-                    .onComplete(done -> body.release())
-                    .onComplete(
-                        done -> {
-                          accepted(context, "deploy", "application", application);
-                          context.response().end();
-                        },
-                        failed -> CommandAnswers.refuseInJson(context, failed)));
+    answers.deploy(context, bodies, application, "application", application);
   }
 
   private void delete(RoutingContext context) {
     String application = context.pathParam("application");
-    ask(() -> once(commands, context).delete(application))
-        .onComplete(
-            done -> {
-              accepted(context, "delete", "application", application);
-              context.response().end();
-            },
-            failed -> CommandAnswers.refuseInJson(context, failed));
+    answers.carryOut(
+        context,
+        () -> answers.once(context).delete(application),
+        done -> {
+          accepted(context, "delete", "application", application);
+          context.response().end();
+        });
   }
 
   private void rollback(RoutingContext context) {
     String application = context.pathParam("application");
-    ask(() -> once(commands, context).rollback(application))
-        .onComplete(
-            revision -> {
-              accepted(context, "rollback", "application", application, "revision", revision);
-              CommandAnswers.sendJson(context, 200, new JsonObject().put("revision", revision));
-            },
-            failed -> CommandAnswers.refuseInJson(context, failed));
+    answers.carryOut(
+        context,
+        () -> answers.once(context).rollback(application),
+        revision -> {
+          accepted(context, "rollback", "application", application, "revision", revision);
+          CommandAnswers.sendJson(context, 200, new JsonObject().put("revision", revision));
+        });
   }
 
   private void killReplica(RoutingContext context) {
     DeploymentId deployment =
         new DeploymentId(context.pathParam("application"), context.pathParam("deployment"));
     String replica = context.pathParam("replica");
-    ask(() -> kill.kill(deployment, replica))
-        .onComplete(
-            killed -> {
-              if (killed) {
-                accepted(context, "kill replica", "replica", replica);
-                message(context, 202, "The replica ends now; another takes its place.");
-              } else {
-                CommandAnswers.refuseInJson(
-                    context,
-                    new CommandRefused(
-                        CommandRefused.Kind.NOT_FOUND,
-                        "replica: %s (expected: one of %s on this instance)"
-                            .formatted(replica, deployment)));
-              }
-            },
-            failed -> CommandAnswers.refuseInJson(context, failed));
+    if (kill.test(deployment, replica)) {
+      accepted(context, "kill replica", "replica", replica);
+      message(context, 202, "The replica ends now; another takes its place.");
+    } else {
+      CommandAnswers.refuseInJson(
+          context,
+          new CommandRefused(
+              CommandRefused.Kind.NOT_FOUND,
+              "replica: %s (expected: one of %s on this instance)".formatted(replica, deployment)));
+    }
   }
 
   private void restartController(RoutingContext context) {
-    ask(commands::restartController)
-        .onComplete(
-            done -> {
-              accepted(context, "restart controller");
-              message(context, 200, "The controller was started anew.");
-            },
-            failed -> CommandAnswers.refuseInJson(context, failed));
+    answers.carryOut(
+        context,
+        answers.commands()::restartController,
+        done -> {
+          accepted(context, "restart controller");
+          message(context, 200, "The controller was started anew.");
+        });
   }
 
   private void drain(RoutingContext context) {
-    ask(commands::drain)
-        .onComplete(
-            begun -> {
-              accepted(context, "drain");
-              message(context, 202, "The instance drains, and ends then.");
-            },
-            failed -> CommandAnswers.refuseInJson(context, failed));
+    answers.carryOut(
+        context,
+        answers.commands()::drain,
+        begun -> {
+          accepted(context, "drain");
+          message(context, 202, "The instance drains, and ends then.");
+        });
   }
 
   private static void message(RoutingContext context, int status, String text) {

@@ -12,7 +12,6 @@ import io.vertx.core.json.JsonObject;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -25,15 +24,8 @@ import org.jspecify.annotations.Nullable;
  * loop.
  */
 final class RayDetails {
-  /** Where an application comes from. */
-  enum Source {
-    IMPERATIVE,
-    DECLARATIVE;
-
-    String word() {
-      return name().toLowerCase(Locale.ROOT);
-    }
-  }
+  /** Where an application may come from. */
+  static final List<String> SOURCES = List.of("imperative", "declarative");
 
   /** The fields of Ray Serve's DeploymentSchema whose values Berth knows. */
   private static final Set<String> DEPLOYMENT_FIELDS =
@@ -67,10 +59,10 @@ final class RayDetails {
   /**
    * @param source only applications that come from there; null for all
    */
-  JsonObject of(ServeDetails serve, @Nullable Source source) {
+  JsonObject of(ServeDetails serve, @Nullable String source) {
     JsonObject applications = new JsonObject();
     for (ApplicationDetails application : serve.applications()) {
-      if (source == null || source == sourceOf(application)) {
+      if (source == null || source.equals(sourceOf(application))) {
         applications.put(application.name(), of(application));
       }
     }
@@ -111,8 +103,8 @@ final class RayDetails {
         .put("status", http.statusName(serve.applications().isEmpty()));
   }
 
-  private static Source sourceOf(ApplicationDetails application) {
-    return application.config() == null ? Source.IMPERATIVE : Source.DECLARATIVE;
+  private static String sourceOf(ApplicationDetails application) {
+    return SOURCES.get(application.config() == null ? 0 : 1);
   }
 
   private static JsonObject of(ApplicationDetails application) {
@@ -127,7 +119,7 @@ final class RayDetails {
         .put("message", application.message())
         .put("last_deployed_time_s", seconds(application.deployedMs()))
         .put("deployed_app_config", config == null ? null : new JsonObject(config))
-        .put("source", sourceOf(application).word())
+        .put("source", sourceOf(application))
         .put("deployments", deployments)
         .put("external_scaler_enabled", application.externalScalerEnabled());
   }

@@ -278,14 +278,6 @@ public final class ReservationEndpoint implements Endpoint {
   }
 
   private static Exchange answered(Future<Answer> answer) {
-    return new Exchange() {
-      @Override
-      public Future<Answer> answer() {
-        return answer;
-      }
-
-      @Override
-      public void clientGone() {}
-    };
+    return () -> answer;
   }
 }

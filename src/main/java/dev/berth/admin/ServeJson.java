@@ -1,14 +1,11 @@
 package dev.berth.admin;
 
-import dev.berth.protocol.ApplicationDetails;
-import dev.berth.protocol.DeploymentDetails;
-import dev.berth.protocol.ReplicaDetails;
-import dev.berth.protocol.ServeDetails;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
+import java.lang.reflect.RecordComponent;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -20,64 +17,37 @@ import org.jspecify.annotations.Nullable;
 public final class ServeJson {
   private ServeJson() {}
 
-  /** Everything. */
-  public static JsonObject of(ServeDetails serve) {
-    return new JsonObject()
-        .put("node", serve.node())
-        .put("term", serve.term())
-        .put("started_ms", serve.startedMs())
-        .put("target_capacity", serve.targetCapacity())
-        .put("state_dir", serve.stateDir())
-        .put("applications", list(serve.applications().stream().map(ServeJson::of).toList()));
+  /** One of these records; a {@code config} that is text is the object that was submitted. */
+  public static JsonObject of(Record details) {
+    JsonObject json = new JsonObject();
+    for (RecordComponent each : details.getClass().getRecordComponents()) {
+      String name = each.getName().replaceAll("(?=[A-Z])", "_").toLowerCase(Locale.ROOT);
+      Object value = value(each, details);
+      boolean submitted = name.equals("config") && value instanceof String;
+      json.put(name, submitted ? new JsonObject((String) value) : json(value));
+    }
+    return json;
   }
 
-  /** One application; its {@code config} is the object that was submitted. */
-  public static JsonObject of(ApplicationDetails application) {
-    String config = application.config();
-    return new JsonObject()
-        .put("name", application.name())
-        .put("route_prefix", application.routePrefix())
-        .put("ingress", application.ingress())
-        .put("status", application.status().name())
-        .put("message", application.message())
-        .put("deployed_ms", application.deployedMs())
-        .put("revision", application.revision())
-        .put("rollback_revision", application.rollbackRevision())
-        .put("config", config == null ? null : new JsonObject(config))
-        .put("external_scaler_enabled", application.externalScalerEnabled())
-        .put("deployments", list(application.deployments().stream().map(ServeJson::of).toList()));
+  private static @Nullable Object value(RecordComponent component, Record of) {
+    try {
+      return component.getAccessor().invoke(of);
+    } catch (ReflectiveOperationException impossible) { // they are public
+      throw new IllegalStateException(impossible);
+    }
   }
 
-  private static JsonObject of(DeploymentDetails deployment) {
-    return new JsonObject()
-        .put("name", deployment.name())
-        .put("status", deployment.status().name())
-        .put("trigger", deployment.trigger().name())
-        .put("message", deployment.message())
-        .put("version", deployment.version())
-        .put("config", json(deployment.config()))
-        .put("target_replicas", deployment.targetReplicas())
-        .put("replicas", list(deployment.replicas().stream().map(ServeJson::of).toList()))
-        .put("dead", list(deployment.dead().stream().map(ServeJson::of).toList()));
-  }
-
-  private static JsonObject of(ReplicaDetails replica) {
-    return new JsonObject()
-        .put("replica_id", replica.replicaId())
-        .put("node", replica.node())
-        .put("phase", replica.phase().name())
-        .put("version", replica.version())
-        .put("routable", replica.routable())
-        .put("started_ms", replica.startedMs())
-        .put("reason", replica.reason());
-  }
-
-  private static JsonArray list(List<JsonObject> objects) {
-    return new JsonArray(new ArrayList<>(objects));
-  }
-
-  /** JSON values only; copied, since those of a configuration cannot be changed. */
-  private static JsonObject json(Map<String, @Nullable Object> values) {
-    return new JsonObject(new LinkedHashMap<>(values));
+  private static @Nullable Object json(@Nullable Object value) {
+    if (value instanceof List<?> list) {
+      return new JsonArray(new ArrayList<>(list.stream().map(ServeJson::json).toList()));
+    }
+    if (value instanceof Map<?, ?> map) { // copied: those of a configuration cannot be changed
+      JsonObject copy = new JsonObject();
+      map.forEach((key, each) -> copy.put(String.valueOf(key), each));
+      return copy;
+    }
+    return value instanceof Record record
+        ? of(record)
+        : value instanceof Enum<?> word ? word.name() : value;
   }
 }

@@ -1,14 +1,11 @@
 package dev.berth.admin;
 
 import static dev.berth.admin.CommandAnswers.accepted;
-import static dev.berth.admin.CommandAnswers.ask;
-import static dev.berth.admin.CommandAnswers.once;
-import static dev.berth.admin.CommandAnswers.refuseInText;
 import static dev.berth.admin.CommandAnswers.sendJson;
 import static dev.berth.admin.CommandAnswers.sendText;
 import static dev.berth.admin.CommandAnswers.statusOf;
 
-import dev.berth.admin.RayDetails.Source;
+import dev.berth.api.DeploymentId;
 import dev.berth.metrics.Meters;
 import dev.berth.protocol.port.CommandRefused;
 import dev.berth.protocol.port.ControllerCommands;
@@ -18,7 +15,7 @@ import io.vertx.core.json.JsonObject;
 import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
 import java.util.Locale;
-import org.jspecify.annotations.Nullable;
+import java.util.function.BiPredicate;
 
 /**
  * Ray Serve's REST API, as its own commands use it.
@@ -54,7 +51,8 @@ public final class ServeRoutes implements AdminRoutes {
   private static final String APPLICATIONS = "/api/serve/applications/";
   private static final String WITHOUT_SLASH = "/api/serve/applications";
 
-  private final ControllerCommands commands;
+  private final CommandAnswers answers;
+  private final CommandAnswers scaling; // has refusals of its own
   private final Bodies bodies = new Bodies(MAX_BODY_BYTES, MAX_BODIES_BYTES);
   private final OperatorRoutes ours;
   private final RayDetails shape;
@@ -62,19 +60,21 @@ public final class ServeRoutes implements AdminRoutes {
   private final String session;
 
   /**
-   * @param kill ends a replica of this instance
+   * @param kill ends a replica of this instance, on the control loop, as if it had died; false when
+   *     there is none of that id
    * @param http where requests come in
    * @param version of Berth
    * @param session another for each start of the instance
    */
   public ServeRoutes(
       ControllerCommands commands,
-      ReplicaKill kill,
+      BiPredicate<DeploymentId, String> kill,
       HttpView http,
       Meters meters,
       String version,
       String session) {
-    this.commands = commands;
+    this.answers = new CommandAnswers(commands, CommandAnswers::refuseInText);
+    this.scaling = new CommandAnswers(commands, ServeRoutes::refuseScale);
     this.ours = new OperatorRoutes(commands, kill, bodies);
     this.shape = new RayDetails(http);
     this.version = version;
@@ -125,71 +125,30 @@ public final class ServeRoutes implements AdminRoutes {
 
   private void details(RoutingContext context) {
     String asked = context.queryParams().get("api_type");
-    Source source = null;
-    if (asked != null && !asked.isEmpty()) {
-      source = sourceOf(asked);
-      if (source == null) {
-        sendText(
-            context,
-            400,
-            "Invalid 'api_type' value: '" + asked + "'. Must be one of: imperative, declarative");
-        return;
-      }
+    String source = asked == null || asked.isEmpty() ? null : asked.toLowerCase(Locale.ROOT);
+    if (source != null && !RayDetails.SOURCES.contains(source)) {
+      sendText(
+          context,
+          400,
+          "Invalid 'api_type' value: '%s'. Must be one of: %s"
+              .formatted(asked, String.join(", ", RayDetails.SOURCES)));
+      return;
     }
-    Source only = source;
-    ask(commands::details)
-        // Of a thousand applications it is megabytes: not on the control loop.
-        .compose(
-            serve -> context.vertx().executeBlocking(() -> shape.of(serve, only).toBuffer(), false))
-        .onComplete(
-            json ->
-                context
-                    .response()
-                    .putHeader(HttpHeaders.CONTENT_TYPE, "application/json; charset=utf-8")
-                    .end(json),
-            failed -> refuseInText(context, failed));
-  }
-
-  private static @Nullable Source sourceOf(String word) {
-    return switch (word.toLowerCase(Locale.ROOT)) {
-      case "imperative" -> Source.IMPERATIVE;
-      case "declarative" -> Source.DECLARATIVE;
-      default -> null;
-    };
+    answers.details(context, serve -> shape.of(serve, source).encode());
   }
 
   private void deploy(RoutingContext context) {
-    bodies
-        .read(context)
-        .onSuccess(
-            body ->
-                ask(() ->
-                        body.decode(context.vertx())
-                            .compose(
-                                config ->
-                                    once(commands, context).deploy(null, config, file(context))))
-                    .onComplete(done -> body.release())
-                    .onComplete(
-                        done -> {
-                          accepted(context, "deploy");
-                          context.response().end();
-                        },
-                        failed -> refuseInText(context, failed)));
-  }
-
-  /** Which file is deployed; null when it does not say. */
-  static @Nullable String file(RoutingContext context) {
-    return context.request().getHeader(ControllerCommands.FILE);
+    answers.deploy(context, bodies, null);
   }
 
   private void deleteAll(RoutingContext context) {
-    ask(once(commands, context)::deleteAll)
-        .onComplete(
-            done -> {
-              accepted(context, "delete all");
-              context.response().end();
-            },
-            failed -> refuseInText(context, failed));
+    answers.carryOut(
+        context,
+        () -> answers.once(context).deleteAll(),
+        done -> {
+          accepted(context, "delete all");
+          context.response().end();
+        });
   }
 
   // --- scale ---
@@ -207,24 +166,24 @@ public final class ServeRoutes implements AdminRoutes {
   private void scale(RoutingContext context, Bodies.Body body) {
     String application = context.pathParam("application");
     String deployment = context.pathParam("deployment");
-    ask(() -> {
+    scaling.carryOut(
+        context,
+        () -> {
           int replicas = ScaleBody.replicas(body);
-          return once(commands, context).scale(application, deployment, replicas).map(replicas);
-        })
-        .onComplete(
-            replicas -> {
-              accepted(
-                  context,
-                  "scale",
-                  "application",
-                  application,
-                  "deployment",
-                  deployment,
-                  "replicas",
-                  replicas);
-              sendJson(context, 200, new JsonObject().put("message", SCALING));
-            },
-            failed -> refuseScale(context, failed));
+          return scaling.once(context).scale(application, deployment, replicas).map(replicas);
+        },
+        replicas -> {
+          accepted(
+              context,
+              "scale",
+              "application",
+              application,
+              "deployment",
+              deployment,
+              "replicas",
+              replicas);
+          sendJson(context, 200, new JsonObject().put("message", SCALING));
+        });
   }
 
   private static void refuseScale(RoutingContext context, Throwable failed) {

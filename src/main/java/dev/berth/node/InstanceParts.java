@@ -8,7 +8,7 @@ import dev.berth.admin.ExplainRoutes;
 import dev.berth.admin.HealthRoutes;
 import dev.berth.admin.HttpView;
 import dev.berth.admin.LedgerRoutes;
-import dev.berth.admin.LedgerSource.ReplicaLedger;
+import dev.berth.admin.LedgerRoutes.ReplicaLedger;
 import dev.berth.admin.LogRing;
 import dev.berth.admin.LogRoutes;
 import dev.berth.admin.ReservationEndpoint;
@@ -203,8 +203,7 @@ final class InstanceParts {
     String version = InstanceParts.class.getPackage().getImplementationVersion();
     return new ServeRoutes(
         serve.commands(),
-        (deployment, replica) ->
-            Future.succeededFuture(control.replicas().kill(deployment, replica)),
+        (deployment, replica) -> control.replicas().kill(deployment, replica),
         new HttpView(config.settings(), ingress::port, ingress::status),
         meters,
         version == null ? "unknown" : version,

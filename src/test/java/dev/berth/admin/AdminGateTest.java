@@ -28,15 +28,9 @@ class AdminGateTest {
   /** Answers with who asks, as far as it is told. */
   private static final Endpoint NAMING =
       asked ->
-          new Endpoint.Exchange() {
-            @Override
-            public Future<Endpoint.Answer> answer() {
-              Buffer name = Buffer.buffer(String.valueOf(asked.client()));
-              return Future.succeededFuture(new Endpoint.Answer(200, Map.of(), name));
-            }
-
-            @Override
-            public void clientGone() {}
+          () -> {
+            Buffer name = Buffer.buffer(String.valueOf(asked.client()));
+            return Future.succeededFuture(new Endpoint.Answer(200, Map.of(), name));
           };
 
   private static final AdminClient OPEN = admin(Map.of());
@@ -52,7 +46,7 @@ class AdminGateTest {
                 new HealthRoutes(meters),
                 new ServeRoutes(
                     COMMANDS,
-                    (deployment, replica) -> Future.succeededFuture(true),
+                    (deployment, replica) -> true,
                     new HttpView(http, () -> 8000, () -> 2),
                     meters,
                     "1.2.3",

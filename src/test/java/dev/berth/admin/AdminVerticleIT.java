@@ -2,7 +2,7 @@ package dev.berth.admin;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.berth.admin.LedgerSource.ReplicaLedger;
+import dev.berth.admin.LedgerRoutes.ReplicaLedger;
 import dev.berth.api.DeploymentId;
 import dev.berth.config.AdminOptions;
 import dev.berth.config.ServeConfig;

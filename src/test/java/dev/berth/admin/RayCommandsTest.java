@@ -9,7 +9,6 @@ import dev.berth.config.HttpOptions;
 import dev.berth.config.ServeConfig;
 import dev.berth.config.keys.Settings;
 import dev.berth.protocol.port.CommandRefused.Kind;
-import io.vertx.core.Future;
 import io.vertx.core.json.JsonObject;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
@@ -77,7 +76,7 @@ class RayCommandsTest {
             List.of(
                 new ServeRoutes(
                     COMMANDS,
-                    (deployment, replica) -> Future.succeededFuture(false),
+                    (deployment, replica) -> false,
                     new HttpView(http, () -> 8000, () -> 2),
                     meters,
                     "1.2.3",

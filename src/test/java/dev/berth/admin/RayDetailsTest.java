@@ -7,7 +7,6 @@ import static dev.berth.admin.FakeCommands.replica;
 import static dev.berth.admin.FakeCommands.serve;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.berth.admin.RayDetails.Source;
 import dev.berth.config.HttpOptions;
 import dev.berth.config.ServeConfig;
 import dev.berth.config.keys.Settings;
@@ -37,7 +36,7 @@ class RayDetailsTest {
     return shown(serve, 2, null);
   }
 
-  private static JsonObject shown(ServeDetails serve, int status, @Nullable Source source) {
+  private static JsonObject shown(ServeDetails serve, int status, @Nullable String source) {
     Settings http = ServeConfig.DEFAULTS;
     JsonObject shown =
         new RayDetails(new HttpView(http, () -> 8000, () -> status)).of(serve, source);
@@ -193,9 +192,9 @@ class RayDetailsTest {
   @Test
   void anApplicationThatWasNotSubmittedIsImperative() {
     ServeDetails both = serve(application("a", CONFIG), application("b", null));
-    assertThat(shown(both, 2, Source.DECLARATIVE).getJsonObject("applications").fieldNames())
+    assertThat(shown(both, 2, "declarative").getJsonObject("applications").fieldNames())
         .containsExactly("a");
-    assertThat(shown(both, 2, Source.IMPERATIVE).getJsonObject("applications").fieldNames())
+    assertThat(shown(both, 2, "imperative").getJsonObject("applications").fieldNames())
         .containsExactly("b");
   }
 

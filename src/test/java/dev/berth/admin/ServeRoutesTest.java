@@ -11,7 +11,6 @@ import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
 import dev.berth.config.ServeConfig;
 import dev.berth.protocol.port.CommandRefused.Kind;
-import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
@@ -47,7 +46,7 @@ class ServeRoutesTest {
                       COMMANDS,
                       (deployment, replica) -> {
                         KILLED.add(deployment + " " + replica);
-                        return Future.succeededFuture(replica.equals("a#d#1"));
+                        return replica.equals("a#d#1");
                       },
                       new HttpView(ServeConfig.DEFAULTS, () -> 8000, () -> 2),
                       meters,

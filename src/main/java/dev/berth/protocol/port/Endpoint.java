@@ -46,13 +46,14 @@ public interface Endpoint {
   }
 
   /** A request under way. */
+  @FunctionalInterface
   interface Exchange {
 
     /** Completes on any thread; never fails. */
     Future<Answer> answer();
 
     /** The client is not there any more: before its answer, or before it received all of that. */
-    void clientGone();
+    default void clientGone() {}
   }
 
   /**
