@@ -135,6 +135,12 @@ public final class RoutingWorld implements ReplicaDirectory {
     return add(new Replica(DEPLOYMENT, name, "there", 0, max, true, zone));
   }
 
+  /** The replica, published with the others. */
+  public Replica published(Replica replica) {
+    publish();
+    return replica;
+  }
+
   private Replica add(Replica replica) {
     replicas.add(replica);
     byOrdinal.put(replica.info.address().ordinal(), replica);
@@ -386,6 +392,12 @@ public final class RoutingWorld implements ReplicaDirectory {
       }
       executions++;
       running.add(call);
+    }
+
+    /** Answers its oldest request, and runs what comes of it. */
+    public void finish() {
+      respond();
+      run();
     }
 
     /** Ends its oldest request with 200 and its own name as the body. */

@@ -121,9 +121,7 @@ class InvocationTest {
   @MethodSource("brokenHandlers")
   void aBrokenHandlerIsAFailedCallThatTellsNoInternalsAndFreesItsSlot(
       String how, AsyncHandler broken) {
-    Replica replica = rig.start(1, broken);
-
-    rig.sendHeld(replica, callId(1, 1));
+    Replica replica = rig.busy(1, broken, callId(1, 1));
     rig.runAll();
 
     CallFailed failed = rig.answer(CallFailed.class);
@@ -234,8 +232,7 @@ class InvocationTest {
 
   @Test
   void anAnswerFromAnotherThreadHopsToTheLoop() throws InterruptedException {
-    Replica replica = rig.start(1, handler);
-    rig.sendHeld(replica, callId(1, 1));
+    Replica replica = rig.busy(1, handler, callId(1, 1));
 
     Thread elsewhere = new Thread(handler::answer);
     elsewhere.start();
@@ -252,8 +249,7 @@ class InvocationTest {
 
   @Test
   void aCancelledRequestKeepsItsSlotUntilItsHandlerSettlesAndIsNotAnswered() {
-    Replica replica = rig.start(1, handler);
-    rig.sendHeld(replica, callId(1, 1));
+    Replica replica = rig.busy(1, handler, callId(1, 1));
 
     rig.cancel(replica, callId(1, 1));
     rig.runAll();
@@ -267,8 +263,7 @@ class InvocationTest {
 
   @Test
   void cancelActionsRunOnceEachInATaskOfTheirOwn() {
-    Replica replica = rig.start(1, handler);
-    rig.sendHeld(replica, callId(1, 1));
+    Replica replica = rig.busy(1, handler, callId(1, 1));
     RequestContext context = handler.contexts.element();
     List<String> ran = new ArrayList<>();
     context.onCancel(() -> ran.add("first"));
@@ -292,8 +287,7 @@ class InvocationTest {
 
   @Test
   void aCancelActionOfAnAnsweredRequestNeverRuns() {
-    Replica replica = rig.start(1, handler);
-    rig.sendHeld(replica, callId(1, 1));
+    Replica replica = rig.busy(1, handler, callId(1, 1));
     List<String> ran = new ArrayList<>();
     handler.contexts.element().onCancel(() -> ran.add("ran"));
     handler.answer();
@@ -307,8 +301,7 @@ class InvocationTest {
 
   @Test
   void anAnswerThatIsAReceivedStreamIsCancelledWhenNoOneWantsItAnyMore() {
-    Replica replica = rig.start(1, handler);
-    rig.sendHeld(replica, callId(1, 1));
+    Replica replica = rig.busy(1, handler, callId(1, 1));
     rig.cancel(replica, callId(1, 1));
     ManualStream source = new ManualStream();
 
@@ -321,8 +314,7 @@ class InvocationTest {
 
   @Test
   void afterCompletesWhenItsDelayIsOver() {
-    Replica replica = rig.start(1, handler);
-    rig.sendHeld(replica, callId(1, 1));
+    Replica replica = rig.busy(1, handler, callId(1, 1));
 
     Future<Void> after = handler.contexts.element().after(Duration.ofMillis(40));
 
@@ -334,8 +326,7 @@ class InvocationTest {
 
   @Test
   void afterFailsWithCancelledWhenTheRequestIsCancelledFirst() {
-    Replica replica = rig.start(1, handler);
-    rig.sendHeld(replica, callId(1, 1));
+    Replica replica = rig.busy(1, handler, callId(1, 1));
     Future<Void> before = handler.contexts.element().after(Duration.ofSeconds(4));
 
     rig.cancel(replica, callId(1, 1));
@@ -351,8 +342,7 @@ class InvocationTest {
 
   @Test
   void afterGoesWhenTheRequestIsAnsweredFirst() {
-    Replica replica = rig.start(1, handler);
-    rig.sendHeld(replica, callId(1, 1));
+    Replica replica = rig.busy(1, handler, callId(1, 1));
     RequestContext context = handler.contexts.element();
     Future<Void> before = context.after(Duration.ofHours(4));
     List<String> ran = new ArrayList<>();
@@ -433,8 +423,7 @@ class InvocationTest {
 
   @Test
   void aCancelledRequestThatDoesNotSettleInItsGraceIsAZombieUntilItDoes() {
-    Replica replica = rig.start(1, handler);
-    rig.sendHeld(replica, callId(1, 1));
+    Replica replica = rig.busy(1, handler, callId(1, 1));
     rig.cancel(replica, callId(1, 1));
 
     rig.pass(GRACE.minusMillis(25));

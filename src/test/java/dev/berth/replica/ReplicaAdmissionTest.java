@@ -178,8 +178,7 @@ class ReplicaAdmissionTest {
 
   @Test
   void aDuplicateOfAHeldRequestDoesNotRunOrFreeItsSlotTwice() {
-    Replica replica = rig.start(2, handler);
-    rig.sendHeld(replica, callId(1, 1));
+    Replica replica = rig.busy(2, handler, callId(1, 1));
 
     rig.send(call(replica));
 
@@ -324,8 +323,7 @@ class ReplicaAdmissionTest {
 
   @Test
   void aCallWhosePlaceItsRouterUsesAgainIsCancelled() {
-    Replica replica = rig.start(2, handler);
-    rig.sendHeld(replica, callId(4, 1));
+    Replica replica = rig.busy(2, handler, callId(4, 1));
 
     rig.sendHeld(replica, callId(4, 2));
 
@@ -368,8 +366,7 @@ class ReplicaAdmissionTest {
 
   @Test
   void aCancelOfAnOldGenerationDoesNotTouchTheNewOne() {
-    Replica replica = rig.start(2, handler);
-    rig.sendHeld(replica, callId(4, 2));
+    Replica replica = rig.busy(2, handler, callId(4, 2));
 
     rig.cancel(replica, callId(4, 1));
 

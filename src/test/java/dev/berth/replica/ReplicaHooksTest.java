@@ -143,8 +143,7 @@ class ReplicaHooksTest {
   @Test
   void threeFailedChecksMakeItUnhealthyAndASuccessHealthyAgain() {
     Hooked handler = new Hooked("");
-    Replica replica = rig.start(1, handler);
-    rig.sendHeld(replica, ReplicaRig.callId(1, 1));
+    Replica replica = rig.busy(1, handler, ReplicaRig.callId(1, 1));
     handler.failing = "check";
     checks(2);
     assertThat(replica.state()).isEqualTo(ReplicaState.RUNNING);

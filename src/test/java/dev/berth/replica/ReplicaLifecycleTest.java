@@ -228,8 +228,7 @@ class ReplicaLifecycleTest {
 
   @Test
   void aDrainingReplicaFinishesWhatItAcceptedAndTheLeasesItGrantedAndGrantsNothing() {
-    Replica replica = rig.start(3, handler);
-    rig.sendHeld(replica, callId(1, 1));
+    Replica replica = rig.busy(3, handler, callId(1, 1));
     SlotToken token = rig.reserve(replica, rig.attempt(), 10_000);
 
     Future<Void> drained = replica.drain();
@@ -358,8 +357,7 @@ class ReplicaLifecycleTest {
 
   @Test
   void aShutDownDrainsThenStopsTheHandlerOffTheLoop() {
-    Replica replica = rig.start(1, handler);
-    rig.sendHeld(replica, callId(1, 1));
+    Replica replica = rig.busy(1, handler, callId(1, 1));
 
     Future<Void> stopped = replica.shutDown(GRACE);
     rig.runAll();
@@ -395,8 +393,7 @@ class ReplicaLifecycleTest {
   @Test
   void aSecondShutDownMakesTheGraceShorterAndNeverLonger() {
     for (int longer = 0; longer < 2; longer++) {
-      Replica replica = rig.start(2, handler);
-      rig.sendHeld(replica, callId(1, 1));
+      Replica replica = rig.busy(2, handler, callId(1, 1));
       SlotLease lease = Objects.requireNonNull(replica.slots().hold(1_000));
       long now = rig.clock.getAsLong();
       Duration second = GRACE.multipliedBy(longer * 2).plusSeconds(5);
@@ -419,8 +416,7 @@ class ReplicaLifecycleTest {
 
   @Test
   void whatIsNotDoneWithinTheGraceIsKilled() {
-    Replica replica = rig.start(1, handler);
-    rig.sendHeld(replica, callId(1, 1));
+    Replica replica = rig.busy(1, handler, callId(1, 1));
     Future<Void> stopped = replica.shutDown(GRACE);
     rig.runAll();
 
@@ -504,8 +500,7 @@ class ReplicaLifecycleTest {
 
   @Test
   void aKillTwiceOrAfterAShutDownStopsTheHandlerOnce() {
-    Replica replica = rig.start(1, handler);
-    rig.sendHeld(replica, callId(1, 1));
+    Replica replica = rig.busy(1, handler, callId(1, 1));
     replica.shutDown(GRACE);
     replica.kill();
     replica.kill();
@@ -523,8 +518,7 @@ class ReplicaLifecycleTest {
   @Test
   void aKilledBlockingReplicaStopsItsThreads() {
     BlockingHandler blocking = (request, context) -> Response.text("ok");
-    Replica replica = rig.start(1, blocking);
-    rig.sendHeld(replica, callId(1, 1));
+    Replica replica = rig.busy(1, blocking, callId(1, 1));
 
     replica.kill();
     rig.tasks.runAll();
@@ -586,8 +580,7 @@ class ReplicaLifecycleTest {
   @Test
   void aRaisedMaxIsUsedAtOnceAndALoweredOneTakesNothingAway() {
     BlockingHandler blocking = (request, context) -> Response.text("ok");
-    Replica replica = rig.start(2, blocking);
-    rig.sendHeld(replica, callId(1, 1));
+    Replica replica = rig.busy(2, blocking, callId(1, 1));
     rig.sendHeld(replica, callId(2, 1));
 
     replica.setMaxOngoing(1);

@@ -31,8 +31,7 @@ class ReplicaMetricsTest {
   @Test
   void aRequestTakesAsLongAsItsHandler() {
     ReplicaRig.Waiting handler = new ReplicaRig.Waiting();
-    Replica replica = rig.start(2, handler);
-    rig.sendHeld(replica, callId(1, 1));
+    Replica replica = rig.busy(2, handler, callId(1, 1));
     rig.pass(Duration.ofMillis(50));
     rig.sendHeld(replica, callId(2, 1));
     rig.pass(Duration.ofMillis(100));
@@ -48,8 +47,7 @@ class ReplicaMetricsTest {
   @Test
   void aCancelledRequestTakesUntilItsHandlerSettles() {
     ReplicaRig.Waiting handler = new ReplicaRig.Waiting();
-    Replica replica = rig.start(1, handler);
-    rig.sendHeld(replica, callId(1, 1));
+    Replica replica = rig.busy(1, handler, callId(1, 1));
     rig.cancel(replica, callId(1, 1));
     rig.pass(Duration.ofMillis(400));
     assertThat(lines(replica)).contains("time_ms_count 0");

@@ -196,6 +196,13 @@ final class ReplicaRig {
     return start(maxOngoing, context -> handler, 1);
   }
 
+  /** A replica with a call of this instance's router. */
+  Replica busy(int maxOngoing, ReplicaHandler handler, long callId) {
+    Replica begun = start(maxOngoing, handler);
+    sendHeld(begun, callId);
+    return begun;
+  }
+
   Replica start(int maxOngoing, HandlerFactory factory, int seats) {
     Future<Replica> begun = begin(maxOngoing, factory, seats);
     runAll();

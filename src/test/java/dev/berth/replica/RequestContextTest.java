@@ -118,8 +118,7 @@ class RequestContextTest {
 
   @Test
   void actionsRunOnCancelInTheirOrderButForThoseWithdrawn() {
-    Replica replica = rig.start(1, handler);
-    rig.sendHeld(replica, ReplicaRig.callId(1, 1));
+    Replica replica = rig.busy(1, handler, ReplicaRig.callId(1, 1));
     RequestContext context = handler.contexts.element();
     List<String> ran = new ArrayList<>();
     context.onCancel(() -> ran.add("first"));

@@ -44,8 +44,7 @@ class BlockedLoopTest {
       call(i % 2 * 2);
       world.run();
       assertThat(well.running).hasSize(1);
-      well.respond();
-      world.run();
+      well.finish();
     }
     assertThat(stuck.executions).isZero();
   }
@@ -73,12 +72,11 @@ class BlockedLoopTest {
     world.run();
     assertThat(well.running).hasSize(2);
     assertThat(stuck.ledger.ongoing()).isZero();
+    well.finish();
     well.respond();
-    world.run();
-    well.respond();
-    well.respond();
-    world.run();
-    assertThat(third.result().body()).asString().contains("well");
+    well.finish();
+    Response.Body answer = third.result().body();
+    assertThat(((Response.Body.Whole) answer).bytes()).hasToString("well");
   }
 
   @Test
@@ -96,8 +94,7 @@ class BlockedLoopTest {
     assertThat(stuck.ledger.ongoing()).isOne();
     assertThat(world.router.queued()).isOne();
     assertThat(world.router.handOffs()).isZero();
-    well.respond();
-    world.run();
+    well.finish();
     assertThat(world.router.queued()).isZero();
     assertThat(well.executions).isEqualTo(3);
     assertThat(calls).hasSize(5);
@@ -123,8 +120,7 @@ class BlockedLoopTest {
     Future<Response> waiting = call(0);
     world.run();
     block();
-    stuck.respond();
-    world.run();
+    stuck.finish();
     assertThat(waiting.isComplete()).isFalse();
     world.remove(well);
     world.publish();
@@ -137,8 +133,7 @@ class BlockedLoopTest {
     world.remove(stuck);
     world.publish();
     block();
-    RoutingWorld.Replica late = world.local("late", 5, BLOCKED, true);
-    world.publish();
+    RoutingWorld.Replica late = world.published(world.local("late", 5, BLOCKED, true));
     call(0);
     call(2);
     world.run();
@@ -149,8 +144,7 @@ class BlockedLoopTest {
   @Test
   void replicasElsewhereAreTakenBeforeIt() {
     world.remove(well);
-    RoutingWorld.Replica far = world.remote("far", 3);
-    world.publish();
+    RoutingWorld.Replica far = world.published(world.remote("far", 3));
     block();
     call(0);
     call(0);
@@ -209,15 +203,13 @@ class BlockedLoopTest {
     Future<Response> paused = call(BLOCKED);
     Future<Response> behind = call(2);
     block();
-    well.respond();
-    world.run();
+    well.finish();
     assertThat(world.router.queued()).as("who came later on a loop that runs goes on").isOne();
     assertThat(well.running.get(1).source().loop()).isEqualTo(2);
     call(0);
     assertThat(world.router.queued()).isEqualTo(2);
     heal();
-    well.respond();
-    world.run();
+    well.finish();
     assertThat(well.running.get(1).source().loop()).as("before those who came after").isOne();
     assertThat(paused.isComplete() || behind.isComplete()).isFalse();
   }
@@ -231,8 +223,7 @@ class BlockedLoopTest {
     world.run();
     call(BLOCKED);
     block();
-    well.respond();
-    world.run();
+    well.finish();
     assertThat(well.ledger.ongoing()).as("not granted to a loop that cannot take it").isOne();
     call(2);
     world.run();
@@ -243,8 +234,7 @@ class BlockedLoopTest {
   @Test
   void aQueueFullOfThoseOnItRefusesNobodyWhoFindsASlot() {
     RoutingWorld small = new RoutingWorld(2, RouterSettings.DEFAULTS.withMaxQueued(1));
-    RoutingWorld.Replica only = small.local("only", 1, 0, true);
-    small.publish();
+    RoutingWorld.Replica only = small.published(small.local("only", 1, 0, true));
     small.handle(0).call(Request.get("/"));
     small.handle(1).call(Request.get("/"));
     small.run();
@@ -275,8 +265,7 @@ class BlockedLoopTest {
     call(BLOCKED);
     block();
     well.respond();
-    well.respond();
-    world.run();
+    well.finish();
     call(BLOCKED);
     world.run();
     assertThat(world.router.queued()).isEqualTo(2);

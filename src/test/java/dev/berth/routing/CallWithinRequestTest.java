@@ -72,8 +72,7 @@ class CallWithinRequestTest {
     handle.call(Request.get("/"));
     world.run();
     assertThat(sent().deadlineMs()).isEqualTo(2_000);
-    replica.respond();
-    world.run();
+    replica.finish();
     DeploymentHandle shorter = handle.withTimeout(Duration.ofSeconds(1));
     shorter.call(Request.get("/"));
     assertThat(sent().deadlineMs()).isEqualTo(1_000);
@@ -164,8 +163,7 @@ class CallWithinRequestTest {
       handle.call(Request.get("/"));
       world.run();
       assertThat(parent.children()).isEqualTo(1);
-      replica.respond();
-      world.run();
+      replica.finish();
       assertThat(parent.children()).isZero();
     }
     Future<ReplicaSelection> closed = handle.choose();
@@ -221,8 +219,7 @@ class CallWithinRequestTest {
 
     assertThat(choice.future().cause()).isInstanceOf(BerthException.Cancelled.class);
     assertThat(world.router.queued()).isZero();
-    replica.respond();
-    world.run();
+    replica.finish();
     assertThat(replica.ledger.ongoing()).isZero();
   }
 
@@ -252,8 +249,7 @@ class CallWithinRequestTest {
   void aWholeResponseIsAStreamOfOnePiece() {
     Future<StreamedResponse> streamed = world.handle().stream(Request.get("/"));
     world.run();
-    replica.respond();
-    world.run();
+    replica.finish();
     List<String> pieces = new ArrayList<>();
     List<String> ends = new ArrayList<>();
     streamed.result().body().endHandler(end -> ends.add("end"));

@@ -39,6 +39,12 @@ class ChooseAndDispatchTest {
     return chosen.result();
   }
 
+  private Future<Response> dispatch(ReplicaSelection selection) {
+    Future<Response> response = selection.dispatch(REQUEST);
+    world.run();
+    return response;
+  }
+
   private ReplicaSelection choose() {
     return choose(world.handle());
   }
@@ -63,7 +69,7 @@ class ChooseAndDispatchTest {
 
   @Nested
   class OnThisInstance {
-    private final RoutingWorld.Replica replica = world.local("r1", 1);
+    private final RoutingWorld.Replica replica = world.published(world.local("r1", 1));
 
     @Test
     void chooseFailsAtOnceWhenTheDeploymentIsUnavailable() {
@@ -91,22 +97,18 @@ class ChooseAndDispatchTest {
 
     @Test
     void dispatchRunsOnTheHeldSlotAndOnNoOther() {
-      world.publish();
       ReplicaSelection selection = choose();
       assertThat(replica.ledger.reserved()).isOne();
-      Future<Response> response = selection.dispatch(REQUEST);
-      world.run();
+      Future<Response> response = dispatch(selection);
       assertThat(replica.ledger.reserved()).isZero();
       assertThat(replica.ledger.running()).isOne();
-      replica.respond();
-      world.run();
+      replica.finish();
       assertThat(body(response)).isEqualTo("r1");
       assertAtRest(replica);
     }
 
     @Test
     void aSelectionClosedWithoutDispatchReleasesItsSlot() {
-      world.publish();
       ReplicaSelection selection = choose();
       selection.close();
       world.run();
@@ -116,7 +118,6 @@ class ChooseAndDispatchTest {
 
     @Test
     void anExceptionInsideWithSelectionReleasesTheSlotAndIsTheOneSeen() {
-      world.publish();
       IllegalStateException mine = new IllegalStateException("mine");
       Future<Object> used =
           world
@@ -132,7 +133,6 @@ class ChooseAndDispatchTest {
 
     @Test
     void anOwnerThatVanishesLosesItsSlotAfterTheTimeToLive() {
-      world.publish();
       choose();
       world.pass(TTL.minusMillis(50));
       assertThat(replica.ledger.reserved()).isOne();
@@ -143,8 +143,7 @@ class ChooseAndDispatchTest {
 
     @Test
     void tenThousandSelectionsWhoseOwnersVanishLeaveZeroSlotsAfterTheTimeToLive() {
-      RoutingWorld.Replica wide = world.local("wide", 10_000);
-      world.publish();
+      RoutingWorld.Replica wide = world.published(world.local("wide", 10_000));
       for (int i = 0; i < 10_000; i++) {
         choose();
       }
@@ -156,11 +155,9 @@ class ChooseAndDispatchTest {
 
     @Test
     void dispatchAfterTheLeaseRanOutIsRefusedAndDoesNotRun() {
-      world.publish();
       ReplicaSelection selection = choose();
       world.pass(TTL.plusMillis(25));
-      Future<Response> response = selection.dispatch(REQUEST);
-      world.run();
+      Future<Response> response = dispatch(selection);
       assertThat(response.cause()).isInstanceOf(BerthException.ReservationExpired.class);
       assertThat(replica.executions).isZero();
       assertAtRest(replica);
@@ -168,11 +165,9 @@ class ChooseAndDispatchTest {
 
     @Test
     void dispatchChecksTheDeadlineItselfAndNeverWaitsForASweep() {
-      world.publish();
       ReplicaSelection selection = choose();
       world.clock.advance(TTL); // no tick, no sweep
-      Future<Response> response = selection.dispatch(REQUEST);
-      world.run();
+      Future<Response> response = dispatch(selection);
       assertThat(response.cause()).isInstanceOf(BerthException.ReservationExpired.class);
       assertThat(replica.executions).isZero();
       assertAtRest(replica);
@@ -180,7 +175,6 @@ class ChooseAndDispatchTest {
 
     @Test
     void renewMakesTheLeaseLastItsWholeTimeFromNow() {
-      world.publish();
       ReplicaSelection selection = choose();
       world.pass(TTL.minusSeconds(1));
       assertThat(selection.renew().result()).isTrue();
@@ -194,7 +188,6 @@ class ChooseAndDispatchTest {
 
     @Test
     void renewNeverGoesPastTheDrainDeadline() {
-      world.publish();
       ReplicaSelection selection = choose();
       replica.ledger.drain(world.clock.getAsLong() + Duration.ofSeconds(12).toNanos());
       world.publish();
@@ -207,26 +200,21 @@ class ChooseAndDispatchTest {
 
     @Test
     void aHeldLeaseIsDispatchedToADrainingReplica() {
-      world.publish();
       ReplicaSelection selection = choose();
       replica.ledger.drain(world.clock.getAsLong() + Duration.ofSeconds(20).toNanos());
       world.publish();
-      Future<Response> response = selection.dispatch(REQUEST);
-      world.run();
-      replica.respond();
-      world.run();
+      Future<Response> response = dispatch(selection);
+      replica.finish();
       assertThat(body(response)).isEqualTo("r1");
       assertAtRest(replica);
     }
 
     @Test
     void dispatchToAReplicaThatIsGoneFailsAndReleases() {
-      world.publish();
       ReplicaSelection selection = choose();
       world.remove(replica);
       world.publish();
-      Future<Response> response = selection.dispatch(REQUEST);
-      world.run();
+      Future<Response> response = dispatch(selection);
       assertThat(response.cause()).isInstanceOf(BerthException.ReplicaUnavailable.class);
       assertThat(replica.executions).isZero();
       assertAtRest(replica);
@@ -234,16 +222,13 @@ class ChooseAndDispatchTest {
 
     @Test
     void aSecondDispatchFailsAndTheFirstGoesOn() {
-      world.publish();
       ReplicaSelection selection = choose();
       Future<Response> first = selection.dispatch(REQUEST);
-      Future<Response> second = selection.dispatch(REQUEST);
-      world.run();
+      Future<Response> second = dispatch(selection);
       assertThat(second.cause())
           .isInstanceOf(IllegalStateException.class)
           .hasMessageContaining("already dispatched");
-      replica.respond();
-      world.run();
+      replica.finish();
       assertThat(first.succeeded()).isTrue();
       assertThat(replica.executions).isOne();
       assertAtRest(replica);
@@ -251,23 +236,19 @@ class ChooseAndDispatchTest {
 
     @Test
     void aDispatchOfNothingFailsAndLeavesTheSelectionOpen() {
-      world.publish();
       ReplicaSelection selection = choose();
       assertThatThrownBy(() -> selection.dispatch(null))
           .isInstanceOf(NullPointerException.class)
           .hasMessage("request: null (expected: a request)");
       assertThat(selection.leaseRemaining()).isPositive();
-      Future<Response> response = selection.dispatch(REQUEST);
-      world.run();
-      replica.respond();
-      world.run();
+      Future<Response> response = dispatch(selection);
+      replica.finish();
       assertThat(response.succeeded()).isTrue();
       assertAtRest(replica);
     }
 
     @Test
     void aDispatchAfterCloseFails() {
-      world.publish();
       ReplicaSelection selection = choose();
       selection.close();
       assertThat(selection.dispatch(REQUEST).cause()).hasMessageContaining("closed");
@@ -276,14 +257,12 @@ class ChooseAndDispatchTest {
 
     @Test
     void closingAfterDispatchAndClosingTwiceDoNothing() {
-      world.publish();
       ReplicaSelection selection = choose();
       Future<Response> response = selection.dispatch(REQUEST);
       assertThat(selection.close().succeeded()).isTrue();
       world.run();
       assertThat(replica.ledger.running()).isOne();
-      replica.respond();
-      world.run();
+      replica.finish();
       assertThat(selection.close().succeeded()).isTrue();
       assertThat(response.succeeded()).isTrue();
       assertThat(world.sent(BusMessage.ReleaseSlot.class)).isEmpty();
@@ -292,13 +271,10 @@ class ChooseAndDispatchTest {
 
     @Test
     void selectionsOneAfterAnotherReuseTheSlot() {
-      world.publish();
       for (int i = 0; i < 5; i++) {
         ReplicaSelection selection = choose();
-        Future<Response> response = selection.dispatch(REQUEST);
-        world.run();
-        replica.respond();
-        world.run();
+        Future<Response> response = dispatch(selection);
+        replica.finish();
         selection.close();
         assertThat(response.succeeded()).isTrue();
       }
@@ -308,7 +284,6 @@ class ChooseAndDispatchTest {
 
     @Test
     void theReservedGaugeGoesZeroOneZeroWithAndWithoutDispatch() {
-      world.publish();
       List<Integer> gauge = new ArrayList<>();
       gauge.add(world.router.counters().reserved());
       ReplicaSelection dispatched = choose();
@@ -316,8 +291,7 @@ class ChooseAndDispatchTest {
       dispatched.dispatch(REQUEST);
       gauge.add(world.router.counters().reserved());
       world.run();
-      replica.respond();
-      world.run();
+      replica.finish();
       ReplicaSelection closed = choose();
       gauge.add(world.router.counters().reserved());
       closed.close();
@@ -328,30 +302,26 @@ class ChooseAndDispatchTest {
 
     @Test
     void chooseWaitsInTheSameQueueAsCalls() {
-      world.publish();
       Future<Response> running = world.handle().call(REQUEST);
       world.run();
       Future<ReplicaSelection> first = world.handle().choose();
       Future<Response> second = world.handle().call(REQUEST);
       world.run();
       assertThat(world.router.queued()).isEqualTo(2);
-      replica.respond();
-      world.run();
+      replica.finish();
       assertThat(running.succeeded()).isTrue();
       assertThat(first.succeeded()).isTrue();
       assertThat(second.isComplete()).isFalse();
       first.result().close();
       world.run();
       assertThat(replica.running).hasSize(1);
-      replica.respond();
-      world.run();
+      replica.finish();
       assertThat(second.succeeded()).isTrue();
       assertAtRest(replica);
     }
 
     @Test
     void itsOwnerIsToldInPairsAndOnlyOfWhatWasSent() {
-      world.publish();
       FakeCaller closed = new FakeCaller();
       HeldSelection selection = (HeldSelection) choose();
       RoutedCall never = selection.newCall(world.routers.loop(0), REQUEST, closed);
@@ -365,8 +335,7 @@ class ChooseAndDispatchTest {
       assertThat(selection.take()).isNull();
       selection.newCall(world.routers.loop(0), REQUEST, caller).dispatchTaken();
       world.run();
-      replica.respond();
-      world.run();
+      replica.finish();
       selection.close();
       assertThat(caller.told).containsExactly("routed r1", "response of r1");
       assertThat(RoutingProbe.over(world.router)).isOne();
@@ -375,8 +344,7 @@ class ChooseAndDispatchTest {
 
     @Test
     void aReplicaThatCannotReserveIsSkippedByChooseAndServesCalls() {
-      RoutingWorld.Replica plain = world.local("plain", 8, 0, false);
-      world.publish();
+      RoutingWorld.Replica plain = world.published(world.local("plain", 8, 0, false));
       ReplicaSelection selection = choose();
       assertThat(selection.replicaId()).isEqualTo("r1");
       Future<ReplicaSelection> waiting = world.handle().choose();
@@ -396,7 +364,6 @@ class ChooseAndDispatchTest {
 
     @Test
     void aSelectionShowsItsReplicaAndNeverItsToken() {
-      world.publish();
       ReplicaSelection selection = choose();
       assertThat(selection.replicaId()).isEqualTo("r1");
       assertThat(selection.nodeId()).isEqualTo(RoutingWorld.NODE);
@@ -407,7 +374,6 @@ class ChooseAndDispatchTest {
 
     @Test
     void aTimeToLiveOfTheCallersIsKeptAsAskedHoweverShort() {
-      world.publish();
       ReplicaSelection selection =
           choose(world.handle().withReservationTtl(Duration.ofMillis(200)));
       assertThat(selection.leaseRemaining()).isEqualTo(Duration.ofMillis(200));
@@ -420,7 +386,6 @@ class ChooseAndDispatchTest {
 
     @Test
     void aTimeToLiveOfTheCallersIsCutToTheMaximum() {
-      world.publish();
       ReplicaSelection selection = choose(world.handle().withReservationTtl(Duration.ofDays(1)));
       assertThat(selection.leaseRemaining()).isLessThanOrEqualTo(Duration.ofSeconds(300));
     }
@@ -428,19 +393,16 @@ class ChooseAndDispatchTest {
 
   @Nested
   class Elsewhere {
-    private final RoutingWorld.Replica replica = world.remote("far", 1);
+    private final RoutingWorld.Replica replica = world.published(world.remote("far", 1));
 
     @Test
     void dispatchCarriesTheTokenAndIsNotAskedForAgain() {
-      world.publish();
       ReplicaSelection selection = choose();
-      Future<Response> response = selection.dispatch(REQUEST);
-      world.run();
+      Future<Response> response = dispatch(selection);
       assertThat(world.sent(BusMessage.CallRequest.class))
           .singleElement()
           .satisfies(call -> assertThat(call.admission()).isInstanceOf(Admission.Token.class));
-      replica.respond();
-      world.run();
+      replica.finish();
       assertThat(body(response)).isEqualTo("far");
       assertThat(world.sent(BusMessage.ReleaseSlot.class))
           .as("no release when all is well")
@@ -451,8 +413,7 @@ class ChooseAndDispatchTest {
     @Test
     void aRejectedReservationIsTriedElsewhere() {
       replica.ledger.tryAcquire(); // full, and this router does not know
-      RoutingWorld.Replica other = world.remote("other", 1);
-      world.publish();
+      RoutingWorld.Replica other = world.published(world.remote("other", 1));
       for (int i = 0; i < 4; i++) {
         ReplicaSelection selection = choose();
         assertThat(selection.replicaId()).isEqualTo("other");
@@ -500,7 +461,6 @@ class ChooseAndDispatchTest {
 
     @Test
     void aLateAnswerToACancelledChooseIsReleasedAtOnce() {
-      world.publish();
       List<BerthException> failures = new ArrayList<>();
       RoutedChoice choice =
           RoutingProbe.choose(
@@ -529,7 +489,6 @@ class ChooseAndDispatchTest {
 
     @Test
     void aReleaseThatOvertakesItsReserveStillWins() {
-      world.publish();
       RoutedChoice choice =
           RoutingProbe.choose(
               world.router,
@@ -552,7 +511,6 @@ class ChooseAndDispatchTest {
 
     @Test
     void aDuplicatedGrantDoesNotReleaseTheLeaseInUse() {
-      world.publish();
       ReplicaSelection selection = choose();
       BusMessage.ReserveSlot reserve = world.sent(BusMessage.ReserveSlot.class).get(0);
       HeldSelection held = (HeldSelection) selection;
@@ -569,11 +527,9 @@ class ChooseAndDispatchTest {
 
     @Test
     void anExpiredTokenIsATypedRefusalAndDoesNotRun() {
-      world.publish();
       ReplicaSelection selection = choose();
       world.clock.advance(TTL); // the router's ring has not ticked
-      Future<Response> response = selection.dispatch(REQUEST);
-      world.run();
+      Future<Response> response = dispatch(selection);
       assertThat(response.cause()).isInstanceOf(BerthException.ReservationExpired.class);
       assertThat(replica.executions).isZero();
       world.pass(Duration.ofMillis(25));
@@ -582,11 +538,9 @@ class ChooseAndDispatchTest {
 
     @Test
     void aSendThatDidNotLeaveReleasesAndSaysReplicaUnavailable() {
-      world.publish();
       ReplicaSelection selection = choose();
       replica.unreachable = true;
-      Future<Response> response = selection.dispatch(REQUEST);
-      world.run();
+      Future<Response> response = dispatch(selection);
       assertThat(response.cause()).isInstanceOf(BerthException.ReplicaUnavailable.class);
       assertThat(world.router.counters().reserved()).isZero();
       assertThat(world.router.counters().running()).isZero();
@@ -594,7 +548,6 @@ class ChooseAndDispatchTest {
 
     @Test
     void aFailingReleaseDoesNotLeakTheReservedGauge() {
-      world.publish();
       ReplicaSelection selection = choose();
       replica.failingSends = true;
       Future<Void> closed = selection.close();
@@ -607,7 +560,6 @@ class ChooseAndDispatchTest {
 
     @Test
     void aDispatchFailureIsNotMaskedByAFailingRelease() {
-      world.publish();
       RuntimeException mine = new RuntimeException("dispatch failed");
       Future<Object> used =
           world
@@ -625,7 +577,6 @@ class ChooseAndDispatchTest {
 
     @Test
     void aDispatchCancelledBeforeItsTokenWasConsumedReleasesTheLease() {
-      world.publish();
       ReplicaSelection selection = choose();
       Pending<Response> call = selection.start(REQUEST);
       call.cancel();
@@ -643,8 +594,7 @@ class ChooseAndDispatchTest {
       world.run();
       assertThat(chosen.isComplete()).isFalse();
       world.remove(replica);
-      RoutingWorld.Replica near = world.local("near", 1);
-      world.publish();
+      RoutingWorld.Replica near = world.published(world.local("near", 1));
       world.routers.nodeLost("there");
       world.run();
       assertThat(chosen.result().replicaId()).isEqualTo("near");
@@ -654,7 +604,6 @@ class ChooseAndDispatchTest {
 
     @Test
     void renewIsAskedOfTheReplica() {
-      world.publish();
       ReplicaSelection selection = choose();
       world.pass(Duration.ofSeconds(8));
       Future<Boolean> renewed = selection.renew();

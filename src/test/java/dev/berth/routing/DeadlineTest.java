@@ -27,8 +27,7 @@ class DeadlineTest {
   /** Found by the simulation, seed 26: the dispatch had no deadline, and waited for ever. */
   @Test
   void aDispatchWhoseAnswerIsLostEndsByTheDeadlineOfItsChoose() {
-    RoutingWorld.Replica replica = world.remote("r1", 1);
-    world.publish();
+    RoutingWorld.Replica replica = world.published(world.remote("r1", 1));
     DeploymentHandle handle = world.handle().withTimeout(Duration.ofSeconds(1));
     Future<ReplicaSelection> chosen = handle.choose();
     world.run();
@@ -47,8 +46,7 @@ class DeadlineTest {
    */
   @Test
   void aDispatchAfterTheDeadlineGivesItsSlotBackAtOnce() {
-    RoutingWorld.Replica replica = world.remote("r1", 1);
-    world.publish();
+    RoutingWorld.Replica replica = world.published(world.remote("r1", 1));
     DeploymentHandle handle = world.handle().withTimeout(Duration.ofSeconds(1));
     Future<ReplicaSelection> chosen = handle.choose();
     world.run();
@@ -65,15 +63,13 @@ class DeadlineTest {
   /** Found by the simulation, seed 1: sent, refused as too late, and sent again until the tick. */
   @Test
   void aSlotGrantedAfterTheDeadlineGoesBackAndTheRequestIsNotSent() {
-    RoutingWorld.Replica replica = world.local("r1", 1);
-    world.publish();
+    RoutingWorld.Replica replica = world.published(world.local("r1", 1));
     world.handle().call(REQUEST);
     Future<Response> late = world.handle().withTimeout(Duration.ofMillis(100)).call(REQUEST);
     world.run();
     world.clock.advance(Duration.ofMillis(101)); // no tick has looked at the deadline yet
 
-    replica.respond();
-    world.run();
+    replica.finish();
 
     assertThat(late.cause()).isInstanceOf(BerthException.Timeout.class);
     assertThat(world.sent(BusMessage.CallRequest.class)).hasSize(1);
@@ -83,8 +79,7 @@ class DeadlineTest {
   /** As above, where the refusal comes from another instance. */
   @Test
   void aRequestRefusedAfterItsDeadlineDoesNotWaitAgain() {
-    RoutingWorld.Replica replica = world.remote("r1", 1);
-    world.publish();
+    RoutingWorld.Replica replica = world.published(world.remote("r1", 1));
     replica.silent = true;
     Future<Response> late = world.handle().withTimeout(Duration.ofMillis(100)).call(REQUEST);
     world.run();
@@ -104,8 +99,7 @@ class DeadlineTest {
   @Test
   void noResponseIsRefusedForRoom() {
     int streams = (int) (InstanceBounds.defaults().streams().boundBytes() / (16 << 10)) + 10;
-    RoutingWorld.Replica replica = world.local("r1", streams);
-    world.publish();
+    RoutingWorld.Replica replica = world.published(world.local("r1", streams));
     List<Future<Response>> responses = new ArrayList<>();
     for (int i = 0; i < streams; i++) {
       responses.add(world.handle().call(REQUEST));

@@ -55,22 +55,16 @@ class DeploymentRouterTest {
     assertThat(world.routers.bounds().streamBytes()).isZero();
   }
 
-  private static void finish(RoutingWorld world, RoutingWorld.Replica replica) {
-    replica.respond();
-    world.run();
-  }
-
   @Test
   void aRequestGoesToAReplicaAndItsAnswerComesBack() {
-    RoutingWorld.Replica replica = world.local("r1", 1);
-    world.publish();
+    RoutingWorld.Replica replica = world.published(world.local("r1", 1));
     FakeCaller caller = new FakeCaller();
     world.router.call(world.routers.loop(0), REQUEST, caller, 0);
     world.run();
     assertThat(world.sent(BusMessage.CallRequest.class).get(0).admission())
         .isEqualTo(Admission.Held.HELD);
     assertThat(caller.told).containsExactly("routed r1");
-    finish(world, replica);
+    replica.finish();
     assertThat(Objects.requireNonNull(caller.response).status()).isEqualTo(200);
     assertThat(caller.told).containsExactly("routed r1", "response of r1");
     assertAtRest(replica);
@@ -78,13 +72,12 @@ class DeploymentRouterTest {
 
   @Test
   void aRemoteReplicaAcceptsOrRefusesItself() {
-    RoutingWorld.Replica replica = world.remote("far", 1);
-    world.publish();
+    RoutingWorld.Replica replica = world.published(world.remote("far", 1));
     Future<Response> response = call();
     world.run();
     assertThat(world.sent(BusMessage.CallRequest.class).get(0).admission())
         .isInstanceOf(Admission.IfFree.class);
-    finish(world, replica);
+    replica.finish();
     assertThat(response.succeeded()).isTrue();
     assertAtRest(replica);
   }
@@ -92,8 +85,7 @@ class DeploymentRouterTest {
   @Test
   void aRefusedRequestIsTriedElsewhereAndBothCountsAreLearned() {
     RoutingWorld.Replica full = world.remote("full", 4);
-    RoutingWorld.Replica free = world.remote("free", 4);
-    world.publish();
+    RoutingWorld.Replica free = world.published(world.remote("free", 4));
     for (int i = 0; i < 4; i++) {
       full.ledger.tryAcquire();
     }
@@ -103,7 +95,7 @@ class DeploymentRouterTest {
         .extracting(replica -> replica.info.replicaId() + " " + replica.ongoing())
         .contains("full 4", "free 4");
     while (!free.running.isEmpty()) {
-      finish(world, free);
+      free.finish();
     }
     assertThat(responses).allMatch(Future::succeeded);
     assertThat(world.router.counters().retries()).isPositive();
@@ -111,12 +103,11 @@ class DeploymentRouterTest {
 
   @Test
   void withoutALimitEveryRequestWaitsAndIsServed() {
-    RoutingWorld.Replica replica = world.local("r1", 1);
-    world.publish();
+    RoutingWorld.Replica replica = world.published(world.local("r1", 1));
     List<Future<Response>> responses = calls(100);
     assertThat(world.router.queued()).isEqualTo(99);
     for (int i = 0; i < 100; i++) {
-      finish(world, replica);
+      replica.finish();
     }
     assertThat(responses).allMatch(Future::succeeded);
     assertAtRest(replica);
@@ -125,8 +116,7 @@ class DeploymentRouterTest {
   @Test
   void beyondMaxQueuedRequestsARequestIsRefusedAtOnce() {
     world.router.configure(world.router.settings().withMaxQueued(5));
-    RoutingWorld.Replica replica = world.local("r1", 1);
-    world.publish();
+    RoutingWorld.Replica replica = world.published(world.local("r1", 1));
     calls(1); // runs, and never counts as queued
     List<Future<Response>> waiting = calls(5);
     assertThat(waiting).noneMatch(Future::isComplete);
@@ -137,15 +127,14 @@ class DeploymentRouterTest {
                 assertThat(response.cause())
                     .isInstanceOf(BerthException.BackPressure.class)
                     .hasMessageStartingWith("Request dropped due to backpressure"));
-    finish(world, replica);
+    replica.finish();
     assertThat(calls(2)).filteredOn(Future::isComplete).hasSize(1);
   }
 
   @Test
   void maxQueuedRequestsChangesLiveAndThoseWhoWaitStay() {
     world.router.configure(world.router.settings().withMaxQueued(5));
-    RoutingWorld.Replica replica = world.local("r1", 1);
-    world.publish();
+    RoutingWorld.Replica replica = world.published(world.local("r1", 1));
     List<Future<Response>> accepted = calls(6);
     world.router.configure(world.router.settings().withMaxQueued(6));
     accepted.addAll(calls(1));
@@ -154,7 +143,7 @@ class DeploymentRouterTest {
     assertThat(calls(1).get(0).failed()).isTrue();
     assertThat(accepted).noneMatch(Future::isComplete);
     for (int i = 0; i < 7; i++) {
-      finish(world, replica);
+      replica.finish();
     }
     assertThat(accepted).allMatch(Future::succeeded);
     assertAtRest(replica);
@@ -181,7 +170,7 @@ class DeploymentRouterTest {
     assertThat(alive.running).hasSize(6);
     assertThat(RoutingProbe.remoteReplicas(world.router)).hasSize(1);
     while (!alive.running.isEmpty()) {
-      finish(world, alive);
+      alive.finish();
     }
     assertThat(responses).allMatch(Future::succeeded);
   }
@@ -189,8 +178,7 @@ class DeploymentRouterTest {
   @Test
   void aReplicaOfAnotherIncarnationRefusesAndIsDropped() {
     RoutingWorld.Replica gone = world.remote("gone", 10);
-    RoutingWorld.Replica other = world.remote("other", 10);
-    world.publish();
+    RoutingWorld.Replica other = world.published(world.remote("other", 10));
     List<Future<Response>> responses = new ArrayList<>();
     for (int i = 0; i < 4; i++) {
       responses.add(call());
@@ -211,45 +199,41 @@ class DeploymentRouterTest {
 
   @Test
   void routerRequestsAreCountedOnceEach() {
-    RoutingWorld.Replica replica = world.local("r1", 1);
-    world.publish();
+    RoutingWorld.Replica replica = world.published(world.local("r1", 1));
     calls(3);
     assertThat(world.router.counters().requests()).isEqualTo(3);
-    finish(world, replica);
-    finish(world, replica);
-    finish(world, replica);
+    replica.finish();
+    replica.finish();
+    replica.finish();
     assertThat(world.router.counters().requests()).as("answers count nothing").isEqualTo(3);
   }
 
   @Test
   void theQueuedGaugeFollowsTheQueue() {
-    RoutingWorld.Replica replica = world.local("r1", 1);
-    world.publish();
+    RoutingWorld.Replica replica = world.published(world.local("r1", 1));
     calls(4);
     assertThat(world.router.queued()).isEqualTo(3);
-    finish(world, replica);
+    replica.finish();
     assertThat(world.router.queued()).isEqualTo(2);
     assertThat(world.router.counters().running()).isOne();
   }
 
   @Test
   void requestsAtAReplicaThatLeftAreStillCountedUntilTheyEnd() {
-    RoutingWorld.Replica leaving = world.local("leaving", 2);
-    world.publish();
+    RoutingWorld.Replica leaving = world.published(world.local("leaving", 2));
     List<Future<Response>> responses = calls(2);
     world.remove(leaving);
     world.publish();
     assertThat(world.router.counters().running()).isEqualTo(2);
-    finish(world, leaving);
-    finish(world, leaving);
+    leaving.finish();
+    leaving.finish();
     assertThat(responses).allMatch(Future::succeeded);
     assertAtRest(leaving);
   }
 
   @Test
   void aCallCancelledWhileQueuedLeavesTheQueueAndNeverRuns() {
-    RoutingWorld.Replica replica = world.local("r1", 1);
-    world.publish();
+    RoutingWorld.Replica replica = world.published(world.local("r1", 1));
     calls(1);
     Pending<Response> queued = world.handle().start(REQUEST);
     Pending<Response> next = world.handle().start(REQUEST);
@@ -258,8 +242,8 @@ class DeploymentRouterTest {
     world.run();
     assertThat(queued.future().cause()).isInstanceOf(BerthException.Cancelled.class);
     assertThat(world.router.queued()).isOne();
-    finish(world, replica);
-    finish(world, replica);
+    replica.finish();
+    replica.finish();
     assertThat(next.future().succeeded()).isTrue();
     assertThat(replica.executions).isEqualTo(2);
     assertAtRest(replica);
@@ -267,8 +251,7 @@ class DeploymentRouterTest {
 
   @Test
   void aCallCancelledAfterItsGrantGivesTheSlotToTheNext() {
-    RoutingWorld.Replica replica = world.local("r1", 1);
-    world.publish();
+    RoutingWorld.Replica replica = world.published(world.local("r1", 1));
     calls(1);
     Pending<Response> first = world.handle().start(REQUEST);
     Pending<Response> second = world.handle().start(REQUEST);
@@ -278,15 +261,14 @@ class DeploymentRouterTest {
     world.run();
     assertThat(first.future().cause()).isInstanceOf(BerthException.Cancelled.class);
     assertThat(replica.running).hasSize(1);
-    finish(world, replica);
+    replica.finish();
     assertThat(second.future().succeeded()).isTrue();
     assertAtRest(replica);
   }
 
   @Test
   void aCallCancelledWhileRunningAnswersAtOnceAndTellsTheReplica() {
-    RoutingWorld.Replica replica = world.local("r1", 1);
-    world.publish();
+    RoutingWorld.Replica replica = world.published(world.local("r1", 1));
     FakeCaller caller = new FakeCaller();
     RoutedCall call = world.router.call(world.routers.loop(0), REQUEST, caller, 0);
     world.run();
@@ -300,11 +282,10 @@ class DeploymentRouterTest {
 
   @Test
   void cancellingAFinishedCallDoesNothing() {
-    RoutingWorld.Replica replica = world.local("r1", 1);
-    world.publish();
+    RoutingWorld.Replica replica = world.published(world.local("r1", 1));
     Pending<Response> call = world.handle().start(REQUEST);
     world.run();
-    finish(world, replica);
+    replica.finish();
     call.cancel();
     world.run();
     assertThat(call.future().succeeded()).isTrue();
@@ -314,8 +295,7 @@ class DeploymentRouterTest {
 
   @Test
   void anExceptionOfUserCodeReachesTheCallerAndFreesTheSlot() {
-    RoutingWorld.Replica replica = world.local("r1", 1);
-    world.publish();
+    RoutingWorld.Replica replica = world.published(world.local("r1", 1));
     Future<Response> response = call();
     world.run();
     replica.fail("it broke");
@@ -328,8 +308,7 @@ class DeploymentRouterTest {
 
   @Test
   void aFailureThatComesAfterTheCancelIsDropped() {
-    RoutingWorld.Replica replica = world.remote("far", 1);
-    world.publish();
+    RoutingWorld.Replica replica = world.published(world.remote("far", 1));
     Pending<Response> call = world.handle().start(REQUEST);
     world.run();
     BusMessage.CallRequest running = replica.running.get(0);
@@ -346,8 +325,7 @@ class DeploymentRouterTest {
 
   @Test
   void aDeadlineEndsARunningCallAndTellsTheReplica() {
-    RoutingWorld.Replica replica = world.local("r1", 1);
-    world.publish();
+    RoutingWorld.Replica replica = world.published(world.local("r1", 1));
     Future<Response> response = world.handle().withTimeout(Duration.ofMillis(200)).call(REQUEST);
     world.run();
     world.pass(Duration.ofMillis(175));
@@ -361,8 +339,7 @@ class DeploymentRouterTest {
   @Test
   void aDeadlineEndsAWaitAndItsPlaceIsFree() {
     world.router.configure(world.router.settings().withMaxQueued(1));
-    RoutingWorld.Replica replica = world.local("r1", 1);
-    world.publish();
+    RoutingWorld.Replica replica = world.published(world.local("r1", 1));
     calls(1);
     Future<Response> waiting = world.handle().withTimeout(Duration.ofMillis(100)).call(REQUEST);
     world.pass(Duration.ofMillis(150));
@@ -373,8 +350,7 @@ class DeploymentRouterTest {
 
   @Test
   void aWaitLongerThanTheQueueTimeoutIsBackPressure() {
-    RoutingWorld.Replica replica = world.local("r1", 1);
-    world.publish();
+    RoutingWorld.Replica replica = world.published(world.local("r1", 1));
     calls(1);
     Future<Response> waiting = call();
     world.pass(Duration.ofSeconds(59));
@@ -405,14 +381,13 @@ class DeploymentRouterTest {
 
   @Test
   void waitingRequestsFailWhenTheDeploymentBecomesUnavailable() {
-    RoutingWorld.Replica replica = world.local("r1", 1);
-    world.publish();
+    RoutingWorld.Replica replica = world.published(world.local("r1", 1));
     List<Future<Response>> responses = calls(3);
     world.publish(false);
     world.run();
     assertThat(responses.get(1).cause()).isInstanceOf(BerthException.DeploymentUnavailable.class);
     assertThat(responses.get(2).cause()).isInstanceOf(BerthException.DeploymentUnavailable.class);
-    finish(world, replica);
+    replica.finish();
     assertThat(responses.get(0).succeeded()).isTrue();
     assertAtRest(replica);
   }
@@ -434,12 +409,11 @@ class DeploymentRouterTest {
   @Test
   void theRetryAfterComesFromTheQueueAndItsRate() {
     world.router.configure(world.router.settings().withMaxQueued(40));
-    RoutingWorld.Replica replica = world.local("r1", 1);
-    world.publish();
+    RoutingWorld.Replica replica = world.published(world.local("r1", 1));
     calls(41);
     for (int i = 0; i < 20; i++) { // two a second
       world.pass(Duration.ofMillis(500));
-      finish(world, replica);
+      replica.finish();
     }
     calls(25);
     Future<Response> refused = call();
@@ -467,7 +441,7 @@ class DeploymentRouterTest {
     world.pass(Duration.ofMinutes(1));
     calls(41);
     assertThat(refusal().retryAfterSeconds().orElseThrow()).isBetween(3, 5); // 40 at ten a second
-    finish(world, replica);
+    replica.finish();
     world.pass(Duration.ofSeconds(10)); // forty wait and none ends: it is slower than it was
     calls(1);
     assertThat(refusal().retryAfterSeconds()).as("at most").hasValue(60);
@@ -490,12 +464,11 @@ class DeploymentRouterTest {
   /** One slot that served a number of requests in each of the last seconds; room for 40 more. */
   private RoutingWorld.Replica serving(int perSecond) {
     world.router.configure(world.router.settings().withMaxQueued(40));
-    RoutingWorld.Replica replica = world.local("r1", 1);
-    world.publish();
+    RoutingWorld.Replica replica = world.published(world.local("r1", 1));
     for (int second = 0; second < 10; second++) {
       for (int i = 0; i < perSecond; i++) {
         calls(1);
-        finish(world, replica);
+        replica.finish();
         world.pass(Duration.ofNanos(1_000_000_000L / perSecond));
       }
     }
@@ -505,8 +478,7 @@ class DeploymentRouterTest {
   @Test
   void aRefusalCarriesTheStatusAndTheRetryAfterOfItsDeployment() {
     world.router.configure(world.router.settings().withMaxQueued(1));
-    world.local("r1", 1);
-    world.publish();
+    world.published(world.local("r1", 1));
     calls(2);
     assertThat(refusal().statusCode()).hasValue(503);
     assertThat(refusal().retryAfterSeconds()).hasValue(1);
@@ -531,8 +503,7 @@ class DeploymentRouterTest {
 
   @Test
   void aFullPendingTableIsBackPressureAndTakesNoSlot() {
-    RoutingWorld.Replica replica = world.local("r1", 65_535);
-    world.publish();
+    RoutingWorld.Replica replica = world.published(world.local("r1", 65_535));
     List<Future<Response>> responses = calls(LoopLimits.DEFAULTS.pendingRequests() + 1);
     assertThat(responses.get(responses.size() - 1).cause())
         .isInstanceOf(BerthException.BackPressure.class);
@@ -567,21 +538,18 @@ class DeploymentRouterTest {
     world.run();
     assertThat(replica.running).hasSize(1);
     assertThat(broken.rankerFailures()).isPositive();
-    replica.respond();
-    world.run();
-    replica.respond();
-    world.run();
+    replica.finish();
+    replica.finish();
     assertThat(waiting.succeeded()).as("the pump asks the ranker too").isTrue();
   }
 
   @Test
   void aUserCallbackMayCallTheHandleAgain() {
-    RoutingWorld.Replica replica = world.local("r1", 1);
-    world.publish();
+    RoutingWorld.Replica replica = world.published(world.local("r1", 1));
     Future<Response> chained = call().compose(first -> call());
     world.run();
-    finish(world, replica);
-    finish(world, replica);
+    replica.finish();
+    replica.finish();
     assertThat(chained.succeeded()).isTrue();
     assertAtRest(replica);
   }

@@ -64,8 +64,7 @@ class ExplainedCallTest {
     world.run();
     world.clock.advanceNanos(5 * MS);
     world.handlerTime = new HandlerTime(0, 4 * MS);
-    replica.respond();
-    world.run();
+    replica.finish();
 
     RequestExplanation record = only();
     assertThat(record.requestId()).isEqualTo(parent.requestId());
@@ -86,8 +85,7 @@ class ExplainedCallTest {
     RoutingWorld.Replica replica = replica("here");
     handle.method("count").call(Request.get("/"));
     world.run();
-    replica.respond();
-    world.run();
+    replica.finish();
     assertThat(only().request()).isEqualTo("count");
   }
 
@@ -111,8 +109,7 @@ class ExplainedCallTest {
 
   @Test
   void moreCallsThanTheParentMayExplainAreMadeAllTheSame() {
-    RoutingWorld.Replica replica = world.local("a", 4);
-    world.publish();
+    RoutingWorld.Replica replica = world.published(world.local("a", 4));
     parent.explainedCalls = 2;
     for (int call = 0; call < 4; call++) {
       handle.call(Request.get("/"));
@@ -138,8 +135,7 @@ class ExplainedCallTest {
     world.run();
     world.clock.advanceNanos(3 * MS);
     world.handlerTime = new HandlerTime(0, 3 * MS);
-    replica.respond();
-    world.run();
+    replica.finish();
 
     assertThat(response.succeeded()).isTrue();
     RequestExplanation record = only();
@@ -214,13 +210,11 @@ class ExplainedCallTest {
   @Test
   void everyAnswerOfABroadcastIsExplained() {
     RoutingWorld.Replica a = world.local("a", 1);
-    RoutingWorld.Replica b = world.remote("b", 1);
-    world.publish();
+    RoutingWorld.Replica b = world.published(world.remote("b", 1));
     handle.broadcast(Request.get("/all"));
     world.run();
     a.respond();
-    b.respond();
-    world.run();
+    b.finish();
     assertThat(world.explained)
         .extracting(RequestExplanation::replicaId)
         .containsExactlyInAnyOrder("a", "b");
@@ -234,8 +228,7 @@ class ExplainedCallTest {
     world.run();
     handle.call(Request.get("/"));
     world.run();
-    replica.respond();
-    world.run();
+    replica.finish();
     assertThat(world.explained).isEmpty();
   }
 }

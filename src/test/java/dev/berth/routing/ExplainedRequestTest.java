@@ -100,8 +100,7 @@ class ExplainedRequestTest {
 
   @Test
   void aRequestThatNeverWaitedIsExplained() {
-    RoutingWorld.Replica replica = world.local("a", 2);
-    world.publish();
+    RoutingWorld.Replica replica = world.published(world.local("a", 2));
     new Client();
     pass(3 * MS);
     world.run();
@@ -143,21 +142,17 @@ class ExplainedRequestTest {
   @Test
   void aRequestThatWaitedTellsHowManyWereAhead() {
     world.router.configure(world.router.settings().withMaxQueued(5));
-    RoutingWorld.Replica replica = world.local("a", 1);
-    world.publish();
+    RoutingWorld.Replica replica = world.published(world.local("a", 1));
     callUnexplained();
     callUnexplained();
     world.run();
     new Client();
     pass(4 * MS);
-    replica.respond();
-    world.run();
+    replica.finish();
     pass(5 * MS);
-    replica.respond();
-    world.run();
+    replica.finish();
     pass(MS);
-    replica.respond();
-    world.run();
+    replica.finish();
 
     RequestExplanation record = only();
     assertThat(record.queue()).isEqualTo(new Queue(1, 5, 9 * MS));
@@ -171,19 +166,16 @@ class ExplainedRequestTest {
 
   @Test
   void aRefusalAndTheNextAttemptAreTold() {
-    RoutingWorld.Replica full = world.remote("full", 1);
-    world.publish();
+    RoutingWorld.Replica full = world.published(world.remote("full", 1));
     new Client();
     full.ledger.tryAcquire(); // by someone else, before the request is there
     pass(MS);
     world.run();
-    RoutingWorld.Replica other = world.remote("other", 1);
-    world.publish();
+    RoutingWorld.Replica other = world.published(world.remote("other", 1));
     world.run();
     pass(MS);
     world.handlerTime = new HandlerTime(0, MS);
-    other.respond();
-    world.run();
+    other.finish();
 
     RequestExplanation record = only();
     assertThat(record.replicaId()).isEqualTo("other");
@@ -219,8 +211,7 @@ class ExplainedRequestTest {
 
   @Test
   void aRequestWithoutAnAnswerInTimeWasWithItsHandler() {
-    world.local("a", 1);
-    world.publish();
+    world.published(world.local("a", 1));
     new Client(50 * MS);
     world.run();
     world.pass(Duration.ofMillis(100));
@@ -249,8 +240,7 @@ class ExplainedRequestTest {
 
   @Test
   void aFailedHandlersTimeIsTold() {
-    RoutingWorld.Replica replica = world.remote("a", 1);
-    world.publish();
+    RoutingWorld.Replica replica = world.published(world.remote("a", 1));
     new Client();
     world.run();
     pass(3 * MS);
@@ -268,8 +258,7 @@ class ExplainedRequestTest {
 
   @Test
   void aStreamedAnswerIsAPhaseOfItsOwn() {
-    RoutingWorld.Replica replica = world.local("a", 1);
-    world.publish();
+    RoutingWorld.Replica replica = world.published(world.local("a", 1));
     Client client = new Client();
     world.run();
     pass(2 * MS);
@@ -289,8 +278,7 @@ class ExplainedRequestTest {
 
   @Test
   void aClientThatLeavesEndsItsRecordOnce() {
-    RoutingWorld.Replica replica = world.local("a", 1);
-    world.publish();
+    RoutingWorld.Replica replica = world.published(world.local("a", 1));
     Client client = new Client();
     world.run();
     pass(MS);
@@ -310,14 +298,12 @@ class ExplainedRequestTest {
 
   @Test
   void anotherNodesClockIsBelievedNoFurtherThanTheRoundTripWasLong() {
-    RoutingWorld.Replica replica = world.remote("a", 1);
-    world.publish();
+    RoutingWorld.Replica replica = world.published(world.remote("a", 1));
     new Client();
     world.run();
     pass(2 * MS);
     world.handlerTime = new HandlerTime(-5, Long.MAX_VALUE);
-    replica.respond();
-    world.run();
+    replica.finish();
 
     assertThat(only().phases().handler()).isEqualTo(2 * MS);
     assertAddsUp(only());
@@ -325,13 +311,11 @@ class ExplainedRequestTest {
 
   @Test
   void whoIsNotExplainedIsNotWrittenDownAndAsksTheReplicaForNothing() {
-    RoutingWorld.Replica replica = world.local("a", 1);
-    world.publish();
+    RoutingWorld.Replica replica = world.published(world.local("a", 1));
     callUnexplained();
     world.run();
     assertThat(replica.running.get(0).explained()).isFalse();
-    replica.respond();
-    world.run();
+    replica.finish();
     assertThat(world.explained).isEmpty();
   }
 

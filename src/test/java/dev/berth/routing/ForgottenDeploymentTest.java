@@ -28,8 +28,7 @@ class ForgottenDeploymentTest {
     world.run();
 
     assertThat(waiting.cause()).isInstanceOf(BerthException.DeploymentUnavailable.class);
-    replica.respond();
-    world.run();
+    replica.finish();
     assertThat(running.succeeded()).isTrue();
     assertThat(replica.ledger.ongoing()).isZero();
     assertThat(world.routers.bounds().queued()).isZero();
@@ -63,8 +62,7 @@ class ForgottenDeploymentTest {
     world.publish();
     Future<Response> call = handle.call(Request.get("/"));
     world.run();
-    replica.respond();
-    world.run();
+    replica.finish();
 
     assertThat(call.succeeded()).isTrue();
     assertThat(world.routers.find(RoutingWorld.DEPLOYMENT)).isNotSameAs(world.router);

@@ -45,8 +45,7 @@ class OffersTest {
 
     assertThat(replica.running).hasSize(2);
     replica.respond();
-    replica.respond();
-    world.run();
+    replica.finish();
     assertThat(waiting).allMatch(Future::succeeded);
     assertThat(replica.ledger.ongoing()).isZero();
   }

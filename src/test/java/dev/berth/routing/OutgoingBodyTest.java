@@ -92,8 +92,7 @@ class OutgoingBodyTest {
     start(Request.post("/", Buffer.buffer("x".repeat(FRAME))));
     assertThat(request.bodyFollows()).isFalse();
     assertThat(request.request().bytes().length()).isEqualTo(FRAME);
-    replica.respond();
-    world.run();
+    replica.finish();
     assertThat(response.succeeded()).isTrue();
     assertOver();
   }
@@ -108,8 +107,7 @@ class OutgoingBodyTest {
     credit(10 * FRAME);
     assertThat(sentText()).isEqualTo("y".repeat(FRAME) + "z");
     assertThat(frames()).extracting(BusMessage.RequestFrame::last).containsExactly(false, true);
-    replica.respond();
-    world.run();
+    replica.finish();
     assertOver();
   }
 
@@ -127,8 +125,7 @@ class OutgoingBodyTest {
     assertThat(frames()).extracting(frame -> frame.data().toString()).containsExactly("ab", "c");
     assertThat(frames()).extracting(BusMessage.RequestFrame::sequence).containsExactly(0, 1);
     assertThat(frames()).extracting(BusMessage.RequestFrame::last).containsExactly(false, true);
-    replica.respond();
-    world.run();
+    replica.finish();
     assertOver();
   }
 
@@ -151,8 +148,7 @@ class OutgoingBodyTest {
     world.run();
     assertThat(sentText()).isEqualTo("1234567890ab");
     assertThat(frames().get(frames().size() - 1).last()).isTrue();
-    replica.respond();
-    world.run();
+    replica.finish();
     assertOver();
   }
 
@@ -186,8 +182,7 @@ class OutgoingBodyTest {
               assertThat(end.last()).isTrue();
               assertThat(end.data().length()).isZero();
             });
-    replica.respond();
-    world.run();
+    replica.finish();
     assertOver();
   }
 
@@ -215,8 +210,7 @@ class OutgoingBodyTest {
     source.end();
     world.run();
     assertThat(sentText()).isEqualTo("rest");
-    replica.respond();
-    world.run();
+    replica.finish();
     assertThat(response.succeeded()).isTrue();
     assertOver();
   }
@@ -237,8 +231,7 @@ class OutgoingBodyTest {
     start();
     credit(100);
     source.give("abc");
-    replica.respond();
-    world.run();
+    replica.finish();
     assertThat(response.result().status()).isEqualTo(200);
     assertOver();
     int sent = frames().size();
@@ -370,8 +363,7 @@ class OutgoingBodyTest {
       sent.appendBuffer(read.data());
     }
     assertThat(sent).as("seed %s", seed).isEqualTo(body);
-    replica.respond();
-    world.run();
+    replica.finish();
     assertOver();
   }
 

@@ -47,8 +47,7 @@ class RouterMetricsTest {
   private void dispatch(ReplicaSelection selection) {
     selection.dispatch(REQUEST);
     world.run();
-    near.respond();
-    world.run();
+    near.finish();
   }
 
   @Test
@@ -85,8 +84,7 @@ class RouterMetricsTest {
     world.handle().call(REQUEST); // has the only slot
     Future<ReplicaSelection> chosen = world.handle().choose();
     world.pass(Duration.ofMillis(300));
-    near.respond();
-    world.run();
+    near.finish();
     world.pass(Duration.ofMillis(50));
     dispatch(chosen.result());
     assertThat(lines()).contains("gap_ms_sum 50.0", "wait_ms_sum 300.0", "wait_ms_count 2");
@@ -116,8 +114,7 @@ class RouterMetricsTest {
     }
     for (int i = 0; i < 3; i++) {
       world.pass(Duration.ofMillis(40));
-      near.respond();
-      world.run();
+      near.finish();
     }
     assertThat(lines()).contains("wait_ms_count 3", "wait_ms_sum 120.0");
   }
@@ -135,8 +132,7 @@ class RouterMetricsTest {
   @Test
   void aReplicaElsewhereIsReachedWhenItAccepts() {
     world.remove(near);
-    RoutingWorld.Replica far = world.remote("far", 1);
-    world.publish();
+    RoutingWorld.Replica far = world.published(world.remote("far", 1));
     world.handle().call(REQUEST);
     world.clock.advanceNanos(Duration.ofMillis(30).toNanos());
     world.run();
@@ -148,8 +144,7 @@ class RouterMetricsTest {
   void aHandleCountsCallsAndDispatchesARouterCallsAndChoices() {
     world.handle().call(REQUEST);
     world.run();
-    near.respond();
-    world.run();
+    near.finish();
     dispatch(choose());
     choose().close();
     world.run();
@@ -159,8 +154,7 @@ class RouterMetricsTest {
 
   @Test
   void theQueueOfEachReplicaIsSeen() {
-    world.remote("far", 4);
-    world.publish();
+    world.published(world.remote("far", 4));
     world.handle().call(REQUEST);
     world.run();
     StringBuilder seen = new StringBuilder();
@@ -250,8 +244,7 @@ class RouterMetricsTest {
       assertThat(replicas()).as("left, and still at work").isEmpty();
       assertThat(world.router.counters().running()).isEqualTo(2);
       here.respond();
-      far.respond();
-      world.run();
+      far.finish();
       assertThat(first.succeeded() && second.succeeded()).isTrue();
       // What it said last comes after it left.
       far.answer(

@@ -43,8 +43,7 @@ class RoutingCostTest {
 
   @Test
   void aKnownCountIsUsedAsItIsAndNotAskedForAgain() {
-    RoutingWorld.Replica far = world.remote("far", 10);
-    world.publish();
+    RoutingWorld.Replica far = world.published(world.remote("far", 10));
     RoutingProbe.remoteReplicas(world.router).get(0).reported(Load.of(9, 10, 1));
     call(0);
     assertThat(world.sent).hasSize(1);
@@ -57,8 +56,7 @@ class RoutingCostTest {
 
   @Test
   void whoWaitsSendsNothingAndSchedulesNothing() {
-    RoutingWorld.Replica replica = world.local("r1", 1);
-    world.publish();
+    RoutingWorld.Replica replica = world.published(world.local("r1", 1));
     call(0);
     world.run();
     int sent = world.sent.size();
@@ -143,8 +141,7 @@ class RoutingCostTest {
       responses.add(call(i));
       world.run();
       if (!answering.running.isEmpty()) {
-        answering.respond();
-        world.run();
+        answering.finish();
       }
     }
     assertThat(responses).filteredOn(Future::succeeded).hasSize(5);
@@ -164,8 +161,7 @@ class RoutingCostTest {
 
   @Test
   void theBackOffDoublesToItsMaximumAndNeverOverflows() {
-    world.remote("far", 1);
-    world.publish();
+    world.published(world.remote("far", 1));
     RemoteReplica remote = RoutingProbe.remoteReplicas(world.router).get(0);
     SplittableRandom random = new SplittableRandom(1);
     long now = world.clock.getAsLong();
@@ -190,8 +186,7 @@ class RoutingCostTest {
 
   @Test
   void roomAtAReplicaStartsItsBackOffAnew() {
-    world.remote("far", 2);
-    world.publish();
+    world.published(world.remote("far", 2));
     RemoteReplica remote = RoutingProbe.remoteReplicas(world.router).get(0);
     SplittableRandom random = new SplittableRandom(1);
     for (int round = 0; round < 20; round++) {
@@ -207,8 +202,7 @@ class RoutingCostTest {
 
   @Test
   void everyAnswerOfAReplicaElsewhereBringsItsCount() {
-    RoutingWorld.Replica far = world.remote("far", 10);
-    world.publish();
+    RoutingWorld.Replica far = world.published(world.remote("far", 10));
     for (int i = 0; i < 3; i++) {
       far.ledger.tryAcquire(); // of others
     }
@@ -224,12 +218,10 @@ class RoutingCostTest {
 
   @Test
   void aReplicaThatLeftTakesItsCountWithIt() {
-    RoutingWorld.Replica far = world.remote("far", 10);
-    world.publish();
+    RoutingWorld.Replica far = world.published(world.remote("far", 10));
     RoutingProbe.remoteReplicas(world.router).get(0).reported(Load.of(9, 10, 1));
     world.remove(far);
-    RoutingWorld.Replica again = world.remote("far", 10);
-    world.publish();
+    RoutingWorld.Replica again = world.published(world.remote("far", 10));
     assertThat(RoutingProbe.remoteReplicas(world.router))
         .singleElement()
         .satisfies(
@@ -242,8 +234,7 @@ class RoutingCostTest {
   @Test
   void aReplicaThatIsPublishedAgainKeepsItsCountAndWhatItRuns() {
     RoutingWorld.Replica near = world.local("near", 1);
-    RoutingWorld.Replica far = world.remote("far", 3);
-    world.publish();
+    RoutingWorld.Replica far = world.published(world.remote("far", 3));
     Future<Response> first = call(0);
     Future<Response> second = call(1);
     world.run();
@@ -254,8 +245,7 @@ class RoutingCostTest {
     assertThat(before.ongoing()).isOne();
     assertThat(near.ledger.ongoing()).isOne();
     near.respond();
-    far.respond();
-    world.run();
+    far.finish();
     assertThat(first.succeeded()).isTrue();
     assertThat(second.succeeded()).isTrue();
     assertThat(near.ledger.ongoing() + far.ledger.ongoing()).isZero();
@@ -264,21 +254,18 @@ class RoutingCostTest {
   @Test
   void aReplicaThatLeftGivesItsFreedSlotToNoOne() {
     RoutingWorld.Replica leaving = world.local("leaving", 1);
-    RoutingWorld.Replica staying = world.local("staying", 1);
-    world.publish();
+    RoutingWorld.Replica staying = world.published(world.local("staying", 1));
     call(0);
     call(1);
     Future<Response> waiting = call(2);
     world.run();
     world.remove(leaving);
     world.publish();
-    leaving.respond();
-    world.run();
+    leaving.finish();
     assertThat(waiting.isComplete()).isFalse();
     assertThat(leaving.ledger.ongoing()).isZero();
     assertThat(world.router.queued()).isOne();
-    staying.respond();
-    world.run();
+    staying.finish();
     assertThat(staying.running).hasSize(1);
     assertThat(leaving.executions).isOne();
   }

@@ -79,8 +79,7 @@ class SelectionEdgesTest {
 
   @Test
   void aRenewalThatCannotBeSentDoesNotHold() {
-    RoutingWorld.Replica replica = world.remote("far", 1);
-    world.publish();
+    RoutingWorld.Replica replica = world.published(world.remote("far", 1));
     ReplicaSelection selection = choose();
     replica.failingSends = true;
     Future<Boolean> renewed = selection.renew();
@@ -100,8 +99,7 @@ class SelectionEdgesTest {
 
   @Test
   void aDispatchThatCannotBeSentFailsWithItsOwnErrorThoughItsReleaseFailsToo() {
-    RoutingWorld.Replica replica = world.remote("far", 1);
-    world.publish();
+    RoutingWorld.Replica replica = world.published(world.remote("far", 1));
     ReplicaSelection selection = choose();
     replica.failingSends = true;
     Future<Response> response = selection.dispatch(REQUEST);
@@ -147,26 +145,22 @@ class SelectionEdgesTest {
 
   @Test
   void aDispatchedRequestCountsAsRunningAsACallDoes() {
-    RoutingWorld.Replica replica = world.local("r1", 1);
-    world.publish();
+    RoutingWorld.Replica replica = world.published(world.local("r1", 1));
     ReplicaSelection selection = choose();
     assertThat(world.router.counters().running()).as("chosen is not sent").isZero();
     selection.dispatch(REQUEST);
     assertThat(world.router.counters().running()).isOne();
     world.run();
-    replica.respond();
-    world.run();
+    replica.finish();
     assertThat(world.router.counters().running()).isZero();
   }
 
   @Test
   void onlySelectionsThatWereNotDispatchedCountAsReleasedWithoutDispatch() {
-    RoutingWorld.Replica replica = world.local("r1", 1);
-    world.publish();
+    RoutingWorld.Replica replica = world.published(world.local("r1", 1));
     choose().dispatch(REQUEST);
     world.run();
-    replica.respond();
-    world.run();
+    replica.finish();
     assertThat(world.router.counters().releasedWithoutDispatch()).isZero();
     choose().close();
     assertThat(world.router.counters().releasedWithoutDispatch()).isOne();
@@ -189,8 +183,7 @@ class SelectionEdgesTest {
 
   @Test
   void aChooserThatLeavesWhileItWaitsFreesItsPlaceAndTakesNoSlot() {
-    RoutingWorld.Replica replica = world.local("r1", 1);
-    world.publish();
+    RoutingWorld.Replica replica = world.published(world.local("r1", 1));
     ReplicaSelection holding = choose();
     RoutedChoice leaving =
         RoutingProbe.choose(
@@ -220,8 +213,7 @@ class SelectionEdgesTest {
 
   @Test
   void aSelectionWhoseReplicaDiedFailsItsDispatchAndTheNextChooseGoesElsewhere() {
-    RoutingWorld.Replica dying = world.remote("dying", 1);
-    world.publish();
+    RoutingWorld.Replica dying = world.published(world.remote("dying", 1));
     ReplicaSelection selection = choose();
     world.remove(dying);
     RoutingWorld.Replica other = world.remote("other", 1);
@@ -268,8 +260,7 @@ class SelectionEdgesTest {
   @Test
   void aDispatchRefusedElsewhereForAnotherReasonThanItsTokenReleasesItsLeaseAtOnce() {
     for (Refusal reason : List.of(Refusal.TOO_LATE, Refusal.OVERLOADED)) {
-      RoutingWorld.Replica replica = world.remote("far " + reason, 1);
-      world.publish();
+      RoutingWorld.Replica replica = world.published(world.remote("far " + reason, 1));
       ReplicaSelection selection = choose();
       replica.silent = true;
       Future<Response> response = selection.dispatch(REQUEST);
@@ -416,8 +407,7 @@ class SelectionEdgesTest {
 
   @Test
   void aDispatchThatCannotBeSentReleasesItsSlotAtOnce() {
-    RoutingWorld.Replica replica = world.remote("far", 1);
-    world.publish();
+    RoutingWorld.Replica replica = world.published(world.remote("far", 1));
     ReplicaSelection selection = choose();
     replica.whenSent = SelectionEdgesTest::breakDispatch;
     Future<Response> response = selection.dispatch(REQUEST);

@@ -73,8 +73,7 @@ class SelectionThreadsTest {
           .noneMatch(call -> call.target().equals(replica.info.address()));
       world.run();
       assertThat(replica.ledger.running()).isOne();
-      replica.respond();
-      world.run();
+      replica.finish();
       assertThat(response.result().status()).isEqualTo(200);
       assertThat(replica.executions).isOne();
       assertAtRest(replica);
@@ -97,8 +96,7 @@ class SelectionThreadsTest {
 
   @Test
   void aCancelDuringTheReleaseOfAFailedDispatchMasksNothing() {
-    RoutingWorld.Replica replica = world.remote("far", 1);
-    world.publish();
+    RoutingWorld.Replica replica = world.published(world.remote("far", 1));
     ReplicaSelection selection = choose(world.handle());
     Pending<Response> call = elsewhere(() -> selection.start(REQUEST));
     replica.whenSent =
@@ -123,8 +121,7 @@ class SelectionThreadsTest {
 
   @Test
   void aCancelOfTheParentDuringTheReleaseMasksNothing() {
-    RoutingWorld.Replica replica = world.remote("far", 1);
-    world.publish();
+    RoutingWorld.Replica replica = world.published(world.remote("far", 1));
     FakeParent parent = new FakeParent();
     Promise<Object> work = Promise.promise();
     Future<Object> used = world.handle().within(parent).withSelection(held -> work.future());

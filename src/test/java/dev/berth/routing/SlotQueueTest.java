@@ -32,6 +32,13 @@ class SlotQueueTest {
     return handle.call(Request.post("/" + number, Buffer.buffer()));
   }
 
+  private void calls(int from, int to) {
+    for (int i = from; i < to; i++) {
+      call(i);
+    }
+    world.run();
+  }
+
   private static List<String> paths(RoutingWorld.Replica replica) {
     return replica.running.stream().map(call -> call.request().path()).toList();
   }
@@ -42,52 +49,44 @@ class SlotQueueTest {
     Future<Response> response = call(1);
     world.run();
     assertThat(response.isComplete()).isFalse();
-    RoutingWorld.Replica replica = world.local("r1", 1);
-    world.publish();
+    RoutingWorld.Replica replica = world.published(world.local("r1", 1));
     world.run();
-    replica.respond();
-    world.run();
+    replica.finish();
     assertThat(response.succeeded()).isTrue();
   }
 
   @Test
   void aBusyReplicaServesTheWaiterOnceItIsFree() {
-    RoutingWorld.Replica replica = world.local("r1", 1);
-    world.publish();
+    RoutingWorld.Replica replica = world.published(world.local("r1", 1));
     call(1);
     Future<Response> second = call(2);
     world.run();
     assertThat(paths(replica)).containsExactly("/1");
-    replica.respond();
-    world.run();
+    replica.finish();
     assertThat(paths(replica)).containsExactly("/2");
     assertThat(second.isComplete()).isFalse();
   }
 
   @Test
   void aNewReplicaServesWhoWaitsForTheOld() {
-    world.local("old", 1);
-    world.publish();
+    world.published(world.local("old", 1));
     call(1);
     call(2);
     world.run();
-    RoutingWorld.Replica fresh = world.local("fresh", 1);
-    world.publish();
+    RoutingWorld.Replica fresh = world.published(world.local("fresh", 1));
     world.run();
     assertThat(paths(fresh)).containsExactly("/2");
   }
 
   @Test
   void aReplicaThatGoesAndComesBackServesWhoWaited() {
-    RoutingWorld.Replica first = world.local("first", 1);
-    world.publish();
+    RoutingWorld.Replica first = world.published(world.local("first", 1));
     world.remove(first);
     world.publish();
     call(1);
     world.run();
     assertThat(first.running).isEmpty();
-    RoutingWorld.Replica second = world.local("second", 1);
-    world.publish();
+    RoutingWorld.Replica second = world.published(world.local("second", 1));
     world.run();
     assertThat(paths(second)).containsExactly("/1");
   }
@@ -95,14 +94,10 @@ class SlotQueueTest {
   @Test
   void ofTwoReplicasTheOneThatLeavesGetsNothing() {
     RoutingWorld.Replica leaving = world.local("leaving", 8);
-    RoutingWorld.Replica staying = world.local("staying", 8);
-    world.publish();
+    RoutingWorld.Replica staying = world.published(world.local("staying", 8));
     world.remove(leaving);
     world.publish();
-    for (int i = 0; i < 8; i++) {
-      call(i);
-    }
-    world.run();
+    calls(0, 8);
     assertThat(staying.running).hasSize(8);
     assertThat(leaving.running).isEmpty();
   }
@@ -115,14 +110,12 @@ class SlotQueueTest {
       replica.ledger.tryAcquire();
       full.add(replica);
     }
-    RoutingWorld.Replica free = world.local("free", 1);
-    world.publish();
+    RoutingWorld.Replica free = world.published(world.local("free", 1));
     for (int i = 0; i < 20; i++) {
       call(i);
       world.run();
       assertThat(free.running).hasSize(1);
-      free.respond();
-      world.run();
+      free.finish();
     }
     assertThat(full).allMatch(replica -> replica.executions == 0);
   }
@@ -132,12 +125,8 @@ class SlotQueueTest {
     RoutingWorld.Replica busy = world.local("busy", 1);
     busy.ledger.tryAcquire();
     RoutingWorld.Replica one = world.local("one", 1);
-    RoutingWorld.Replica two = world.local("two", 2);
-    world.publish();
-    for (int i = 0; i < 3; i++) {
-      call(i);
-    }
-    world.run();
+    RoutingWorld.Replica two = world.published(world.local("two", 2));
+    calls(0, 3);
     assertThat(one.running).hasSize(1);
     assertThat(two.running).hasSize(2);
     assertThat(world.router.queued()).isZero();
@@ -151,26 +140,18 @@ class SlotQueueTest {
       busier.ledger.tryAcquire();
     }
     world.publish();
-    for (int i = 0; i < 49; i++) {
-      call(i);
-    }
-    world.run();
+    calls(0, 49);
     assertThat(idler.running).hasSize(49);
   }
 
   @Test
   void grantsAreFirstInFirstOut() {
-    RoutingWorld.Replica replica = world.local("r1", 1);
-    world.publish();
+    RoutingWorld.Replica replica = world.published(world.local("r1", 1));
     List<String> served = new ArrayList<>();
-    for (int i = 0; i < 20; i++) {
-      call(i);
-    }
-    world.run();
+    calls(0, 20);
     for (int i = 0; i < 20; i++) {
       served.addAll(paths(replica));
-      replica.respond();
-      world.run();
+      replica.finish();
     }
     assertThat(served).containsExactlyElementsOf(expected(20));
   }
@@ -186,8 +167,7 @@ class SlotQueueTest {
   @Test
   void grantsAreFirstInFirstOutAcrossEventLoops() {
     RoutingWorld wide = new RoutingWorld(4, RouterSettings.DEFAULTS);
-    RoutingWorld.Replica replica = wide.local("r1", 1);
-    wide.publish();
+    RoutingWorld.Replica replica = wide.published(wide.local("r1", 1));
     List<String> served = new ArrayList<>();
     for (int i = 0; i < 20; i++) {
       call(wide.handle(i % 4), i);
@@ -203,8 +183,7 @@ class SlotQueueTest {
 
   @Test
   void aRequestThatWasRefusedKeepsItsPlace() {
-    RoutingWorld.Replica replica = world.remote("far", 1);
-    world.publish();
+    RoutingWorld.Replica replica = world.published(world.remote("far", 1));
     replica.ledger.tryAcquire(); // someone else's
     call(0); // refused, waits again
     call(1);
@@ -217,16 +196,14 @@ class SlotQueueTest {
     for (int i = 0; i < 3; i++) {
       world.pass(Duration.ofSeconds(2)); // by the back-off: no one offers here
       served.addAll(paths(replica));
-      replica.respond();
-      world.run();
+      replica.finish();
     }
     assertThat(served).containsExactly("/0", "/1", "/2");
   }
 
   @Test
   void aNewcomerNeverOvertakesWhoWaits() {
-    RoutingWorld.Replica replica = world.local("r1", 1);
-    world.publish();
+    RoutingWorld.Replica replica = world.published(world.local("r1", 1));
     call(0);
     call(1);
     world.run();
@@ -238,8 +215,7 @@ class SlotQueueTest {
 
   @Test
   void aSlotGoesFromARequestToTheNextWithoutBeingFree() {
-    RoutingWorld.Replica replica = world.local("r1", 1);
-    world.publish();
+    RoutingWorld.Replica replica = world.published(world.local("r1", 1));
     call(0);
     call(1);
     world.run();
@@ -251,51 +227,37 @@ class SlotQueueTest {
 
   @Test
   void aDrainingReplicaHandsNothingOver() {
-    RoutingWorld.Replica replica = world.local("r1", 1);
-    world.publish();
+    RoutingWorld.Replica replica = world.published(world.local("r1", 1));
     call(0);
     Future<Response> waiting = call(1);
     world.run();
     replica.ledger.drain();
     world.publish();
-    replica.respond();
-    world.run();
+    replica.finish();
     assertThat(replica.ledger.ongoing()).isZero();
     assertThat(waiting.isComplete()).isFalse();
-    RoutingWorld.Replica other = world.local("r2", 1);
-    world.publish();
+    RoutingWorld.Replica other = world.published(world.local("r2", 1));
     world.run();
     assertThat(paths(other)).containsExactly("/1");
   }
 
   @Test
   void loweringTheMaxGrantsNothingUntilEnoughHaveEnded() {
-    RoutingWorld.Replica replica = world.local("r1", 3);
-    world.publish();
-    for (int i = 0; i < 5; i++) {
-      call(i);
-    }
-    world.run();
+    RoutingWorld.Replica replica = world.published(world.local("r1", 3));
+    calls(0, 5);
     replica.ledger.setMaxOngoing(1);
-    replica.respond();
-    world.run();
+    replica.finish();
     assertThat(replica.running).hasSize(2);
-    replica.respond();
-    world.run();
+    replica.finish();
     assertThat(replica.running).hasSize(1);
-    replica.respond();
-    world.run();
+    replica.finish();
     assertThat(paths(replica)).containsExactly("/3");
   }
 
   @Test
   void raisingTheMaxServesWhoWaitsAtOnce() {
-    RoutingWorld.Replica replica = world.local("r1", 1);
-    world.publish();
-    for (int i = 0; i < 3; i++) {
-      call(i);
-    }
-    world.run();
+    RoutingWorld.Replica replica = world.published(world.local("r1", 1));
+    calls(0, 3);
     replica.ledger.setMaxOngoing(3);
     world.run();
     assertThat(paths(replica)).containsExactly("/0", "/1", "/2");
@@ -303,22 +265,19 @@ class SlotQueueTest {
 
   @Test
   void cancellingTheHeadServesTheNext() {
-    RoutingWorld.Replica replica = world.local("r1", 1);
-    world.publish();
+    RoutingWorld.Replica replica = world.published(world.local("r1", 1));
     call(0);
     Pending<Response> head = world.handle().start(Request.get("/1"));
     call(2);
     world.run();
     head.cancel();
-    replica.respond();
-    world.run();
+    replica.finish();
     assertThat(paths(replica)).containsExactly("/2");
   }
 
   @Test
   void cancellingOneOfManyLeavesTheOthers() {
-    RoutingWorld.Replica replica = world.local("r1", 1);
-    world.publish();
+    RoutingWorld.Replica replica = world.published(world.local("r1", 1));
     call(0);
     List<Pending<Response>> waiting = new ArrayList<>();
     for (int i = 1; i < 6; i++) {
@@ -331,8 +290,7 @@ class SlotQueueTest {
     List<String> served = new ArrayList<>();
     for (int i = 0; i < 5; i++) {
       served.addAll(paths(replica));
-      replica.respond();
-      world.run();
+      replica.finish();
     }
     assertThat(served).containsExactly("/0", "/1", "/2", "/4", "/5");
   }
@@ -340,8 +298,7 @@ class SlotQueueTest {
   @Test
   void finishingOneRequestNeverStrandsAnother() {
     RoutingWorld.Replica one = world.local("one", 1);
-    RoutingWorld.Replica two = world.local("two", 1);
-    world.publish();
+    RoutingWorld.Replica two = world.published(world.local("two", 1));
     List<Future<Response>> responses = new ArrayList<>();
     for (int i = 0; i < 6; i++) {
       responses.add(call(i));
@@ -349,23 +306,19 @@ class SlotQueueTest {
     world.run();
     for (int i = 0; i < 3; i++) {
       one.respond();
-      two.respond();
-      world.run();
+      two.finish();
     }
     assertThat(responses).allMatch(Future::succeeded);
   }
 
   @Test
   void aLateAnswerOfARemovedReplicaChangesNothingElse() {
-    RoutingWorld.Replica gone = world.remote("gone", 1);
-    world.publish();
+    RoutingWorld.Replica gone = world.published(world.remote("gone", 1));
     Future<Response> response = call(0);
     world.run();
     world.remove(gone);
-    RoutingWorld.Replica fresh = world.remote("fresh", 1);
-    world.publish();
-    gone.respond();
-    world.run();
+    RoutingWorld.Replica fresh = world.published(world.remote("fresh", 1));
+    gone.finish();
     assertThat(response.succeeded()).isTrue();
     assertThat(RoutingProbe.remoteReplicas(world.router).get(0).ongoing()).isZero();
     assertThat(fresh.executions).isZero();
@@ -373,8 +326,7 @@ class SlotQueueTest {
 
   @Test
   void aLoopBlockedForLongerThanTheHoldLosesTheSlotAndKeepsItsPlace() {
-    RoutingWorld.Replica replica = world.local("r1", 1);
-    world.publish();
+    RoutingWorld.Replica replica = world.published(world.local("r1", 1));
     call(0);
     call(1);
     world.run();
@@ -391,8 +343,7 @@ class SlotQueueTest {
 
   @Test
   void anOlderReportNeverReplacesANewer() {
-    world.remote("far", 10);
-    world.publish();
+    world.published(world.remote("far", 10));
     RemoteReplica remote = RoutingProbe.remoteReplicas(world.router).get(0);
     remote.reported(dev.berth.protocol.Load.of(7, 10, 4));
     remote.reported(dev.berth.protocol.Load.of(2, 10, 2));
@@ -401,8 +352,7 @@ class SlotQueueTest {
 
   @Test
   void aStaleReportCountsForNothing() {
-    world.remote("far", 10);
-    world.publish();
+    world.published(world.remote("far", 10));
     RemoteReplica remote = RoutingProbe.remoteReplicas(world.router).get(0);
     remote.reported(dev.berth.protocol.Load.of(7, 10, 4));
     world.clock.advanceNanos(SlotsProbe.STALE_NANOS + 1);
@@ -413,8 +363,7 @@ class SlotQueueTest {
 
   @Test
   void theEstimateIsWhatWasReportedLessOursThenPlusOursNow() {
-    world.remote("far", 10);
-    world.publish();
+    world.published(world.remote("far", 10));
     RemoteReplica remote = RoutingProbe.remoteReplicas(world.router).get(0);
     SlotsProbe.take(remote);
     SlotsProbe.take(remote);
@@ -429,8 +378,7 @@ class SlotQueueTest {
 
   @Test
   void aFullEstimateIsNotTriedUntilItsBackOffIsOver() {
-    RoutingWorld.Replica replica = world.remote("far", 1);
-    world.publish();
+    RoutingWorld.Replica replica = world.published(world.remote("far", 1));
     replica.ledger.tryAcquire();
     call(0);
     world.pass(Duration.ofSeconds(5));
@@ -443,8 +391,7 @@ class SlotQueueTest {
 
   @Test
   void anOfferedSlotServesTheOldestAtOnce() {
-    RoutingWorld.Replica replica = world.remote("far", 1);
-    world.publish();
+    RoutingWorld.Replica replica = world.published(world.remote("far", 1));
     replica.ledger.tryAcquire();
     call(0);
     call(1);
@@ -458,8 +405,7 @@ class SlotQueueTest {
 
   @Test
   void anOfferThatIsRefusedAfterAllIsNoRequestOfItsReplica() {
-    RoutingWorld.Replica replica = world.remote("far", 1);
-    world.publish();
+    RoutingWorld.Replica replica = world.published(world.remote("far", 1));
     replica.ledger.tryAcquire();
     FakeCaller caller = new FakeCaller();
     world.router.call(world.routers.loop(0), Request.get("/"), caller, 0);
@@ -487,8 +433,7 @@ class SlotQueueTest {
 
   @Test
   void anOfferThatNoOneNeedsIsGivenBackAtOnce() {
-    RoutingWorld.Replica replica = world.remote("far", 1);
-    world.publish();
+    RoutingWorld.Replica replica = world.published(world.remote("far", 1));
     replica.offer(0, 1, Duration.ofMillis(250));
     world.run();
     assertThat(replica.ledger.ongoing()).isZero();
@@ -500,12 +445,8 @@ class SlotQueueTest {
   @Test
   void aReplicaOfThisInstanceIsPreferred() {
     RoutingWorld.Replica near = world.local("near", 10);
-    RoutingWorld.Replica far = world.remote("far", 10);
-    world.publish();
-    for (int i = 0; i < 10; i++) {
-      call(i);
-    }
-    world.run();
+    RoutingWorld.Replica far = world.published(world.remote("far", 10));
+    calls(0, 10);
     assertThat(near.running).hasSize(10);
     call(10);
     world.run();
@@ -516,8 +457,7 @@ class SlotQueueTest {
   void aReplicaOfThisZoneIsPreferredToOneOfAnother() {
     RoutingWorld zoned = new RoutingWorld(1, RouterSettings.DEFAULTS, "a");
     RoutingWorld.Replica same = zoned.remote("same", 10, "a");
-    RoutingWorld.Replica other = zoned.remote("other", 10, "b");
-    zoned.publish();
+    RoutingWorld.Replica other = zoned.published(zoned.remote("other", 10, "b"));
     for (int i = 0; i < 10; i++) {
       call(zoned.handle(), i);
     }
@@ -531,12 +471,8 @@ class SlotQueueTest {
   @Test
   void withoutAZoneOfItsOwnNoZoneIsPreferred() {
     RoutingWorld.Replica a = world.remote("a", 1000, "a");
-    RoutingWorld.Replica b = world.remote("b", 1000, "b");
-    world.publish();
-    for (int i = 0; i < 200; i++) {
-      call(i);
-    }
-    world.run();
+    RoutingWorld.Replica b = world.published(world.remote("b", 1000, "b"));
+    calls(0, 200);
     assertThat(a.running.size()).isBetween(60, 140);
     assertThat(b.running.size()).isBetween(60, 140);
   }
@@ -545,8 +481,7 @@ class SlotQueueTest {
   void theCallersOwnLoopIsPreferredWhenItIsNoBusier() {
     RoutingWorld wide = new RoutingWorld(2, RouterSettings.DEFAULTS);
     RoutingWorld.Replica zero = wide.local("zero", 10, 0, true);
-    RoutingWorld.Replica one = wide.local("one", 10, 1, true);
-    wide.publish();
+    RoutingWorld.Replica one = wide.published(wide.local("one", 10, 1, true));
     call(wide.handle(1), 1);
     wide.run();
     assertThat(one.running).hasSize(1);

@@ -41,15 +41,12 @@ class BroadcastTest {
   @Test
   void everyReplicaRunsItOnceAndItsAnswerIsNamed() {
     RoutingWorld.Replica a = world.local("a", 1);
-    RoutingWorld.Replica b = world.remote("b", 1);
-    world.publish();
+    RoutingWorld.Replica b = world.published(world.remote("b", 1));
     Future<List<BroadcastAnswer>> all = world.handle().broadcast(Request.get("/"));
     world.run();
-    b.respond();
-    world.run();
+    b.finish();
     assertThat(all.isComplete()).isFalse();
-    a.respond();
-    world.run();
+    a.finish();
     assertThat(answered(all)).containsExactly("a", "b");
     assertThat(List.of(a.executions, b.executions)).containsExactly(1, 1);
     assertThat(List.of(a.ledger.ongoing(), b.ledger.ongoing())).containsExactly(0, 0);
@@ -58,8 +55,7 @@ class BroadcastTest {
   @Test
   void aFullReplicaIsWaitedForWithoutHoldingUpTheOthers() {
     RoutingWorld.Replica full = busy("full");
-    RoutingWorld.Replica free = world.local("free", 2);
-    world.publish();
+    RoutingWorld.Replica free = world.published(world.local("free", 2));
     Future<List<BroadcastAnswer>> all = world.handle().broadcast(Request.get("/"));
     world.run();
     assertThat(free.running).hasSize(1);
@@ -69,16 +65,14 @@ class BroadcastTest {
     world.run();
     assertThat(free.running).as("who takes any replica goes on past it").hasSize(2);
     free.respond();
-    free.respond();
-    world.run();
+    free.finish();
     assertThat(other.succeeded()).isTrue();
     assertThat(all.isComplete()).isFalse();
 
     full.ledger.complete();
     world.run();
     assertThat(full.running).hasSize(1);
-    full.respond();
-    world.run();
+    full.finish();
     assertThat(answered(all)).containsExactly("free", "full");
     assertThat(world.router.queued()).isZero();
   }
@@ -86,8 +80,7 @@ class BroadcastTest {
   @Test
   void aReplicaThatStaysFullFailsAloneByTheTimeout() {
     busy("full");
-    RoutingWorld.Replica free = world.local("free", 1);
-    world.publish();
+    RoutingWorld.Replica free = world.published(world.local("free", 1));
     Future<List<BroadcastAnswer>> all =
         world.handle().withTimeout(Duration.ofSeconds(1)).broadcast(Request.get("/"));
     world.run();
@@ -101,12 +94,10 @@ class BroadcastTest {
   @Test
   void aReplicaThatGoesWhileItIsWaitedForFailsAtOnce() {
     RoutingWorld.Replica full = busy("full");
-    RoutingWorld.Replica free = world.local("free", 1);
-    world.publish();
+    RoutingWorld.Replica free = world.published(world.local("free", 1));
     Future<List<BroadcastAnswer>> all = world.handle().broadcast(Request.get("/"));
     world.run();
-    free.respond();
-    world.run();
+    free.finish();
 
     world.remove(full);
     world.publish();
@@ -131,13 +122,11 @@ class BroadcastTest {
   @Test
   void whatOneReplicaFailsChangesNothingForTheOthers() {
     RoutingWorld.Replica a = world.local("a", 1);
-    RoutingWorld.Replica b = world.local("b", 1);
-    world.publish();
+    RoutingWorld.Replica b = world.published(world.local("b", 1));
     Future<List<BroadcastAnswer>> all = world.handle().broadcast(Request.get("/"));
     world.run();
     a.fail("no");
-    b.respond();
-    world.run();
+    b.finish();
     assertThat(answered(all)).containsExactly("a!", "b");
     assertThat(failure(all, "a")).isInstanceOf(BerthException.HandlerFailed.class);
   }

@@ -43,6 +43,13 @@ class RoutedLegsTest {
     return made;
   }
 
+  /** One of each, with one slot. */
+  private void replicas(DeploymentId... deployments) {
+    for (DeploymentId each : deployments) {
+      replica(each, 1);
+    }
+  }
+
   private RoutingWorld.Replica elsewhere(DeploymentId deployment, int max) {
     RoutingWorld.Replica made = world.remote(deployment, deployment.name() + "2", max);
     replicas.add(made);
@@ -69,6 +76,17 @@ class RoutedLegsTest {
     world.run();
     assertThat(chosen.succeeded()).as("chosen: %s", chosen.cause()).isTrue();
     return chosen.result();
+  }
+
+  /** One that has one slot, which is taken. */
+  private ReplicaSelection busy(DeploymentId deployment) {
+    replica(deployment, 1);
+    return one(deployment);
+  }
+
+  private void free(ReplicaSelection busy) {
+    busy.close();
+    world.run();
   }
 
   private void close(Future<Selections> chosen) {
@@ -112,8 +130,7 @@ class RoutedLegsTest {
   class AllOrNone {
     @Test
     void aSlotOfEachIsHeldAndTheyComeInTheOrderAskedFor() {
-      replica(A, 1);
-      replica(B, 1);
+      replicas(A, B);
       replica(C, 1);
       Future<Selections> chosen = all(C, A, B);
       assertThat(chosen.result().selections())
@@ -130,8 +147,7 @@ class RoutedLegsTest {
       Selections chosen = all(A, B).result();
       Future<Response> response = chosen.get(1).dispatch(Request.get("/"));
       world.run();
-      b.respond();
-      world.run();
+      b.finish();
       assertThat(response.result().status()).isEqualTo(200);
       assertThat(a.ledger.reserved()).isOne();
       chosen.close();
@@ -158,16 +174,14 @@ class RoutedLegsTest {
       Future<ReplicaSelection> queued = handle(B).choose();
       assertFailed(all(A, B), BerthException.BackPressure.class);
       assertThat(a.ledger.ongoing()).isZero();
-      busy.close();
-      world.run();
+      free(busy);
       queued.result().close();
     }
 
     @Test
     void theEarliestTimeoutEndsTheWaitForAll() {
       RoutingWorld.Replica a = replica(A, 1);
-      replica(B, 1);
-      ReplicaSelection busy = one(B);
+      ReplicaSelection busy = busy(B);
       Future<Selections> chosen =
           Selections.all(
               handle(A).withTimeout(Duration.ofSeconds(9)),
@@ -192,8 +206,7 @@ class RoutedLegsTest {
       Future<Response> response = chosen.result().get(1).dispatch(Request.get("/"));
       world.pass(Duration.ofSeconds(3));
       assertFailed(slow, BerthException.Timeout.class);
-      b.respond();
-      world.run();
+      b.finish();
       assertThat(response.succeeded()).isTrue();
     }
 
@@ -210,8 +223,7 @@ class RoutedLegsTest {
               429,
               7));
       replica(A, 1);
-      replica(B, 1);
-      ReplicaSelection busy = one(B);
+      ReplicaSelection busy = busy(B);
       Future<Selections> chosen = all(A, B);
       for (int second = 0; second < 61; second++) {
         busy.renew();
@@ -250,8 +262,7 @@ class RoutedLegsTest {
 
     @Test
     void handlesOfSeveralLoopsAreChosenOnTheLoopOfTheFirst() {
-      replica(A, 1);
-      replica(B, 1);
+      replicas(A, B);
       Future<Selections> chosen = Selections.all(world.handle(B, 1), world.handle(A, 0));
       world.run();
       assertThat(world.routers.loop(1).deadlines()).isEqualTo(2);
@@ -264,8 +275,7 @@ class RoutedLegsTest {
   class TheOrder {
     @Test
     void whoAsksInTheOtherOrderWaitsAndGetsBoth() {
-      replica(A, 1);
-      replica(B, 1);
+      replicas(A, B);
       Future<Selections> first = all(A, B);
       Future<Selections> second = all(B, A);
       assertThat(second.isComplete()).isFalse();
@@ -280,20 +290,17 @@ class RoutedLegsTest {
       ReplicaSelection busy = one(A);
       Future<Selections> waiting = all(B, A);
       assertThat(b.ledger.ongoing()).isZero();
-      busy.close();
-      world.run();
+      free(busy);
       close(waiting);
     }
 
     @Test
     void aChooseThatCameLaterDoesNotOvertake() {
       replica(A, 1);
-      replica(B, 1);
-      ReplicaSelection busy = one(B);
+      ReplicaSelection busy = busy(B);
       Future<Selections> waiting = all(A, B);
       Future<ReplicaSelection> later = handle(B).choose();
-      busy.close();
-      world.run();
+      free(busy);
       assertThat(waiting.succeeded()).isTrue();
       assertThat(later.isComplete()).isFalse();
       close(waiting);
@@ -311,8 +318,7 @@ class RoutedLegsTest {
       Future<Selections> second = all(A, A);
       assertThat(router(A).waitingToCollect()).isOne();
       assertThat(router(A).queued()).isOne();
-      busy.close();
-      world.run();
+      free(busy);
       assertThat(first.succeeded()).isTrue();
       assertThat(a.ledger.reserved()).isEqualTo(2);
       close(first);
@@ -344,8 +350,7 @@ class RoutedLegsTest {
       assertThat(router(A).waitingToCollect()).isOne();
       Future<Selections> single = all(A);
       assertThat(router(A).queued()).as("the third slot, and the single").isEqualTo(2);
-      busy.close();
-      world.run();
+      free(busy);
       close(collecting);
       close(single);
       close(gated);
@@ -448,8 +453,7 @@ class RoutedLegsTest {
     @Test
     void oneRefusalReleasesTheRest() {
       RoutingWorld.Replica a = replica(A, 1);
-      replica(B, 1);
-      ReplicaSelection busy = one(B);
+      ReplicaSelection busy = busy(B);
       assertFailed(now(A, B), BerthException.BackPressure.class);
       assertThat(a.ledger.view("r", 0).released()).isOne();
       assertThat(router(B).queued()).isZero();
@@ -462,8 +466,7 @@ class RoutedLegsTest {
       ReplicaSelection busy = one(A);
       Future<Selections> collecting = all(A, A);
       assertFailed(now(A, A), BerthException.BackPressure.class);
-      busy.close();
-      world.run();
+      free(busy);
       close(collecting);
     }
 
@@ -517,8 +520,7 @@ class RoutedLegsTest {
   class Leases {
     @Test
     void whatIsHeldOutlivesTheWaitAndThenLastsItsFullTime() {
-      replica(A, 1);
-      replica(B, 1);
+      replicas(A, B);
       RoutingWorld.Replica c = elsewhere(C, 1);
       ReplicaSelection busy = one(C);
       Future<Selections> chosen = all(A, B, C);
@@ -528,8 +530,7 @@ class RoutedLegsTest {
       }
       assertThat(chosen.isComplete()).isFalse();
       assertThat(c.ledger.reserved()).isOne();
-      busy.close();
-      world.run();
+      free(busy);
       assertThat(chosen.result().selections())
           .allSatisfy(each -> assertThat(each.leaseRemaining()).isEqualTo(Duration.ofSeconds(10)));
       world.pass(Duration.ofSeconds(9));
@@ -541,14 +542,12 @@ class RoutedLegsTest {
     @Test
     void leasesElsewhereAreRenewedByMessagesWhileOthersAreWaitedFor() {
       elsewhere(A, 1);
-      replica(B, 1);
-      ReplicaSelection busy = one(B);
+      ReplicaSelection busy = busy(B);
       Future<Selections> chosen = all(A, B);
       busy.renew();
       world.pass(Duration.ofSeconds(9));
       assertThat(world.sent(BusMessage.RenewLease.class)).hasSize(2);
-      busy.close();
-      world.run();
+      free(busy);
       assertThat(world.sent(BusMessage.RenewLease.class)).hasSize(3);
       assertThat(chosen.result().get(0).leaseRemaining()).isEqualTo(Duration.ofSeconds(10));
       close(chosen);
@@ -578,8 +577,7 @@ class RoutedLegsTest {
 
     @Test
     void nobodyWhoTookThemAndVanishedKeepsThem() {
-      replica(A, 1);
-      replica(B, 1);
+      replicas(A, B);
       all(A, B);
       world.pass(Duration.ofMillis(10_050));
     }
@@ -587,16 +585,12 @@ class RoutedLegsTest {
     @Test
     void aReplicaThatDiesWhileOthersAreWaitedForIsReplacedOnce() {
       RoutingWorld.Replica a = replica(A, 1);
-      replica(B, 1);
-      ReplicaSelection busy = one(B);
+      ReplicaSelection busy = busy(B);
       Future<Selections> chosen = all(A, B);
       assertThat(a.ledger.reserved()).isOne();
       die(a);
-      RoutingWorld.Replica fresh = world.local(A, "a9", 1);
-      replicas.add(fresh);
-      world.publish();
-      busy.close();
-      world.run();
+      RoutingWorld.Replica fresh = fresh();
+      free(busy);
       assertThat(chosen.result().get(0).replicaId()).isEqualTo("a9");
       close(chosen);
     }
@@ -604,37 +598,37 @@ class RoutedLegsTest {
     @Test
     void aReplicaThatDiesIsNoticedWhileStillWaiting() {
       RoutingWorld.Replica a = replica(A, 1);
-      replica(B, 1);
-      ReplicaSelection busy = one(B);
+      ReplicaSelection busy = busy(B);
       Future<Selections> chosen = all(A, B);
       die(a);
-      RoutingWorld.Replica fresh = world.local(A, "a9", 1);
-      replicas.add(fresh);
-      world.publish();
+      RoutingWorld.Replica fresh = fresh();
       world.pass(Duration.ofSeconds(4));
       assertThat(fresh.ledger.reserved()).isOne();
-      busy.close();
-      world.run();
+      free(busy);
       close(chosen);
     }
 
     @Test
     void aSecondLossIsToldToTheCallerAndNothingIsHeld() {
       RoutingWorld.Replica a = replica(A, 1);
-      replica(B, 1);
-      ReplicaSelection busy = one(B);
+      ReplicaSelection busy = busy(B);
       Future<Selections> chosen = all(A, B);
       die(a);
-      RoutingWorld.Replica fresh = world.local(A, "a9", 1);
-      world.publish();
+      RoutingWorld.Replica fresh = world.published(world.local(A, "a9", 1));
       world.pass(Duration.ofSeconds(4));
       assertThat(fresh.ledger.reserved()).isOne();
       world.remove(fresh);
       world.publish();
-      busy.close();
-      world.run();
+      free(busy);
       assertFailed(chosen, BerthException.ReplicaUnavailable.class);
       assertThat(chosen.cause()).hasMessageContaining("app#a");
+    }
+
+    /** Starts in the place of A's. */
+    private RoutingWorld.Replica fresh() {
+      RoutingWorld.Replica fresh = world.published(world.local(A, "a9", 1));
+      replicas.add(fresh);
+      return fresh;
     }
 
     private void die(RoutingWorld.Replica dead) {
@@ -646,13 +640,11 @@ class RoutedLegsTest {
     @Test
     void aReplicaThatDrainsKeepsWhatItGranted() {
       RoutingWorld.Replica a = replica(A, 1);
-      replica(B, 1);
-      ReplicaSelection busy = one(B);
+      ReplicaSelection busy = busy(B);
       Future<Selections> chosen = all(A, B);
       a.ledger.drain();
       world.publish();
-      busy.close();
-      world.run();
+      free(busy);
       close(chosen);
     }
   }
@@ -662,8 +654,7 @@ class RoutedLegsTest {
     @Test
     void whileWaitingItGivesBackWhatIsHeld() {
       RoutingWorld.Replica a = replica(A, 1);
-      replica(B, 1);
-      ReplicaSelection busy = one(B);
+      ReplicaSelection busy = busy(B);
       Pending<Selections> choice = Selections.startAll(handles(A, B));
       world.run();
       choice.cancel();
@@ -698,8 +689,7 @@ class RoutedLegsTest {
     @Test
     void aGrantOnItsWayIsGivenBack() {
       replica(A, 1);
-      replica(B, 1);
-      ReplicaSelection busy = one(B);
+      ReplicaSelection busy = busy(B);
       Pending<Selections> choice = Selections.startAll(handles(A, B));
       world.run();
       busy.close(); // its slot is granted, and the task waits
@@ -711,13 +701,11 @@ class RoutedLegsTest {
     @Test
     void whileTheLeasesAreConfirmedItGivesThemBack() {
       RoutingWorld.Replica a = elsewhere(A, 1);
-      replica(B, 1);
-      ReplicaSelection busy = one(B);
+      ReplicaSelection busy = busy(B);
       Pending<Selections> choice = Selections.startAll(handles(A, B));
       world.pass(Duration.ofSeconds(2));
       a.silent = true;
-      busy.close();
-      world.run();
+      free(busy);
       assertThat(choice.future().isComplete()).isFalse();
       a.silent = false;
       choice.cancel();
@@ -729,8 +717,7 @@ class RoutedLegsTest {
     @Test
     void theParentOfAnyHandleTakesAllWithIt() {
       RoutingWorld.Replica a = replica(A, 1);
-      replica(B, 1);
-      ReplicaSelection busy = one(B);
+      ReplicaSelection busy = busy(B);
       FakeParent parent = new FakeParent();
       Future<Selections> chosen = Selections.all(handle(A).within(parent), handle(B));
       world.run();
@@ -782,8 +769,7 @@ class RoutedLegsTest {
       world.run(); // the blocked one gives back its slot and stands behind
       assertThat(router(A).waitingToCollect()).isOne();
       assertThat(other.isComplete()).isFalse();
-      busy.close();
-      world.run();
+      free(busy);
       assertThat(blocked.isComplete()).isFalse();
       close(other);
       close(blocked);
@@ -826,8 +812,7 @@ class RoutedLegsTest {
           Selections.withAll(
               handles(A, B), selections -> selections.get(0).dispatch(Request.get("/")));
       world.run();
-      a.respond();
-      world.run();
+      a.finish();
       assertThat(response.result().status()).isEqualTo(200);
     }
 
@@ -835,8 +820,7 @@ class RoutedLegsTest {
     void aFailingReleaseIsSuppressedInTheFirstFailure() {
       replica(A, 1);
       RoutingWorld.Replica b = elsewhere(B, 1);
-      replica(C, 1);
-      ReplicaSelection busy = one(C);
+      ReplicaSelection busy = busy(C);
       Pending<Selections> choice = Selections.startAll(handles(A, B, C));
       world.run();
       b.failingSends = true;

@@ -106,8 +106,7 @@ class ReservationTableTest {
   }
 
   private RoutingWorld.Replica replica(int slots) {
-    RoutingWorld.Replica replica = world.local("r", slots);
-    world.publish();
+    RoutingWorld.Replica replica = world.published(world.local("r", slots));
     return replica;
   }
 
@@ -167,8 +166,7 @@ class ReservationTableTest {
 
     assertThat(replica.ledger.ongoing()).as("no other slot").isEqualTo(1);
     assertThat(table.held()).isZero();
-    replica.respond();
-    world.run();
+    replica.finish();
     assertThat(answer.response).isNotNull();
     assertAtRest(replica);
     assertThat(table.counters().used()).isEqualTo(1);
@@ -386,8 +384,7 @@ class ReservationTableTest {
     replica.ledger.drain();
     world.publish();
     assertThat(use(token).failure).isNull();
-    replica.respond();
-    world.run();
+    replica.finish();
     assertAtRest(replica);
   }
 
@@ -416,8 +413,7 @@ class ReservationTableTest {
     assertThat(world.router.queued()).isZero();
 
     use(token);
-    replica.respond();
-    world.run();
+    replica.finish();
     assertThat(table.held()).isZero();
     assertThat(table.permitsTaken()).isZero();
     assertAtRest(replica);
@@ -711,8 +707,7 @@ class ReservationTableTest {
       FakeCaller answer = use(token, 1);
       assertThat(far.running).hasSize(1);
       assertThat(far.ledger.ongoing()).isEqualTo(1);
-      far.respond();
-      world.run();
+      far.finish();
       assertThat(answer.response).isNotNull();
       assertAtRest(far);
       assertThat(RoutingProbe.heldAttempts(world.routers.loop(0))).isZero();
