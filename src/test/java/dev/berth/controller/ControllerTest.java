@@ -69,6 +69,7 @@ class ControllerTest {
     assertThat(statuses()).isEmpty();
     it.run("m3");
     assertThat(statuses()).containsExactly("1 RUNNING");
+    assertThat(it.controller.details("app").config()).isEqualTo("{}");
   }
 
   @Test
