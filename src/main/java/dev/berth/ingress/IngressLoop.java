@@ -24,7 +24,6 @@ import io.vertx.core.http.impl.HttpServerConnection;
 import io.vertx.core.json.JsonObject;
 import io.vertx.core.net.HostAndPort;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.IdentityHashMap;
 import java.util.List;
@@ -73,9 +72,7 @@ final class IngressLoop {
   private final BoundRoute api;
   private final Map<HttpConnection, Connection> connections = new IdentityHashMap<>();
   private final Set<HeadWatch> unopened = new HashSet<>();
-  private RouteTable<IngressRoute> boundFrom = RouteTable.empty();
-  private RouteTable<BoundRoute> bound = RouteTable.empty();
-  private Map<String, Binding> bindings = new HashMap<>(); // by prefix
+  private final BoundRoutes routes;
   private long coarseNanos;
 
   /** What an exchange is held to, in the units it counts in. */
@@ -145,6 +142,7 @@ final class IngressLoop {
     this.rootPath = settings.get(HttpOptions.ROOT_PATH);
     this.routeList = builtIn(ROUTES, null);
     this.api = builtIn(API, null); // its paths hold tokens
+    this.routes = new BoundRoutes(this::bind, meters);
     this.coarseNanos = nanoClock.getAsLong();
   }
 
@@ -278,7 +276,7 @@ final class IngressLoop {
       builtIn(request, connection, path.substring(rootPath.length()));
       return;
     }
-    BoundRoute route = routeOf(path);
+    BoundRoute route = routes.match(ingress.routes(), path);
     if (route == null) {
       begin(request, connection, unrouted).answer(ErrorResponses.notFound(path));
     } else {
@@ -357,40 +355,6 @@ final class IngressLoop {
     connection.began(exchange);
     return exchange;
   }
-
-  private @Nullable BoundRoute routeOf(String path) {
-    RouteTable<IngressRoute> current = ingress.routes();
-    if (current != boundFrom) {
-      rebind(current);
-    }
-    return bound.match(path);
-  }
-
-  /** Binds what is new; of a thousand routes a change concerns one. */
-  private void rebind(RouteTable<IngressRoute> current) {
-    Map<String, Binding> before = bindings;
-    Map<String, Binding> now = new HashMap<>();
-    bound =
-        current.map(
-            (prefix, route) -> {
-              Binding known = before.remove(prefix);
-              Binding binding =
-                  known != null && known.from == route
-                      ? known
-                      : new Binding(route, bind(prefix, route));
-              if (known != null && known.to.meters() != binding.to.meters()) {
-                meters.forget(known.to.meters());
-              }
-              now.put(prefix, binding);
-              return binding.to;
-            });
-    before.values().forEach(gone -> meters.forget(gone.to.meters()));
-    bindings = now;
-    boundFrom = current;
-  }
-
-  /** A route, and what was made of it. */
-  private record Binding(IngressRoute from, BoundRoute to) {}
 
   private BoundRoute bind(String prefix, IngressRoute route) {
     String deployment = route.router().deployment().name();

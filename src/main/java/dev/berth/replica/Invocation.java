@@ -13,6 +13,7 @@ import dev.berth.protocol.BusMessage.CallResponse;
 import dev.berth.protocol.BusMessage.RequestFrame;
 import dev.berth.protocol.BusMessage.StreamReset;
 import dev.berth.protocol.HandlerTime;
+import dev.berth.protocol.port.LoopPorts;
 import io.vertx.core.Completable;
 import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
@@ -62,13 +63,6 @@ sealed class Invocation extends InvocationContext implements Completable<Respons
     this.attempt = message.attempt();
     this.streamWindow = message.streamWindow();
     this.dueAt = deadline;
-  }
-
-  static Invocation of(
-      HostedReplica host, RouterPeer source, CallRequest message, long now, long deadline) {
-    return message.explained()
-        ? new ExplainedInvocation(host, source, message, now, deadline)
-        : new Invocation(host, source, message, now, deadline);
   }
 
   void runsOn(BlockingCall call) {
@@ -248,7 +242,9 @@ sealed class Invocation extends InvocationContext implements Completable<Respons
       if (headSent) {
         BerthException told = failed(failure);
         end(false);
-        send(new StreamReset(callId, told.kind(), message(told), load()));
+        send(
+            new StreamReset(
+                callId, told.kind(), Objects.requireNonNullElse(told.getMessage(), ""), load()));
       } else {
         answerFailure(failure);
       }
@@ -268,11 +264,6 @@ sealed class Invocation extends InvocationContext implements Completable<Respons
       host.requestFailed(cause == null ? "HandlerFailed" : cause.getClass().getName());
     }
     return told;
-  }
-
-  private static String message(BerthException failure) {
-    String message = failure.getMessage();
-    return message == null ? "" : message;
   }
 
   // --- what an explained one adds ---
@@ -498,22 +489,12 @@ sealed class Invocation extends InvocationContext implements Completable<Respons
   }
 
   @Override
-  boolean isHere() {
-    return loop.isHere();
-  }
-
-  @Override
-  void execute(Runnable task) {
-    loop.execute(task);
+  LoopPorts ports() {
+    return loop.ports();
   }
 
   @Override
   long now() {
     return loop.now();
-  }
-
-  @Override
-  Runnable startTimer(long delayNanos, Runnable task) {
-    return loop.startTimer(delayNanos, task);
   }
 }

@@ -6,6 +6,7 @@ import dev.berth.api.Headers;
 import dev.berth.api.ReplicaMeters;
 import dev.berth.api.RequestContext;
 import dev.berth.protocol.BusMessage.CallRequest;
+import dev.berth.protocol.port.LoopPorts;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.time.Duration;
@@ -50,19 +51,16 @@ abstract class InvocationContext implements RequestContext {
 
   // --- its loop ---
 
-  abstract boolean isHere();
+  abstract LoopPorts ports();
 
-  abstract void execute(Runnable task);
-
+  /** On the loop's clock. */
   abstract long now();
 
-  abstract Runnable startTimer(long delayNanos, Runnable task);
-
-  final void onLoop(Runnable task) {
-    if (isHere()) {
+  private void onLoop(Runnable task) {
+    if (ports().loop().isHere()) {
       task.run();
     } else {
-      execute(task);
+      ports().loop().execute(task);
     }
   }
 
@@ -164,14 +162,16 @@ abstract class InvocationContext implements RequestContext {
   }
 
   private void runGuarded(Runnable action) {
-    execute(
-        () -> {
-          try {
-            action.run();
-          } catch (Throwable thrown) {
-            replica().logFailure("an onCancel action failed", thrown);
-          }
-        });
+    ports()
+        .loop()
+        .execute(
+            () -> {
+              try {
+                action.run();
+              } catch (Throwable thrown) {
+                replica().logFailure("an onCancel action failed", thrown);
+              }
+            });
   }
 
   private @Nullable CancelAction takeCancelActions() {
@@ -229,7 +229,7 @@ abstract class InvocationContext implements RequestContext {
         return;
       }
       if (!cancelled) {
-        stopTimer = startTimer(Math.max(0, length.toNanos()), this::elapsed);
+        stopTimer = ports().timer().start(Math.max(0, length.toNanos()), this::elapsed);
       }
       add(onCancel);
     }

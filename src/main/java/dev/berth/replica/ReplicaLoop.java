@@ -219,7 +219,10 @@ public final class ReplicaLoop {
     long now = now();
     long deadline =
         message.deadlineMs() < 0 ? NEVER : plus(now, millisToNanos(message.deadlineMs()));
-    Invocation invocation = Invocation.of(host, peer, message, now, deadline);
+    Invocation invocation =
+        message.explained()
+            ? new ExplainedInvocation(host, peer, message, now, deadline)
+            : new Invocation(host, peer, message, now, deadline);
     Invocation forgotten = peer.put(invocation);
     add(invocation);
     if (forgotten != null) {
@@ -482,10 +485,6 @@ public final class ReplicaLoop {
     return TimeUnit.MILLISECONDS.toNanos(millis);
   }
 
-  Runnable startTimer(long delayNanos, Runnable task) {
-    return ports.timer().start(delayNanos, task);
-  }
-
   // --- what the instance does ---
 
   /** Takes requests for this replica from now on. */
@@ -555,6 +554,11 @@ public final class ReplicaLoop {
   }
 
   // --- the loop itself ---
+
+  /** Any thread. */
+  LoopPorts ports() {
+    return ports;
+  }
 
   /** Whether the caller is on this loop. Any thread. */
   boolean isHere() {

@@ -22,7 +22,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalInt;
-import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -32,6 +32,7 @@ import org.jspecify.annotations.Nullable;
  *   OPEN --dispatch--> DISPATCHED   the call owns the slot
  *        --close--> CLOSED          the slot is released
  *        --the lease's deadline--> EXPIRED
+ *   DISPATCHED --its replica is gone--> LOST, or its lease was over--> EXPIRED
  * </pre>
  *
  * One CAS leaves OPEN, and its winner alone lowers the gauge of reserved slots: so the gauge goes
@@ -43,11 +44,21 @@ import org.jspecify.annotations.Nullable;
  * of leases elsewhere belong to the loop, and are told by a task. So a blocked loop keeps no slot.
  */
 public final class HeldSelection extends RingEntry implements ReplicaSelection {
-  private static final int OPEN = 0;
-  private static final int DISPATCHED = 1;
-  private static final int CLOSED = 2;
-  private static final int EXPIRED = 3;
-  private static final int LOST = 4; // dispatched, and its replica was gone
+  /** How far it is, and what whoever comes then is told. */
+  private enum State {
+    OPEN(null),
+    DISPATCHED(Problem.ALREADY_USED),
+    CLOSED(Problem.RELEASED),
+    EXPIRED(Problem.EXPIRED),
+    /** Dispatched, and its replica was gone. */
+    LOST(Problem.REPLICA_GONE);
+
+    final @Nullable Problem problem;
+
+    State(@Nullable Problem problem) {
+      this.problem = problem;
+    }
+  }
 
   private final Leg leg; // what it is for
   private final DeploymentRouter router;
@@ -60,7 +71,7 @@ public final class HeldSelection extends RingEntry implements ReplicaSelection {
   private final @Nullable RequestContext parent; // takes it with it when cancelled
   private volatile @Nullable Runnable leaveParent;
   private volatile @Nullable Runnable whenLeft;
-  private final AtomicInteger state = new AtomicInteger(OPEN);
+  private final AtomicReference<State> state = new AtomicReference<>(State.OPEN);
   private final long madeNanos;
   private long dispatchedNanos; // written by the dispatcher before its task, read by that task
   private volatile long untilNanos;
@@ -106,8 +117,8 @@ public final class HeldSelection extends RingEntry implements ReplicaSelection {
     explaining.leased(replica, ttlNanos);
   }
 
-  private boolean leave(int next) {
-    if (!state.compareAndSet(OPEN, next)) {
+  private boolean leave(State next) {
+    if (!state.compareAndSet(State.OPEN, next)) {
       return false;
     }
     router.counters.unselected.increment();
@@ -123,13 +134,23 @@ public final class HeldSelection extends RingEntry implements ReplicaSelection {
     return true;
   }
 
+  private boolean isOpen() {
+    return state.get() == State.OPEN;
+  }
+
+  /** Whoever took it could not dispatch it. */
+  private void fallTo(State worse) {
+    boolean taken = state.compareAndSet(State.DISPATCHED, worse);
+    assert taken : state + " to " + worse;
+  }
+
   /**
    * Tells when it is no longer open, on the thread that ended it, and at once when it is over by
    * now; at least once.
    */
   public void whenLeft(Runnable told) {
     whenLeft = told;
-    if (state.get() != OPEN) {
+    if (!isOpen()) {
       told.run();
     }
   }
@@ -144,7 +165,7 @@ public final class HeldSelection extends RingEntry implements ReplicaSelection {
 
   @Override
   protected void deadlinePassed(long now) {
-    if (state.get() == OPEN && !expireIfPast(now)) {
+    if (isOpen() && !expireIfPast(now)) {
       loop.ring().schedule(this, untilNanos); // renewed since
     }
   }
@@ -155,13 +176,13 @@ public final class HeldSelection extends RingEntry implements ReplicaSelection {
    * @return whether this did
    */
   public boolean expireIfPast(long now) {
-    if (state.get() != OPEN || !isPast(now) || !leave(EXPIRED)) {
+    if (!isOpen() || !isPast(now) || !leave(State.EXPIRED)) {
       return false;
     }
     router.counters.undispatched.increment();
     router.counters.selectionsExpired.increment();
     giveBackCount(); // the owner of the ledger expires the lease itself
-    onLoop(
+    loop.run(
         () -> {
           loop.ring().cancel(this);
           forget();
@@ -186,21 +207,11 @@ public final class HeldSelection extends RingEntry implements ReplicaSelection {
     return true;
   }
 
-  private void onLoop(Runnable action) {
-    loop.run(action);
-  }
-
   // --- a dispatch that may start on another loop ---
 
   /** How it ended; null while it is open. */
   public @Nullable Problem ended() {
-    return switch (state.get()) {
-      case OPEN -> null;
-      case DISPATCHED -> Problem.ALREADY_USED;
-      case CLOSED -> Problem.RELEASED;
-      case LOST -> Problem.REPLICA_GONE;
-      default -> Problem.EXPIRED;
-    };
+    return state.get().problem;
   }
 
   /**
@@ -213,19 +224,19 @@ public final class HeldSelection extends RingEntry implements ReplicaSelection {
   public @Nullable Problem take() {
     long now = loop.now();
     expireIfPast(now);
-    if (!leave(DISPATCHED)) {
+    if (!leave(State.DISPATCHED)) {
       return ended();
     }
     dispatchedNanos = now;
-    onLoop(() -> loop.ring().cancel(this));
+    loop.run(() -> loop.ring().cancel(this));
     Problem lost = null;
     if (replica.gone()) {
       lost = Problem.REPLICA_GONE;
-      state.set(LOST);
+      fallTo(State.LOST);
       releaseSlot();
     } else if (lease != null && lease.consume() != null) {
       lost = Problem.EXPIRED; // between the two looks at the clock
-      state.set(EXPIRED);
+      fallTo(State.EXPIRED);
     }
     if (lost != null) {
       router.counters.undispatched.increment();
@@ -235,15 +246,7 @@ public final class HeldSelection extends RingEntry implements ReplicaSelection {
 
   /** Its replica did not take the dispatch. On the loop of that. */
   void refused(Refusal reason) {
-    refusedAs =
-        switch (reason) {
-          case EXPIRED -> Problem.EXPIRED;
-          case RELEASED, REVOKED -> Problem.RELEASED;
-          case ALREADY_USED -> Problem.ALREADY_USED;
-          case UNKNOWN_TOKEN -> Problem.UNKNOWN_TOKEN;
-          case FULL, OVERLOADED, TOO_LATE, DRAINING, FOREIGN_EPOCH, UNKNOWN_REPLICA ->
-              Problem.REPLICA_GONE;
-        };
+    refusedAs = RefusedDispatch.asProblem(reason);
   }
 
   @Nullable Problem refusedAs() {
@@ -261,7 +264,7 @@ public final class HeldSelection extends RingEntry implements ReplicaSelection {
   @Override
   public Pending<Response> start(Request request) {
     Objects.requireNonNull(request, "request: null (expected: a request)"); // it is open still
-    if (!leave(DISPATCHED)) {
+    if (!leave(State.DISPATCHED)) {
       return new NotBegun(Future.failedFuture(notOpen()));
     }
     dispatchedNanos = loop.now();
@@ -286,16 +289,16 @@ public final class HeldSelection extends RingEntry implements ReplicaSelection {
   }
 
   private RuntimeException notOpen() {
-    int now = state.get();
-    if (now == EXPIRED) {
+    State now = state.get();
+    if (now == State.EXPIRED) {
       return new BerthException.ReservationExpired("the lease of the selection has run out");
     }
-    if (now == CLOSED && parent != null && parent.cancelled()) {
+    if (now == State.CLOSED && parent != null && parent.cancelled()) {
       return new BerthException.Cancelled("the request that chose the replica was cancelled");
     }
     return new IllegalStateException(
         "selection: "
-            + (now == CLOSED ? "closed" : "already dispatched")
+            + (now == State.CLOSED ? "closed" : "already dispatched")
             + " (expected: one dispatch before close)");
   }
 
@@ -307,16 +310,16 @@ public final class HeldSelection extends RingEntry implements ReplicaSelection {
 
   @Override
   public Future<Void> close() {
-    if (!leave(CLOSED)) {
+    if (!leave(State.CLOSED)) {
       return Future.succeededFuture();
     }
     router.counters.undispatched.increment();
     Promise<Void> closed = Promise.promise();
     if (lease != null && recorder == null) {
       release(closed);
-      onLoop(() -> loop.ring().cancel(this));
+      loop.run(() -> loop.ring().cancel(this));
     } else {
-      onLoop(
+      loop.run(
           () -> {
             loop.ring().cancel(this);
             release(closed);
@@ -359,14 +362,14 @@ public final class HeldSelection extends RingEntry implements ReplicaSelection {
   /** A late word of its lease means nothing any more: what it names may be released. */
   void forget() {
     if (attempt != null) {
-      onLoop(() -> loop.heldAttempts().remove(attempt));
+      loop.run(() -> loop.heldAttempts().remove(attempt));
     }
   }
 
   /** Ends a lease elsewhere if its token has not been consumed; harmless if it has. */
   void releaseIfRemote() {
     if (attempt != null) {
-      onLoop(
+      loop.run(
           () ->
               loop.send(
                   replica,
@@ -394,27 +397,15 @@ public final class HeldSelection extends RingEntry implements ReplicaSelection {
     }
   }
 
-  /** What a refused dispatch means to its caller. */
-  static BerthException failureOf(Refusal refusal, RoutedReplica replica) {
-    return switch (refusal) {
-      case EXPIRED, RELEASED, UNKNOWN_TOKEN, ALREADY_USED, REVOKED ->
-          new BerthException.ReservationExpired(
-              "the reservation at " + replica.info.replicaId() + " no longer holds: " + refusal);
-      case FULL, OVERLOADED, TOO_LATE, DRAINING, FOREIGN_EPOCH, UNKNOWN_REPLICA ->
-          new BerthException.ReplicaUnavailable(
-              "replica " + replica.info.replicaId() + " did not take the request: " + refusal);
-    };
-  }
-
   @Override
   public Future<Boolean> renew() {
     if (lease != null && recorder == null) {
       return Future.succeededFuture(renewHere(lease));
     }
     Promise<Boolean> renewed = Promise.promise();
-    onLoop(
+    loop.run(
         () -> {
-          if (state.get() != OPEN) {
+          if (!isOpen()) {
             renewed.complete(false);
           } else if (lease != null) {
             boolean active = renewHere(lease);
@@ -431,7 +422,7 @@ public final class HeldSelection extends RingEntry implements ReplicaSelection {
 
   /** The ring still has the old deadline, and finds the new one then. */
   private boolean renewHere(SlotLease held) {
-    boolean active = state.get() == OPEN && held.renew(ttlNanos);
+    boolean active = isOpen() && held.renew(ttlNanos);
     if (active) {
       untilNanos = held.deadlineNanos();
     }
@@ -440,14 +431,12 @@ public final class HeldSelection extends RingEntry implements ReplicaSelection {
 
   /** Whether its replica, elsewhere, said a moment ago that the lease holds. */
   public boolean isFresh() {
-    return lease == null
-        && state.get() == OPEN
-        && untilNanos - loop.now() >= ttlNanos - ttlNanos / 10;
+    return lease == null && isOpen() && untilNanos - loop.now() >= ttlNanos - ttlNanos / 10;
   }
 
   /** The lease lasts until then. */
   void extend(long deadlineNanos) {
-    if (state.get() == OPEN) {
+    if (isOpen()) {
       untilNanos = deadlineNanos;
       if (recorder != null) {
         recorder.renewed(deadlineNanos - loop.now());
@@ -466,9 +455,7 @@ public final class HeldSelection extends RingEntry implements ReplicaSelection {
 
   @Override
   public Duration leaseRemaining() {
-    return state.get() == OPEN
-        ? Duration.ofNanos(Math.max(0, untilNanos - loop.now()))
-        : Duration.ZERO;
+    return isOpen() ? Duration.ofNanos(Math.max(0, untilNanos - loop.now())) : Duration.ZERO;
   }
 
   @Override

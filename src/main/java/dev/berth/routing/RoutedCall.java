@@ -126,7 +126,7 @@ public final class RoutedCall extends SlotRequest {
     if (refusal == null) {
       goOn(held);
     } else {
-      end(HeldSelection.failureOf(refusal, to), false);
+      end(RefusedDispatch.asFailure(refusal, to), false);
     }
   }
 
@@ -287,7 +287,7 @@ public final class RoutedCall extends SlotRequest {
     if (reason == Refusal.TOO_LATE || reason == Refusal.OVERLOADED) {
       selection.releaseIfRemote(); // no harm where its token was consumed
     }
-    end(isPastDeadline() ? timeout() : HeldSelection.failureOf(reason, selection.replica), false);
+    end(isPastDeadline() ? timeout() : RefusedDispatch.asFailure(reason, selection.replica), false);
   }
 
   /** Why the reservation it was sent under no longer held there; null for every other failure. */

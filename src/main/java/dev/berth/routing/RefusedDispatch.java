@@ -1,0 +1,35 @@
+package dev.berth.routing;
+
+import dev.berth.api.BerthException;
+import dev.berth.protocol.Refusal;
+import dev.berth.protocol.port.Reservations.Problem;
+import dev.berth.routing.slots.RoutedReplica;
+
+/** What it means that a replica did not take the request for which a slot was held there. */
+final class RefusedDispatch {
+  private RefusedDispatch() {}
+
+  /** To a handler that chose the replica. */
+  static BerthException asFailure(Refusal refusal, RoutedReplica replica) {
+    return switch (refusal) {
+      case EXPIRED, RELEASED, UNKNOWN_TOKEN, ALREADY_USED, REVOKED ->
+          new BerthException.ReservationExpired(
+              "the reservation at " + replica.info.replicaId() + " no longer holds: " + refusal);
+      case FULL, OVERLOADED, TOO_LATE, DRAINING, FOREIGN_EPOCH, UNKNOWN_REPLICA ->
+          new BerthException.ReplicaUnavailable(
+              "replica " + replica.info.replicaId() + " did not take the request: " + refusal);
+    };
+  }
+
+  /** To who reserved the slot by a token. */
+  static Problem asProblem(Refusal refusal) {
+    return switch (refusal) {
+      case EXPIRED -> Problem.EXPIRED;
+      case RELEASED, REVOKED -> Problem.RELEASED;
+      case ALREADY_USED -> Problem.ALREADY_USED;
+      case UNKNOWN_TOKEN -> Problem.UNKNOWN_TOKEN;
+      case FULL, OVERLOADED, TOO_LATE, DRAINING, FOREIGN_EPOCH, UNKNOWN_REPLICA ->
+          Problem.REPLICA_GONE;
+    };
+  }
+}
