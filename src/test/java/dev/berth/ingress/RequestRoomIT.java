@@ -120,29 +120,49 @@ class RequestRoomIT {
     rig.assertAtRest();
   }
 
+  /** Two requests under way, where an answer that was taken has shown how large they are. */
+  private final class TwoLarge implements AutoCloseable {
+    private final RawClient one = new RawClient(rig.port()).get("/");
+    private final RawClient two = new RawClient(rig.port());
+    private final Call first;
+    private final Call second;
+
+    TwoLarge(int bytes) throws Exception {
+      Buffer large = Buffer.buffer(new byte[bytes]);
+      rig.upstream.nextCall().respond(200, Headers.empty(), large);
+      one.readHead();
+      one.read(bytes);
+      rig.eventually("nothing is held", () -> rig.metric(LARGE) == 0);
+      one.get("/");
+      first = rig.upstream.nextCall();
+      two.get("/");
+      second = rig.upstream.nextCall();
+    }
+
+    void end() {
+      first.respond("done");
+      second.respond("done");
+    }
+
+    @Override
+    public void close() throws Exception {
+      one.close();
+      two.close();
+    }
+  }
+
   @Test
   void aRequestForALargeAnswerWaitsUntilClientsHaveTheirs() throws Exception {
     rig = IngressRig.narrow(4 << 20);
-    Buffer large = Buffer.buffer(new byte[2 << 20]);
-    try (RawClient one = new RawClient(rig.port()).get("/");
-        RawClient two = new RawClient(rig.port());
-        RawClient three = new RawClient(rig.port())) {
-      rig.upstream.nextCall().respond(200, Headers.empty(), large);
-      one.readHead();
-      one.read(large.length());
-      rig.eventually("nothing is held", () -> rig.metric(LARGE) == 0);
-      one.get("/");
-      Call first = rig.upstream.nextCall();
-      two.get("/");
-      Call second = rig.upstream.nextCall();
-      three.get("/");
+    try (TwoLarge large = new TwoLarge(2 << 20);
+        RawClient three = new RawClient(rig.port()).get("/")) {
       rig.eventually("all are under way", () -> rig.ongoing() == 3);
       assertThat(rig.metric(LARGE)).isEqualTo(4 << 20);
-      first.respond("small this time");
+      large.first.respond("small this time");
       rig.upstream.nextCall().respond("the third");
       assertThat(three.readUntil("the third")).startsWith("HTTP/1.1 200");
-      second.respond("the second");
-      assertThat(two.readUntil("the second")).startsWith("HTTP/1.1 200");
+      large.second.respond("the second");
+      assertThat(large.two.readUntil("the second")).startsWith("HTTP/1.1 200");
     }
     rig.assertAtRest();
   }
@@ -150,22 +170,11 @@ class RequestRoomIT {
   @Test
   void aRequestForALargeAnswerIsRefusedWhenItWaitedTooLong() throws Exception {
     rig = IngressRig.narrow(4 << 20);
-    Buffer large = Buffer.buffer(new byte[4 << 20]);
-    try (RawClient one = new RawClient(rig.port()).get("/");
-        RawClient two = new RawClient(rig.port());
-        RawClient three = new RawClient(rig.port())) {
-      rig.upstream.nextCall().respond(200, Headers.empty(), large);
-      one.readHead();
-      one.read(large.length());
-      one.get("/");
-      Call first = rig.upstream.nextCall();
-      two.get("/");
-      Call second = rig.upstream.nextCall();
-      three.get("/");
+    try (TwoLarge large = new TwoLarge(4 << 20);
+        RawClient three = new RawClient(rig.port()).get("/")) {
       assertThat(three.readHead()).startsWith("HTTP/1.1 503").contains("retry-after: 1");
       assertThat(rig.metric("berth_http_requests_refused_total")).isEqualTo(1);
-      first.respond("done");
-      second.respond("done");
+      large.end();
     }
     rig.assertAtRest();
   }
@@ -173,22 +182,12 @@ class RequestRoomIT {
   @Test
   void aClientThatLeavesWhileItWaitsForRoomIsNotServed() throws Exception {
     rig = IngressRig.narrow(4 << 20);
-    Buffer large = Buffer.buffer(new byte[4 << 20]);
-    try (RawClient one = new RawClient(rig.port()).get("/");
-        RawClient two = new RawClient(rig.port())) {
-      rig.upstream.nextCall().respond(200, Headers.empty(), large);
-      one.readHead();
-      one.read(large.length());
-      one.get("/");
-      Call first = rig.upstream.nextCall();
-      two.get("/");
-      Call second = rig.upstream.nextCall();
+    try (TwoLarge large = new TwoLarge(4 << 20)) {
       RawClient three = new RawClient(rig.port()).get("/");
       rig.eventually("all are under way", () -> rig.ongoing() == 3);
       three.close();
       rig.eventually("it is given up", () -> rig.ongoing() == 2);
-      first.respond("done");
-      second.respond("done");
+      large.end();
     }
     rig.assertAtRest();
   }
@@ -225,7 +224,6 @@ class RequestRoomIT {
   @Test
   void aReservationThatRunsOutWhileItsRequestWaitsForRoomIsGone() throws Exception {
     rig = new IngressRig(wide(4 << 20)).route("/");
-    Buffer large = Buffer.buffer(new byte[4 << 20]);
     AtomicLong now = new AtomicLong(System.nanoTime());
     ReservationTable table =
         new ReservationTable(
@@ -234,12 +232,8 @@ class RequestRoomIT {
             now::get,
             new SplittableRandom(1)::nextLong);
     rig.ingress.serveReservations(table, null);
-    try (RawClient one = new RawClient(rig.port()).get("/");
-        RawClient two = new RawClient(rig.port());
+    try (TwoLarge large = new TwoLarge(4 << 20);
         RawClient three = new RawClient(rig.port())) {
-      rig.upstream.nextCall().respond(200, Headers.empty(), large);
-      one.readHead();
-      one.read(large.length());
       String token =
           IngressRig.await(
                   table
@@ -248,17 +242,13 @@ class RequestRoomIT {
                           new Caller("c", null))
                       .answer())
               .token();
-      one.get("/");
-      Call first = rig.upstream.nextCall();
-      two.get("/");
-      Call second = rig.upstream.nextCall();
       three.send("GET / HTTP/1.1\r\nHost: test\r\nX-Berth-Reservation: " + token + "\r\n\r\n");
       rig.eventually("it waits for room", () -> rig.metric(LARGE_WAITING) > 0);
       now.addAndGet(2_000_000_000L);
       table.sweep();
-      first.respond("done");
+      large.first.respond("done");
       assertThat(three.readHead()).startsWith("HTTP/1.1 410");
-      second.respond("done");
+      large.second.respond("done");
       rig.eventually("no slot is held", () -> rig.upstream.router().counters().reserved() == 0);
     }
     rig.assertAtRest();
