@@ -5,10 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -17,10 +14,7 @@ import org.junit.jupiter.params.provider.CsvSource;
  * What clients are told who find one slot taken and one place in the queue taken too: at the
  * deployment of the route, and behind it at one that it calls.
  */
-class BackPressureIT {
-  private static Server server;
-  private Gate gate;
-
+class BackPressureIT extends GatedServer {
   @BeforeAll
   static void start(@TempDir Path folder) throws IOException {
     TestJar.in(folder);
@@ -45,22 +39,6 @@ class BackPressureIT {
               - {name: %3$s, max_ongoing_requests: 1, max_queued_requests: 1%4$s}
         """
             .formatted(name, builder, limited, more));
-  }
-
-  @AfterAll
-  static void stop() {
-    server.close();
-  }
-
-  @BeforeEach
-  void open() throws IOException {
-    gate = new Gate();
-  }
-
-  @AfterEach
-  void everythingIsGivenBack() throws IOException {
-    gate.close();
-    SlotsIT.assertAtRest(server);
   }
 
   @ParameterizedTest

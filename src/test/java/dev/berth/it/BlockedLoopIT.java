@@ -137,7 +137,7 @@ class BlockedLoopIT {
       assertThat(blocker.get("/").answer().body()).isEqualTo(blocked);
       assertThat(server.sum("berth_event_loop_blocks_total")).isGreaterThan(blocksBefore);
       assertBlocksAreSeenInTime(server, blocker, gate);
-      SlotsIT.assertAtRest(server);
+      GatedServer.assertAtRest(server);
     }
   }
 
@@ -168,7 +168,7 @@ class BlockedLoopIT {
       inside.release();
       server.await("it runs again", () -> server.sum("berth_event_loop_blocked") == 0);
       assertThat(waiting.get("/").answer().status()).isEqualTo(200);
-      SlotsIT.assertAtRest(server);
+      GatedServer.assertAtRest(server);
     }
   }
 
@@ -190,7 +190,7 @@ class BlockedLoopIT {
         }
       }
       assertThat(server.sum("serve_deployment_error_counter_total")).isEqualTo(16);
-      SlotsIT.assertAtRest(server);
+      GatedServer.assertAtRest(server);
     }
   }
 

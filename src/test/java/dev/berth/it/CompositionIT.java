@@ -6,10 +6,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -17,10 +14,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Deployments behind deployments: how cancellation, timeouts and streams go through them. */
-class CompositionIT {
-  private static Server server;
-  private Gate gate;
-
+class CompositionIT extends GatedServer {
   @BeforeAll
   static void start(@TempDir Path folder) throws IOException {
     TestJar.in(folder);
@@ -38,22 +32,6 @@ class CompositionIT {
                       - {name: child, max_ongoing_requests: 1}
                       - {name: stream, max_ongoing_requests: 1, num_replicas: 2}
                 """));
-  }
-
-  @AfterAll
-  static void stop() {
-    server.close();
-  }
-
-  @BeforeEach
-  void open() throws IOException {
-    gate = new Gate();
-  }
-
-  @AfterEach
-  void everythingIsGivenBack() throws IOException {
-    gate.close();
-    SlotsIT.assertAtRest(server);
   }
 
   // --- cancellation ---

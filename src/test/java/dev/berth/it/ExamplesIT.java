@@ -41,7 +41,7 @@ class ExamplesIT {
   @AfterEach
   void everythingIsGivenBack() throws IOException {
     if (!applications().isEmpty()) { // else nothing shows its slots
-      SlotsIT.assertAtRest(server);
+      GatedServer.assertAtRest(server);
     }
   }
 

@@ -65,7 +65,7 @@ class HttpReservationIT {
     assertThat(program.waitFor(30, TimeUnit.SECONDS)).isTrue();
     assertThat(program.exitValue()).as(said).isZero();
     assertThat(said).endsWith("ok: the ledger at the end\n");
-    SlotsIT.assertAtRest(server);
+    GatedServer.assertAtRest(server);
   }
 
   @Test

@@ -149,7 +149,7 @@ class QuickstartIT {
     server.get("/echo");
 
     assertThat(server.sum("serve_num_router_requests_total")).isGreaterThan(before);
-    SlotsIT.assertAtRest(server);
+    GatedServer.assertAtRest(server);
     double batches = server.sum("berth_metrics_batches_total");
     server.await("another batch", () -> server.sum("berth_metrics_batches_total") > batches);
     assertThat(server.sum("berth_metrics_pushes_failed_total")).isZero();

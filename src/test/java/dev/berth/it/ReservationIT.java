@@ -29,7 +29,7 @@ class ReservationIT {
       // All slots are held: the next choose waits for one to run out, and gets it.
       assertThat(server.get("/").body()).startsWith("forgetful#chosen#");
 
-      SlotsIT.assertAtRest(server);
+      GatedServer.assertAtRest(server);
       assertThat(server.sum("berth_lease_expiries_total")).isEqualTo(6);
     }
   }

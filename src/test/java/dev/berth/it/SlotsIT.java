@@ -2,81 +2,19 @@ package dev.berth.it;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.vertx.core.json.JsonArray;
-import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** One slot, one place in the queue, and requests that stay in their handler until let go. */
-class SlotsIT {
-  private static Server server;
-  private Gate gate;
-
+class SlotsIT extends GatedServer {
   @BeforeAll
   static void start(@TempDir Path folder) throws IOException {
     server =
         Server.start(TestJar.config(folder, "max_ongoing_requests: 1, max_queued_requests: 1"));
-  }
-
-  @AfterAll
-  static void stop() {
-    server.close();
-  }
-
-  @BeforeEach
-  void open() throws IOException {
-    gate = new Gate();
-  }
-
-  @AfterEach
-  void everythingIsGivenBack() throws IOException {
-    gate.close();
-    assertAtRest(server);
-  }
-
-  /** Every gauge and every ledger is zero, and each ledger adds up. */
-  static void assertAtRest(Server server) {
-    for (String gauge :
-        new String[] {
-          "serve_num_ongoing_http_requests",
-          "serve_deployment_queued_queries",
-          "serve_num_ongoing_requests_at_replicas",
-          "serve_reserved_slots_active",
-          "serve_replica_processing_queries",
-          "serve_zombie_requests",
-          "berth_replica_reserved_slots",
-          "berth_pending_requests",
-        }) {
-      // A client may have its answer an instant before the server has counted it.
-      server.await(gauge + " 0", () -> server.sum(gauge) == 0);
-    }
-    JsonArray replicas = ledgers(server);
-    assertThat(replicas).isNotEmpty();
-    for (int i = 0; i < replicas.size(); i++) {
-      JsonObject ledger = replicas.getJsonObject(i);
-      assertThat(ledger.getInteger("running")).as(ledger.encode()).isZero();
-      assertThat(ledger.getInteger("reserved")).as(ledger.encode()).isZero();
-      assertThat(ledger.getLong("granted"))
-          .as(ledger.encode())
-          .isEqualTo(
-              ledger.getLong("completed") + ledger.getLong("released") + ledger.getLong("expired"));
-    }
-    server.await(
-        "audits that are clean",
-        () ->
-            ledgers(server).stream()
-                .allMatch(ledger -> ((JsonObject) ledger).getString("audit").equals("clean")));
-  }
-
-  private static JsonArray ledgers(Server server) {
-    return new JsonObject(server.admin("/api/v1/ledger")).getJsonArray("replicas");
   }
 
   @Test

@@ -75,7 +75,7 @@ class StreamsIT {
 
   @AfterEach
   void nothingIsLeft() {
-    SlotsIT.assertAtRest(server);
+    GatedServer.assertAtRest(server);
   }
 
   /** So many bytes of a seed, made as they are sent. */

@@ -2,11 +2,7 @@ package dev.berth.replica;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.berth.api.AsyncHandler;
-import dev.berth.api.Request;
-import dev.berth.api.RequestContext;
-import dev.berth.api.Response;
-import io.vertx.core.Future;
+import dev.berth.fakes.Answering;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -24,12 +20,7 @@ class LookWheelTest {
   private Replica replica() {
     return rig.start(
         1,
-        new AsyncHandler() {
-          @Override
-          public Future<Response> handle(Request request, RequestContext context) {
-            return Future.succeededFuture(Response.text("ok"));
-          }
-
+        new Answering("ok") {
           @Override
           public void checkHealth() {}
         });

@@ -7,6 +7,7 @@ import dev.berth.api.HandlerFactory;
 import dev.berth.api.Request;
 import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
+import dev.berth.fakes.Answering;
 import dev.berth.fakes.Replicas;
 import io.vertx.core.Future;
 import java.time.Duration;
@@ -177,12 +178,7 @@ class ReplicaHooksTest {
     CountDownLatch mayEnd = new CountDownLatch(1);
     boolean[] hang = {false};
     AsyncHandler handler =
-        new AsyncHandler() {
-          @Override
-          public Future<Response> handle(Request request, RequestContext context) {
-            return Future.succeededFuture(Response.text("ok"));
-          }
-
+        new Answering("ok") {
           @Override
           public void checkHealth() {
             if (!hang[0]) {

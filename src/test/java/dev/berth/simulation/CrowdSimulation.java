@@ -297,21 +297,8 @@ final class CrowdSimulation {
   /** Runs a seed; a failure tells how to see it again. */
   static Result run(long seed) {
     CrowdSimulation simulation = new CrowdSimulation(seed);
-    try {
-      return simulation.run();
-    } catch (Throwable failure) {
-      throw new SimulationFailure(
-          failure.getMessage()
-              + "\n  crowd, seed "
-              + seed
-              + ", event "
-              + simulation.world.ran()
-              + "; replay: mvn -B verify -Dsimulation.crowd.seed="
-              + seed
-              + "\n  the last events:\n    "
-              + String.join("\n    ", simulation.world.tail()),
-          failure);
-    }
+    return simulation.world.told(
+        seed, "CrowdSimulationTest", "simulation.crowd.seed", simulation::run);
   }
 
   private Result run() {
@@ -383,9 +370,7 @@ final class CrowdSimulation {
   }
 
   private void step() {
-    if (!world.step()) {
-      throw new SimulationFailure("no event left (expected: ticks for ever)");
-    }
+    world.mustStep();
     // What the sum may exceed its bound by, as its class says.
     long most = 2 * bound + (crowd.size() + readers.size()) * (PIECE_BYTES + 1_024L);
     most += 3L * MOST_WHOLE_BYTES;

@@ -121,20 +121,8 @@ final class LegsSimulation {
   /** Runs a seed; a failure tells how to see it again. */
   static Result run(long seed) {
     LegsSimulation simulation = new LegsSimulation(seed);
-    try {
-      return simulation.run();
-    } catch (Throwable failure) {
-      throw new SimulationFailure(
-          failure.getMessage()
-              + "\n  legs, seed "
-              + seed
-              + ", event "
-              + simulation.world.ran()
-              + Seeds.replay("LegsSimulationTest", "simulation.legs.seed", seed)
-              + "\n  the last events:\n    "
-              + String.join("\n    ", simulation.world.tail()),
-          failure);
-    }
+    return simulation.world.told(
+        seed, "LegsSimulationTest", "simulation.legs.seed", simulation::run);
   }
 
   private Result run() {
@@ -170,9 +158,7 @@ final class LegsSimulation {
   }
 
   private void step() {
-    if (!world.step()) {
-      throw new SimulationFailure("no event left (expected: ticks for ever)");
-    }
+    world.mustStep();
   }
 
   private void startTicking(SimulatedInstance instance) {

@@ -71,20 +71,7 @@ final class Simulation {
   /** Runs a seed; a failure tells how to see it again. */
   static Result run(long seed) {
     Simulation simulation = new Simulation(seed);
-    try {
-      return simulation.run();
-    } catch (Throwable failure) {
-      throw new SimulationFailure(
-          failure.getMessage()
-              + "\n  seed "
-              + seed
-              + ", event "
-              + simulation.world.ran()
-              + Seeds.replay("SimulationTest", "simulation.seed", seed)
-              + "\n  the last events:\n    "
-              + String.join("\n    ", simulation.world.tail()),
-          failure);
-    }
+    return simulation.world.told(seed, "SimulationTest", "simulation.seed", simulation::run);
   }
 
   private Result run() {
@@ -133,9 +120,7 @@ final class Simulation {
   }
 
   private void step() {
-    if (!world.step()) {
-      throw new SimulationFailure("no event left (expected: ticks for ever)");
-    }
+    world.mustStep();
     invariants.check();
   }
 

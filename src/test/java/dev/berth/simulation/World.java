@@ -8,6 +8,7 @@ import java.util.PriorityQueue;
 import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -104,6 +105,31 @@ final class World implements LongSupplier {
       failure = made;
     }
     return made;
+  }
+
+  /** A step of a run that ends when it says so. */
+  void mustStep() {
+    if (!step()) {
+      throw new SimulationFailure("no event left (expected: ticks for ever)");
+    }
+  }
+
+  /** What a run of a seed gives; a failure tells how to see it again. */
+  <T> T told(long seed, String test, String property, Supplier<T> run) {
+    try {
+      return run.get();
+    } catch (Throwable failure) {
+      throw new SimulationFailure(
+          failure.getMessage()
+              + "\n  seed "
+              + seed
+              + ", event "
+              + ran()
+              + Seeds.replay(test, property, seed)
+              + "\n  the last events:\n    "
+              + String.join("\n    ", tail()),
+          failure);
+    }
   }
 
   /** Runs the next event; false when there is none. */

@@ -10,6 +10,7 @@ import dev.berth.api.Deployment;
 import dev.berth.api.Request;
 import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
+import dev.berth.fakes.Answering;
 import io.vertx.core.Future;
 import java.time.Duration;
 import java.util.List;
@@ -164,12 +165,7 @@ class LostReplicasTest {
             Deployment.of(
                     "one",
                     replica ->
-                        new AsyncHandler() {
-                          @Override
-                          public Future<Response> handle(Request request, RequestContext context) {
-                            return Future.succeededFuture(Response.text(""));
-                          }
-
+                        new Answering("") {
                           @Override
                           public void stop() {
                             stopped.add(replica.replicaId());

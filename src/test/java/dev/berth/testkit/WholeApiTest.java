@@ -13,9 +13,9 @@ import dev.berth.api.Pending;
 import dev.berth.api.ReplicaHandler;
 import dev.berth.api.ReplicaSelection;
 import dev.berth.api.Request;
-import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
 import dev.berth.api.StreamedResponse;
+import dev.berth.fakes.Answering;
 import io.vertx.core.Future;
 import java.time.Duration;
 import java.time.Instant;
@@ -83,12 +83,7 @@ class WholeApiTest {
             Deployment.of(
                 "one",
                 replica ->
-                    new AsyncHandler() {
-                      @Override
-                      public Future<Response> handle(Request request, RequestContext context) {
-                        return Future.succeededFuture(Response.text("handle"));
-                      }
-
+                    new Answering("handle") {
                       @Override
                       public Map<String, ReplicaHandler> methods() {
                         return Map.of(
