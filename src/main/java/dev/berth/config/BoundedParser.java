@@ -1,12 +1,10 @@
 package dev.berth.config;
 
-import dev.berth.config.keys.Problem;
 import dev.berth.config.keys.Scalar;
 import dev.berth.config.keys.Scalars;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -15,7 +13,6 @@ import org.snakeyaml.engine.v2.events.AliasEvent;
 import org.snakeyaml.engine.v2.events.Event;
 import org.snakeyaml.engine.v2.events.NodeEvent;
 import org.snakeyaml.engine.v2.events.ScalarEvent;
-import org.snakeyaml.engine.v2.exceptions.Mark;
 import org.snakeyaml.engine.v2.parser.Parser;
 
 /**
@@ -126,15 +123,6 @@ final class BoundedParser implements Parser {
   }
 
   private ConfigException refusal(Event event, String value, String expected) {
-    Optional<Mark> mark = event.getStartMark();
-    return new ConfigException(
-        List.of(
-            new Problem(
-                name,
-                mark.map(at -> at.getLine() + 1).orElse(0),
-                mark.map(at -> at.getColumn() + 1).orElse(0),
-                "",
-                value,
-                expected)));
+    return ConfigReader.refusal(name, event.getStartMark(), value, expected);
   }
 }

@@ -126,10 +126,7 @@ public final class ConfigReader {
       List<Setting> settings,
       @Nullable String uri,
       boolean lenient) {
-    Place top =
-        lenient
-            ? Place.topOfAll(name, folder, ServeConfig.SECTION::pathOf)
-            : Place.top(name, folder, ServeConfig.SECTION::pathOf);
+    Place top = Place.top(name, folder, ServeConfig.SECTION::pathOf, lenient);
     Optional<Node> root = compose(name, text);
     if (root.isEmpty()) {
       throw unreadable(name, "empty", "a mapping with the key applications");
@@ -164,16 +161,7 @@ public final class ConfigReader {
               new BoundedParser(name, new ParserImpl(settings, new StreamReader(settings, text))))
           .getSingleNode();
     } catch (MarkedYamlEngineException malformed) {
-      Optional<Mark> mark = malformed.getProblemMark();
-      throw new ConfigException(
-          List.of(
-              new Problem(
-                  name,
-                  mark.map(at -> at.getLine() + 1).orElse(0),
-                  mark.map(at -> at.getColumn() + 1).orElse(0),
-                  "",
-                  oneLine(malformed.getProblem()),
-                  WELL_FORMED)));
+      throw refusal(name, malformed.getProblemMark(), oneLine(malformed.getProblem()), WELL_FORMED);
     } catch (YamlEngineException malformed) {
       throw unreadable(name, oneLine(malformed.getMessage()), WELL_FORMED);
     }
@@ -187,7 +175,15 @@ public final class ConfigReader {
     return line.length() <= LONGEST_MESSAGE ? line : line.substring(0, LONGEST_MESSAGE) + "...";
   }
 
-  private static ConfigException unreadable(String name, String value, String expected) {
-    return new ConfigException(List.of(new Problem(name, 0, 0, "", value, expected)));
+  /** Of a text as a whole. */
+  static ConfigException unreadable(String name, String value, String expected) {
+    return refusal(name, Optional.empty(), value, expected);
+  }
+
+  /** Of a text that is wrong at a mark, whatever key that is. */
+  static ConfigException refusal(String name, Optional<Mark> mark, String value, String expected) {
+    int line = mark.map(at -> at.getLine() + 1).orElse(0);
+    int column = mark.map(at -> at.getColumn() + 1).orElse(0);
+    return new ConfigException(List.of(new Problem(name, line, column, "", value, expected)));
   }
 }

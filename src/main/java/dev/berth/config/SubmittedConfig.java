@@ -2,7 +2,6 @@ package dev.berth.config;
 
 import dev.berth.config.keys.Key;
 import dev.berth.config.keys.Place;
-import dev.berth.config.keys.Problem;
 import dev.berth.config.keys.Reach;
 import dev.berth.config.keys.Scalars;
 import dev.berth.config.keys.Secret;
@@ -93,16 +92,13 @@ public final class SubmittedConfig {
   private static void requireSize(String name, String text) {
     int bytes = text.getBytes(StandardCharsets.UTF_8).length;
     if (bytes > ConfigReader.MOST_BYTES) {
-      throw whole(name, bytes + " bytes", "at most " + ConfigReader.MOST_BYTES + " bytes");
+      throw ConfigReader.unreadable(
+          name, bytes + " bytes", "at most " + ConfigReader.MOST_BYTES + " bytes");
     }
   }
 
   private static ConfigException empty(String name) {
-    return whole(name, "empty", "a YAML or JSON document");
-  }
-
-  private static ConfigException whole(String name, String value, String expected) {
-    return new ConfigException(List.of(new Problem(name, 0, 0, "", value, expected)));
+    return ConfigReader.unreadable(name, "empty", "a YAML or JSON document");
   }
 
   /** An entry with its name in it; anything else is told to be wrong by the one who reads it. */

@@ -215,7 +215,7 @@ final class Applications {
   void stopUnclaimed(Turn turn) {
     for (String name : recovery.unclaimed()) {
       if (!apps.containsKey(name)) {
-        App app = new App(new DeclaredApplication(name, 0, null, "", false, 0, null, Map.of()));
+        App app = new App(DeclaredApplication.of(name, 0, null, "", 0));
         apps.put(name, app);
         adopt(app, turn);
         withdraw(app, turn);

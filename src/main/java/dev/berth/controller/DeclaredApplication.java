@@ -41,27 +41,11 @@ public record DeclaredApplication(
    */
   public record Failed(String message, @Nullable String routePrefix) {}
 
-  /** One that has neither run nor failed. */
-  public DeclaredApplication(
-      String name,
-      long revision,
-      @Nullable String routePrefix,
-      String config,
-      boolean externalScalerEnabled,
-      long deployedMs,
-      @Nullable Long rollbackRevision,
-      Map<String, Integer> scales) {
-    this(
-        name,
-        revision,
-        routePrefix,
-        config,
-        externalScalerEnabled,
-        deployedMs,
-        rollbackRevision,
-        scales,
-        Set.of(),
-        null);
+  /** One that has neither run nor failed, and of which nothing was set from outside. */
+  public static DeclaredApplication of(
+      String name, long revision, @Nullable String routePrefix, String config, long deployedMs) {
+    return new DeclaredApplication(
+        name, revision, routePrefix, config, false, deployedMs, null, Map.of(), Set.of(), null);
   }
 
   public DeclaredApplication {

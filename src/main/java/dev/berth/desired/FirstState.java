@@ -150,9 +150,7 @@ final class FirstState {
     String config = // Ray's commands want the path of some code
         new JsonObject().put("name", application).put("import_path", "refused.at:start").encode();
     refused.put(
-        application,
-        new DeclaredApplication(
-            application, 0, null, config, false, nowMs.getAsLong(), null, Map.of()));
+        application, DeclaredApplication.of(application, 0, null, config, nowMs.getAsLong()));
     read.put(application, new Reading(null, null, why));
   }
 

@@ -5,6 +5,7 @@ import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.VerticleBase;
 import java.time.Duration;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -20,12 +21,19 @@ public final class MetricsPusherVerticle extends VerticleBase {
   private static final Duration LAST_BATCH_LIMIT = Duration.ofSeconds(1);
 
   private final MetricsPusher pusher;
-  private final MetricSink sink;
+  private final Function<HandleMetricBatch, Future<Void>> sink;
   private final Duration recordInterval;
   private long timer = -1;
   private boolean controllerLost;
 
-  public MetricsPusherVerticle(MetricsPusher pusher, MetricSink sink, Duration recordInterval) {
+  /**
+   * @param sink takes batches to the controller, one at a time; completes here when that has one,
+   *     and fails within a bounded time when it certainly, or perhaps, has not
+   */
+  public MetricsPusherVerticle(
+      MetricsPusher pusher,
+      Function<HandleMetricBatch, Future<Void>> sink,
+      Duration recordInterval) {
     this.pusher = pusher;
     this.sink = sink;
     this.recordInterval = recordInterval;
@@ -65,7 +73,7 @@ public final class MetricsPusherVerticle extends VerticleBase {
 
   private Future<Void> pushed(HandleMetricBatch batch) {
     try {
-      return sink.push(batch);
+      return sink.apply(batch);
     } catch (RuntimeException thrown) {
       return Future.failedFuture(thrown);
     }

@@ -48,6 +48,7 @@ import io.vertx.core.Future;
 import io.vertx.core.Handler;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
+import io.vertx.core.eventbus.DeliveryOptions;
 import io.vertx.core.internal.ContextInternal;
 import java.time.Duration;
 import java.time.InstantSource;
@@ -64,6 +65,10 @@ import org.jspecify.annotations.Nullable;
  * which order they start and stop. When is {@link BerthNode}'s to say. Belongs to the control loop.
  */
 final class InstanceParts {
+  /** For a batch of metrics: shorter than the time after which the pusher gives it up. */
+  private static final DeliveryOptions ANSWERED =
+      new DeliveryOptions(RoutingLink.LOCAL).setSendTimeout(1_500);
+
   /** How often a drain looks whether tokens still hold slots. */
   private static final long RESERVATION_LOOK_MS = 50;
 
@@ -356,7 +361,7 @@ final class InstanceParts {
     MetricsPusherVerticle pushing =
         new MetricsPusherVerticle(
             pusher,
-            new BusMetricSink(vertx.eventBus()),
+            batch -> vertx.eventBus().request(Addresses.CONTROLLER, batch, ANSWERED).mapEmpty(),
             config.get(MetricsOptions.RECORD_INTERVAL_MS));
     return Future.all(
             start(loops.control(), admin),

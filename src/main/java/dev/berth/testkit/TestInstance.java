@@ -254,15 +254,8 @@ final class TestInstance {
     builds.readEarly(application.name(), Future.succeededFuture(application));
     tell(
         new ControllerEvent.Declared(
-            new DeclaredApplication(
-                application.name(),
-                1,
-                application.config().routePrefix(),
-                "{}",
-                false,
-                time.millis(),
-                null,
-                Map.of())));
+            DeclaredApplication.of(
+                application.name(), 1, application.config().routePrefix(), "{}", time.millis())));
   }
 
   /** Drains an application's replicas and stops them. */

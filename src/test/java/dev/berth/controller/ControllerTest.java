@@ -171,7 +171,8 @@ class ControllerTest {
     it.builds = true;
     it.send(
         new ControllerEvent.Declared(
-            new DeclaredApplication("app", 1, "/", "{}", true, 0, null, Map.of("front", 3))));
+            new DeclaredApplication(
+                "app", 1, "/", "{}", true, 0, null, Map.of("front", 3), Set.of(), null)));
     it.finish();
     assertThat(it.fleet()).isEqualTo("v1 RUNNING x3");
   }
@@ -746,8 +747,7 @@ class ControllerTest {
       Settings settings = settings("front", 2, Rollouts.DEFAULTS);
       controller.on(
           new ControllerEvent.Declared(
-              new DeclaredApplication(
-                  id.application(), 1, "/" + i, "{}", false, 0, null, Map.of())),
+              DeclaredApplication.of(id.application(), 1, "/" + i, "{}", 0)),
           0);
       List<ControllerAction> actions =
           controller.on(

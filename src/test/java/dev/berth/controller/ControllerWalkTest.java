@@ -120,7 +120,7 @@ class ControllerWalkTest {
         targets.add(target(MODEL, version, live));
       }
       code.put(revision, new BuiltApplication("build-" + version, "front", targets));
-      declared = new DeclaredApplication("app", revision, "/", "{}", true, 0, null, Map.of());
+      declared = DeclaredApplication.of("app", revision, "/", "{}", 0);
       tell(new ControllerEvent.Declared(declared));
     }
 
@@ -145,7 +145,9 @@ class ControllerWalkTest {
         Map<String, Integer> scales = new HashMap<>(declared.scales());
         scales.put(id.name(), replicas);
         note("scale " + id + " " + replicas);
-        declared = new DeclaredApplication("app", revision, "/", "{}", true, 0, null, scales);
+        declared =
+            new DeclaredApplication(
+                "app", revision, "/", "{}", true, 0, null, scales, Set.of(), null);
         tell(new ControllerEvent.Scaled(id, replicas));
       }
     }

@@ -12,6 +12,7 @@ import java.time.Duration;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -73,13 +74,13 @@ class MetricsPusherVerticleTest {
     assertThat(next()).isNotNull();
   }
 
-  private String deploy(Vertx vertx, MetricSink sink) {
+  private String deploy(Vertx vertx, Function<HandleMetricBatch, Future<Void>> sink) {
     MetricsPusherVerticle verticle =
         new MetricsPusherVerticle(
             pusher,
             batch -> {
               pushed.add(batch);
-              return sink.push(batch);
+              return sink.apply(batch);
             },
             RECORD);
     return vertx.deployVerticle(verticle).await();

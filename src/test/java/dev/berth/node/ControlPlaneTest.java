@@ -33,8 +33,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
 @Timeout(20)
 @ExtendWith(VertxExtension.class)
 class ControlPlaneTest {
-  private static final DeclaredApplication APP =
-      new DeclaredApplication("a", 1, "/a", "{}", false, 0, null, Map.of());
+  private static final DeclaredApplication APP = DeclaredApplication.of("a", 1, "/a", "{}", 0);
 
   private Vertx vertx;
   private final LoopVerticle loop = new LoopVerticle("control loop");

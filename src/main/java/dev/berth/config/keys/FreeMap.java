@@ -36,16 +36,6 @@ final class FreeMap implements Type<Map<String, @Nullable Object>> {
   }
 
   @Override
-  public boolean allows(Map<String, @Nullable Object> value) {
-    return true;
-  }
-
-  @Override
-  public String write(Map<String, @Nullable Object> value) {
-    return value.toString();
-  }
-
-  @Override
   public @Nullable Map<String, @Nullable Object> read(Node node, Place place) {
     if (!(node instanceof MappingNode mapping)) {
       place.problem(node, Scalars.describe(node), expected());

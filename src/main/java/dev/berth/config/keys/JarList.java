@@ -28,11 +28,6 @@ final class JarList implements Type<List<Path>> {
   }
 
   @Override
-  public boolean allows(List<Path> value) {
-    return true;
-  }
-
-  @Override
   public @Nullable List<Path> read(Node node, Place place) {
     if (!(node instanceof SequenceNode sequence)) {
       place.problem(node, Scalars.describe(node), expected());

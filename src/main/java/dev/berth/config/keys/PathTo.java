@@ -76,11 +76,6 @@ record PathTo<T>(
   }
 
   @Override
-  public boolean allows(T value) {
-    return true;
-  }
-
-  @Override
   public String write(T value) {
     return written.apply(value);
   }

@@ -42,13 +42,12 @@ public final class Place {
     return top(file, folder, elsewhere, false);
   }
 
-  /** As {@link #top}, where {@link #everyProblem} will be asked for. */
-  public static Place topOfAll(
-      String file, Path folder, Function<String, @Nullable String> elsewhere) {
-    return top(file, folder, elsewhere, true);
-  }
-
-  private static Place top(
+  /**
+   * As the other.
+   *
+   * @param all whether {@link #everyProblem} will be asked for
+   */
+  public static Place top(
       String file, Path folder, Function<String, @Nullable String> elsewhere, boolean all) {
     AtomicInteger files = new AtomicInteger(MOST_FILES);
     return new Place(

@@ -163,11 +163,6 @@ public final class Section implements Type<Settings> {
   }
 
   @Override
-  public boolean allows(Settings value) {
-    return true;
-  }
-
-  @Override
   public String write(Settings value) {
     return "";
   }

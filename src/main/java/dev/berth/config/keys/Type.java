@@ -25,7 +25,9 @@ public interface Type<T> {
   @Nullable T read(Node node, Place place);
 
   /** Whether a value that comes from code is one the file could have given. */
-  boolean allows(T value);
+  default boolean allows(T value) {
+    return true;
+  }
 
   /** What it takes, as far as one value shows it, as a JSON Schema of draft 2020-12. */
   Map<String, Object> schema();
