@@ -44,7 +44,7 @@ import org.slf4j.LoggerFactory;
  * what came of it. A command that comes twice is done once, and answered again. Belongs to the
  * control loop, unless a method says otherwise.
  */
-public final class InstanceReplicas implements ReplicaListener {
+public class InstanceReplicas implements ReplicaListener {
   private static final Logger LOG = LoggerFactory.getLogger(InstanceReplicas.class);
 
   /** Replicas that ended, remembered so that a late command does not start one of them anew. */

@@ -44,14 +44,4 @@ public record RouterSettings(
       long maxReservationTtlNanos) {
     this(maxQueued, queueTimeoutNanos, reservationTtlNanos, maxReservationTtlNanos, 503, -1);
   }
-
-  public RouterSettings withMaxQueued(int max) {
-    return new RouterSettings(
-        max,
-        queueTimeoutNanos,
-        reservationTtlNanos,
-        maxReservationTtlNanos,
-        refusalStatus,
-        retryAfterSeconds);
-  }
 }

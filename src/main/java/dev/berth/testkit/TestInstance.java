@@ -26,9 +26,7 @@ import dev.berth.protocol.port.InstancePorts;
 import dev.berth.protocol.port.LoopPorts;
 import dev.berth.replica.HandlerPorts;
 import dev.berth.replica.Replica;
-import dev.berth.replica.ReplicaListener;
 import dev.berth.replica.ReplicaLoop;
-import dev.berth.replica.ReplicaState;
 import dev.berth.routing.DeploymentRouter;
 import io.vertx.core.Future;
 import java.time.Duration;
@@ -137,8 +135,12 @@ final class TestInstance {
             shown -> NOT_SHOWN,
             control::execute,
             new AtomicLong(random.nextLong(1L << 32))::incrementAndGet,
-            this::tell);
-    plane.host().tell(new Listener());
+            this::tell) {
+          @Override
+          public void handlerFailed(Replica replica, Throwable cause) {
+            thrown.add(replica.replicaId(), cause);
+          }
+        };
     controller =
         new Controller(
             epoch,
@@ -225,28 +227,6 @@ final class TestInstance {
         () ->
             replicas.inventory().stream().noneMatch(each -> each.phase() == ReplicaPhase.STARTING),
         () -> false);
-  }
-
-  private final class Listener implements ReplicaListener {
-    @Override
-    public void changed(Replica replica, ReplicaState state) {
-      replicas.changed(replica, state);
-    }
-
-    @Override
-    public void startWaits(Replica replica, String reason) {
-      replicas.startWaits(replica, reason);
-    }
-
-    @Override
-    public void suspected(Replica replica, boolean suspect, String reason) {
-      replicas.suspected(replica, suspect, reason);
-    }
-
-    @Override
-    public void handlerFailed(Replica replica, Throwable cause) {
-      thrown.add(replica.replicaId(), cause);
-    }
   }
 
   /** Starts an application's replicas; tasks say what came of it. */

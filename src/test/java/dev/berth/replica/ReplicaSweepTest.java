@@ -75,7 +75,7 @@ class ReplicaSweepTest {
         .allSatisfy(
             each -> {
               assertThat(each.slots().reserved()).isZero();
-              assertThat(each.slots().expirations()).isEqualTo(1);
+              assertThat(each.slots().view("r", 0).expired()).isEqualTo(1);
             });
   }
 }

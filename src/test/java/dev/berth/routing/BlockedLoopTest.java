@@ -233,7 +233,8 @@ class BlockedLoopTest {
 
   @Test
   void aQueueFullOfThoseOnItRefusesNobodyWhoFindsASlot() {
-    RoutingWorld small = new RoutingWorld(2, RouterSettings.DEFAULTS.withMaxQueued(1));
+    RoutingWorld small =
+        new RoutingWorld(2, RoutingProbe.withMaxQueued(RouterSettings.DEFAULTS, 1));
     RoutingWorld.Replica only = small.published(small.local("only", 1, 0, true));
     small.handle(0).call(Request.get("/"));
     small.handle(1).call(Request.get("/"));

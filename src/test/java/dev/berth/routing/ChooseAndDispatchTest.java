@@ -82,7 +82,7 @@ class ChooseAndDispatchTest {
 
     @Test
     void chooseIsRefusedWhenTheQueueIsFull() {
-      world.router.configure(world.router.settings().withMaxQueued(1));
+      world.router.configure(RoutingProbe.withMaxQueued(world.router.settings(), 1));
       world.publish();
       choose();
       Future<ReplicaSelection> waiting = world.handle().choose();

@@ -115,7 +115,7 @@ class DeploymentRouterTest {
 
   @Test
   void beyondMaxQueuedRequestsARequestIsRefusedAtOnce() {
-    world.router.configure(world.router.settings().withMaxQueued(5));
+    world.router.configure(RoutingProbe.withMaxQueued(world.router.settings(), 5));
     RoutingWorld.Replica replica = world.published(world.local("r1", 1));
     calls(1); // runs, and never counts as queued
     List<Future<Response>> waiting = calls(5);
@@ -133,13 +133,13 @@ class DeploymentRouterTest {
 
   @Test
   void maxQueuedRequestsChangesLiveAndThoseWhoWaitStay() {
-    world.router.configure(world.router.settings().withMaxQueued(5));
+    world.router.configure(RoutingProbe.withMaxQueued(world.router.settings(), 5));
     RoutingWorld.Replica replica = world.published(world.local("r1", 1));
     List<Future<Response>> accepted = calls(6);
-    world.router.configure(world.router.settings().withMaxQueued(6));
+    world.router.configure(RoutingProbe.withMaxQueued(world.router.settings(), 6));
     accepted.addAll(calls(1));
     assertThat(calls(1).get(0).failed()).isTrue();
-    world.router.configure(world.router.settings().withMaxQueued(1));
+    world.router.configure(RoutingProbe.withMaxQueued(world.router.settings(), 1));
     assertThat(calls(1).get(0).failed()).isTrue();
     assertThat(accepted).noneMatch(Future::isComplete);
     for (int i = 0; i < 7; i++) {
@@ -338,7 +338,7 @@ class DeploymentRouterTest {
 
   @Test
   void aDeadlineEndsAWaitAndItsPlaceIsFree() {
-    world.router.configure(world.router.settings().withMaxQueued(1));
+    world.router.configure(RoutingProbe.withMaxQueued(world.router.settings(), 1));
     RoutingWorld.Replica replica = world.published(world.local("r1", 1));
     calls(1);
     Future<Response> waiting = world.handle().withTimeout(Duration.ofMillis(100)).call(REQUEST);
@@ -408,7 +408,7 @@ class DeploymentRouterTest {
 
   @Test
   void theRetryAfterComesFromTheQueueAndItsRate() {
-    world.router.configure(world.router.settings().withMaxQueued(40));
+    world.router.configure(RoutingProbe.withMaxQueued(world.router.settings(), 40));
     RoutingWorld.Replica replica = world.published(world.local("r1", 1));
     calls(41);
     for (int i = 0; i < 20; i++) { // two a second
@@ -463,7 +463,7 @@ class DeploymentRouterTest {
 
   /** One slot that served a number of requests in each of the last seconds; room for 40 more. */
   private RoutingWorld.Replica serving(int perSecond) {
-    world.router.configure(world.router.settings().withMaxQueued(40));
+    world.router.configure(RoutingProbe.withMaxQueued(world.router.settings(), 40));
     RoutingWorld.Replica replica = world.published(world.local("r1", 1));
     for (int second = 0; second < 10; second++) {
       for (int i = 0; i < perSecond; i++) {
@@ -477,7 +477,7 @@ class DeploymentRouterTest {
 
   @Test
   void aRefusalCarriesTheStatusAndTheRetryAfterOfItsDeployment() {
-    world.router.configure(world.router.settings().withMaxQueued(1));
+    world.router.configure(RoutingProbe.withMaxQueued(world.router.settings(), 1));
     world.published(world.local("r1", 1));
     calls(2);
     assertThat(refusal().statusCode()).hasValue(503);

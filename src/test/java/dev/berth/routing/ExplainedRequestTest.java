@@ -141,7 +141,7 @@ class ExplainedRequestTest {
 
   @Test
   void aRequestThatWaitedTellsHowManyWereAhead() {
-    world.router.configure(world.router.settings().withMaxQueued(5));
+    world.router.configure(RoutingProbe.withMaxQueued(world.router.settings(), 5));
     RoutingWorld.Replica replica = world.published(world.local("a", 1));
     callUnexplained();
     callUnexplained();
@@ -226,7 +226,7 @@ class ExplainedRequestTest {
 
   @Test
   void aRequestRefusedAtOnceIsExplained() {
-    world.router.configure(world.router.settings().withMaxQueued(1));
+    world.router.configure(RoutingProbe.withMaxQueued(world.router.settings(), 1));
     world.publish();
     callUnexplained();
     new Client();

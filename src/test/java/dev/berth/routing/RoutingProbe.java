@@ -15,6 +15,17 @@ import org.jspecify.annotations.Nullable;
 public final class RoutingProbe {
   private RoutingProbe() {}
 
+  /** The settings, with another bound of the queue. */
+  public static RouterSettings withMaxQueued(RouterSettings of, int max) {
+    return new RouterSettings(
+        max,
+        of.queueTimeoutNanos(),
+        of.reservationTtlNanos(),
+        of.maxReservationTtlNanos(),
+        of.refusalStatus(),
+        of.retryAfterSeconds());
+  }
+
   /** A choose that waits, begun as a handle does. */
   public static RoutedChoice choose(
       DeploymentRouter router,

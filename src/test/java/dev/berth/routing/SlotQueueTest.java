@@ -333,7 +333,7 @@ class SlotQueueTest {
     replica.respond(); // the task that takes the grant does not run
     world.clock.advance(Duration.ofSeconds(2));
     replica.ledger.sweep();
-    assertThat(replica.ledger.expirations()).isOne();
+    assertThat(replica.ledger.view("r", 0).expired()).isOne();
     world.run();
     assertThat(paths(replica)).containsExactly("/1");
     assertThat(world.router.counters().retries()).isOne();

@@ -389,10 +389,6 @@ public final class SlotLedger extends SlotCounters implements Slots {
     return memory.size();
   }
 
-  public long expirations() {
-    return expired;
-  }
-
   /** The ledger now, of one moment unless slots move all the time, and what its audit said. */
   public LedgerView view(String replicaId, int zombies) {
     for (int tries = 1; ; tries++) {

@@ -71,7 +71,7 @@ class LeaseRaceTest {
             attempt = new AttemptId(1, 0, round);
             freed.set(0);
             stampBefore = Ledgers.stamp(ledger);
-            expiredBefore = ledger.expirations();
+            expiredBefore = ledger.view("r", 0).expired();
             lease = ((Reservation.Granted) ledger.reserve(attempt, TTL)).lease();
             token = lease.token();
             if (round % KINDS == EXPIRY_WINS) {
@@ -108,7 +108,7 @@ class LeaseRaceTest {
             if (!won[0] && !won[1]) {
               ledger.sweep(); // the sweep of this round may have come before the deadline
             }
-            boolean ranOut = ledger.expirations() > expiredBefore;
+            boolean ranOut = ledger.view("r", 0).expired() > expiredBefore;
             int winners = (won[0] ? 1 : 0) + (won[1] ? 1 : 0) + (ranOut ? 1 : 0);
             assertThat(winners).as("winners: consume, release, expiry").isEqualTo(1);
             assertThat(Ledgers.stamp(ledger) - stampBefore).as("moves of the slot").isEqualTo(2);

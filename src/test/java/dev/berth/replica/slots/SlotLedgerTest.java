@@ -262,7 +262,7 @@ class SlotLedgerTest {
                 1,
                 2,
                 new LastAudit(Audit.CLEAN, 3, 3, 0, 0, -1)));
-    assertThat(ledger.expirations()).isEqualTo(1);
+    assertThat(ledger.view("r", 0).expired()).isEqualTo(1);
   }
 
   @Test

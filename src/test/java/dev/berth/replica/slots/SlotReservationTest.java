@@ -152,7 +152,7 @@ class SlotReservationTest {
     wide.sweep();
 
     assertAtRest(wide);
-    assertThat(wide.expirations()).isEqualTo(10_000);
+    assertThat(wide.view("r", 0).expired()).isEqualTo(10_000);
     clock.advance(Duration.ofMinutes(2));
     wide.sweep();
     assertThat(wide.remembered()).isZero();

@@ -9,6 +9,7 @@ import dev.berth.api.Response;
 import dev.berth.fakes.FakeParent;
 import dev.berth.fakes.RoutingWorld;
 import dev.berth.routing.RouterSettings;
+import dev.berth.routing.RoutingProbe;
 import io.vertx.core.Future;
 import java.time.Duration;
 import java.util.List;
@@ -158,7 +159,8 @@ class BroadcastTest {
 
   @Test
   void whoWaitsIsCountedAgainstTheBoundOfTheQueue() {
-    RoutingWorld bounded = new RoutingWorld(1, RouterSettings.DEFAULTS.withMaxQueued(1));
+    RoutingWorld bounded =
+        new RoutingWorld(1, RoutingProbe.withMaxQueued(RouterSettings.DEFAULTS, 1));
     for (String name : List.of("a", "b", "c")) {
       assertThat(bounded.local(name, 1).ledger.tryAcquire()).isTrue();
     }

@@ -169,7 +169,7 @@ class RoutedLegsTest {
     void whereTheQueueOfOneIsFullNoneIsHeld() {
       RoutingWorld.Replica a = replica(A, 1);
       replica(B, 1);
-      router(B).configure(RouterSettings.DEFAULTS.withMaxQueued(1));
+      router(B).configure(RoutingProbe.withMaxQueued(RouterSettings.DEFAULTS, 1));
       ReplicaSelection busy = one(B);
       Future<ReplicaSelection> queued = handle(B).choose();
       assertFailed(all(A, B), BerthException.BackPressure.class);
@@ -379,7 +379,7 @@ class RoutedLegsTest {
     @Test
     void theGateHasThePlacesOfTheQueue() {
       replica(A, 2);
-      router(A).configure(RouterSettings.DEFAULTS.withMaxQueued(2));
+      router(A).configure(RoutingProbe.withMaxQueued(RouterSettings.DEFAULTS, 2));
       ReplicaSelection busy = one(A);
       ReplicaSelection alsoBusy = one(A);
       Future<Selections> collecting = all(A, A);
