@@ -34,6 +34,9 @@ final class Json {
         }
       };
 
+  /** Is written and read before anything else, to load Jackson's classes off any event loop. */
+  private record Sample(String text, int number) {}
+
   private final Object mapper;
   private final Method write;
   private final Method read;
@@ -57,7 +60,7 @@ final class Json {
       write = type.getMethod("writeValueAsBytes", Object.class);
       read = type.getMethod("readValue", byte[].class, Class.class);
       readerFor = type.getMethod("readerFor", Class.class);
-      read.invoke(mapper, write.invoke(mapper, Map.of("a", 1)), Map.class); // loads its classes
+      read.invoke(mapper, write.invoke(mapper, new Sample("", 0)), Sample.class);
     } catch (ReflectiveOperationException strange) {
       throw new IllegalStateException(
           DEPENDENCY + ": of an unknown form (expected: 2.10 or later, below 3)", strange);

@@ -3,6 +3,7 @@ package dev.berth.api;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import dev.berth.fakes.RoutingWorld;
 import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
 import java.lang.reflect.Method;
@@ -11,6 +12,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -20,7 +22,12 @@ import org.junit.jupiter.params.provider.MethodSource;
 class ValuesTest {
   private static final AsyncHandler HANDLER =
       (request, context) -> Future.succeededFuture(Response.text(""));
-  private static final Deployment DEPLOYMENT = Deployment.async("one", HANDLER);
+  private static final Deployment DEPLOYMENT =
+      Deployment.async("one", HANDLER)
+          .withNumReplicas(3)
+          .withMaxOngoingRequests(9)
+          .withSpreadOverLoops(true)
+          .withUserConfig(Map.of("k", "v"));
   private static final Request REQUEST =
       Request.of("PUT", "/a", "q=1", Headers.of("k", "secret"), Buffer.buffer("secret"));
   private static final Response RESPONSE = Response.json(201, "secret").withHeader("k", "secret");
@@ -43,7 +50,7 @@ class ValuesTest {
         List.of(options, options.withSessionId("other"), "sessionId"),
         List.of(DEPLOYMENT, DEPLOYMENT.withNumReplicas(2), "numReplicas"),
         List.of(DEPLOYMENT, DEPLOYMENT.withMaxOngoingRequests(7), "maxOngoingRequests"),
-        List.of(DEPLOYMENT, DEPLOYMENT.withSpreadOverLoops(true), "spreadOverLoops"),
+        List.of(DEPLOYMENT, DEPLOYMENT.withSpreadOverLoops(false), "spreadOverLoops"),
         List.of(DEPLOYMENT, DEPLOYMENT.withUserConfig(Map.of("a", 1)), "userConfig"),
         List.of(DEPLOYMENT, DEPLOYMENT.withFactory(other), "factory"),
         List.of(REQUEST, REQUEST.withPath("/b"), "path"),
@@ -63,6 +70,34 @@ class ValuesTest {
     assertThat(before.keySet())
         .filteredOn(part -> !before.get(part).equals(after.get(part)))
         .containsExactly((String) change.get(2));
+  }
+
+  @Test
+  void whatOneWitherSetsTheNextKeeps() throws Exception {
+    Map<String, Object> nothing = parts(Deployment.of("other", replica -> HANDLER));
+    assertThat(parts(DEPLOYMENT))
+        .allSatisfy((part, value) -> assertThat(value).isNotEqualTo(nothing.get(part)));
+  }
+
+  /** Each of them as the last. */
+  @Test
+  void anOptionOfAHandleKeepsTheOthers() throws Exception {
+    List<UnaryOperator<DeploymentHandle>> options =
+        List.of(
+            handle -> handle.withTimeout(Duration.ofSeconds(1)),
+            handle -> handle.method("m"),
+            handle -> handle.withSessionId("s"),
+            handle -> handle.withRequestId("r"),
+            handle -> handle.withReservationTtl(Duration.ofSeconds(2)));
+    for (int last = 0; last < options.size(); last++) {
+      DeploymentHandle handle = new RoutingWorld().handle();
+      for (int i = 1; i <= options.size(); i++) {
+        handle = options.get((last + i) % options.size()).apply(handle);
+      }
+      assertThat(parts(handle.options()).values())
+          .as("option %s last", last)
+          .doesNotContain(Optional.of(Optional.empty()));
+    }
   }
 
   private static Map<String, Object> parts(Object value) throws Exception {

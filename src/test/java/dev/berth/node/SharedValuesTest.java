@@ -19,6 +19,7 @@ import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -29,6 +30,9 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** What an instance does with typed bodies that it sends to itself, and with those from outside. */
 public class SharedValuesTest {
   record Sku(String name) {}
+
+  /** As another version of the application may have it. */
+  record Named(String name) {}
 
   record Basket(List<Sku> skus) {}
 
@@ -51,6 +55,7 @@ public class SharedValuesTest {
         Deployment.async("front", SharedValuesTest::front),
         Deployment.blocking("skus", Sku.class, SharedValuesTest::keep),
         Deployment.async("baskets", Basket.class, (b, c) -> Future.succeededFuture(keep(b, c))),
+        Deployment.blocking("others", Named.class, SharedValuesTest::keep),
         Deployment.async("relay", (request, context) -> context.handle("skus").call(request)),
         Deployment.async("streams", STREAMING).withMaxOngoingRequests(1),
         Deployment.async(
@@ -119,6 +124,7 @@ public class SharedValuesTest {
     return HttpClient.newHttpClient()
         .send(
             HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + node.port() + path))
+                .timeout(Duration.ofSeconds(10))
                 .POST(BodyPublishers.ofString(body))
                 .build(),
             BodyHandlers.ofString());
@@ -157,10 +163,11 @@ public class SharedValuesTest {
             .as(path)
             .isEqualTo("sent true, answered true, equal true");
       }
-      assertThat(post(node, "/front/baskets", "").body())
-          .isEqualTo("sent false, answered false, equal true");
-      assertThat(post(node, "/front/echo", "").body())
-          .isEqualTo("sent false, answered false, equal true");
+      for (String path : List.of("/front/baskets", "/front/others", "/front/echo")) {
+        assertThat(post(node, path, "").body())
+            .as(path)
+            .isEqualTo("sent false, answered false, equal true");
+      }
       assertThat(post(node, "/front/streams", "").body()).isEqualTo("HandlerFailed read");
 
       HttpResponse<String> answer = post(node, "/typed", "{\"name\":\"cod\"}");
