@@ -28,25 +28,13 @@ public final class Request {
   /** How the body comes. */
   public sealed interface Body {
     /** All of it, read only: whoever wants to change it copies it first. */
-    sealed class Whole implements Body permits TypedValue.InRequest {
-      private final @Nullable Buffer bytes; // null for a typed value, which has its own
-
+    final class Whole extends WholeBody implements Body {
       public Whole(Buffer bytes) {
-        this.bytes = bytes;
+        super(bytes);
       }
 
-      Whole() {
-        this.bytes = null;
-      }
-
-      /** The bytes; those of a typed value are made when they are first asked for. */
-      public Buffer bytes() {
-        return java.util.Objects.requireNonNull(bytes, "body: null (expected: bytes)");
-      }
-
-      /** How many, without making them: of a typed value how many they may be at most. */
-      public int length() {
-        return bytes().length();
+      Whole(TypedValue value) {
+        super(value);
       }
     }
 

@@ -4,7 +4,6 @@ import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.streams.ReadStream;
 import java.io.OutputStream;
-import org.jspecify.annotations.Nullable;
 
 /**
  * One response: a status, headers, and a body that is whole, produced piece by piece, or received
@@ -30,25 +29,13 @@ public final class Response {
   /** How the body comes. */
   public sealed interface Body {
     /** All of it, read only for the receiver. */
-    sealed class Whole implements Body permits TypedValue.InResponse {
-      private final @Nullable Buffer bytes; // null for a typed value, which has its own
-
+    final class Whole extends WholeBody implements Body {
       public Whole(Buffer bytes) {
-        this.bytes = bytes;
+        super(bytes);
       }
 
-      Whole() {
-        this.bytes = null;
-      }
-
-      /** The bytes; those of a typed value are made when they are first asked for. */
-      public Buffer bytes() {
-        return java.util.Objects.requireNonNull(bytes, "body: null (expected: bytes)");
-      }
-
-      /** How many, without making them: of a typed value how many they may be at most. */
-      public int length() {
-        return bytes().length();
+      Whole(TypedValue value) {
+        super(value);
       }
     }
 

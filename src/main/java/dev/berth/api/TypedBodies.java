@@ -22,7 +22,7 @@ final class TypedBodies<I> {
       } catch (Json.Malformed malformed) {
         return Future.succeededFuture(malformed.refusal(json));
       }
-      boolean typed = request.body() instanceof TypedValue.InRequest;
+      boolean typed = WholeBody.typed(request.body()) != null;
       return Objects.requireNonNull(
               function.handle(body, context), "handler: null (expected: a future)")
           .map(value -> answer(value, typed));
@@ -38,14 +38,13 @@ final class TypedBodies<I> {
         return malformed.refusal(json);
       }
       O value = function.handle(body, context);
-      return answer(value, request.body() instanceof TypedValue.InRequest);
+      return answer(value, WholeBody.typed(request.body()) != null);
     };
   }
 
   private I read(Request request) throws Json.Malformed {
-    return request.body() instanceof TypedValue.InRequest typed
-        ? typed.value.as(type, json)
-        : json.read(request.bytes(), type);
+    TypedValue typed = WholeBody.typed(request.body());
+    return typed == null ? json.read(request.bytes(), type) : typed.as(type, json);
   }
 
   private <O> Response answer(O value, boolean typed) {
@@ -57,7 +56,7 @@ final class TypedBodies<I> {
         200,
         TypedHandle.JSON,
         typed
-            ? new TypedValue.InResponse(new TypedValue(json, value))
+            ? new Response.Body.Whole(new TypedValue(json, value))
             : new Response.Body.Whole(json.write(value)));
   }
 }

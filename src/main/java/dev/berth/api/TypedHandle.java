@@ -87,7 +87,7 @@ public final class TypedHandle<I, O> {
               null,
               JSON,
               shares
-                  ? new TypedValue.InRequest(new TypedValue(json, value))
+                  ? new Request.Body.Whole(new TypedValue(json, value))
                   : new Request.Body.Whole(json.write(value)));
     } catch (IllegalArgumentException noJson) {
       return new Started<>(() -> {}, Future.failedFuture(failed("request", noJson)));
@@ -104,13 +104,13 @@ public final class TypedHandle<I, O> {
   }
 
   private Future<O> read(Response answer) {
-    boolean whole = answer.body() instanceof Response.Body.Whole;
-    if (whole && ((Response.Body.Whole) answer.body()).length() > maxResponseBytes) {
+    if (answer.body() instanceof WholeBody whole && whole.length() > maxResponseBytes) {
       return tooLong();
     }
-    if (answer.body() instanceof TypedValue.InResponse typed && answer.status() / 100 == 2) {
+    TypedValue typed = WholeBody.typed(answer.body());
+    if (typed != null && answer.status() / 100 == 2) {
       try {
-        return Future.succeededFuture(typed.value.as(response, json));
+        return Future.succeededFuture(typed.as(response, json));
       } catch (Json.Malformed | IllegalArgumentException other) {
         return Future.failedFuture(failed("response", other));
       }

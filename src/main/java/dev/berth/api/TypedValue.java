@@ -43,42 +43,4 @@ final class TypedValue {
   <T> T as(Class<T> type, Json of) throws Json.Malformed {
     return shared != null && shared.getClass() == type ? type.cast(shared) : of.read(bytes(), type);
   }
-
-  /** As the body of a request. */
-  static final class InRequest extends Request.Body.Whole {
-    final TypedValue value;
-
-    InRequest(TypedValue value) {
-      this.value = value;
-    }
-
-    @Override
-    public Buffer bytes() {
-      return value.bytes();
-    }
-
-    @Override
-    public int length() {
-      return value.length();
-    }
-  }
-
-  /** As the body of a response. */
-  static final class InResponse extends Response.Body.Whole {
-    final TypedValue value;
-
-    InResponse(TypedValue value) {
-      this.value = value;
-    }
-
-    @Override
-    public Buffer bytes() {
-      return value.bytes();
-    }
-
-    @Override
-    public int length() {
-      return value.length();
-    }
-  }
 }

@@ -4,13 +4,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.berth.api.Response;
+import dev.berth.fakes.FakeParent;
 import io.vertx.core.buffer.Buffer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 class DigitsHandlerTest {
-  private final FakeRequestContext context = new FakeRequestContext();
+  private final FakeParent context = new FakeParent();
   private DigitsHandler handler;
 
   @BeforeEach

@@ -7,6 +7,7 @@ import dev.berth.api.Headers;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
 import dev.berth.api.ResponseWriter;
+import dev.berth.fakes.FakeParent;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.buffer.Buffer;
@@ -20,7 +21,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 class StreamHandlerTest {
-  private final FakeRequestContext context = new FakeRequestContext();
+  private final FakeParent context = new FakeParent();
   private final SlowReceiver receiver = new SlowReceiver();
 
   @Test

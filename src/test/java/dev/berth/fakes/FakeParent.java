@@ -9,8 +9,10 @@ import dev.berth.api.RequestContext;
 import dev.berth.metrics.UserMeters;
 import dev.berth.protocol.port.ExplainedParent;
 import io.vertx.core.Future;
+import io.vertx.core.Promise;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -18,10 +20,14 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** A request that a handler runs, which a test cancels. */
+/** A request that a handler runs, which a test cancels, and whose time passes when it says so. */
 public final class FakeParent implements RequestContext, ExplainedParent {
   private final List<Runnable> cancelActions = new ArrayList<>();
+  private final ArrayDeque<Promise<Void>> waiting = new ArrayDeque<>();
   private boolean cancelled;
+
+  /** Delays asked for so far, in order. */
+  public final List<Duration> delays = new ArrayList<>();
 
   /** Calls of it that are still to be explained. */
   public int explainedCalls;
@@ -43,6 +49,18 @@ public final class FakeParent implements RequestContext, ExplainedParent {
     List<Runnable> actions = List.copyOf(cancelActions);
     cancelActions.clear();
     actions.forEach(Runnable::run);
+    waiting.forEach(delay -> delay.fail(new BerthException.Cancelled("cancelled by the test")));
+    waiting.clear();
+  }
+
+  /** Ends the oldest delay; false when none is waited for. */
+  public boolean endDelay() {
+    Promise<Void> oldest = waiting.poll();
+    if (oldest == null) {
+      return false;
+    }
+    oldest.complete();
+    return true;
   }
 
   /** Actions it would run on cancel. */
@@ -118,7 +136,10 @@ public final class FakeParent implements RequestContext, ExplainedParent {
 
   @Override
   public Future<Void> after(Duration delay) {
-    return Future.failedFuture(new BerthException.Cancelled("no time passes here"));
+    delays.add(delay);
+    Promise<Void> over = Promise.promise();
+    waiting.add(over);
+    return over.future();
   }
 
   @Override
