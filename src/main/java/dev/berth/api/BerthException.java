@@ -13,15 +13,25 @@ public abstract sealed class BerthException extends RuntimeException {
 
   /** The kinds, in wire order: the ordinal crosses the bus, so new kinds go last. */
   public enum Kind {
+    /** {@link DeploymentUnavailable}. */
     DEPLOYMENT_UNAVAILABLE,
+    /** {@link BackPressure}. */
     BACK_PRESSURE,
+    /** {@link ReplicaUnavailable}. */
     REPLICA_UNAVAILABLE,
+    /** {@link ReservationExpired}. */
     RESERVATION_EXPIRED,
+    /** {@link OutcomeUnknown}. */
     OUTCOME_UNKNOWN,
+    /** {@link Cancelled}. */
     CANCELLED,
+    /** {@link Timeout}. */
     TIMEOUT,
+    /** {@link HandlerFailed}. */
     HANDLER_FAILED,
+    /** {@link NoSuchMethod}. */
     NO_SUCH_METHOD,
+    /** {@link PayloadTooLarge}. */
     PAYLOAD_TOO_LARGE;
 
     /** The exception of this kind, as a router makes it from a wire answer. */
@@ -57,6 +67,7 @@ public abstract sealed class BerthException extends RuntimeException {
   public static final class DeploymentUnavailable extends BerthException {
     private static final long serialVersionUID = 1L;
 
+    /** With a message for people. */
     public DeploymentUnavailable(String message) {
       super(Kind.DEPLOYMENT_UNAVAILABLE, message, null);
     }
@@ -103,6 +114,7 @@ public abstract sealed class BerthException extends RuntimeException {
   public static final class ReplicaUnavailable extends BerthException {
     private static final long serialVersionUID = 1L;
 
+    /** With a message for people. */
     public ReplicaUnavailable(String message) {
       super(Kind.REPLICA_UNAVAILABLE, message, null);
     }
@@ -112,6 +124,7 @@ public abstract sealed class BerthException extends RuntimeException {
   public static final class ReservationExpired extends BerthException {
     private static final long serialVersionUID = 1L;
 
+    /** With a message for people. */
     public ReservationExpired(String message) {
       super(Kind.RESERVATION_EXPIRED, message, null);
     }
@@ -121,6 +134,7 @@ public abstract sealed class BerthException extends RuntimeException {
   public static final class OutcomeUnknown extends BerthException {
     private static final long serialVersionUID = 1L;
 
+    /** With a message for people. */
     public OutcomeUnknown(String message) {
       super(Kind.OUTCOME_UNKNOWN, message, null);
     }
@@ -130,6 +144,7 @@ public abstract sealed class BerthException extends RuntimeException {
   public static final class Cancelled extends BerthException {
     private static final long serialVersionUID = 1L;
 
+    /** With a message for people. */
     public Cancelled(String message) {
       super(Kind.CANCELLED, message, null);
     }
@@ -139,6 +154,7 @@ public abstract sealed class BerthException extends RuntimeException {
   public static final class Timeout extends BerthException {
     private static final long serialVersionUID = 1L;
 
+    /** With a message for people. */
     public Timeout(String message) {
       super(Kind.TIMEOUT, message, null);
     }
@@ -150,6 +166,7 @@ public abstract sealed class BerthException extends RuntimeException {
   public static final class HandlerFailed extends BerthException {
     private static final long serialVersionUID = 1L;
 
+    /** With a message for people, and what user code threw where it is known. */
     public HandlerFailed(String message, @Nullable Throwable cause) {
       super(Kind.HANDLER_FAILED, message, cause);
     }
@@ -162,6 +179,7 @@ public abstract sealed class BerthException extends RuntimeException {
   public static final class NoSuchMethod extends BerthException {
     private static final long serialVersionUID = 1L;
 
+    /** With a message for people. */
     public NoSuchMethod(String message) {
       super(Kind.NO_SUCH_METHOD, message, null);
     }
@@ -174,6 +192,7 @@ public abstract sealed class BerthException extends RuntimeException {
   public static final class PayloadTooLarge extends BerthException {
     private static final long serialVersionUID = 1L;
 
+    /** With a message for people. */
     public PayloadTooLarge(String message) {
       super(Kind.PAYLOAD_TOO_LARGE, message, null);
     }

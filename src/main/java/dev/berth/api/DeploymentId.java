@@ -9,6 +9,9 @@ import java.util.Objects;
  * @param name the deployment's name, not empty
  */
 public record DeploymentId(String application, String name) {
+  /**
+   * @throws IllegalArgumentException when one is empty
+   */
   public DeploymentId {
     requireName("application", application);
     requireName("name", name);

@@ -33,8 +33,10 @@ public interface ReplicaMeters {
 
   /** What goes up and down. 0 at first. */
   interface Gauge {
+    /** Makes it this value. */
     void set(double value);
 
+    /** Adds an amount, which may be negative. */
     void add(double amount);
   }
 

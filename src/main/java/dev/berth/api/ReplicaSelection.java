@@ -15,16 +15,22 @@ import java.util.OptionalInt;
  */
 public interface ReplicaSelection {
 
+  /** The replica: {@code application#deployment#suffix}. */
   String replicaId();
 
+  /** The deployment it belongs to. */
   DeploymentId deployment();
 
+  /** The instance it runs on. */
   String nodeId();
 
+  /** Where that instance can be reached; empty when nobody said. */
   Optional<String> host();
 
+  /** The port there, 0 included; empty when nobody said. */
   OptionalInt port();
 
+  /** The zone of that instance; empty when nobody said. */
   Optional<String> availabilityZone();
 
   /** {@code host:port}, or the host alone when there is no port; empty when there is no host. */

@@ -29,6 +29,7 @@ public final class Request {
   public sealed interface Body {
     /** All of it, read only: whoever wants to change it copies it first. */
     final class Whole extends WholeBody implements Body {
+      /** Of bytes that nobody changes from now on. */
       public Whole(Buffer bytes) {
         super(bytes);
       }

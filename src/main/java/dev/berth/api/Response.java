@@ -30,6 +30,7 @@ public final class Response {
   public sealed interface Body {
     /** All of it, read only for the receiver. */
     final class Whole extends WholeBody implements Body {
+      /** Of bytes that nobody changes from now on. */
       public Whole(Buffer bytes) {
         super(bytes);
       }

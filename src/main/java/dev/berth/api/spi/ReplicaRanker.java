@@ -48,9 +48,13 @@ public interface ReplicaRanker {
 
   /** How far a replica is from the caller; nearer first. */
   enum Tier {
+    /** Served by the caller's event loop. */
     SAME_LOOP,
+    /** In the caller's instance. */
     SAME_NODE,
+    /** In the caller's availability zone. */
     SAME_ZONE,
+    /** Anywhere. */
     ANY
   }
 
@@ -75,14 +79,17 @@ public interface ReplicaRanker {
       indices[size++] = index;
     }
 
+    /** How many were added. */
     public int size() {
       return size;
     }
 
+    /** The index at a place from 0, the best first. */
     public int get(int place) {
       return indices[place];
     }
 
+    /** Forgets them all. */
     public void clear() {
       size = 0;
     }
