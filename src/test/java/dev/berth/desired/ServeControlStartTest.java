@@ -14,7 +14,6 @@ import dev.berth.controller.ControllerEvent;
 import dev.berth.controller.ControllerEvent.BuildFailed;
 import dev.berth.controller.DeclaredApplication;
 import dev.berth.protocol.ApplicationStatus;
-import dev.berth.protocol.ServeDetails;
 import dev.berth.protocol.port.CommandRefused;
 import io.vertx.core.Future;
 import java.io.IOException;
@@ -38,42 +37,10 @@ class ServeControlStartTest {
 
   @TempDir Path folder;
 
-  private final List<ControllerEvent> told = new ArrayList<>();
   private final StateStoreTestFiles disk = new StateStoreTestFiles();
   private @Nullable ServeControl running;
 
-  private final ServeControl.Controls controls =
-      new ServeControl.Controls() {
-        @Override
-        public void tell(ControllerEvent event) {
-          told.add(event);
-        }
-
-        @Override
-        public Future<ServeDetails> details(@Nullable Double capacity, @Nullable String dir) {
-          return Future.succeededFuture(new ServeDetails("n", 1, 1, capacity, dir, List.of()));
-        }
-
-        @Override
-        public Set<String> deployments(String application) {
-          return Set.of("d");
-        }
-
-        @Override
-        public Set<Path> jarsInUse() {
-          return Set.of();
-        }
-
-        @Override
-        public Future<Void> restart(long term) {
-          return Future.succeededFuture();
-        }
-
-        @Override
-        public Future<Void> drain() {
-          return Future.succeededFuture();
-        }
-      };
+  private final FakeControls controls = new FakeControls();
 
   // --- steps ---
 
@@ -295,10 +262,10 @@ class ServeControlStartTest {
     assertThat(className(second, "d")).isEqualTo("x.D");
     assertThat(find(second, "b")).isNotNull();
     assertThat(revision(second, "c")).as("never accepted").isZero();
-    told.clear();
+    controls.told.clear();
     assertThat(second.find("c", 0)).isNull();
-    assertThat(told).singleElement().isInstanceOf(BuildFailed.class);
-    assertThat(((BuildFailed) told.get(0)).reason()).contains("import_path: missing");
+    assertThat(controls.told).singleElement().isInstanceOf(BuildFailed.class);
+    assertThat(((BuildFailed) controls.told.get(0)).reason()).contains("import_path: missing");
 
     ok(second.commands().deploy("c", "{import_path: 'x.C:build', route_prefix: /c}"));
     assertThat(className(second, "c")).isEqualTo("x.C");
@@ -314,7 +281,7 @@ class ServeControlStartTest {
     ServeControl second = start();
     ok(second.commands().delete("c"));
     assertThat(find(second, "c")).isNull();
-    assertThat(told).last().isEqualTo(new ControllerEvent.Withdrawn("c"));
+    assertThat(controls.told).last().isEqualTo(new ControllerEvent.Withdrawn("c"));
     assertThat(second.commands().delete("c").failed()).isTrue();
     ServeControl third = start();
     assertThat(find(third, "c")).as("it is not durable").isNotNull();

@@ -10,14 +10,12 @@ import dev.berth.config.InstanceOptions;
 import dev.berth.config.ServeConfig;
 import dev.berth.config.keys.Settings;
 import dev.berth.controller.ControllerAction.Announce;
-import dev.berth.controller.ControllerEvent;
 import dev.berth.controller.ControllerEvent.BuildFailed;
 import dev.berth.controller.ControllerEvent.Declared;
 import dev.berth.controller.ControllerEvent.Scaled;
 import dev.berth.controller.ControllerEvent.Withdrawn;
 import dev.berth.controller.DeclaredApplication;
 import dev.berth.protocol.ApplicationStatus;
-import dev.berth.protocol.ServeDetails;
 import dev.berth.protocol.port.CommandRefused;
 import dev.berth.protocol.port.CommandRefused.Kind;
 import io.vertx.core.Future;
@@ -46,49 +44,11 @@ class ServeControlTest {
 
   @TempDir Path folder;
 
-  private final List<ControllerEvent> told = new ArrayList<>();
   private final Deque<Runnable> offLoop = new ArrayDeque<>();
   private final List<ServeControl> opened = new ArrayList<>();
-  private final List<Long> restarts = new ArrayList<>();
-  private @Nullable Set<String> deployments = Set.of("d");
-  private @Nullable String stateDir;
-  private @Nullable Set<Path> inUse = Set.of();
   private long nowMs = 1_000;
 
-  private final ServeControl.Controls controls =
-      new ServeControl.Controls() {
-        @Override
-        public void tell(ControllerEvent event) {
-          told.add(event);
-        }
-
-        @Override
-        public Future<ServeDetails> details(@Nullable Double capacity, @Nullable String dir) {
-          stateDir = dir;
-          return Future.succeededFuture(new ServeDetails("n", 1, 1, capacity, dir, List.of()));
-        }
-
-        @Override
-        public @Nullable Set<String> deployments(String application) {
-          return deployments;
-        }
-
-        @Override
-        public @Nullable Set<Path> jarsInUse() {
-          return inUse;
-        }
-
-        @Override
-        public Future<Void> restart(long term) {
-          restarts.add(term);
-          return Future.succeededFuture();
-        }
-
-        @Override
-        public Future<Void> drain() {
-          return Future.succeededFuture();
-        }
-      };
+  private final FakeControls controls = new FakeControls();
 
   @AfterEach
   void giveBack() {
@@ -172,7 +132,7 @@ class ServeControlTest {
 
   private List<String> toldSince() {
     List<String> short1 =
-        told.stream()
+        controls.told.stream()
             .map(
                 event ->
                     event instanceof Declared declared
@@ -184,7 +144,7 @@ class ServeControlTest {
                             ? "withdrawn " + gone.application()
                             : event.toString())
             .toList();
-    told.clear();
+    controls.told.clear();
     return short1;
   }
 
@@ -207,7 +167,7 @@ class ServeControlTest {
     ran(control, "a");
     assertThat(folder.resolve("state")).doesNotExist();
     ok(control.commands().details());
-    assertThat(stateDir).isEqualTo(folder.resolve("state").toString());
+    assertThat(controls.stateDir).isEqualTo(folder.resolve("state").toString());
   }
 
   @Test
@@ -266,7 +226,7 @@ class ServeControlTest {
     ServeControl first = start(ephemeral, A);
     ok(first.commands().deploy(whole(B)));
     ok(first.commands().details());
-    assertThat(stateDir).isNull();
+    assertThat(controls.stateDir).isNull();
     stopped(first);
 
     assertThat(names(start(ephemeral, A))).containsExactly("a");
@@ -307,8 +267,8 @@ class ServeControlTest {
     ServeControl second = start();
     assertThat(toldSince()).containsExactly("declared a 1", "declared b 2");
     assertThat(second.find("a", 1)).isNull();
-    assertThat(told).singleElement().isInstanceOf(BuildFailed.class);
-    assertThat(((BuildFailed) told.get(0)).reason()).contains("which does not exist");
+    assertThat(controls.told).singleElement().isInstanceOf(BuildFailed.class);
+    assertThat(((BuildFailed) controls.told.get(0)).reason()).contains("which does not exist");
     assertThat(second.find("b", 2)).isNotNull();
   }
 
@@ -456,7 +416,7 @@ class ServeControlTest {
 
     ok(control.commands().scale("b", "d", 0));
     ok(control.commands().scale("b", "d", 0));
-    assertThat(told).containsExactly(new Scaled(new DeploymentId("b", "d"), 0));
+    assertThat(controls.told).containsExactly(new Scaled(new DeploymentId("b", "d"), 0));
     stopped(control);
 
     ServeControl again = start();
@@ -476,7 +436,7 @@ class ServeControlTest {
     ok(control.commands().delete("b"));
     assertThat(refused(Kind.PRECONDITION, control.commands().scale("b", "d", 1)))
         .hasMessage("Deployment is deleted");
-    deployments = null;
+    controls.deployments = null;
     refused(Kind.NOT_FOUND, control.commands().scale("b", "d", 1));
   }
 
@@ -766,7 +726,7 @@ class ServeControlTest {
 
     ok(control.commands().restartController());
 
-    assertThat(restarts).containsExactly(2L);
+    assertThat(controls.restarts).containsExactly(2L);
     stopped(control);
     assertThat(start(A).term()).isEqualTo(3);
   }
@@ -840,17 +800,17 @@ class ServeControlTest {
       ok(control.commands().deploy("a", "{import_path: x.A, runtime_env: {jars: [a.jar]}}"));
       ran(control, "a");
       paths.add(jar(control, "a", i));
-      inUse = Set.of(paths.get(0));
+      controls.inUse = Set.of(paths.get(0));
       if (i > 2) {
         assertThat(copies())
             .as("in use, gone back to, wanted")
             .containsExactlyInAnyOrder(paths.get(0), paths.get(i - 2), paths.get(i - 1));
       }
     }
-    inUse = null;
+    controls.inUse = null;
     ok(control.commands().deleteAll());
     assertThat(copies()).as("it is not known what is in use").hasSize(3);
-    inUse = Set.of(paths.get(19));
+    controls.inUse = Set.of(paths.get(19));
     control.removeUnusedJars();
     control.removeUnusedJars();
     runAll();

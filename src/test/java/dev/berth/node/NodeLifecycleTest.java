@@ -72,13 +72,16 @@ class NodeLifecycleTest {
     }
   }
 
-  private HttpResponse<String> send(String method, int port, String path, String body) {
+  private HttpResponse<String> send(
+      String method, int port, String path, String body, String... headers) {
+    HttpRequest.Builder request =
+        HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + path))
+            .method(method, BodyPublishers.ofString(body));
+    if (headers.length > 0) {
+      request.headers(headers);
+    }
     try {
-      return client.send(
-          HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + path))
-              .method(method, BodyPublishers.ofString(body))
-              .build(),
-          BodyHandlers.ofString());
+      return client.send(request.build(), BodyHandlers.ofString());
     } catch (Exception failed) {
       throw new AssertionError(method + " " + path, failed);
     }
@@ -112,6 +115,30 @@ class NodeLifecycleTest {
                 .map(found -> found.info().replicaId() + " " + found.target().version())
                 .sorted()
                 .toList());
+  }
+
+  @Test
+  void aCommandsKeyIsOfThatCommandAloneAndAtMost128Characters() {
+    String entry = "{route_prefix: /%s, import_path: 'dev.berth.node.TestApplications:plain'}";
+    assertThat(put(entry.formatted("a"), "one").statusCode()).isEqualTo(200);
+    assertThat(put(entry.formatted("a"), "one").statusCode()).as("again").isEqualTo(200);
+
+    HttpResponse<String> other = put(entry.formatted("b"), "one");
+    assertThat(other.statusCode()).isEqualTo(400);
+    assertThat(other.body())
+        .contains("Idempotency-Key: one, of another command (expected: one of its own)");
+    HttpResponse<String> tooLong = put(entry.formatted("b"), "x".repeat(129));
+    assertThat(tooLong.statusCode()).isEqualTo(400);
+    assertThat(tooLong.body()).contains("Idempotency-Key: 129 characters (expected: 1 to 128)");
+    assertThat(put(entry.formatted("b"), "x".repeat(128)).statusCode()).isEqualTo(200);
+    assertThat(send("GET", node().adminPort(), "/metrics", "").body())
+        .contains("\nberth_idempotent_answers 2.0\n")
+        .contains("\nberth_idempotent_answers_limit 10000.0\n");
+  }
+
+  private HttpResponse<String> put(String entry, String key) {
+    int admin = node().adminPort();
+    return send("PUT", admin, "/api/v1/applications/a", entry, "Idempotency-Key", key);
   }
 
   @Test

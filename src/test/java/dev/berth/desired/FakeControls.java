@@ -1,0 +1,51 @@
+package dev.berth.desired;
+
+import dev.berth.controller.ControllerEvent;
+import dev.berth.protocol.ServeDetails;
+import io.vertx.core.Future;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** A controller that notes what it is told. */
+final class FakeControls implements ServeControl.Controls {
+  final List<ControllerEvent> told = new ArrayList<>();
+  final List<Long> restarts = new ArrayList<>();
+  @Nullable Set<String> deployments = Set.of("d");
+  @Nullable String stateDir;
+  @Nullable Set<Path> inUse = Set.of();
+
+  @Override
+  public void tell(ControllerEvent event) {
+    told.add(event);
+  }
+
+  @Override
+  public Future<ServeDetails> details(@Nullable Double capacity, @Nullable String dir) {
+    stateDir = dir;
+    return Future.succeededFuture(new ServeDetails("n", 1, 1, capacity, dir, List.of()));
+  }
+
+  @Override
+  public @Nullable Set<String> deployments(String application) {
+    return deployments;
+  }
+
+  @Override
+  public @Nullable Set<Path> jarsInUse() {
+    return inUse;
+  }
+
+  @Override
+  public Future<Void> restart(long term) {
+    restarts.add(term);
+    return Future.succeededFuture();
+  }
+
+  @Override
+  public Future<Void> drain() {
+    return Future.succeededFuture();
+  }
+}
