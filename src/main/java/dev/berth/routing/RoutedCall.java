@@ -21,7 +21,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * One request on its way through the router. It is everything the request needs in one object: the
- * waiter's owner, the entry of the pending table and of the deadline ring.
+ * waiter's owner, the entry of the pending table and of the deadline ring. It is over 500 lines
+ * with all of them, since each object more is one more for every request.
  *
  * <p>Who owes the slot: for a replica here, this call until the message is sent, then the replica.
  * For one elsewhere the slot is taken on arrival, and this call only counts it as its own.

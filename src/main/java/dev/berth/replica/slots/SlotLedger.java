@@ -46,6 +46,8 @@ import org.jspecify.annotations.Nullable;
  * <p>Any thread of the instance may call; nothing blocks. The observer is told of a freed slot
  * after the state is settled.
  *
+ * <p>It is over 500 lines, as what the orders of its CASes prove has to be read in one place.
+ *
  * <p>Source: Ray #63252 (semaphore and token). Ours differs: leases expire, and attempts are named,
  * so that neither a dead chooser nor a lost reply strands a slot.
  */

@@ -38,9 +38,8 @@ import org.jspecify.annotations.Nullable;
  * </pre>
  *
  * The state of a reservation is its selection's, whose one CAS decides between use, release and
- * expiry; this table only finds it by its token and counts. Any thread. A permit of the caller is
- * taken before a slot is looked for, so that nobody holds or waits for more than its share, and
- * goes back when the slot does.
+ * expiry; this table only finds it by its token and counts. Any thread. Permits are taken before a
+ * slot is looked for, and go back when it does.
  */
 public final class ReservationTable implements Reservations {
   private static final long REMEMBER_NANOS = TimeUnit.SECONDS.toNanos(60);
@@ -64,8 +63,7 @@ public final class ReservationTable implements Reservations {
   private final AtomicInteger heldCount = new AtomicInteger(); // of the above; its own is slow
   private final ConcurrentLinkedQueue<TokenEntry> ended = new ConcurrentLinkedQueue<>();
   private final AtomicInteger endedCount = new AtomicInteger();
-  private final ConcurrentHashMap<String, Integer> permitsByCaller = new ConcurrentHashMap<>();
-  private final AtomicInteger permits = new AtomicInteger();
+  private final ReservationPermits permits;
   private final IdempotencyKeys<ReservationAsk> keys; // guarded by itself
   private final AtomicInteger nextLoop = new AtomicInteger();
   private volatile boolean draining;
@@ -80,6 +78,7 @@ public final class ReservationTable implements Reservations {
     this.limits = limits;
     this.nanoClock = nanoClock;
     this.secrets = secrets;
+    this.permits = new ReservationPermits(limits);
     this.keys =
         new IdempotencyKeys<>(limits.maxKeys(), limits.maxKeysPerCaller(), limits.keyNanos());
   }
@@ -167,11 +166,10 @@ public final class ReservationTable implements Reservations {
         keys.put(caller.name(), key, wish, ask, now);
       }
     }
-    Problem refused = takePermits(caller.name(), wanted);
+    ReservationException refused = permits.tryTake(caller.name(), wanted);
     if (refused != null) {
-      ReservationException told = overLimit(refused, caller.name());
       forgetKey(ask);
-      ask.refused(told);
+      ask.refused(refused);
       return answer(ask, shown);
     }
     asking.add(ask);
@@ -194,33 +192,26 @@ public final class ReservationTable implements Reservations {
                   }
                 });
     AtomicBoolean gone = new AtomicBoolean();
-    return new Asked<>() {
-      @Override
-      public Future<T> answer() {
-        return told;
-      }
-
-      @Override
-      public void abandon() {
-        if (gone.compareAndSet(false, true)) {
-          ask.leave();
-        }
-      }
-    };
+    return new Told<>(
+        told,
+        () -> {
+          if (gone.compareAndSet(false, true)) {
+            ask.leave();
+          }
+        });
   }
 
   private <T> Asked<T> refusedAtOnce(ReservationException why) {
     counters.refused(why.problem());
-    Future<T> failed = Future.failedFuture(why);
-    return new Asked<>() {
-      @Override
-      public Future<T> answer() {
-        return failed;
-      }
+    return new Told<>(Future.failedFuture(why), () -> {});
+  }
 
-      @Override
-      public void abandon() {}
-    };
+  /** What an asker waits for, and what it means that it goes. */
+  private record Told<T>(Future<T> answer, Runnable gone) implements Asked<T> {
+    @Override
+    public void abandon() {
+      gone.run();
+    }
   }
 
   /** In turn, as each serves a share; not one that is blocked, while another is not. */
@@ -234,43 +225,6 @@ public final class ReservationTable implements Reservations {
       }
     }
     return routers.loop(first);
-  }
-
-  // --- permits ---
-
-  /** Null when they were taken; else which bound was reached. */
-  private @Nullable Problem takePermits(String caller, int wanted) {
-    if (permits.addAndGet(wanted) > limits.maxHeld()) {
-      permits.addAndGet(-wanted);
-      return Problem.INSTANCE_LIMIT;
-    }
-    if (permitsByCaller.merge(caller, wanted, Integer::sum) > limits.maxHeldPerCaller()) {
-      givePermits(caller, wanted);
-      return Problem.CALLER_LIMIT;
-    }
-    return null;
-  }
-
-  private void givePermits(String caller, int count) {
-    permitsByCaller.computeIfPresent(caller, (name, had) -> had == count ? null : had - count);
-    permits.addAndGet(-count);
-  }
-
-  private ReservationException overLimit(Problem limit, String caller) {
-    return limit == Problem.CALLER_LIMIT
-        ? new ReservationException(
-            limit,
-            "max_held_per_caller: "
-                + limits.maxHeldPerCaller()
-                + " reservations are held or waited for by "
-                + caller,
-            1,
-            -1)
-        : new ReservationException(
-            limit,
-            "max_held_total: " + limits.maxHeld() + " reservations are held or waited for",
-            1,
-            -1);
   }
 
   // --- what an ask came to ---
@@ -307,7 +261,7 @@ public final class ReservationTable implements Reservations {
     }
     held.remove(entry);
     heldCount.decrementAndGet();
-    givePermits(entry.caller, 1);
+    permits.give(entry.caller, 1);
     ended.add(entry);
     if (endedCount.incrementAndGet() > limits.maxEnded()) {
       forget(ended.peek());
@@ -330,14 +284,13 @@ public final class ReservationTable implements Reservations {
   void endedWithout(ReservationAsk ask) {
     asking.remove(ask);
     forgetKey(ask);
-    givePermits(ask.caller, ask.permits);
+    permits.give(ask.caller, ask.permits);
   }
 
   private void forgetKey(ReservationAsk ask) {
-    String key = ask.key;
-    if (key != null) {
+    if (ask.key != null) {
       synchronized (keys) {
-        keys.remove(ask.caller, key, ask);
+        keys.remove(ask.caller, ask.key, ask);
       }
     }
   }
@@ -368,8 +321,7 @@ public final class ReservationTable implements Reservations {
                 return now;
               }
               selection.expireIfPast(nanoClock.getAsLong());
-              Problem over = entry.ended();
-              throw refuse(over == null ? Problem.REPLICA_GONE : over);
+              throw refuse(Objects.requireNonNullElse(entry.ended(), Problem.REPLICA_GONE));
             });
   }
 
@@ -439,8 +391,7 @@ public final class ReservationTable implements Reservations {
   private Reservation now(TokenEntry entry) {
     Reservation reservation = entry.reservation();
     if (reservation == null) {
-      Problem how = entry.ended();
-      throw refusal(how == null ? Problem.EXPIRED : how);
+      throw refusal(Objects.requireNonNullElse(entry.ended(), Problem.EXPIRED));
     }
     return reservation;
   }
@@ -521,7 +472,7 @@ public final class ReservationTable implements Reservations {
 
   /** Held or waited for. */
   public int permitsTaken() {
-    return permits.get();
+    return permits.taken();
   }
 
   /** Ended ones that are remembered. */
@@ -531,7 +482,7 @@ public final class ReservationTable implements Reservations {
 
   /** Callers that hold or wait for something. */
   public int callers() {
-    return permitsByCaller.size();
+    return permits.callers();
   }
 
   public int keys() {

@@ -1,0 +1,57 @@
+package dev.berth.routing.reserve;
+
+import dev.berth.protocol.port.Reservations.Problem;
+import dev.berth.protocol.port.Reservations.ReservationException;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How many slots each caller holds or waits for, so that nobody has more than its share, nor all of
+ * them together more than the instance bears. Any thread.
+ */
+final class ReservationPermits {
+  private final ReservationLimits limits;
+  private final ConcurrentHashMap<String, Integer> byCaller = new ConcurrentHashMap<>();
+  private final AtomicInteger taken = new AtomicInteger();
+
+  ReservationPermits(ReservationLimits limits) {
+    this.limits = limits;
+  }
+
+  /** Null when they were taken; else which bound was reached. */
+  @Nullable ReservationException tryTake(String caller, int wanted) {
+    if (taken.addAndGet(wanted) > limits.maxHeld()) {
+      taken.addAndGet(-wanted);
+      return full(Problem.INSTANCE_LIMIT, "max_held_total: " + limits.maxHeld(), "");
+    }
+    if (byCaller.merge(caller, wanted, Integer::sum) > limits.maxHeldPerCaller()) {
+      give(caller, wanted);
+      return full(
+          Problem.CALLER_LIMIT,
+          "max_held_per_caller: " + limits.maxHeldPerCaller(),
+          " by " + caller);
+    }
+    return null;
+  }
+
+  void give(String caller, int count) {
+    byCaller.computeIfPresent(caller, (name, had) -> had == count ? null : had - count);
+    taken.addAndGet(-count);
+  }
+
+  private static ReservationException full(Problem limit, String bound, String by) {
+    return new ReservationException(
+        limit, bound + " reservations are held or waited for" + by, 1, -1);
+  }
+
+  /** Slots held or waited for. */
+  int taken() {
+    return taken.get();
+  }
+
+  /** Callers that hold or wait for one. */
+  int callers() {
+    return byCaller.size();
+  }
+}
