@@ -75,7 +75,7 @@ BERTH_JAVA_OPTS="-Xmx128m" "$work/berth" -J-Dberth.sample=yes run "$work/sample/
   --state-dir "$work/state" --set http_options.port="$port" --set berth.admin.port=$((port + 1)) \
   >"$work/log" 2>&1 &
 server=$!
-answer=$(curl -sS --retry 40 --retry-delay 1 --retry-all-errors --max-time 5 "localhost:$port/greeting?name=world") || :
+answer=$(curl -s --retry 40 --retry-delay 1 --retry-all-errors --max-time 5 "localhost:$port/greeting?name=world") || :
 [ "$answer" = "hello world" ] || { cat "$work/log" >&2; echo "answer: $answer (expected: hello world)" >&2; exit 1; }
 kill "$server"
 wait "$server" || :
