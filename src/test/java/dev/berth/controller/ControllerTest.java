@@ -725,6 +725,19 @@ class ControllerTest {
     assertThat(it.routable(FRONT)).hasSize(1).doesNotContain("f1");
   }
 
+  @Test
+  void aDeathThatOvertakesTheInventoryWhichNamesItCounts() {
+    it.declare("app", of(FRONT, "v1", 1));
+    it.finish();
+    ControllerEvent.Inventory before = it.inventory();
+    it.restart();
+    it.die("f1");
+    it.send(new ControllerEvent.Declared(it.application("app", "/")));
+    it.send(before);
+    assertThat(it.routable(FRONT)).isEmpty();
+    assertThat(it.fleet()).isEqualTo("v1 STARTING x1");
+  }
+
   // --- cost ---
 
   @Test
