@@ -28,20 +28,13 @@ public record RouterSettings(
           -1,
           Duration.ofSeconds(60).toNanos(),
           Duration.ofSeconds(10).toNanos(),
-          Duration.ofSeconds(300).toNanos());
+          Duration.ofSeconds(300).toNanos(),
+          503,
+          -1);
 
   public RouterSettings {
     if (maxQueued < -1 || maxQueued == 0) {
       throw new IllegalArgumentException("maxQueued: " + maxQueued + " (expected: -1 or >= 1)");
     }
-  }
-
-  /** Settings that refuse as Ray Serve does: with 503. */
-  public RouterSettings(
-      int maxQueued,
-      long queueTimeoutNanos,
-      long reservationTtlNanos,
-      long maxReservationTtlNanos) {
-    this(maxQueued, queueTimeoutNanos, reservationTtlNanos, maxReservationTtlNanos, 503, -1);
   }
 }

@@ -15,6 +15,12 @@ import org.jspecify.annotations.Nullable;
 public final class RoutingProbe {
   private RoutingProbe() {}
 
+  /** Settings that refuse as Ray Serve does: with 503. */
+  public static RouterSettings settings(
+      int maxQueued, long queueTimeoutNanos, long ttlNanos, long maxTtlNanos) {
+    return new RouterSettings(maxQueued, queueTimeoutNanos, ttlNanos, maxTtlNanos, 503, -1);
+  }
+
   /** The settings, with another bound of the queue. */
   public static RouterSettings withMaxQueued(RouterSettings of, int max) {
     return new RouterSettings(

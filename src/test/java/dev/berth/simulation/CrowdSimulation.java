@@ -18,7 +18,7 @@ import dev.berth.replica.ReplicaSpec;
 import dev.berth.routing.CallOwner;
 import dev.berth.routing.LoopLimits;
 import dev.berth.routing.RoutedCall;
-import dev.berth.routing.RouterSettings;
+import dev.berth.routing.RoutingProbe;
 import dev.berth.routing.slots.InstanceBounds;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
@@ -285,7 +285,7 @@ final class CrowdSimulation {
 
   private SimulatedInstance.Settings settings() {
     return new SimulatedInstance.Settings(
-        new RouterSettings(-1, PATIENCE_NANOS, LegsWorkload.TTL_NANOS, PATIENCE_NANOS),
+        RoutingProbe.settings(-1, PATIENCE_NANOS, LegsWorkload.TTL_NANOS, PATIENCE_NANOS),
         SimulatedInstance.Settings.limits(
             PATIENCE_NANOS, // the ingress has its own
             LegsWorkload.millis(2_000),

@@ -15,7 +15,6 @@ import dev.berth.replica.ReplicaSpec;
 import dev.berth.routing.DeploymentRouter;
 import dev.berth.routing.LoopLimits;
 import dev.berth.routing.RouterLoop;
-import dev.berth.routing.RouterSettings;
 import dev.berth.routing.RoutingProbe;
 import dev.berth.routing.slots.InstanceBounds;
 import io.vertx.core.Future;
@@ -105,7 +104,7 @@ final class LegsSimulation {
 
   private SimulatedInstance.Settings settings() {
     return new SimulatedInstance.Settings(
-        new RouterSettings(
+        RoutingProbe.settings(
             -1,
             LegsWorkload.millis(rough ? 1_000 : 3_600_000),
             LegsWorkload.TTL_NANOS,

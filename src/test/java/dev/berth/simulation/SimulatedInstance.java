@@ -232,7 +232,7 @@ final class SimulatedInstance {
 
     static Settings draw(SplittableRandom random, boolean orderly) {
       RouterSettings router =
-          new RouterSettings(
+          RoutingProbe.settings(
               random.nextInt(3) == 0 ? -1 : 4 + random.nextInt(20),
               millis(300 + random.nextInt(1_500)),
               millis((orderly ? 2_000 : 150) + random.nextInt(1_000)),
