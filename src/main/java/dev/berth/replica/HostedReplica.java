@@ -115,10 +115,11 @@ final class HostedReplica {
     return ended - unanswered;
   }
 
-  /** Takes nothing more, and lets go of the handler, which may hold a model. */
+  /** Takes nothing more, and lets go of the handler, which may hold a model, and of its code. */
   void retire() {
     stopped = true;
     invoker = null;
     methods = Map.of();
+    handles.retire();
   }
 }

@@ -9,7 +9,7 @@ import java.util.function.Function;
  * found by a look at a few names, since requests ask by name. Any thread.
  */
 final class KnownHandles {
-  private final Function<String, BareHandle> made;
+  private volatile Function<String, BareHandle> made;
   private volatile BareHandle[] known = {}; // replaced, never written to
 
   KnownHandles(Function<String, BareHandle> made) {
@@ -26,6 +26,15 @@ final class KnownHandles {
       }
     }
     return first(deployment);
+  }
+
+  /** Makes no more, and lets go of what made them, which holds the application's code. */
+  void retire() {
+    made =
+        deployment -> {
+          throw new IllegalArgumentException(
+              "deployment: " + deployment + " (expected: asked for while the replica runs)");
+        };
   }
 
   /** Two threads may both find that it is missing: what they add is alike. */

@@ -160,6 +160,7 @@ class ClassifyHandlerTest {
     ReplicaSelection full = berth.await(berth.handle("digits").choose());
     Pending<Response> call = start(Answers.post("image/png", PNG));
     call.cancel();
+    berth.run();
     full.close();
     berth.run();
     assertThat(call.future().cause()).isInstanceOf(BerthException.Cancelled.class);

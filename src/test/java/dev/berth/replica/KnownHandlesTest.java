@@ -37,6 +37,16 @@ class KnownHandlesTest {
   }
 
   @Test
+  void aRetiredReplicaMakesNoMoreAndKeepsThoseThatAreInUse() {
+    String name = world.handle().deployment().name();
+    var known = handles.of(name);
+    handles.retire();
+    assertThat(handles.of(name)).isSameAs(known);
+    assertThatIllegalArgumentException().isThrownBy(() -> handles.of("other"));
+    assertThat(made).containsExactly(name);
+  }
+
+  @Test
   void anUnknownNameIsRefusedEachTimeItIsAskedFor() {
     for (int i = 0; i < 2; i++) {
       assertThatIllegalArgumentException().isThrownBy(() -> handles.of("no-such"));
