@@ -15,6 +15,7 @@ import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -24,6 +25,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -263,11 +265,13 @@ final class LifecycleCommands implements ServeControl.Controls {
         rolledBackNanos = on.world.getAsLong();
       }
     } else {
-      if (!(failed instanceof CommandRefused)) {
+      if (!(failed instanceof CommandRefused refused)) {
         throw on.world.fail(what + ": " + failed + " (expected: done, or refused)", failed);
       }
       expect("after it was refused, " + what, now, capacityOf(process), null, false);
-      doubtful.add(asked);
+      if (refused.kind() == CommandRefused.Kind.UNAVAILABLE) {
+        doubtful.add(asked);
+      }
     }
   }
 
@@ -324,12 +328,9 @@ final class LifecycleCommands implements ServeControl.Controls {
   void processBegins(SimulatedProcess process) {
     Map<String, Entry> now = declared(process);
     Double capacityNow = capacityOf(process);
-    Pending first = pending.peek();
-    for (Pending each : List.copyOf(doubtful)) {
-      first = isAs(now, capacityNow, each) ? each : first;
-    }
-    expect("after a crash", now, capacityNow, first, false);
     boolean came = !now.equals(acknowledged) || !Objects.equals(capacity, capacityNow);
+    Pending first = came ? madeBy(now, capacityNow) : pending.peek();
+    expect("after a crash", now, capacityNow, first, false);
     on.count("crashes under commands", pending.isEmpty() ? 0 : 1);
     on.count("unanswered commands found done after a crash", came ? 1 : 0);
     pending.clear();
@@ -340,6 +341,14 @@ final class LifecycleCommands implements ServeControl.Controls {
     if (on.world.getAsLong() - rolledBackNanos < TimeUnit.MINUTES.toNanos(9)) {
       again(rolledBack, true);
     }
+  }
+
+  /** Of what may have come to pass: rather what says what it makes than what may make anything. */
+  private @Nullable Pending madeBy(Map<String, Entry> now, @Nullable Double capacityNow) {
+    return Stream.concat(pending.stream().limit(1), doubtful.stream())
+        .filter(each -> isAs(now, capacityNow, each))
+        .min(Comparator.comparing(each -> each.id != null))
+        .orElse(null);
   }
 
   // --- what commands ask of the controller ---
