@@ -65,7 +65,7 @@ public final class SoakApps {
           }
         };
     return Application.of(
-        Deployment.of("plain", replica -> handler).withNumReplicas(2).withMaxOngoingRequests(500));
+        Deployment.async("plain", handler).withNumReplicas(2).withMaxOngoingRequests(500));
   }
 
   /** The same on threads of its own. */
@@ -77,7 +77,7 @@ public final class SoakApps {
           }
           return ok();
         };
-    return Application.of(Deployment.of("blocking", replica -> handler).withMaxOngoingRequests(16));
+    return Application.of(Deployment.blocking("blocking", handler).withMaxOngoingRequests(16));
   }
 
   /** A hundred chunks with a rest after every tenth; or it breaks off in the middle. */
@@ -89,9 +89,7 @@ public final class SoakApps {
               Response.stream("text/event-stream", writer -> write(writer, context, 0, failAt)));
         };
     return Application.of(
-        Deployment.of("streams", replica -> handler)
-            .withNumReplicas(2)
-            .withMaxOngoingRequests(500));
+        Deployment.async("streams", handler).withNumReplicas(2).withMaxOngoingRequests(500));
   }
 
   private static Future<Void> write(
@@ -117,7 +115,7 @@ public final class SoakApps {
     return Application.of(
         Deployment.of("chooser", replica -> new Chooser(replica.handle("worker")))
             .withMaxOngoingRequests(1000),
-        Deployment.of("worker", replica -> worker).withNumReplicas(2).withMaxOngoingRequests(1000));
+        Deployment.async("worker", worker).withNumReplicas(2).withMaxOngoingRequests(1000));
   }
 
   private record Chooser(DeploymentHandle worker) implements AsyncHandler {
@@ -161,7 +159,7 @@ public final class SoakApps {
         };
     return Application.of(
         Deployment.async("parent", SoakApps::parent).withMaxOngoingRequests(1000),
-        Deployment.of("child", replica -> child).withNumReplicas(2).withMaxOngoingRequests(500));
+        Deployment.async("child", child).withNumReplicas(2).withMaxOngoingRequests(500));
   }
 
   private static Future<Response> parent(Request request, RequestContext context) {

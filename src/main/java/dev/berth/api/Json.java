@@ -123,9 +123,9 @@ final class Json {
     try {
       return Buffer.buffer((byte[]) write.invoke(mapper, value));
     } catch (InvocationTargetException failed) {
+      Throwable why = causeOf(failed);
       throw new IllegalArgumentException(
-          value.getClass().getName() + ": " + Malformed.messageOf(failed.getCause()),
-          failed.getCause());
+          value.getClass().getName() + ": " + Malformed.messageOf(why), why);
     } catch (IllegalAccessException impossible) { // public methods of a public class
       throw new IllegalStateException(impossible);
     }
@@ -139,7 +139,7 @@ final class Json {
     try {
       value = read.invoke(mapper, json.getBytes(), type);
     } catch (InvocationTargetException failed) {
-      throw new Malformed(failed.getCause());
+      throw new Malformed(causeOf(failed));
     } catch (IllegalAccessException impossible) {
       throw new IllegalStateException(impossible);
     }
@@ -149,6 +149,16 @@ final class Json {
     @SuppressWarnings("unchecked") // a primitive's class gives a box, which cast() refuses
     T typed = (T) value;
     return typed;
+  }
+
+  /** What was thrown; thrown on when it is no fault of the JSON, as a heap that is full. */
+  private static Throwable causeOf(InvocationTargetException failed) {
+    for (Throwable why = failed.getCause(); why != null; why = why.getCause()) {
+      if (why instanceof Error error && !(error instanceof StackOverflowError)) {
+        throw error;
+      }
+    }
+    return failed.getCause();
   }
 
   /** JSON that is none, or of something else. Its message is for whoever sent it. */
@@ -193,7 +203,7 @@ final class Json {
       Throwable cause = why.getCause();
       boolean ours = cause != null && ask(cause, "getOriginalMessage") == null;
       Object said = ours ? cause.getMessage() : ask(why, "getOriginalMessage");
-      String text = String.valueOf(said == null ? why.getMessage() : said);
+      String text = String.valueOf(said == null ? why : said);
       text = text.replaceAll("([`<,])(?:\\w+[.$])+", "$1").replaceAll(" \\((?:set|class) .*", "");
       return text.length() <= MESSAGE_CHARS ? text : text.substring(0, MESSAGE_CHARS) + "…";
     }

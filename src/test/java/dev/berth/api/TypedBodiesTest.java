@@ -39,6 +39,9 @@ class TypedBodiesTest {
       if (id != null && id.isEmpty()) {
         throw new IllegalArgumentException("id is empty");
       }
+      if ("full".equals(id)) {
+        throw new OutOfMemoryError("only in this test");
+      }
     }
   }
 
@@ -153,6 +156,16 @@ class TypedBodiesTest {
       assertThat(told.getString("message")).startsWith(field + ": ").contains(message);
       assertThat(told.getString("message")).doesNotContain("dev.berth", "jackson", "Feature");
       assertThat(called).isZero();
+      berth.assertAtRest();
+    }
+  }
+
+  @Test
+  void aBrokenJvmIsNotTheSendersFault() {
+    try (TestBerth berth = priced()) {
+      Request full = Request.post("/", Buffer.buffer("{\"id\":\"full\",\"items\":[]}"));
+      assertThat(berth.awaitFailure(berth.handle("price").call(full)))
+          .isInstanceOf(BerthException.HandlerFailed.class);
       berth.assertAtRest();
     }
   }

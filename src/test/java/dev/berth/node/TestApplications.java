@@ -24,18 +24,18 @@ public final class TestApplications {
   /** Two deployments. */
   public static Application plain() {
     return Application.of(
-        Deployment.of("front", replica -> THREAD),
-        Deployment.of("back", replica -> THREAD).withNumReplicas(3).withMaxOngoingRequests(7));
+        Deployment.async("front", THREAD),
+        Deployment.async("back", THREAD).withNumReplicas(3).withMaxOngoingRequests(7));
   }
 
   /** One deployment, named by {@code args.name}. */
   public static Application named(Map<String, Object> args) {
-    return Application.of(Deployment.of((String) args.get("name"), replica -> THREAD));
+    return Application.of(Deployment.async((String) args.get("name"), THREAD));
   }
 
   /** Answers with the name of its thread, on every loop. */
   public static Application spread() {
-    return Application.of(Deployment.of("spread", replica -> THREAD).withSpreadOverLoops(true));
+    return Application.of(Deployment.async("spread", THREAD).withSpreadOverLoops(true));
   }
 
   /** Answers with how many requests the event bus of Vert.x carried after the first one. */
@@ -57,7 +57,7 @@ public final class TestApplications {
           }
           return Future.succeededFuture(Response.text(carried.toString()));
         };
-    return Application.of(Deployment.of("carried", replica -> handler));
+    return Application.of(Deployment.async("carried", handler));
   }
 
   /** Fails every request. */

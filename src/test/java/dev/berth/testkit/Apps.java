@@ -16,11 +16,11 @@ final class Apps {
   private Apps() {}
 
   static Application of(AsyncHandler handler) {
-    return Application.of(Deployment.of("one", replica -> handler));
+    return Application.of(Deployment.async("one", handler));
   }
 
   static Application blocking(BlockingHandler handler) {
-    return Application.of(Deployment.of("one", replica -> handler));
+    return Application.of(Deployment.blocking("one", handler));
   }
 
   /** Answers with the path. */

@@ -2,7 +2,6 @@ package dev.berth.it.app;
 
 import com.sun.management.ThreadMXBean;
 import dev.berth.api.Application;
-import dev.berth.api.AsyncHandler;
 import dev.berth.api.Deployment;
 import dev.berth.api.Response;
 import io.vertx.core.Future;
@@ -16,20 +15,23 @@ public final class AllocationApplication {
   /** Answers at once with 32 bytes. */
   public static Application noOp() {
     Buffer body = Buffer.buffer("twenty-two characters no-op done");
-    AsyncHandler handler =
-        (request, context) -> Future.succeededFuture(Response.of(200, "text/plain", body));
-    return Application.of(Deployment.of("no-op", replica -> handler).withMaxOngoingRequests(1000));
+    return Application.of(
+        Deployment.async(
+                "no-op",
+                (request, context) -> Future.succeededFuture(Response.of(200, "text/plain", body)))
+            .withMaxOngoingRequests(1000));
   }
 
   /** Answers with the bytes that its thread has allocated since it began. */
   public static Application allocated() {
     ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
-    AsyncHandler handler =
-        (request, context) ->
-            Future.succeededFuture(
-                Response.text(
-                    Long.toString(
-                        threads.getThreadAllocatedBytes(Thread.currentThread().getId()))));
-    return Application.of(Deployment.of("allocated", replica -> handler));
+    return Application.of(
+        Deployment.async(
+            "allocated",
+            (request, context) ->
+                Future.succeededFuture(
+                    Response.text(
+                        Long.toString(
+                            threads.getThreadAllocatedBytes(Thread.currentThread().getId()))))));
   }
 }

@@ -1,7 +1,6 @@
 package greeting;
 
 import dev.berth.api.Application;
-import dev.berth.api.AsyncHandler;
 import dev.berth.api.Deployment;
 import dev.berth.api.Response;
 import io.vertx.core.Future;
@@ -11,12 +10,13 @@ public final class Greeting {
   private Greeting() {}
 
   public static Application build() {
-    AsyncHandler greeting =
-        (request, context) -> {
-          String name = request.queryParameter("name");
-          return Future.succeededFuture(
-              Response.text("hello " + (name == null ? "you" : name) + "\n"));
-        };
-    return Application.of(Deployment.of("greeting", replica -> greeting));
+    return Application.of(
+        Deployment.async(
+            "greeting",
+            (request, context) -> {
+              String name = request.queryParameter("name");
+              return Future.succeededFuture(
+                  Response.text("hello " + (name == null ? "you" : name) + "\n"));
+            }));
   }
 }
