@@ -203,7 +203,8 @@ final class Json {
       Throwable cause = why.getCause();
       boolean ours = cause != null && ask(cause, "getOriginalMessage") == null;
       Object said = ours ? cause.getMessage() : ask(why, "getOriginalMessage");
-      String text = String.valueOf(said == null ? why : said);
+      String all = why.getMessage() == null ? why.getClass().getSimpleName() : why.getMessage();
+      String text = said == null ? all : said.toString();
       text = text.replaceAll("([`<,])(?:\\w+[.$])+", "$1").replaceAll(" \\((?:set|class) .*", "");
       return text.length() <= MESSAGE_CHARS ? text : text.substring(0, MESSAGE_CHARS) + "…";
     }
