@@ -213,7 +213,7 @@ public final class SimulatedProcess {
               builds,
               shown -> () -> {},
               around.control,
-              new AtomicLong(random.split().nextLong())::incrementAndGet,
+              new AtomicLong(random.nextLong())::incrementAndGet,
               event -> around.tell.accept(node, event));
       actions =
           new InstanceActions(

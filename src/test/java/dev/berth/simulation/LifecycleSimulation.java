@@ -10,6 +10,7 @@ import dev.berth.controller.Epoch;
 import dev.berth.desired.SimulatedDisk;
 import dev.berth.node.SimulatedProcess;
 import dev.berth.node.SimulatedProcess.Instance;
+import dev.berth.protocol.ApplicationDetails;
 import dev.berth.protocol.ApplicationStatus;
 import dev.berth.protocol.DeploymentStatus;
 import dev.berth.protocol.RoutingSnapshot;
@@ -17,6 +18,7 @@ import dev.berth.replica.HookThreads;
 import dev.berth.routing.feed.RoutingFeed;
 import java.nio.file.Path;
 import java.util.EnumMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -183,9 +185,16 @@ final class LifecycleSimulation {
 
   /** Though it is good: what crashed from outside while it was on trial was held against it. */
   private boolean hasFailed(LifecycleCode code) {
+    ApplicationDetails details = controller == null ? null : controller.details(code.application());
+    if (details == null || details.status() != ApplicationStatus.DEPLOY_FAILED) {
+      return false;
+    }
+    Set<String> failed = new HashSet<>();
+    details.deployments().stream()
+        .filter(each -> each.status() == DeploymentStatus.DEPLOY_FAILED)
+        .forEach(each -> failed.add(each.name()));
     return code.parts().stream().allMatch(LifecycleCode.Part::isGood)
-        && controller != null
-        && controller.applications().get(code.application()) == ApplicationStatus.DEPLOY_FAILED;
+        || code.parts().stream().anyMatch(each -> each.isGood() && failed.contains(each.name()));
   }
 
   private void runUntilCommandsAreDone() {
