@@ -1,5 +1,8 @@
 package dev.berth.protocol;
 
+import static dev.berth.protocol.Wire.Form.FIXED;
+import static dev.berth.protocol.Wire.Form.SIGNED;
+
 import dev.berth.api.BerthException;
 import dev.berth.api.DeploymentId;
 import dev.berth.api.Request;
@@ -40,7 +43,7 @@ public sealed interface BusMessage {
       AttemptId attempt,
       ReplicaAddress target,
       Admission admission,
-      long deadlineMs,
+      @Wire(SIGNED) long deadlineMs,
       int streamWindow,
       long waitedMicros,
       String requestId,
@@ -85,7 +88,11 @@ public sealed interface BusMessage {
 
   /** Hold a slot under a lease; a repeated attempt gets the same lease. */
   record ReserveSlot(
-      long callId, RouterAddress source, AttemptId attempt, ReplicaAddress target, long ttlMs)
+      long callId,
+      RouterAddress source,
+      AttemptId attempt,
+      ReplicaAddress target,
+      @Wire(SIGNED) long ttlMs)
       implements BusMessage {}
 
   /**
@@ -101,7 +108,7 @@ public sealed interface BusMessage {
       AttemptId attempt,
       ReplicaAddress target,
       SlotToken token,
-      long ttlMs)
+      @Wire(SIGNED) long ttlMs)
       implements BusMessage {}
 
   // --- replica loop to router loop ---
@@ -135,7 +142,11 @@ public sealed interface BusMessage {
    * @param time null unless the request is explained
    */
   record CallResponse(
-      long callId, Response response, int follows, long load, @Nullable HandlerTime time)
+      long callId,
+      Response response,
+      @Wire(SIGNED) int follows,
+      long load,
+      @Nullable HandlerTime time)
       implements Answer {
     /** So many bytes follow as its handler writes. */
     public static final int UNKNOWN = -1;
@@ -229,7 +240,12 @@ public sealed interface BusMessage {
 
   /** The lease asked for. Whoever no longer waits for it releases it by its attempt. */
   record SlotReserved(
-      long callId, AttemptId attempt, ReplicaAddress target, SlotToken token, long ttlMs, long load)
+      long callId,
+      AttemptId attempt,
+      ReplicaAddress target,
+      SlotToken token,
+      @Wire(SIGNED) long ttlMs,
+      long load)
       implements Answer {}
 
   /** The slots of a replica, unasked or after a release. */
@@ -239,7 +255,12 @@ public sealed interface BusMessage {
    * A freed slot, held for a router that was refused before, as a short lease under an attempt the
    * replica made.
    */
-  record SlotOffer(ReplicaAddress target, AttemptId attempt, SlotToken token, long ttlMs, long load)
+  record SlotOffer(
+      ReplicaAddress target,
+      AttemptId attempt,
+      SlotToken token,
+      @Wire(SIGNED) long ttlMs,
+      long load)
       implements BusMessage {}
 
   // --- instance to controller ---
@@ -253,7 +274,7 @@ public sealed interface BusMessage {
    * @param handles changed or non-zero handles, and final zeros of those that left
    */
   record HandleMetricBatch(
-      String node, long incarnation, long sequence, List<HandleMetricReport> handles)
+      String node, @Wire(FIXED) long incarnation, long sequence, List<HandleMetricReport> handles)
       implements BusMessage {
     public HandleMetricBatch {
       handles = List.copyOf(handles);
@@ -276,7 +297,7 @@ public sealed interface BusMessage {
    * @param all whether what it asked for before no longer counts
    * @param held what it has of each
    */
-  record PullRouting(String node, long incarnation, boolean all, List<Held> held)
+  record PullRouting(String node, @Wire(FIXED) long incarnation, boolean all, List<Held> held)
       implements BusMessage {
     public PullRouting {
       held = List.copyOf(held);
@@ -292,7 +313,8 @@ public sealed interface BusMessage {
    *
    * @param digest the sum of {@link RoutingDigest#of} over what it holds
    */
-  record CheckRouting(String node, long incarnation, long digest) implements BusMessage {}
+  record CheckRouting(String node, @Wire(FIXED) long incarnation, @Wire(FIXED) long digest)
+      implements BusMessage {}
 
   /**
    * What an instance holds is not what it should, or a new controller does not know of it: it is to
@@ -300,5 +322,5 @@ public sealed interface BusMessage {
    *
    * @param term the controller's
    */
-  record RepullRouting(long term) implements BusMessage {}
+  record RepullRouting(@Wire(SIGNED) long term) implements BusMessage {}
 }

@@ -1,5 +1,7 @@
 package dev.berth.protocol;
 
+import static dev.berth.protocol.Wire.Form.FIXED;
+
 /**
  * Where a replica takes messages.
  *
@@ -9,7 +11,7 @@ package dev.berth.protocol;
  * @param ordinal its place in the instance's table of replicas
  * @param epoch its incarnation: another number each time a replica is started
  */
-public record ReplicaAddress(String node, int loop, int ordinal, long epoch) {
+public record ReplicaAddress(String node, int loop, int ordinal, @Wire(FIXED) long epoch) {
   /** The same replica, reached through another of its loops. */
   public ReplicaAddress onLoop(int other) {
     return other == loop ? this : new ReplicaAddress(node, other, ordinal, epoch);

@@ -1,5 +1,7 @@
 package dev.berth.protocol;
 
+import static dev.berth.protocol.Wire.Form.SIGNED;
+
 import dev.berth.api.DeploymentId;
 import java.util.List;
 
@@ -27,7 +29,8 @@ public record RoutingSnapshot(
    * @param term the controller's term
    * @param counter rises with each change within a term
    */
-  public record Version(long term, long counter) implements Comparable<Version> {
+  public record Version(@Wire(SIGNED) long term, @Wire(SIGNED) long counter)
+      implements Comparable<Version> {
     /** Before every published version. */
     public static final Version NONE = new Version(-1, -1);
 

@@ -1,5 +1,7 @@
 package dev.berth.protocol;
 
+import static dev.berth.protocol.Wire.Form.FIXED;
+
 /**
  * Whose claim a reserved slot is. Unguessable, and never printed: whoever holds it holds the slot.
  *
@@ -7,7 +9,7 @@ package dev.berth.protocol;
  * @param sequence rises by one with each lease of that incarnation
  * @param secret 64 random bits
  */
-public record SlotToken(long epoch, long sequence, long secret) {
+public record SlotToken(@Wire(FIXED) long epoch, long sequence, @Wire(FIXED) long secret) {
   @Override
   public String toString() {
     return "SlotToken[" + epoch + "/" + sequence + "]";

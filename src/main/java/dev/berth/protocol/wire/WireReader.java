@@ -3,17 +3,17 @@ package dev.berth.protocol.wire;
 import dev.berth.api.DeploymentId;
 import dev.berth.api.Headers;
 import dev.berth.api.Request;
+import dev.berth.api.Response;
 import dev.berth.protocol.Admission;
-import dev.berth.protocol.AttemptId;
-import dev.berth.protocol.HandleMetricReport;
 import dev.berth.protocol.HandlerTime;
-import dev.berth.protocol.ReplicaAddress;
-import dev.berth.protocol.RouterAddress;
+import dev.berth.protocol.RoutingSnapshot.Route;
 import dev.berth.protocol.SlotToken;
 import io.vertx.core.buffer.Buffer;
+import java.lang.invoke.MethodHandle;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,12 +22,10 @@ import org.jspecify.annotations.Nullable;
  * name fields and lengths, never contents, which may be secrets.
  */
 final class WireReader {
-  /** Two names of a letter and its length, three counts, a double, a counter. */
-  private static final int REPORT_LEAST_BYTES = 16;
-
   private final Buffer in;
   private int position;
   private final int end;
+  private @Nullable DeploymentId deployment;
 
   WireReader(Buffer in, int position, int end) {
     this.in = in;
@@ -87,6 +85,10 @@ final class WireReader {
     return value;
   }
 
+  double float64(String field) {
+    return Double.longBitsToDouble(fixed64(field));
+  }
+
   String string(String field) {
     int length = length(field);
     byte[] bytes = in.getBytes(position, position + length);
@@ -125,7 +127,7 @@ final class WireReader {
     return (int) count;
   }
 
-  <E extends Enum<E>> E enumValue(String field, E[] values) {
+  Object enumValue(String field, Object[] values) {
     int ordinal = byteValue(field);
     if (ordinal >= values.length) {
       throw new WireFormatException(
@@ -136,44 +138,39 @@ final class WireReader {
 
   // --- the records that messages share ---
 
-  RouterAddress router() {
-    return new RouterAddress(string("source.node"), int32("source.loop"));
+  List<Object> list(String field, MethodHandle each) {
+    int count = count(field, 1);
+    List<Object> elements = new ArrayList<>(); // as large as what was read
+    try {
+      for (int i = 0; i < count; i++) {
+        elements.add((Object) each.invokeExact(this));
+      }
+    } catch (Throwable thrown) {
+      throw RecordForm.unchecked(thrown);
+    }
+    return elements;
   }
 
-  AttemptId attempt() {
-    return new AttemptId(
-        fixed64("attempt.incarnation"), int32("attempt.router"), varint("attempt.counter"));
-  }
-
-  ReplicaAddress replica() {
-    return new ReplicaAddress(
-        string("target.node"),
-        int32("target.loop"),
-        int32("target.ordinal"),
-        fixed64("target.epoch"));
-  }
-
-  SlotToken token() {
-    return new SlotToken(fixed64("token.epoch"), varint("token.sequence"), fixed64("token.secret"));
-  }
-
-  @Nullable HandlerTime time() {
-    return bool("time")
+  @Nullable HandlerTime time(String field) {
+    return bool(field)
         ? new HandlerTime(varint("time.gatheredNanos"), varint("time.handledNanos"))
         : null;
   }
 
-  Admission admission() {
-    int form = byteValue("admission");
+  Admission admission(String field) {
+    int form = byteValue(field);
     return switch (form) {
-      case WireCodec.ADMISSION_HELD -> Admission.Held.HELD;
-      case WireCodec.ADMISSION_TOKEN -> new Admission.Token(token());
-      case WireCodec.ADMISSION_IF_FREE -> new Admission.IfFree(signed("acceptWithinMs"));
+      case WireWriter.ADMISSION_HELD -> Admission.Held.HELD;
+      case WireWriter.ADMISSION_TOKEN ->
+          new Admission.Token(
+              new SlotToken(
+                  fixed64("token.epoch"), varint("token.sequence"), fixed64("token.secret")));
+      case WireWriter.ADMISSION_IF_FREE -> new Admission.IfFree(signed("acceptWithinMs"));
       default -> throw new WireFormatException("admission: " + form + " (expected: 0 to 2)");
     };
   }
 
-  Request request() {
+  Request request(String field) {
     return Request.of(
         string("method"),
         string("path"),
@@ -182,20 +179,18 @@ final class WireReader {
         bytes("body"));
   }
 
-  List<HandleMetricReport> reports() {
-    int count = count("handles", REPORT_LEAST_BYTES);
-    List<HandleMetricReport> reports = new ArrayList<>(count);
-    for (int i = 0; i < count; i++) {
-      reports.add(
-          new HandleMetricReport(
-              new DeploymentId(string("application"), string("deployment")),
-              int32("queued"),
-              int32("running"),
-              int32("reserved"),
-              Double.longBitsToDouble(fixed64("averageLoad")),
-              varint("requests")));
-    }
-    return reports;
+  Response response(String field) {
+    return Response.of(int32("status"), headers("headers"), new Response.Body.Whole(bytes("body")));
+  }
+
+  DeploymentId deployment(String field) {
+    deployment = new DeploymentId(string("application"), string("deployment"));
+    return deployment;
+  }
+
+  /** One of the deployment that was read last. */
+  Route route(String field) {
+    return RouteForm.route(Objects.requireNonNull(deployment), this);
   }
 
   private int length(String field) {

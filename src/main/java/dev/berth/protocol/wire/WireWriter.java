@@ -1,23 +1,28 @@
 package dev.berth.protocol.wire;
 
+import dev.berth.api.DeploymentId;
 import dev.berth.api.Headers;
 import dev.berth.api.Request;
+import dev.berth.api.Response;
 import dev.berth.protocol.Admission;
-import dev.berth.protocol.AttemptId;
-import dev.berth.protocol.HandleMetricReport;
 import dev.berth.protocol.HandlerTime;
-import dev.berth.protocol.ReplicaAddress;
-import dev.berth.protocol.RouterAddress;
-import dev.berth.protocol.SlotToken;
+import dev.berth.protocol.RoutingSnapshot.Route;
 import io.vertx.core.buffer.Buffer;
+import java.lang.invoke.MethodHandle;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.Objects;
 import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /** Appends primitive fields to a buffer, in the forms that {@link WireReader} reads. */
 final class WireWriter implements BiConsumer<String, String> {
+  static final int ADMISSION_HELD = 0;
+  static final int ADMISSION_TOKEN = 1;
+  static final int ADMISSION_IF_FREE = 2;
+
   private final Buffer out;
+  private @Nullable DeploymentId deployment;
 
   WireWriter(Buffer out) {
     this.out = out;
@@ -25,6 +30,11 @@ final class WireWriter implements BiConsumer<String, String> {
 
   void byteValue(int value) {
     out.appendByte((byte) value);
+  }
+
+  /** Values are only ever appended. */
+  void ordinal(Enum<?> value) {
+    byteValue(value.ordinal());
   }
 
   void bool(boolean value) {
@@ -56,6 +66,10 @@ final class WireWriter implements BiConsumer<String, String> {
     out.appendLong(value);
   }
 
+  void float64(double value) {
+    fixed64(Double.doubleToRawLongBits(value));
+  }
+
   void string(String text) {
     byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
     varint(bytes.length);
@@ -85,40 +99,18 @@ final class WireWriter implements BiConsumer<String, String> {
 
   // --- the records that messages share ---
 
-  void router(RouterAddress router) {
-    string(router.node());
-    int32(router.loop());
-  }
-
-  void attempt(AttemptId attempt) {
-    fixed64(attempt.incarnation());
-    int32(attempt.router());
-    varint(attempt.counter());
-  }
-
-  void replica(ReplicaAddress replica) {
-    string(replica.node());
-    int32(replica.loop());
-    int32(replica.ordinal());
-    fixed64(replica.epoch());
-  }
-
-  void token(SlotToken token) {
-    fixed64(token.epoch());
-    varint(token.sequence());
-    fixed64(token.secret());
-  }
-
   void admission(Admission admission) {
     if (admission instanceof Admission.Token held) {
-      byteValue(WireCodec.ADMISSION_TOKEN);
-      token(held.token());
+      byteValue(ADMISSION_TOKEN);
+      fixed64(held.token().epoch());
+      varint(held.token().sequence());
+      fixed64(held.token().secret());
     } else if (admission instanceof Admission.IfFree ifFree) {
-      byteValue(WireCodec.ADMISSION_IF_FREE);
+      byteValue(ADMISSION_IF_FREE);
       signed(ifFree.acceptWithinMs());
     } else {
       // It crosses only so that the receiver can refuse it by name.
-      byteValue(WireCodec.ADMISSION_HELD);
+      byteValue(ADMISSION_HELD);
     }
   }
 
@@ -142,6 +134,12 @@ final class WireWriter implements BiConsumer<String, String> {
     bytes(inlineBody(request));
   }
 
+  void response(Response response) {
+    int32(response.status());
+    headers(response.headers());
+    bytes(((Response.Body.Whole) response.body()).bytes());
+  }
+
   void time(@Nullable HandlerTime time) {
     bool(time != null);
     if (time != null) {
@@ -150,16 +148,25 @@ final class WireWriter implements BiConsumer<String, String> {
     }
   }
 
-  void reports(List<HandleMetricReport> reports) {
-    varint(reports.size());
-    for (HandleMetricReport report : reports) {
-      string(report.deployment().application());
-      string(report.deployment().name());
-      int32(report.queued());
-      int32(report.running());
-      int32(report.reserved());
-      fixed64(Double.doubleToRawLongBits(report.averageLoad()));
-      varint(report.requests());
+  void deployment(DeploymentId id) {
+    deployment = id;
+    string(id.application());
+    string(id.name());
+  }
+
+  /** Its deployment does not cross: it is the one that was written last. */
+  void route(Route route) {
+    RouteForm.route(route, Objects.requireNonNull(deployment), this);
+  }
+
+  void list(List<?> elements, MethodHandle each) {
+    varint(elements.size());
+    try {
+      for (Object element : elements) {
+        each.invokeExact(this, element);
+      }
+    } catch (Throwable thrown) {
+      throw RecordForm.unchecked(thrown);
     }
   }
 }
