@@ -90,8 +90,7 @@ class ControllerTest {
 
   @Test
   void codeThatCannotBeBuiltFailsItsApplicationAndWhatRanBeforeServesOn() {
-    it.declare("app", of(FRONT, "v1", 1));
-    it.finish();
+    it.serve("app", of(FRONT, "v1", 1));
     it.builds = false;
     it.declare("app", of(FRONT, "v2", 1));
     it.send(new ControllerEvent.BuildFailed("app", 2, "import_path: no such class"));
@@ -130,8 +129,7 @@ class ControllerTest {
 
   @Test
   void theSameCodeBuiltAgainChangesNothing() {
-    it.declare("app", of(FRONT, "v1", 2));
-    it.finish();
+    it.serve("app", of(FRONT, "v1", 2));
     it.log.clear();
     it.builds = false;
     it.send(new ControllerEvent.Declared(it.application("app", "/")));
@@ -149,8 +147,7 @@ class ControllerTest {
 
   @Test
   void aBuildIsKeptWhileItsVersionMakesUpForOneThatFailed() {
-    it.declare("app", of(FRONT, "v1", 1));
-    it.finish();
+    it.serve("app", of(FRONT, "v1", 1));
     it.declare("app", of(FRONT, "v2", 1));
     it.send(new ControllerEvent.ReplicaStopped("f1"));
     it.hosted.remove("f1"); // none of v1 is left
@@ -199,8 +196,7 @@ class ControllerTest {
 
   @Test
   void anotherPrefixIsTakenAtOnce() {
-    it.declare("app", of(FRONT, "v1", 1));
-    it.finish();
+    it.serve("app", of(FRONT, "v1", 1));
     it.revision++;
     it.send(new ControllerEvent.Declared(it.application("app", "/new")));
     assertThat(it.asked(RouteTo.class))
@@ -210,8 +206,7 @@ class ControllerTest {
 
   @Test
   void anotherIngressIsReachedWhenItRunsAndTheOldOneGoesLast() {
-    it.declare("app", of(FRONT, "v1", 1));
-    it.finish();
+    it.serve("app", of(FRONT, "v1", 1));
     it.log.clear();
     it.declare("app", of(OTHER, "v2", 1));
     assertThat(it.asked(RouteTo.class)).isEmpty();
@@ -230,8 +225,7 @@ class ControllerTest {
 
   @Test
   void aDeploymentThatIsNoLongerPartStaysUntilWhatMayCallItIsGone() {
-    it.declare("app", of(FRONT, "v1", 1), of(MODEL, "v1", 1));
-    it.finish();
+    it.serve("app", of(FRONT, "v1", 1), of(MODEL, "v1", 1));
     it.declare("app", of(FRONT, "v2", 1));
     it.run("f3"); // the old front still drains
     assertThat(it.stopping()).containsExactly("f1");
@@ -248,8 +242,7 @@ class ControllerTest {
 
   @Test
   void anApplicationIsUnroutedThenItsIngressDrainsThenTheOthers() {
-    it.declare("app", of(FRONT, "v1", 1), of(MODEL, "v1", 1));
-    it.finish();
+    it.serve("app", of(FRONT, "v1", 1), of(MODEL, "v1", 1));
     it.log.clear();
     it.send(new ControllerEvent.Withdrawn("app"));
     assertThat(it.log.get(0)).isEqualTo(new Unroute(EPOCH, "app"));
@@ -277,8 +270,7 @@ class ControllerTest {
 
   @Test
   void withdrawnTwiceItIsWithdrawnOnce() {
-    it.declare("app", of(FRONT, "v1", 1));
-    it.finish();
+    it.serve("app", of(FRONT, "v1", 1));
     it.send(new ControllerEvent.Withdrawn("app"));
     assertThat(it.send(new ControllerEvent.Withdrawn("app"))).isEmpty();
   }
@@ -287,8 +279,7 @@ class ControllerTest {
 
   @Test
   void anApplicationsStateIsTheWorstOfItsDeployments() {
-    it.declare("app", of(FRONT, "v1", 1), of(MODEL, "v1", 2));
-    it.finish();
+    it.serve("app", of(FRONT, "v1", 1), of(MODEL, "v1", 2));
     it.sick("m2");
     assertThat(it.controller.applications()).hasToString("{app=UNHEALTHY}");
     assertThat(it.controller.details("app").message())
@@ -303,8 +294,7 @@ class ControllerTest {
 
   @Test
   void eachStateIsAnnouncedOnce() {
-    it.declare("app", of(FRONT, "v1", 2));
-    it.finish();
+    it.serve("app", of(FRONT, "v1", 2));
     it.send(new ControllerEvent.Scaled(FRONT, 1));
     it.finish();
     it.send(new ControllerEvent.Withdrawn("app"));
@@ -508,8 +498,7 @@ class ControllerTest {
 
   @Test
   void whatRunsIsPublishedAndLeftAloneUntilItsCodeIsKnown() {
-    it.declare("app", of(FRONT, "v1", 1));
-    it.finish();
+    it.serve("app", of(FRONT, "v1", 1));
     it.restart();
     it.log.clear();
     it.builds = false;
@@ -528,8 +517,7 @@ class ControllerTest {
 
   @Test
   void replicasOfAnApplicationThatNobodyDeclaredAreStopped() {
-    it.declare("app", of(FRONT, "v1", 1));
-    it.finish();
+    it.serve("app", of(FRONT, "v1", 1));
     it.restart();
     it.tellInventory();
     assertThat(it.stopping()).isEmpty(); // it may yet be declared
@@ -541,8 +529,7 @@ class ControllerTest {
 
   @Test
   void replicasOfADeploymentThatTheCodeHasNoMoreAreDrainedAfterTheRollout() {
-    it.declare("app", of(FRONT, "v1", 1), of(MODEL, "v1", 1));
-    it.finish();
+    it.serve("app", of(FRONT, "v1", 1), of(MODEL, "v1", 1));
     it.restart();
     it.declare("app", of(FRONT, "v2", 1));
     it.tellInventory();
@@ -589,8 +576,7 @@ class ControllerTest {
 
   @Test
   void aControllerThatStartsAnewDoesNotTryWhatFailedAgain() {
-    it.declare("app", of(FRONT, "v1", 2));
-    it.finish();
+    it.serve("app", of(FRONT, "v1", 2));
     DeploymentTarget bad = of(FRONT, "v2", 2);
     it.declare("app", bad);
     while (it.state(FRONT).startsWith("UPDATING")) {
@@ -619,8 +605,7 @@ class ControllerTest {
 
   @Test
   void whatFailedIsTriedAgainWhenTheSameIsDeployedAgain() {
-    it.declare("app", of(FRONT, "v1", 1));
-    it.finish();
+    it.serve("app", of(FRONT, "v1", 1));
     it.declare("app", DrivenController.changed(of(FRONT, "v2", 1), ControllerTest::onlyOneTry));
     it.hosted.values().stream()
         .filter(each -> !each.runs)
@@ -645,8 +630,7 @@ class ControllerTest {
 
   @Test
   void ifItsCodeCannotBeBuiltAnyMoreWhatRunsServesOn() {
-    it.declare("app", of(FRONT, "v1", 2));
-    it.finish();
+    it.serve("app", of(FRONT, "v1", 2));
     it.restart();
     it.log.clear();
     it.builds = false;
@@ -661,8 +645,7 @@ class ControllerTest {
   /** Seed 7002305 of the simulation of lifecycles. */
   @Test
   void whatRunsServesOnWhenItsCodeIsKnownToFailBeforeAllIsFound() {
-    it.declare("app", of(FRONT, "v1", 2));
-    it.finish();
+    it.serve("app", of(FRONT, "v1", 2));
     it.restart();
     it.controller.recover(List.of("n2"), it.now);
     it.log.clear();
@@ -698,8 +681,7 @@ class ControllerTest {
 
   @Test
   void aReplicaThatDiedBeforeAnybodyClaimedItIsNotBroughtBack() {
-    it.declare("app", of(FRONT, "v1", 1));
-    it.finish();
+    it.serve("app", of(FRONT, "v1", 1));
     it.restart();
     it.tellInventory();
     it.die("f1");
@@ -710,8 +692,7 @@ class ControllerTest {
 
   @Test
   void anInventoryThatComesLateBringsNoDeadReplicaBack() {
-    it.declare("app", of(FRONT, "v1", 1));
-    it.finish();
+    it.serve("app", of(FRONT, "v1", 1));
     DrivenController.Hosted first = it.hosted.get("f1");
     it.restart();
     it.send(new ControllerEvent.Declared(it.application("app", "/")));
@@ -727,8 +708,7 @@ class ControllerTest {
 
   @Test
   void aDeathThatOvertakesTheInventoryWhichNamesItCounts() {
-    it.declare("app", of(FRONT, "v1", 1));
-    it.finish();
+    it.serve("app", of(FRONT, "v1", 1));
     ControllerEvent.Inventory before = it.inventory();
     it.restart();
     it.die("f1");

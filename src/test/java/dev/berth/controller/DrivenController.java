@@ -157,6 +157,12 @@ final class DrivenController {
     send(new ControllerEvent.Declared(application(application, "/")));
   }
 
+  /** An application that is declared and has all that it wants. */
+  void serve(String application, DeploymentTarget... targets) {
+    declare(application, targets);
+    finish();
+  }
+
   DeclaredApplication application(String name, String prefix) {
     return new DeclaredApplication(
         name, revision, prefix, "{}", true, 0, null, Map.of(), ran, null);

@@ -37,6 +37,8 @@ class LifecycleTracesTest {
   private static final DeploymentId FRONT = new DeploymentId("app", "front");
   private static final DeploymentId MODEL = new DeploymentId("app", "model");
   private static final Settings NO_SURGE = surge(0);
+  private static final boolean PROVEN = true;
+  private static final boolean UNPROVEN = false;
 
   private final DrivenController it = new DrivenController();
 
@@ -54,6 +56,11 @@ class LifecycleTracesTest {
 
   private void scale(int replicas) {
     it.send(new ControllerEvent.Scaled(FRONT, replicas));
+  }
+
+  private void scaled(int replicas) {
+    scale(replicas);
+    it.finish();
   }
 
   /** What has begun to start of a version fails, until nothing of it is started in five minutes. */
@@ -92,58 +99,56 @@ class LifecycleTracesTest {
     return all.get(all.size() - 1).ran();
   }
 
+  private void assertIs(String state, String fleet) {
+    assertThat(it.state(FRONT)).isEqualTo(state);
+    assertThat(it.fleet()).isEqualTo(fleet);
+  }
+
+  private void assertRuns(boolean proven) {
+    assertThat(it.controller.applications()).hasToString("{app=RUNNING}");
+    assertThat(lastAnnouncedProven()).isEqualTo(proven);
+  }
+
   // --- zero replicas prove a version ---
 
   @Test
   void aVersionThatNeverStartsIsNotProvenByNoneOfItAndGivesWayToTheLastThatRan() {
-    it.declare("app", of("v1", 2));
-    it.finish();
-    it.declare("app", of("v2", 0));
-    it.finish();
+    it.serve("app", of("v1", 2));
+    it.serve("app", of("v2", 0));
     it.advance(Duration.ofMinutes(2)); // longer than any trial
 
     assertThat(it.state(FRONT)).startsWith("HEALTHY");
-    assertThat(it.controller.applications()).hasToString("{app=RUNNING}");
-    assertThat(lastAnnouncedProven()).isFalse();
+    assertRuns(UNPROVEN);
     assertThat(it.asked(DiscardBuild.class)).isEmpty();
 
     scale(2);
     assertThat(failStarts("v2")).isLessThanOrEqualTo(6);
-    assertThat(it.state(FRONT)).isEqualTo("DEPLOY_FAILED REPLICA_STARTUP_FAILED");
-    assertThat(it.fleet()).isEqualTo("v1 RUNNING x2");
+    assertIs("DEPLOY_FAILED REPLICA_STARTUP_FAILED", "v1 RUNNING x2");
     assertThat(it.routable(FRONT)).hasSize(2);
   }
 
   @Test
   void aRolloutThatIsScaledToZeroIsAsUnprovenAfterARestart() {
-    it.declare("app", of("v1", 1));
-    it.finish();
+    it.serve("app", of("v1", 1));
     it.declare("app", of("v2", 1));
     restart();
-    scale(0);
-    it.finish();
+    scaled(0);
     it.advance(Duration.ofMinutes(2));
     assertThat(it.state(FRONT)).startsWith("HEALTHY");
     restart();
-    scale(0);
-    it.finish();
+    scaled(0);
 
     scale(1);
     failStarts("v2");
-    assertThat(it.state(FRONT)).isEqualTo("DEPLOY_FAILED REPLICA_STARTUP_FAILED");
-    assertThat(it.fleet()).isEqualTo("v1 RUNNING x1");
+    assertIs("DEPLOY_FAILED REPLICA_STARTUP_FAILED", "v1 RUNNING x1");
   }
 
   @Test
   void aVersionAtZeroThatRunsAfterAllIsOnTrialAndThenKept() {
-    it.declare("app", of("v1", 1));
-    it.finish();
-    it.declare("app", of("v2", 0));
-    it.finish();
-    scale(1);
-    it.finish();
-    assertThat(it.controller.applications()).hasToString("{app=RUNNING}");
-    assertThat(lastAnnouncedProven()).isTrue();
+    it.serve("app", of("v1", 1));
+    it.serve("app", of("v2", 0));
+    scaled(1);
+    assertRuns(PROVEN);
     assertThat(it.asked(DiscardBuild.class)).isEmpty(); // on trial
 
     it.advance(Duration.ofMinutes(1));
@@ -163,8 +168,7 @@ class LifecycleTracesTest {
 
   @Test
   void aDeploymentThatNeverHadAReplicaDoesNotKeepTheOthersFromBeingProven() {
-    it.declare("app", of("v1", 1), of(MODEL, "v1", 0, NO_SURGE));
-    it.finish();
+    it.serve("app", of("v1", 1), of(MODEL, "v1", 0, NO_SURGE));
     assertThat(lastAnnouncedProven()).isTrue();
     assertThat(lastAnnouncedRan()).containsExactly("front");
   }
@@ -172,10 +176,8 @@ class LifecycleTracesTest {
   @Test
   void aDeploymentAtZeroInPlaceOfOneThatRanInAnEarlierProcessDoes() {
     it.ran = Set.of("front", "model");
-    it.declare("app", of("v2", 1), of(MODEL, "v2", 0, NO_SURGE));
-    it.finish();
-    assertThat(it.controller.applications()).hasToString("{app=RUNNING}");
-    assertThat(lastAnnouncedProven()).isFalse();
+    it.serve("app", of("v2", 1), of(MODEL, "v2", 0, NO_SURGE));
+    assertRuns(UNPROVEN);
     assertThat(lastAnnouncedRan()).containsExactlyInAnyOrder("front", "model"); // it still has
     it.send(new ControllerEvent.Scaled(MODEL, 1));
     it.finish();
@@ -184,46 +186,35 @@ class LifecycleTracesTest {
 
   @Test
   void aDeploymentAtZeroInPlaceOfOneThatRanKeepsItsApplicationFromBeingProven() {
-    it.declare("app", of("v1", 1), of(MODEL, "v1", 1, NO_SURGE));
-    it.finish();
-    it.declare("app", of("v2", 1), of(MODEL, "v2", 0, NO_SURGE));
-    it.finish();
-    assertThat(it.controller.applications()).hasToString("{app=RUNNING}");
-    assertThat(lastAnnouncedProven()).isFalse();
+    it.serve("app", of("v1", 1), of(MODEL, "v1", 1, NO_SURGE));
+    it.serve("app", of("v2", 1), of(MODEL, "v2", 0, NO_SURGE));
+    assertRuns(UNPROVEN);
     it.send(new ControllerEvent.Scaled(MODEL, 1));
     it.finish();
-    assertThat(it.controller.applications()).hasToString("{app=RUNNING}");
-    assertThat(lastAnnouncedProven()).isTrue();
+    assertRuns(PROVEN);
   }
 
   @Test
   void aProvenVersionIsProvenAtZero() {
-    it.declare("app", of("v1", 1));
-    it.finish();
-    scale(0);
-    it.finish();
-    assertThat(it.controller.applications()).hasToString("{app=RUNNING}");
-    assertThat(lastAnnouncedProven()).isTrue();
+    it.serve("app", of("v1", 1));
+    scaled(0);
+    assertRuns(PROVEN);
     restart();
-    scale(0);
-    it.finish();
-    assertThat(it.controller.applications()).hasToString("{app=RUNNING}");
-    assertThat(lastAnnouncedProven()).isTrue();
+    scaled(0);
+    assertRuns(PROVEN);
   }
 
   // --- what failed, scaled to zero ---
 
   @Test
   void whatFailedIsUnprovenAtZeroAndWhatItsCodeHasNoMoreGoes() {
-    it.declare("app", of("v1", 1), of(MODEL, "v1", 1, Rollouts.DEFAULTS));
-    it.finish();
+    it.serve("app", of("v1", 1), of(MODEL, "v1", 1, Rollouts.DEFAULTS));
     it.declare("app", of("v2", 1));
     failStarts("v2");
     assertThat(it.fleet()).isEqualTo("v1 RUNNING x2"); // one may still call the other
     assertThat(it.controller.applications()).hasToString("{app=DEPLOY_FAILED}");
 
-    scale(0);
-    it.finish();
+    scaled(0);
     assertThat(it.hosted).isEmpty();
     assertThat(it.controller.applications()).hasToString("{app=RUNNING}");
     assertThat(it.controller.details("app").deployments()).hasSize(1);
@@ -240,24 +231,21 @@ class LifecycleTracesTest {
 
   @Test
   void whatServedBeforeARolloutWithoutSurgeIsKnownToAControllerThatFindsNoneOfIt() {
-    it.declare("app", of(FRONT, "v1", 1, NO_SURGE));
-    it.finish();
+    it.serve("app", of(FRONT, "v1", 1, NO_SURGE));
     it.declare("app", of(FRONT, "v2", 1, NO_SURGE));
     it.stopAll();
     assertThat(it.fleet()).isEqualTo("v2 STARTING x1");
 
     restart();
     assertThat(failStarts("v2")).isEqualTo(3);
-    assertThat(it.state(FRONT)).isEqualTo("DEPLOY_FAILED REPLICA_STARTUP_FAILED");
-    assertThat(it.fleet()).isEqualTo("v1 RUNNING x1");
+    assertIs("DEPLOY_FAILED REPLICA_STARTUP_FAILED", "v1 RUNNING x1");
     assertThat(it.routable(FRONT)).hasSize(1);
     assertThat(it.asked(DiscardBuild.class)).isEmpty();
   }
 
   @Test
   void soItIsWhenNothingAtAllIsFound() {
-    it.declare("app", of(FRONT, "v1", 1, NO_SURGE));
-    it.finish();
+    it.serve("app", of(FRONT, "v1", 1, NO_SURGE));
     it.hosted.clear(); // with the loop that ran them
     it.code.put("app", new BuiltApplication("build-v2", "front", List.of(of("v2", 1))));
     restart();
@@ -273,8 +261,7 @@ class LifecycleTracesTest {
     it.declare("app", of(FRONT, "v2", 2, Rollouts.of(1.0, 0, 20)));
     it.tellInventory();
     failStarts("v2");
-    assertThat(it.state(FRONT)).isEqualTo("DEPLOY_FAILED REPLICA_STARTUP_FAILED");
-    assertThat(it.fleet()).isEqualTo("v1 RUNNING x2");
+    assertIs("DEPLOY_FAILED REPLICA_STARTUP_FAILED", "v1 RUNNING x2");
   }
 
   @Test
@@ -283,17 +270,14 @@ class LifecycleTracesTest {
     it.run("f1");
     it.declare("app", of(FRONT, "v2", 2, Rollouts.of(1.0, 0, 20)));
     failStarts("v2");
-    assertThat(it.state(FRONT)).isEqualTo("DEPLOY_FAILED REPLICA_STARTUP_FAILED");
-    assertThat(it.fleet()).isEqualTo("v1 RUNNING x2");
+    assertIs("DEPLOY_FAILED REPLICA_STARTUP_FAILED", "v1 RUNNING x2");
   }
 
   @Test
   void nothingIsRememberedOfADeploymentThatIsGone() {
-    it.declare("app", of("v1", 1), of(MODEL, "v1", 1, NO_SURGE));
-    it.finish();
+    it.serve("app", of("v1", 1), of(MODEL, "v1", 1, NO_SURGE));
     assertThat(it.complete).containsOnlyKeys(FRONT, MODEL);
-    it.declare("app", of("v1", 1));
-    it.finish();
+    it.serve("app", of("v1", 1));
     assertThat(it.complete).containsOnlyKeys(FRONT);
     it.send(new ControllerEvent.Withdrawn("app"));
     assertThat(it.complete).isEmpty(); // before its code may be discarded
@@ -303,8 +287,7 @@ class LifecycleTracesTest {
 
   @Test
   void whatIsRememberedOfAnApplicationThatIsNotDeclaredAnyMoreGoes() {
-    it.declare("app", of("v1", 1));
-    it.finish();
+    it.serve("app", of("v1", 1));
     it.hosted.clear();
     it.restart();
     it.tellInventory();
@@ -316,8 +299,7 @@ class LifecycleTracesTest {
 
   @Test
   void whatIsToldAfterTheWaitIsKnownAsWell() {
-    it.declare("app", of(FRONT, "v1", 1, NO_SURGE));
-    it.finish();
+    it.serve("app", of(FRONT, "v1", 1, NO_SURGE));
     it.hosted.clear();
     it.restart();
     it.declare("app", of(FRONT, "v2", 1, NO_SURGE), of(MODEL, "v2", 1, NO_SURGE));
@@ -335,8 +317,7 @@ class LifecycleTracesTest {
 
   @Test
   void aConfigurationThatIsRefusedAfterARestartIsNotTakenForGood() {
-    it.declare("app", live("good", 1));
-    it.finish();
+    it.serve("app", live("good", 1));
     it.declare("app", live("bad", 1));
     assertThat(it.fleet()).isEqualTo("v1bad UPDATING x1");
     it.log.clear();
@@ -355,8 +336,7 @@ class LifecycleTracesTest {
 
   @Test
   void aConfigurationThatIsTakenAfterARestartIs() {
-    it.declare("app", live("good", 1));
-    it.finish();
+    it.serve("app", live("good", 1));
     it.declare("app", live("better", 1));
     restart();
     it.reconfigured("f1");
@@ -368,8 +348,7 @@ class LifecycleTracesTest {
 
   @Test
   void aReplicaThatRefusedAConfigurationIsReplacedAfterARestartThoughItIsOfTheWantedOne() {
-    it.declare("app", live("good", 1));
-    it.finish();
+    it.serve("app", live("good", 1));
     it.declare("app", live("bad", 1));
     it.refuse("f1", "no such key"); // nobody knows what it runs with
     it.restart();
@@ -394,8 +373,7 @@ class LifecycleTracesTest {
 
   @Test
   void aReplicaThatDrainsIsOfTheVersionThatItRan() {
-    it.declare("app", live("good", 1));
-    it.finish();
+    it.serve("app", live("good", 1));
     it.declare("app", live("better", 1));
     scale(0);
     it.log.clear();
@@ -407,8 +385,7 @@ class LifecycleTracesTest {
 
   @Test
   void theCodeOfAConfigurationThatWasUnderWayGoesWhenNothingUsesIt() {
-    it.declare("app", live("good", 1));
-    it.finish();
+    it.serve("app", live("good", 1));
     DeploymentTarget next = live("better", 1);
     it.declare("app", new DeploymentTarget(FRONT, "of-it", next.version(), next.settings()));
     it.restart();
@@ -426,8 +403,7 @@ class LifecycleTracesTest {
 
   @Test
   void aReplicaThatBecomesSickBeforeItIsClaimedIsSickThen() {
-    it.declare("app", of("v1", 3));
-    it.finish();
+    it.serve("app", of("v1", 3));
     it.restart();
     it.tellInventory();
     it.sick("f1");
@@ -457,8 +433,7 @@ class LifecycleTracesTest {
 
   @Test
   void anAnswerToAReconfigureThatComesBeforeItIsClaimedIsNotLost() {
-    it.declare("app", live("good", 2));
-    it.finish();
+    it.serve("app", live("good", 2));
     it.declare("app", live("bad", 2));
     it.builds = false;
     it.restart();
@@ -488,8 +463,7 @@ class LifecycleTracesTest {
 
   @Test
   void aGoodVersionThatIsCrashedOnItsTrialIsGivenUpAndDeployedAgainItRuns() {
-    it.declare("app", of("v1", 1));
-    it.finish();
+    it.serve("app", of("v1", 1));
     it.declare("app", of("v2", 1));
     for (int crash = 0; crash < 3; crash++) {
       it.finish();
@@ -499,8 +473,7 @@ class LifecycleTracesTest {
     }
     it.advance(Duration.ofMinutes(5));
     it.finish();
-    assertThat(it.state(FRONT)).isEqualTo("DEPLOY_FAILED HEALTH_CHECK_FAILED");
-    assertThat(it.fleet()).isEqualTo("v1 RUNNING x1");
+    assertIs("DEPLOY_FAILED HEALTH_CHECK_FAILED", "v1 RUNNING x1");
 
     it.send(new ControllerEvent.Declared(it.application("app", "/")));
     it.finish();
@@ -513,8 +486,7 @@ class LifecycleTracesTest {
 
   @Test
   void whatWasCompleteMakesUpForAFailureThoughItAilsAndNotWhatNeverWas() {
-    it.declare("app", of("v1", 2));
-    it.finish();
+    it.serve("app", of("v1", 2));
     it.declare("app", of("v2", 2));
     it.run("f3"); // never complete
     it.stopAll();
@@ -536,8 +508,7 @@ class LifecycleTracesTest {
 
   @Test
   void aVersionWhoseStartsHangBeforeTheyFailIsGivenUpAfterAsManyHoweverLongThatTakes() {
-    it.declare("app", of(FRONT, "v1", 3, NO_SURGE));
-    it.finish();
+    it.serve("app", of(FRONT, "v1", 3, NO_SURGE));
     it.declare("app", of(FRONT, "v2", 3, Rollouts.of(0.2, 0, 20)));
     it.stopAll();
     it.log.clear();
@@ -553,7 +524,6 @@ class LifecycleTracesTest {
     }
     it.advance(hangs);
     it.finish();
-    assertThat(it.state(FRONT)).isEqualTo("DEPLOY_FAILED REPLICA_STARTUP_FAILED");
-    assertThat(it.fleet()).isEqualTo("v1 RUNNING x3");
+    assertIs("DEPLOY_FAILED REPLICA_STARTUP_FAILED", "v1 RUNNING x3");
   }
 }

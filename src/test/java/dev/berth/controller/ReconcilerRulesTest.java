@@ -103,6 +103,33 @@ class ReconcilerRulesTest {
     List<String> routable() {
       return it.routable(MODEL);
     }
+
+    /** Requests may go to these, in order. */
+    Model routesTo(String... replicas) {
+      assertThat(routable()).containsExactly(replicas);
+      return this;
+    }
+
+    Model run(String... replicas) {
+      it.run(replicas);
+      return this;
+    }
+
+    Model die(String replica) {
+      it.die(replica);
+      return this;
+    }
+
+    /** Starts run, stops end, configurations are taken, until nothing is asked for. */
+    Model finish() {
+      it.finish();
+      return this;
+    }
+
+    Model pass(long seconds) {
+      it.advance(Duration.ofSeconds(seconds));
+      return this;
+    }
   }
 
   private static Row row(String rule, Consumer<Model> holds) {
@@ -119,10 +146,8 @@ class ReconcilerRulesTest {
             "a first deployment is UPDATING until all of its replicas run",
             model -> {
               model.deploy("v1", 2).is("UPDATING", "CONFIG_UPDATE_STARTED");
-              model.it.run("m1");
-              model.is("UPDATING", "CONFIG_UPDATE_STARTED");
-              model.it.run("m2");
-              model.is("HEALTHY", "CONFIG_UPDATE_COMPLETED").fleet("v1 RUNNING x2");
+              model.run("m1").is("UPDATING", "CONFIG_UPDATE_STARTED");
+              model.run("m2").is("HEALTHY", "CONFIG_UPDATE_COMPLETED").fleet("v1 RUNNING x2");
             }),
         row(
             "three failed starts per replica before any has run are DEPLOY_FAILED, with the cause",
@@ -172,8 +197,7 @@ class ReconcilerRulesTest {
         row(
             "once one has run, the others are started for ever",
             model -> {
-              model.deploy("v1", 2);
-              model.it.run("m1");
+              model.deploy("v1", 2).run("m1");
               assertThat(model.failStarts("v1", 30)).isEqualTo(30);
               model.is("UPDATING", "CONFIG_UPDATE_STARTED");
               model.it.runAll();
@@ -184,10 +208,7 @@ class ReconcilerRulesTest {
             model -> {
               model.deploy("v1", 2);
               model.it.fail("m1", "once");
-              model.it.run("m2");
-              model.it.advance(Duration.ofSeconds(1));
-              model.it.run("m3");
-              model.is("HEALTHY", "CONFIG_UPDATE_COMPLETED");
+              model.run("m2").pass(1).run("m3").is("HEALTHY", "CONFIG_UPDATE_COMPLETED");
             }),
         row(
             "deployed again, a version that failed is tried anew",
@@ -209,9 +230,8 @@ class ReconcilerRulesTest {
               model.healthy("v1", 2);
               model.it.sick("m1");
               model.is("UNHEALTHY", "HEALTH_CHECK_FAILED").fleet("v1 RUNNING x2, v1 STARTING x1");
-              assertThat(model.routable()).containsExactly("m2");
-              model.it.finish();
-              model.is("HEALTHY", "UNSPECIFIED").fleet("v1 RUNNING x2");
+              model.routesTo("m2");
+              model.finish().is("HEALTHY", "UNSPECIFIED").fleet("v1 RUNNING x2");
             }),
         row(
             "many that are unhealthy at once are replaced one for one",
@@ -221,11 +241,8 @@ class ReconcilerRulesTest {
               List.of("m1", "m2", "m3").forEach(model.it::sick);
               model.fleet("v1 RUNNING x4, v1 STARTING x1");
               assertThat(model.routable()).hasSize(4); // one of four could not carry the load
-              model.it.run("m5");
-              model.fleet("v1 RUNNING x4, v1 STOPPING x1");
-              model.it.advance(Duration.ofSeconds(64));
-              model.it.finish();
-              model.fleet("v1 RUNNING x4").is("HEALTHY", "UNSPECIFIED");
+              model.run("m5").fleet("v1 RUNNING x4, v1 STOPPING x1");
+              model.pass(64).finish().fleet("v1 RUNNING x4").is("HEALTHY", "UNSPECIFIED");
             }),
         row(
             "the only replica serves on, though unhealthy, until another runs",
@@ -233,19 +250,16 @@ class ReconcilerRulesTest {
             model -> {
               model.healthy("v1", 1);
               model.it.sick("m1");
-              model.fleet("v1 RUNNING x1, v1 STARTING x1");
-              assertThat(model.routable()).containsExactly("m1");
-              model.it.run("m2");
-              assertThat(model.routable()).containsExactly("m2");
+              model.fleet("v1 RUNNING x1, v1 STARTING x1").routesTo("m1");
+              model.run("m2").routesTo("m2");
               assertThat(model.it.stopping()).containsExactly("m1");
             }),
         row(
             "a replica that died is replaced at once",
             model -> {
-              model.healthy("v1", 2);
-              model.it.die("m1");
+              model.healthy("v1", 2).die("m1");
               model.is("UNHEALTHY", "HEALTH_CHECK_FAILED").fleet("v1 RUNNING x1, v1 STARTING x1");
-              assertThat(model.routable()).containsExactly("m2");
+              model.routesTo("m2");
             }),
         row(
             "a replica that is well again is kept",
@@ -253,34 +267,26 @@ class ReconcilerRulesTest {
               model.healthy("v1", 1);
               model.it.sick("m1");
               model.it.well("m1");
-              model.it.finish();
-              model.is("HEALTHY", "UNSPECIFIED").fleet("v1 RUNNING x1");
-              assertThat(model.routable()).containsExactly("m1");
+              model.finish().is("HEALTHY", "UNSPECIFIED").fleet("v1 RUNNING x1").routesTo("m1");
             }),
         row(
             "a new version's replica that fails during the update is DEPLOY_FAILED until it is well",
             model -> {
-              model.healthy("v1", 2).deploy("v2", 2);
-              model.it.run("m3");
-              model.it.die("m3");
+              model.healthy("v1", 2).deploy("v2", 2).run("m3").die("m3");
               model.is("DEPLOY_FAILED", "HEALTH_CHECK_FAILED");
-              model.it.advance(Duration.ofSeconds(1));
-              model.it.finish();
-              model.is("HEALTHY", "UNSPECIFIED").fleet("v2 RUNNING x2");
+              model.pass(1).finish().is("HEALTHY", "UNSPECIFIED").fleet("v2 RUNNING x2");
             }),
         row(
             "an old version's replica that fails during the update changes no state",
             model -> {
-              model.healthy("v1", 2).deploy("v2", 2);
-              model.it.die("m1");
+              model.healthy("v1", 2).deploy("v2", 2).die("m1");
               model.is("UPDATING", "CONFIG_UPDATE_STARTED");
             }),
         row(
             "while it scales, a failure is UNHEALTHY and not DEPLOY_FAILED",
             model -> {
               model.healthy("v1", 2).scale(3).is("UPSCALING", "CONFIG_UPDATE_STARTED");
-              model.it.die("m1");
-              model.is("UNHEALTHY", "HEALTH_CHECK_FAILED");
+              model.die("m1").is("UNHEALTHY", "HEALTH_CHECK_FAILED");
             }),
         row(
             "a crash loop of a version that has run is retried for ever, with longer waits",
@@ -301,7 +307,7 @@ class ReconcilerRulesTest {
                 starts++;
               }
               assertThat(starts).isEqualTo(10);
-              model.it.advance(Duration.ofSeconds(60));
+              model.pass(60);
               model.it.hosted.keySet().stream().toList().forEach(model.it::die);
               model.fleet("v1 STARTING x1"); // it ran for a minute: this is a first failure
             }));
@@ -313,11 +319,8 @@ class ReconcilerRulesTest {
             "a single replica is replaced without an outage",
             "stopped first: nothing serves until the new one runs",
             model -> {
-              model.healthy("v1", 1).deploy("v2", 1);
-              model.fleet("v1 RUNNING x1, v2 STARTING x1");
-              model.it.run("m2");
-              model.fleet("v1 STOPPING x1, v2 RUNNING x1");
-              assertThat(model.routable()).containsExactly("m2");
+              model.healthy("v1", 1).deploy("v2", 1).fleet("v1 RUNNING x1, v2 STARTING x1");
+              model.run("m2").fleet("v1 STOPPING x1, v2 RUNNING x1").routesTo("m2");
               model.is("UPDATING", "CONFIG_UPDATE_STARTED");
               model.it.stopAll();
               model.is("HEALTHY", "CONFIG_UPDATE_COMPLETED");
@@ -329,17 +332,15 @@ class ReconcilerRulesTest {
               model.fleet("v1 RUNNING x8, v1 STOPPING x2, v2 STARTING x2");
               model.it.stopAll();
               model.fleet("v1 RUNNING x8, v2 STARTING x2");
-              model.it.run("m11");
+              model.run("m11");
               model.fleet("v1 RUNNING x7, v1 STOPPING x1, v2 RUNNING x1, v2 STARTING x2");
-              model.it.finish();
-              model.fleet("v2 RUNNING x10").is("HEALTHY", "CONFIG_UPDATE_COMPLETED");
+              model.finish().fleet("v2 RUNNING x10").is("HEALTHY", "CONFIG_UPDATE_COMPLETED");
             }),
         row(
             "with surge 0 and one replica there is an outage",
             model -> {
               model.surge(0).healthy("v1", 1).deploy("v2", 1);
-              model.fleet("v1 STOPPING x1, v2 STARTING x1");
-              assertThat(model.routable()).isEmpty();
+              model.fleet("v1 STOPPING x1, v2 STARTING x1").routesTo();
             }),
         row(
             "rolling_update_percentage sets how many are replaced at a time",
@@ -353,35 +354,27 @@ class ReconcilerRulesTest {
             model -> {
               model.surge(25).healthy("v1", 5).deploy("v2", 5);
               model.fleet("v1 RUNNING x5, v2 STARTING x2");
-              model.it.run("m6");
-              model.fleet("v1 RUNNING x4, v1 STOPPING x1, v2 RUNNING x1, v2 STARTING x2");
-              model.it.finish();
-              model.fleet("v2 RUNNING x5").is("HEALTHY", "CONFIG_UPDATE_COMPLETED");
+              model.run("m6").fleet("v1 RUNNING x4, v1 STOPPING x1, v2 RUNNING x1, v2 STARTING x2");
+              model.finish().fleet("v2 RUNNING x5").is("HEALTHY", "CONFIG_UPDATE_COMPLETED");
             }),
         row(
             "the default surge is a fifth, at least one",
             "0",
             model -> {
-              model.healthy("v1", 10).deploy("v2", 10);
-              model.fleet("v1 RUNNING x10, v2 STARTING x2");
+              model.healthy("v1", 10).deploy("v2", 10).fleet("v1 RUNNING x10, v2 STARTING x2");
             }),
         row(
             "old replicas go only for what runs beyond the number",
             model -> {
               model.surge(100).healthy("v1", 4).deploy("v2", 4);
               model.fleet("v1 RUNNING x4, v2 STARTING x4");
-              model.it.die("m1");
-              model.it.run("m5");
-              model.fleet("v1 RUNNING x3, v2 RUNNING x1, v2 STARTING x3");
-              model.it.run("m6");
-              model.fleet("v1 RUNNING x2, v1 STOPPING x1, v2 RUNNING x2, v2 STARTING x2");
+              model.die("m1").run("m5").fleet("v1 RUNNING x3, v2 RUNNING x1, v2 STARTING x3");
+              model.run("m6").fleet("v1 RUNNING x2, v1 STOPPING x1, v2 RUNNING x2, v2 STARTING x2");
             }),
         row(
             "old replicas that still start are stopped first, without grace",
             model -> {
-              model.deploy("v1", 2);
-              model.it.run("m1");
-              model.deploy("v2", 2);
+              model.deploy("v1", 2).run("m1").deploy("v2", 2);
               assertThat(model.it.stopping()).containsExactly("m2");
               assertThat(model.it.hosted.get("m2").grace).isZero();
               model.fleet("v1 RUNNING x1, v1 STOPPING x1, v2 STARTING x2");
@@ -396,29 +389,23 @@ class ReconcilerRulesTest {
         row(
             "a new version and fewer replicas: the scaling is done first",
             model -> {
-              model.healthy("v1", 4).deploy("v2", 2);
-              model.fleet("v1 RUNNING x2, v1 STOPPING x2");
+              model.healthy("v1", 4).deploy("v2", 2).fleet("v1 RUNNING x2, v1 STOPPING x2");
               model.it.stopAll();
               model.fleet("v1 RUNNING x2, v2 STARTING x1");
-              model.it.finish();
-              model.fleet("v2 RUNNING x2").is("HEALTHY", "CONFIG_UPDATE_COMPLETED");
+              model.finish().fleet("v2 RUNNING x2").is("HEALTHY", "CONFIG_UPDATE_COMPLETED");
             }),
         row(
             "a new version and more replicas: the new ones are of it",
             model -> {
-              model.healthy("v1", 2).deploy("v2", 4);
-              model.fleet("v1 RUNNING x2, v2 STARTING x3");
-              model.it.finish();
-              model.fleet("v2 RUNNING x4");
+              model.healthy("v1", 2).deploy("v2", 4).fleet("v1 RUNNING x2, v2 STARTING x3");
+              model.finish().fleet("v2 RUNNING x4");
             }),
         row(
             "another version before the rollout is over: the newest is rolled out",
             model -> {
-              model.healthy("v1", 2).deploy("v2", 2);
-              model.it.run("m3");
+              model.healthy("v1", 2).deploy("v2", 2).run("m3");
               model.deploy("v3", 2).is("UPDATING", "CONFIG_UPDATE_STARTED");
-              model.it.finish();
-              model.fleet("v3 RUNNING x2").is("HEALTHY", "CONFIG_UPDATE_COMPLETED");
+              model.finish().fleet("v3 RUNNING x2").is("HEALTHY", "CONFIG_UPDATE_COMPLETED");
             }));
   }
 
@@ -432,7 +419,7 @@ class ReconcilerRulesTest {
               assertThat(model.failStarts("v2", 100)).isEqualTo(3); // for the one it may surge by
               model.is("DEPLOY_FAILED", "REPLICA_STARTUP_FAILED").fleet("v1 RUNNING x2");
               assertThat(model.it.message(MODEL)).contains("frozen").contains("no model");
-              assertThat(model.routable()).containsExactly("m1", "m2");
+              model.routesTo("m1", "m2");
               assertThat(model.it.available(MODEL)).isTrue();
             }),
         row(
@@ -441,31 +428,27 @@ class ReconcilerRulesTest {
             model -> {
               model.healthy("v1", 2).deploy("v2", 2);
               for (int i = 0; i < 6; i++) {
-                model.it.advance(Duration.ofSeconds(64));
+                model.pass(64);
                 String newest = model.it.hosted.keySet().stream().reduce((a, b) -> b).orElseThrow();
-                model.it.run(newest);
-                model.it.die(newest);
+                model.run(newest).die(newest);
               }
               model.is("DEPLOY_FAILED", "HEALTH_CHECK_FAILED");
               assertThat(model.it.message(MODEL)).contains("did not stay healthy");
-              model.it.advance(Duration.ofSeconds(64));
-              model.it.finish();
+              model.pass(64).finish();
               model.fleet("v1 RUNNING x2").is("DEPLOY_FAILED", "HEALTH_CHECK_FAILED");
             }),
         row(
             "a version that fails soon after all of it ran freezes it too, and the old one is back",
             "its replicas are started again and again",
             model -> {
-              model.healthy("v1", 3).deploy("v2", 3);
-              model.it.finish();
+              model.healthy("v1", 3).deploy("v2", 3).finish();
               model.is("HEALTHY", "CONFIG_UPDATE_COMPLETED").fleet("v2 RUNNING x3");
-              model.it.advance(Duration.ofSeconds(30));
+              model.pass(30);
               List.copyOf(model.it.hosted.keySet()).forEach(model.it::sick);
               model.is("DEPLOY_FAILED", "HEALTH_CHECK_FAILED");
               assertThat(model.routable()).hasSize(3); // until others serve
               for (int i = 0; i < 3; i++) {
-                model.it.advance(Duration.ofSeconds(64));
-                model.it.finish();
+                model.pass(64).finish();
                 assertThat(model.routable()).hasSize(3);
               }
               model.fleet("v1 RUNNING x3").is("DEPLOY_FAILED", "HEALTH_CHECK_FAILED");
@@ -473,14 +456,9 @@ class ReconcilerRulesTest {
         row(
             "a version that stayed well for its trial is what the next one falls back on",
             model -> {
-              model.healthy("v1", 2).deploy("v2", 2);
-              model.it.finish();
-              model.it.advance(Duration.ofSeconds(60));
-              model.deploy("v3", 2);
+              model.healthy("v1", 2).deploy("v2", 2).finish().pass(60).deploy("v3", 2);
               model.failStarts("v3", 100);
-              model.it.die(model.routable().get(0));
-              model.it.advance(Duration.ofSeconds(64));
-              model.it.finish();
+              model.die(model.routable().get(0)).pass(64).finish();
               model.fleet("v2 RUNNING x2").is("DEPLOY_FAILED", "REPLICA_STARTUP_FAILED");
             }),
         row(
@@ -489,17 +467,14 @@ class ReconcilerRulesTest {
             model -> {
               model.healthy("v1", 2).deploy("v2", 2);
               model.failStarts("v2", 6);
-              model.it.die("m1");
-              model.it.advance(Duration.ofMinutes(2));
-              model.fleet("v1 RUNNING x1, v1 STARTING x1");
+              model.die("m1").pass(120).fleet("v1 RUNNING x1, v1 STARTING x1");
               model.it.runAll();
               model.fleet("v1 RUNNING x2").is("DEPLOY_FAILED", "REPLICA_STARTUP_FAILED");
             }),
         row(
             "a frozen version's replicas that run serve on too",
             model -> {
-              model.healthy("v1", 4).deploy("v2", 4);
-              model.it.run("m5");
+              model.healthy("v1", 4).deploy("v2", 4).run("m5");
               model.it.stopAll();
               model.failStarts("v2", 12);
               model.fleet("v1 RUNNING x3, v2 RUNNING x1");
@@ -510,8 +485,7 @@ class ReconcilerRulesTest {
               model.healthy("v1", 1).deploy("v2", 1);
               model.failStarts("v2", 3);
               model.deploy("v3", 1).is("UPDATING", "CONFIG_UPDATE_STARTED");
-              model.it.finish();
-              model.fleet("v3 RUNNING x1").is("HEALTHY", "CONFIG_UPDATE_COMPLETED");
+              model.finish().fleet("v3 RUNNING x1").is("HEALTHY", "CONFIG_UPDATE_COMPLETED");
             }),
         row(
             "back to the version before, nothing is restarted",
@@ -519,7 +493,7 @@ class ReconcilerRulesTest {
               model.healthy("v1", 1).deploy("v2", 1);
               model.failStarts("v2", 3);
               model.deploy("v1", 1).is("HEALTHY", "CONFIG_UPDATE_COMPLETED").fleet("v1 RUNNING x1");
-              assertThat(model.routable()).containsExactly("m1");
+              model.routesTo("m1");
             }));
   }
 
@@ -551,8 +525,7 @@ class ReconcilerRulesTest {
               model.fleet("v1 RUNNING x8, v1b UPDATING x2");
               model.it.reconfigured("m1");
               model.fleet("v1 RUNNING x7, v1b RUNNING x1, v1b UPDATING x2");
-              model.it.finish();
-              model.fleet("v1b RUNNING x10").is("HEALTHY", "CONFIG_UPDATE_COMPLETED");
+              model.finish().fleet("v1b RUNNING x10").is("HEALTHY", "CONFIG_UPDATE_COMPLETED");
               assertThat(model.it.asked(StartReplica.class)).hasSize(10);
             }),
         row(
@@ -572,23 +545,20 @@ class ReconcilerRulesTest {
             model -> {
               model.healthy("v1", 1);
               model.userConfig = Map.of("a", 1);
-              model.deploy("v1", "b", 1).fleet("v1b UPDATING x1");
-              assertThat(model.routable()).containsExactly("m1");
+              model.deploy("v1", "b", 1).fleet("v1b UPDATING x1").routesTo("m1");
             }),
         row(
             "other live settings are given to all at once",
             "at the pace of a rollout",
             model -> {
               model.healthy("v1", 10).deploy("v1", "b", 10).fleet("v1b UPDATING x10");
-              model.it.finish();
-              model.fleet("v1b RUNNING x10").is("HEALTHY", "CONFIG_UPDATE_COMPLETED");
+              model.finish().fleet("v1b RUNNING x10").is("HEALTHY", "CONFIG_UPDATE_COMPLETED");
             }),
         row(
             "a replica that still starts is reconfigured when it runs",
             model -> {
               model.deploy("v1", 1).deploy("v1", "b", 1).fleet("v1 STARTING x1");
-              model.it.run("m1");
-              model.fleet("v1b UPDATING x1");
+              model.run("m1").fleet("v1b UPDATING x1");
               model.it.reconfigured("m1");
               model.is("HEALTHY", "CONFIG_UPDATE_COMPLETED");
             }),
@@ -599,10 +569,8 @@ class ReconcilerRulesTest {
               model.userConfig = Map.of("a", 1);
               model.deploy("v1", "b", 2).fleet("v1 RUNNING x1, v1b UPDATING x1");
               model.it.refuse("m1", "bad value");
-              assertThat(model.routable()).containsExactly("m2");
-              model.fleet("v1 RUNNING x2, v1b STARTING x1");
-              model.it.advance(Duration.ofSeconds(1));
-              model.it.finish();
+              model.routesTo("m2").fleet("v1 RUNNING x2, v1b STARTING x1");
+              model.pass(1).finish();
               model.fleet("v1b RUNNING x2").is("HEALTHY", "CONFIG_UPDATE_COMPLETED");
             }),
         row(
@@ -613,17 +581,16 @@ class ReconcilerRulesTest {
               model.userConfig = Map.of("a", 1);
               model.deploy("v1", "b", 1);
               model.it.refuse("m1", "bad value");
-              assertThat(model.routable()).containsExactly("m1");
+              model.routesTo("m1");
               for (int i = 0; i < 2; i++) {
-                model.it.advance(Duration.ofSeconds(4));
+                model.pass(4);
                 String newest = model.it.hosted.keySet().stream().reduce((a, b) -> b).orElseThrow();
                 model.it.fail(newest, "bad value");
               }
               model.is("DEPLOY_FAILED", "REPLICA_STARTUP_FAILED");
-              model.it.advance(Duration.ofSeconds(8));
-              model.it.finish();
+              model.pass(8).finish();
               model.fleet("v1 RUNNING x1").is("DEPLOY_FAILED", "REPLICA_STARTUP_FAILED");
-              assertThat(model.routable()).containsExactly("m4");
+              model.routesTo("m4");
             }),
         row(
             "max_queued_requests and the pace of updates touch no replica",
@@ -648,30 +615,26 @@ class ReconcilerRulesTest {
             model -> {
               model.healthy("v1", 1).scale(3).is("UPSCALING", "CONFIG_UPDATE_STARTED");
               model.fleet("v1 RUNNING x1, v1 STARTING x2");
-              model.it.finish();
-              model.is("HEALTHY", "UPSCALE_COMPLETED").fleet("v1 RUNNING x3");
+              model.finish().is("HEALTHY", "UPSCALE_COMPLETED").fleet("v1 RUNNING x3");
             }),
         row(
             "fewer replicas: DOWNSCALING until they have stopped, then HEALTHY",
             model -> {
               model.healthy("v1", 3).scale(1).is("DOWNSCALING", "CONFIG_UPDATE_STARTED");
               model.fleet("v1 RUNNING x1, v1 STOPPING x2");
-              model.it.finish();
-              model.is("HEALTHY", "DOWNSCALE_COMPLETED");
+              model.finish().is("HEALTHY", "DOWNSCALE_COMPLETED");
             }),
         row(
             "another number in the configuration is scaling too",
             model -> {
               model.healthy("v1", 1).deploy("v1", 2).is("UPSCALING", "CONFIG_UPDATE_STARTED");
-              model.it.finish();
-              model.deploy("v1", 1).is("DOWNSCALING", "CONFIG_UPDATE_STARTED");
+              model.finish().deploy("v1", 1).is("DOWNSCALING", "CONFIG_UPDATE_STARTED");
             }),
         row(
             "another number while it is UPDATING leaves it UPDATING",
             model -> {
               model.deploy("v1", 1).scale(2).is("UPDATING", "CONFIG_UPDATE_STARTED");
-              model.it.finish();
-              model.is("HEALTHY", "CONFIG_UPDATE_COMPLETED").fleet("v1 RUNNING x2");
+              model.finish().is("HEALTHY", "CONFIG_UPDATE_COMPLETED").fleet("v1 RUNNING x2");
             }),
         row(
             "another version while it scales makes it UPDATING",
@@ -683,15 +646,14 @@ class ReconcilerRulesTest {
             "up and down again before it is done",
             model -> {
               model.healthy("v1", 2).scale(4).scale(1).is("DOWNSCALING", "CONFIG_UPDATE_STARTED");
-              model.it.finish();
-              model.is("HEALTHY", "DOWNSCALE_COMPLETED").fleet("v1 RUNNING x1");
+              model.finish().is("HEALTHY", "DOWNSCALE_COMPLETED").fleet("v1 RUNNING x1");
             }),
         row(
             "replicas that do not run yet are stopped first",
             model -> {
               model.healthy("v1", 2).scale(4).scale(2);
               assertThat(model.it.stopping()).containsExactlyInAnyOrder("m3", "m4");
-              assertThat(model.routable()).containsExactly("m1", "m2");
+              model.routesTo("m1", "m2");
             }),
         row(
             "then the least busy",
@@ -715,13 +677,11 @@ class ReconcilerRulesTest {
         row(
             "with no replicas wanted it is HEALTHY and its callers may wait",
             model -> {
-              model.healthy("v1", 2).scale(0);
-              model.it.finish();
+              model.healthy("v1", 2).scale(0).finish();
               model.is("HEALTHY", "DOWNSCALE_COMPLETED").fleet("");
               assertThat(model.it.available(MODEL)).isTrue();
               model.scale(1).fleet("v1 STARTING x1").is("UPSCALING", "CONFIG_UPDATE_STARTED");
-              model.it.finish();
-              model.is("HEALTHY", "UPSCALE_COMPLETED");
+              model.finish().is("HEALTHY", "UPSCALE_COMPLETED");
             }));
   }
 
@@ -731,8 +691,7 @@ class ReconcilerRulesTest {
             "a replica that is to stop leaves the routers at once and has its grace",
             model -> {
               model.grace = 7;
-              model.healthy("v1", 2).scale(1);
-              assertThat(model.routable()).containsExactly("m1");
+              model.healthy("v1", 2).scale(1).routesTo("m1");
               assertThat(model.it.hosted.get("m2").grace).isEqualTo(Duration.ofSeconds(7));
             }),
         row(
@@ -763,10 +722,8 @@ class ReconcilerRulesTest {
             model -> {
               model.healthy("v1", 1);
               model.it.send(new ControllerEvent.Withdrawn("app"));
-              model.deploy("v1", 1);
-              model.fleet("v1 STARTING x1, v1 STOPPING x1");
-              model.it.finish();
-              model.is("HEALTHY", "CONFIG_UPDATE_COMPLETED").fleet("v1 RUNNING x1");
+              model.deploy("v1", 1).fleet("v1 STARTING x1, v1 STOPPING x1");
+              model.finish().is("HEALTHY", "CONFIG_UPDATE_COMPLETED").fleet("v1 RUNNING x1");
               assertThat(model.it.available(MODEL)).isTrue();
             }));
   }
@@ -787,7 +744,7 @@ class ReconcilerRulesTest {
               assertThat(model.it.asked(ControllerAction.AnnounceReplica.class))
                   .extracting(each -> each.replicaId() + " " + each.phase())
                   .containsExactly("m1 RECOVERING", "m1 RUNNING", "m2 RECOVERING", "m2 RUNNING");
-              assertThat(model.routable()).containsExactly("m1", "m2");
+              model.routesTo("m1", "m2");
             }),
         row(
             "nothing is published until it has heard of its replicas, at most 10 s",
@@ -805,13 +762,11 @@ class ReconcilerRulesTest {
         row(
             "found in the middle of a rolling update, it goes on",
             model -> {
-              model.healthy("v1", 2).deploy("v2", 2);
-              model.it.run("m3");
+              model.healthy("v1", 2).deploy("v2", 2).run("m3");
               model.it.restart();
               model.deploy("v2", 2);
               model.it.tellInventory();
-              model.it.finish();
-              model.fleet("v2 RUNNING x2").is("HEALTHY", "CONFIG_UPDATE_COMPLETED");
+              model.finish().fleet("v2 RUNNING x2").is("HEALTHY", "CONFIG_UPDATE_COMPLETED");
             }),
         row(
             "a rollout that fails after a restart is frozen by what was found",
