@@ -7,21 +7,17 @@ import dev.berth.api.DeploymentId;
 import dev.berth.api.Headers;
 import dev.berth.config.Backpressure;
 import dev.berth.config.HttpOptions;
-import dev.berth.config.LimitOptions;
 import dev.berth.config.keys.Settings;
 import dev.berth.ingress.FakeUpstream.Call;
 import dev.berth.metrics.Meters;
 import dev.berth.protocol.Admission;
-import io.vertx.core.Context;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
-import io.vertx.core.VertxOptions;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.net.SocketException;
 import java.net.URI;
-import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.time.Duration;
@@ -33,9 +29,7 @@ import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.function.BiConsumer;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -46,31 +40,21 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** HTTP over real sockets and the real router; only the replica is a fake. */
 class IngressIT {
-  private static final String PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8";
-  private static final int MAX_BODY = 64 << 10;
   private static final Duration SHORT = Duration.ofSeconds(1);
 
-  private final Vertx vertx =
-      IngressTransport.preferred()
-          .builder()
-          .with(new VertxOptions().setEventLoopPoolSize(1))
-          .build();
-  private final HttpClient client = HttpClient.newHttpClient();
-  private final Meters meters = new Meters("node-1", "127.0.0.1");
+  private IngressRig rig;
+  private Vertx vertx;
   private FakeUpstream upstream;
   private Ingress ingress;
-  private String deployment = "";
 
   @BeforeEach
   void start() throws Exception {
-    Context context = vertx.getOrCreateContext();
-    upstream = new FakeUpstream(context);
     start(null, limits(16));
   }
 
   @AfterEach
   void stop() throws Exception {
-    await(vertx.close());
+    rig.close();
   }
 
   private void start(@Nullable Duration requestTimeout, Settings limits) throws Exception {
@@ -84,18 +68,18 @@ class IngressIT {
 
   private void start(@Nullable Duration requestTimeout, Settings limits, Duration keepAlive)
       throws Exception {
-    if (!deployment.isEmpty()) {
-      await(vertx.undeploy(deployment));
-      ingress.close();
+    if (rig != null) {
+      rig.close();
     }
-    Settings settings =
-        limits
-            .with(HttpOptions.REQUEST_TIMEOUT_S, requestTimeout)
-            .with(HttpOptions.KEEP_ALIVE_TIMEOUT_S, keepAlive);
-    ingress = new Ingress(settings, meters, System::nanoTime, 0xbe27);
-    route("/", Backpressure.DEFAULTS);
-    deployment =
-        await(vertx.deployVerticle(new IngressVerticle(ingress, upstream.loop(), 0, SHORT)));
+    rig =
+        new IngressRig(
+                limits
+                    .with(HttpOptions.REQUEST_TIMEOUT_S, requestTimeout)
+                    .with(HttpOptions.KEEP_ALIVE_TIMEOUT_S, keepAlive))
+            .route("/");
+    vertx = rig.vertx;
+    upstream = rig.upstream;
+    ingress = rig.ingress;
   }
 
   private static Settings limits(int maxConnections) {
@@ -103,21 +87,14 @@ class IngressIT {
   }
 
   private static Settings limits(int maxConnections, Duration idle) {
-    return IngressRig.limits(maxConnections, IngressRig.LOCAL, idle)
-        .with(LimitOptions.MAX_BODY_BYTES, (long) MAX_BODY);
-  }
-
-  private void route(String prefix, Settings backpressure) {
-    ingress.update(
-        RouteTable.of(
-            "", Map.of(prefix, new IngressRoute("app", upstream.router(), backpressure, null))));
+    return IngressRig.limits(maxConnections, IngressRig.LOCAL, idle);
   }
 
   // --- routes and built-in paths ---
 
   @Test
   void healthSaysSuccess() throws Exception {
-    HttpResponse<String> response = get("/-/healthz");
+    HttpResponse<String> response = rig.get("/-/healthz");
     assertThat(response.statusCode()).isEqualTo(200);
     assertThat(response.body()).isEqualTo("success");
   }
@@ -125,7 +102,7 @@ class IngressIT {
   @Test
   void healthFailsWhileDraining() throws Exception {
     ingress.drain();
-    HttpResponse<String> draining = get("/-/healthz");
+    HttpResponse<String> draining = rig.get("/-/healthz");
     assertThat(draining.statusCode()).isEqualTo(503);
     assertThat(draining.body()).isEqualTo("This node is being drained.");
     assertThat(draining.headers().firstValue("connection")).hasValue("close");
@@ -134,23 +111,23 @@ class IngressIT {
   @Test
   void healthFailsUntilThereAreRoutesAndNotWhenTheyGoAgain() throws Exception {
     Ingress fresh = new Ingress(limits(16), new Meters("n", "a"), System::nanoTime, 0xbe28);
-    await(vertx.deployVerticle(new IngressVerticle(fresh, upstream.loop(), 0, SHORT)));
+    IngressRig.await(vertx.deployVerticle(new IngressVerticle(fresh, upstream.loop(), 0, SHORT)));
     String health = "http://127.0.0.1:" + fresh.port() + "/-/healthz";
     HttpRequest request = HttpRequest.newBuilder(URI.create(health)).build();
-    HttpResponse<String> early = client.send(request, HttpResponse.BodyHandlers.ofString());
+    HttpResponse<String> early = rig.client.send(request, HttpResponse.BodyHandlers.ofString());
     assertThat(early.statusCode()).isEqualTo(503);
     assertThat(early.body()).isEqualTo("Route table is not populated yet.");
     fresh.update(ingress.routes());
     fresh.update(RouteTable.empty());
-    assertThat(client.send(request, HttpResponse.BodyHandlers.ofString()).statusCode())
+    assertThat(rig.client.send(request, HttpResponse.BodyHandlers.ofString()).statusCode())
         .isEqualTo(200);
   }
 
   @Test
   void itIsReadyWhenEachRoutedDeploymentHasAReplica() throws Exception {
-    assertThat(get("/-/readyz").body()).isEqualTo("success");
+    assertThat(rig.get("/-/readyz").body()).isEqualTo("success");
     Map<String, IngressRoute> routes = new LinkedHashMap<>();
-    routes.put("/", new IngressRoute("app", upstream.router(), Backpressure.DEFAULTS, null));
+    routes.put("/", route());
     routes.put(
         "/starting",
         new IngressRoute(
@@ -159,60 +136,46 @@ class IngressIT {
             Backpressure.DEFAULTS,
             null));
     ingress.update(RouteTable.of("", routes));
-    HttpResponse<String> unready = get("/-/readyz");
+    HttpResponse<String> unready = rig.get("/-/readyz");
     assertThat(unready.statusCode()).isEqualTo(503);
     assertThat(unready.body()).isEqualTo("No replicas are available yet.");
-    assertThat(get("/-/healthz").statusCode()).as("it lives").isEqualTo(200);
+    assertThat(rig.get("/-/healthz").statusCode()).as("it lives").isEqualTo(200);
     ingress.drain();
-    assertThat(get("/-/readyz").body()).isEqualTo("This node is being drained.");
+    assertThat(rig.get("/-/readyz").body()).isEqualTo("This node is being drained.");
   }
 
   @ParameterizedTest
   @ValueSource(strings = {"/mounted", ""})
   void belowARootPathTheRoutesAreFoundWithItAndWithout(String prefix) throws Exception {
-    await(vertx.undeploy(deployment));
-    ingress.close();
-    Settings http =
-        limits(16)
-            .with(HttpOptions.ROOT_PATH, "/mounted")
-            .with(HttpOptions.KEEP_ALIVE_TIMEOUT_S, SHORT);
-    ingress = new Ingress(http, meters, System::nanoTime, 0xbe29);
-    ingress.update(
-        RouteTable.of(
-            http.get(HttpOptions.ROOT_PATH),
-            Map.of(
-                "/classify",
-                new IngressRoute("app", upstream.router(), Backpressure.DEFAULTS, null))));
-    deployment =
-        await(vertx.deployVerticle(new IngressVerticle(ingress, upstream.loop(), 0, SHORT)));
+    start(null, limits(16).with(HttpOptions.ROOT_PATH, "/mounted"));
+    ingress.update(RouteTable.of("/mounted", Map.of("/classify", route())));
     upstream.behave(call -> call.respond(call.request().path()));
-    assertThat(get(prefix + "/classify/x").body()).isEqualTo(prefix + "/classify/x");
-    assertThat(get(prefix + "/-/healthz").body()).isEqualTo("success");
-    assertThat(get(prefix + "/-/readyz").body()).isEqualTo("success");
-    assertThat(get(prefix + "/other").statusCode()).isEqualTo(404);
-    assertThat(get("/mountedclassify").statusCode()).isEqualTo(404);
+    assertThat(rig.get(prefix + "/classify/x").body()).isEqualTo(prefix + "/classify/x");
+    assertThat(rig.get(prefix + "/-/healthz").body()).isEqualTo("success");
+    assertThat(rig.get(prefix + "/-/readyz").body()).isEqualTo("success");
+    assertThat(rig.get(prefix + "/other").statusCode()).isEqualTo(404);
+    assertThat(rig.get("/mountedclassify").statusCode()).isEqualTo(404);
   }
 
   @Test
   void theRoutesAreListedWithTheirApplications() throws Exception {
-    IngressRoute route = new IngressRoute("app", upstream.router(), Backpressure.DEFAULTS, null);
     Map<String, IngressRoute> routes = new LinkedHashMap<>();
-    routes.put("/classify", route);
-    routes.put("/echo", route);
+    routes.put("/classify", route());
+    routes.put("/echo", route());
     ingress.update(RouteTable.of("", routes));
-    assertThat(new JsonObject(get("/-/routes").body()).getMap())
+    assertThat(new JsonObject(rig.get("/-/routes").body()).getMap())
         .containsExactly(Map.entry("/classify", "app"), Map.entry("/echo", "app"));
   }
 
   @Test
   void aPathThatNoRouteTakesIsRays404() throws Exception {
-    route("/classify", Backpressure.DEFAULTS);
-    HttpResponse<String> response = get("/other?x=1");
+    rig.route("/classify");
+    HttpResponse<String> response = rig.get("/other?x=1");
     assertThat(response.statusCode()).isEqualTo(404);
     assertThat(response.body())
         .isEqualTo("Path '/other' not found. Ping http://.../-/routes for available routes.");
     assertThat(
-            metric(
+            rig.metric(
                 "serve_num_http_requests_total{application=\"\",method=\"GET\",route=\"\","
                     + "status_code=\"404\"}"))
         .isEqualTo(1);
@@ -220,10 +183,10 @@ class IngressIT {
 
   @Test
   void theWholePathReachesTheHandlerWithQueryHeadersAndMethod() throws Exception {
-    route("/classify", Backpressure.DEFAULTS);
+    rig.route("/classify");
     CompletableFuture<HttpResponse<String>> response =
-        send(
-            request("/classify/a%20b?x=1&y=2")
+        rig.send(
+            rig.request("/classify/a%20b?x=1&y=2")
                 .header("X-Test", "one")
                 .header("X-Test", "two")
                 .method("PATCH", HttpRequest.BodyPublishers.ofString("body")));
@@ -263,7 +226,7 @@ class IngressIT {
                 Headers.of(
                     "content-type", "image/png", "x-berth-replica", "r1", "x-berth-replica", "r2"),
                 Buffer.buffer("png")));
-    HttpResponse<String> response = get("/");
+    HttpResponse<String> response = rig.get("/");
     assertThat(response.statusCode()).isEqualTo(201);
     assertThat(response.body()).isEqualTo("png");
     assertThat(response.headers().allValues("x-berth-replica")).containsExactly("r1", "r2");
@@ -284,7 +247,7 @@ class IngressIT {
                     "content-length", "99",
                     "x-public", "1"),
                 Buffer.buffer("ok")));
-    HttpResponse<String> response = get("/");
+    HttpResponse<String> response = rig.get("/");
     assertThat(response.headers().map().keySet())
         .containsExactlyInAnyOrder("content-length", "x-public", "x-request-id");
     assertThat(response.body()).isEqualTo("ok");
@@ -324,7 +287,7 @@ class IngressIT {
   @Test
   void aResponseThatHttpCannotCarryIsAnInternalServerError() throws Exception {
     upstream.behave(call -> call.respond(200, new Unsendable(), Buffer.buffer("ok")));
-    HttpResponse<String> response = get("/");
+    HttpResponse<String> response = rig.get("/");
     assertThat(response.statusCode()).isEqualTo(500);
     assertThat(response.body()).isEqualTo("Internal Server Error");
     assertThat(response.headers().map()).doesNotContainKey("x-before");
@@ -343,20 +306,20 @@ class IngressIT {
   })
   void aFailureBecomesItsStatus(BerthException.Kind kind, int status) throws Exception {
     upstream.behave(call -> call.fail(kind, "secret"));
-    HttpResponse<String> response = get("/");
+    HttpResponse<String> response = rig.get("/");
     assertThat(response.statusCode()).isEqualTo(status);
     assertThat(response.headers().firstValue("content-type")).hasValue("text/plain; charset=utf-8");
   }
 
   @Test
   void aChildsBackPressureBecomes429WhenSoConfigured() throws Exception {
-    route(
+    rig.route(
         "/",
         Backpressure.DEFAULTS
             .with(Backpressure.STATUS_CODE, 429)
             .with(Backpressure.RETRY_AFTER_S, Duration.ofSeconds(7)));
     upstream.behave(call -> call.fail(BerthException.Kind.BACK_PRESSURE, "full"));
-    HttpResponse<String> response = get("/");
+    HttpResponse<String> response = rig.get("/");
     assertThat(response.statusCode()).isEqualTo(429);
     assertThat(response.headers().firstValue("retry-after")).hasValue("7");
     assertThat(response.body()).startsWith("Request dropped due to backpressure");
@@ -374,7 +337,7 @@ class IngressIT {
                     upstream.failedRouter(new DeploymentId("app", "broken")),
                     Backpressure.DEFAULTS,
                     null))));
-    HttpResponse<String> response = get("/");
+    HttpResponse<String> response = rig.get("/");
     assertThat(response.statusCode()).isEqualTo(503);
     assertThat(response.body()).contains("failed to deploy");
   }
@@ -383,9 +346,10 @@ class IngressIT {
   void aClientThatAcceptsJsonIsToldInJson() throws Exception {
     upstream.behave(call -> call.fail(BerthException.Kind.HANDLER_FAILED, "secret"));
     HttpResponse<String> response =
-        send(request("/")
-                .header("Accept", "text/html, application/json")
-                .header("X-Request-ID", "r1"))
+        rig.send(
+                rig.request("/")
+                    .header("Accept", "text/html, application/json")
+                    .header("X-Request-ID", "r1"))
             .get(10, TimeUnit.SECONDS);
     assertThat(response.headers().firstValue("content-type")).hasValue("application/json");
     JsonObject json = new JsonObject(response.body());
@@ -400,7 +364,7 @@ class IngressIT {
   void aRequestIdIsPassedInAndEchoed() throws Exception {
     upstream.behave(call -> call.respond(call.message.requestId()));
     HttpResponse<String> response =
-        send(request("/").header("X-Request-ID", "mine")).get(10, TimeUnit.SECONDS);
+        rig.send(rig.request("/").header("X-Request-ID", "mine")).get(10, TimeUnit.SECONDS);
     assertThat(response.body()).isEqualTo("mine");
     assertThat(response.headers().allValues("x-request-id")).containsExactly("mine");
   }
@@ -408,7 +372,7 @@ class IngressIT {
   @Test
   void aRequestWithoutAnIdGetsOne() throws Exception {
     upstream.behave(call -> call.respond(call.message.requestId()));
-    HttpResponse<String> response = get("/");
+    HttpResponse<String> response = rig.get("/");
     assertThat(response.body()).matches("be27-[0-9a-f]+");
     assertThat(response.headers().firstValue("x-request-id")).hasValue(response.body());
   }
@@ -426,7 +390,7 @@ class IngressIT {
   @Test
   void theTraceContextReachesTheHandlerUnchanged() throws Exception {
     String parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
-    send(request("/").header("traceparent", parent).header("tracestate", "a=1,b=2"));
+    rig.send(rig.request("/").header("traceparent", parent).header("tracestate", "a=1,b=2"));
     Call call = upstream.nextCall();
     Headers headers = call.request().headers();
     assertThat(headers.all("traceparent")).containsExactly(parent);
@@ -437,7 +401,10 @@ class IngressIT {
   @Test
   void aRequestOverItsTimeoutIs408AndIsCancelled() throws Exception {
     CompletableFuture<HttpResponse<String>> response =
-        send(request("/").header("x-request-timeout-seconds", "0.1").header("X-Request-ID", "r1"));
+        rig.send(
+            rig.request("/")
+                .header("x-request-timeout-seconds", "0.1")
+                .header("X-Request-ID", "r1"));
     Call call = upstream.nextCall();
     assertThat(call.message.deadlineMs()).isBetween(0L, 100L);
     assertThat(response.get(10, TimeUnit.SECONDS).statusCode()).isEqualTo(408);
@@ -448,10 +415,10 @@ class IngressIT {
   @Test
   void theConfiguredTimeoutHoldsUnlessTheClientDisablesIt() throws Exception {
     start(Duration.ofSeconds(30), limits(16));
-    send(request("/"));
+    rig.send(rig.request("/"));
     Call configured = upstream.nextCall();
     assertThat(configured.message.deadlineMs()).isBetween(1L, 30_000L);
-    send(request("/").header("x-request-timeout-seconds", "0"));
+    rig.send(rig.request("/").header("x-request-timeout-seconds", "0"));
     Call disabled = upstream.nextCall();
     assertThat(disabled.message.deadlineMs()).isEqualTo(-1);
     configured.respond("ok"); // or stopping would wait for them
@@ -461,20 +428,21 @@ class IngressIT {
   // --- bodies ---
 
   @ParameterizedTest
-  @ValueSource(ints = {1, 1000, MAX_BODY})
+  @ValueSource(ints = {1, 1000, IngressRig.MAX_BODY})
   void aBodyUpToTheLimitReachesTheHandlerWhole(int size) throws Exception {
     byte[] body = new byte[size];
     Arrays.fill(body, (byte) 'x');
     upstream.behave(call -> call.respond(Integer.toString(call.request().bytes().length())));
     HttpResponse<String> sized =
-        send(request("/").POST(HttpRequest.BodyPublishers.ofByteArray(body)))
+        rig.send(rig.request("/").POST(HttpRequest.BodyPublishers.ofByteArray(body)))
             .get(10, TimeUnit.SECONDS);
     assertThat(sized.body()).isEqualTo(Integer.toString(size));
     HttpResponse<String> chunked =
-        send(request("/")
-                .POST(
-                    HttpRequest.BodyPublishers.fromPublisher(
-                        HttpRequest.BodyPublishers.ofByteArray(body))))
+        rig.send(
+                rig.request("/")
+                    .POST(
+                        HttpRequest.BodyPublishers.fromPublisher(
+                            HttpRequest.BodyPublishers.ofByteArray(body))))
             .get(10, TimeUnit.SECONDS);
     assertThat(chunked.body()).isEqualTo(Integer.toString(size));
   }
@@ -496,9 +464,9 @@ class IngressIT {
     try (RawClient raw = new RawClient(ingress.port())) {
       raw.send(
           "POST / HTTP/1.1\r\nHost: t\r\nContent-Length: "
-              + (MAX_BODY + 10)
+              + (IngressRig.MAX_BODY + 10)
               + "\r\n\r\n"
-              + "x".repeat(MAX_BODY + 10));
+              + "x".repeat(IngressRig.MAX_BODY + 10));
       String head = raw.readHead();
       assertThat(head).startsWith("HTTP/1.1 413").doesNotContain("connection: close");
       raw.readUntil("bytes.");
@@ -661,7 +629,7 @@ class IngressIT {
   @ParameterizedTest
   @ValueSource(strings = {"OPTIONS *", "CONNECT a:1", "GET foo", "GET //", "GET /%zz"})
   void aTargetThatNoRouteTakesIs404(String target) throws Exception {
-    route("/classify", Backpressure.DEFAULTS);
+    rig.route("/classify");
     try (RawClient raw = new RawClient(ingress.port())) {
       raw.send(target + " HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n");
       assertThat(raw.readToEnd()).startsWith("HTTP/1.1 404");
@@ -671,7 +639,7 @@ class IngressIT {
 
   @Test
   void anAbsoluteTargetIsRoutedByItsPath() throws Exception {
-    route("/classify", Backpressure.DEFAULTS);
+    rig.route("/classify");
     upstream.behave(call -> call.respond(call.request().path()));
     try (RawClient raw = new RawClient(ingress.port())) {
       raw.send("GET http://t/classify/x?y HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n");
@@ -743,7 +711,7 @@ class IngressIT {
           call.startStream(Headers.of("x-of-the-stream", "1"));
           call.reset(BerthException.Kind.HANDLER_FAILED);
         });
-    HttpResponse<String> response = get("/");
+    HttpResponse<String> response = rig.get("/");
     assertThat(response.statusCode()).isEqualTo(500);
     assertThat(response.headers().map()).doesNotContainKey("x-of-the-stream");
   }
@@ -760,7 +728,7 @@ class IngressIT {
           }
         });
     HttpResponse<byte[]> response =
-        client.send(request("/").build(), HttpResponse.BodyHandlers.ofByteArray());
+        rig.client.send(rig.request("/").build(), HttpResponse.BodyHandlers.ofByteArray());
     assertThat(response.body()).hasSize(frames * (64 << 10));
   }
 
@@ -776,7 +744,7 @@ class IngressIT {
       assertThat(raw.readToEnd()).doesNotContain("0\r\n");
     }
     assertThat(
-            metric(
+            rig.metric(
                 "serve_num_http_error_requests_total{application=\"app\",error_code=\"500\","
                     + "method=\"GET\",route=\"/\"}"))
         .isEqualTo(1);
@@ -810,7 +778,7 @@ class IngressIT {
       assertThat(call.cancelledWithin(10)).as("ended when it stood still").isTrue();
     }
     assertThat(
-            metric(
+            rig.metric(
                 "serve_num_http_error_requests_total{application=\"app\",error_code=\"408\","
                     + "method=\"GET\",route=\"/\"}"))
         .isEqualTo(1);
@@ -847,7 +815,7 @@ class IngressIT {
     assertThat(call.cancelledWithin(10)).isTrue();
     assertOngoingReturnsToZero();
     assertThat(
-            metric(
+            rig.metric(
                 "serve_num_http_error_requests_total{application=\"app\",error_code=\"499\","
                     + "method=\"GET\",route=\"/\"}"))
         .isEqualTo(1);
@@ -870,7 +838,7 @@ class IngressIT {
   void aClientThatLeavesWhileSendingItsBodyLeavesNothing() throws Exception {
     RawClient raw = new RawClient(ingress.port());
     raw.send("POST / HTTP/1.1\r\nHost: t\r\nContent-Length: 10\r\n\r\nhalf");
-    eventually("a request under way", () -> ongoing() == 1);
+    rig.eventually("a request under way", () -> rig.ongoing() == 1);
     raw.close();
     assertOngoingReturnsToZero();
   }
@@ -918,10 +886,10 @@ class IngressIT {
       raw.close();
     }
     String replayed = " (seed " + seed + ")";
-    eventually("no connection" + replayed, () -> metric("berth_http_connections") == 0);
-    eventually("no request under way" + replayed, () -> ongoing() == 0);
-    eventually("no slot in use" + replayed, () -> upstream.router().counters().running() == 0);
-    eventually("nothing pending" + replayed, () -> upstream.loop().pendingRequests() == 0);
+    rig.eventually("no connection" + replayed, () -> rig.metric("berth_http_connections") == 0);
+    rig.eventually("no request under way" + replayed, () -> rig.ongoing() == 0);
+    rig.eventually("no slot in use" + replayed, () -> upstream.router().counters().running() == 0);
+    rig.eventually("nothing pending" + replayed, () -> upstream.loop().pendingRequests() == 0);
   }
 
   // --- connections ---
@@ -981,7 +949,7 @@ class IngressIT {
             .endsWith("Request head was not whole after 0.3s.");
       }
     }
-    assertThat(metric("berth_http_heads_timed_out_total")).isEqualTo(2);
+    assertThat(rig.metric("berth_http_heads_timed_out_total")).isEqualTo(2);
   }
 
   @Test
@@ -1024,10 +992,10 @@ class IngressIT {
       try (RawClient third = new RawClient(ingress.port())) {
         assertThat(endOf(third)).isEmpty();
       }
-      assertThat(metric("berth_http_connections_refused_total")).isEqualTo(1);
-      assertThat(metric("berth_http_connections")).isEqualTo(2);
+      assertThat(rig.metric("berth_http_connections_refused_total")).isEqualTo(1);
+      assertThat(rig.metric("berth_http_connections")).isEqualTo(2);
     }
-    eventually("room again", () -> metric("berth_http_connections") == 0);
+    rig.eventually("room again", () -> rig.metric("berth_http_connections") == 0);
     try (RawClient next = new RawClient(ingress.port())) {
       assertThat(next.get("/").readHead()).startsWith("HTTP/1.1 200");
     }
@@ -1039,17 +1007,16 @@ class IngressIT {
       raw.get("/");
       Call call = upstream.nextCall();
       ingress.drain();
-      Future<Void> undeployed = vertx.undeploy(deployment);
+      Future<Void> undeployed = rig.undeploy();
       call.respond("last");
       assertThat(raw.readToEnd()).contains("connection: close").endsWith("last");
-      await(undeployed);
-      deployment = "";
+      IngressRig.await(undeployed);
     }
   }
 
   @Test
   void severalLoopsListenOnOnePort() throws Exception {
-    await(vertx.deployVerticle(new IngressVerticle(ingress, upstream.loop(), 1, SHORT)));
+    IngressRig.await(vertx.deployVerticle(new IngressVerticle(ingress, upstream.loop(), 1, SHORT)));
     upstream.behave(call -> call.respond("ok"));
     for (int i = 0; i < 4; i++) {
       try (RawClient raw = new RawClient(ingress.port())) {
@@ -1060,7 +1027,7 @@ class IngressIT {
 
   @Test
   void aRequestWithoutABodyIsRoutedAsOneThatMayBeRefused() throws Exception {
-    send(request("/"));
+    rig.send(rig.request("/"));
     Call call = upstream.nextCall();
     assertThat(call.request().bytes().length()).isZero();
     assertThat(call.admission()).isInstanceOf(Admission.IfFree.class);
@@ -1069,57 +1036,13 @@ class IngressIT {
 
   // --- helpers ---
 
-  private HttpRequest.Builder request(String path) {
-    return HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + ingress.port() + path))
-        .version(HttpClient.Version.HTTP_1_1);
-  }
-
-  private CompletableFuture<HttpResponse<String>> send(HttpRequest.Builder request) {
-    return client.sendAsync(request.build(), HttpResponse.BodyHandlers.ofString());
-  }
-
-  private HttpResponse<String> get(String path) throws Exception {
-    return send(request(path)).get(10, TimeUnit.SECONDS);
-  }
-
-  private double metric(String series) {
-    return meters
-        .scrape(PROMETHEUS)
-        .lines()
-        .filter(line -> line.startsWith(series + " "))
-        .mapToDouble(line -> Double.parseDouble(line.substring(line.lastIndexOf(' ') + 1)))
-        .findFirst()
-        .orElse(0);
-  }
-
-  private double ongoing() {
-    return metric(
-        "serve_num_ongoing_http_requests{node_id=\"node-1\",node_ip_address=\"127.0.0.1\"}");
+  private IngressRoute route() {
+    return new IngressRoute("app", upstream.router(), Backpressure.DEFAULTS, null);
   }
 
   private void assertOngoingReturnsToZero() throws Exception {
-    eventually("no request under way", () -> ongoing() == 0);
-    eventually("no slot in use", () -> upstream.router().counters().running() == 0);
-  }
-
-  /** Looks again every few milliseconds, on a timer, until it is so or 10 s are over. */
-  private void eventually(String what, Supplier<Boolean> condition) throws Exception {
-    CompletableFuture<Void> met = new CompletableFuture<>();
-    long timer =
-        vertx.setPeriodic(
-            5,
-            id -> {
-              if (condition.get()) {
-                met.complete(null);
-              }
-            });
-    try {
-      met.get(10, TimeUnit.SECONDS);
-    } catch (TimeoutException late) {
-      throw new AssertionError("not within 10 s: " + what, late);
-    } finally {
-      vertx.cancelTimer(timer);
-    }
+    rig.eventually("no request under way", () -> rig.ongoing() == 0);
+    rig.eventually("no slot in use", () -> upstream.router().counters().running() == 0);
   }
 
   private static String endOf(RawClient raw) throws IOException {
@@ -1134,10 +1057,6 @@ class IngressIT {
     int[] pairs = {0};
     headers.forEach((name, value) -> pairs[0]++);
     return pairs[0];
-  }
-
-  private static <T> T await(Future<T> future) throws Exception {
-    return future.toCompletionStage().toCompletableFuture().get(10, TimeUnit.SECONDS);
   }
 
   /** Headers whose second value would split the response. */

@@ -37,7 +37,7 @@ final class IngressRig {
           .builder()
           .with(new VertxOptions().setEventLoopPoolSize(1))
           .build();
-  private final HttpClient client = HttpClient.newHttpClient();
+  final HttpClient client = HttpClient.newHttpClient();
   private final Meters meters = new Meters("node-1", "127.0.0.1");
   final FakeUpstream upstream;
   final Ingress ingress;
@@ -119,11 +119,13 @@ final class IngressRig {
   }
 
   IngressRig route(String prefix) {
+    return route(prefix, Backpressure.DEFAULTS);
+  }
+
+  IngressRig route(String prefix, Settings backpressure) {
     ingress.update(
         RouteTable.of(
-            "",
-            Map.of(
-                prefix, new IngressRoute("app", upstream.router(), Backpressure.DEFAULTS, null))));
+            "", Map.of(prefix, new IngressRoute("app", upstream.router(), backpressure, null))));
     return this;
   }
 
