@@ -1,8 +1,12 @@
 package dev.berth.fakes;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import dev.berth.api.BerthException;
+import dev.berth.api.DeploymentHandle;
 import dev.berth.api.DeploymentId;
 import dev.berth.api.Headers;
+import dev.berth.api.ReplicaSelection;
 import dev.berth.api.Response;
 import dev.berth.protocol.Admission;
 import dev.berth.protocol.AttemptId;
@@ -24,7 +28,9 @@ import dev.berth.replica.slots.SlotLedger;
 import dev.berth.routing.DeploymentRouter;
 import dev.berth.routing.RouterSettings;
 import dev.berth.routing.Routers;
+import dev.berth.routing.RoutingProbe;
 import dev.berth.routing.handle.RoutedHandle;
+import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
@@ -221,6 +227,39 @@ public final class RoutingWorld implements ReplicaDirectory {
     } finally {
       turning = before;
     }
+  }
+
+  /** What was asked for, and all that comes of it has been done. */
+  public <T> T settled(T asked) {
+    run();
+    return asked;
+  }
+
+  /** A selection by a handle; it is an error if there is none at once. */
+  public ReplicaSelection chosen(DeploymentHandle handle) {
+    Future<ReplicaSelection> chosen = settled(handle.choose());
+    assertThat(chosen.succeeded()).as("chosen: %s", chosen.cause()).isTrue();
+    return chosen.result();
+  }
+
+  /** No slot is held, nothing waits, runs or is remembered, and no room is taken. */
+  public void assertAtRest(Replica... replicas) {
+    for (Replica replica : replicas) {
+      assertThat(replica.ledger.ongoing()).as(replica.info.replicaId()).isZero();
+      assertThat(replica.ledger.audit()).hasToString("CLEAN");
+    }
+    assertThat(router.counters().reserved()).as("reserved").isZero();
+    assertThat(router.counters().running()).as("running").isZero();
+    assertThat(router.queued()).as("queued").isZero();
+    assertThat(RoutingProbe.ownElsewhere(router)).as("own elsewhere").isZero();
+    for (int loop = 0; loop < loops; loop++) {
+      assertThat(RoutingProbe.heldAttempts(routers.loop(loop))).as("held attempts").isZero();
+      assertThat(routers.loop(loop).pendingRequests()).as("pending").isZero();
+      assertThat(routers.loop(loop).deadlines()).as("deadlines").isZero();
+    }
+    assertThat(routers.bounds().queued()).as("queued in all").isZero();
+    assertThat(routers.bounds().queuedBytes()).as("bytes queued").isZero();
+    assertThat(routers.bounds().streamBytes()).as("bytes of streams").isZero();
   }
 
   private boolean inLoop() {

@@ -54,8 +54,7 @@ class BlockedLoopTest {
     world.publish();
     block();
     for (int i = 0; i < 20; i++) {
-      Future<ReplicaSelection> chosen = world.handle().choose();
-      world.run();
+      Future<ReplicaSelection> chosen = world.settled(world.handle().choose());
       assertThat(chosen.result().replicaId()).isEqualTo("well");
       chosen.result().close();
       world.run();
@@ -68,8 +67,7 @@ class BlockedLoopTest {
     block();
     call(0);
     call(0);
-    Future<Response> third = call(0);
-    world.run();
+    Future<Response> third = world.settled(call(0));
     assertThat(well.running).hasSize(2);
     assertThat(stuck.ledger.ongoing()).isZero();
     well.finish();
@@ -117,8 +115,7 @@ class BlockedLoopTest {
     call(0);
     call(0);
     call(0);
-    Future<Response> waiting = call(0);
-    world.run();
+    Future<Response> waiting = world.settled(call(0));
     block();
     stuck.finish();
     assertThat(waiting.isComplete()).isFalse();
@@ -182,8 +179,7 @@ class BlockedLoopTest {
   @Test
   void aHeldSlotOfItIsStillDispatchedThere() {
     world.publish();
-    Future<ReplicaSelection> chosen = world.handle(BLOCKED).choose();
-    world.run();
+    Future<ReplicaSelection> chosen = world.settled(world.handle(BLOCKED).choose());
     assertThat(chosen.result().replicaId()).isEqualTo("stuck");
     block();
     chosen.result().dispatch(Request.get("/"));

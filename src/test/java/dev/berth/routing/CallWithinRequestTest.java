@@ -81,8 +81,7 @@ class CallWithinRequestTest {
   @Test
   void aChildEndsByItsParentsDeadline() {
     parent.remaining = Duration.ofSeconds(1);
-    Future<Response> response = handle.call(Request.get("/"));
-    world.run();
+    Future<Response> response = world.settled(handle.call(Request.get("/")));
     world.pass(Duration.ofMillis(1_050));
     assertThat(response.cause()).isInstanceOf(BerthException.Timeout.class);
     assertThat(replica.ledger.ongoing()).isZero();
@@ -92,8 +91,7 @@ class CallWithinRequestTest {
   void aParentWithoutTimeLeftMakesNoCall() {
     parent.remaining = Duration.ZERO;
     parent.cancel(); // as the runtime cancels who is out of time
-    Future<Response> response = handle.call(Request.get("/"));
-    world.run();
+    Future<Response> response = world.settled(handle.call(Request.get("/")));
     assertThat(response.cause()).isInstanceOf(BerthException.Timeout.class);
     assertThat(world.sent).isEmpty();
   }
@@ -102,8 +100,7 @@ class CallWithinRequestTest {
   void cancellingTheParentCancelsWhatRunsAndWhatWaits() {
     Future<Response> running = handle.call(Request.get("/1"));
     Future<Response> waiting = handle.call(Request.get("/2"));
-    Future<ReplicaSelection> choosing = handle.choose();
-    world.run();
+    Future<ReplicaSelection> choosing = world.settled(handle.choose());
     assertThat(world.router.queued()).isEqualTo(2);
 
     parent.cancel();
@@ -113,32 +110,26 @@ class CallWithinRequestTest {
     assertThat(waiting.cause()).isInstanceOf(BerthException.Cancelled.class);
     assertThat(choosing.cause()).isInstanceOf(BerthException.Cancelled.class);
     assertThat(replica.cancelled).hasSize(1);
-    assertThat(replica.ledger.ongoing()).isZero();
-    assertThat(world.router.queued()).isZero();
-    assertThat(world.router.counters().running()).isZero();
+    world.assertAtRest(replica);
   }
 
   @Test
   void cancellingTheParentClosesItsSelection() {
-    Future<ReplicaSelection> chosen = handle.choose();
-    world.run();
+    Future<ReplicaSelection> chosen = world.settled(handle.choose());
     assertThat(replica.ledger.ongoing()).isEqualTo(1);
 
     parent.cancel();
     world.run();
 
-    assertThat(replica.ledger.ongoing()).isZero();
-    assertThat(world.router.counters().reserved()).isZero();
+    world.assertAtRest(replica);
     Future<Response> dispatched = chosen.result().dispatch(Request.get("/"));
     assertThat(dispatched.cause()).isInstanceOf(BerthException.Cancelled.class);
   }
 
   @Test
   void cancellingTheParentCancelsADispatch() {
-    Future<ReplicaSelection> chosen = handle.choose();
-    world.run();
-    Future<Response> dispatched = chosen.result().dispatch(Request.get("/"));
-    world.run();
+    Future<ReplicaSelection> chosen = world.settled(handle.choose());
+    Future<Response> dispatched = world.settled(chosen.result().dispatch(Request.get("/")));
     parent.cancel();
     world.run();
     assertThat(dispatched.cause()).isInstanceOf(BerthException.Cancelled.class);
@@ -149,8 +140,7 @@ class CallWithinRequestTest {
   void aCancelledParentMakesNoMoreCalls() {
     parent.cancel();
     Future<Response> response = handle.call(Request.get("/"));
-    Future<ReplicaSelection> chosen = handle.choose();
-    world.run();
+    Future<ReplicaSelection> chosen = world.settled(handle.choose());
     assertThat(response.cause()).isInstanceOf(BerthException.Cancelled.class);
     assertThat(chosen.cause()).isInstanceOf(BerthException.Cancelled.class);
     assertThat(world.sent).isEmpty();
@@ -166,8 +156,7 @@ class CallWithinRequestTest {
       replica.finish();
       assertThat(parent.children()).isZero();
     }
-    Future<ReplicaSelection> closed = handle.choose();
-    world.run();
+    Future<ReplicaSelection> closed = world.settled(handle.choose());
     assertThat(parent.children()).isEqualTo(1);
     closed.result().close();
     assertThat(parent.children()).isZero();
@@ -177,8 +166,7 @@ class CallWithinRequestTest {
     world.pass(Duration.ofSeconds(11));
     assertThat(parent.children()).isZero();
 
-    Future<ReplicaSelection> used = handle.choose();
-    world.run();
+    Future<ReplicaSelection> used = world.settled(handle.choose());
     used.result().dispatch(Request.get("/"));
     world.run();
     assertThat(parent.children()).as("the dispatch, in place of the selection").isEqualTo(1);
@@ -190,8 +178,7 @@ class CallWithinRequestTest {
   @Test
   void aCallThatIsRefusedAtOnceLeavesNothingWithItsParent() {
     world.publish(false);
-    Future<Response> response = handle.call(Request.get("/"));
-    world.run();
+    Future<Response> response = world.settled(handle.call(Request.get("/")));
     assertThat(response.cause()).isInstanceOf(BerthException.DeploymentUnavailable.class);
     assertThat(parent.children()).isZero();
   }
@@ -199,8 +186,7 @@ class CallWithinRequestTest {
   @Test
   void whatASelectionIsForIsFixedWhenItIsChosen() {
     CallOptions count = CallOptions.defaults().withMethodName("count").withSessionId("s-3");
-    Future<ReplicaSelection> chosen = world.handle().options(count).choose();
-    world.run();
+    Future<ReplicaSelection> chosen = world.settled(world.handle().options(count).choose());
     chosen.result().dispatch(Request.get("/"));
     world.run();
     assertThat(sent().methodName()).isEqualTo("count");
@@ -210,8 +196,7 @@ class CallWithinRequestTest {
   @Test
   void aChooseThatWaitsCanBeCancelled() {
     world.handle().call(Request.get("/"));
-    Pending<ReplicaSelection> choice = world.handle().startChoose();
-    world.run();
+    Pending<ReplicaSelection> choice = world.settled(world.handle().startChoose());
     assertThat(world.router.queued()).isEqualTo(1);
 
     choice.cancel();
@@ -226,8 +211,7 @@ class CallWithinRequestTest {
   @Test
   void aSlotOnItsWayToACancelledChooseIsGivenBack() {
     world.handle().call(Request.get("/"));
-    Pending<ReplicaSelection> choice = world.handle().startChoose();
-    world.run();
+    Pending<ReplicaSelection> choice = world.settled(world.handle().startChoose());
     replica.respond(); // hands the slot over; the task that takes it has not run
     choice.cancel();
     world.run();
@@ -237,8 +221,7 @@ class CallWithinRequestTest {
 
   @Test
   void cancellingAChooseThatHasItsSelectionDoesNothing() {
-    Pending<ReplicaSelection> choice = world.handle().startChoose();
-    world.run();
+    Pending<ReplicaSelection> choice = world.settled(world.handle().startChoose());
     choice.cancel();
     world.run();
     assertThat(choice.future().result().leaseRemaining()).isPositive();
@@ -247,8 +230,7 @@ class CallWithinRequestTest {
 
   @Test
   void aWholeResponseIsAStreamOfOnePiece() {
-    Future<StreamedResponse> streamed = world.handle().stream(Request.get("/"));
-    world.run();
+    Future<StreamedResponse> streamed = world.settled(world.handle().stream(Request.get("/")));
     replica.finish();
     List<String> pieces = new ArrayList<>();
     List<String> ends = new ArrayList<>();

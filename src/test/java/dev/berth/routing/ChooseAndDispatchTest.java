@@ -33,15 +33,11 @@ class ChooseAndDispatchTest {
   private final RoutingWorld world = new RoutingWorld();
 
   private ReplicaSelection choose(DeploymentHandle handle) {
-    Future<ReplicaSelection> chosen = handle.choose();
-    world.run();
-    assertThat(chosen.succeeded()).as("chosen: %s", chosen.cause()).isTrue();
-    return chosen.result();
+    return world.chosen(handle);
   }
 
   private Future<Response> dispatch(ReplicaSelection selection) {
-    Future<Response> response = selection.dispatch(REQUEST);
-    world.run();
+    Future<Response> response = world.settled(selection.dispatch(REQUEST));
     return response;
   }
 
@@ -53,20 +49,6 @@ class ChooseAndDispatchTest {
     return ((Response.Body.Whole) response.result().body()).bytes().toString();
   }
 
-  private void assertAtRest(RoutingWorld.Replica... replicas) {
-    for (RoutingWorld.Replica replica : replicas) {
-      assertThat(replica.ledger.ongoing()).as(replica.info.replicaId()).isZero();
-      assertThat(replica.ledger.audit()).hasToString("CLEAN");
-    }
-    assertThat(world.router.counters().reserved()).isZero();
-    assertThat(world.router.counters().running()).isZero();
-    assertThat(world.router.queued()).isZero();
-    assertThat(world.routers.loop(0).pendingRequests()).isZero();
-    assertThat(world.routers.loop(0).deadlines()).isZero();
-    assertThat(world.routers.bounds().queued()).isZero();
-    assertThat(world.routers.bounds().queuedBytes()).isZero();
-  }
-
   @Nested
   class OnThisInstance {
     private final RoutingWorld.Replica replica = world.published(world.local("r1", 1));
@@ -74,10 +56,9 @@ class ChooseAndDispatchTest {
     @Test
     void chooseFailsAtOnceWhenTheDeploymentIsUnavailable() {
       world.publish(false);
-      Future<ReplicaSelection> chosen = world.handle().choose();
-      world.run();
+      Future<ReplicaSelection> chosen = world.settled(world.handle().choose());
       assertThat(chosen.cause()).isInstanceOf(BerthException.DeploymentUnavailable.class);
-      assertAtRest(replica);
+      world.assertAtRest(replica);
     }
 
     @Test
@@ -86,8 +67,7 @@ class ChooseAndDispatchTest {
       world.publish();
       choose();
       Future<ReplicaSelection> waiting = world.handle().choose();
-      Future<ReplicaSelection> refused = world.handle().choose();
-      world.run();
+      Future<ReplicaSelection> refused = world.settled(world.handle().choose());
       assertThat(waiting.isComplete()).isFalse();
       assertThat(refused.cause())
           .isInstanceOfSatisfying(
@@ -104,7 +84,7 @@ class ChooseAndDispatchTest {
       assertThat(replica.ledger.running()).isOne();
       replica.finish();
       assertThat(body(response)).isEqualTo("r1");
-      assertAtRest(replica);
+      world.assertAtRest(replica);
     }
 
     @Test
@@ -112,7 +92,7 @@ class ChooseAndDispatchTest {
       ReplicaSelection selection = choose();
       selection.close();
       world.run();
-      assertAtRest(replica);
+      world.assertAtRest(replica);
       assertThat(world.router.counters().releasedWithoutDispatch()).isOne();
     }
 
@@ -128,7 +108,7 @@ class ChooseAndDispatchTest {
                   });
       world.run();
       assertThat(used.cause()).isSameAs(mine);
-      assertAtRest(replica);
+      world.assertAtRest(replica);
     }
 
     @Test
@@ -137,7 +117,7 @@ class ChooseAndDispatchTest {
       world.pass(TTL.minusMillis(50));
       assertThat(replica.ledger.reserved()).isOne();
       world.pass(Duration.ofMillis(100));
-      assertAtRest(replica);
+      world.assertAtRest(replica);
       assertThat(world.router.counters().selectionsExpired()).isOne();
     }
 
@@ -149,7 +129,7 @@ class ChooseAndDispatchTest {
       }
       assertThat(world.router.counters().reserved()).isEqualTo(10_000);
       world.pass(TTL.plusMillis(100));
-      assertAtRest(replica, wide);
+      world.assertAtRest(replica, wide);
       assertThat(world.router.counters().selectionsExpired()).isEqualTo(10_000);
     }
 
@@ -160,7 +140,7 @@ class ChooseAndDispatchTest {
       Future<Response> response = dispatch(selection);
       assertThat(response.cause()).isInstanceOf(BerthException.ReservationExpired.class);
       assertThat(replica.executions).isZero();
-      assertAtRest(replica);
+      world.assertAtRest(replica);
     }
 
     @Test
@@ -170,7 +150,7 @@ class ChooseAndDispatchTest {
       Future<Response> response = dispatch(selection);
       assertThat(response.cause()).isInstanceOf(BerthException.ReservationExpired.class);
       assertThat(replica.executions).isZero();
-      assertAtRest(replica);
+      world.assertAtRest(replica);
     }
 
     @Test
@@ -183,7 +163,7 @@ class ChooseAndDispatchTest {
       assertThat(replica.ledger.reserved()).isOne();
       world.pass(Duration.ofSeconds(2));
       assertThat(selection.renew().result()).isFalse();
-      assertAtRest(replica);
+      world.assertAtRest(replica);
     }
 
     @Test
@@ -195,7 +175,7 @@ class ChooseAndDispatchTest {
       assertThat(selection.renew().result()).isTrue();
       assertThat(selection.leaseRemaining()).isLessThanOrEqualTo(Duration.ofSeconds(3));
       world.pass(Duration.ofSeconds(4));
-      assertAtRest(replica);
+      world.assertAtRest(replica);
     }
 
     @Test
@@ -206,7 +186,7 @@ class ChooseAndDispatchTest {
       Future<Response> response = dispatch(selection);
       replica.finish();
       assertThat(body(response)).isEqualTo("r1");
-      assertAtRest(replica);
+      world.assertAtRest(replica);
     }
 
     @Test
@@ -217,7 +197,7 @@ class ChooseAndDispatchTest {
       Future<Response> response = dispatch(selection);
       assertThat(response.cause()).isInstanceOf(BerthException.ReplicaUnavailable.class);
       assertThat(replica.executions).isZero();
-      assertAtRest(replica);
+      world.assertAtRest(replica);
     }
 
     @Test
@@ -231,7 +211,7 @@ class ChooseAndDispatchTest {
       replica.finish();
       assertThat(first.succeeded()).isTrue();
       assertThat(replica.executions).isOne();
-      assertAtRest(replica);
+      world.assertAtRest(replica);
     }
 
     @Test
@@ -244,7 +224,7 @@ class ChooseAndDispatchTest {
       Future<Response> response = dispatch(selection);
       replica.finish();
       assertThat(response.succeeded()).isTrue();
-      assertAtRest(replica);
+      world.assertAtRest(replica);
     }
 
     @Test
@@ -252,7 +232,7 @@ class ChooseAndDispatchTest {
       ReplicaSelection selection = choose();
       selection.close();
       assertThat(selection.dispatch(REQUEST).cause()).hasMessageContaining("closed");
-      assertAtRest(replica);
+      world.assertAtRest(replica);
     }
 
     @Test
@@ -266,7 +246,7 @@ class ChooseAndDispatchTest {
       assertThat(selection.close().succeeded()).isTrue();
       assertThat(response.succeeded()).isTrue();
       assertThat(world.sent(BusMessage.ReleaseSlot.class)).isEmpty();
-      assertAtRest(replica);
+      world.assertAtRest(replica);
     }
 
     @Test
@@ -279,7 +259,7 @@ class ChooseAndDispatchTest {
         assertThat(response.succeeded()).isTrue();
       }
       assertThat(replica.executions).isEqualTo(5);
-      assertAtRest(replica);
+      world.assertAtRest(replica);
     }
 
     @Test
@@ -297,16 +277,14 @@ class ChooseAndDispatchTest {
       closed.close();
       gauge.add(world.router.counters().reserved());
       assertThat(gauge).containsExactly(0, 1, 0, 1, 0);
-      assertAtRest(replica);
+      world.assertAtRest(replica);
     }
 
     @Test
     void chooseWaitsInTheSameQueueAsCalls() {
-      Future<Response> running = world.handle().call(REQUEST);
-      world.run();
+      Future<Response> running = world.settled(world.handle().call(REQUEST));
       Future<ReplicaSelection> first = world.handle().choose();
-      Future<Response> second = world.handle().call(REQUEST);
-      world.run();
+      Future<Response> second = world.settled(world.handle().call(REQUEST));
       assertThat(world.router.queued()).isEqualTo(2);
       replica.finish();
       assertThat(running.succeeded()).isTrue();
@@ -317,7 +295,7 @@ class ChooseAndDispatchTest {
       assertThat(replica.running).hasSize(1);
       replica.finish();
       assertThat(second.succeeded()).isTrue();
-      assertAtRest(replica);
+      world.assertAtRest(replica);
     }
 
     @Test
@@ -347,11 +325,9 @@ class ChooseAndDispatchTest {
       RoutingWorld.Replica plain = world.published(world.local("plain", 8, 0, false));
       ReplicaSelection selection = choose();
       assertThat(selection.replicaId()).isEqualTo("r1");
-      Future<ReplicaSelection> waiting = world.handle().choose();
-      world.run();
+      Future<ReplicaSelection> waiting = world.settled(world.handle().choose());
       assertThat(waiting.isComplete()).isFalse();
-      Future<Response> behind = world.handle().call(REQUEST);
-      world.run();
+      Future<Response> behind = world.settled(world.handle().call(REQUEST));
       assertThat(plain.running).as("a picky waiter blocks no one behind it").hasSize(1);
       plain.respond();
       selection.close();
@@ -359,7 +335,7 @@ class ChooseAndDispatchTest {
       assertThat(behind.succeeded()).isTrue();
       assertThat(waiting.result().replicaId()).isEqualTo("r1");
       waiting.result().close();
-      assertAtRest(replica, plain);
+      world.assertAtRest(replica, plain);
     }
 
     @Test
@@ -407,7 +383,7 @@ class ChooseAndDispatchTest {
       assertThat(world.sent(BusMessage.ReleaseSlot.class))
           .as("no release when all is well")
           .isEmpty();
-      assertAtRest(replica);
+      world.assertAtRest(replica);
     }
 
     @Test
@@ -421,7 +397,7 @@ class ChooseAndDispatchTest {
         world.run();
       }
       replica.ledger.complete();
-      assertAtRest(replica, other);
+      world.assertAtRest(replica, other);
     }
 
     @Test
@@ -452,7 +428,7 @@ class ChooseAndDispatchTest {
       chosen.forEach(choice -> choice.result().close());
       world.run();
       assertThat(remote().ongoing()).isZero();
-      assertAtRest(wide);
+      world.assertAtRest(wide);
     }
 
     private RemoteReplica remote() {
@@ -484,7 +460,7 @@ class ChooseAndDispatchTest {
       choice.cancel();
       world.run();
       assertThat(failures).singleElement().isInstanceOf(BerthException.Cancelled.class);
-      assertAtRest(replica);
+      world.assertAtRest(replica);
     }
 
     @Test
@@ -505,7 +481,7 @@ class ChooseAndDispatchTest {
       assertThat(release.attempt()).isEqualTo(reserve.attempt());
       replica.ledger.release(release.attempt()); // arrives first
       world.run();
-      assertAtRest(replica);
+      world.assertAtRest(replica);
       assertThat(replica.ledger.view("far", 0).granted()).isZero();
     }
 
@@ -522,7 +498,7 @@ class ChooseAndDispatchTest {
       assertThat(replica.ledger.reserved()).isOne();
       selection.close();
       world.run();
-      assertAtRest(replica);
+      world.assertAtRest(replica);
     }
 
     @Test
@@ -533,7 +509,7 @@ class ChooseAndDispatchTest {
       assertThat(response.cause()).isInstanceOf(BerthException.ReservationExpired.class);
       assertThat(replica.executions).isZero();
       world.pass(Duration.ofMillis(25));
-      assertAtRest(replica);
+      world.assertAtRest(replica);
     }
 
     @Test
@@ -542,20 +518,18 @@ class ChooseAndDispatchTest {
       replica.unreachable = true;
       Future<Response> response = dispatch(selection);
       assertThat(response.cause()).isInstanceOf(BerthException.ReplicaUnavailable.class);
-      assertThat(world.router.counters().reserved()).isZero();
-      assertThat(world.router.counters().running()).isZero();
+      world.assertAtRest();
     }
 
     @Test
     void aFailingReleaseDoesNotLeakTheReservedGauge() {
       ReplicaSelection selection = choose();
       replica.failingSends = true;
-      Future<Void> closed = selection.close();
-      world.run();
+      Future<Void> closed = world.settled(selection.close());
       assertThat(closed.failed()).isTrue();
       assertThat(world.router.counters().reserved()).isZero();
       world.pass(TTL.plusMillis(50));
-      assertAtRest(replica);
+      world.assertAtRest(replica);
     }
 
     @Test
@@ -583,15 +557,14 @@ class ChooseAndDispatchTest {
       world.run();
       assertThat(call.future().cause()).isInstanceOf(BerthException.Cancelled.class);
       assertThat(world.sent(BusMessage.ReleaseSlot.class)).hasSize(1);
-      assertAtRest(replica);
+      world.assertAtRest(replica);
     }
 
     @Test
     void aReserveToALostPeerIsTriedElsewhere() {
       replica.silent = true;
       world.publish();
-      Future<ReplicaSelection> chosen = world.handle().choose();
-      world.run();
+      Future<ReplicaSelection> chosen = world.settled(world.handle().choose());
       assertThat(chosen.isComplete()).isFalse();
       world.remove(replica);
       RoutingWorld.Replica near = world.published(world.local("near", 1));
@@ -599,29 +572,27 @@ class ChooseAndDispatchTest {
       world.run();
       assertThat(chosen.result().replicaId()).isEqualTo("near");
       chosen.result().close();
-      assertAtRest(near);
+      world.assertAtRest(near);
     }
 
     @Test
     void renewIsAskedOfTheReplica() {
       ReplicaSelection selection = choose();
       world.pass(Duration.ofSeconds(8));
-      Future<Boolean> renewed = selection.renew();
-      world.run();
+      Future<Boolean> renewed = world.settled(selection.renew());
       assertThat(renewed.result()).isTrue();
       world.pass(Duration.ofSeconds(8));
       assertThat(replica.ledger.reserved()).isOne();
       selection.close();
       world.run();
-      assertAtRest(replica);
+      world.assertAtRest(replica);
     }
 
     @Test
     void anOfferedSlotBecomesAWholeSelection() {
       replica.ledger.tryAcquire();
       world.publish();
-      Future<ReplicaSelection> chosen = world.handle().choose();
-      world.run();
+      Future<ReplicaSelection> chosen = world.settled(world.handle().choose());
       assertThat(chosen.isComplete()).isFalse();
       replica.ledger.complete();
       replica.offer(0, 1, Duration.ofMillis(250));
@@ -629,7 +600,7 @@ class ChooseAndDispatchTest {
       assertThat(chosen.result().leaseRemaining()).isGreaterThan(Duration.ofSeconds(9));
       chosen.result().close();
       world.run();
-      assertAtRest(replica);
+      world.assertAtRest(replica);
     }
   }
 

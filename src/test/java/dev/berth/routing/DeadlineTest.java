@@ -29,16 +29,14 @@ class DeadlineTest {
   void aDispatchWhoseAnswerIsLostEndsByTheDeadlineOfItsChoose() {
     RoutingWorld.Replica replica = world.published(world.remote("r1", 1));
     DeploymentHandle handle = world.handle().withTimeout(Duration.ofSeconds(1));
-    Future<ReplicaSelection> chosen = handle.choose();
-    world.run();
+    Future<ReplicaSelection> chosen = world.settled(handle.choose());
     replica.silent = true;
     Future<Response> response = chosen.result().dispatch(REQUEST);
 
     world.pass(Duration.ofMillis(1_100));
 
     assertThat(response.cause()).isInstanceOf(BerthException.Timeout.class);
-    assertThat(world.routers.loop(0).pendingRequests()).isZero();
-    assertThat(world.router.counters().running()).isZero();
+    world.assertAtRest();
   }
 
   /**
@@ -48,12 +46,10 @@ class DeadlineTest {
   void aDispatchAfterTheDeadlineGivesItsSlotBackAtOnce() {
     RoutingWorld.Replica replica = world.published(world.remote("r1", 1));
     DeploymentHandle handle = world.handle().withTimeout(Duration.ofSeconds(1));
-    Future<ReplicaSelection> chosen = handle.choose();
-    world.run();
+    Future<ReplicaSelection> chosen = world.settled(handle.choose());
     world.clock.advance(Duration.ofMillis(1_001));
 
-    Future<Response> response = chosen.result().dispatch(REQUEST);
-    world.run();
+    Future<Response> response = world.settled(chosen.result().dispatch(REQUEST));
 
     assertThat(response.cause()).isInstanceOf(BerthException.Timeout.class);
     assertThat(replica.ledger.ongoing()).isZero();

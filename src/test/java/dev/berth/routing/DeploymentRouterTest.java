@@ -43,18 +43,6 @@ class DeploymentRouterTest {
     return all;
   }
 
-  private void assertAtRest(RoutingWorld.Replica... replicas) {
-    for (RoutingWorld.Replica replica : replicas) {
-      assertThat(replica.ledger.ongoing()).as(replica.info.replicaId()).isZero();
-    }
-    assertThat(world.router.counters().running()).isZero();
-    assertThat(world.router.queued()).isZero();
-    assertThat(world.routers.loop(0).pendingRequests()).isZero();
-    assertThat(world.routers.bounds().queued()).isZero();
-    assertThat(world.routers.bounds().queuedBytes()).isZero();
-    assertThat(world.routers.bounds().streamBytes()).isZero();
-  }
-
   @Test
   void aRequestGoesToAReplicaAndItsAnswerComesBack() {
     RoutingWorld.Replica replica = world.published(world.local("r1", 1));
@@ -67,19 +55,18 @@ class DeploymentRouterTest {
     replica.finish();
     assertThat(Objects.requireNonNull(caller.response).status()).isEqualTo(200);
     assertThat(caller.told).containsExactly("routed r1", "response of r1");
-    assertAtRest(replica);
+    world.assertAtRest(replica);
   }
 
   @Test
   void aRemoteReplicaAcceptsOrRefusesItself() {
     RoutingWorld.Replica replica = world.published(world.remote("far", 1));
-    Future<Response> response = call();
-    world.run();
+    Future<Response> response = world.settled(call());
     assertThat(world.sent(BusMessage.CallRequest.class).get(0).admission())
         .isInstanceOf(Admission.IfFree.class);
     replica.finish();
     assertThat(response.succeeded()).isTrue();
-    assertAtRest(replica);
+    world.assertAtRest(replica);
   }
 
   @Test
@@ -110,7 +97,7 @@ class DeploymentRouterTest {
       replica.finish();
     }
     assertThat(responses).allMatch(Future::succeeded);
-    assertAtRest(replica);
+    world.assertAtRest(replica);
   }
 
   @Test
@@ -146,7 +133,7 @@ class DeploymentRouterTest {
       replica.finish();
     }
     assertThat(accepted).allMatch(Future::succeeded);
-    assertAtRest(replica);
+    world.assertAtRest(replica);
   }
 
   @Test
@@ -228,7 +215,7 @@ class DeploymentRouterTest {
     leaving.finish();
     leaving.finish();
     assertThat(responses).allMatch(Future::succeeded);
-    assertAtRest(leaving);
+    world.assertAtRest(leaving);
   }
 
   @Test
@@ -236,8 +223,7 @@ class DeploymentRouterTest {
     RoutingWorld.Replica replica = world.published(world.local("r1", 1));
     calls(1);
     Pending<Response> queued = world.handle().start(REQUEST);
-    Pending<Response> next = world.handle().start(REQUEST);
-    world.run();
+    Pending<Response> next = world.settled(world.handle().start(REQUEST));
     queued.cancel();
     world.run();
     assertThat(queued.future().cause()).isInstanceOf(BerthException.Cancelled.class);
@@ -246,7 +232,7 @@ class DeploymentRouterTest {
     replica.finish();
     assertThat(next.future().succeeded()).isTrue();
     assertThat(replica.executions).isEqualTo(2);
-    assertAtRest(replica);
+    world.assertAtRest(replica);
   }
 
   @Test
@@ -254,8 +240,7 @@ class DeploymentRouterTest {
     RoutingWorld.Replica replica = world.published(world.local("r1", 1));
     calls(1);
     Pending<Response> first = world.handle().start(REQUEST);
-    Pending<Response> second = world.handle().start(REQUEST);
-    world.run();
+    Pending<Response> second = world.settled(world.handle().start(REQUEST));
     replica.respond(); // the slot is handed to first, whose task has not run yet
     first.cancel();
     world.run();
@@ -263,54 +248,50 @@ class DeploymentRouterTest {
     assertThat(replica.running).hasSize(1);
     replica.finish();
     assertThat(second.future().succeeded()).isTrue();
-    assertAtRest(replica);
+    world.assertAtRest(replica);
   }
 
   @Test
   void aCallCancelledWhileRunningAnswersAtOnceAndTellsTheReplica() {
     RoutingWorld.Replica replica = world.published(world.local("r1", 1));
     FakeCaller caller = new FakeCaller();
-    RoutedCall call = world.router.call(world.routers.loop(0), REQUEST, caller, 0);
-    world.run();
+    RoutedCall call = world.settled(world.router.call(world.routers.loop(0), REQUEST, caller, 0));
     call.cancel();
     world.run();
     assertThat(caller.failure).isInstanceOf(BerthException.Cancelled.class);
     assertThat(replica.cancelled).singleElement().matches(cancel -> !cancel.timedOut());
     assertThat(caller.told).containsExactly("routed r1", "failure CANCELLED");
-    assertAtRest(replica);
+    world.assertAtRest(replica);
   }
 
   @Test
   void cancellingAFinishedCallDoesNothing() {
     RoutingWorld.Replica replica = world.published(world.local("r1", 1));
-    Pending<Response> call = world.handle().start(REQUEST);
-    world.run();
+    Pending<Response> call = world.settled(world.handle().start(REQUEST));
     replica.finish();
     call.cancel();
     world.run();
     assertThat(call.future().succeeded()).isTrue();
     assertThat(replica.cancelled).isEmpty();
-    assertAtRest(replica);
+    world.assertAtRest(replica);
   }
 
   @Test
   void anExceptionOfUserCodeReachesTheCallerAndFreesTheSlot() {
     RoutingWorld.Replica replica = world.published(world.local("r1", 1));
-    Future<Response> response = call();
-    world.run();
+    Future<Response> response = world.settled(call());
     replica.fail("it broke");
     world.run();
     assertThat(response.cause())
         .isInstanceOf(BerthException.HandlerFailed.class)
         .hasMessage("it broke");
-    assertAtRest(replica);
+    world.assertAtRest(replica);
   }
 
   @Test
   void aFailureThatComesAfterTheCancelIsDropped() {
     RoutingWorld.Replica replica = world.published(world.remote("far", 1));
-    Pending<Response> call = world.handle().start(REQUEST);
-    world.run();
+    Pending<Response> call = world.settled(world.handle().start(REQUEST));
     BusMessage.CallRequest running = replica.running.get(0);
     call.cancel();
     replica.answer(
@@ -320,7 +301,7 @@ class DeploymentRouterTest {
     world.run();
     assertThat(call.future().cause()).isInstanceOf(BerthException.Cancelled.class);
     assertThat(world.routers.loop(0).lateAnswers()).isOne();
-    assertAtRest(replica);
+    world.assertAtRest(replica);
   }
 
   @Test
@@ -333,7 +314,7 @@ class DeploymentRouterTest {
     world.pass(Duration.ofMillis(50));
     assertThat(response.cause()).isInstanceOf(BerthException.Timeout.class);
     assertThat(replica.cancelled).singleElement().matches(BusMessage.CancelCall::timedOut);
-    assertAtRest(replica);
+    world.assertAtRest(replica);
   }
 
   @Test
@@ -368,8 +349,7 @@ class DeploymentRouterTest {
     RoutingWorld.Replica other = world.local("near", 1);
     other.ledger.tryAcquire(); // so that the request goes far
     world.publish();
-    Future<Response> response = call();
-    world.run();
+    Future<Response> response = world.settled(call());
     assertThat(replica.running).hasSize(1);
     other.ledger.complete();
     world.routers.nodeLost("there");
@@ -389,7 +369,7 @@ class DeploymentRouterTest {
     assertThat(responses.get(2).cause()).isInstanceOf(BerthException.DeploymentUnavailable.class);
     replica.finish();
     assertThat(responses.get(0).succeeded()).isTrue();
-    assertAtRest(replica);
+    world.assertAtRest(replica);
   }
 
   @Test
@@ -416,8 +396,7 @@ class DeploymentRouterTest {
       replica.finish();
     }
     calls(25);
-    Future<Response> refused = call();
-    world.run();
+    Future<Response> refused = world.settled(call());
     assertThat(refused.cause())
         .isInstanceOfSatisfying(
             BerthException.BackPressure.class,
@@ -496,8 +475,7 @@ class DeploymentRouterTest {
   }
 
   private BerthException.BackPressure refusal() {
-    Future<Response> refused = call();
-    world.run();
+    Future<Response> refused = world.settled(call());
     return (BerthException.BackPressure) refused.cause();
   }
 
@@ -546,11 +524,10 @@ class DeploymentRouterTest {
   @Test
   void aUserCallbackMayCallTheHandleAgain() {
     RoutingWorld.Replica replica = world.published(world.local("r1", 1));
-    Future<Response> chained = call().compose(first -> call());
-    world.run();
+    Future<Response> chained = world.settled(call().compose(first -> call()));
     replica.finish();
     replica.finish();
     assertThat(chained.succeeded()).isTrue();
-    assertAtRest(replica);
+    world.assertAtRest(replica);
   }
 }

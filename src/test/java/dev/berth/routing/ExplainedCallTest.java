@@ -51,8 +51,7 @@ class ExplainedCallTest {
   }
 
   private ReplicaSelection choose() {
-    Future<ReplicaSelection> chosen = handle.choose();
-    world.run();
+    Future<ReplicaSelection> chosen = world.settled(handle.choose());
     return chosen.result();
   }
 
@@ -131,8 +130,7 @@ class ExplainedCallTest {
     world.clock.advanceNanos(7 * MS);
     selection.renew();
     world.run();
-    Future<Response> response = selection.dispatch(Request.get("/dispatched"));
-    world.run();
+    Future<Response> response = world.settled(selection.dispatch(Request.get("/dispatched")));
     world.clock.advanceNanos(3 * MS);
     world.handlerTime = new HandlerTime(0, 3 * MS);
     replica.finish();

@@ -263,8 +263,7 @@ class ExplainedRequestTest {
     world.run();
     pass(2 * MS);
     world.handlerTime = new HandlerTime(0, 2 * MS);
-    BusMessage.CallRequest call = replica.beginStream();
-    world.run();
+    BusMessage.CallRequest call = world.settled(replica.beginStream());
     assertThat(client.recorder.overheadMicros()).isZero();
     pass(30 * MS);
     replica.endStream(call);

@@ -22,16 +22,14 @@ class ForgottenDeploymentTest {
   void whoWaitsIsToldAndWhoRunsIsAnswered() {
     world.publish();
     Future<Response> running = world.handle().call(Request.get("/"));
-    Future<Response> waiting = world.handle().call(Request.get("/"));
-    world.run();
+    Future<Response> waiting = world.settled(world.handle().call(Request.get("/")));
     world.routers.forget(RoutingWorld.DEPLOYMENT);
     world.run();
 
     assertThat(waiting.cause()).isInstanceOf(BerthException.DeploymentUnavailable.class);
     replica.finish();
     assertThat(running.succeeded()).isTrue();
-    assertThat(replica.ledger.ongoing()).isZero();
-    assertThat(world.routers.bounds().queued()).isZero();
+    world.assertAtRest(replica);
     assertThat(world.routers.find(RoutingWorld.DEPLOYMENT)).isNull();
   }
 
@@ -47,8 +45,7 @@ class ForgottenDeploymentTest {
             new RoutingSnapshot.Version(9, 9),
             true,
             List.of(new RoutingSnapshot.Route(replica.info, true))));
-    Future<Response> call = handle.call(Request.get("/"));
-    world.run();
+    Future<Response> call = world.settled(handle.call(Request.get("/")));
 
     assertThat(call.cause()).isInstanceOf(BerthException.DeploymentUnavailable.class);
     assertThat(replica.executions).isZero();
@@ -60,8 +57,7 @@ class ForgottenDeploymentTest {
     world.routers.forget(RoutingWorld.DEPLOYMENT);
     DeploymentHandle handle = world.handle();
     world.publish();
-    Future<Response> call = handle.call(Request.get("/"));
-    world.run();
+    Future<Response> call = world.settled(handle.call(Request.get("/")));
     replica.finish();
 
     assertThat(call.succeeded()).isTrue();

@@ -46,8 +46,7 @@ class OutgoingBodyTest {
   private void start(Request what) {
     world.publish();
     call = world.handle().start(what);
-    response = call.future();
-    world.run();
+    response = world.settled(call.future());
     request = replica.running.get(0);
   }
 
@@ -69,9 +68,7 @@ class OutgoingBodyTest {
 
   private void assertOver() {
     assertThat(world.routers.loop(0).pendingRequests()).isZero();
-    assertThat(world.routers.bounds().streamBytes()).isZero();
-    assertThat(world.routers.bounds().queuedBytes()).isZero();
-    assertThat(world.router.counters().running()).isZero();
+    world.assertAtRest();
     assertThat(source.isFlowing()).isFalse();
   }
 
@@ -194,8 +191,7 @@ class OutgoingBodyTest {
     replica.ledger.tryAcquire(); // full, and the router does not know
     world.publish();
     call = world.handle().start(streamed(source.beginning("first")));
-    response = call.future();
-    world.run();
+    response = world.settled(call.future());
     assertThat(world.sent(BusMessage.CallRequest.class)).hasSize(1);
     assertThat(replica.running).isEmpty();
     assertThat(world.routers.bounds().queuedBytes()).isEqualTo("first".length());

@@ -38,10 +38,7 @@ class RouterMetricsTest {
   }
 
   private ReplicaSelection choose() {
-    Future<ReplicaSelection> chosen = world.handle().choose();
-    world.run();
-    assertThat(chosen.succeeded()).as("chosen: %s", chosen.cause()).isTrue();
-    return chosen.result();
+    return world.chosen(world.handle());
   }
 
   private void dispatch(ReplicaSelection selection) {
@@ -236,8 +233,7 @@ class RouterMetricsTest {
       world.remove(near);
       world.publish();
       Future<Response> first = world.handle().call(REQUEST);
-      Future<Response> second = world.handle().call(REQUEST);
-      world.run();
+      Future<Response> second = world.settled(world.handle().call(REQUEST));
       world.remove(here);
       world.remove(far);
       world.publish();
@@ -254,10 +250,7 @@ class RouterMetricsTest {
     }
     assertThat(replicas()).isEmpty();
     assertThat(RoutingProbe.knownElsewhere(world.routers)).isZero();
-    assertThat(RoutingProbe.heldAttempts(world.routers.loop(0))).isZero();
-    assertThat(world.routers.loop(0).pendingRequests()).isZero();
-    assertThat(world.routers.loop(0).deadlines()).isZero();
-    assertThat(world.router.counters().running()).isZero();
+    world.assertAtRest();
   }
 
   private List<String> replicas() {

@@ -236,8 +236,7 @@ class RoutingCostTest {
     RoutingWorld.Replica near = world.local("near", 1);
     RoutingWorld.Replica far = world.published(world.remote("far", 3));
     Future<Response> first = call(0);
-    Future<Response> second = call(1);
-    world.run();
+    Future<Response> second = world.settled(call(1));
     RemoteReplica before = RoutingProbe.remoteReplicas(world.router).get(0);
     world.publish();
     world.publish();
@@ -257,8 +256,7 @@ class RoutingCostTest {
     RoutingWorld.Replica staying = world.published(world.local("staying", 1));
     call(0);
     call(1);
-    Future<Response> waiting = call(2);
-    world.run();
+    Future<Response> waiting = world.settled(call(2));
     world.remove(leaving);
     world.publish();
     leaving.finish();

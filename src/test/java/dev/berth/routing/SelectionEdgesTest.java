@@ -33,10 +33,7 @@ class SelectionEdgesTest {
   private final RoutingWorld world = new RoutingWorld();
 
   private ReplicaSelection choose() {
-    Future<ReplicaSelection> chosen = world.handle().choose();
-    world.run();
-    assertThat(chosen.succeeded()).as("chosen: %s", chosen.cause()).isTrue();
-    return chosen.result();
+    return world.chosen(world.handle());
   }
 
   /** Publishes a replica that can be reached directly, at this host and port. */
@@ -82,8 +79,7 @@ class SelectionEdgesTest {
     RoutingWorld.Replica replica = world.published(world.remote("far", 1));
     ReplicaSelection selection = choose();
     replica.failingSends = true;
-    Future<Boolean> renewed = selection.renew();
-    world.run();
+    Future<Boolean> renewed = world.settled(selection.renew());
     assertThat(renewed.result()).isFalse();
     assertThat(world.routers.loop(0).pendingRequests()).isZero();
     replica.failingSends = false;
@@ -93,8 +89,7 @@ class SelectionEdgesTest {
     replica.unreachable = false;
     selection.close();
     world.run();
-    assertThat(replica.ledger.ongoing()).isZero();
-    assertThat(world.routers.loop(0).deadlines()).isZero();
+    world.assertAtRest(replica);
   }
 
   @Test
@@ -102,16 +97,12 @@ class SelectionEdgesTest {
     RoutingWorld.Replica replica = world.published(world.remote("far", 1));
     ReplicaSelection selection = choose();
     replica.failingSends = true;
-    Future<Response> response = selection.dispatch(REQUEST);
-    world.run();
+    Future<Response> response = world.settled(selection.dispatch(REQUEST));
     assertThat(response.cause())
         .isInstanceOf(BerthException.class)
         .hasMessageContaining("the bus is broken");
     assertThat(response.cause().getSuppressed()).as("the failed release").hasSize(1);
-    assertThat(world.router.counters().reserved()).isZero();
-    assertThat(world.router.counters().running()).isZero();
-    assertThat(world.routers.loop(0).pendingRequests()).isZero();
-    assertThat(world.routers.loop(0).deadlines()).isZero();
+    world.assertAtRest();
     assertThat(RoutingProbe.over(world.router)).isOne();
     assertThat(RoutingProbe.notOver(world.router)).isZero();
     world.pass(Duration.ofSeconds(11));
@@ -123,12 +114,9 @@ class SelectionEdgesTest {
     RoutingWorld.Replica replica = world.local("near", 1);
     replica.failingSends = true;
     world.publish();
-    Future<Response> response = world.handle().call(REQUEST);
-    world.run();
+    Future<Response> response = world.settled(world.handle().call(REQUEST));
     assertThat(response.cause()).hasMessageContaining("the bus is broken");
-    assertThat(replica.ledger.ongoing()).isZero();
-    assertThat(world.router.counters().running()).isZero();
-    assertThat(world.routers.loop(0).pendingRequests()).isZero();
+    world.assertAtRest(replica);
   }
 
   @Test
@@ -136,8 +124,7 @@ class SelectionEdgesTest {
     RoutingWorld.Replica replica = world.remote("far", 1);
     replica.failingSends = true;
     world.publish();
-    Future<ReplicaSelection> chosen = world.handle().choose();
-    world.run();
+    Future<ReplicaSelection> chosen = world.settled(world.handle().choose());
     assertThat(chosen.cause()).hasMessageContaining("the bus is broken");
     assertThat(SlotsProbe.own(RoutingProbe.remoteReplicas(world.router).get(0))).isZero();
     assertThat(world.routers.loop(0).pendingRequests()).isZero();
@@ -219,8 +206,7 @@ class SelectionEdgesTest {
     RoutingWorld.Replica other = world.remote("other", 1);
     world.routers.replicaLost(dying.info.address());
     world.publish();
-    Pending<Response> call = selection.start(REQUEST);
-    world.run();
+    Pending<Response> call = world.settled(selection.start(REQUEST));
     assertThat(call.future().cause()).isInstanceOf(BerthException.ReplicaUnavailable.class);
     assertThat(choose().replicaId()).isEqualTo(other.info.replicaId());
   }
@@ -232,8 +218,7 @@ class SelectionEdgesTest {
       RoutingWorld.Replica replica = far ? world.remote("far", 1) : world.local("near", 1);
       world.publish();
       FakeParent parent = new FakeParent();
-      Future<ReplicaSelection> chosen = world.handle().within(parent).choose();
-      world.run();
+      Future<ReplicaSelection> chosen = world.settled(world.handle().within(parent).choose());
       assertThat(chosen.result().replicaId()).isEqualTo(replica.info.replicaId());
       world.offLoop = true;
       Pending<Response> call = chosen.result().start(REQUEST); // its task waits for the loop
@@ -263,8 +248,7 @@ class SelectionEdgesTest {
       RoutingWorld.Replica replica = world.published(world.remote("far " + reason, 1));
       ReplicaSelection selection = choose();
       replica.silent = true;
-      Future<Response> response = selection.dispatch(REQUEST);
-      world.run();
+      Future<Response> response = world.settled(selection.dispatch(REQUEST));
       replica.silent = false;
       List<BusMessage.CallRequest> sent = world.sent(BusMessage.CallRequest.class);
       BusMessage.CallRequest last = sent.get(sent.size() - 1);
@@ -276,24 +260,9 @@ class SelectionEdgesTest {
 
       assertThat(response.cause()).isInstanceOf(BerthException.ReplicaUnavailable.class);
       assertThat(replica.ledger.ongoing()).as("%s: not only when it runs out", reason).isZero();
-      assertThat(world.router.counters().running()).isZero();
-      assertThat(world.routers.loop(0).pendingRequests()).isZero();
+      world.assertAtRest();
       world.remove(replica);
     }
-  }
-
-  private void assertAtRest(RoutingWorld.Replica... replicas) {
-    for (RoutingWorld.Replica replica : replicas) {
-      assertThat(replica.ledger.ongoing()).as(replica.info.replicaId()).isZero();
-      assertThat(replica.ledger.audit()).hasToString("CLEAN");
-    }
-    assertThat(world.router.counters().reserved()).isZero();
-    assertThat(world.router.counters().running()).isZero();
-    assertThat(world.router.queued()).isZero();
-    assertThat(RoutingProbe.ownElsewhere(world.router)).isZero();
-    assertThat(RoutingProbe.heldAttempts(world.routers.loop(0))).isZero();
-    assertThat(world.routers.loop(0).pendingRequests()).isZero();
-    assertThat(world.routers.loop(0).deadlines()).isZero();
   }
 
   // --- a replica that is unavailable ---
@@ -312,7 +281,7 @@ class SelectionEdgesTest {
         .hasSize(1);
     chosen.forEach(ReplicaSelection::close);
     world.run();
-    assertAtRest(away, other);
+    world.assertAtRest(away, other);
   }
 
   @Test
@@ -320,8 +289,7 @@ class SelectionEdgesTest {
     RoutingWorld.Replica away = world.remote("away", 1);
     away.unreachable = true;
     world.publish();
-    Future<ReplicaSelection> chosen = world.handle().choose();
-    world.run();
+    Future<ReplicaSelection> chosen = world.settled(world.handle().choose());
     assertThat(chosen.isComplete()).as("it waits for a replica").isFalse();
     away.unreachable = false;
     world.publish();
@@ -329,7 +297,7 @@ class SelectionEdgesTest {
     assertThat(chosen.result().replicaId()).isEqualTo("away");
     chosen.result().close();
     world.run();
-    assertAtRest(away);
+    world.assertAtRest(away);
   }
 
   // --- a reserve whose answer is lost ---
@@ -350,7 +318,7 @@ class SelectionEdgesTest {
             release ->
                 assertThat(release.attempt())
                     .isEqualTo(world.sent(BusMessage.ReserveSlot.class).get(0).attempt()));
-    assertAtRest(replica); // long before its time to live is over
+    world.assertAtRest(replica); // long before its time to live is over
   }
 
   @Test
@@ -358,8 +326,7 @@ class SelectionEdgesTest {
     RoutingWorld.Replica away = world.remote("away", 1);
     away.answersLost = true;
     world.publish();
-    Future<ReplicaSelection> chosen = world.handle().choose();
-    world.run();
+    Future<ReplicaSelection> chosen = world.settled(world.handle().choose());
     BusMessage.ReserveSlot reserve = world.sent(BusMessage.ReserveSlot.class).get(0);
     RoutingWorld.Replica near = world.local("near", 1);
     world.routers.nodeLost("there");
@@ -382,7 +349,7 @@ class SelectionEdgesTest {
     assertThat(chosen.result().leaseRemaining()).isPositive();
     chosen.result().close();
     world.run();
-    assertAtRest(away, near);
+    world.assertAtRest(away, near);
   }
 
   @Test
@@ -390,8 +357,7 @@ class SelectionEdgesTest {
     RoutingWorld.Replica away = world.remote("away", 1);
     away.answersLost = true;
     world.publish();
-    Future<ReplicaSelection> chosen = world.handle().choose();
-    world.run();
+    Future<ReplicaSelection> chosen = world.settled(world.handle().choose());
     RoutingWorld.Replica near = world.local("near", 1);
     world.routers.nodeLost("there");
     world.publish();
@@ -400,7 +366,7 @@ class SelectionEdgesTest {
     world.run();
     assertThat(away.ledger.reserved()).isOne();
     world.pass(Duration.ofSeconds(10));
-    assertAtRest(away, near);
+    world.assertAtRest(away, near);
   }
 
   // --- a dispatch that fails before its token is consumed ---
@@ -410,11 +376,10 @@ class SelectionEdgesTest {
     RoutingWorld.Replica replica = world.published(world.remote("far", 1));
     ReplicaSelection selection = choose();
     replica.whenSent = SelectionEdgesTest::breakDispatch;
-    Future<Response> response = selection.dispatch(REQUEST);
-    world.run();
+    Future<Response> response = world.settled(selection.dispatch(REQUEST));
     assertThat(response.cause()).hasMessageContaining("it has no wire form");
     assertThat(response.cause().getSuppressed()).isEmpty();
-    assertAtRest(replica);
+    world.assertAtRest(replica);
   }
 
   private static void breakDispatch(BusMessage message) {
@@ -436,6 +401,6 @@ class SelectionEdgesTest {
     world.run();
     assertThat(response.cause()).isInstanceOf(BerthException.Timeout.class);
     assertThat(replica.executions).isZero();
-    assertAtRest(replica);
+    world.assertAtRest(replica);
   }
 }

@@ -40,20 +40,9 @@ class SelectionThreadsTest {
   }
 
   private ReplicaSelection choose(DeploymentHandle handle) {
-    Future<ReplicaSelection> chosen = elsewhere(handle::choose);
-    world.run();
+    Future<ReplicaSelection> chosen = world.settled(elsewhere(handle::choose));
     assertThat(chosen.succeeded()).as("chosen: %s", chosen.cause()).isTrue();
     return chosen.result();
-  }
-
-  private void assertAtRest(RoutingWorld.Replica replica) {
-    assertThat(replica.ledger.ongoing()).isZero();
-    assertThat(replica.ledger.audit()).hasToString("CLEAN");
-    assertThat(world.router.counters().reserved()).isZero();
-    assertThat(world.router.counters().running()).isZero();
-    assertThat(world.router.queued()).isZero();
-    assertThat(world.routers.loop(0).pendingRequests()).isZero();
-    assertThat(world.routers.loop(0).deadlines()).isZero();
   }
 
   @Test
@@ -76,7 +65,7 @@ class SelectionThreadsTest {
       replica.finish();
       assertThat(response.result().status()).isEqualTo(200);
       assertThat(replica.executions).isOne();
-      assertAtRest(replica);
+      world.assertAtRest(replica);
       world.remove(replica);
     }
   }
@@ -86,10 +75,9 @@ class SelectionThreadsTest {
     for (RoutingWorld.Replica replica : List.of(world.local("r1", 1), world.remote("r2", 1))) {
       world.publish();
       ReplicaSelection selection = choose(world.handle());
-      Future<Void> closed = elsewhere(selection::close);
-      world.run();
+      Future<Void> closed = world.settled(elsewhere(selection::close));
       assertThat(closed.succeeded()).isTrue();
-      assertAtRest(replica);
+      world.assertAtRest(replica);
       world.remove(replica);
     }
   }
@@ -116,7 +104,7 @@ class SelectionThreadsTest {
     assertThat(world.sent(BusMessage.ReleaseSlot.class)).hasSize(1);
     assertThat(RoutingProbe.over(world.router)).isOne();
     assertThat(RoutingProbe.notOver(world.router)).isZero();
-    assertAtRest(replica);
+    world.assertAtRest(replica);
   }
 
   @Test
@@ -137,6 +125,6 @@ class SelectionThreadsTest {
     assertThat(used.cause()).isSameAs(mine);
     assertThat(mine.getSuppressed()).isEmpty();
     assertThat(world.sent(BusMessage.ReleaseSlot.class)).hasSize(1);
-    assertAtRest(replica);
+    world.assertAtRest(replica);
   }
 }

@@ -46,8 +46,7 @@ class SlotQueueTest {
   @Test
   void withNoReplicaARequestWaitsForTheFirst() {
     world.publish();
-    Future<Response> response = call(1);
-    world.run();
+    Future<Response> response = world.settled(call(1));
     assertThat(response.isComplete()).isFalse();
     RoutingWorld.Replica replica = world.published(world.local("r1", 1));
     world.run();
@@ -59,8 +58,7 @@ class SlotQueueTest {
   void aBusyReplicaServesTheWaiterOnceItIsFree() {
     RoutingWorld.Replica replica = world.published(world.local("r1", 1));
     call(1);
-    Future<Response> second = call(2);
-    world.run();
+    Future<Response> second = world.settled(call(2));
     assertThat(paths(replica)).containsExactly("/1");
     replica.finish();
     assertThat(paths(replica)).containsExactly("/2");
@@ -229,8 +227,7 @@ class SlotQueueTest {
   void aDrainingReplicaHandsNothingOver() {
     RoutingWorld.Replica replica = world.published(world.local("r1", 1));
     call(0);
-    Future<Response> waiting = call(1);
-    world.run();
+    Future<Response> waiting = world.settled(call(1));
     replica.ledger.drain();
     world.publish();
     replica.finish();
@@ -314,8 +311,7 @@ class SlotQueueTest {
   @Test
   void aLateAnswerOfARemovedReplicaChangesNothingElse() {
     RoutingWorld.Replica gone = world.published(world.remote("gone", 1));
-    Future<Response> response = call(0);
-    world.run();
+    Future<Response> response = world.settled(call(0));
     world.remove(gone);
     RoutingWorld.Replica fresh = world.published(world.remote("fresh", 1));
     gone.finish();

@@ -61,8 +61,7 @@ class StreamedResponseTest {
 
   private void assertOver() {
     assertThat(world.routers.loop(0).pendingRequests()).isZero();
-    assertThat(world.routers.bounds().streamBytes()).isZero();
-    assertThat(world.router.counters().running()).isZero();
+    world.assertAtRest();
     assertThat(caller.told).containsExactly("routed r1", "response of r1");
     assertThat(RoutingProbe.over(world.router)).isOne();
     assertThat(RoutingProbe.notOver(world.router)).isZero();

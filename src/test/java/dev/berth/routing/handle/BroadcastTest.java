@@ -43,8 +43,7 @@ class BroadcastTest {
   void everyReplicaRunsItOnceAndItsAnswerIsNamed() {
     RoutingWorld.Replica a = world.local("a", 1);
     RoutingWorld.Replica b = world.published(world.remote("b", 1));
-    Future<List<BroadcastAnswer>> all = world.handle().broadcast(Request.get("/"));
-    world.run();
+    Future<List<BroadcastAnswer>> all = world.settled(world.handle().broadcast(Request.get("/")));
     b.finish();
     assertThat(all.isComplete()).isFalse();
     a.finish();
@@ -57,13 +56,11 @@ class BroadcastTest {
   void aFullReplicaIsWaitedForWithoutHoldingUpTheOthers() {
     RoutingWorld.Replica full = busy("full");
     RoutingWorld.Replica free = world.published(world.local("free", 2));
-    Future<List<BroadcastAnswer>> all = world.handle().broadcast(Request.get("/"));
-    world.run();
+    Future<List<BroadcastAnswer>> all = world.settled(world.handle().broadcast(Request.get("/")));
     assertThat(free.running).hasSize(1);
     assertThat(world.router.queued()).isEqualTo(1);
 
-    Future<Response> other = world.handle().call(Request.get("/other"));
-    world.run();
+    Future<Response> other = world.settled(world.handle().call(Request.get("/other")));
     assertThat(free.running).as("who takes any replica goes on past it").hasSize(2);
     free.respond();
     free.finish();
@@ -96,8 +93,7 @@ class BroadcastTest {
   void aReplicaThatGoesWhileItIsWaitedForFailsAtOnce() {
     RoutingWorld.Replica full = busy("full");
     RoutingWorld.Replica free = world.published(world.local("free", 1));
-    Future<List<BroadcastAnswer>> all = world.handle().broadcast(Request.get("/"));
-    world.run();
+    Future<List<BroadcastAnswer>> all = world.settled(world.handle().broadcast(Request.get("/")));
     free.finish();
 
     world.remove(full);
@@ -112,8 +108,7 @@ class BroadcastTest {
   void aReplicaThatDrainsWhileItIsWaitedForFailsAtOnce() {
     RoutingWorld.Replica full = busy("full");
     world.publish();
-    Future<List<BroadcastAnswer>> all = world.handle().broadcast(Request.get("/"));
-    world.run();
+    Future<List<BroadcastAnswer>> all = world.settled(world.handle().broadcast(Request.get("/")));
     full.ledger.drain();
     world.publish();
     world.run();
@@ -124,8 +119,7 @@ class BroadcastTest {
   void whatOneReplicaFailsChangesNothingForTheOthers() {
     RoutingWorld.Replica a = world.local("a", 1);
     RoutingWorld.Replica b = world.published(world.local("b", 1));
-    Future<List<BroadcastAnswer>> all = world.handle().broadcast(Request.get("/"));
-    world.run();
+    Future<List<BroadcastAnswer>> all = world.settled(world.handle().broadcast(Request.get("/")));
     a.fail("no");
     b.finish();
     assertThat(answered(all)).containsExactly("a!", "b");
@@ -135,8 +129,7 @@ class BroadcastTest {
   @Test
   void withoutAReplicaThereIsNoBroadcast() {
     world.publish();
-    Future<List<BroadcastAnswer>> none = world.handle().broadcast(Request.get("/"));
-    world.run();
+    Future<List<BroadcastAnswer>> none = world.settled(world.handle().broadcast(Request.get("/")));
     assertThat(none.cause()).isInstanceOf(BerthException.DeploymentUnavailable.class);
   }
 

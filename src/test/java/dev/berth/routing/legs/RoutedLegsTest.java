@@ -66,16 +66,12 @@ class RoutedLegsTest {
   }
 
   private Future<Selections> all(DeploymentId... deployments) {
-    Future<Selections> chosen = Selections.all(handles(deployments));
-    world.run();
+    Future<Selections> chosen = world.settled(Selections.all(handles(deployments)));
     return chosen;
   }
 
   private ReplicaSelection one(DeploymentId deployment) {
-    Future<ReplicaSelection> chosen = handle(deployment).choose();
-    world.run();
-    assertThat(chosen.succeeded()).as("chosen: %s", chosen.cause()).isTrue();
-    return chosen.result();
+    return world.chosen(handle(deployment));
   }
 
   /** One that has one slot, which is taken. */
@@ -145,8 +141,7 @@ class RoutedLegsTest {
       RoutingWorld.Replica a = replica(A, 1);
       RoutingWorld.Replica b = replica(B, 1);
       Selections chosen = all(A, B).result();
-      Future<Response> response = chosen.get(1).dispatch(Request.get("/"));
-      world.run();
+      Future<Response> response = world.settled(chosen.get(1).dispatch(Request.get("/")));
       b.finish();
       assertThat(response.result().status()).isEqualTo(200);
       assertThat(a.ledger.reserved()).isOne();
@@ -426,8 +421,7 @@ class RoutedLegsTest {
       Future<Selections> holds = all(A, A);
       Pending<Selections> collecting = Selections.startAll(handles(A, A));
       Pending<Selections> next = Selections.startAll(handles(A, A));
-      Future<Selections> last = Selections.all(handles(A, A));
-      world.run();
+      Future<Selections> last = world.settled(Selections.all(handles(A, A)));
       collecting.cancel(); // posts the turn of the next
       next.cancel();
       close(holds);
@@ -655,8 +649,7 @@ class RoutedLegsTest {
     void whileWaitingItGivesBackWhatIsHeld() {
       RoutingWorld.Replica a = replica(A, 1);
       ReplicaSelection busy = busy(B);
-      Pending<Selections> choice = Selections.startAll(handles(A, B));
-      world.run();
+      Pending<Selections> choice = world.settled(Selections.startAll(handles(A, B)));
       choice.cancel();
       assertThat(a.ledger.ongoing()).isZero();
       assertThat(router(B).queued()).isZero();
@@ -690,8 +683,7 @@ class RoutedLegsTest {
     void aGrantOnItsWayIsGivenBack() {
       replica(A, 1);
       ReplicaSelection busy = busy(B);
-      Pending<Selections> choice = Selections.startAll(handles(A, B));
-      world.run();
+      Pending<Selections> choice = world.settled(Selections.startAll(handles(A, B)));
       busy.close(); // its slot is granted, and the task waits
       choice.cancel();
       world.run();
@@ -735,8 +727,7 @@ class RoutedLegsTest {
       replica(A, 1);
       FakeParent parent = new FakeParent();
       parent.cancel();
-      Future<Selections> chosen = Selections.all(handle(A).within(parent));
-      world.run();
+      Future<Selections> chosen = world.settled(Selections.all(handle(A).within(parent)));
       assertFailed(chosen, BerthException.Cancelled.class);
       assertThat(replicas.get(0).ledger.view("r", 0).granted()).isZero();
     }
@@ -745,8 +736,7 @@ class RoutedLegsTest {
     void aParentForgetsWhatIsOver() {
       replica(A, 1);
       FakeParent parent = new FakeParent();
-      Future<Selections> chosen = Selections.all(handle(A).within(parent));
-      world.run();
+      Future<Selections> chosen = world.settled(Selections.all(handle(A).within(parent)));
       assertThat(parent.children()).as("the selection").isOne();
       close(chosen);
       assertThat(parent.children()).isZero();
@@ -821,8 +811,7 @@ class RoutedLegsTest {
       replica(A, 1);
       RoutingWorld.Replica b = elsewhere(B, 1);
       ReplicaSelection busy = busy(C);
-      Pending<Selections> choice = Selections.startAll(handles(A, B, C));
-      world.run();
+      Pending<Selections> choice = world.settled(Selections.startAll(handles(A, B, C)));
       b.failingSends = true;
       choice.cancel();
       world.run();

@@ -60,8 +60,7 @@ class ReservationTableTest {
   }
 
   private Future<Reservation> ask(Wish wish, Caller caller) {
-    Future<Reservation> answer = table.reserve(wish, caller).answer();
-    world.run();
+    Future<Reservation> answer = world.settled(table.reserve(wish, caller).answer());
     return answer;
   }
 
@@ -356,8 +355,7 @@ class ReservationTableTest {
   void aCancelledUseFreesItsSlotWhenTheHandlerSettles() {
     RoutingWorld.Replica replica = replica(1);
     FakeCaller answer = new FakeCaller();
-    RoutedCall call = use(reserve().token(), 1, answer);
-    world.run();
+    RoutedCall call = world.settled(use(reserve().token(), 1, answer));
     call.cancel();
     world.run();
     assertThat(answer.failure).isInstanceOf(BerthException.Cancelled.class);
@@ -403,8 +401,7 @@ class ReservationTableTest {
   void whoWaitsIsToldOfADrainAtOnceAndGetsNothingAfterwards() {
     RoutingWorld.Replica replica = replica(1);
     String token = reserve().token();
-    Future<Reservation> waits = ask(wish(1, 30), caller("c"));
-    world.run();
+    Future<Reservation> waits = world.settled(ask(wish(1, 30), caller("c")));
     assertThat(world.router.queued()).isEqualTo(1);
 
     table.drain();
@@ -483,8 +480,7 @@ class ReservationTableTest {
   void whoGoesWhileItWaitsLeavesTheQueue() {
     RoutingWorld.Replica replica = replica(1);
     String first = reserve().token();
-    Asked<Reservation> waiting = table.reserve(wish(1, 30), caller("c"));
-    world.run();
+    Asked<Reservation> waiting = world.settled(table.reserve(wish(1, 30), caller("c")));
     assertThat(world.router.queued()).isEqualTo(1);
     waiting.abandon();
     waiting.abandon();
@@ -500,8 +496,7 @@ class ReservationTableTest {
   void whoGoesAsItsSlotIsGrantedHoldsNothing() {
     RoutingWorld.Replica replica = replica(1);
     String first = reserve().token();
-    Asked<Reservation> waiting = table.reserve(wish(1, 30), caller("c"));
-    world.run();
+    Asked<Reservation> waiting = world.settled(table.reserve(wish(1, 30), caller("c")));
     table.release(RoutingWorld.DEPLOYMENT, first); // the grant is on its way
     waiting.abandon();
     world.run();
@@ -512,8 +507,7 @@ class ReservationTableTest {
   @Test
   void whoDoesNotReceiveItsAnswerHoldsNothing() {
     RoutingWorld.Replica replica = replica(1);
-    Asked<Reservation> asked = table.reserve(wish(1, 0), caller("c"));
-    world.run();
+    Asked<Reservation> asked = world.settled(table.reserve(wish(1, 0), caller("c")));
     String token = asked.answer().result().token();
     asked.abandon();
     assertAtRest(replica);
@@ -598,8 +592,7 @@ class ReservationTableTest {
       replica(1);
       String before = reserve().token();
       Asked<Reservation> first = table.reserve(wish(10, 30), keyed);
-      Asked<Reservation> second = table.reserve(wish(10, 30), keyed);
-      world.run();
+      Asked<Reservation> second = world.settled(table.reserve(wish(10, 30), keyed));
       assertThat(world.router.queued()).isEqualTo(1);
       first.abandon(); // its connection is gone: that is why it repeats
       world.run();
@@ -612,8 +605,7 @@ class ReservationTableTest {
     @Test
     void aLeaseWhoseAnswerWasLostIsThereForTheRepeat() {
       replica(1);
-      Asked<Reservation> first = table.reserve(wish(10, 0), keyed);
-      world.run();
+      Asked<Reservation> first = world.settled(table.reserve(wish(10, 0), keyed));
       first.abandon();
       assertThat(reserve(wish(10, 0), keyed).token()).isEqualTo(first.answer().result().token());
     }
@@ -719,8 +711,7 @@ class ReservationTableTest {
     void itIsRenewedAndReleasedThere() {
       String token = reserveThere();
       world.pass(Duration.ofMillis(1500));
-      Future<Reservation> renewed = table.renew(RoutingWorld.DEPLOYMENT, token);
-      world.run();
+      Future<Reservation> renewed = world.settled(table.renew(RoutingWorld.DEPLOYMENT, token));
       assertThat(renewed.succeeded()).isTrue();
       world.pass(Duration.ofMillis(1000));
       assertThat(table.held()).isEqualTo(1);
@@ -735,8 +726,7 @@ class ReservationTableTest {
       BusMessage.ReserveSlot reserve = world.sent(BusMessage.ReserveSlot.class).get(0);
       far.ledger.release(reserve.attempt()); // by its operator, say
       FakeCaller answer = new FakeCaller();
-      RoutedCall call = use(token, 0, answer);
-      world.run();
+      RoutedCall call = world.settled(use(token, 0, answer));
       assertThat(answer.failure).isInstanceOf(BerthException.ReservationExpired.class);
       assertThat(call.reservationProblem()).isEqualTo(Problem.RELEASED);
       assertAtRest(far);

@@ -76,8 +76,7 @@ class ReservationsTogetherTest {
   @AfterEach
   void nothingIsLeft() {
     world.run();
-    assertThat(a.ledger.ongoing()).isZero();
-    assertThat(b.ledger.ongoing()).isZero();
+    world.assertAtRest(a, b);
     assertThat(table.held()).isZero();
     assertThat(table.permitsTaken()).isZero();
     assertThat(table.callers()).isZero();
@@ -166,8 +165,7 @@ class ReservationsTogetherTest {
   @Test
   void aCallerThatGoesWhileItWaitsHoldsNothing() {
     Future<List<Reservation>> busy = ask(0, CALLER, B);
-    Asked<List<Reservation>> waiting = start(30, CALLER, A, B);
-    world.run();
+    Asked<List<Reservation>> waiting = world.settled(start(30, CALLER, A, B));
     assertThat(a.ledger.reserved()).isOne();
     waiting.abandon();
     world.run();
@@ -178,8 +176,7 @@ class ReservationsTogetherTest {
 
   @Test
   void aCallerThatDoesNotReceiveItsAnswerHoldsNothing() {
-    Asked<List<Reservation>> asked = start(0, CALLER, A, B);
-    world.run();
+    Asked<List<Reservation>> asked = world.settled(start(0, CALLER, A, B));
     asked.abandon();
     world.run();
     assertThat(a.ledger.ongoing() + b.ledger.ongoing()).isZero();
@@ -202,8 +199,7 @@ class ReservationsTogetherTest {
   @Test
   void theyAreGivenUpWhenTheirLoopDoesNotAnswer() {
     Future<List<Reservation>> busy = ask(0, CALLER, B);
-    Asked<List<Reservation>> waiting = start(1, CALLER, A, B);
-    world.run();
+    Asked<List<Reservation>> waiting = world.settled(start(1, CALLER, A, B));
     world.clock.advanceNanos(4 * SECOND); // and no tick
     table.sweep();
     assertRefused(waiting.answer(), Problem.FULL, "in time");
