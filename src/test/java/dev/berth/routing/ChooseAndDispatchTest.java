@@ -442,21 +442,9 @@ class ChooseAndDispatchTest {
           RoutingProbe.choose(
               world.router,
               world.routers.loop(0),
-              Long.MAX_VALUE,
               TTL.toNanos(),
-              "",
-              null,
-              new SelectionObserver() {
-                @Override
-                public void onSelection(ReplicaSelection selection) {
-                  throw new AssertionError("chosen after cancel");
-                }
-
-                @Override
-                public void onFailure(BerthException failure) {
-                  failures.add(failure);
-                }
-              });
+              RoutingProbe::unexpected,
+              failures::add);
       choice.cancel();
       world.run();
       assertThat(failures).singleElement().isInstanceOf(BerthException.Cancelled.class);
@@ -467,13 +455,7 @@ class ChooseAndDispatchTest {
     void aReleaseThatOvertakesItsReserveStillWins() {
       RoutedChoice choice =
           RoutingProbe.choose(
-              world.router,
-              world.routers.loop(0),
-              Long.MAX_VALUE,
-              TTL.toNanos(),
-              "",
-              null,
-              new Ignoring());
+              world.router, world.routers.loop(0), TTL.toNanos(), chosen -> {}, failure -> {});
       choice.cancel();
       List<BusMessage> toReplica = List.copyOf(world.sent);
       BusMessage.ReserveSlot reserve = (BusMessage.ReserveSlot) toReplica.get(0);
@@ -602,14 +584,6 @@ class ChooseAndDispatchTest {
       world.run();
       world.assertAtRest(replica);
     }
-  }
-
-  private static final class Ignoring implements SelectionObserver {
-    @Override
-    public void onSelection(ReplicaSelection selection) {}
-
-    @Override
-    public void onFailure(BerthException failure) {}
   }
 
   @Test

@@ -2,7 +2,6 @@ package dev.berth.routing;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.berth.api.BerthException;
 import dev.berth.api.ReplicaSelection;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
@@ -171,21 +170,9 @@ class RouterMetricsTest {
     RoutingProbe.choose(
         one.router,
         one.loop(0),
-        SlotRequest.NO_DEADLINE,
         Duration.ofSeconds(10).toNanos(),
-        "",
-        null,
-        new SelectionObserver() {
-          @Override
-          public void onSelection(ReplicaSelection selection) {
-            noteChange(gauges, one.router.queued(), one.router.counters().reserved());
-          }
-
-          @Override
-          public void onFailure(BerthException failure) {
-            throw new AssertionError(failure);
-          }
-        });
+        selection -> noteChange(gauges, one.router.queued(), one.router.counters().reserved()),
+        RoutingProbe::unexpected);
     one.completeSlot();
     one.respondFirst();
     one.runTasks();

@@ -1,5 +1,7 @@
 package dev.berth.routing;
 
+import dev.berth.api.BerthException;
+import dev.berth.api.ReplicaSelection;
 import dev.berth.api.RequestContext;
 import dev.berth.protocol.ReplicaInfo;
 import dev.berth.routing.slots.Grant;
@@ -9,6 +11,7 @@ import dev.berth.routing.slots.SlotsProbe;
 import dev.berth.routing.slots.Waiter;
 import java.util.Arrays;
 import java.util.List;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** Looks into requests under way, for the simulation: what their router does not tell users. */
@@ -45,6 +48,33 @@ public final class RoutingProbe {
     RoutedChoice choice = router.newChoice(loop, leg, deadlineNanos, true, observer);
     choice.start();
     return choice;
+  }
+
+  /** Without a deadline, for no one, and told to who asks. */
+  public static RoutedChoice choose(
+      DeploymentRouter router,
+      RouterLoop loop,
+      long ttlNanos,
+      Consumer<ReplicaSelection> chosen,
+      Consumer<BerthException> failed) {
+    SelectionObserver observer =
+        new SelectionObserver() {
+          @Override
+          public void onSelection(ReplicaSelection selection) {
+            chosen.accept(selection);
+          }
+
+          @Override
+          public void onFailure(BerthException failure) {
+            failed.accept(failure);
+          }
+        };
+    return choose(router, loop, SlotRequest.NO_DEADLINE, ttlNanos, "", null, observer);
+  }
+
+  /** For an answer that must not come. */
+  static void unexpected(Object answer) {
+    throw new AssertionError("told: " + answer + " (expected: nothing)");
   }
 
   /** Whether a task handed to a loop is a slot on its way to a call or a choose. */

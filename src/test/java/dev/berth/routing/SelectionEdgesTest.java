@@ -176,21 +176,9 @@ class SelectionEdgesTest {
         RoutingProbe.choose(
             world.router,
             world.routers.loop(0),
-            Long.MAX_VALUE,
             Duration.ofSeconds(10).toNanos(),
-            "",
-            null,
-            new SelectionObserver() {
-              @Override
-              public void onSelection(ReplicaSelection selection) {
-                throw new AssertionError("chosen after its caller left");
-              }
-
-              @Override
-              public void onFailure(BerthException failure) {
-                assertThat(failure).isInstanceOf(BerthException.Cancelled.class);
-              }
-            });
+            RoutingProbe::unexpected,
+            failure -> assertThat(failure).isInstanceOf(BerthException.Cancelled.class));
     leaving.cancel();
     assertThat(world.router.queued()).isZero();
     holding.close();

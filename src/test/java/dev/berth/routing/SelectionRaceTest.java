@@ -46,21 +46,9 @@ class SelectionRaceTest {
     RoutingProbe.choose(
         world.router,
         world.loop(0),
-        SlotRequest.NO_DEADLINE,
         TTL,
-        "id",
-        null,
-        new SelectionObserver() {
-          @Override
-          public void onSelection(ReplicaSelection selection) {
-            chosen[0] = selection;
-          }
-
-          @Override
-          public void onFailure(BerthException failure) {
-            throw new AssertionError(failure);
-          }
-        });
+        selection -> chosen[0] = selection,
+        RoutingProbe::unexpected);
     return chosen[0];
   }
 
