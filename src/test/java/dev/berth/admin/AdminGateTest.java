@@ -12,7 +12,7 @@ import java.net.http.HttpResponse;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -33,7 +33,9 @@ class AdminGateTest {
             return Future.succeededFuture(new Endpoint.Answer(200, Map.of(), name));
           };
 
-  private static final AdminClient OPEN = admin(Map.of());
+  @AutoClose private static final AdminClient OPEN = admin(Map.of());
+
+  @AutoClose
   private static final AdminClient CLOSED =
       admin(Map.of("ci", SECRET, "ops", "another-secret-of-some-length"));
 
@@ -59,12 +61,6 @@ class AdminGateTest {
   @BeforeEach
   void forget() {
     COMMANDS.asked.clear();
-  }
-
-  @AfterAll
-  static void close() {
-    OPEN.close();
-    CLOSED.close();
   }
 
   @Test

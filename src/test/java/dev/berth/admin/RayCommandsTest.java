@@ -14,7 +14,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -29,7 +29,9 @@ class RayCommandsTest {
   private static final JsonObject RECORDED = new JsonObject(RayModels.resource("exchanges.json"));
   private static final String APPLICATIONS = "/api/serve/applications/";
   private static final FakeCommands COMMANDS = new FakeCommands();
-  private static final AdminClient OPEN = admin(Map.of());
+  @AutoClose private static final AdminClient OPEN = admin(Map.of());
+
+  @AutoClose
   private static final AdminClient CLOSED = admin(Map.of("ray", "a-token-for-this-run-only"));
 
   /** One request and its answer. */
@@ -86,12 +88,6 @@ class RayCommandsTest {
   @BeforeEach
   void forget() {
     COMMANDS.reset();
-  }
-
-  @AfterAll
-  static void close() {
-    OPEN.close();
-    CLOSED.close();
   }
 
   private static Stream<JsonObject> steps() {

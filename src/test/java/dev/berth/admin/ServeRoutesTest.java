@@ -21,7 +21,7 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -36,6 +36,8 @@ class ServeRoutesTest {
 
   private static final FakeCommands COMMANDS = new FakeCommands();
   private static final List<String> KILLED = new CopyOnWriteArrayList<>();
+
+  @AutoClose
   private static final AdminClient ADMIN =
       new AdminClient(
           Map.of(),
@@ -57,11 +59,6 @@ class ServeRoutesTest {
   void forget() {
     COMMANDS.reset();
     KILLED.clear();
-  }
-
-  @AfterAll
-  static void close() {
-    ADMIN.close();
   }
 
   private static void assertText(HttpResponse<String> response, int status, String text) {

@@ -21,7 +21,7 @@ import java.util.stream.Stream;
 import javax.tools.JavaCompiler;
 import javax.tools.StandardJavaFileManager;
 import javax.tools.ToolProvider;
-import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -38,18 +38,13 @@ class ArchitectureRulesTest {
   private static final Pattern NAME = Pattern.compile("(?:class|interface|record) (\\w+)");
 
   private static final JavaCompiler COMPILER = ToolProvider.getSystemJavaCompiler();
-  private static StandardJavaFileManager files;
+  @AutoClose private static StandardJavaFileManager files;
 
   @TempDir Path dir;
 
   @BeforeAll
   static void openTheClassPathOnce() {
     files = COMPILER.getStandardFileManager(null, null, null);
-  }
-
-  @AfterAll
-  static void closeTheClassPath() throws IOException {
-    files.close();
   }
 
   static Stream<Arguments> violations() {

@@ -15,7 +15,7 @@ import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -24,7 +24,7 @@ class DeployCommandTest {
   private static final String PUT = "PUT /api/serve/applications/";
   private static final String SHOP = "{\"name\":\"shop\",\"import_path\":\"a.B:c\"}";
 
-  private final FakeInstance instance = new FakeInstance();
+  @AutoClose private final FakeInstance instance = new FakeInstance();
 
   @TempDir Path folder;
   private String file;
@@ -33,11 +33,6 @@ class DeployCommandTest {
   void writeFile() throws IOException {
     file = file("serve.yaml", "applications: [{name: shop, import_path: 'a.B:c'}]\n");
     instance.answer(PUT, 200, "");
-  }
-
-  @AfterEach
-  void close() {
-    instance.close();
   }
 
   private String file(String name, String text) throws IOException {

@@ -4,18 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 class LogsCommandTest {
   private static final String LOGS = "GET /api/v1/logs";
 
-  private final FakeInstance instance = new FakeInstance();
-
-  @AfterEach
-  void close() {
-    instance.close();
-  }
+  @AutoClose private final FakeInstance instance = new FakeInstance();
 
   private static String page(String began, long next, long lost, JsonObject... lines) {
     JsonArray array = new JsonArray();

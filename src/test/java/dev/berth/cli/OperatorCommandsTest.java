@@ -11,7 +11,7 @@ import dev.berth.protocol.DeploymentStatus;
 import dev.berth.protocol.ReplicaPhase;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -21,12 +21,7 @@ class OperatorCommandsTest {
   private static final String SCALE = "POST /api/v1/applications/my%20shop/deployments/cart/scale";
   private static final String DELETE = "DELETE /api/serve/applications/";
 
-  private final FakeInstance instance = new FakeInstance();
-
-  @AfterEach
-  void close() {
-    instance.close();
-  }
+  @AutoClose private final FakeInstance instance = new FakeInstance();
 
   private static ApplicationDetails shop(DeploymentStatus status, int target, int running) {
     return application(

@@ -11,16 +11,11 @@ import dev.berth.protocol.DeploymentStatus;
 import dev.berth.protocol.ReplicaPhase;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 class StatusCommandTest {
-  private final FakeInstance instance = new FakeInstance();
-
-  @AfterEach
-  void close() {
-    instance.close();
-  }
+  @AutoClose private final FakeInstance instance = new FakeInstance();
 
   private static ApplicationDetails updating() {
     return application(

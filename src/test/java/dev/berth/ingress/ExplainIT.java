@@ -17,7 +17,7 @@ import java.util.Map;
 import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -25,16 +25,11 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /** Requests that ask to be explained, at the ingress. */
 class ExplainIT {
-  private IngressRig rig;
+  @AutoClose private IngressRig rig;
 
   @BeforeEach
   void start() throws Exception {
     rig = new IngressRig(IngressRig.LOCAL).route("/");
-  }
-
-  @AfterEach
-  void stop() throws Exception {
-    rig.close();
   }
 
   private HttpRequest.Builder explained(String path) {

@@ -29,7 +29,7 @@ import java.util.Random;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -49,7 +49,7 @@ class Http2IT {
           .with(LimitOptions.HTTP2_MAX_STREAMS, MAX_STREAMS)
           .with(LimitOptions.HTTP2_MAX_RESETS, MAX_RESETS);
 
-  private IngressRig rig;
+  @AutoClose private IngressRig rig;
   private FakeUpstream upstream;
   private final HttpClient client;
 
@@ -74,11 +74,6 @@ class Http2IT {
             .setDefaultPort(rig.port())
             .setDefaultHost("127.0.0.1"),
         new PoolOptions().setHttp2MaxSize(1));
-  }
-
-  @AfterEach
-  void stop() throws Exception {
-    rig.close();
   }
 
   // --- requests and answers ---

@@ -31,7 +31,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -42,7 +42,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class IngressIT {
   private static final Duration SHORT = Duration.ofSeconds(1);
 
-  private IngressRig rig;
+  @AutoClose private IngressRig rig;
   private Vertx vertx;
   private FakeUpstream upstream;
   private Ingress ingress;
@@ -50,11 +50,6 @@ class IngressIT {
   @BeforeEach
   void start() throws Exception {
     start(null, limits(16));
-  }
-
-  @AfterEach
-  void stop() throws Exception {
-    rig.close();
   }
 
   private void start(@Nullable Duration requestTimeout, Settings limits) throws Exception {

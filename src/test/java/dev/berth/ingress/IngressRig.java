@@ -23,7 +23,7 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** One ingress on a free port before a {@link FakeUpstream}, and what a test looks at. */
-final class IngressRig {
+final class IngressRig implements AutoCloseable {
   static final int MAX_BODY = 64 << 10;
   static final Duration SHORT = Duration.ofSeconds(1);
 
@@ -209,7 +209,8 @@ final class IngressRig {
     }
   }
 
-  void close() throws Exception {
+  @Override
+  public void close() throws Exception {
     await(vertx.close());
   }
 

@@ -17,7 +17,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.atomic.AtomicLong;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 /** Requests beyond what they may take together are refused before anything of them has run. */
@@ -27,12 +27,7 @@ class RequestRoomIT {
   private static final String LARGE = "berth_http_large_answer_bytes";
   private static final String LARGE_WAITING = "berth_http_large_answer_bytes_waiting";
 
-  private IngressRig rig;
-
-  @AfterEach
-  void stop() throws Exception {
-    rig.close();
-  }
+  @AutoClose private IngressRig rig;
 
   private List<RawClient> fill(int requests) throws Exception {
     List<RawClient> clients = new ArrayList<>();

@@ -10,7 +10,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -24,16 +24,11 @@ class UnreadIT {
   private static final int ANSWER = 16 << 20; // more than the kernel takes on both sides
   private static final byte[] WIDE = {0, 4, 0x7f, -1, -1, -1}; // a window that never closes
 
-  private IngressRig rig;
+  @AutoClose private IngressRig rig;
 
   @BeforeEach
   void start() throws Exception {
     rig = IngressRig.tight(10, IngressRig.LOCAL, IngressRig.SHORTEST);
-  }
-
-  @AfterEach
-  void stop() throws Exception {
-    rig.close();
   }
 
   private void assertClosed() throws Exception {

@@ -8,8 +8,8 @@ import java.io.IOException;
 import java.net.http.HttpResponse;
 import java.nio.file.Path;
 import java.util.List;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.MethodOrderer;
 import org.junit.jupiter.api.Order;
@@ -20,7 +20,7 @@ import org.junit.jupiter.api.TestMethodOrder;
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 class ExamplesIT {
   private static final String APPLICATIONS = "/api/serve/applications/";
-  private static Server server;
+  @AutoClose private static Server server;
 
   @BeforeAll
   static void start() throws IOException {
@@ -31,11 +31,6 @@ class ExamplesIT {
             "--port=0",
             "--admin-port=0",
             "--set=berth.ephemeral=true");
-  }
-
-  @AfterAll
-  static void stop() {
-    server.close();
   }
 
   @AfterEach

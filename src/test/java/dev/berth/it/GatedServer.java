@@ -5,19 +5,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 
 /** A server whose handlers wait at a gate: after each test nothing of it is held. */
 abstract class GatedServer {
-  static Server server; // started by the test class
+  @AutoClose static Server server; // started by the test class
   Gate gate;
-
-  @AfterAll
-  static void stop() {
-    server.close();
-  }
 
   @BeforeEach
   void open() throws IOException {

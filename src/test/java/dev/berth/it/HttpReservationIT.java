@@ -13,7 +13,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Test;
 class HttpReservationIT {
   private static final String BEARER = "a-secret-of-the-test";
   private static final Pattern TOKEN = Pattern.compile("\"token\":\"([^\"]+)\"");
-  private static Server server;
+  @AutoClose private static Server server;
 
   @BeforeAll
   static void start() throws IOException {
@@ -35,11 +35,6 @@ class HttpReservationIT {
             "--set=berth.reservations={data_port: true, bearer_tokens: [{name: ci, token: "
                 + BEARER
                 + "}]}");
-  }
-
-  @AfterAll
-  static void stop() {
-    server.close();
   }
 
   private static void runsThePythonProgram(String... more) throws Exception {

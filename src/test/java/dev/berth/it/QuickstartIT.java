@@ -21,7 +21,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.Stream;
 import javax.imageio.ImageIO;
-import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -29,16 +29,11 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** {@code conf/quickstart.yaml} as the README starts it. */
 class QuickstartIT {
-  private static Server server;
+  @AutoClose private static Server server;
 
   @BeforeAll
   static void start() throws IOException {
     server = Server.start(Path.of("conf/quickstart.yaml"));
-  }
-
-  @AfterAll
-  static void stop() {
-    server.close();
   }
 
   @ParameterizedTest

@@ -17,8 +17,8 @@ import java.time.Duration;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.zip.CRC32;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -31,7 +31,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Timeout(60)
 class StreamsIT {
   private static final int MIB = 1 << 20;
-  private static Server server;
+  @AutoClose private static Server server;
 
   @BeforeAll
   static void start(@TempDir Path folder) throws IOException {
@@ -66,11 +66,6 @@ class StreamsIT {
               limits: {max_body_bytes: 200000000, idle_timeout_s: 1}
             """);
     server = Server.start(config);
-  }
-
-  @AfterAll
-  static void stop() {
-    server.close();
   }
 
   @AfterEach

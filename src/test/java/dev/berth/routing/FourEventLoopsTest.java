@@ -36,7 +36,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -59,18 +59,13 @@ class FourEventLoopsTest {
   private static final long TTL = Duration.ofSeconds(10).toNanos();
 
   private final ManualClock clock = new ManualClock();
-  private final LoopThreads threads = new LoopThreads(LOOPS);
+  @AutoClose private final LoopThreads threads = new LoopThreads(LOOPS);
   private final Map<String, Consumer<BusMessage>> consumers = new HashMap<>();
   private final Map<String, LoopThreads.Loop> homes = new HashMap<>();
   private final List<Replica> replicas = new ArrayList<>();
   private DataPlane plane;
   private Routers routers;
   private DeploymentRouter router;
-
-  @AfterEach
-  void stop() {
-    threads.close();
-  }
 
   private boolean send(String node, String address, BusMessage message) {
     Consumer<BusMessage> consumer = consumers.get(address);
@@ -289,22 +284,12 @@ class FourEventLoopsTest {
           RoutingProbe.choose(
               router,
               loop,
-              NO_DEADLINE,
               TTL,
-              "",
-              null,
-              new SelectionObserver() {
-                @Override
-                public void onSelection(ReplicaSelection selection) {
-                  answer.once();
-                  selections.add(selection);
-                }
-
-                @Override
-                public void onFailure(BerthException failure) {
-                  answer.once();
-                }
-              }));
+              selection -> {
+                answer.once();
+                selections.add(selection);
+              },
+              failure -> answer.once()));
       trim(choices);
       return true;
     }
