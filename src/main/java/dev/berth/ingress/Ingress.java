@@ -1,5 +1,6 @@
 package dev.berth.ingress;
 
+import dev.berth.config.ExplainOptions;
 import dev.berth.config.HttpOptions;
 import dev.berth.config.LimitOptions;
 import dev.berth.config.LogEncoding;
@@ -54,8 +55,6 @@ public final class Ingress {
   private @Nullable Endpoint endpoint; // likewise
   private @Nullable AccessLog accessLog; // before the loops start
   private @Nullable LogEncoding unroutedAccess; // likewise
-  private boolean explainsByHeader; // likewise
-  private double explainSampleRate; // likewise
 
   /**
    * @param nanoClock the router loops' own, since deadlines are told on it
@@ -99,20 +98,12 @@ public final class Ingress {
     unroutedAccess = unrouted;
   }
 
-  /**
-   * Explains requests; to be called before the loops start.
-   *
-   * @param byHeader those that ask with {@code X-Berth-Explain: 1}; off when this was not called
-   * @param sampleRate this share of all, 0 to 1
-   */
-  public void explain(boolean byHeader, double sampleRate) {
-    explainsByHeader = byHeader;
-    explainSampleRate = sampleRate;
-  }
-
+  /** Which requests of a loop are explained. */
   ExplainRule explainRule(int loop) {
     return new ExplainRule(
-        explainsByHeader, explainSampleRate, new SplittableRandom(~incarnation + loop));
+        settings.get(ExplainOptions.HEADER),
+        settings.get(ExplainOptions.SAMPLE_RATE),
+        new SplittableRandom(~incarnation + loop));
   }
 
   /**

@@ -6,7 +6,6 @@ import io.netty.bootstrap.ServerBootstrap;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFactory;
 import io.netty.channel.ChannelOption;
-import io.netty.channel.EventLoopGroup;
 import io.netty.channel.IoHandlerFactory;
 import io.netty.channel.ServerChannel;
 import io.netty.channel.socket.DatagramChannel;
@@ -21,7 +20,6 @@ import io.vertx.core.spi.transport.Transport;
 import java.net.SocketAddress;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ThreadFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -139,11 +137,6 @@ public final class IngressTransport implements Transport, io.vertx.core.transpor
   }
 
   @Override
-  public boolean isAvailable() {
-    return transport.isAvailable();
-  }
-
-  @Override
   public boolean supportsDomainSockets() {
     return transport.supportsDomainSockets();
   }
@@ -166,12 +159,6 @@ public final class IngressTransport implements Transport, io.vertx.core.transpor
   @Override
   public IoHandlerFactory ioHandlerFactory() {
     return transport.ioHandlerFactory();
-  }
-
-  @Override
-  public EventLoopGroup eventLoopGroup(
-      int type, int threads, ThreadFactory threadFactory, int ioRatio) {
-    return transport.eventLoopGroup(type, threads, threadFactory, ioRatio);
   }
 
   @Override

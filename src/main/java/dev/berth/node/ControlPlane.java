@@ -131,7 +131,11 @@ final class ControlPlane {
     ControllerVerticle[] self = new ControllerVerticle[1];
     ControllerVerticle verticle =
         new ControllerVerticle(
-            made, nanoClock, apply, routing::on, thrown -> failed(self[0], thrown));
+            made,
+            nanoClock,
+            apply,
+            message -> routing.publisher().on(message),
+            thrown -> failed(self[0], thrown));
     self[0] = verticle;
     beganNanos = nanoClock.getAsLong();
     made.recover(List.of(node), beganNanos);
@@ -145,7 +149,7 @@ final class ControlPlane {
                 verticle.on(new ControllerEvent.Declared(application));
               }
               verticle.on(known.hosted.get());
-              routing.recovered();
+              routing.publisher().recovered();
               return null;
             });
   }

@@ -66,7 +66,7 @@ final class InstanceActions implements Consumer<ControllerAction> {
       return;
     }
     if (action instanceof ControllerAction.Publish publish) {
-      routing.publish(publish);
+      routing.publisher().publish(publish.snapshot());
     } else if (action instanceof ControllerAction.Announce announce) {
       transitions.announce(announce);
       announced.accept(announce);
@@ -95,7 +95,7 @@ final class InstanceActions implements Consumer<ControllerAction> {
     } else if (action instanceof ControllerAction.Configure configure) {
       configure(configure.target());
     } else if (action instanceof ControllerAction.Forget forget) {
-      routing.forget(forget);
+      routing.publisher().forget(forget.deployment());
       deployments.forget(forget.deployment());
       log.level(loggerOf(forget.deployment()), null);
     } else if (action instanceof ControllerAction.RouteTo route) {

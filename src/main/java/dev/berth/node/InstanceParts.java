@@ -130,7 +130,6 @@ final class InstanceParts {
             identity.node(), config.get(HttpOptions.HOST), config.get(MetricsOptions.PREFIX));
     ingress = new Ingress(config.settings(), meters, identity.nanoClock(), identity.incarnation());
     accessLog = new AccessLogWriter(meters);
-    ingress.explain(config.get(ExplainOptions.HEADER), config.get(ExplainOptions.SAMPLE_RATE));
     ingress.logAccess(accessLog.log(), accessEncoding(config.get(ServeConfig.LOGGING_CONFIG)));
     explained = new ExplainRing(config.get(ExplainOptions.RING_SIZE));
     logRing =

@@ -23,10 +23,10 @@ final class ReservationMetrics {
     meters.addCounter("berth_idempotency_keys_forgotten", table::keysForgotten);
     ReservationCounters counters = table.counters();
     meters.addCounter("berth_reservations_made", counters::made);
-    ended(meters, "used", counters::used);
-    ended(meters, "released", counters::released);
-    ended(meters, "expired", counters::expired);
-    ended(meters, "replica_gone", counters::lost);
+    ended(meters, "used", () -> counters.endedBy(Problem.ALREADY_USED));
+    ended(meters, "released", () -> counters.endedBy(Problem.RELEASED));
+    ended(meters, "expired", () -> counters.endedBy(Problem.EXPIRED));
+    ended(meters, "replica_gone", () -> counters.endedBy(Problem.REPLICA_GONE));
     for (Problem problem : Problem.values()) {
       meters.addCounter(
           "berth_reservations_refused",

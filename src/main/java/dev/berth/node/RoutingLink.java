@@ -1,15 +1,12 @@
 package dev.berth.node;
 
 import dev.berth.api.DeploymentId;
-import dev.berth.controller.ControllerAction.Forget;
-import dev.berth.controller.ControllerAction.Publish;
 import dev.berth.controller.RoutingPublisher;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.wire.BusMessageCodec;
 import io.vertx.core.eventbus.DeliveryOptions;
 import java.util.function.BiConsumer;
 import java.util.function.Predicate;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The way from the controller to the routers of every instance: what it publishes goes to those who
@@ -23,7 +20,7 @@ final class RoutingLink {
   private final BiConsumer<String, BusMessage> instances;
   private final String node;
   private final Predicate<DeploymentId> isDeclared;
-  private @Nullable RoutingPublisher publisher; // of the controller there is
+  private RoutingPublisher publisher; // of the controller there is, or is to be the first
 
   /**
    * @param instances sends a message to the routers of an instance, by its name
@@ -34,40 +31,17 @@ final class RoutingLink {
     this.instances = instances;
     this.node = node;
     this.isDeclared = isDeclared;
+    this.publisher = new RoutingPublisher(0, isDeclared, instances);
   }
 
   /** A controller begins: instances pull from it what they knew from the one before. */
   void begin(long term) {
-    RoutingPublisher next = new RoutingPublisher(term, isDeclared, instances::accept);
-    publisher = next;
-    next.greet(node);
+    publisher = new RoutingPublisher(term, isDeclared, instances);
+    publisher.greet(node);
   }
 
-  /** The controller knows what runs. */
-  void recovered() {
-    RoutingPublisher own = publisher;
-    if (own != null) {
-      own.recovered();
-    }
-  }
-
-  void publish(Publish action) {
-    RoutingPublisher own = publisher;
-    if (own != null) {
-      own.publish(action.snapshot());
-    }
-  }
-
-  void forget(Forget action) {
-    RoutingPublisher own = publisher;
-    if (own != null) {
-      own.forget(action.deployment());
-    }
-  }
-
-  /** Takes a message to the controller; false when it is not about routing. */
-  boolean on(BusMessage message) {
-    RoutingPublisher own = publisher;
-    return own != null && own.on(message);
+  /** Publishes to the routers, and answers them. */
+  RoutingPublisher publisher() {
+    return publisher;
   }
 }

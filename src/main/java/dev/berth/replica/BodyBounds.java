@@ -27,11 +27,6 @@ public final class BodyBounds {
     this.maxBufferedBytes = maxBufferedBytes;
   }
 
-  /** Bounds of the documented defaults. */
-  public static BodyBounds defaults() {
-    return new BodyBounds(256 << 10, 64L << 20, 256L << 20);
-  }
-
   /** A window for one more body: a whole one, or of one frame when room is scarce; 0 for none. */
   int tryWindow() {
     if (tryAdd(streamBytes, windowBytes, maxStreamBytes)) {

@@ -10,15 +10,20 @@ import java.util.concurrent.Executor;
 
 /** Calls user code, and makes whatever it does end in one settled invocation. */
 abstract sealed class HandlerInvoker {
+  /** Whether the handler wants bodies as they arrive; asked once. */
+  final boolean streamsRequests;
+
+  private HandlerInvoker(ReplicaHandler handler) {
+    streamsRequests = handler.streamsRequests();
+  }
 
   /** Called on the replica's loop. */
   abstract void invoke(Request request, Invocation invocation);
 
-  /** Whether the handler wants bodies as they arrive; asked once. */
-  abstract boolean streamsRequests();
-
   /** Whether the handler runs on a thread of its own. */
-  abstract boolean runsOnThread();
+  final boolean runsOnThread() {
+    return this instanceof OnThread;
+  }
 
   /**
    * @param threads where a blocking handler runs
@@ -33,17 +38,8 @@ abstract sealed class HandlerInvoker {
     private final AsyncHandler handler;
 
     OnLoop(AsyncHandler handler) {
+      super(handler);
       this.handler = handler;
-    }
-
-    @Override
-    boolean streamsRequests() {
-      return handler.streamsRequests();
-    }
-
-    @Override
-    boolean runsOnThread() {
-      return false;
     }
 
     @Override
@@ -70,18 +66,9 @@ abstract sealed class HandlerInvoker {
     private final Executor threads;
 
     OnThread(BlockingHandler handler, Executor threads) {
+      super(handler);
       this.handler = handler;
       this.threads = threads;
-    }
-
-    @Override
-    boolean streamsRequests() {
-      return handler.streamsRequests();
-    }
-
-    @Override
-    boolean runsOnThread() {
-      return true;
     }
 
     @Override

@@ -1,6 +1,5 @@
 package dev.berth.replica;
 
-import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 
 /**
@@ -36,13 +35,5 @@ public interface HookThreads {
    */
   default String lost(String application) {
     return "";
-  }
-
-  /** All of them on one executor. */
-  static HookThreads on(Executor executor) {
-    return (application, kind, task) -> {
-      executor.execute(task);
-      return () -> {};
-    };
   }
 }

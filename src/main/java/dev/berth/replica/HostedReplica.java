@@ -17,8 +17,6 @@ final class HostedReplica {
   private @Nullable HandlerInvoker invoker;
   private Map<String, HandlerInvoker> methods;
   private final KnownHandles handles;
-  private final boolean streamsRequests;
-  private final boolean runsOnThread;
   boolean stopped; // takes nothing more
 
   // What its requests say of the replica. Written on the loop, read by who looks at its health.
@@ -36,23 +34,19 @@ final class HostedReplica {
     this.invoker = invoker;
     this.methods = methods;
     this.handles = handles;
-    this.streamsRequests = invoker.streamsRequests();
-    this.runsOnThread = invoker.runsOnThread();
+  }
+
+  /** Who handles calls of a method; null when there is none of that name. */
+  private @Nullable HandlerInvoker find(String method) {
+    return method.isEmpty()
+        ? Objects.requireNonNull(invoker, "invoker: null (expected: not retired)")
+        : methods.get(method);
   }
 
   void invoke(Request request, Invocation invocation) {
     String method = invocation.methodName();
-    if (!method.isEmpty()) {
-      invoke(method, request, invocation);
-      return;
-    }
-    Objects.requireNonNull(invoker, "invoker: null (expected: not retired)")
-        .invoke(request, invocation);
-  }
-
-  private void invoke(String method, Request request, Invocation invocation) {
-    HandlerInvoker named = methods.get(method);
-    if (named == null) {
+    HandlerInvoker found = find(method);
+    if (found == null) {
       String known =
           methods.isEmpty()
               ? "none: it has no methods"
@@ -63,7 +57,7 @@ final class HostedReplica {
               "method of " + replica.deployment() + ": " + method + " (expected: " + known + ")"));
       return;
     }
-    named.invoke(request, invocation);
+    found.invoke(request, invocation);
   }
 
   /** A handle for what a request's handler calls in turn; any thread. */
@@ -73,20 +67,14 @@ final class HostedReplica {
 
   /** Whether the handler of a method wants bodies as they arrive. */
   boolean streamsRequests(String method) {
-    if (method.isEmpty()) {
-      return streamsRequests;
-    }
-    HandlerInvoker named = methods.get(method);
-    return named != null && named.streamsRequests();
+    HandlerInvoker found = find(method);
+    return found != null && found.streamsRequests;
   }
 
   /** Whether the handler of a method may block. */
   boolean runsOnThread(String method) {
-    if (method.isEmpty()) {
-      return runsOnThread;
-    }
-    HandlerInvoker named = methods.get(method);
-    return named != null && named.runsOnThread();
+    HandlerInvoker found = find(method);
+    return found != null && found.runsOnThread();
   }
 
   /**

@@ -168,11 +168,7 @@ final class IncomingBody implements InboundStream.Owner {
 
   @Override
   public void run(Runnable action) {
-    if (loop.isHere()) {
-      action.run();
-    } else {
-      loop.execute(action);
-    }
+    loop.run(action);
   }
 
   @Override

@@ -56,14 +56,6 @@ abstract class InvocationContext implements RequestContext {
   /** On the loop's clock. */
   abstract long now();
 
-  private void onLoop(Runnable task) {
-    if (ports().loop().isHere()) {
-      task.run();
-    } else {
-      ports().loop().execute(task);
-    }
-  }
-
   // --- who asks ---
 
   @Override
@@ -127,8 +119,8 @@ abstract class InvocationContext implements RequestContext {
   @Override
   public Runnable onCancel(Runnable task) {
     CancelAction action = new CancelAction(task, null);
-    onLoop(() -> add(action));
-    return () -> onLoop(() -> remove(action));
+    ports().loop().run(() -> add(action));
+    return () -> ports().loop().run(() -> remove(action));
   }
 
   private void add(CancelAction action) {
@@ -192,7 +184,7 @@ abstract class InvocationContext implements RequestContext {
   @Override
   public Future<Void> after(Duration delay) {
     Delay waiting = new Delay(delay);
-    onLoop(waiting::start);
+    ports().loop().run(waiting::start);
     return waiting.done.future();
   }
 

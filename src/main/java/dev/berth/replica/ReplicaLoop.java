@@ -80,7 +80,6 @@ public final class ReplicaLoop {
   private final AtomicInteger invocations = new AtomicInteger(); // running now; the loop writes
   private final LongAdder duplicates = new LongAdder();
   private final LongAdder falselyHeld = new LongAdder();
-  private final LongAdder unexpected = new LongAdder();
 
   /**
    * @param instance where it is
@@ -132,9 +131,7 @@ public final class ReplicaLoop {
       onRelease(release);
     } else if (message instanceof RenewLease renew) {
       onRenew(renew);
-    } else {
-      unexpected.increment();
-    }
+    } // else it is for a router, and means nothing here
   }
 
   private void onCall(CallRequest message) {
@@ -570,6 +567,11 @@ public final class ReplicaLoop {
     ports.loop().execute(task);
   }
 
+  /** Runs a task on this loop: at once when the caller is there already. Any thread. */
+  void run(Runnable task) {
+    ports.loop().run(task);
+  }
+
   ReplicaLimits limits() {
     return limits;
   }
@@ -631,10 +633,5 @@ public final class ReplicaLoop {
   /** Requests from elsewhere that claimed to hold a slot here. */
   public long falselyHeld() {
     return falselyHeld.sum();
-  }
-
-  /** Messages that are none of a replica's. */
-  public long unexpected() {
-    return unexpected.sum();
   }
 }

@@ -123,19 +123,7 @@ final class ResponseOutput extends OutputStream implements Response.Producer {
     if (finished.get()) {
       throw new IOException("output: ended (expected: writes before the producer returns)");
     }
-    CompletableFuture<Void> left = new CompletableFuture<>();
-    opened
-        .join()
-        .write(piece)
-        .onComplete(
-            (none, failure) -> {
-              if (failure == null) {
-                left.complete(null);
-              } else {
-                left.completeExceptionally(failure);
-              }
-            });
-    await(left);
+    await(opened.join().write(piece).toCompletionStage().toCompletableFuture());
   }
 
   private static void await(CompletableFuture<?> what) {

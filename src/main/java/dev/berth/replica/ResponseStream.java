@@ -169,9 +169,9 @@ final class ResponseStream implements ResponseWriter {
   void relay(Response.Body.Received received) {
     relay = true;
     relayed = received;
-    received.stream().exceptionHandler(failure -> onLoop(() -> relayDone(failure)));
-    received.stream().endHandler(end -> onLoop(() -> relayDone(null)));
-    received.stream().handler(piece -> onLoop(() -> relayPiece(received, piece)));
+    received.stream().exceptionHandler(failure -> loop.run(() -> relayDone(failure)));
+    received.stream().endHandler(end -> loop.run(() -> relayDone(null)));
+    received.stream().handler(piece -> loop.run(() -> relayPiece(received, piece)));
     received.stream().resume();
     emit(); // the head need not wait for the first piece
   }
@@ -195,14 +195,6 @@ final class ResponseStream implements ResponseWriter {
   private void relayDone(@Nullable Throwable failure) {
     relayed = null; // it has ended: there is nothing left to cancel
     invocation.bodyDone(failure);
-  }
-
-  private void onLoop(Runnable task) {
-    if (loop.isHere()) {
-      task.run();
-    } else {
-      loop.execute(task);
-    }
   }
 
   /** The body is complete: what is left goes out, and the last frame says so. */

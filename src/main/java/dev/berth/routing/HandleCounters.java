@@ -50,10 +50,6 @@ public final class HandleCounters {
     return undispatched.sum();
   }
 
-  public long dispatched() {
-    return dispatched.sum();
-  }
-
   /** Selections whose owner let the lease run out. */
   public long selectionsExpired() {
     return selectionsExpired.sum();

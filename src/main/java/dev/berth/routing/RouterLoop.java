@@ -104,11 +104,7 @@ public final class RouterLoop {
 
   /** Runs an action on the loop: at once when it is there already. */
   public void run(Runnable action) {
-    if (isHere()) {
-      action.run();
-    } else {
-      ports.loop().execute(action);
-    }
+    ports.loop().run(action);
   }
 
   /** Runs an action on the loop, never on the caller's stack. */

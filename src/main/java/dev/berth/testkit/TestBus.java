@@ -51,21 +51,20 @@ final class TestBus implements BusSender {
       put(call);
     } else if (message instanceof BusMessage.CancelCall cancel) {
       over(cancel.source().busAddress(), cancel.callId());
-    } else if (message instanceof BusMessage.CallResponse response) {
-      if (!response.streamed()) {
-        over(address, response.callId());
-      }
-    } else if (message instanceof BusMessage.StreamFrame frame) {
-      if (frame.last()) {
-        over(address, frame.callId());
-      }
-    } else if (message instanceof BusMessage.CallRefused refused) {
-      over(address, refused.callId());
-    } else if (message instanceof BusMessage.CallFailed failed) {
-      over(address, failed.callId());
-    } else if (message instanceof BusMessage.StreamReset reset) {
-      over(address, reset.callId());
+    } else if (message instanceof BusMessage.Answer answer && isLast(answer)) {
+      over(address, answer.callId());
     }
+  }
+
+  private static boolean isLast(BusMessage.Answer answer) {
+    if (answer instanceof BusMessage.CallResponse response) {
+      return !response.streamed();
+    }
+    return answer instanceof BusMessage.StreamFrame frame
+        ? frame.last()
+        : answer instanceof BusMessage.CallRefused
+            || answer instanceof BusMessage.CallFailed
+            || answer instanceof BusMessage.StreamReset;
   }
 
   private void put(BusMessage.CallRequest call) {

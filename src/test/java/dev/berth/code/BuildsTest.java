@@ -10,9 +10,9 @@ import dev.berth.controller.ControllerEvent;
 import dev.berth.controller.ControllerEvent.BuildFailed;
 import dev.berth.controller.ControllerEvent.Built;
 import dev.berth.controller.Epoch;
+import dev.berth.fakes.PlaneBuilder;
 import dev.berth.fakes.QueueExecutor;
 import dev.berth.node.TestApplications;
-import dev.berth.replica.HookThreads;
 import io.vertx.core.Promise;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
@@ -33,7 +33,7 @@ class BuildsTest {
   private double capacity = 100;
   private final Builds builds =
       new Builds(
-          HookThreads.on(reading::add),
+          PlaneBuilder.hooks(reading::add),
           control,
           (application, revision) -> source(),
           told::add,

@@ -39,7 +39,23 @@ public final class PlaneBuilder {
 
   /** The documented defaults. */
   public static InstanceLimits defaults() {
-    return limits(ReplicaLimits.DEFAULTS, BodyBounds.defaults(), InstanceBounds.defaults());
+    return limits(ReplicaLimits.DEFAULTS, bodyBounds(), instanceBounds());
+  }
+
+  public static BodyBounds bodyBounds() {
+    return new BodyBounds(256 << 10, 64L << 20, 256L << 20);
+  }
+
+  public static InstanceBounds instanceBounds() {
+    return new InstanceBounds(10_000, 64L << 20, 64L << 20);
+  }
+
+  /** All hooks on one executor. */
+  public static HookThreads hooks(Executor executor) {
+    return (application, kind, task) -> {
+      executor.execute(task);
+      return () -> {};
+    };
   }
 
   public static InstanceLimits limits(
@@ -55,7 +71,7 @@ public final class PlaneBuilder {
   private final List<LoopPorts> loops = new ArrayList<>();
   private @Nullable String zone;
   private InstantSource wallClock = InstantSource.fixed(Instant.EPOCH);
-  private HandlerPorts handlers = handlers(HookThreads.on(Runnable::run));
+  private HandlerPorts handlers = handlers(hooks(Runnable::run));
   private Explanations explained = Explanations.NONE;
   private InstanceLimits limits = defaults();
 

@@ -17,7 +17,6 @@ import dev.berth.protocol.SlotToken;
 import dev.berth.protocol.port.ReplicaDirectory;
 import dev.berth.protocol.port.SlotObserver;
 import dev.berth.protocol.port.Slots;
-import dev.berth.replica.BodyBounds;
 import dev.berth.replica.ReplicaLimits;
 import dev.berth.routing.DeploymentRouter;
 import dev.berth.routing.LoopLimits;
@@ -57,7 +56,7 @@ final class FakeUpstream implements ReplicaDirectory {
   final BlockingQueue<RequestExplanation> explained = new LinkedBlockingQueue<>();
 
   FakeUpstream(Context context) {
-    this(context, InstanceBounds.defaults());
+    this(context, PlaneBuilder.instanceBounds());
   }
 
   FakeUpstream(Context context, InstanceBounds bounds) {
@@ -69,7 +68,7 @@ final class FakeUpstream implements ReplicaDirectory {
             .loop(task -> context.runOnContext(run -> task.run()), onLoop::get)
             .wallClock(Instant::now)
             .explained(explained::add)
-            .limits(PlaneBuilder.limits(ReplicaLimits.DEFAULTS, BodyBounds.defaults(), bounds))
+            .limits(PlaneBuilder.limits(ReplicaLimits.DEFAULTS, PlaneBuilder.bodyBounds(), bounds))
             .routers(this);
     context.owner().setPeriodic(25, id -> context.runOnContext(tick -> loop().tick()));
   }

@@ -63,7 +63,6 @@ final class IngressRig implements AutoCloseable {
             vertx.getOrCreateContext(),
             new InstanceBounds(10_000, 64L << 20, settings.get(LimitOptions.STREAM_BYTES_TOTAL)));
     ingress = new Ingress(settings, meters, System::nanoTime, 0xbe27);
-    ingress.explain(true, 0);
     deployment =
         await(
             vertx.deployVerticle(

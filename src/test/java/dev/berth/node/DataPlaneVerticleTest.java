@@ -17,7 +17,6 @@ import dev.berth.protocol.BusMessage.CallRequest;
 import dev.berth.protocol.BusMessage.CallResponse;
 import dev.berth.protocol.RouterAddress;
 import dev.berth.protocol.wire.BusMessageCodec;
-import dev.berth.replica.HookThreads;
 import dev.berth.replica.Replica;
 import dev.berth.replica.ReplicaSpec;
 import io.vertx.core.Context;
@@ -62,7 +61,7 @@ class DataPlaneVerticleTest {
             .loop(loop.ports(bus, Identity.create()))
             .handlers(
                 PlaneBuilder.handlers(
-                    HookThreads.on(task -> vertx.executeBlocking(Executors.callable(task)))))
+                    PlaneBuilder.hooks(task -> vertx.executeBlocking(Executors.callable(task)))))
             .plane();
     verticle = new DataPlaneVerticle(plane, 0);
     loop.deploy(verticle).await();

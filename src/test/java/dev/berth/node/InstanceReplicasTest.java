@@ -71,13 +71,17 @@ class InstanceReplicasTest {
   private final DataPlane plane =
       new PlaneBuilder("n1", clock, bus)
           .loop(loopTasks, () -> true)
-          .handlers(PlaneBuilder.handlers(HookThreads.on(offLoop)))
+          .handlers(PlaneBuilder.handlers(PlaneBuilder.hooks(offLoop)))
           .plane();
   private final InstanceRouters routers =
       new InstanceRouters(plane.routers(), Duration.ofMinutes(1).toNanos(), shown -> () -> {});
   private final Builds builds =
       new Builds(
-          HookThreads.on(offLoop), control, (application, revision) -> null, told::add, gone -> {});
+          PlaneBuilder.hooks(offLoop),
+          control,
+          (application, revision) -> null,
+          told::add,
+          gone -> {});
   private final InstanceReplicas replicas =
       new InstanceReplicas(
           plane, routers, builds, shown -> () -> {}, control, counter::incrementAndGet, told::add);

@@ -145,12 +145,12 @@ public final class SimulatedProcess {
 
   /** It knows what runs. */
   public void recovered() {
-    routing.recovered();
+    routing.publisher().recovered();
   }
 
   /** A message of routers for the controller. */
   public void fromRouters(BusMessage message) {
-    routing.on(message);
+    routing.publisher().on(message);
   }
 
   /** One instance. */

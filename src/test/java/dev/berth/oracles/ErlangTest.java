@@ -176,7 +176,7 @@ class ErlangTest {
       this.load = load;
       this.slots = slots;
       meanArrivalNanos = MEAN_SERVICE_NANOS / (load * slots);
-      BodyBounds bodies = BodyBounds.defaults();
+      BodyBounds bodies = PlaneBuilder.bodyBounds();
       InstanceBounds bounds = new InstanceBounds(1_000_000, Long.MAX_VALUE, Long.MAX_VALUE);
       routers =
           new PlaneBuilder("n", () -> now, this::send)

@@ -29,7 +29,6 @@ import dev.berth.protocol.RouterAddress;
 import dev.berth.protocol.SlotToken;
 import dev.berth.protocol.StreamLedger;
 import dev.berth.protocol.port.BareHandle;
-import dev.berth.routing.slots.InstanceBounds;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.buffer.Buffer;
@@ -103,12 +102,12 @@ final class ReplicaRig {
   }
 
   ReplicaRig(ReplicaLimits limits, int loopCount) {
-    this(limits, loopCount, BodyBounds.defaults());
+    this(limits, loopCount, PlaneBuilder.bodyBounds());
   }
 
   ReplicaRig(ReplicaLimits limits, int loopCount, BodyBounds bodyBounds) {
     this.bodyBounds = bodyBounds;
-    InstanceLimits bounds = PlaneBuilder.limits(limits, bodyBounds, InstanceBounds.defaults());
+    InstanceLimits bounds = PlaneBuilder.limits(limits, bodyBounds, PlaneBuilder.instanceBounds());
     PlaneBuilder building =
         new PlaneBuilder("n1", clock, bus)
             .wallClock(() -> WALL_START.plusNanos(clock.getAsLong() - beganNanos))

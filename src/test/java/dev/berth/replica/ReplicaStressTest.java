@@ -91,7 +91,7 @@ class ReplicaStressTest {
         };
     PlaneBuilder building =
         new PlaneBuilder("n1", System::nanoTime, bus)
-            .handlers(PlaneBuilder.handlers(HookThreads.on(executor())));
+            .handlers(PlaneBuilder.handlers(PlaneBuilder.hooks(executor())));
     for (int i = 0; i < 2; i++) {
       AtomicReference<Thread> thread = new AtomicReference<>();
       ExecutorService executor = executor();

@@ -8,9 +8,9 @@ import dev.berth.api.Headers;
 import dev.berth.api.ReplicaSelection;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
+import dev.berth.fakes.PlaneBuilder;
 import dev.berth.fakes.RoutingWorld;
 import dev.berth.protocol.BusMessage;
-import dev.berth.routing.slots.InstanceBounds;
 import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
 import java.time.Duration;
@@ -94,7 +94,7 @@ class DeadlineTest {
 
   @Test
   void noResponseIsRefusedForRoom() {
-    int streams = (int) (InstanceBounds.defaults().streams().boundBytes() / (16 << 10)) + 10;
+    int streams = (int) (PlaneBuilder.instanceBounds().streams().boundBytes() / (16 << 10)) + 10;
     RoutingWorld.Replica replica = world.published(world.local("r1", streams));
     List<Future<Response>> responses = new ArrayList<>();
     for (int i = 0; i < streams; i++) {

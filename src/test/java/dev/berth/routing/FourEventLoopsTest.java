@@ -479,7 +479,7 @@ class FourEventLoopsTest {
   private void everythingHappened(List<Users> users) {
     HandleCounters counters = router.counters();
     assertThat(counters.requests()).as("requests").isPositive();
-    assertThat(counters.dispatched()).as("dispatches").isPositive();
+    assertThat(router.dispatchGaps()).as("dispatches").anyMatch(loop -> loop.count() > 0);
     assertThat(counters.releasedWithoutDispatch()).as("selections closed").isPositive();
     assertThat(counters.selectionsExpired()).as("selections left to the TTL").isPositive();
     assertThat(router.handOffs()).as("slots handed over").isPositive();

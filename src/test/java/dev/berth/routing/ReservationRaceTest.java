@@ -8,6 +8,7 @@ import dev.berth.fakes.Effort;
 import dev.berth.fakes.FakeCaller;
 import dev.berth.protocol.port.Reservations.Asked;
 import dev.berth.protocol.port.Reservations.Caller;
+import dev.berth.protocol.port.Reservations.Problem;
 import dev.berth.protocol.port.Reservations.Reservation;
 import dev.berth.protocol.port.Reservations.ReservationException;
 import dev.berth.protocol.port.Reservations.Wish;
@@ -127,10 +128,18 @@ class ReservationRaceTest {
         });
     ReservationCounters counters = table.counters();
     assertThat(counters.made()).isEqualTo(rounds);
-    assertThat(counters.used()).isEqualTo(ran.get()).isPositive();
-    assertThat(counters.used() + counters.released() + counters.expired()).isEqualTo(rounds);
-    assertThat(counters.released()).as("rounds in which it was released first").isPositive();
-    assertThat(counters.expired()).as("rounds in which it ran out first").isPositive();
+    assertThat(counters.endedBy(Problem.ALREADY_USED)).isEqualTo(ran.get()).isPositive();
+    assertThat(
+            counters.endedBy(Problem.ALREADY_USED)
+                + counters.endedBy(Problem.RELEASED)
+                + counters.endedBy(Problem.EXPIRED))
+        .isEqualTo(rounds);
+    assertThat(counters.endedBy(Problem.RELEASED))
+        .as("rounds in which it was released first")
+        .isPositive();
+    assertThat(counters.endedBy(Problem.EXPIRED))
+        .as("rounds in which it ran out first")
+        .isPositive();
     assertThat(refused.get()).isEqualTo(2 * rounds - ran.get());
     HandleCounters handle = world.router.counters;
     assertThat(handle.unselected.sum()).isEqualTo(handle.selected.sum()).isEqualTo(rounds);

@@ -11,7 +11,6 @@ import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.protocol.port.InstancePorts;
 import dev.berth.protocol.port.LoopPorts;
 import dev.berth.replica.BodyBounds;
-import dev.berth.replica.HookThreads;
 import dev.berth.replica.Replica;
 import dev.berth.replica.ReplicaHost;
 import dev.berth.replica.ReplicaLimits;
@@ -83,7 +82,7 @@ final class SimulatedInstance {
                 () -> Instant.EPOCH,
                 random.split(),
                 secrets::nextLong),
-            PlaneBuilder.handlers(HookThreads.on(control)),
+            PlaneBuilder.handlers(PlaneBuilder.hooks(control)),
             explained::explained,
             settings.limits());
     host = plane.host();

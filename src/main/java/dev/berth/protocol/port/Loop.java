@@ -13,4 +13,13 @@ public interface Loop extends Executor {
 
   /** Whether the caller is on it. */
   boolean isHere();
+
+  /** Runs a task on it: at once when the caller is there already. */
+  default void run(Runnable task) {
+    if (isHere()) {
+      task.run();
+    } else {
+      execute(task);
+    }
+  }
 }

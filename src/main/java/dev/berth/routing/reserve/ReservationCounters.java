@@ -1,57 +1,43 @@
 package dev.berth.routing.reserve;
 
 import dev.berth.protocol.port.Reservations.Problem;
-import java.util.EnumMap;
-import java.util.Map;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.stream.Stream;
 
 /** What a {@link ReservationTable} counts. Any thread. */
 public final class ReservationCounters {
   final LongAdder made = new LongAdder();
-  final LongAdder used = new LongAdder();
-  final LongAdder released = new LongAdder();
-  final LongAdder expired = new LongAdder();
-  final LongAdder lost = new LongAdder();
-  private final Map<Problem, LongAdder> refused = new EnumMap<>(Problem.class);
+  private final LongAdder[] ended = adders(); // by Problem
+  private final LongAdder[] refused = adders();
 
-  ReservationCounters() {
-    for (Problem problem : Problem.values()) {
-      refused.put(problem, new LongAdder());
-    }
+  ReservationCounters() {}
+
+  private static LongAdder[] adders() {
+    return Stream.generate(LongAdder::new).limit(Problem.values().length).toArray(LongAdder[]::new);
   }
 
-  void refused(Problem problem) {
-    adder(problem).increment();
+  void ended(Problem how) {
+    ended[how.ordinal()].increment();
   }
 
-  private LongAdder adder(Problem problem) {
-    return java.util.Objects.requireNonNull(refused.get(problem));
+  void refused(Problem why) {
+    refused[why.ordinal()].increment();
   }
 
   public long made() {
     return made.sum();
   }
 
-  /** Ended by a request that ran on them. */
-  public long used() {
-    return used.sum();
-  }
-
-  public long released() {
-    return released.sum();
-  }
-
-  public long expired() {
-    return expired.sum();
-  }
-
-  /** Ended by a request that found their replica gone. */
-  public long lost() {
-    return lost.sum();
+  /**
+   * Ended by a release, by their expiry, or by a request that ran on them ({@link
+   * Problem#ALREADY_USED}) or found their replica gone.
+   */
+  public long endedBy(Problem how) {
+    return ended[how.ordinal()].sum();
   }
 
   /** Reserves, renewals, releases and uses that came to nothing, by why. */
-  public long refusedBy(Problem problem) {
-    return adder(problem).sum();
+  public long refusedBy(Problem why) {
+    return refused[why.ordinal()].sum();
   }
 }

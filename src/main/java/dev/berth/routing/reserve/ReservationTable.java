@@ -254,10 +254,8 @@ public final class ReservationTable implements Reservations {
     if (!entry.end(how, now + Math.max(entry.ttlNanos, REMEMBER_NANOS))) {
       return;
     }
-    if (how == Problem.RELEASED) {
-      counters.released.increment();
-    } else if (how == Problem.EXPIRED) {
-      counters.expired.increment();
+    if (how != Problem.ALREADY_USED) { // else it is not known yet whether it runs
+      counters.ended(how);
     }
     held.remove(entry);
     heldCount.decrementAndGet();
@@ -366,7 +364,7 @@ public final class ReservationTable implements Reservations {
     if (lost != null) {
       throw refuse(lostTo(lost, entry));
     }
-    counters.used.increment();
+    counters.ended(Problem.ALREADY_USED);
     RoutedCall call = selection.newCall(loop, request, owner);
     call.dispatchTaken();
     return call;
@@ -376,7 +374,7 @@ public final class ReservationTable implements Reservations {
   private Problem lostTo(Problem lost, TokenEntry entry) {
     if (lost != Problem.ALREADY_USED && entry.ended() == Problem.ALREADY_USED) {
       entry.endedInstead(lost);
-      (lost == Problem.EXPIRED ? counters.expired : counters.lost).increment();
+      counters.ended(lost);
     }
     return lost;
   }

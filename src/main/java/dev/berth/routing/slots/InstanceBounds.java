@@ -26,11 +26,6 @@ public final class InstanceBounds {
     this.streams = new StreamLedger(maxStreamBytes);
   }
 
-  /** Bounds of the documented defaults. */
-  public static InstanceBounds defaults() {
-    return new InstanceBounds(10_000, 64L << 20, 64L << 20);
-  }
-
   public boolean tryQueue(int bytes) {
     if (queued.incrementAndGet() > maxQueued) {
       queued.decrementAndGet();

@@ -168,7 +168,7 @@ class ReservationTableTest {
     replica.finish();
     assertThat(answer.response).isNotNull();
     assertAtRest(replica);
-    assertThat(table.counters().used()).isEqualTo(1);
+    assertThat(table.counters().endedBy(Problem.ALREADY_USED)).isEqualTo(1);
     refuses(held.token(), Problem.ALREADY_USED);
   }
 
@@ -227,7 +227,7 @@ class ReservationTableTest {
     refuses(token, Problem.EXPIRED);
     assertThat(problem(table.renew(RoutingWorld.DEPLOYMENT, token))).isEqualTo(Problem.EXPIRED);
     assertThat(table.release(RoutingWorld.DEPLOYMENT, token).succeeded()).isTrue();
-    assertThat(table.counters().expired()).isEqualTo(1);
+    assertThat(table.counters().endedBy(Problem.EXPIRED)).isEqualTo(1);
   }
 
   /** Neither the ring of its loop nor the sweep has seen the deadline yet. */
@@ -244,7 +244,7 @@ class ReservationTableTest {
     world.clock.advanceNanos(SECOND);
     assertThat(problem(table.renew(RoutingWorld.DEPLOYMENT, renewed))).isEqualTo(Problem.EXPIRED);
     assertThat(table.held()).isZero();
-    assertThat(table.counters().expired()).isEqualTo(2);
+    assertThat(table.counters().endedBy(Problem.EXPIRED)).isEqualTo(2);
   }
 
   @Test
@@ -281,7 +281,7 @@ class ReservationTableTest {
     assertThat(table.release(RoutingWorld.DEPLOYMENT, token).succeeded()).isTrue();
     assertThat(replica.ledger.ongoing()).as("at once").isZero();
     assertThat(table.release(RoutingWorld.DEPLOYMENT, token).succeeded()).isTrue();
-    assertThat(table.counters().released()).isEqualTo(1);
+    assertThat(table.counters().endedBy(Problem.RELEASED)).isEqualTo(1);
     refuses(token, Problem.RELEASED);
     assertThat(problem(table.renew(RoutingWorld.DEPLOYMENT, token))).isEqualTo(Problem.RELEASED);
     assertAtRest(replica);
@@ -370,8 +370,8 @@ class ReservationTableTest {
     world.publish();
     refuses(token, Problem.REPLICA_GONE);
     refuses(token, Problem.REPLICA_GONE); // and not used
-    assertThat(table.counters().lost()).isEqualTo(1);
-    assertThat(table.counters().used()).isZero();
+    assertThat(table.counters().endedBy(Problem.REPLICA_GONE)).isEqualTo(1);
+    assertThat(table.counters().endedBy(Problem.ALREADY_USED)).isZero();
     assertThat(replica.ledger.ongoing()).isZero();
   }
 
