@@ -48,6 +48,11 @@ class ControllerTest {
         .toList();
   }
 
+  private void runs(int replicas) {
+    it.declare("app", of(FRONT, "v1", replicas));
+    it.runAll();
+  }
+
   // --- declaring ---
 
   @Test
@@ -338,8 +343,7 @@ class ControllerTest {
 
   @Test
   void snapshotsCarryItsTermRiseAndAreMadeOnlyWhenSomethingChanged() {
-    it.declare("app", of(FRONT, "v1", 2));
-    it.run("f1", "f2");
+    runs(2);
     it.run("f2");
     it.send(new ControllerEvent.ReplicaHealth("f2", true, ""));
     assertThat(it.asked(Publish.class))
@@ -352,8 +356,7 @@ class ControllerTest {
 
   @Test
   void aDrainingReplicaIsStillPublishedForHeldLeasesButNotRoutable() {
-    it.declare("app", of(FRONT, "v1", 2));
-    it.run("f1", "f2");
+    runs(2);
     it.send(new ControllerEvent.ReplicaDraining("f1")); // nobody told it to
     assertThat(it.routable(FRONT)).containsExactly("f2");
     assertThat(it.routes.get(FRONT).replicas()).hasSize(2);
@@ -362,8 +365,7 @@ class ControllerTest {
 
   @Test
   void aReplicaThatWasToldToStopDrainsOnceItSaysSo() {
-    it.declare("app", of(FRONT, "v1", 2));
-    it.run("f1", "f2");
+    runs(2);
     it.send(new ControllerEvent.Scaled(FRONT, 1));
     String told = it.hosted.values().stream().filter(each -> each.stopping).findAny().get().id;
     it.send(new ControllerEvent.ReplicaDraining(told));
@@ -375,8 +377,7 @@ class ControllerTest {
 
   @Test
   void whereAllLookUnhealthyNoneIsTakenOut() {
-    it.declare("app", of(FRONT, "v1", 2));
-    it.run("f1", "f2");
+    runs(2);
     it.sick("f1");
     it.hosted.remove("f1"); // told to stop, and has
     it.send(new ControllerEvent.ReplicaStopped("f1"));
@@ -386,8 +387,7 @@ class ControllerTest {
 
   @Test
   void aSuspectIsLeftAloneForAWhileAndNotReplaced() {
-    it.declare("app", of(FRONT, "v1", 2));
-    it.run("f1", "f2");
+    runs(2);
     it.suspect("f1");
     assertThat(it.routable(FRONT)).containsExactly("f2");
     assertThat(it.hosted).hasSize(2);
@@ -401,8 +401,7 @@ class ControllerTest {
 
   @Test
   void ofASickReplicaThatIsASuspectTooItsSicknessIsSaid() {
-    it.declare("app", of(FRONT, "v1", 2));
-    it.run("f1", "f2");
+    runs(2);
     it.sick("f1");
     String before = reasonOfTheFirst();
     it.suspect("f1");
@@ -415,8 +414,7 @@ class ControllerTest {
 
   @Test
   void aSuspectThatFailsAgainSoonIsLeftAloneForLongerAtMostFiveMinutes() {
-    it.declare("app", of(FRONT, "v1", 2));
-    it.run("f1", "f2");
+    runs(2);
     for (long seconds = 10; seconds <= 320; seconds += 10) {
       it.suspect("f1");
       it.advance(Duration.ofSeconds(Math.min(300, seconds)).minusMillis(1));
@@ -432,8 +430,7 @@ class ControllerTest {
 
   @Test
   void aSuspectThatAnswersWellAgainIsBackAtOnce() {
-    it.declare("app", of(FRONT, "v1", 2));
-    it.run("f1", "f2");
+    runs(2);
     it.suspect("f1");
     it.send(new ControllerEvent.ReplicaSuspect("f1", false, ""));
     assertThat(it.routable(FRONT)).containsExactly("f1", "f2");
@@ -441,8 +438,7 @@ class ControllerTest {
 
   @Test
   void ifMostAreSuspectsNoneIsTakenOut() {
-    it.declare("app", of(FRONT, "v1", 3));
-    it.run("f1", "f2", "f3");
+    runs(3);
     it.suspect("f1");
     assertThat(it.routable(FRONT)).containsExactly("f2", "f3");
     it.suspect("f2");

@@ -20,6 +20,18 @@ public final class Explained {
 
   private Explained() {}
 
+  /** The phases of a request, which are to be its total. */
+  public static long sum(Phases p) {
+    return p.receive()
+        + p.queue()
+        + p.route()
+        + p.held()
+        + p.bus()
+        + p.handler()
+        + p.stream()
+        + p.respond();
+  }
+
   /** One that came by HTTP, waited, was refused once, and ran on another loop. */
   public static RequestExplanation byHttp(String id) {
     return new RequestExplanation(

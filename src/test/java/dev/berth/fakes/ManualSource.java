@@ -1,18 +1,13 @@
 package dev.berth.fakes;
 
 import dev.berth.routing.BegunBody;
-import io.vertx.core.Handler;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.streams.ReadStream;
-import org.jspecify.annotations.Nullable;
 
 /** A source of pieces under a test's hand: it gives what it is told to, when it may. */
-public final class ManualSource implements BegunBody {
+public final class ManualSource extends ToldSource implements BegunBody {
   private Buffer first = Buffer.buffer();
   private long demand;
-  private @Nullable Handler<Buffer> handler;
-  private @Nullable Handler<Void> endHandler;
-  private @Nullable Handler<Throwable> exceptionHandler;
   private Runnable onDemand = () -> {};
 
   /** The same, of which the beginning is known. */
@@ -58,24 +53,6 @@ public final class ManualSource implements BegunBody {
     }
   }
 
-  public void end() {
-    if (endHandler != null) {
-      endHandler.handle(null);
-    }
-  }
-
-  public void fail(Throwable failure) {
-    if (exceptionHandler != null) {
-      exceptionHandler.handle(failure);
-    }
-  }
-
-  @Override
-  public ReadStream<Buffer> handler(@Nullable Handler<Buffer> newHandler) {
-    handler = newHandler;
-    return this;
-  }
-
   @Override
   public ReadStream<Buffer> pause() {
     demand = 0;
@@ -92,17 +69,5 @@ public final class ManualSource implements BegunBody {
   @Override
   public ReadStream<Buffer> resume() {
     return fetch(Long.MAX_VALUE);
-  }
-
-  @Override
-  public ReadStream<Buffer> endHandler(@Nullable Handler<Void> newHandler) {
-    endHandler = newHandler;
-    return this;
-  }
-
-  @Override
-  public ReadStream<Buffer> exceptionHandler(@Nullable Handler<Throwable> newHandler) {
-    exceptionHandler = newHandler;
-    return this;
   }
 }

@@ -3,11 +3,7 @@ package dev.berth.node;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.Application;
-import dev.berth.api.AsyncHandler;
 import dev.berth.api.Deployment;
-import dev.berth.api.Request;
-import dev.berth.api.RequestContext;
-import dev.berth.api.Response;
 import dev.berth.code.Builds;
 import dev.berth.code.LoadedApplication;
 import dev.berth.config.ConfigReader;
@@ -31,6 +27,7 @@ import dev.berth.controller.ControllerEvent.ReplicaRunning;
 import dev.berth.controller.ControllerEvent.ReplicaStopped;
 import dev.berth.controller.DeploymentTarget;
 import dev.berth.controller.Epoch;
+import dev.berth.fakes.Answering;
 import dev.berth.fakes.ManualClock;
 import dev.berth.fakes.PlaneBuilder;
 import dev.berth.fakes.QueueExecutor;
@@ -89,17 +86,16 @@ class InstanceReplicasTest {
   private final DeploymentTarget first = target("max_ongoing_requests: 3, user_config: {k: 1}");
 
   /** Writes down what it is told. */
-  private final class Hooked implements AsyncHandler {
+  private final class Hooked extends Answering {
+    Hooked() {
+      super("ok");
+    }
+
     private void called(String hook) {
       calls.add(hook);
       if (failing.equals(hook)) {
         throw new IllegalStateException(hook + " fails");
       }
-    }
-
-    @Override
-    public Future<Response> handle(Request request, RequestContext context) {
-      return Future.succeededFuture(Response.text("ok"));
     }
 
     @Override

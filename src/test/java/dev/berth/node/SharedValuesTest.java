@@ -11,6 +11,7 @@ import dev.berth.api.Request;
 import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
 import dev.berth.config.ConfigReader;
+import dev.berth.fakes.StreamedHandler;
 import io.vertx.core.Future;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -65,18 +66,11 @@ public class SharedValuesTest {
   }
 
   private static final AsyncHandler STREAMING =
-      new AsyncHandler() {
-        @Override
-        public boolean streamsRequests() {
-          return true;
-        }
-
-        @Override
-        public Future<Response> handle(Request request, RequestContext context) {
-          request.stream().resume();
-          return Future.succeededFuture(Response.json(200, "\"read\""));
-        }
-      };
+      (StreamedHandler)
+          (request, context) -> {
+            request.stream().resume();
+            return Future.succeededFuture(Response.json(200, "\"read\""));
+          };
 
   private static <T> T keep(T value, RequestContext context) {
     RECEIVED.put(context.requestId(), value);

@@ -12,6 +12,7 @@ import dev.berth.api.BerthException.Kind;
 import dev.berth.api.Request;
 import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
+import dev.berth.fakes.StreamedHandler;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.BusMessage.CallFailed;
 import dev.berth.protocol.BusMessage.CallRequest;
@@ -49,18 +50,13 @@ class IncomingBodyTest {
   private long granted;
 
   /** Gives its stream to the test, which reads it and settles. */
-  static final class Streaming implements AsyncHandler {
+  static final class Streaming implements StreamedHandler {
     final Promise<Response> answer = Promise.promise();
     final List<String> seen = new ArrayList<>();
     ReadStream<Buffer> stream;
     RequestContext context;
     long bytes;
     int calls;
-
-    @Override
-    public boolean streamsRequests() {
-      return true;
-    }
 
     @Override
     public Future<Response> handle(Request request, RequestContext context) {
@@ -246,27 +242,20 @@ class IncomingBodyTest {
   void anEchoAnswersWhileItStillReads() {
     Promise<Void> over = Promise.promise();
     AsyncHandler echo =
-        new AsyncHandler() {
-          @Override
-          public boolean streamsRequests() {
-            return true;
-          }
-
-          @Override
-          public Future<Response> handle(Request request, RequestContext context) {
-            return Future.succeededFuture(
-                Response.stream(
-                    "text/plain",
-                    writer -> {
-                      request.stream()
-                          .exceptionHandler(over::tryFail)
-                          .endHandler(end -> over.tryComplete())
-                          .handler(writer::write)
-                          .resume();
-                      return over.future();
-                    }));
-          }
-        };
+        (StreamedHandler)
+            (request, context) -> {
+              return Future.succeededFuture(
+                  Response.stream(
+                      "text/plain",
+                      writer -> {
+                        request.stream()
+                            .exceptionHandler(over::tryFail)
+                            .endHandler(end -> over.tryComplete())
+                            .handler(writer::write)
+                            .resume();
+                        return over.future();
+                      }));
+            };
     Replica replica = open(echo, "1");
     rig.runAll();
     assertThat(frames()).isEqualTo("1");

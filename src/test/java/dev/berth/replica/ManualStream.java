@@ -2,18 +2,14 @@ package dev.berth.replica;
 
 import dev.berth.api.Headers;
 import dev.berth.api.Response;
-import io.vertx.core.Handler;
+import dev.berth.fakes.ToldSource;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.streams.ReadStream;
 import java.util.ArrayDeque;
-import org.jspecify.annotations.Nullable;
 
 /** A received body whose pieces the test sends; keeps them back while it is paused. */
-final class ManualStream implements ReadStream<Buffer> {
+final class ManualStream extends ToldSource {
   private final ArrayDeque<Buffer> kept = new ArrayDeque<>();
-  private @Nullable Handler<Buffer> handler;
-  private @Nullable Handler<Void> endHandler;
-  private @Nullable Handler<Throwable> exceptionHandler;
   boolean paused = true;
   int cancels;
   int delivered;
@@ -34,30 +30,6 @@ final class ManualStream implements ReadStream<Buffer> {
     }
   }
 
-  void end() {
-    if (endHandler != null) {
-      endHandler.handle(null);
-    }
-  }
-
-  void fail(Throwable failure) {
-    if (exceptionHandler != null) {
-      exceptionHandler.handle(failure);
-    }
-  }
-
-  @Override
-  public ReadStream<Buffer> exceptionHandler(@Nullable Handler<Throwable> handler) {
-    exceptionHandler = handler;
-    return this;
-  }
-
-  @Override
-  public ReadStream<Buffer> handler(@Nullable Handler<Buffer> handler) {
-    this.handler = handler;
-    return this;
-  }
-
   @Override
   public ReadStream<Buffer> pause() {
     paused = true;
@@ -74,11 +46,5 @@ final class ManualStream implements ReadStream<Buffer> {
   @Override
   public ReadStream<Buffer> fetch(long amount) {
     throw new UnsupportedOperationException("fetch (expected: pause and resume)");
-  }
-
-  @Override
-  public ReadStream<Buffer> endHandler(@Nullable Handler<Void> endHandler) {
-    this.endHandler = endHandler;
-    return this;
   }
 }

@@ -2,10 +2,7 @@ package dev.berth.replica;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.berth.api.AsyncHandler;
-import dev.berth.api.Request;
-import dev.berth.api.RequestContext;
-import dev.berth.api.Response;
+import dev.berth.fakes.Answering;
 import dev.berth.fakes.ManualClock;
 import dev.berth.fakes.QueueExecutor;
 import io.vertx.core.Future;
@@ -32,16 +29,15 @@ class ReconfigurationsTest {
       new Reconfigurations(hooks, offLoop, clock, new FailureLog("app#echo#1"), () -> touched++);
 
   /** Hangs when told so by its configuration, until it is interrupted or the test lets it go. */
-  private static final class Hanging implements AsyncHandler {
+  private static final class Hanging extends Answering {
+    Hanging() {
+      super("ok");
+    }
+
     final List<Object> taken = new CopyOnWriteArrayList<>();
     final CountDownLatch hangs = new CountDownLatch(1);
     final CountDownLatch interrupted = new CountDownLatch(1);
     final CountDownLatch mayEnd = new CountDownLatch(1);
-
-    @Override
-    public Future<Response> handle(Request request, RequestContext context) {
-      return Future.succeededFuture(Response.text("ok"));
-    }
 
     @Override
     public void reconfigure(Map<String, Object> userConfig) throws InterruptedException {

@@ -13,6 +13,7 @@ import dev.berth.api.ReplicaHandler;
 import dev.berth.api.Request;
 import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
+import dev.berth.fakes.Answering;
 import dev.berth.protocol.Admission;
 import dev.berth.protocol.AttemptId;
 import dev.berth.protocol.BusMessage.CallFailed;
@@ -139,13 +140,12 @@ class RequestContextTest {
   }
 
   /** Has a method that answers on the loop and one that may block. */
-  private static final class Methods implements AsyncHandler {
-    int asked;
-
-    @Override
-    public Future<Response> handle(Request request, RequestContext context) {
-      return Future.succeededFuture(Response.text("own"));
+  private static final class Methods extends Answering {
+    Methods() {
+      super("own");
     }
+
+    int asked;
 
     @Override
     public Map<String, ReplicaHandler> methods() {

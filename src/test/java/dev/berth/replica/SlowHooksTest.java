@@ -3,9 +3,7 @@ package dev.berth.replica;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.AsyncHandler;
-import dev.berth.api.Request;
-import dev.berth.api.RequestContext;
-import dev.berth.api.Response;
+import dev.berth.fakes.Answering;
 import io.vertx.core.Future;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -30,7 +28,7 @@ class SlowHooksTest {
   private final List<Thread> running = new ArrayList<>();
 
   /** Hangs in the hooks that it is told to. */
-  private final class Slow implements AsyncHandler {
+  private final class Slow extends Answering {
     private final List<String> hanging;
     private boolean swallows;
     private boolean fails; // in its start
@@ -38,6 +36,7 @@ class SlowHooksTest {
     private final CountDownLatch interrupted = new CountDownLatch(1);
 
     Slow(String... hanging) {
+      super("ok");
       this.hanging = List.of(hanging);
     }
 
@@ -57,11 +56,6 @@ class SlowHooksTest {
           }
         }
       } while (mayEnd.getCount() > 0);
-    }
-
-    @Override
-    public Future<Response> handle(Request request, RequestContext context) {
-      return Future.succeededFuture(Response.text("ok"));
     }
 
     @Override

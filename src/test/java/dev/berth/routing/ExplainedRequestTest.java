@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
 import dev.berth.api.spi.ReplicaRanker.Tier;
+import dev.berth.fakes.Explained;
 import dev.berth.fakes.FakeCaller;
 import dev.berth.fakes.RoutingWorld;
 import dev.berth.protocol.BusMessage;
@@ -85,17 +86,7 @@ class ExplainedRequestTest {
     assertThat(List.of(p.receive(), p.queue(), p.route(), p.held(), p.bus(), p.handler()))
         .as("%s", p)
         .allMatch(each -> each >= 0);
-    assertThat(
-            p.receive()
-                + p.queue()
-                + p.route()
-                + p.held()
-                + p.bus()
-                + p.handler()
-                + p.stream()
-                + p.respond())
-        .as("%s", p)
-        .isEqualTo(p.total());
+    assertThat(Explained.sum(p)).as("%s", p).isEqualTo(p.total());
   }
 
   @Test

@@ -1,12 +1,8 @@
 package dev.berth.simulation;
 
 import dev.berth.api.Application;
-import dev.berth.api.AsyncHandler;
 import dev.berth.api.Deployment;
-import dev.berth.api.Request;
-import dev.berth.api.RequestContext;
-import dev.berth.api.Response;
-import io.vertx.core.Future;
+import dev.berth.fakes.Answering;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -49,7 +45,7 @@ public final class LifecycleUserCode {
   }
 
   /** One replica. */
-  static final class Handler implements AsyncHandler {
+  static final class Handler extends Answering {
     private final LifecycleHooks hooks;
     private final String code;
     final Set<String> taken = new HashSet<>(); // configurations
@@ -58,13 +54,9 @@ public final class LifecycleUserCode {
     boolean sick;
 
     Handler(LifecycleHooks hooks, String code) {
+      super("ok");
       this.hooks = hooks;
       this.code = code;
-    }
-
-    @Override
-    public Future<Response> handle(Request request, RequestContext context) {
-      return Future.succeededFuture(Response.text("ok"));
     }
 
     @Override

@@ -3,6 +3,7 @@ package dev.berth.simulation;
 import dev.berth.api.BerthException;
 import dev.berth.api.Headers;
 import dev.berth.api.Request;
+import dev.berth.fakes.ToldSource;
 import dev.berth.routing.BegunBody;
 import dev.berth.simulation.Executions.Execution;
 import io.vertx.core.Handler;
@@ -15,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * The body that a caller streams: so many bytes, each known by its place, in pieces of any size and
  * pace. Some stand still for a while, and some fail midway.
  */
-final class SimulatedSource implements BegunBody {
+final class SimulatedSource extends ToldSource implements BegunBody {
   /** How long the body is to be, for the handler that gets it. */
   static final String TOTAL = "x-total";
 
@@ -35,9 +36,6 @@ final class SimulatedSource implements BegunBody {
   private boolean posted;
   private boolean over;
   private boolean failed;
-  private @Nullable Handler<Buffer> handler;
-  private @Nullable Handler<Void> endHandler;
-  private @Nullable Handler<Throwable> exceptionHandler;
 
   SimulatedSource(
       World world,
@@ -175,12 +173,6 @@ final class SimulatedSource implements BegunBody {
   }
 
   @Override
-  public ReadStream<Buffer> handler(@Nullable Handler<Buffer> newHandler) {
-    handler = newHandler;
-    return this;
-  }
-
-  @Override
   public ReadStream<Buffer> pause() {
     flowing = false;
     return this;
@@ -196,17 +188,5 @@ final class SimulatedSource implements BegunBody {
   @Override
   public ReadStream<Buffer> fetch(long amount) {
     return resume(); // nobody who sends a body counts pieces
-  }
-
-  @Override
-  public ReadStream<Buffer> endHandler(@Nullable Handler<Void> newHandler) {
-    endHandler = newHandler;
-    return this;
-  }
-
-  @Override
-  public ReadStream<Buffer> exceptionHandler(@Nullable Handler<Throwable> newHandler) {
-    exceptionHandler = newHandler;
-    return this;
   }
 }

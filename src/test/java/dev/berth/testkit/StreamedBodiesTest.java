@@ -4,13 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.berth.api.Application;
-import dev.berth.api.AsyncHandler;
 import dev.berth.api.BerthException;
 import dev.berth.api.BlockingHandler;
 import dev.berth.api.Deployment;
 import dev.berth.api.Request;
 import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
+import dev.berth.fakes.StreamedHandler;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.buffer.Buffer;
@@ -27,16 +27,11 @@ class StreamedBodiesTest {
   private final List<ReadStream<Buffer>> streams = new ArrayList<>();
 
   /** Reads its body as it comes; answers at its end. */
-  private final class Reader implements AsyncHandler {
+  private final class Reader implements StreamedHandler {
     private final boolean reads;
 
     Reader(boolean reads) {
       this.reads = reads;
-    }
-
-    @Override
-    public boolean streamsRequests() {
-      return true;
     }
 
     @Override
