@@ -687,6 +687,17 @@ class ControllerTest {
   }
 
   @Test
+  void aReplicaThatRunsBeforeItsInstanceToldOfItIsKept() {
+    it.declare("app", of(FRONT, "v1", 1));
+    it.restart();
+    it.run("f1");
+    it.send(new ControllerEvent.Declared(it.application("app", "/")));
+    assertThat(it.stopping()).isEmpty();
+    it.tellInventory();
+    assertThat(it.routable(FRONT)).containsExactly("f1");
+  }
+
+  @Test
   void anInventoryThatComesLateBringsNoDeadReplicaBack() {
     it.serve("app", of(FRONT, "v1", 1));
     DrivenController.Hosted first = it.hosted.get("f1");

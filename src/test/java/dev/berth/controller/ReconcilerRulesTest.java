@@ -529,8 +529,8 @@ class ReconcilerRulesTest {
               assertThat(model.it.asked(StartReplica.class)).hasSize(10);
             }),
         row(
-            "while one is sick no other is reconfigured",
-            "what failed counts as one of the fifth",
+            "until what failed is made up for no other is reconfigured",
+            "what failed is stopped, and counts as one of the fifth",
             model -> {
               model.healthy("v1", 10);
               model.userConfig = Map.of("a", 1);
@@ -538,6 +538,12 @@ class ReconcilerRulesTest {
               model.it.sick("m10");
               model.it.reconfigured("m1");
               model.fleet("v1 RUNNING x8, v1b RUNNING x1, v1b STARTING x1, v1b UPDATING x1");
+              model.it.run("m11");
+              model.it.stopAll();
+              model.fleet("v1 RUNNING x6, v1b RUNNING x2, v1b UPDATING x2");
+              model.it.die("m2");
+              model.it.advance(Duration.ofSeconds(64));
+              model.fleet("v1 RUNNING x6, v1b RUNNING x2, v1b STARTING x1, v1b UPDATING x1");
             }),
         row(
             "replicas take requests while they are reconfigured",
