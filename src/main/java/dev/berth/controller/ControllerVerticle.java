@@ -102,10 +102,8 @@ public final class ControllerVerticle extends VerticleBase {
   }
 
   private void disarm() {
-    if (timer != NO_TIMER) {
-      vertx.cancelTimer(timer);
-      timer = NO_TIMER;
-    }
+    vertx.cancelTimer(timer);
+    timer = NO_TIMER;
   }
 
   private void onMessage(Message<BusMessage> message) {

@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Source: the review of Ray #55016, where a source that died scaled its deployment down.
  */
 final class HandleReports {
-  /** Instances remembered; batches of more are refused, and counted. */
+  /** Instances remembered; batches of more are refused: a bound that one instance never meets. */
   static final int MAX_INSTANCES = 4_096;
 
   /** Earlier starts of one instance whose late batches are told apart. */
@@ -36,7 +36,6 @@ final class HandleReports {
 
   private final Map<String, Instance> instances = new HashMap<>();
   private long stale;
-  private long refused;
 
   /**
    * @return false when it changed nothing: an older batch, one of an earlier start of its instance,
@@ -46,7 +45,6 @@ final class HandleReports {
     Instance instance = instances.get(batch.node());
     if (instance == null) {
       if (instances.size() >= MAX_INSTANCES) {
-        refused++;
         return false;
       }
       instance = new Instance();
@@ -123,10 +121,5 @@ final class HandleReports {
   /** Batches that were older than one known, or of an earlier start. */
   long stale() {
     return stale;
-  }
-
-  /** Batches of instances beyond the bound. */
-  long refused() {
-    return refused;
   }
 }

@@ -32,7 +32,7 @@ import org.jspecify.annotations.Nullable;
  * it says, once it knows of every replica there is, that there are none.
  */
 public final class RoutingPublisher {
-  /** Instances that can pull; pulls of more are refused, and counted. */
+  /** Instances that can pull; pulls of more are refused: a bound that one instance never meets. */
   static final int MAX_INSTANCES = 4_096;
 
   /**
@@ -77,7 +77,6 @@ public final class RoutingPublisher {
   private final Map<DeploymentId, Map<String, Subscriber>> byDeployment = new HashMap<>();
   private Version newest;
   private boolean recovered;
-  private volatile long refused;
 
   /**
    * @param term the controller's
@@ -174,7 +173,6 @@ public final class RoutingPublisher {
   private void pulled(PullRouting pull) {
     Subscriber subscriber = subscribers.get(pull.node());
     if (subscriber == null && subscribers.size() >= MAX_INSTANCES) {
-      refused++;
       return;
     }
     if (subscriber == null || subscriber.incarnation != pull.incarnation()) {
@@ -250,10 +248,5 @@ public final class RoutingPublisher {
   /** Instances that are kept up to date. */
   public List<String> subscribed() {
     return new ArrayList<>(subscribers.keySet());
-  }
-
-  /** Pulls of instances beyond the bound. Any thread. */
-  public long refused() {
-    return refused;
   }
 }

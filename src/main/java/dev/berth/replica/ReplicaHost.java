@@ -119,18 +119,16 @@ public final class ReplicaHost implements ReplicaDirectory {
   }
 
   private void remove(int ordinal, long epoch) {
-    for (; ; ) {
-      @Nullable Replica[] before = replicas.get();
-      Replica there = before[ordinal];
-      if (there == null || there.epoch() != epoch) {
-        return;
-      }
-      @Nullable Replica[] after = before.clone();
-      after[ordinal] = null;
-      if (replicas.compareAndSet(before, after)) {
-        return;
-      }
-    }
+    replicas.updateAndGet(
+        before -> {
+          Replica there = before[ordinal];
+          if (there == null || there.epoch() != epoch) {
+            return before;
+          }
+          @Nullable Replica[] after = before.clone();
+          after[ordinal] = null;
+          return after;
+        });
   }
 
   @Override

@@ -20,6 +20,7 @@ import dev.berth.protocol.port.SlotObserver;
 import dev.berth.protocol.port.Slots;
 import dev.berth.replica.ReplicaRig.Waiting;
 import dev.berth.replica.slots.SlotLedger;
+import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -328,6 +329,22 @@ class RefusedRoutersTest {
 
     assertThat(own.taken).hasSize(1);
     assertThat(replica.notedRouters()).isZero();
+  }
+
+  @Test
+  void aRouterWhoseSlotSomebodyFasterTookKeepsItsPlace() {
+    isRefused(AWAY);
+    Slots aMomentAgo =
+        (Slots)
+            Proxy.newProxyInstance(
+                Slots.class.getClassLoader(),
+                new Class<?>[] {Slots.class},
+                (proxy, asked, with) ->
+                    asked.getName().equals("ongoing") ? (Object) 0 : asked.invoke(slots, with));
+
+    replica.refused().freed(aMomentAgo);
+
+    assertThat(replica.notedRouters()).isOne();
   }
 
   @Test

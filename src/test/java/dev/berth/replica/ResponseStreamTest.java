@@ -313,6 +313,15 @@ class ResponseStreamTest {
   }
 
   @Test
+  void aWholeBodyTooLargeForOneMessageThatCannotLeaveHoldsNoRoom() {
+    Replica replica = rig.start(1, answering(Response.of(200, "a/b", bytes(1 << 20))));
+    rig.bus.acceptOnly(sent -> false);
+    rig.sendHeld(replica, ID);
+    assertThat(rig.streams.bytes()).isZero();
+    assertAtRest(replica.slots());
+  }
+
+  @Test
   void aWholeBodyTooLargeForOneMessageLeavesInFramesForAnotherInstance() {
     Replica replica = rig.start(1, answering(Response.of(200, "a/b", bytes(1 << 20))));
 
