@@ -2,12 +2,14 @@ package dev.berth.admin;
 
 import dev.berth.protocol.ServeDetails;
 import dev.berth.protocol.port.CommandRefused;
+import dev.berth.protocol.port.CommandRefused.Kind;
 import dev.berth.protocol.port.ControllerCommands;
 import io.vertx.core.Future;
 import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import io.vertx.ext.web.RoutingContext;
+import java.util.List;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.function.Function;
@@ -28,7 +30,11 @@ record CommandAnswers(ControllerCommands commands, BiConsumer<RoutingContext, Th
 
   /** Commands that know which request gives them, if it says so. */
   ControllerCommands once(RoutingContext context) {
-    return commands.once(context.request().getHeader(ControllerCommands.ID));
+    List<String> ids = context.request().headers().getAll(ControllerCommands.ID);
+    if (ids.size() > 1) {
+      throw new CommandRefused(Kind.INVALID, ControllerCommands.ID + ": several (expected: one)");
+    }
+    return commands.once(ids.isEmpty() ? null : ids.get(0));
   }
 
   /**

@@ -319,6 +319,21 @@ class ServeRoutesTest {
             "once one", "scale a d 1");
   }
 
+  @ParameterizedTest
+  @CsvSource({
+    "PUT, /api/serve/applications/, {}",
+    "DELETE, /api/serve/applications/,",
+    "POST, /api/v1/applications/a/rollback,",
+    "POST, /api/v1/applications/a/deployments/d/scale, '{\"target_num_replicas\": 1}'"
+  })
+  void aCommandWithSeveralKeysIsRefused(String method, String path, String body) {
+    String[] two = {"Idempotency-Key", "one", "Idempotency-Key", "two"};
+    HttpResponse<String> response = ADMIN.send(method, path, body, two);
+    assertThat(response.statusCode()).isEqualTo(400);
+    assertThat(response.body()).contains("Idempotency-Key: several (expected: one)");
+    assertThat(COMMANDS.asked).isEmpty();
+  }
+
   @Test
   void theControllerIsStartedAnewAndTheInstanceDrained() {
     assertThat(ADMIN.send("POST", "/api/v1/controller/restart", null).statusCode()).isEqualTo(200);
