@@ -72,14 +72,29 @@ public final class Request {
     return new Request(method, path, query, headers, new Body.Whole(body));
   }
 
-  /** A GET without headers or body. */
-  public static Request get(String path) {
-    return of("GET", path, null, Headers.empty(), Buffer.buffer(0));
+  /**
+   * A GET without headers or body.
+   *
+   * @param target the path, and what follows a {@code ?} is the query, as in HTTP
+   */
+  public static Request get(String target) {
+    return to(target, "GET", Buffer.buffer(0));
   }
 
-  /** A POST with a body and no headers. */
-  public static Request post(String path, Buffer body) {
-    return of("POST", path, null, Headers.empty(), body);
+  /**
+   * A POST with a body and no headers.
+   *
+   * @param target the path, and what follows a {@code ?} is the query, as in HTTP
+   */
+  public static Request post(String target, Buffer body) {
+    return to(target, "POST", body);
+  }
+
+  private static Request to(String target, String method, Buffer body) {
+    int mark = target.indexOf('?');
+    String path = mark < 0 ? target : target.substring(0, mark);
+    String query = mark < 0 ? null : target.substring(mark + 1);
+    return of(method, path, query, Headers.empty(), body);
   }
 
   /** The HTTP method, upper case. */

@@ -32,6 +32,18 @@ class ValuesTest {
       Request.of("PUT", "/a", "q=1", Headers.of("k", "secret"), Buffer.buffer("secret"));
   private static final Response RESPONSE = Response.json(201, "secret").withHeader("k", "secret");
 
+  @Test
+  void whatFollowsAQuestionMarkIsTheQuery() {
+    for (Request request :
+        List.of(Request.get("/a?q=1?"), Request.post("/a?q=1?", Buffer.buffer("b")))) {
+      assertThat(request.path()).isEqualTo("/a");
+      assertThat(request.query()).isEqualTo("q=1?");
+      assertThat(request.queryParameter("q")).isEqualTo("1?");
+    }
+    assertThat(Request.get("/a?").query()).isEmpty();
+    assertThat(Request.get("/a").query()).isNull();
+  }
+
   /** A value, one made of it by a wither, and the only accessor that tells them apart. */
   static Stream<List<Object>> changes() {
     CallOptions options =
