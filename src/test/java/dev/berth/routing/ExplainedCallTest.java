@@ -149,6 +149,10 @@ class ExplainedCallTest {
             Kind.HANDLER_SETTLED,
             Kind.ANSWERED,
             Kind.ENDED);
+    assertThat(record.steps())
+        .filteredOn(step -> step.kind() == Kind.SENT)
+        .last()
+        .returns(where.equals("here") ? "its slot held" : "by its lease", Step::detail);
     assertThat(record.phases().held()).isEqualTo(7 * MS);
     assertThat(record.phases().handler()).isEqualTo(3 * MS);
     assertThat(record.phases().overhead()).isZero();
