@@ -32,6 +32,10 @@ import java.util.function.ToIntFunction;
 /**
  * The replicas of all deployments: takes what is observed of them, has the {@link Reconciler}
  * decide, and turns its steps into commands. Belongs to the controller's loop.
+ *
+ * <p>Over 500 lines: every event that moves a {@link Member} from phase to phase, side by side, as
+ * what one of them may find is what another one left. What is decided stands apart, in {@link
+ * Reconciler} and {@link Progress}, and what lasts in {@link Fleet} and {@link Member}.
  */
 final class Fleets {
   /** Replicas that ended and are still told apart from those of a late inventory. */

@@ -18,7 +18,6 @@ import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;
 import io.vertx.core.file.FileSystemOptions;
 import java.time.Duration;
-import java.time.InstantSource;
 import java.util.HashSet;
 import java.util.Objects;
 import java.util.Set;
@@ -49,7 +48,6 @@ public final class BerthNode {
   private final LogFeed log;
   private final Identity identity = Identity.create();
   private final long beganNanos = identity.now();
-  private final InstantSource wallClock = InstantSource.system();
   private final InstanceThreads threads = new InstanceThreads(identity.nanoClock());
   private final IngressTransport transport;
   private final Vertx vertx;
@@ -80,7 +78,7 @@ public final class BerthNode {
             new JournalLog(config.settings()),
             threads.commands(),
             this::onControl,
-            wallClock::millis,
+            identity.wallClock()::millis,
             new NodeControls(() -> parts, this::drainAsked));
     this.initial =
         new InitialApplications(serve, threads.commands(), threads); // beside the event loops
@@ -160,8 +158,7 @@ public final class BerthNode {
     control = loops.control();
     logTransport();
     InstanceParts made =
-        new InstanceParts(
-            config, identity, vertx, loops, threads, wallClock, serve, log, this::announced);
+        new InstanceParts(config, identity, vertx, loops, threads, serve, log, this::announced);
     parts = made;
     drain = new InstanceDrain(vertx, loops.control(), made, drainLimit());
     // Nothing listens before every application's code is found fit for what the file says.

@@ -51,7 +51,6 @@ import io.vertx.core.Vertx;
 import io.vertx.core.eventbus.DeliveryOptions;
 import io.vertx.core.internal.ContextInternal;
 import java.time.Duration;
-import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -116,7 +115,6 @@ final class InstanceParts {
       Vertx vertx,
       EventLoops loops,
       InstanceThreads threads,
-      InstantSource wallClock,
       ServeControl serve,
       LogFeed log,
       Consumer<Announce> announced) {
@@ -136,13 +134,13 @@ final class InstanceParts {
         new LogRing(
             config.get(LogRingOptions.LINES),
             config.get(LogRingOptions.BYTES),
-            wallClock.instant());
+            identity.wallClock().instant());
     endLog = log.to(logRing::add);
     boolean direct = config.get(InstanceOptions.MESSAGES) == MessageCarrier.DIRECT;
     mailboxes = direct ? new InstanceBus(identity.node()) : null;
     plane =
         new DataPlane(
-            ports(wallClock),
+            ports(),
             new HandlerPorts(threads, HandlerThreads::create),
             explained.and(FlightRecords.create()),
             InstanceLimits.of(config.settings()));
@@ -173,7 +171,7 @@ final class InstanceParts {
             meters,
             List.of(
                 new HealthRoutes(meters),
-                new LedgerRoutes(this::ledgers, wallClock),
+                new LedgerRoutes(this::ledgers, identity.wallClock()),
                 new ExplainRoutes(explained, config.settings()),
                 new LogRoutes(logRing),
                 serveRoutes(serve),
@@ -234,7 +232,7 @@ final class InstanceParts {
     return logging.get(LoggingOptions.ENCODING);
   }
 
-  private InstancePorts ports(InstantSource wallClock) {
+  private InstancePorts ports() {
     BusSender bus =
         mailboxes != null ? mailboxes : new EventBusSender(identity.node(), vertx.eventBus());
     return new InstancePorts(
@@ -244,7 +242,7 @@ final class InstanceParts {
         loops.serving().stream().map(loop -> loop.ports(bus, identity)).toList(),
         bus,
         identity.nanoClock(),
-        wallClock,
+        identity.wallClock(),
         identity.seeded(),
         new Secrets(identity.chance()));
   }

@@ -32,6 +32,10 @@ import org.slf4j.LoggerFactory;
  * One replica incarnation on this instance: its slots, its handlers, one per seat, and its life
  * from start to drained ({@link ReplicaState}). Made by {@link ReplicaHost}. Any thread may call;
  * futures complete on the loop of the first seat.
+ *
+ * <p>Over 500 lines: one life, and whatever moves its state is read in one place. What has a life
+ * of its own within it stands apart: {@link ReplicaStart}, {@link ReplicaHooks}, {@link
+ * ReplicaHealth}, {@link PassiveHealth}, {@link Reconfigurations}.
  */
 public final class Replica extends ServedReplica {
   private static final Logger LOG = LoggerFactory.getLogger(Replica.class);

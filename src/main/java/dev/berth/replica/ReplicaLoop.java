@@ -43,6 +43,10 @@ import org.jspecify.annotations.Nullable;
  * make the router try a request again that runs.
  *
  * <p>All methods belong to the loop unless they say otherwise.
+ *
+ * <p>Over 500 lines: what each message does to the tables of replicas, routers and requests, which
+ * change together and have one owner. What lasts beyond a message stands apart: {@link Invocation},
+ * {@link RouterPeer}, {@link RefusedRouters}.
  */
 public final class ReplicaLoop {
   /** How often {@link #tick} is to be called. */
