@@ -14,6 +14,8 @@ public final class CallOptions {
       new CallOptions(
           Optional.empty(), Optional.empty(), Optional.empty(), Optional.empty(), Optional.empty());
 
+  private static final Duration LONGEST = Duration.ofNanos(Long.MAX_VALUE);
+
   private final Optional<Duration> timeout;
   private final Optional<String> requestId;
   private final Optional<Duration> reservationTtl;
@@ -71,7 +73,7 @@ public final class CallOptions {
   /**
    * The same with another time limit.
    *
-   * @throws IllegalArgumentException unless it is positive
+   * @throws IllegalArgumentException unless it is positive and below 292 years
    */
   public CallOptions withTimeout(Duration timeout) {
     Optional<Duration> limit = Optional.of(positive("timeout", timeout));
@@ -86,7 +88,7 @@ public final class CallOptions {
   /**
    * The same with another lifetime of leases, which is cut to the configured maximum.
    *
-   * @throws IllegalArgumentException unless it is positive
+   * @throws IllegalArgumentException unless it is positive and below 292 years
    */
   public CallOptions withReservationTtl(Duration ttl) {
     Optional<Duration> lifetime = Optional.of(positive("reservationTtl", ttl));
@@ -104,8 +106,8 @@ public final class CallOptions {
   }
 
   private static Duration positive(String name, Duration value) {
-    if (value.isZero() || value.isNegative()) {
-      throw new IllegalArgumentException(name + ": " + value + " (expected: > 0)");
+    if (value.isZero() || value.isNegative() || value.compareTo(LONGEST) > 0) {
+      throw new IllegalArgumentException(name + ": " + value + " (expected: > 0, below 292 years)");
     }
     return value;
   }

@@ -6,6 +6,7 @@ import java.lang.reflect.Method;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -63,14 +64,14 @@ final class Json {
       read.invoke(mapper, write.invoke(mapper, new Sample("", 0)), Sample.class);
     } catch (ReflectiveOperationException strange) {
       throw new IllegalStateException(
-          DEPENDENCY + ": of an unknown form (expected: 2.10 or later, below 3)", strange);
+          DEPENDENCY + ": of an unknown form (expected: 2.12 or later, below 3)", strange);
     }
   }
 
   /**
    * That of the application which a class belongs to.
    *
-   * @param body may be one of the JDK: then another one says whose it is
+   * @param body may be one of the JDK: then another one says whose it is, or else who calls
    * @throws IllegalStateException when the application brought no Jackson
    */
   static Json of(Class<?> body, Class<?> other) {
@@ -78,8 +79,8 @@ final class Json {
     if (found == null) {
       found = BY_BODY.get(other);
     }
-    if (found == null) {
-      found = visibleTo(Thread.currentThread().getContextClassLoader());
+    if (found == null && body.getClassLoader() == null) {
+      found = ofCaller();
     }
     if (found == null) {
       throw new IllegalStateException(
@@ -89,6 +90,20 @@ final class Json {
               + ")");
     }
     return found;
+  }
+
+  /** That of the code which asks, for bodies that are all of the JDK. */
+  private static @Nullable Json ofCaller() {
+    return StackWalker.getInstance(StackWalker.Option.RETAIN_CLASS_REFERENCE)
+        .walk(
+            frames ->
+                frames
+                    .map(StackWalker.StackFrame::getDeclaringClass)
+                    .filter(caller -> caller.getClassLoader() != Json.class.getClassLoader())
+                    .map(BY_BODY::get)
+                    .filter(Objects::nonNull)
+                    .findFirst()
+                    .orElse(BY_BODY.get(Json.class))); // a test, on one class path with Berth
   }
 
   private static @Nullable Json visibleTo(@Nullable ClassLoader loader) {
@@ -195,7 +210,7 @@ final class Json {
           field.append(field.isEmpty() ? "" : ".").append(name);
         }
       }
-      return field.isEmpty() ? "body" : field.toString();
+      return field.isEmpty() ? "body" : cut(field.toString());
     }
 
     /** What a constructor said, or else Jackson, without the names of packages and settings. */
@@ -205,7 +220,12 @@ final class Json {
       Object said = ours ? cause.getMessage() : ask(why, "getOriginalMessage");
       String all = why.getMessage() == null ? why.getClass().getSimpleName() : why.getMessage();
       String text = said == null ? all : said.toString();
-      text = text.replaceAll("([`<,])(?:\\w+[.$])+", "$1").replaceAll(" \\((?:set|class) .*", "");
+      // Possessive: other loops of groups take stack for each round, and a key may have thousands.
+      text = text.replaceAll("([`<,])(?:\\w++[.$])++", "$1").replaceAll(" \\((?:set|class) .*", "");
+      return cut(text);
+    }
+
+    private static String cut(String text) {
       return text.length() <= MESSAGE_CHARS ? text : text.substring(0, MESSAGE_CHARS) + "…";
     }
 

@@ -206,13 +206,13 @@ abstract class InvocationContext implements RequestContext {
   /** One {@link #after}; as a cancel action it fails. */
   private final class Delay {
     final Promise<Void> done = Promise.promise();
-    private final Duration length;
+    private final long nanos;
     private final CancelAction onCancel =
         new CancelAction(() -> stop("cancelled"), () -> stop("answered"));
     private @Nullable Runnable stopTimer;
 
     Delay(Duration length) {
-      this.length = length;
+      this.nanos = Math.max(0, length.toNanos()); // throws at who asks, not on the loop
     }
 
     void start() {
@@ -221,7 +221,7 @@ abstract class InvocationContext implements RequestContext {
         return;
       }
       if (!cancelled) {
-        stopTimer = ports().timer().start(Math.max(0, length.toNanos()), this::elapsed);
+        stopTimer = ports().timer().start(nanos, this::elapsed);
       }
       add(onCancel);
     }

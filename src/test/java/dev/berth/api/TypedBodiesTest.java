@@ -18,8 +18,11 @@ import io.vertx.core.buffer.Buffer;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.io.InputStream;
+import java.lang.reflect.Constructor;
+import java.lang.reflect.Method;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.Callable;
 import java.util.function.Function;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -158,6 +161,19 @@ class TypedBodiesTest {
           .doesNotContain("dev.berth", "jackson", "java.", "Feature");
       assertThat(called).isZero();
       berth.assertAtRest();
+    }
+  }
+
+  @Test
+  void aKeyOfAnyLengthIsRefusedInAFewWords() {
+    for (String key : List.of("k".repeat(40_000), ",a" + ".a".repeat(20_000))) {
+      try (TestBerth berth = priced()) {
+        Request request = Request.post("/", Buffer.buffer("{\"" + key + "\":1}"));
+        Response response = berth.call("price", request);
+        assertThat(response.status()).isEqualTo(400);
+        assertThat(berth.bytes(response).length()).isLessThan(1_100);
+        berth.assertAtRest();
+      }
     }
   }
 
@@ -411,6 +427,26 @@ class TypedBodiesTest {
     Json second = Json.of(skuIn(new Own(name -> false)), Object.class);
     assertThat(first).isNotSameAs(second).isNotSameAs(Json.of(Sku.class, Object.class));
     assertThat(Json.of(Sku.class, Object.class)).isSameAs(Json.of(Order.class, Object.class));
+  }
+
+  /** Code of an application; {@code Json} is of another loader, and so called by reflection. */
+  record Asking(Method of) implements Callable<Object> {
+    @Override
+    public Object call() throws ReflectiveOperationException {
+      return of.invoke(null, String.class, Integer.class);
+    }
+  }
+
+  @Test
+  void bodiesOfTheJdkAloneAreReadAsTheirCallersApplicationReads() throws Exception {
+    Own loader = new Own(name -> false);
+    Method of = Json.class.getDeclaredMethod("of", Class.class, Class.class);
+    of.setAccessible(true);
+    Constructor<?> asking =
+        Class.forName(Asking.class.getName(), true, loader).getDeclaredConstructor(Method.class);
+    asking.setAccessible(true);
+    assertThat(((Callable<?>) asking.newInstance(of)).call())
+        .isSameAs(Json.of(skuIn(loader), Object.class));
   }
 
   @Test

@@ -167,10 +167,12 @@ class ValuesTest {
     CallOptions options = CallOptions.defaults();
     assertThatIllegalArgumentException()
         .isThrownBy(() -> options.withTimeout(Duration.ZERO))
-        .withMessage("timeout: PT0S (expected: > 0)");
+        .withMessage("timeout: PT0S (expected: > 0, below 292 years)");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> options.withTimeout(Duration.ofSeconds(Long.MAX_VALUE)));
     assertThatIllegalArgumentException()
         .isThrownBy(() -> options.withReservationTtl(Duration.ofNanos(-1)))
-        .withMessage("reservationTtl: PT-0.000000001S (expected: > 0)");
+        .withMessage("reservationTtl: PT-0.000000001S (expected: > 0, below 292 years)");
     assertThatIllegalArgumentException()
         .isThrownBy(() -> DEPLOYMENT.withNumReplicas(0))
         .withMessage("numReplicas: 0 (expected: >= 1)");
