@@ -3,7 +3,6 @@ package dev.berth.it;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.io.TempDir;
@@ -17,14 +16,13 @@ import org.junit.jupiter.params.provider.CsvSource;
 class BackPressureIT extends GatedServer {
   @BeforeAll
   static void start(@TempDir Path folder) throws IOException {
-    TestJar.in(folder);
     StringBuilder config = new StringBuilder("applications:\n");
     String refusal = "backpressure_config: {status_code: 429, retry_after_s: 7}";
     application(config, "gated", "GatedApplication", "gated", "");
     application(config, "gated-429", "GatedApplication", "gated", ", " + refusal);
     application(config, "composed", "ComposedApplication", "child", "");
     application(config, "composed-429", "ComposedApplication", "child", ", " + refusal);
-    server = Server.start(Files.writeString(folder.resolve("full.yaml"), config));
+    server = TestJar.serve(folder, config.toString());
   }
 
   private static void application(
@@ -58,7 +56,7 @@ class BackPressureIT extends GatedServer {
       first.get(gate.path(path, "first"));
       Gate.Visitor running = gate.next();
       second.get(gate.path(path, "second"));
-      server.await("one queued", () -> server.sum("serve_deployment_queued_queries") == 1);
+      awaitQueued(1);
 
       for (int i = 0; i < 10; i++) {
         Client.Answer refused = others.get(gate.path(path, "other")).answer();
@@ -69,10 +67,7 @@ class BackPressureIT extends GatedServer {
 
       running.release();
       assertThat(first.answer().body()).isEqualTo("done first");
-      Gate.Visitor next = gate.next();
-      assertThat(next.name()).isEqualTo("second");
-      next.release();
-      assertThat(second.answer().body()).isEqualTo("done second");
+      nextDone("second", second);
     }
   }
 }

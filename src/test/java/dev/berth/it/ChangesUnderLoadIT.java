@@ -29,14 +29,16 @@ class ChangesUnderLoadIT {
 
   @TempDir private Path folder;
 
+  private Server empty() throws IOException {
+    Path empty = Files.writeString(folder.resolve("empty.yaml"), "applications: []\n");
+    return Server.start(empty, "--host=127.0.0.1", "--port=0", "--admin-port=0", "--ephemeral");
+  }
+
   @Test
   void noChangeLosesARequest() throws Exception {
-    String jar = TestJar.in(folder).toString();
-    Path empty = Files.writeString(folder.resolve("empty.yaml"), "applications: []\n");
-    try (Server server =
-            Server.start(empty, "--host=127.0.0.1", "--port=0", "--admin-port=0", "--ephemeral");
+    try (Server server = empty();
         Load load = new Load(server)) {
-      Flow flow = new Flow(server, jar);
+      Flow flow = new Flow(server, TestJar.in(folder).toString());
       flow.deploy(1, 1, "", false);
       flow.awaitReplicas(1);
       load.begin();
@@ -70,12 +72,9 @@ class ChangesUnderLoadIT {
 
   @Test
   void aKilledReplicaIsReplacedAndLosesOnlyWhatItWasWorkingOn() throws Exception {
-    String jar = TestJar.in(folder).toString();
-    Path empty = Files.writeString(folder.resolve("empty.yaml"), "applications: []\n");
-    try (Server server =
-            Server.start(empty, "--host=127.0.0.1", "--port=0", "--admin-port=0", "--ephemeral");
+    try (Server server = empty();
         Load load = new Load(server)) {
-      Flow flow = new Flow(server, jar);
+      Flow flow = new Flow(server, TestJar.in(folder).toString());
       flow.deploy(1, 2, "", false);
       flow.awaitReplicas(2);
       load.begin();

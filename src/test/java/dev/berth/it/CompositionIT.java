@@ -3,7 +3,6 @@ package dev.berth.it;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
 import org.junit.jupiter.api.BeforeAll;
@@ -17,12 +16,10 @@ import org.junit.jupiter.params.provider.ValueSource;
 class CompositionIT extends GatedServer {
   @BeforeAll
   static void start(@TempDir Path folder) throws IOException {
-    TestJar.in(folder);
     server =
-        Server.start(
-            Files.writeString(
-                folder.resolve("composed.yaml"),
-                """
+        TestJar.serve(
+            folder,
+            """
                 applications:
                   - name: composed
                     route_prefix: /
@@ -31,7 +28,7 @@ class CompositionIT extends GatedServer {
                     deployments:
                       - {name: child, max_ongoing_requests: 1}
                       - {name: stream, max_ongoing_requests: 1, num_replicas: 2}
-                """));
+                """);
   }
 
   // --- cancellation ---
@@ -159,10 +156,7 @@ class CompositionIT extends GatedServer {
       awaitQueued(1);
       running.release();
       assertThat(first.answer().body()).isEqualTo("done first");
-      Gate.Visitor next = gate.next();
-      assertThat(next.name()).isEqualTo("third");
-      next.release();
-      assertThat(third.answer().body()).isEqualTo("done third");
+      nextDone("third", third);
     }
   }
 
@@ -241,10 +235,5 @@ class CompositionIT extends GatedServer {
         .filter(line -> line.contains("status_code=\"" + status + "\""))
         .mapToDouble(line -> Double.parseDouble(line.substring(line.lastIndexOf(' ') + 1)))
         .sum();
-  }
-
-  private static void awaitQueued(int requests) {
-    server.await(
-        requests + " queued", () -> server.sum("serve_deployment_queued_queries") == requests);
   }
 }

@@ -25,6 +25,19 @@ abstract class GatedServer {
     assertAtRest(server);
   }
 
+  static void awaitQueued(int requests) {
+    server.await(
+        requests + " queued", () -> server.sum("serve_deployment_queued_queries") == requests);
+  }
+
+  /** The next in a handler is this one, and its client has its answer once it is let go. */
+  void nextDone(String name, Client client) throws Exception {
+    Gate.Visitor next = gate.next();
+    assertThat(next.name()).isEqualTo(name);
+    next.release();
+    assertThat(client.answer().body()).isEqualTo("done " + name);
+  }
+
   /** Every gauge and every ledger is zero, and each ledger adds up. */
   static void assertAtRest(Server server) {
     for (String gauge :

@@ -2,7 +2,6 @@ package dev.berth.it;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.nio.file.Files;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -12,17 +11,15 @@ class ReservationIT {
   @Test
   void selectionsThatAreForgottenGiveTheirSlotsBackAfterTheirTime(@TempDir Path folder)
       throws Exception {
-    TestJar.in(folder);
-    Path config =
-        Files.writeString(
-            folder.resolve("forgetful.yaml"),
+    try (Server server =
+        TestJar.serve(
+            folder,
             """
             applications:
               - name: forgetful
                 import_path: dev.berth.it.app.ForgetfulApplication:build
                 runtime_env: {jars: [app.jar]}
-            """);
-    try (Server server = Server.start(config)) {
+            """)) {
       for (int i = 0; i < 5; i++) {
         assertThat(server.get("/").body()).startsWith("forgetful#chosen#");
       }

@@ -39,10 +39,7 @@ class SlotsIT extends GatedServer {
 
       running.release();
       assertThat(first.answer().body()).isEqualTo("done first");
-      Gate.Visitor next = gate.next();
-      assertThat(next.name()).isEqualTo("second");
-      next.release();
-      assertThat(second.answer().body()).isEqualTo("done second");
+      nextDone("second", second);
     }
   }
 
@@ -89,10 +86,5 @@ class SlotsIT extends GatedServer {
       second.release();
       assertThat(next.answer().status()).isEqualTo(200);
     }
-  }
-
-  private static void awaitQueued(int requests) {
-    server.await(
-        requests + " queued", () -> server.sum("serve_deployment_queued_queries") == requests);
   }
 }

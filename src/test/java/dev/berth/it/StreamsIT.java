@@ -11,7 +11,6 @@ import java.net.Socket;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Random;
@@ -35,10 +34,9 @@ class StreamsIT {
 
   @BeforeAll
   static void start(@TempDir Path folder) throws IOException {
-    TestJar.in(folder);
-    Path config =
-        Files.writeString(
-            folder.resolve("streams.yaml"),
+    server =
+        TestJar.serve(
+            folder,
             """
             applications:
               - name: streams
@@ -65,7 +63,6 @@ class StreamsIT {
               event_loops: 2
               limits: {max_body_bytes: 200000000, idle_timeout_s: 1}
             """);
-    server = Server.start(config);
   }
 
   @AfterEach

@@ -40,6 +40,12 @@ final class TestJar {
     return jar;
   }
 
+  /** A server of this configuration, which may name {@code app.jar}. */
+  static Server serve(Path folder, String config) throws IOException {
+    in(folder);
+    return Server.start(Files.writeString(folder.resolve("app.yaml"), config));
+  }
+
   /** A configuration of the gated application at {@code /gated}. */
   static Path config(Path folder, String deployment, String... more) throws IOException {
     in(folder);

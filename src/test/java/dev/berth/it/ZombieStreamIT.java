@@ -6,7 +6,6 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -18,10 +17,9 @@ class ZombieStreamIT {
   @Test
   void aHandlerThatDoesNotReactIsShownAsAZombieAndKeepsItsSlot(@TempDir Path folder)
       throws IOException {
-    TestJar.in(folder);
-    Path config =
-        Files.writeString(
-            folder.resolve("streams.yaml"),
+    try (Server server =
+        TestJar.serve(
+            folder,
             """
             applications:
               - name: streams
@@ -33,8 +31,7 @@ class ZombieStreamIT {
                     max_ongoing_requests: 1
                     graceful_shutdown_timeout_s: 0.1
                     berth: {cancel_grace_s: 0.2}
-            """);
-    try (Server server = Server.start(config)) {
+            """)) {
       Socket socket = new Socket(InetAddress.getLoopbackAddress(), server.port());
       socket
           .getOutputStream()
