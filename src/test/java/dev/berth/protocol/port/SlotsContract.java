@@ -141,10 +141,12 @@ public abstract class SlotsContract {
 
     assertThat(lease.release()).isFalse();
     assertThat(slots.release(attempt)).isFalse();
+    assertThat(slots.release(attempt())).as("of none").isFalse();
     assertThat(slots.ongoing()).isEqualTo(1);
     assertThat(lease.active()).isFalse();
     assertThat(lease.consume()).isEqualTo(Refusal.RELEASED);
     assertThat(lease.renew(TTL)).isFalse();
+    assertThat(slots.tryAcquire()).isTrue();
   }
 
   @Test
@@ -437,6 +439,7 @@ public abstract class SlotsContract {
 
     owned.drain(clock.getAsLong() + TTL);
 
+    assertThat(slots.ongoing()).as("the drain waits for both").isEqualTo(2);
     granted(slots.reserve(kept, TTL));
     assertThat(used.consume()).isNull();
     slots.complete();

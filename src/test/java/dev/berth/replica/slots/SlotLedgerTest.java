@@ -211,6 +211,24 @@ class SlotLedgerTest {
     assertThat(ledger.duplicates()).isEqualTo(2);
   }
 
+  @Test
+  void tenThousandReservationsWhoseOwnersVanishLeaveNoSlotAfterTheTtl() {
+    SlotLedger wide = ledger(10_000, clock);
+    for (int i = 0; i < 10_000; i++) {
+      granted(wide.reserve(attempt(), TTL));
+    }
+    assertThat(wide.tryAcquire()).isFalse();
+
+    clock.advanceNanos(TTL);
+    wide.sweep();
+
+    assertAtRest(wide);
+    assertThat(wide.view("r", 0).expired()).isEqualTo(10_000);
+    clock.advance(Duration.ofMinutes(2));
+    wide.sweep();
+    assertThat(wide.remembered()).isZero();
+  }
+
   // --- tokens ---
 
   @Test
