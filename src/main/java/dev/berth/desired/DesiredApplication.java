@@ -9,6 +9,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -54,6 +55,10 @@ public record DesiredApplication(
       String digest) {
     public Wanted {
       jars = List.copyOf(jars);
+    }
+
+    private Wanted redigested(Function<Wanted, String> digest) {
+      return new Wanted(routePrefix, config, jars, externalScaler, digest.apply(this));
     }
   }
 
@@ -129,6 +134,14 @@ public record DesiredApplication(
     Before last = healthy ? new Before(revision, wanted) : before;
     return new DesiredApplication(
         name, other, newRevision, nowMs, false, null, Map.of(), last, ran);
+  }
+
+  /** The same, with other digests of what was submitted. */
+  DesiredApplication redigested(Function<Wanted, String> digest) {
+    Before last =
+        before == null ? null : new Before(before.revision(), before.wanted().redigested(digest));
+    return new DesiredApplication(
+        name, wanted.redigested(digest), revision, deployedMs, healthy, failed, scales, last, ran);
   }
 
   // --- as it is kept ---

@@ -36,22 +36,29 @@ public record DesiredChange(
    * @param term of the controller that ran last
    * @param targetCapacity percent of the replicas that run; null when nothing was said of it
    * @param saidCapacity what was last said of that
+   * @param earlier digest of the file that was declared last, in a state of an earlier version;
+   *     empty when none was; null in a state of this one
    */
-  public record Head(long revision, long term, @Nullable Double targetCapacity, Said saidCapacity) {
+  public record Head(
+      long revision,
+      long term,
+      @Nullable Double targetCapacity,
+      Said saidCapacity,
+      @Nullable String earlier) {
 
     /** Of a state in which nothing happened. */
-    static final Head FIRST = new Head(0, 0, null, Said.NOTHING);
+    static final Head FIRST = new Head(0, 0, null, Said.NOTHING, null);
 
     Head withTerm(long other) {
-      return new Head(revision, other, targetCapacity, saidCapacity);
+      return new Head(revision, other, targetCapacity, saidCapacity, earlier);
     }
 
     Head withRevision(long other) {
-      return new Head(other, term, targetCapacity, saidCapacity);
+      return new Head(other, term, targetCapacity, saidCapacity, earlier);
     }
 
     Head withCapacity(@Nullable Double capacity, Said said) {
-      return new Head(revision, term, capacity, said);
+      return new Head(revision, term, capacity, said, null);
     }
   }
 
@@ -81,6 +88,9 @@ public record DesiredChange(
             .put("said_capacity", head.saidCapacity().toJson());
     if (head.targetCapacity() != null) {
       json.put("target_capacity", head.targetCapacity());
+    }
+    if (head.earlier() != null) {
+      json.put("file", head.earlier());
     }
     JsonObject all = new JsonObject();
     said.forEach((name, each) -> all.put(name, each.toJson()));
@@ -117,6 +127,7 @@ public record DesiredChange(
             json.getLong("revision"),
             json.getLong("term"),
             json.getDouble("target_capacity"),
-            Said.of(json.getJsonObject("said_capacity"))));
+            Said.of(json.getJsonObject("said_capacity")),
+            json.getString("file")));
   }
 }

@@ -14,6 +14,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -140,6 +141,14 @@ public final class DesiredState {
     return Collections.unmodifiableSet(said.keySet());
   }
 
+  /**
+   * Digest of the file that was declared last, in a state of an earlier version; empty when none
+   * was. Null in a state of this one.
+   */
+  public @Nullable String earlier() {
+    return head.earlier();
+  }
+
   /** What a command of that id was answered; null when none was lately. */
   public @Nullable Answer answer(String id, long nowMs) {
     Answer known = answers.get(id);
@@ -209,6 +218,23 @@ public final class DesiredState {
       long nowMs) {
     Head next = head.withCapacity(targetCapacity, saidCapacity);
     return change(wanted, List.copyOf(removed), news, next, nowMs);
+  }
+
+  /**
+   * A state of an earlier version becomes one of this.
+   *
+   * @param digest of what was submitted, as this version makes it
+   * @param news what is taken for last said, by application
+   */
+  public DesiredChange renewed(
+      Function<Wanted, String> digest, Map<String, Said> news, Said saidCapacity) {
+    return new DesiredChange(
+        index + 1,
+        applications.values().stream().map(each -> each.redigested(digest)).toList(),
+        List.of(),
+        news,
+        List.of(),
+        head.withCapacity(targetCapacity(), saidCapacity));
   }
 
   private @Nullable DesiredChange change(

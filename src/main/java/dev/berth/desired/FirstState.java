@@ -114,6 +114,10 @@ final class FirstState {
     for (ApplicationConfig each : file.applications()) {
       take(each, strict, this::identifyOrKeep, says::put, unusable::put);
     }
+    if (state.earlier() != null) {
+      boolean all = origin.refused().isEmpty() && says.size() == file.applications().size();
+      log.note("its form of today", EarlierState.renew(state, file, all ? says : null, jars));
+    }
     StartRules rules =
         new StartRules(log.state(), mode, origin, file.find(ServeConfig.TARGET_CAPACITY));
     says.forEach(rules::says);

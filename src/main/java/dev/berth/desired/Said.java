@@ -75,7 +75,10 @@ public record Said(@Nullable String start, @Nullable By other, @Nullable String 
     return last == null ? json : json.put("last", last);
   }
 
-  static Said of(JsonObject json) {
+  static Said of(@Nullable JsonObject json) {
+    if (json == null) {
+      return NOTHING;
+    }
     String file = json.getString("file");
     By other = file == null ? null : new By(file, Objects.requireNonNull(json.getString("digest")));
     return new Said(json.getString("start"), other, json.getString("last"));

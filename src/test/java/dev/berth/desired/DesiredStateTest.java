@@ -324,6 +324,33 @@ class DesiredStateTest {
   }
 
   @Test
+  void aStateOfAnEarlierVersionIsRead() {
+    done(
+        DesiredChange.of(
+            41,
+            new JsonObject(
+                """
+                {"revision": 7, "term": 2, "file": "abc", "target_capacity": 50, "removed": [],
+                 "applications": [{"name": "a", "revision": 7, "deployed_ms": 1, "healthy": true,
+                   "config": "{}", "digest": "old", "external_scaler": false, "jars": [],
+                   "before": {"config": "{}", "digest": "older", "external_scaler": false,
+                              "jars": [], "revision": 3}}]}
+                """)));
+    assertThat(state.earlier()).isEqualTo("abc");
+    assertThat(state.said("a")).isEqualTo(Said.NOTHING);
+
+    Said last = new Said(null, null, "new");
+    done(state.renewed(wanted -> "new", Map.of("a", last), new Said("50.0", null, "50.0")));
+
+    assertThat(state.earlier()).isNull();
+    assertThat(application("a").wanted().digest()).isEqualTo("new");
+    assertThat(application("a").before().wanted().digest()).isEqualTo("new");
+    assertThat(application("a").revision()).isEqualTo(7);
+    assertThat(state.said("a")).isEqualTo(last);
+    assertThat(state.targetCapacity()).isEqualTo(50);
+  }
+
+  @Test
   void answersAreKnownForTenMinutesTheLastTenThousandOfThem() {
     List<DesiredChange> many = new ArrayList<>();
     for (int i = 0; i <= DesiredState.MOST_ANSWERS; i++) {

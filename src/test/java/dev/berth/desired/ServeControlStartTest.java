@@ -16,7 +16,10 @@ import dev.berth.controller.DeclaredApplication;
 import dev.berth.protocol.ApplicationStatus;
 import dev.berth.protocol.port.CommandRefused;
 import io.vertx.core.Future;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -329,6 +332,52 @@ class ServeControlStartTest {
     disk.heal();
 
     assertThat(revision(start(), "a")).isEqualTo(3);
+  }
+
+  @Test
+  void aStateOfAnEarlierVersionRunsOnWhereNothingCanBeWritten() throws IOException {
+    file("applications: [" + A + "}, " + B + "]"); // b was deleted since
+    JsonObject entry =
+        new JsonObject(
+            ConfigReader.read(folder.resolve("shop.yaml")).applications().get(0).entry());
+    String sorted = "{\"import_path\":\"x.A:build\",\"name\":\"a\",\"route_prefix\":\"/a\"}";
+    String digest = DeclaredEntry.digest("[\"a\"," + sorted + "]");
+    String ofB =
+        DeclaredEntry.digest("[\"b\"," + sorted.replace("A", "B").replace("a\"", "b\"") + "]");
+    JsonObject kept =
+        new JsonObject()
+            .put("name", "a")
+            .put("revision", 7)
+            .put("deployed_ms", 1)
+            .put("healthy", true)
+            .put("config", entry.encode())
+            .put("digest", digest)
+            .put("external_scaler", false)
+            .put("jars", new JsonArray());
+    JsonObject before =
+        new JsonObject()
+            .put("revision", 7)
+            .put("term", 1)
+            .put("file", DeclaredEntry.digest("null " + digest + " " + ofB))
+            .put("removed", new JsonArray())
+            .put("applications", new JsonArray().add(kept));
+    ByteBuffer record = StateStoreRecords.record(DesiredChange.of(1, before));
+    byte[] head = StateStoreRecords.fileHead();
+    ByteBuffer whole = ByteBuffer.allocate(head.length + record.remaining()).put(head).put(record);
+    disk.put("state-00000001", whole.array());
+    disk.failAfter(1, true);
+
+    assertThat(revision(start(), "a")).isEqualTo(7);
+    stop();
+    disk.heal();
+    ServeControl second = start();
+    assertThat(revision(second, "a")).isEqualTo(7);
+    assertThat(find(second, "b")).isNull();
+    file("applications: [" + A + ", args: {x: 1}}, " + B + "]");
+
+    ServeControl third = start();
+    assertThat(revision(third, "a")).isEqualTo(8);
+    assertThat(find(third, "b")).isNull();
   }
 
   // --- berth.declare ---

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.DeploymentId;
 import dev.berth.code.CompiledJar;
+import dev.berth.code.Jar;
 import dev.berth.config.ApplicationConfig;
 import dev.berth.config.ConfigReader;
 import dev.berth.config.InstanceOptions;
@@ -19,6 +20,8 @@ import dev.berth.protocol.ApplicationStatus;
 import dev.berth.protocol.port.CommandRefused;
 import dev.berth.protocol.port.CommandRefused.Kind;
 import io.vertx.core.Future;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
@@ -783,6 +786,82 @@ class ServeControlTest {
     ServeControl second = start(entry);
     assertThat(names(second)).containsExactly("a", "b");
     assertThat(jar(second, "a", find(second, "a").revision())).hasSameBinaryContentAs(jar);
+  }
+
+  /** Its jars are named by the checksums of their entries, as is what it knows of the file. */
+  @Test
+  void aStateOfAnEarlierVersionRunsOnWithItsJarsAndKnowsItsFile() throws IOException {
+    Path jar = CompiledJar.holding(folder.resolve("a.jar"), "one");
+    String entry = "{import_path: x.A, name: a, runtime_env: {jars: [a.jar]}}";
+    Path copy = keptBefore(entry, jar);
+
+    ServeControl today = start(entry);
+
+    assertThat(today.fromFile()).as("the file says nothing new").isFalse();
+    assertThat(find(today, "a").revision()).isEqualTo(1);
+    assertThat(jar(today, "a", 1)).isEqualTo(copy).hasSameBinaryContentAs(jar);
+    ran(today, "a");
+    ok(today.commands().deploy("a", entry));
+    assertThat(find(today, "a").revision()).as("the same by its bytes").isEqualTo(1);
+    CompiledJar.holding(jar, "two");
+    ok(today.commands().deploy("a", entry));
+    assertThat(jar(today, "a", 2)).isNotEqualTo(copy);
+    ok(today.commands().rollback("a"));
+    assertThat(jar(today, "a", 3)).isEqualTo(copy).exists();
+  }
+
+  @Test
+  void aStateOfAnEarlierVersionGivesWayToAnotherFile() throws IOException {
+    Path jar = CompiledJar.holding(folder.resolve("a.jar"), "one");
+    String entry = "{import_path: x.A, name: a, runtime_env: {jars: [a.jar]}}";
+    keptBefore(entry, jar);
+    CompiledJar.holding(jar, "two");
+
+    assertThat(find(start(entry), "a").revision()).isEqualTo(2);
+  }
+
+  /** What an earlier version kept of a file with one application; gives its jar's copy. */
+  private Path keptBefore(String entry, Path jar) throws IOException {
+    Jar asBefore = JarStore.identifyAsBefore(List.of(jar)).get(0);
+    JsonObject config = new JsonObject(file(entry).applications().get(0).entry());
+    String digest =
+        DeclaredEntry.digest(new JsonArray().add("a").add(config).add(asBefore.digest()).encode());
+    DesiredChange change =
+        DesiredChange.of(
+            1,
+            new JsonObject()
+                .put("revision", 1)
+                .put("term", 1)
+                .put("file", DeclaredEntry.digest("null " + digest))
+                .put("removed", new JsonArray())
+                .put(
+                    "applications",
+                    new JsonArray()
+                        .add(
+                            new JsonObject()
+                                .put("name", "a")
+                                .put("revision", 1)
+                                .put("deployed_ms", nowMs)
+                                .put("healthy", false)
+                                .put("config", config.encode())
+                                .put("digest", digest)
+                                .put("external_scaler", false)
+                                .put("route_prefix", "/")
+                                .put(
+                                    "jars",
+                                    new JsonArray()
+                                        .add(
+                                            new JsonArray()
+                                                .add("a.jar")
+                                                .add(asBefore.digest()))))));
+    try (StateStore store =
+        StateStore.open(Objects.requireNonNull(StateStoreDisk.hold(folder.resolve("state"))))) {
+      store.append(change, DesiredState.EMPTY);
+    }
+    JarStore jars = JarStore.in(folder.resolve("state"), new JarDigests(() -> nowMs));
+    Path copy = jars.path(asBefore);
+    Files.createDirectories(copy.getParent());
+    return Files.copy(jar, copy);
   }
 
   private List<Path> copies() throws IOException {

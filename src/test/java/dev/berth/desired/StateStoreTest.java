@@ -420,11 +420,10 @@ class StateStoreTest {
     assertRefused(StateStoreRecords.fileHead((byte) 2), "format 2");
   }
 
-  /** No release wrote it; what it says of files would be taken for nothing. */
   @Test
   void aRecordOfAnotherFormIsRefusedAndNotTakenForADamagedOne() {
     byte[] payload =
-        "{'revision':7,'term':2,'file':'abc','removed':[],'applications':[]}"
+        "{'revision':7,'term':2,'removed':{},'applications':[]}"
             .replace('\'', '"')
             .getBytes(StandardCharsets.UTF_8);
     ByteBuffer head = ByteBuffer.allocate(20).putInt(payload.length).putLong(1);
