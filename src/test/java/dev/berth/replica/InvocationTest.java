@@ -7,10 +7,12 @@ import static dev.berth.replica.ReplicaRig.callId;
 import static dev.berth.replica.slots.Ledgers.assertAtRest;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import ch.qos.logback.classic.Level;
 import dev.berth.api.AsyncHandler;
 import dev.berth.api.BerthException;
 import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
+import dev.berth.fakes.LogLines;
 import dev.berth.protocol.AttemptId;
 import dev.berth.protocol.BusMessage.CallFailed;
 import dev.berth.protocol.BusMessage.CallResponse;
@@ -510,11 +512,14 @@ class InvocationTest {
       strict.sendHeld(replica, callId(i, 1));
       strict.cancel(replica, callId(i, 1));
     }
-    strict.pass(GRACE);
-    assertThat(replica.unhealthyReason()).isEqualTo("zombies: 3 (expected: at most 1)");
+    try (LogLines lines = new LogLines(Replica.class, Level.WARN)) {
+      strict.pass(GRACE);
+      assertThat(replica.unhealthyReason()).isEqualTo("zombies: 3 (expected: at most 1)");
 
-    handler.answer();
-    assertThat(replica.state()).as("two linger").isEqualTo(ReplicaState.UNHEALTHY);
+      handler.answer();
+      assertThat(replica.state()).as("two linger").isEqualTo(ReplicaState.UNHEALTHY);
+      assertThat(lines.all()).as("it is said once").hasSize(1);
+    }
     handler.answer();
 
     assertThat(replica.state()).isEqualTo(ReplicaState.RUNNING);

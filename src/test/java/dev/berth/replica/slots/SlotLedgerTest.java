@@ -19,6 +19,8 @@ import dev.berth.protocol.port.Slots.Reservation;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -37,6 +39,26 @@ class SlotLedgerTest {
   private static SlotLease granted(Reservation reservation) {
     assertThat(reservation).isInstanceOf(Reservation.Granted.class);
     return ((Reservation.Granted) reservation).lease();
+  }
+
+  @Test
+  void aViewIsOfOneMomentUnlessSlotsMoveAllTheTime() {
+    AtomicReference<SlotLedger> ledger = new AtomicReference<>();
+    AtomicInteger moves = new AtomicInteger();
+    ledger.set(
+        ledger(
+            100,
+            () -> { // on another thread, say
+              if (moves.getAndDecrement() > 0) {
+                ledger.get().tryAcquire();
+              }
+              return 0;
+            }));
+    moves.set(1);
+    assertThat(ledger.get().view("r", 0).running()).isOne();
+    moves.set(100);
+    ledger.get().view("r", 0);
+    assertThat(ledger.get().ongoing()).isEqualTo(1 + LedgerAudit.TRIES);
   }
 
   // --- bounds ---

@@ -1,0 +1,73 @@
+package dev.berth.controller;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.berth.protocol.Addresses;
+import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.BusMessage.HandleMetricBatch;
+import dev.berth.protocol.BusMessage.PullRouting;
+import dev.berth.protocol.BusMessage.ReplicaLoad;
+import dev.berth.protocol.ReplicaAddress;
+import dev.berth.protocol.wire.BusMessageCodec;
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import io.vertx.core.eventbus.DeliveryOptions;
+import io.vertx.core.eventbus.Message;
+import io.vertx.junit5.VertxExtension;
+import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+/** The shell: which messages it takes, and from whom. */
+@Timeout(20)
+@ExtendWith(VertxExtension.class)
+class ControllerVerticleTest {
+  private final Controller controller = new DrivenController().controller;
+  private final BlockingQueue<BusMessage> ofRouters = new LinkedBlockingQueue<>();
+  private final ControllerVerticle verticle =
+      new ControllerVerticle(
+          controller,
+          System::nanoTime,
+          action -> {},
+          message -> message instanceof PullRouting && ofRouters.add(message),
+          broken -> {});
+  private Vertx vertx;
+
+  @BeforeEach
+  void deploy(Vertx made) throws Exception {
+    vertx = made;
+    vertx.eventBus().registerCodec(new BusMessageCodec());
+    vertx.deployVerticle(verticle).await();
+  }
+
+  private Future<Message<Object>> ask(BusMessage message) {
+    return vertx
+        .eventBus()
+        .request(
+            Addresses.CONTROLLER,
+            message,
+            new DeliveryOptions().setCodecName(BusMessageCodec.NAME).setLocalOnly(true));
+  }
+
+  @Test
+  void aBatchIsRecordedAndAnsweredAStaleOneToo() throws Exception {
+    HandleMetricBatch batch = new HandleMetricBatch("n1", 1, 1, List.of());
+    assertThat(ask(batch).await().body()).isNull();
+    assertThat(ask(batch).await().body()).isNull();
+  }
+
+  @Test
+  void whatRoutersSendIsPassedOnAndAnythingElseIsRefused() throws Exception {
+    PullRouting pull = new PullRouting("n1", 1, true, List.of());
+    ask(pull);
+    assertThat(ofRouters.poll(10, TimeUnit.SECONDS)).isEqualTo(pull);
+    assertThatThrownBy(() -> ask(new ReplicaLoad(new ReplicaAddress("n1", 0, 0, 1), 0)).await())
+        .hasMessageContaining("message: ReplicaLoad (expected: a batch)");
+  }
+}
