@@ -33,13 +33,17 @@ class AcceptorIT {
   private void start(IngressTransport transport) throws Exception {
     IngressRig.await(vertx.close());
     vertx = transport.builder().with(new VertxOptions().setEventLoopPoolSize(LOOPS + 1)).build();
-    FakeUpstream upstream = new FakeUpstream(vertx.getOrCreateContext());
     Settings http = IngressRig.LOCAL.with(HttpOptions.KEEP_ALIVE_TIMEOUT_S, Duration.ofSeconds(10));
     ingress = new Ingress(http, new Meters("n", "a"), System::nanoTime, 0xa0);
-    for (int index = 0; index < LOOPS; index++) {
-      Deployable loop = new IngressVerticle(ingress, upstream.loop(), index, Duration.ofSeconds(1));
+    for (int i = 0; i < LOOPS; i++) {
+      int index = i;
+      Deployable loop = context -> loop(index, new FakeUpstream(context)).deploy(context);
       IngressRig.await(vertx.deployVerticle(loop));
     }
+  }
+
+  private IngressVerticle loop(int index, FakeUpstream upstream) {
+    return new IngressVerticle(ingress, upstream.loop(), index, Duration.ofSeconds(1));
   }
 
   @ParameterizedTest
