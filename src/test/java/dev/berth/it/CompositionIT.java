@@ -176,7 +176,7 @@ class CompositionIT extends GatedServer {
   @ValueSource(strings = {"/stream", "/own-stream"})
   void aTimeoutInMidStreamCutsTheResponseAndCancelsItsProducer(String path) throws Exception {
     try (Client client = new Client(server.port())) {
-      client.get(gate.path(path, "producer"), "x-request-timeout-seconds: 0.5");
+      client.get(gate.path(path, "producer"), "x-request-timeout-seconds: 1.5");
       assertThat(client.readUntil(";\r\n")).startsWith("HTTP/1.1 200").contains("before at");
       assertThat(gate.next().says()).isEqualTo("cancelled");
       assertThat(client.readToEnd()).as("no last chunk").isEmpty();
