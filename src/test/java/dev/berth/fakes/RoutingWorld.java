@@ -185,6 +185,12 @@ public final class RoutingWorld implements ReplicaDirectory {
     byOrdinal.remove(replica.info.address().ordinal());
   }
 
+  /** Takes a replica out, and publishes the others. */
+  public void withdraw(Replica replica) {
+    remove(replica);
+    publish();
+  }
+
   @Override
   public @Nullable Slots slotsOf(ReplicaAddress address) {
     Replica replica = byOrdinal.get(address.ordinal());

@@ -41,8 +41,7 @@ class BlockedLoopTest {
     world.publish();
     block();
     for (int i = 0; i < 50; i++) {
-      call(i % 2 * 2);
-      world.run();
+      world.settled(call(i % 2 * 2));
       assertThat(well.running).hasSize(1);
       well.finish();
     }
@@ -56,8 +55,7 @@ class BlockedLoopTest {
     for (int i = 0; i < 20; i++) {
       Future<ReplicaSelection> chosen = world.settled(world.handle().choose());
       assertThat(chosen.result().replicaId()).isEqualTo("well");
-      chosen.result().close();
-      world.run();
+      world.settled(chosen.result().close());
     }
   }
 
@@ -100,11 +98,9 @@ class BlockedLoopTest {
 
   @Test
   void theyStayCandidatesWhereThereIsNothingBetter() {
-    world.remove(well);
-    world.publish();
+    world.withdraw(well);
     block();
-    call(0);
-    world.run();
+    world.settled(call(0));
     assertThat(stuck.running).hasSize(1);
   }
 
@@ -119,16 +115,14 @@ class BlockedLoopTest {
     block();
     stuck.finish();
     assertThat(waiting.isComplete()).isFalse();
-    world.remove(well);
-    world.publish();
+    world.withdraw(well);
     world.run();
     assertThat(stuck.running).as("who waited for the other goes there").hasSize(2);
   }
 
   @Test
   void aReplicaThatJoinsWhileItsLoopIsBlockedIsAvoidedToo() {
-    world.remove(stuck);
-    world.publish();
+    world.withdraw(stuck);
     block();
     RoutingWorld.Replica late = world.published(world.local("late", 5, BLOCKED, true));
     call(0);
@@ -171,8 +165,7 @@ class BlockedLoopTest {
     block();
     block();
     heal();
-    call(BLOCKED);
-    world.run();
+    world.settled(call(BLOCKED));
     assertThat(stuck.running).as("same loop first").hasSize(1);
   }
 
@@ -191,8 +184,7 @@ class BlockedLoopTest {
 
   @Test
   void whoWaitsOnItIsPassedOverAndKeepsItsPlace() {
-    world.remove(stuck);
-    world.publish();
+    world.withdraw(stuck);
     call(0);
     call(0);
     world.run();
@@ -212,8 +204,7 @@ class BlockedLoopTest {
 
   @Test
   void aSlotThatOnlyThoseOnItWaitForIsANewcomers() {
-    world.remove(stuck);
-    world.publish();
+    world.withdraw(stuck);
     call(0);
     call(0);
     world.run();
@@ -221,8 +212,7 @@ class BlockedLoopTest {
     block();
     well.finish();
     assertThat(well.ledger.ongoing()).as("not granted to a loop that cannot take it").isOne();
-    call(2);
-    world.run();
+    world.settled(call(2));
     assertThat(well.running).hasSize(2);
     assertThat(world.router.queued()).isOne();
   }
@@ -254,8 +244,7 @@ class BlockedLoopTest {
   /** It runs already, and its beat has not been answered yet. */
   @Test
   void aNewcomerOnItDoesNotOvertakeThoseWhoWaitThere() {
-    world.remove(stuck);
-    world.publish();
+    world.withdraw(stuck);
     call(0);
     call(0);
     world.run();
@@ -263,8 +252,7 @@ class BlockedLoopTest {
     block();
     well.respond();
     well.finish();
-    call(BLOCKED);
-    world.run();
+    world.settled(call(BLOCKED));
     assertThat(world.router.queued()).isEqualTo(2);
     heal();
     world.run();
@@ -277,8 +265,7 @@ class BlockedLoopTest {
    */
   @Test
   void aSlotHandedToAChooseWhoseLoopStallsIsIdleForASecondAtMost() {
-    world.remove(stuck);
-    world.publish();
+    world.withdraw(stuck);
     SlotLease one = well.ledger.hold(Duration.ofSeconds(60).toNanos());
     SlotLease other = well.ledger.hold(Duration.ofSeconds(60).toNanos());
     Future<ReplicaSelection> chosen =
@@ -303,8 +290,7 @@ class BlockedLoopTest {
 
   @Test
   void aSlotThatIsTakenInTimeIsHeldForItsWholeTime() {
-    world.remove(stuck);
-    world.publish();
+    world.withdraw(stuck);
     SlotLease one = well.ledger.hold(Duration.ofSeconds(60).toNanos());
     SlotLease other = well.ledger.hold(Duration.ofSeconds(60).toNanos());
     Future<ReplicaSelection> chosen =
@@ -321,13 +307,11 @@ class BlockedLoopTest {
 
   @Test
   void aDeadlineIsAnsweredOnTimeWhereTheLoopOfTheAskerRuns() {
-    world.remove(well);
-    world.publish();
+    world.withdraw(well);
     block();
     stuck.silent = true;
     Future<Response> call =
-        world.handle(0).withTimeout(Duration.ofMillis(300)).call(Request.get("/"));
-    world.run();
+        world.settled(world.handle(0).withTimeout(Duration.ofMillis(300)).call(Request.get("/")));
     world.pass(Duration.ofMillis(350));
     assertThat(call.cause()).isInstanceOf(BerthException.Timeout.class);
     assertThat(stuck.ledger.ongoing()).as("the slot is its replica's to give back").isOne();

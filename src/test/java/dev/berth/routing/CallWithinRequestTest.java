@@ -69,8 +69,7 @@ class CallWithinRequestTest {
   @Test
   void theEarlierOfTheTwoDeadlinesHolds() {
     parent.remaining = Duration.ofSeconds(2);
-    handle.call(Request.get("/"));
-    world.run();
+    world.settled(handle.call(Request.get("/")));
     assertThat(sent().deadlineMs()).isEqualTo(2_000);
     replica.finish();
     DeploymentHandle shorter = handle.withTimeout(Duration.ofSeconds(1));
@@ -150,8 +149,7 @@ class CallWithinRequestTest {
   @Test
   void aParentKnowsNoChildThatHasEnded() {
     for (int i = 0; i < 10; i++) {
-      handle.call(Request.get("/"));
-      world.run();
+      world.settled(handle.call(Request.get("/")));
       assertThat(parent.children()).isEqualTo(1);
       replica.finish();
       assertThat(parent.children()).isZero();

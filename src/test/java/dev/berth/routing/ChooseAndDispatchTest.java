@@ -90,8 +90,7 @@ class ChooseAndDispatchTest {
     @Test
     void aSelectionClosedWithoutDispatchReleasesItsSlot() {
       ReplicaSelection selection = choose();
-      selection.close();
-      world.run();
+      world.settled(selection.close());
       world.assertAtRest(replica);
       assertThat(world.router.counters().releasedWithoutDispatch()).isOne();
     }
@@ -192,8 +191,7 @@ class ChooseAndDispatchTest {
     @Test
     void dispatchToAReplicaThatIsGoneFailsAndReleases() {
       ReplicaSelection selection = choose();
-      world.remove(replica);
-      world.publish();
+      world.withdraw(replica);
       Future<Response> response = dispatch(selection);
       assertThat(response.cause()).isInstanceOf(BerthException.ReplicaUnavailable.class);
       assertThat(replica.executions).isZero();
@@ -290,8 +288,7 @@ class ChooseAndDispatchTest {
       assertThat(running.succeeded()).isTrue();
       assertThat(first.succeeded()).isTrue();
       assertThat(second.isComplete()).isFalse();
-      first.result().close();
-      world.run();
+      world.settled(first.result().close());
       assertThat(replica.running).hasSize(1);
       replica.finish();
       assertThat(second.succeeded()).isTrue();
@@ -330,8 +327,7 @@ class ChooseAndDispatchTest {
       Future<Response> behind = world.settled(world.handle().call(REQUEST));
       assertThat(plain.running).as("a picky waiter blocks no one behind it").hasSize(1);
       plain.respond();
-      selection.close();
-      world.run();
+      world.settled(selection.close());
       assertThat(behind.succeeded()).isTrue();
       assertThat(waiting.result().replicaId()).isEqualTo("r1");
       waiting.result().close();
@@ -393,8 +389,7 @@ class ChooseAndDispatchTest {
       for (int i = 0; i < 4; i++) {
         ReplicaSelection selection = choose();
         assertThat(selection.replicaId()).isEqualTo("other");
-        selection.close();
-        world.run();
+        world.settled(selection.close());
       }
       replica.ledger.complete();
       world.assertAtRest(replica, other);
@@ -403,21 +398,18 @@ class ChooseAndDispatchTest {
     @Test
     void anAnswerBringsTheReplicasOwnCount() {
       RoutingWorld.Replica wide = world.remote("wide", 10);
-      world.remove(replica);
-      world.publish();
+      world.withdraw(replica);
       IntStream.range(0, 4).forEach(i -> wide.ledger.tryAcquire());
       ReplicaSelection selection = choose();
       assertThat(remote().ongoing()).isEqualTo(5);
-      selection.close();
-      world.run();
+      world.settled(selection.close());
       assertThat(remote().ongoing()).as("after the release").isEqualTo(4);
     }
 
     @Test
     void concurrentChoicesEachUpdateTheCount() {
       RoutingWorld.Replica wide = world.remote("wide", 10);
-      world.remove(replica);
-      world.publish();
+      world.withdraw(replica);
       List<Future<ReplicaSelection>> chosen = new ArrayList<>();
       for (int i = 0; i < 5; i++) {
         chosen.add(world.handle().choose());
@@ -478,8 +470,7 @@ class ChooseAndDispatchTest {
               reserve.callId(), reserve.attempt(), reserve.target(), held.token, 10_000, 0));
       world.run();
       assertThat(replica.ledger.reserved()).isOne();
-      selection.close();
-      world.run();
+      world.settled(selection.close());
       world.assertAtRest(replica);
     }
 
@@ -565,8 +556,7 @@ class ChooseAndDispatchTest {
       assertThat(renewed.result()).isTrue();
       world.pass(Duration.ofSeconds(8));
       assertThat(replica.ledger.reserved()).isOne();
-      selection.close();
-      world.run();
+      world.settled(selection.close());
       world.assertAtRest(replica);
     }
 
@@ -580,8 +570,7 @@ class ChooseAndDispatchTest {
       replica.offer(0, 1, Duration.ofMillis(250));
       world.run();
       assertThat(chosen.result().leaseRemaining()).isGreaterThan(Duration.ofSeconds(9));
-      chosen.result().close();
-      world.run();
+      world.settled(chosen.result().close());
       world.assertAtRest(replica);
     }
   }

@@ -209,8 +209,7 @@ class DeploymentRouterTest {
   void requestsAtAReplicaThatLeftAreStillCountedUntilTheyEnd() {
     RoutingWorld.Replica leaving = world.published(world.local("leaving", 2));
     List<Future<Response>> responses = calls(2);
-    world.remove(leaving);
-    world.publish();
+    world.withdraw(leaving);
     assertThat(world.router.counters().running()).isEqualTo(2);
     leaving.finish();
     leaving.finish();

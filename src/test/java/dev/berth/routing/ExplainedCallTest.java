@@ -228,8 +228,7 @@ class ExplainedCallTest {
     parent.explainedCalls = 0;
     choose().close();
     world.run();
-    handle.call(Request.get("/"));
-    world.run();
+    world.settled(handle.call(Request.get("/")));
     replica.finish();
     assertThat(world.explained).isEmpty();
   }

@@ -58,8 +58,7 @@ class RouterMetricsTest {
     world.run();
     choose(); // and one that runs out
     world.pass(Duration.ofSeconds(11));
-    world.handle().call(REQUEST);
-    world.run();
+    world.settled(world.handle().call(REQUEST));
     assertThat(lines()).contains("gap_ms_count 0");
   }
 
@@ -98,8 +97,7 @@ class RouterMetricsTest {
 
   @Test
   void aSlotThatIsFreeAtOnceIsAWaitOfNothing() {
-    world.handle().call(REQUEST);
-    world.run();
+    world.settled(world.handle().call(REQUEST));
     assertThat(lines()).contains("wait_ms_count 1", "wait_ms_sum 0.0");
   }
 
@@ -138,8 +136,7 @@ class RouterMetricsTest {
 
   @Test
   void aHandleCountsCallsAndDispatchesARouterCallsAndChoices() {
-    world.handle().call(REQUEST);
-    world.run();
+    world.settled(world.handle().call(REQUEST));
     near.finish();
     dispatch(choose());
     choose().close();
@@ -151,8 +148,7 @@ class RouterMetricsTest {
   @Test
   void theQueueOfEachReplicaIsSeen() {
     world.published(world.remote("far", 4));
-    world.handle().call(REQUEST);
-    world.run();
+    world.settled(world.handle().call(REQUEST));
     StringBuilder seen = new StringBuilder();
     world.router.forEachReplica(
         (id, ongoing) -> seen.append(id).append(' ').append(ongoing).append(' '));
@@ -184,8 +180,7 @@ class RouterMetricsTest {
   @Test
   void aChoiceAskedForElsewhereWaitsUntilItHasItsSlotAndIsReservedThen() {
     RoutingWorld.Replica far = world.remote("far", 1);
-    world.remove(near);
-    world.publish();
+    world.withdraw(near);
     far.ledger.tryAcquire(); // full, and this router does not know
     List<String> gauges = new ArrayList<>();
     Runnable look =
@@ -217,13 +212,11 @@ class RouterMetricsTest {
     for (int i = 0; i < 20; i++) {
       RoutingWorld.Replica here = world.local("here " + i, 1);
       RoutingWorld.Replica far = world.remote("far " + i, 1);
-      world.remove(near);
-      world.publish();
+      world.withdraw(near);
       Future<Response> first = world.handle().call(REQUEST);
       Future<Response> second = world.settled(world.handle().call(REQUEST));
       world.remove(here);
-      world.remove(far);
-      world.publish();
+      world.withdraw(far);
       assertThat(replicas()).as("left, and still at work").isEmpty();
       assertThat(world.router.counters().running()).isEqualTo(2);
       here.respond();

@@ -57,8 +57,7 @@ class RoutingCostTest {
   @Test
   void whoWaitsSendsNothingAndSchedulesNothing() {
     RoutingWorld.Replica replica = world.published(world.local("r1", 1));
-    call(0);
-    world.run();
+    world.settled(call(0));
     int sent = world.sent.size();
     for (int i = 1; i <= 1000; i++) {
       call(i);
@@ -257,8 +256,7 @@ class RoutingCostTest {
     call(0);
     call(1);
     Future<Response> waiting = world.settled(call(2));
-    world.remove(leaving);
-    world.publish();
+    world.withdraw(leaving);
     leaving.finish();
     assertThat(waiting.isComplete()).isFalse();
     assertThat(leaving.ledger.ongoing()).isZero();

@@ -87,8 +87,7 @@ class SelectionEdgesTest {
     assertThat(selection.renew().result()).isFalse();
     assertThat(world.routers.loop(0).pendingRequests()).isZero();
     replica.unreachable = false;
-    selection.close();
-    world.run();
+    world.settled(selection.close());
     world.assertAtRest(replica);
   }
 
@@ -181,8 +180,7 @@ class SelectionEdgesTest {
             failure -> assertThat(failure).isInstanceOf(BerthException.Cancelled.class));
     leaving.cancel();
     assertThat(world.router.queued()).isZero();
-    holding.close();
-    world.run();
+    world.settled(holding.close());
     assertThat(replica.ledger.ongoing()).isZero();
   }
 
@@ -283,8 +281,7 @@ class SelectionEdgesTest {
     world.publish();
     world.run();
     assertThat(chosen.result().replicaId()).isEqualTo("away");
-    chosen.result().close();
-    world.run();
+    world.settled(chosen.result().close());
     world.assertAtRest(away);
   }
 
@@ -335,8 +332,7 @@ class SelectionEdgesTest {
     world.run();
     assertThat(away.ledger.reserved()).isZero();
     assertThat(chosen.result().leaseRemaining()).isPositive();
-    chosen.result().close();
-    world.run();
+    world.settled(chosen.result().close());
     world.assertAtRest(away, near);
   }
 
@@ -350,8 +346,7 @@ class SelectionEdgesTest {
     world.routers.nodeLost("there");
     world.publish();
     world.run();
-    chosen.result().close();
-    world.run();
+    world.settled(chosen.result().close());
     assertThat(away.ledger.reserved()).isOne();
     world.pass(Duration.ofSeconds(10));
     world.assertAtRest(away, near);

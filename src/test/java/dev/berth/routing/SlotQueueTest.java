@@ -68,9 +68,7 @@ class SlotQueueTest {
   @Test
   void aNewReplicaServesWhoWaitsForTheOld() {
     world.published(world.local("old", 1));
-    call(1);
-    call(2);
-    world.run();
+    calls(1, 3);
     RoutingWorld.Replica fresh = world.published(world.local("fresh", 1));
     world.run();
     assertThat(paths(fresh)).containsExactly("/2");
@@ -79,10 +77,8 @@ class SlotQueueTest {
   @Test
   void aReplicaThatGoesAndComesBackServesWhoWaited() {
     RoutingWorld.Replica first = world.published(world.local("first", 1));
-    world.remove(first);
-    world.publish();
-    call(1);
-    world.run();
+    world.withdraw(first);
+    calls(1, 2);
     assertThat(first.running).isEmpty();
     RoutingWorld.Replica second = world.published(world.local("second", 1));
     world.run();
@@ -93,8 +89,7 @@ class SlotQueueTest {
   void ofTwoReplicasTheOneThatLeavesGetsNothing() {
     RoutingWorld.Replica leaving = world.local("leaving", 8);
     RoutingWorld.Replica staying = world.published(world.local("staying", 8));
-    world.remove(leaving);
-    world.publish();
+    world.withdraw(leaving);
     calls(0, 8);
     assertThat(staying.running).hasSize(8);
     assertThat(leaving.running).isEmpty();
@@ -110,8 +105,7 @@ class SlotQueueTest {
     }
     RoutingWorld.Replica free = world.published(world.local("free", 1));
     for (int i = 0; i < 20; i++) {
-      call(i);
-      world.run();
+      world.settled(call(i));
       assertThat(free.running).hasSize(1);
       free.finish();
     }
@@ -184,9 +178,7 @@ class SlotQueueTest {
     RoutingWorld.Replica replica = world.published(world.remote("far", 1));
     replica.ledger.tryAcquire(); // someone else's
     call(0); // refused, waits again
-    call(1);
-    call(2);
-    world.run();
+    calls(1, 3);
     assertThat(world.router.queued()).isEqualTo(3);
     assertThat(world.router.counters().running()).as("refused is not running").isZero();
     List<String> served = new ArrayList<>();
@@ -202,21 +194,16 @@ class SlotQueueTest {
   @Test
   void aNewcomerNeverOvertakesWhoWaits() {
     RoutingWorld.Replica replica = world.published(world.local("r1", 1));
-    call(0);
-    call(1);
-    world.run();
+    calls(0, 2);
     replica.respond(); // handed to 1, on its way
-    call(2);
-    world.run();
+    calls(2, 3);
     assertThat(paths(replica)).containsExactly("/1");
   }
 
   @Test
   void aSlotGoesFromARequestToTheNextWithoutBeingFree() {
     RoutingWorld.Replica replica = world.published(world.local("r1", 1));
-    call(0);
-    call(1);
-    world.run();
+    calls(0, 2);
     replica.respond();
     assertThat(replica.ledger.ongoing()).isOne();
     assertThat(world.router.handOffs()).isOne();
@@ -265,8 +252,7 @@ class SlotQueueTest {
     RoutingWorld.Replica replica = world.published(world.local("r1", 1));
     call(0);
     Pending<Response> head = world.handle().start(Request.get("/1"));
-    call(2);
-    world.run();
+    calls(2, 3);
     head.cancel();
     replica.finish();
     assertThat(paths(replica)).containsExactly("/2");
@@ -323,9 +309,7 @@ class SlotQueueTest {
   @Test
   void aLoopBlockedForLongerThanTheHoldLosesTheSlotAndKeepsItsPlace() {
     RoutingWorld.Replica replica = world.published(world.local("r1", 1));
-    call(0);
-    call(1);
-    world.run();
+    calls(0, 2);
     replica.respond(); // the task that takes the grant does not run
     world.clock.advance(Duration.ofSeconds(2));
     replica.ledger.sweep();
@@ -389,9 +373,7 @@ class SlotQueueTest {
   void anOfferedSlotServesTheOldestAtOnce() {
     RoutingWorld.Replica replica = world.published(world.remote("far", 1));
     replica.ledger.tryAcquire();
-    call(0);
-    call(1);
-    world.run();
+    calls(0, 2);
     replica.ledger.complete();
     replica.offer(0, 1, Duration.ofMillis(250));
     world.run();
@@ -444,8 +426,7 @@ class SlotQueueTest {
     RoutingWorld.Replica far = world.published(world.remote("far", 10));
     calls(0, 10);
     assertThat(near.running).hasSize(10);
-    call(10);
-    world.run();
+    calls(10, 11);
     assertThat(far.running).hasSize(1);
   }
 

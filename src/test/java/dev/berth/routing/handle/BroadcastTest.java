@@ -96,8 +96,7 @@ class BroadcastTest {
     Future<List<BroadcastAnswer>> all = world.settled(world.handle().broadcast(Request.get("/")));
     free.finish();
 
-    world.remove(full);
-    world.publish();
+    world.withdraw(full);
     world.run();
 
     assertThat(failure(all, "full")).isInstanceOf(BerthException.ReplicaUnavailable.class);

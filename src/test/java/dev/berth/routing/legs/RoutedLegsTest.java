@@ -81,14 +81,12 @@ class RoutedLegsTest {
   }
 
   private void free(ReplicaSelection busy) {
-    busy.close();
-    world.run();
+    world.settled(busy.close());
   }
 
   private void close(Future<Selections> chosen) {
     assertThat(chosen.succeeded()).as("chosen: %s", chosen.cause()).isTrue();
-    chosen.result().close();
-    world.run();
+    world.settled(chosen.result().close());
   }
 
   private static void assertFailed(Future<?> chosen, Class<? extends BerthException> kind) {
@@ -330,8 +328,7 @@ class RoutedLegsTest {
       close(holds);
       assertThat(single.succeeded()).isTrue();
       assertThat(second.isComplete()).isFalse();
-      single.result().close();
-      world.run();
+      world.settled(single.result().close());
       close(second);
       close(third);
     }
@@ -611,8 +608,7 @@ class RoutedLegsTest {
       RoutingWorld.Replica fresh = world.published(world.local(A, "a9", 1));
       world.pass(Duration.ofSeconds(4));
       assertThat(fresh.ledger.reserved()).isOne();
-      world.remove(fresh);
-      world.publish();
+      world.withdraw(fresh);
       free(busy);
       assertFailed(chosen, BerthException.ReplicaUnavailable.class);
       assertThat(chosen.cause()).hasMessageContaining("app#a");
@@ -627,8 +623,7 @@ class RoutedLegsTest {
 
     private void die(RoutingWorld.Replica dead) {
       replicas.remove(dead);
-      world.remove(dead);
-      world.publish();
+      world.withdraw(dead);
     }
 
     @Test

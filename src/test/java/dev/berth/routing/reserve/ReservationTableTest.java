@@ -366,8 +366,7 @@ class ReservationTableTest {
   void aReplicaThatIsGoneIsSaidToBe() {
     RoutingWorld.Replica replica = replica(1);
     String token = reserve().token();
-    world.remove(replica);
-    world.publish();
+    world.withdraw(replica);
     refuses(token, Problem.REPLICA_GONE);
     refuses(token, Problem.REPLICA_GONE); // and not used
     assertThat(table.counters().endedBy(Problem.REPLICA_GONE)).isEqualTo(1);
