@@ -466,8 +466,7 @@ class Http2IT {
 
   @Test
   void aResetGivesUpItsRequestAndNoOther() throws Exception {
-    try (RawHttp2 raw = new RawHttp2(rig.port())) {
-      raw.get(1, "/").get(3, "/");
+    try (RawHttp2 raw = new RawHttp2(rig.port()).get(1, "/").get(3, "/")) {
       Call first = upstream.nextCall();
       Call second = upstream.nextCall();
       raw.reset(1, CANCEL);
@@ -482,8 +481,7 @@ class Http2IT {
 
   @Test
   void aResetMidStreamCancelsIt() throws Exception {
-    try (RawHttp2 raw = new RawHttp2(rig.port())) {
-      raw.get(1, "/");
+    try (RawHttp2 raw = new RawHttp2(rig.port()).get(1, "/")) {
       Call call = upstream.nextCall();
       call.startStream(Headers.empty());
       call.frame(Buffer.buffer("half"), false);
@@ -637,8 +635,7 @@ class Http2IT {
   @Test
   void aConnectionThatSendsNoMoreThanItsPrefaceIsClosed() throws Exception {
     hurry();
-    try (RawClient raw = new RawClient(rig.port())) {
-      raw.send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+    try (RawClient raw = new RawClient(rig.port()).send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")) {
       raw.readToEnd();
     }
     rig.eventually("no connection", () -> rig.connections() == 0);
@@ -657,8 +654,7 @@ class Http2IT {
 
   @Test
   void drainingSaysGoAwayAndLetsTheRequestsUnderWayEnd() throws Exception {
-    try (RawHttp2 raw = new RawHttp2(rig.port())) {
-      raw.get(1, "/");
+    try (RawHttp2 raw = new RawHttp2(rig.port()).get(1, "/")) {
       Call first = upstream.nextCall();
       rig.ingress.drain();
       Frame goAway = raw.next(RawHttp2.GOAWAY);

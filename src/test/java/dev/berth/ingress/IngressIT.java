@@ -610,12 +610,10 @@ class IngressIT {
   @ParameterizedTest
   @ValueSource(strings = {"/", "/-/healthz", "/nothing"})
   void aRequestThatNamesNoHostIs400(String path) throws Exception {
-    try (RawClient raw = new RawClient(ingress.port())) {
-      raw.send("GET " + path + " HTTP/1.1\r\n\r\n");
+    try (RawClient raw = new RawClient(ingress.port()).send("GET " + path + " HTTP/1.1\r\n\r\n")) {
       assertThat(raw.readToEnd()).startsWith("HTTP/1.1 400");
     }
-    try (RawClient raw = new RawClient(ingress.port())) {
-      raw.send("GET /-/healthz HTTP/1.0\r\n\r\n");
+    try (RawClient raw = new RawClient(ingress.port()).send("GET /-/healthz HTTP/1.0\r\n\r\n")) {
       assertThat(raw.readToEnd()).as("HTTP/1.0 needs none").contains("success");
     }
     assertOngoingReturnsToZero();
@@ -660,8 +658,7 @@ class IngressIT {
 
   @Test
   void aStreamIsPassedOnPieceByPiece() throws Exception {
-    try (RawClient raw = new RawClient(ingress.port())) {
-      raw.get("/");
+    try (RawClient raw = new RawClient(ingress.port()).get("/")) {
       Call call = upstream.nextCall();
       call.startStream(Headers.of("content-type", "text/event-stream"));
       assertThat(raw.readHead())
@@ -729,8 +726,7 @@ class IngressIT {
 
   @Test
   void aStreamThatIsResetMidwayIsCutAndNeverLooksWhole() throws Exception {
-    try (RawClient raw = new RawClient(ingress.port())) {
-      raw.get("/");
+    try (RawClient raw = new RawClient(ingress.port()).get("/")) {
       Call call = upstream.nextCall();
       call.startStream(Headers.empty());
       call.frame(Buffer.buffer("half"), false);
@@ -748,8 +744,7 @@ class IngressIT {
 
   @Test
   void aSlowReaderHoldsTheStreamBackAndIsEndedInTheEnd() throws Exception {
-    try (RawClient raw = new RawClient(ingress.port())) {
-      raw.get("/");
+    try (RawClient raw = new RawClient(ingress.port()).get("/")) {
       Call call = upstream.nextCall();
       call.startStream(Headers.empty());
       raw.readHead();
@@ -783,8 +778,7 @@ class IngressIT {
   @Test
   void aHandlerMayBeSilentForLongerThanItsReaderMay() throws Exception {
     hurry();
-    try (RawClient raw = new RawClient(ingress.port())) {
-      raw.get("/");
+    try (RawClient raw = new RawClient(ingress.port()).get("/")) {
       Call call = upstream.nextCall();
       call.startStream(Headers.empty());
       call.frame(Buffer.buffer("one"), false);
@@ -892,8 +886,7 @@ class IngressIT {
   @Test
   void pipelinedRequestsAreAnsweredInOrder() throws Exception {
     upstream.behave(call -> call.respond(call.request().path()));
-    try (RawClient raw = new RawClient(ingress.port())) {
-      raw.get("/a").get("/b").get("/c");
+    try (RawClient raw = new RawClient(ingress.port()).get("/a").get("/b").get("/c")) {
       for (String path : List.of("/a", "/b", "/c")) {
         raw.readHead();
         assertThat(raw.read(2)).isEqualTo(path);
@@ -950,8 +943,7 @@ class IngressIT {
   @Test
   void aHeadThatTricklesInIsNotGivenMoreTime() throws Exception {
     hurry();
-    try (RawClient raw = new RawClient(ingress.port())) {
-      raw.send("GET / HTTP/1.1\r\n");
+    try (RawClient raw = new RawClient(ingress.port()).send("GET / HTTP/1.1\r\n")) {
       CompletableFuture<String> answer =
           CompletableFuture.supplyAsync(
               () -> {
@@ -998,8 +990,7 @@ class IngressIT {
 
   @Test
   void stoppingLetsTheRequestUnderWayEnd() throws Exception {
-    try (RawClient raw = new RawClient(ingress.port())) {
-      raw.get("/");
+    try (RawClient raw = new RawClient(ingress.port()).get("/")) {
       Call call = upstream.nextCall();
       ingress.drain();
       Future<Void> undeployed = rig.undeploy();

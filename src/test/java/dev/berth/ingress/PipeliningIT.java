@@ -68,8 +68,7 @@ class PipeliningIT {
   @ParameterizedTest
   @ValueSource(strings = {"zz\r\n", "2\r\nhi\r\nzz\r\n", "-1\r\n", "ffffffff1\r\n", "2\nhi\n"})
   void aBodyThatIsNoHttpBehindAnotherRequestLeavesNothing(String body) throws Exception {
-    try (RawClient raw = new RawClient(rig.ingress.port())) {
-      raw.send(GET + CHUNKED + body);
+    try (RawClient raw = new RawClient(rig.ingress.port()).send(GET + CHUNKED + body)) {
       upstream.nextCall().respond("one");
       raw.readUntil("one");
       raw.readToEnd();

@@ -327,8 +327,7 @@ class RequestRoomIT {
   void aBodyBehindAnUnreadAnswerIsRefused() throws Exception {
     rig = IngressRig.narrow(8 * SMALL);
     int size = 16 << 20;
-    try (RawClient raw = new RawClient(rig.port())) {
-      raw.get("/");
+    try (RawClient raw = new RawClient(rig.port()).get("/")) {
       rig.upstream.nextCall().respond(200, Headers.empty(), Buffer.buffer(new byte[size]));
       raw.send("POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 4\r\n\r\nbody");
       assertThat(raw.readHead()).startsWith("HTTP/1.1 200");

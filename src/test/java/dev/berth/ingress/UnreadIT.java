@@ -61,8 +61,7 @@ class UnreadIT {
 
   @Test
   void whatAnHttp2ClientDoesNotReadOfItsSocketIsDropped() throws Exception {
-    try (RawHttp2 raw = wide()) {
-      raw.get(1, "/");
+    try (RawHttp2 raw = wide().get(1, "/")) {
       rig.upstream.nextCall().respond(200, Headers.empty(), Buffer.buffer(new byte[ANSWER]));
       raw.get(3, "/");
       rig.upstream.nextCall(); // a handler that takes its time does not keep it
@@ -72,8 +71,7 @@ class UnreadIT {
 
   @Test
   void aFloodOfResetsBehindAnUnreadAnswerClosesTheConnection() throws Exception {
-    try (RawHttp2 raw = wide()) {
-      raw.get(1, "/");
+    try (RawHttp2 raw = wide().get(1, "/")) {
       rig.upstream.nextCall().respond(200, Headers.empty(), Buffer.buffer(new byte[ANSWER]));
       rig.upstream.behave(call -> {});
       flood(raw);
@@ -93,8 +91,7 @@ class UnreadIT {
 
   @Test
   void whoSendsTooMuchAndReadsNothingIsClosed() throws Exception {
-    try (RawClient raw = new RawClient(rig.port())) {
-      raw.get("/");
+    try (RawClient raw = new RawClient(rig.port()).get("/")) {
       rig.upstream.nextCall().respond(200, Headers.empty(), Buffer.buffer(new byte[ANSWER]));
       raw.send("POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 99999999\r\n\r\nsome of it");
       assertClosed();
@@ -122,8 +119,7 @@ class UnreadIT {
   void aSlowReaderReadsItsAnswerToTheEnd() throws Exception {
     rig.close();
     rig = IngressRig.tight(10, IngressRig.LOCAL, IngressRig.SHORT);
-    try (RawClient raw = new RawClient(rig.port())) {
-      raw.get("/");
+    try (RawClient raw = new RawClient(rig.port()).get("/")) {
       rig.upstream.nextCall().respond(200, Headers.empty(), Buffer.buffer(new byte[ANSWER]));
       raw.readHead();
       int read = 0;
@@ -142,8 +138,7 @@ class UnreadIT {
   void aStreamToASlowHttp10ReaderArrivesWhole() throws Exception {
     rig.close();
     rig = IngressRig.tight(10, IngressRig.LOCAL, Duration.ofSeconds(5));
-    try (RawClient raw = new RawClient(rig.port())) {
-      raw.send("GET / HTTP/1.0\r\nHost: test\r\n\r\n");
+    try (RawClient raw = new RawClient(rig.port()).send("GET / HTTP/1.0\r\nHost: test\r\n\r\n")) {
       Call call = rig.upstream.nextCall();
       call.startStream(Headers.empty());
       pour(call); // until the client holds it back
