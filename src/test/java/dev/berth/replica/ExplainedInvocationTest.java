@@ -115,8 +115,7 @@ class ExplainedInvocationTest {
     Replica replica = rig.start(1, handler);
     send(replica, call(replica).explained());
     rig.clock.advanceNanos(7 * MS);
-    replica.kill();
-    rig.runAll();
+    rig.settled(replica.kill());
 
     assertThat(rig.answer(CallFailed.class).time()).isEqualTo(new HandlerTime(0, 7 * MS));
   }

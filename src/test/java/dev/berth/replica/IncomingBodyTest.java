@@ -422,8 +422,7 @@ class IncomingBodyTest {
   void killingTheReplicaEndsWhatIsGathered() {
     Replica replica = open(gathering, "x");
     rig.bus.take();
-    replica.kill();
-    rig.runAll();
+    rig.settled(replica.kill());
     assertThat(rig.answer(CallFailed.class).kind()).isEqualTo(Kind.OUTCOME_UNKNOWN);
     assertThat(replica.slots().ongoing()).isZero();
   }

@@ -98,8 +98,7 @@ class LookWheelTest {
     wheel.touch(replica);
     turn();
     assertThat(wheel.size()).isEqualTo(1);
-    replica.shutDown(Duration.ZERO);
-    rig.runAll();
+    rig.settled(replica.shutDown(Duration.ZERO));
     turnAfter(LONGER);
     assertThat(wheel.size()).isZero();
     assertThat(rig.health.size()).isZero();

@@ -93,8 +93,7 @@ class ReplicaHooksTest {
       calls.clear();
       Hooked handler = new Hooked("");
       handler.failing = hook;
-      Future<Replica> begun = rig.begin(1, factory(handler), 1);
-      rig.runAll();
+      Future<Replica> begun = rig.settled(rig.begin(1, factory(handler), 1));
       assertThat(begun.cause()).hasMessage(hook + " fails");
       assertThat(calls).endsWith("stop");
       assertThat(rig.states).isEmpty();

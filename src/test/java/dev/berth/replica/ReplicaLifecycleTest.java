@@ -101,8 +101,7 @@ class ReplicaLifecycleTest {
 
   @Test
   void aFactoryThatReturnsNullFailsTheStart() {
-    Future<Replica> begun = rig.begin(1, context -> null, 1);
-    rig.runAll();
+    Future<Replica> begun = rig.settled(rig.begin(1, context -> null, 1));
 
     assertThat(begun.cause()).hasMessageContaining("factory: null");
   }
@@ -166,8 +165,7 @@ class ReplicaLifecycleTest {
     Replica second = rig.start(1, handler);
     assertThat(second.address().ordinal()).isEqualTo(1);
 
-    first.shutDown(GRACE);
-    rig.runAll();
+    rig.settled(first.shutDown(GRACE));
     assertThat(rig.start(1, handler).address().ordinal())
         .as("while late messages may come for it")
         .isEqualTo(2);
@@ -219,8 +217,7 @@ class ReplicaLifecycleTest {
     handlers.forEach(each -> each.promises.forEach(p -> p.complete(Response.text("ok"))));
     assertAtRest(replica.slots());
 
-    replica.shutDown(GRACE);
-    rig.runAll();
+    rig.settled(replica.shutDown(GRACE));
     assertThat(handlers).extracting(each -> each.stops).containsExactly(1, 1, 1);
   }
 
@@ -231,8 +228,7 @@ class ReplicaLifecycleTest {
     Replica replica = rig.busy(3, handler, callId(1, 1));
     SlotToken token = rig.reserve(replica, rig.attempt(), 10_000);
 
-    Future<Void> drained = replica.drain();
-    rig.runAll();
+    Future<Void> drained = rig.settled(replica.drain());
     assertThat(replica.state()).isEqualTo(ReplicaState.DRAINING);
     assertThat(drained.isComplete()).isFalse();
 
@@ -263,8 +259,7 @@ class ReplicaLifecycleTest {
   void aDrainWaitsForAReservationThatIsOnlyHeldAndNotForeverForADeadOwner() {
     Replica replica = rig.start(1, handler);
     rig.reserve(replica, rig.attempt(), 5_000);
-    Future<Void> drained = replica.drain();
-    rig.runAll();
+    Future<Void> drained = rig.settled(replica.drain());
     assertThat(drained.isComplete()).isFalse();
 
     rig.clock.advance(Duration.ofSeconds(5));
@@ -278,8 +273,7 @@ class ReplicaLifecycleTest {
   void aRequestOnItsWayWhenTheDrainBeginsIsServed() {
     Replica replica = rig.start(1, handler);
     assertThat(replica.slots().tryAcquire()).isTrue();
-    Future<Void> drained = replica.drain();
-    rig.runAll();
+    Future<Void> drained = rig.settled(replica.drain());
 
     rig.send(call(replica));
 
@@ -294,8 +288,7 @@ class ReplicaLifecycleTest {
   void anIdleReplicaIsDrainedAtOnceAndASecondDrainIsTheSame() {
     Replica replica = rig.start(1, handler);
 
-    Future<Void> drained = replica.drain();
-    rig.runAll();
+    Future<Void> drained = rig.settled(replica.drain());
 
     assertThat(drained.succeeded()).isTrue();
     assertThat(replica.drain()).isSameAs(drained);
@@ -327,8 +320,7 @@ class ReplicaLifecycleTest {
   void aRenewalNeverLastsPastTheEndOfTheGrace() {
     Replica replica = rig.start(1, handler);
     SlotToken token = rig.reserve(replica, rig.attempt(), 10_000);
-    replica.shutDown(GRACE);
-    rig.runAll();
+    rig.settled(replica.shutDown(GRACE));
     rig.clock.advance(Duration.ofSeconds(9));
 
     rig.loop().onMessage(renewal(replica, token, 60_000));
@@ -359,8 +351,7 @@ class ReplicaLifecycleTest {
   void aShutDownDrainsThenStopsTheHandlerOffTheLoop() {
     Replica replica = rig.busy(1, handler, callId(1, 1));
 
-    Future<Void> stopped = replica.shutDown(GRACE);
-    rig.runAll();
+    Future<Void> stopped = rig.settled(replica.shutDown(GRACE));
     assertThat(handler.stops).isZero();
     handler.answer();
     rig.tasks.runAll();
@@ -417,8 +408,7 @@ class ReplicaLifecycleTest {
   @Test
   void whatIsNotDoneWithinTheGraceIsKilled() {
     Replica replica = rig.busy(1, handler, callId(1, 1));
-    Future<Void> stopped = replica.shutDown(GRACE);
-    rig.runAll();
+    Future<Void> stopped = rig.settled(replica.shutDown(GRACE));
 
     rig.pass(GRACE.minusMillis(25));
     assertThat(rig.bus.take()).isEmpty();
@@ -436,8 +426,7 @@ class ReplicaLifecycleTest {
   void aHandlerWhoseStopFailsIsStoppedAllTheSame() {
     Replica replica = rig.start(1, new Stoppable(new Exception("stop fails")));
 
-    Future<Void> stopped = replica.shutDown(GRACE);
-    rig.runAll();
+    Future<Void> stopped = rig.settled(replica.shutDown(GRACE));
 
     assertThat(stopped.succeeded()).isTrue();
     assertThat(replica.failures()).containsEntry("java.lang.Exception", 1L);
@@ -487,8 +476,7 @@ class ReplicaLifecycleTest {
   void aRequestThatReachesAKilledReplicaIsRefusedAndItsHeldSlotComesBack() {
     Replica replica = rig.start(1, handler);
     assertThat(replica.slots().tryAcquire()).isTrue();
-    replica.kill();
-    rig.runAll();
+    rig.settled(replica.kill());
     rig.bus.take();
 
     rig.send(call(replica));
@@ -553,8 +541,7 @@ class ReplicaLifecycleTest {
     Replica replica = rig.start(1, answering(Response.text("ok")));
     ReplicaRig.Call call = call(replica).from(AWAY).attempt(rig.attempt()).ifFree();
     rig.send(call);
-    replica.shutDown(GRACE);
-    rig.runAll();
+    rig.settled(replica.shutDown(GRACE));
     assertThat(replica.state()).isEqualTo(ReplicaState.STOPPED);
     for (Duration later :
         List.of(Duration.ofMillis(25), remembered.minusMillis(75), Duration.ofMillis(25))) {

@@ -246,6 +246,12 @@ final class ReplicaRig {
     }
   }
 
+  /** What was asked for, and all that comes of it has been done. */
+  <T> T settled(T asked) {
+    runAll();
+    return asked;
+  }
+
   /** Moves the clock in ticks, as the real timer would, and runs what each tick queues. */
   void pass(Duration span) {
     long left = span.toNanos();

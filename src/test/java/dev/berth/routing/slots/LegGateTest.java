@@ -11,6 +11,9 @@ class LegGateTest {
   private final InstanceBounds bounds = new InstanceBounds(3, 100, 100);
   private final LegGate gate = new LegGate(bounds);
   private final List<String> told = new ArrayList<>();
+  private final One a = new One("a");
+  private final One b = new One("b");
+  private final One c = new One("c");
 
   private final class One implements LegGate.Collector {
     private final String name;
@@ -50,9 +53,6 @@ class LegGateTest {
 
   @Test
   void oneIsInsideAndTheOthersFollowInTheirOrder() {
-    One a = new One("a");
-    One b = new One("b");
-    One c = new One("c");
     assertThat(enter(a)).isEqualTo(LegGate.Entry.HOLDING);
     assertThat(enter(b)).isEqualTo(LegGate.Entry.WAITING);
     assertThat(enter(c)).isEqualTo(LegGate.Entry.WAITING);
@@ -69,8 +69,6 @@ class LegGateTest {
 
   @Test
   void whoLeavesThePlaceBeforeItIsNotToldItsTurn() {
-    One a = new One("a");
-    One b = new One("b");
     enter(a);
     enter(b);
     gate.leave(b);
@@ -82,10 +80,9 @@ class LegGateTest {
 
   @Test
   void whoDoesNotWaitIsRefusedAndSoIsOneOverABound() {
-    One a = new One("a");
     enter(a);
-    assertThat(gate.enter(new One("b"), false, -1)).isEqualTo(LegGate.Entry.REFUSED);
-    assertThat(gate.enter(new One("c"), true, 1)).isEqualTo(LegGate.Entry.WAITING);
+    assertThat(gate.enter(b, false, -1)).isEqualTo(LegGate.Entry.REFUSED);
+    assertThat(gate.enter(c, true, 1)).isEqualTo(LegGate.Entry.WAITING);
     assertThat(gate.enter(new One("d"), true, 1)).isEqualTo(LegGate.Entry.REFUSED);
     assertThat(enter(new One("e"))).isEqualTo(LegGate.Entry.WAITING);
     assertThat(enter(new One("f"))).isEqualTo(LegGate.Entry.WAITING);
@@ -94,8 +91,6 @@ class LegGateTest {
 
   @Test
   void aHolderOnABlockedLoopIsOustedOnceAnotherCanGoOn() {
-    One a = new One("a");
-    One b = new One("b");
     enter(a);
     a.paused = true;
     gate.loopsChanged();
@@ -108,9 +103,6 @@ class LegGateTest {
 
   @Test
   void aHolderWhoseLoopBlocksLosesItToTheFirstWhoCanGoOn() {
-    One a = new One("a");
-    One b = new One("b");
-    One c = new One("c");
     enter(a);
     enter(b);
     enter(c);
@@ -127,8 +119,6 @@ class LegGateTest {
 
   @Test
   void whereOnlyPausedOnesWaitItIsTheirsWhenTheirLoopRunsAgain() {
-    One a = new One("a");
-    One b = new One("b");
     enter(a);
     enter(b);
     b.paused = true;
@@ -141,9 +131,6 @@ class LegGateTest {
 
   @Test
   void aLoopThatTakesNoMoreTasksKeepsNobodyOut() {
-    One a = new One("a");
-    One b = new One("b");
-    One c = new One("c");
     enter(a);
     enter(b);
     enter(c);

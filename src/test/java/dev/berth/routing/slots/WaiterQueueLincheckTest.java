@@ -10,6 +10,7 @@ import dev.berth.replica.slots.SlotLedger;
 import java.lang.reflect.Method;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Stream;
 import org.jetbrains.kotlinx.lincheck.Actor;
 import org.jetbrains.kotlinx.lincheck.execution.ExecutionScenario;
 import org.jetbrains.lincheck.datastructures.ManagedStrategyGuarantee;
@@ -47,6 +48,11 @@ class WaiterQueueLincheckTest {
         .sequentialSpecification(AnythingGoes.class);
   }
 
+  /** Only the scenarios that are added. */
+  private static ModelCheckingOptions encounters(int invocations) {
+    return options().iterations(0).invocationsPerIteration(Effort.times(invocations));
+  }
+
   @Test
   void noWakeUpIsLostAndNoSlotEither() {
     options()
@@ -62,16 +68,10 @@ class WaiterQueueLincheckTest {
   /** The encounters that a queue is lost by, each tried to a greater depth. */
   @Test
   void noWakeUpIsLostWhereACompletionMeetsAnArrivalOrACancel() {
-    options()
-        .iterations(0)
-        .invocationsPerIteration(Effort.times(400))
-        .addCustomScenario(scenario(List.of("ask 0"), List.of(List.of("goOn 0"), List.of("ask 1"))))
-        .addCustomScenario(
-            scenario(
-                List.of("ask 0", "ask 1"),
-                List.of(List.of("goOn 0"), List.of("cancel 1"), List.of("ask 2"))))
-        .addCustomScenario(
-            scenario(List.of("ask 0", "ask 1"), List.of(List.of("goOn 0"), List.of("expire 1"))))
+    encounters(400)
+        .addCustomScenario(scenario("ask 0", "goOn 0", "ask 1"))
+        .addCustomScenario(scenario("ask 0, ask 1", "goOn 0", "cancel 1", "ask 2"))
+        .addCustomScenario(scenario("ask 0, ask 1", "goOn 0", "expire 1"))
         .check(QueueOperations.class);
   }
 
@@ -80,34 +80,18 @@ class WaiterQueueLincheckTest {
    */
   @Test
   void whatARoundFoundIsNotTakenForTrueWhenASecondSlotIsFreed() {
-    options()
-        .iterations(0)
-        .invocationsPerIteration(Effort.times(150))
-        .addCustomScenario(
-            scenario(
-                List.of("ask 0", "ask 1", "ask 2"),
-                List.of(List.of("goOn 0"), List.of("goOn 1"), List.of("ask 3"))))
-        .addCustomScenario(
-            scenario(
-                List.of("ask 0", "ask 1", "ask 2"),
-                List.of(List.of("goOn 0"), List.of("cancel 2"), List.of("ask 3"))))
+    encounters(150)
+        .addCustomScenario(scenario("ask 0, ask 1, ask 2", "goOn 0", "goOn 1", "ask 3"))
+        .addCustomScenario(scenario("ask 0, ask 1, ask 2", "goOn 0", "cancel 2", "ask 3"))
         .check(TwoSlots.class);
   }
 
   /** Those on odd loops are passed over while these are blocked, and not for longer. */
   @Test
   void noWakeUpIsLostWhereALoopBlocksOrRunsAgain() {
-    options()
-        .iterations(0)
-        .invocationsPerIteration(Effort.times(150))
-        .addCustomScenario(
-            scenario(
-                List.of("ask 0", "ask 1", "block 0"),
-                List.of(List.of("goOn 0"), List.of("heal 1"), List.of("ask 2"))))
-        .addCustomScenario(
-            scenario(
-                List.of("ask 0", "ask 1"),
-                List.of(List.of("goOn 0"), List.of("block 1"), List.of("ask 2"))))
+    encounters(150)
+        .addCustomScenario(scenario("ask 0, ask 1, block 0", "goOn 0", "heal 1", "ask 2"))
+        .addCustomScenario(scenario("ask 0, ask 1", "goOn 0", "block 1", "ask 2"))
         .check(QueueOperations.class);
   }
 
@@ -125,15 +109,15 @@ class WaiterQueueLincheckTest {
         .check(WaiterOperations.class);
   }
 
-  private static ExecutionScenario scenario(List<String> before, List<List<String>> threads) {
-    List<List<Actor>> parallel = new ArrayList<>();
-    threads.forEach(thread -> parallel.add(actors(thread)));
+  /** What was before, and what each thread does: "operation thread, …". */
+  private static ExecutionScenario scenario(String before, String... threads) {
+    List<List<Actor>> parallel = Stream.of(threads).map(WaiterQueueLincheckTest::actors).toList();
     return new ExecutionScenario(actors(before), parallel, List.of(), VALIDATION);
   }
 
-  private static List<Actor> actors(List<String> steps) {
+  private static List<Actor> actors(String steps) {
     List<Actor> actors = new ArrayList<>();
-    for (String step : steps) {
+    for (String step : steps.split(", ")) {
       String[] words = step.split(" ");
       actors.add(new Actor(method(words[0], int.class), List.of(Integer.valueOf(words[1]))));
     }
