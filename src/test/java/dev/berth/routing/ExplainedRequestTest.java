@@ -142,6 +142,9 @@ class ExplainedRequestTest {
     replica.finish();
     pass(5 * MS);
     replica.finish();
+    assertThat(replica.running)
+        .singleElement()
+        .returns(9_000L, BusMessage.CallRequest::waitedMicros);
     pass(MS);
     replica.finish();
 
