@@ -257,10 +257,7 @@ class BlockingStreamTest {
   @Test
   void anOutputThatCannotBeginIsAFailedCallAndWaitsForNobody() {
     Replica replica =
-        open(
-            request -> Response.output("a/b", out -> out.write(1)).withHeaders(null),
-            "",
-            WINDOW);
+        open(request -> Response.output("a/b", out -> out.write(1)).withHeaders(null), "", WINDOW);
     assertThat(await(CallFailed.class).kind()).isEqualTo(BerthException.Kind.HANDLER_FAILED);
     until(() -> replica.slots().ongoing() == 0);
   }
