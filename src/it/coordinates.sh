@@ -5,8 +5,8 @@
 #
 #   src/it/coordinates.sh [--twice] [MAVEN OPTION…]      as: src/it/coordinates.sh -o
 #
-# --twice also builds two clones of the last commit in folders of different names, and compares the
-# digests of what they install. Plugins and dependencies come from ~/.m2 (or $M2) where it has them.
+# --twice builds two clones of the last commit in folders of different names instead, compares the
+# digests of what they install, and goes on with the first; it takes some two minutes of CPU. Plugins and dependencies come from ~/.m2 (or $M2) where it has them.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 twice=
@@ -16,7 +16,13 @@ if [ "${1-}" = --twice ]; then
 fi
 work=$(mktemp -d "${TMPDIR:-/tmp}/berth by coordinates.XXXXXX")
 server=
-trap '[ -z "$server" ] || kill "$server" 2>/dev/null || :; rm -rf "$work"' EXIT
+ended() { # status, last command: what ends it says why in few cases, such as a time limit's signal
+  [ "$1" = 0 ] || echo "coordinates: ended with status $1 at: $2" >&2
+  [ -z "$server" ] || kill "$server" 2>/dev/null || :
+  rm -rf "$work"
+}
+trap 'ended $? "$BASH_COMMAND"' EXIT
+trap 'exit 143' TERM
 
 install() { # folder of the project, repository
   (cd "$1" && mvn -B -q install -DskipTests -DlocalRepositoryPath="$2" ${options[@]+"${options[@]}"})
@@ -36,9 +42,10 @@ if [ -n "$twice" ]; then
   cat "$work/one.digests"
   diff "$work/one.digests" "$work/another one.digests"
   echo "two builds, the same bytes"
+  mv "$work/one.repository" "$work/repository"
+else
+  install . "$work/repository"
 fi
-
-install . "$work/repository"
 url() { # folder
   echo "file://${1// /%20}"
 }

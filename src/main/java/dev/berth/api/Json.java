@@ -17,6 +17,8 @@ import org.jspecify.annotations.Nullable;
 final class Json {
   static final String DEPENDENCY = "com.fasterxml.jackson.core:jackson-databind";
   private static final String DATABIND = "com.fasterxml.jackson.databind.";
+  private static final String CORE = "com.fasterxml.jackson.core.";
+  private static final int POOLED_BUFFERS = 16; // of a mapper; more at once are made and let go
   private static final int MESSAGE_CHARS = 300;
 
   // Kept with the classes themselves, and so gone with their application.
@@ -58,6 +60,7 @@ final class Json {
           set.invoke(mapper, each, true);
         }
       }
+      keepNoBuffersByThread(type.getMethod("getFactory").invoke(mapper));
       write = type.getMethod("writeValueAsBytes", Object.class);
       read = type.getMethod("readValue", byte[].class, Class.class);
       readerFor = type.getMethod("readerFor", Class.class);
@@ -65,6 +68,28 @@ final class Json {
     } catch (ReflectiveOperationException strange) {
       throw new IllegalStateException(
           DEPENDENCY + ": of an unknown form (expected: 2.12 or later, below 3)", strange);
+    }
+  }
+
+  /**
+   * Buffers that Jackson keeps for each thread would keep the application's classes there for as
+   * long as the heap has room. Since 2.16 a pool can have them; before, there are new ones for each
+   * value.
+   */
+  private static void keepNoBuffersByThread(Object factory) throws ReflectiveOperationException {
+    ClassLoader loader = factory.getClass().getClassLoader();
+    try {
+      Class<?> pools = Class.forName(CORE + "util.JsonRecyclerPools", true, loader);
+      Class<?> pool = Class.forName(CORE + "util.RecyclerPool", true, loader);
+      Object bounded = pools.getMethod("newBoundedPool", int.class).invoke(null, POOLED_BUFFERS);
+      factory.getClass().getMethod("setRecyclerPool", pool).invoke(factory, bounded);
+    } catch (ClassNotFoundException older) {
+      Class<?> features = Class.forName(CORE + "JsonFactory$Feature", true, loader);
+      for (Object each : features.getEnumConstants()) {
+        if (((Enum<?>) each).name().equals("USE_THREAD_LOCAL_FOR_BUFFER_RECYCLING")) {
+          factory.getClass().getMethod("disable", features).invoke(factory, each);
+        }
+      }
     }
   }
 

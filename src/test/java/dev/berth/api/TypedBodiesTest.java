@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import com.fasterxml.jackson.annotation.JsonProperty;
+import com.fasterxml.jackson.core.util.BufferRecyclers;
 import dev.berth.protocol.Admission;
 import dev.berth.protocol.AttemptId;
 import dev.berth.protocol.BusMessage.CallRequest;
@@ -23,6 +24,7 @@ import java.lang.reflect.Method;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -447,6 +449,26 @@ class TypedBodiesTest {
     asking.setAccessible(true);
     assertThat(((Callable<?>) asking.newInstance(of)).call())
         .isSameAs(Json.of(skuIn(loader), Object.class));
+  }
+
+  private static final class BuffersOfThread extends BufferRecyclers {
+    static boolean kept() {
+      return _recyclerRef.get() != null;
+    }
+  }
+
+  @Test
+  void aThreadKeepsNothingOfAnApplicationsJackson() throws Exception {
+    AtomicBoolean kept = new AtomicBoolean(true);
+    Thread fresh =
+        new Thread(
+            () -> {
+              Json.of(Sku.class, Sku.class).write(new Sku("pike"));
+              kept.set(BuffersOfThread.kept());
+            });
+    fresh.start();
+    fresh.join(10_000);
+    assertThat(kept).isFalse();
   }
 
   @Test
