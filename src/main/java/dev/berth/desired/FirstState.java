@@ -43,8 +43,16 @@ final class FirstState {
   private final KeptJars jars;
   private final EntryReader reader;
   private final LongSupplier nowMs;
-  private final Map<String, Reading> read = new HashMap<>();
-  private final Map<String, DeclaredApplication> refused = new LinkedHashMap<>();
+
+  /** What is to run, and why it cannot be read, by application. */
+  final Map<String, Reading> read = new HashMap<>();
+
+  /**
+   * What the file names and cannot be declared, where nothing of it is there: operators see it
+   * until the process ends, they delete it, or it is deployed. Nothing of it is kept.
+   */
+  final Map<String, DeclaredApplication> refused = new LinkedHashMap<>();
+
   private final Set<String> declared = new HashSet<>(); // of the file, by name
   private boolean fromFile;
 
@@ -83,19 +91,6 @@ final class FirstState {
   /** Whether all that is declared is what the file says, since nothing was kept. */
   boolean fromFile() {
     return fromFile;
-  }
-
-  /** What is to run, and why it cannot be read, by application. */
-  Map<String, Reading> read() {
-    return read;
-  }
-
-  /**
-   * What the file names and cannot be declared, where nothing of it is there: operators see it
-   * until the process ends, they delete it, or it is deployed. Nothing of it is kept.
-   */
-  Map<String, DeclaredApplication> refused() {
-    return refused;
   }
 
   /** What is kept runs, but for what the {@link StartRules} make of the file. */

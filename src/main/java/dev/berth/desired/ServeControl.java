@@ -159,8 +159,8 @@ public final class ServeControl implements Builds.Sources {
   public void open() {
     first.begin();
     state = log.state();
-    read.putAll(first.read());
-    refused.putAll(first.refused());
+    read.putAll(first.read);
+    refused.putAll(first.refused);
     marks.open(state);
   }
 

@@ -76,10 +76,10 @@ abstract sealed class ClientAnswer implements BiConsumer<String, String>, Comple
     this.http = http;
     this.route = route;
     this.startedNanos = startedNanos;
-    this.requestId = loop.requestIds().idFor(http.headers().get(REQUEST_ID));
+    this.requestId = loop.requestIds.idFor(http.headers().get(REQUEST_ID));
     this.access = AccessEntry.of(route.access(), http, requestId, startedNanos);
     this.recorder =
-        loop.explains().recorder(loop.router(), route.router(), http, requestId, startedNanos);
+        loop.explains.recorder(loop.router, route.router(), http, requestId, startedNanos);
   }
 
   /** Its request is over: nothing of it is read, waited for or logged from now on. */
@@ -92,7 +92,7 @@ abstract sealed class ClientAnswer implements BiConsumer<String, String>, Comple
   public abstract void onFailure(BerthException failure);
 
   final void become(ExchangeState next) {
-    assert loop.router().isHere();
+    assert loop.router.isHere();
     assert state.mayBecome(next) : state + " to " + next;
     state = next;
   }
@@ -493,7 +493,7 @@ abstract sealed class ClientAnswer implements BiConsumer<String, String>, Comple
       heldBytes = 0;
     }
     largeIs(0);
-    loop.meters().ended();
+    loop.meters.ended();
     connection.left((Exchange) this);
   }
 }

@@ -23,8 +23,8 @@ import org.jspecify.annotations.Nullable;
  * </pre>
  */
 abstract sealed class Connection implements Handler<Void> permits Http1Connection, Http2Connection {
-  private final IngressLoop loop;
-  private final HttpConnection http;
+  final IngressLoop loop;
+  final HttpConnection http;
   final Channel channel;
   private @Nullable Object unwritten; // what the socket was to take next when it was last looked at
   private long unwrittenTaken; // of that, bytes
@@ -36,14 +36,6 @@ abstract sealed class Connection implements Handler<Void> permits Http1Connectio
     this.loop = loop;
     this.http = http;
     this.channel = ((HttpServerConnection) http).channelHandlerContext().channel();
-  }
-
-  final IngressLoop loop() {
-    return loop;
-  }
-
-  final HttpConnection http() {
-    return http;
   }
 
   /** Closes it now; what its client has not taken is dropped, and its writes fail. */
@@ -88,7 +80,7 @@ abstract sealed class Connection implements Handler<Void> permits Http1Connectio
 
   /** Ends what stands still. */
   final void sweep(long now) {
-    boolean dropped = closing || now - movedAt(now) >= loop.limits().streamIdleNanos();
+    boolean dropped = closing || now - movedAt(now) >= loop.limits.streamIdleNanos();
     if (!closing) {
       sweepRequests(now); // first: they know why they end
     }

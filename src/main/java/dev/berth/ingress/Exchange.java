@@ -50,14 +50,14 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
     super(loop, connection, http, route, startedNanos);
     this.timeoutNanos =
         RequestTimeout.nanos(
-            http.headers().get(REQUEST_TIMEOUT), loop.limits().requestTimeoutNanos());
+            http.headers().get(REQUEST_TIMEOUT), loop.limits.requestTimeoutNanos());
   }
 
   // --- the request ---
 
   /** Starts it if the requests under way leave room for one more; else it is refused. */
   final void startIfRoom() {
-    int headers = loop.headers().of(http.headers());
+    int headers = loop.headers.of(http.headers());
     if (tryTakeRoom(RequestRoom.REQUEST_BYTES + headers * RequestRoom.HEADER_BYTES)) {
       start();
     }
@@ -100,10 +100,10 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
     long length = declared == null ? -1 : BodyReader.lengthOf(declared);
     if (length == 0) {
       bodyRead(EMPTY);
-    } else if (length > loop.limits().maxBodyBytes()) {
+    } else if (length > loop.limits.maxBodyBytes()) {
       declaredTooLarge(length);
     } else {
-      BodyReader body = new BodyReader(this, http, length, loop.limits().maxBodyBytes());
+      BodyReader body = new BodyReader(this, http, length, loop.limits.maxBodyBytes());
       reader = body;
       if (recorder != null) {
         recorder.receiving();
@@ -121,8 +121,8 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
 
   private void declaredTooLarge(long length) {
     if (connection.multiplexed()
-        || (!expectsContinue() && length - loop.limits().maxBodyBytes() <= MAX_DISCARDED_BYTES)) {
-      answer(ErrorResponses.bodyTooLarge(loop.limits().maxBodyBytes()));
+        || (!expectsContinue() && length - loop.limits.maxBodyBytes() <= MAX_DISCARDED_BYTES)) {
+      answer(ErrorResponses.bodyTooLarge(loop.limits.maxBodyBytes()));
       connection.unread(http);
     } else {
       http.endHandler(end -> connection.closeWhenTaken());
@@ -139,7 +139,7 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
       cut(413);
       return;
     }
-    answerAndLinger(ErrorResponses.bodyTooLarge(loop.limits().maxBodyBytes()));
+    answerAndLinger(ErrorResponses.bodyTooLarge(loop.limits.maxBodyBytes()));
     cancelCall();
   }
 
@@ -210,8 +210,8 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
       String token = ReservationHeader.take(http.headers());
       call =
           token == null
-              ? router.call(loop.router(), request, this, nowNanos)
-              : loop.reservations().use(token, router, loop.router(), request, this);
+              ? router.call(loop.router, request, this, nowNanos)
+              : loop.reservations().use(token, router, loop.router, request, this);
     } catch (ReservationException refused) {
       answer(HttpFailure.of(refused.problem()));
     } catch (RuntimeException broken) {
@@ -316,16 +316,16 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
     look(now);
     BodyReader reading = reader;
     StreamRelay passing = relay;
-    long idleNanos = loop.limits().streamIdleNanos();
+    long idleNanos = loop.limits.streamIdleNanos();
     if (isOver()) {
       sweepLeaving(now, idleNanos);
     } else if (reading != null
         && reading.awaitsClient()
-        && now - reading.progressNanos() >= loop.limits().bodyIdleNanos()
-        && (passing == null || now - passing.progressNanos() >= loop.limits().bodyIdleNanos())) {
-      bodyTooSlow(ErrorResponses.bodyStoodStill(loop.limits().bodyIdleNanos()));
+        && now - reading.progressNanos() >= loop.limits.bodyIdleNanos()
+        && (passing == null || now - passing.progressNanos() >= loop.limits.bodyIdleNanos())) {
+      bodyTooSlow(ErrorResponses.bodyStoodStill(loop.limits.bodyIdleNanos()));
     } else if (reading != null && passing == null && lagsBehind(reading, now)) {
-      bodyTooSlow(ErrorResponses.bodyTooSlow(loop.limits().minBodyBytesPerSecond()));
+      bodyTooSlow(ErrorResponses.bodyTooSlow(loop.limits.minBodyBytesPerSecond()));
     } else if (passing != null
         && !is(ExchangeState.DETACHED)
         && passing.awaitsClient()
@@ -338,9 +338,9 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
   }
 
   private boolean lagsBehind(BodyReader reading, long now) {
-    int least = loop.limits().minBodyBytesPerSecond();
+    int least = loop.limits.minBodyBytesPerSecond();
     return least > 0
-        && reading.lagNanos(now, least, connection.letsSend()) > loop.limits().bodyRateGraceNanos();
+        && reading.lagNanos(now, least, connection.letsSend()) > loop.limits.bodyRateGraceNanos();
   }
 
   private void bodyTooSlow(HttpFailure why) {

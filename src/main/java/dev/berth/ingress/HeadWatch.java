@@ -108,7 +108,7 @@ final class HeadWatch extends ChannelInboundHandlerAdapter {
 
   /** Looks whether the protocol is known in time. */
   void sweep(long now) {
-    if (now - acceptedNanos >= loop.limits().headerReadNanos()) {
+    if (now - acceptedNanos >= loop.limits.headerReadNanos()) {
       loop.opened(this);
       end(heard);
     }
@@ -136,7 +136,7 @@ final class HeadWatch extends ChannelInboundHandlerAdapter {
 
   /** Written beside Vert.x, which knows of no request yet. */
   private DefaultFullHttpResponse answer() {
-    HttpFailure late = ErrorResponses.headTooSlow(loop.limits().headerReadNanos());
+    HttpFailure late = ErrorResponses.headTooSlow(loop.limits.headerReadNanos());
     DefaultFullHttpResponse response =
         new DefaultFullHttpResponse(
             HttpVersion.HTTP_1_1,

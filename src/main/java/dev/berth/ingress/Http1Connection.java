@@ -68,7 +68,7 @@ final class Http1Connection extends Connection {
     HttpServerRequest next = behind;
     if (next != null && isWritable()) {
       behind = null;
-      loop().handle(next);
+      loop.handle(next);
     }
   }
 
@@ -134,7 +134,7 @@ final class Http1Connection extends Connection {
       sweepUnread(unread, now);
     } else if (headBegun) {
       sweepHead(now);
-    } else if (now - idleSinceNanos >= loop().idleLimitNanos(served)) {
+    } else if (now - idleSinceNanos >= loop.idleLimitNanos(served)) {
       close();
     }
   }
@@ -143,7 +143,7 @@ final class Http1Connection extends Connection {
     if (!headTimed) {
       headTimed = true;
       headSinceNanos = now;
-    } else if (now - headSinceNanos >= loop().limits().headerReadNanos()) {
+    } else if (now - headSinceNanos >= loop.limits.headerReadNanos()) {
       watch.headIsLate();
     }
   }
@@ -153,7 +153,7 @@ final class Http1Connection extends Connection {
       unread = null;
       headBegun = false;
       idleSinceNanos = now;
-    } else if (now - idleSinceNanos >= loop().idleLimitNanos(served)) {
+    } else if (now - idleSinceNanos >= loop.idleLimitNanos(served)) {
       close();
     }
   }

@@ -91,7 +91,7 @@ final class Http2Connection extends Connection {
     }
     giveRoomIfOver(exchange);
     served = true;
-    idleSinceNanos = loop().now();
+    idleSinceNanos = loop.now();
   }
 
   @Override
@@ -138,7 +138,7 @@ final class Http2Connection extends Connection {
     if (!streams.isEmpty()) {
       // A copy, since ending a stream removes it.
       List.copyOf(streams).forEach(exchange -> exchange.sweep(now));
-    } else if (now - idleSinceNanos >= loop().idleLimitNanos(served)) {
+    } else if (now - idleSinceNanos >= loop.idleLimitNanos(served)) {
       close();
     }
   }
@@ -161,7 +161,7 @@ final class Http2Connection extends Connection {
   private void goAway() {
     if (!saidGoAway) {
       saidGoAway = true;
-      http().goAway(NO_ERROR, LAST_STREAM_OPEN);
+      http.goAway(NO_ERROR, LAST_STREAM_OPEN);
     }
   }
 
@@ -171,7 +171,7 @@ final class Http2Connection extends Connection {
     if (!request.isEnded()) {
       written.onComplete(
           // Later, since a request without a body is not seen to have ended in its first moment.
-          sent -> loop().later(() -> request.response().reset(NO_ERROR)));
+          sent -> loop.later(() -> request.response().reset(NO_ERROR)));
     }
   }
 

@@ -30,15 +30,18 @@ import org.jspecify.annotations.Nullable;
  * connections, and whether the instance drains. Any thread.
  */
 public final class Ingress {
-  private final Settings settings;
+
+  /** What the file says of {@code http_options} and {@code berth.limits}. */
+  final Settings settings;
+
   private final int maxConnections;
-  private final Meters meters;
-  private final LongSupplier nanoClock;
-  private final long incarnation;
+  final Meters meters;
+  final LongSupplier nanoClock;
+  final long incarnation;
   private final List<Registration> shown;
   private final AtomicInteger connections = new AtomicInteger();
-  private final RequestRoom requestRoom;
-  private final AnswerRoom answerRoom;
+  final RequestRoom requestRoom;
+  final AnswerRoom answerRoom;
   private final LongAdder refusedRequests = new LongAdder();
   private final LongAdder stoodStill = new LongAdder();
   private final Map<Integer, MostStalled> mostStalled = new ConcurrentHashMap<>(); // by loop
@@ -46,7 +49,7 @@ public final class Ingress {
   private final LongAdder lateHeads = new LongAdder();
   private final Map<EventLoop, IngressLoop> loops = new ConcurrentHashMap<>();
   private final Set<Integer> blocked = ConcurrentHashMap.newKeySet();
-  private final @Nullable Tls tls;
+  final @Nullable Tls tls; // null for plain HTTP
   private final AtomicInteger port;
   private volatile RouteTable<IngressRoute> routes = RouteTable.empty();
   private volatile boolean populated;
@@ -192,15 +195,7 @@ public final class Ingress {
 
   boolean isBlocked(EventLoop eventLoop) {
     IngressLoop loop = loops.get(eventLoop);
-    return loop != null && blocked.contains(loop.index());
-  }
-
-  RequestRoom requestRoom() {
-    return requestRoom;
-  }
-
-  AnswerRoom answerRoom() {
-    return answerRoom;
+    return loop != null && blocked.contains(loop.index);
   }
 
   void countRefusal() {
@@ -298,34 +293,12 @@ public final class Ingress {
     port.compareAndSet(0, actualPort);
   }
 
-  /** What the file says of {@code http_options} and {@code berth.limits}. */
-  Settings settings() {
-    return settings;
-  }
-
-  /** Null for plain HTTP. */
-  @Nullable Tls tls() {
-    return tls;
-  }
-
   @Nullable Endpoint endpoint() {
     return endpoint;
   }
 
   @Nullable ReservationTable reservations() {
     return reservations;
-  }
-
-  Meters meters() {
-    return meters;
-  }
-
-  LongSupplier nanoClock() {
-    return nanoClock;
-  }
-
-  long incarnation() {
-    return incarnation;
   }
 
   /** The instance's bound on a request's time, in nanoseconds, or {@link RequestTimeout#NONE}. */

@@ -50,18 +50,18 @@ final class IngressLoop {
   private static final String NO_ROUTE = "";
 
   private final Executor executor;
-  private final int index;
+  final int index;
   private final Ingress ingress;
-  private final RouterLoop router;
+  final RouterLoop router;
   private final Timer timer;
   private final LongSupplier nanoClock;
-  private final HttpMeters meters;
-  private final RequestIds requestIds;
+  final HttpMeters meters;
+  final RequestIds requestIds;
   private final RequestRoom.Share room;
   private final AnswerRoom.Queue<Exchange> answers; // that wait for room
-  private final HeaderCount headers = new HeaderCount();
-  private final ExplainRule explains;
-  private final Limits limits;
+  final HeaderCount headers = new HeaderCount();
+  final ExplainRule explains;
+  final Limits limits;
   private final int maxUriBytes;
   private final int http2MaxStreams;
   private final String rootPath;
@@ -116,13 +116,13 @@ final class IngressLoop {
     this.index = index;
     this.ingress = ingress;
     this.router = router;
-    this.nanoClock = ingress.nanoClock();
-    this.meters = ingress.meters().addIngressLoop();
-    this.requestIds = new RequestIds(ingress.incarnation() + index);
-    this.room = ingress.requestRoom().newShare();
-    this.answers = ingress.answerRoom().new Queue<>();
+    this.nanoClock = ingress.nanoClock;
+    this.meters = ingress.meters.addIngressLoop();
+    this.requestIds = new RequestIds(ingress.incarnation + index);
+    this.room = ingress.requestRoom.newShare();
+    this.answers = ingress.answerRoom.new Queue<>();
     this.explains = ingress.explainRule(index);
-    Settings settings = ingress.settings();
+    Settings settings = ingress.settings;
     this.limits =
         new Limits(
             ingress.requestTimeoutNanos(),
@@ -183,7 +183,7 @@ final class IngressLoop {
 
   void closed(Connection connection) {
     assert router.isHere();
-    connections.remove(connection.http());
+    connections.remove(connection.http);
   }
 
   /** Tells the clients that no request may follow, where that needs no answer. */
@@ -215,7 +215,7 @@ final class IngressLoop {
   /** Cuts answers whose clients stand still, when those of others wait for what they hold. */
   private void makeRoom(long now) {
     StreamLedger streams = router.streams();
-    long needed = Math.max(streams.needed(), ingress.answerRoom().needed());
+    long needed = Math.max(streams.needed(), ingress.answerRoom.needed());
     if (streams.isTight() || needed > 0) {
       List<Stalled<ClientAnswer>> table = new ArrayList<>();
       connections.values().forEach(connection -> connection.waiting(table));
@@ -379,10 +379,6 @@ final class IngressLoop {
     return room;
   }
 
-  HeaderCount headers() {
-    return headers;
-  }
-
   /** Room for a large answer, taken or waited for. */
   AnswerRoom.Queue<Exchange> answers() {
     assert router.isHere();
@@ -392,7 +388,7 @@ final class IngressLoop {
   /** So much more room is taken for a large answer than was, or less. */
   void correctLarge(long bytes) {
     assert router.isHere();
-    ingress.answerRoom().correct(bytes);
+    ingress.answerRoom.correct(bytes);
     if (bytes < 0) {
       lookForRoom();
     }
@@ -412,10 +408,6 @@ final class IngressLoop {
 
   void countRefusal() {
     ingress.countRefusal();
-  }
-
-  int index() {
-    return index;
   }
 
   void countLateHead() {
@@ -440,10 +432,6 @@ final class IngressLoop {
     timer.after(millis, task);
   }
 
-  RouterLoop router() {
-    return router;
-  }
-
   /** What the tokens of requests stand for. */
   ReservationTable reservations() {
     ReservationTable table = ingress.reservations();
@@ -451,22 +439,6 @@ final class IngressLoop {
       throw new ReservationException(Problem.UNKNOWN_TOKEN, "nothing is reserved here", -1, -1);
     }
     return table;
-  }
-
-  HttpMeters meters() {
-    return meters;
-  }
-
-  RequestIds requestIds() {
-    return requestIds;
-  }
-
-  ExplainRule explains() {
-    return explains;
-  }
-
-  Limits limits() {
-    return limits;
   }
 
   boolean draining() {

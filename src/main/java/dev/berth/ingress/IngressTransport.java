@@ -77,7 +77,7 @@ public final class IngressTransport implements Transport, io.vertx.core.transpor
   /** What listens at its address is watched over from now on. */
   void guard(Ingress ingress) {
     ingresses.put(
-        new Address(ingress.settings().get(HttpOptions.HOST), ingress.sharedPort()), ingress);
+        new Address(ingress.settings.get(HttpOptions.HOST), ingress.sharedPort()), ingress);
   }
 
   /** Why it is not a native one; null when it is, or when there is none for this platform. */

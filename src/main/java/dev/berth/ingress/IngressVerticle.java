@@ -67,7 +67,7 @@ public final class IngressVerticle extends VerticleBase {
     ingress.join(eventLoop, loop);
     IngressTransport.of(vertx).guard(ingress);
     timer = vertx.setPeriodic(IngressLoop.SWEEP_MILLIS, id -> loop.sweep());
-    Tls tls = ingress.tls();
+    Tls tls = ingress.tls;
     if (tls == null) {
       return listen(loop, options());
     }
@@ -77,7 +77,7 @@ public final class IngressVerticle extends VerticleBase {
             material -> {
               HttpServerOptions options = options();
               Tls.apply(
-                  material, ingress.settings().get(LimitOptions.HEADER_READ_TIMEOUT_S), options);
+                  material, ingress.settings.get(LimitOptions.HEADER_READ_TIMEOUT_S), options);
               return listen(loop, options);
             })
         .onSuccess(
@@ -105,7 +105,7 @@ public final class IngressVerticle extends VerticleBase {
                 Future.failedFuture(
                     new IOException(
                         "http_options: cannot listen on "
-                            + ingress.settings().get(HttpOptions.HOST)
+                            + ingress.settings.get(HttpOptions.HOST)
                             + ":"
                             + ingress.sharedPort()
                             + ": "
@@ -116,7 +116,7 @@ public final class IngressVerticle extends VerticleBase {
               LOG.info(
                   "loop {} listens on {}:{}",
                   index,
-                  ingress.settings().get(HttpOptions.HOST),
+                  ingress.settings.get(HttpOptions.HOST),
                   made.actualPort());
             });
   }
@@ -144,7 +144,7 @@ public final class IngressVerticle extends VerticleBase {
   }
 
   private HttpServerOptions options() {
-    Settings settings = ingress.settings();
+    Settings settings = ingress.settings;
     HttpServerOptions options = new HttpServerOptions();
     options.setHost(settings.get(HttpOptions.HOST)).setPort(ingress.sharedPort());
     options.setAcceptBacklog(ACCEPT_BACKLOG);

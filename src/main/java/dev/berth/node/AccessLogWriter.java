@@ -16,7 +16,7 @@ final class AccessLogWriter {
   /** The lines are whole: time and level are not put before them by default. */
   static final String LOGGER = "berth.access";
 
-  private final AccessLog log;
+  final AccessLog log; // where the loops put what is to be logged
   private final Meters meters;
   private final Promise<Void> ended = Promise.promise();
   private boolean started;
@@ -25,11 +25,6 @@ final class AccessLogWriter {
     Logger lines = LoggerFactory.getLogger(LOGGER);
     this.log = new AccessLog(AccessLog.DEFAULT_CAPACITY, System::currentTimeMillis, lines::info);
     this.meters = meters;
-  }
-
-  /** Where the loops put what is to be logged. */
-  AccessLog log() {
-    return log;
   }
 
   /** Begins to write; a second call does nothing. */

@@ -111,7 +111,7 @@ public final class BerthNode {
 
   /** The port it serves on. */
   public int port() {
-    return running().ingress().port();
+    return running().ingress.port();
   }
 
   /** The port of its admin server. */
@@ -173,7 +173,7 @@ public final class BerthNode {
       fail(problem);
     } else if (!closeAsked.get()) {
       awaited.addAll(initial.awaited());
-      initial.handTo(made.control().builds());
+      initial.handTo(made.control.builds);
       made.startControl()
           .compose(controls -> made.startEdge(drainLimit()))
           .onComplete(edge -> onControl(this::listening), this::fail);
@@ -233,7 +233,7 @@ public final class BerthNode {
     switch (announce.status()) {
       case RUNNING -> {
         if (awaited.remove(name)) {
-          running().control().routes().flush();
+          running().control.routes.flush();
           completeIfStarted();
         }
       }
@@ -314,7 +314,7 @@ public final class BerthNode {
     threads.stop();
     InstanceParts all = parts;
     if (all != null) {
-      all.control().builds().closeAll();
+      all.control.builds.closeAll();
     }
     initial.close();
     return vertx.close();

@@ -67,12 +67,12 @@ final class InstanceControl {
   private final Instance on;
   private final ServeControl serve;
   private final EpochGate gate = new EpochGate();
-  private final Builds builds;
-  private final InstanceRouters deployments;
-  private final InstanceReplicas replicas;
-  private final Routes routes;
+  final Builds builds;
+  final InstanceRouters deployments;
+  final InstanceReplicas replicas;
+  final Routes routes;
   private final RoutingLink routing;
-  private final ControlPlane plane;
+  final ControlPlane plane;
 
   /**
    * @param serve what is to be kept true
@@ -208,25 +208,5 @@ final class InstanceControl {
 
   Routers routers() {
     return on.plane.routers();
-  }
-
-  ControlPlane plane() {
-    return plane;
-  }
-
-  Builds builds() {
-    return builds;
-  }
-
-  Routes routes() {
-    return routes;
-  }
-
-  InstanceRouters deployments() {
-    return deployments;
-  }
-
-  InstanceReplicas replicas() {
-    return replicas;
   }
 }

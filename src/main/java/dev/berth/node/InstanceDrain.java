@@ -45,10 +45,10 @@ final class InstanceDrain {
    *     takes too long
    */
   Future<Void> begin(boolean listening, Future<?> alsoAwaited) {
-    parts.reservations().drain();
-    parts.ingress().drain();
-    parts.control().replicas().drainStarts();
-    parts.control().plane().drains();
+    parts.reservations.drain();
+    parts.ingress.drain();
+    parts.control.replicas.drainStarts();
+    parts.control.plane.drains();
     // Every answer now says that its connection will close. Who is about to send on a connection
     // that is idle for an instant learns it so, and is not cut off.
     Promise<Void> told = Promise.promise();
@@ -63,7 +63,7 @@ final class InstanceDrain {
     answered.onComplete(ended -> replicasMayGo.tryComplete());
     long grace =
         vertx.setTimer(
-            Math.max(1, parts.control().deployments().longestGrace().toMillis()),
+            Math.max(1, parts.control.deployments.longestGrace().toMillis()),
             passed -> replicasMayGo.tryComplete());
     replicasMayGo
         .future()
@@ -82,10 +82,10 @@ final class InstanceDrain {
   }
 
   private void withdrawAll() {
-    Controller controller = parts.control().plane().controller();
+    Controller controller = parts.control.plane.controller();
     if (controller != null) {
       for (String application : List.copyOf(controller.applications().keySet())) {
-        parts.control().tell(new ControllerEvent.Withdrawn(application));
+        parts.control.tell(new ControllerEvent.Withdrawn(application));
       }
     }
     withdrawn = true;
@@ -94,7 +94,7 @@ final class InstanceDrain {
 
   /** An application's state changed: it may have been the last one. */
   void look() {
-    Controller controller = parts.control().plane().controller();
+    Controller controller = parts.control.plane.controller();
     if (withdrawn && (controller == null || controller.applications().isEmpty())) {
       allGone.tryComplete();
     }

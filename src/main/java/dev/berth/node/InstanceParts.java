@@ -89,16 +89,16 @@ final class InstanceParts {
   private final InstanceThreads threads;
   private final @Nullable InstanceBus mailboxes; // null: the event bus carries messages
   private final Meters meters;
-  private final Ingress ingress;
+  final Ingress ingress;
   private final ExplainRing explained;
   private final LogRing logRing;
   private final Runnable endLog;
   private final DataPlane plane;
-  private final ReservationTable reservations;
+  final ReservationTable reservations;
   private final AccessLogWriter accessLog;
-  private final MetricsPusher pusher;
+  final MetricsPusher pusher; // what tells the controller of the handles
   private final AdminVerticle admin;
-  private final InstanceControl control;
+  final InstanceControl control; // what the controller commands
   private final RoutingFeedVerticle feed;
   private final List<Part> ingresses = new ArrayList<>(); // started
   private final List<Part> others = new ArrayList<>(); // started, in that order
@@ -128,7 +128,7 @@ final class InstanceParts {
             identity.node(), config.get(HttpOptions.HOST), config.get(MetricsOptions.PREFIX));
     ingress = new Ingress(config.settings(), meters, identity.nanoClock(), identity.incarnation());
     accessLog = new AccessLogWriter(meters);
-    ingress.logAccess(accessLog.log(), accessEncoding(config.get(ServeConfig.LOGGING_CONFIG)));
+    ingress.logAccess(accessLog.log, accessEncoding(config.get(ServeConfig.LOGGING_CONFIG)));
     explained = new ExplainRing(config.get(ExplainOptions.RING_SIZE));
     logRing =
         new LogRing(
@@ -205,7 +205,7 @@ final class InstanceParts {
     String version = InstanceParts.class.getPackage().getImplementationVersion();
     return new ServeRoutes(
         serve.commands(),
-        (deployment, replica) -> control.replicas().kill(deployment, replica),
+        (deployment, replica) -> control.replicas.kill(deployment, replica),
         new HttpView(config.settings(), ingress::port, ingress::status),
         meters,
         version == null ? "unknown" : version,
@@ -254,24 +254,6 @@ final class InstanceParts {
   }
 
   // --- what the node asks ---
-
-  /** What the controller commands. */
-  InstanceControl control() {
-    return control;
-  }
-
-  Ingress ingress() {
-    return ingress;
-  }
-
-  ReservationTable reservations() {
-    return reservations;
-  }
-
-  /** What tells the controller of the handles. */
-  MetricsPusher pusher() {
-    return pusher;
-  }
 
   int adminPort() {
     return admin.port();
@@ -427,7 +409,7 @@ final class InstanceParts {
 
   /** Stops everything else, in the reverse order: the pusher's last batch finds its controller. */
   Future<Void> stopOthers() {
-    control.deployments().hide();
+    control.deployments.hide();
     ingress.close();
     others.removeIf(part -> part.deployable() == admin); // it goes last: someone may be looking
     others.add(0, new Part(loops.control(), admin));
@@ -437,7 +419,7 @@ final class InstanceParts {
       stopped = stopped.eventually(part::undeploy);
     }
     return stopped
-        .eventually(() -> control.plane().stop())
+        .eventually(() -> control.plane.stop())
         .eventually(accessLog::stop)
         .onComplete(over -> endLog.run());
   }

@@ -32,7 +32,7 @@ final class NodeControls implements ServeControl.Controls {
   public void tell(ControllerEvent event) {
     InstanceParts made = parts.get();
     if (made != null) {
-      made.control().tell(event);
+      made.control.tell(event);
     } // else the first controller is told of everything
   }
 
@@ -55,12 +55,12 @@ final class NodeControls implements ServeControl.Controls {
   @Override
   public @Nullable Set<Path> jarsInUse() {
     InstanceParts made = parts.get();
-    return made == null ? null : made.control().jarsInUse();
+    return made == null ? null : made.control.jarsInUse();
   }
 
   private Controller controller() {
     InstanceParts made = parts.get();
-    Controller controller = made == null ? null : made.control().plane().controller();
+    Controller controller = made == null ? null : made.control.plane.controller();
     if (controller == null) {
       throw new CommandRefused(
           CommandRefused.Kind.UNAVAILABLE, "controller: none (expected: one, in a moment)");
@@ -73,7 +73,7 @@ final class NodeControls implements ServeControl.Controls {
     InstanceParts made = parts.get();
     return made == null
         ? Future.failedFuture("controller: none (expected: a started instance)")
-        : made.control().plane().restart(term);
+        : made.control.plane.restart(term);
   }
 
   @Override

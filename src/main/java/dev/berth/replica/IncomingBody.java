@@ -55,7 +55,7 @@ final class IncomingBody implements InboundStream.Owner {
    */
   static @Nullable IncomingBody of(
       Invocation invocation, CallRequest message, boolean handlerStreams) {
-    int window = message.bodyFollows() ? invocation.loop.bodyBounds().tryWindow() : 0;
+    int window = message.bodyFollows() ? invocation.loop.bodyBounds.tryWindow() : 0;
     return window == 0 && message.bodyFollows()
         ? null
         : new IncomingBody(invocation, message, window, handlerStreams);
@@ -132,13 +132,13 @@ final class IncomingBody implements InboundStream.Owner {
     }
     if (gatheredBytes + (long) piece.length() > max) {
       refuse(max);
-    } else if (!loop.bodyBounds().tryBuffer(piece.length())) {
+    } else if (!loop.bodyBounds.tryBuffer(piece.length())) {
       invocation.breakOff(
           Kind.BACK_PRESSURE,
           "buffered_body_bytes_total: no room for "
               + piece.length()
               + " bytes more (expected: at most "
-              + loop.bodyBounds().maxBufferedBytes()
+              + loop.bodyBounds.maxBufferedBytes()
               + ")");
     } else {
       gatheredBytes += piece.length();
@@ -191,7 +191,7 @@ final class IncomingBody implements InboundStream.Owner {
   // --- time and ends ---
 
   private long idleNanos() {
-    return loop.limits().streamIdleTimeoutNanos();
+    return loop.limits.streamIdleTimeoutNanos();
   }
 
   /** A moment asked for may have come; how long the body has been awaited is known to a quarter. */
@@ -228,7 +228,7 @@ final class IncomingBody implements InboundStream.Owner {
     }
     closed = true;
     gathered = null;
-    BodyBounds bounds = loop.bodyBounds();
+    BodyBounds bounds = loop.bodyBounds;
     bounds.windowEnded(window);
     bounds.bufferEnded(gatheredBytes);
     if (called && handlerStreams && !stream.isOver()) {

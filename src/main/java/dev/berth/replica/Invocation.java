@@ -84,7 +84,7 @@ sealed class Invocation extends InvocationContext implements Completable<Respons
       breakOff(
           BerthException.Kind.BACK_PRESSURE,
           "stream_bytes_total: no room for a request's body (expected: at most "
-              + loop.bodyBounds().maxStreamBytes()
+              + loop.bodyBounds.maxStreamBytes()
               + " bytes under way)");
       return;
     }
@@ -182,20 +182,20 @@ sealed class Invocation extends InvocationContext implements Completable<Respons
       if (!large || loop.tryCarry(source, length)) {
         end(response.status() < SERVER_ERROR);
         if (!sendWhole(response) && large) {
-          loop.streams().release(length);
+          loop.streams.release(length);
         }
         return;
       }
-      stream = new ResponseStream(this, response, streamWindow, loop.limits());
+      stream = new ResponseStream(this, response, streamWindow, loop.limits);
       become(InvocationPhase.SENDING);
       stream.sendWhole(whole.bytes());
     } else if (body instanceof Response.Body.Received received) {
-      stream = new ResponseStream(this, response, streamWindow, loop.limits());
+      stream = new ResponseStream(this, response, streamWindow, loop.limits);
       stream.relay(received);
     } else if (body instanceof Response.Body.Output) {
       throw new IllegalArgumentException("body: an output (expected: of a blocking handler)");
     } else {
-      stream = new ResponseStream(this, response, streamWindow, loop.limits());
+      stream = new ResponseStream(this, response, streamWindow, loop.limits);
       produce(((Response.Body.Produced) body).producer(), stream);
     }
   }
@@ -490,7 +490,7 @@ sealed class Invocation extends InvocationContext implements Completable<Respons
 
   @Override
   LoopPorts ports() {
-    return loop.ports();
+    return loop.ports;
   }
 
   @Override

@@ -92,7 +92,7 @@ abstract class InvocationContext implements RequestContext {
   public Instant arrivedAtReplica() {
     Instant known = arrived;
     if (known == null) {
-      known = replica().wallClock().instant().minusNanos(now() - startedAt);
+      known = replica().wallClock.instant().minusNanos(now() - startedAt);
       arrived = known;
     }
     return known;
@@ -192,7 +192,7 @@ abstract class InvocationContext implements RequestContext {
   public Logger logger() {
     RequestLogger made = logger;
     if (made == null) {
-      made = new RequestLogger(replica().userLog(), requestId, replicaId(), sessionId);
+      made = new RequestLogger(replica().userLog, requestId, replicaId(), sessionId);
       logger = made; // two threads may make one each: they are alike
     }
     return made;

@@ -53,8 +53,8 @@ public final class Replica extends ServedReplica {
 
   private final AtomicReference<ReplicaState> state = new AtomicReference<>(ReplicaState.STARTING);
   private volatile List<HostedReplica> parts = List.of();
-  private final ReplicaHooks hooks = new ReplicaHooks();
-  private final ReplicaHealth health;
+  final ReplicaHooks hooks = new ReplicaHooks();
+  final ReplicaHealth health;
   private final PassiveHealth passive = new PassiveHealth();
   private volatile String lastFailure = ""; // of a request, for people
   private final Object judging = new Object();
@@ -131,14 +131,6 @@ public final class Replica extends ServedReplica {
   }
 
   // --- its life ---
-
-  ReplicaHooks hooks() {
-    return hooks;
-  }
-
-  ReplicaHealth health() {
-    return health;
-  }
 
   /** Its handlers are made from now on. */
   void starts(ReplicaStart starting) {
@@ -598,7 +590,7 @@ public final class Replica extends ServedReplica {
 
   /** How long health checks took, the first one included. */
   public LatencyBuckets healthCheckTimes() {
-    return health.latencies();
+    return health.latencies;
   }
 
   /** Remote routers that wait to be offered a slot. */

@@ -18,7 +18,7 @@ final class ReplicaHealth {
   private final LongSupplier nanoClock;
   private final FailureLog failures;
   private final Runnable changed; // an outcome is known, or its time runs from now on
-  private final LatencyBuckets latencies = new LatencyBuckets(); // one check at a time writes
+  final LatencyBuckets latencies = new LatencyBuckets(); // one check at a time writes
   private volatile @Nullable Check underWay;
 
   /**
@@ -122,10 +122,6 @@ final class ReplicaHealth {
 
   long failures() {
     return watch.failures();
-  }
-
-  LatencyBuckets latencies() {
-    return latencies;
   }
 
   /** One check. Its thread is interrupted while it runs user code, and at no other time. */

@@ -141,7 +141,7 @@ public final class ReplicaHost implements ReplicaDirectory {
   public void observe(ReplicaAddress address, SlotObserver observer) {
     Replica replica = find(address);
     if (replica != null) {
-      replica.refused().own(observer);
+      replica.refused.own(observer);
     }
   }
 

@@ -66,11 +66,11 @@ public final class ReplicaLoop {
 
   private final String node;
   private final int index;
-  private final LoopPorts ports;
+  final LoopPorts ports; // any thread
   private final long originNanos; // moments count from here, so that they compare by <
-  private final ReplicaLimits limits;
-  private final BodyBounds bodyBounds;
-  private final StreamLedger streams;
+  final ReplicaLimits limits;
+  final BodyBounds bodyBounds;
+  final StreamLedger streams;
 
   private @Nullable HostedReplica[] hosted = new HostedReplica[8]; // by ordinal
   private @Nullable RouterPeer[] ownPeers = new RouterPeer[4]; // by loop of this instance
@@ -193,7 +193,7 @@ public final class ReplicaLoop {
     if (message.admission() instanceof Admission.Token token) {
       Refusal refusal = slots.consume(token.token(), message.attempt());
       if (refusal == null) {
-        host.replica.refused().used(message.source(), token.token().sequence());
+        host.replica.refused.used(message.source(), token.token().sequence());
       }
       return refusal;
     }
@@ -338,7 +338,7 @@ public final class ReplicaLoop {
 
   private void note(HostedReplica host, RouterAddress router, ReplicaAddress target) {
     if (!node.equals(router.node())) { // our own routers are told by the slots themselves
-      host.replica.refused().note(host.replica.slots(), router, target);
+      host.replica.refused.note(host.replica.slots(), router, target);
     }
   }
 
@@ -541,7 +541,7 @@ public final class ReplicaLoop {
     lastPeer = null;
     for (HostedReplica host : hosted) {
       if (host != null) {
-        host.replica.refused().nodeLeft(left);
+        host.replica.refused.nodeLeft(left);
       }
     }
   }
@@ -556,11 +556,6 @@ public final class ReplicaLoop {
 
   // --- the loop itself ---
 
-  /** Any thread. */
-  LoopPorts ports() {
-    return ports;
-  }
-
   /** Whether the caller is on this loop. Any thread. */
   boolean isHere() {
     return ports.loop().isHere();
@@ -574,18 +569,6 @@ public final class ReplicaLoop {
   /** Runs a task on this loop: at once when the caller is there already. Any thread. */
   void run(Runnable task) {
     ports.loop().run(task);
-  }
-
-  ReplicaLimits limits() {
-    return limits;
-  }
-
-  BodyBounds bodyBounds() {
-    return bodyBounds;
-  }
-
-  StreamLedger streams() {
-    return streams;
   }
 
   /**

@@ -144,22 +144,22 @@ final class ReplicaStart {
         requireWanted();
       }
       doing = "in start";
-      replica.hooks().start();
+      replica.hooks.start();
       requireWanted();
       if (!spec.userConfig().isEmpty()) {
         doing = "in reconfigure";
-        replica.hooks().reconfigure(spec.userConfig());
+        replica.hooks.reconfigure(spec.userConfig());
         requireWanted();
       }
       doing = "in checkHealth";
-      replica.health().checkFirst();
+      replica.health.checkFirst();
       end(true);
       return new Started(parts, workers);
     } catch (Throwable thrown) { // user code
       end(false);
       doing = "in stop";
       try {
-        replica.hooks().stop(nanoClock.getAsLong());
+        replica.hooks.stop(nanoClock.getAsLong());
       } catch (Throwable second) {
         if (second != thrown) { // the same one for all, and no exception suppresses itself
           thrown.addSuppressed(second);
@@ -225,7 +225,7 @@ final class ReplicaStart {
         Objects.requireNonNull(
             spec.factory().create(new SeatContext(spec, handles, replica.meters())),
             "factory: null (expected: a handler)");
-    replica.hooks().add(handler);
+    replica.hooks.add(handler);
     Map<String, HandlerInvoker> methods = new HashMap<>();
     Objects.requireNonNull(handler.methods(), "methods: null (expected: a map)")
         .forEach(
@@ -274,7 +274,7 @@ final class ReplicaStart {
           TimeUnit.NANOSECONDS.toSeconds(now - began),
           doing);
     }
-    replica.hooks().interruptLateStop(now);
+    replica.hooks.interruptLateStop(now);
     Long timeout = spec.startTimeoutNanos();
     if (timeout == null) {
       return now + LOOK_NANOS;

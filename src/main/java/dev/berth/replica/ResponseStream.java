@@ -321,7 +321,7 @@ final class ResponseStream implements ResponseWriter {
 
   private void account(long bytes) {
     if (bytes != accounted) {
-      loop.streams().atWriters(bytes - accounted);
+      loop.streams.atWriters(bytes - accounted);
       accounted = bytes;
     }
   }

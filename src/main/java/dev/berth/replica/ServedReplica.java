@@ -33,9 +33,9 @@ abstract class ServedReplica {
   final LedgerLimits ledgerLimits;
   final LongSupplier nanoClock;
   final FailureLog failures;
-  private final InstantSource wallClock;
+  final InstantSource wallClock;
   private final UserMeters meters;
-  private final Logger userLog;
+  final Logger userLog; // where its user code logs
   private volatile ReplicaLimits limits;
 
   /** When a draining replica is killed, on the nano clock; null while there is no such time. */
@@ -102,15 +102,6 @@ abstract class ServedReplica {
     return meters;
   }
 
-  /** Where its user code logs. */
-  Logger userLog() {
-    return userLog;
-  }
-
-  InstantSource wallClock() {
-    return wallClock;
-  }
-
   long epoch() {
     return address.epoch();
   }
@@ -121,10 +112,6 @@ abstract class ServedReplica {
 
   long load() {
     return slots.load();
-  }
-
-  RefusedRouters refused() {
-    return refused;
   }
 
   // --- what its invocations tell ---

@@ -267,7 +267,7 @@ public final class DeploymentRouter implements HandleMetricSource {
 
   private void publish(
       RoutingSnapshot.Version version, boolean available, List<RoutedReplica> next) {
-    ReplicaSet set = new ReplicaSet(version, available, next, blocked, routers.zone());
+    ReplicaSet set = new ReplicaSet(version, available, next, blocked, routers.zone);
     for (RoutedReplica replica : next) {
       replica.avoid(set.avoiding && replica.isOn(blocked));
     }

@@ -43,7 +43,7 @@ public final class Routers {
   }
 
   private final String node;
-  private final @Nullable String zone;
+  final @Nullable String zone;
   private final ReplicaDirectory directory;
   private final InstanceBounds bounds;
   final ExplainPorts explain;
@@ -98,10 +98,6 @@ public final class Routers {
 
   public InstanceBounds bounds() {
     return bounds;
-  }
-
-  @Nullable String zone() {
-    return zone;
   }
 
   /** The router of a deployment, made when first asked for. Any thread. */

@@ -103,7 +103,7 @@ class NodeLifecycleTest {
 
   private <T> T onControl(java.util.function.Function<InstanceControl, T> look) {
     CompletableFuture<T> seen = new CompletableFuture<>();
-    InstanceControl control = node().running().control();
+    InstanceControl control = node().running().control;
     control.execute(() -> seen.complete(look.apply(control)));
     return seen.orTimeout(10, TimeUnit.SECONDS).join();
   }
@@ -111,7 +111,7 @@ class NodeLifecycleTest {
   private List<String> replicas() {
     return onControl(
         control ->
-            control.replicas().inventory().stream()
+            control.replicas.inventory().stream()
                 .map(found -> found.info().replicaId() + " " + found.target().version())
                 .sorted()
                 .toList());
@@ -185,7 +185,7 @@ class NodeLifecycleTest {
         () ->
             onControl(
                 control ->
-                    control.replicas().inventory().stream()
+                    control.replicas.inventory().stream()
                         .anyMatch(found -> found.info().maxOngoing() == 9)),
         "no replica has 9 slots");
     assertThat(replicas().stream().map(each -> each.split(" ")[0])).isEqualTo(before);
@@ -275,11 +275,11 @@ class NodeLifecycleTest {
               send("DELETE", node().adminPort(), "/api/v1/applications/" + name, "").statusCode())
           .isEqualTo(200);
     }
-    until(() -> onControl(control -> control.replicas().size()) == 0, "replicas are left");
-    until(() -> onControl(control -> control.builds().names()).isEmpty(), "builds are left");
-    until(() -> onControl(control -> control.deployments().size()) == 0, "routers are left");
+    until(() -> onControl(control -> control.replicas.size()) == 0, "replicas are left");
+    until(() -> onControl(control -> control.builds.names()).isEmpty(), "builds are left");
+    until(() -> onControl(control -> control.deployments.size()) == 0, "routers are left");
     assertThat(onControl(InstanceControl::routers).all()).isEmpty();
-    until(() -> node().running().pusher().handles() == 0, "handles are left in the pusher");
+    until(() -> node().running().pusher.handles() == 0, "handles are left in the pusher");
     until(() -> get("/app0") == 404, "a route is left");
     String metrics = send("GET", node().adminPort(), "/metrics", "").body();
     assertThat(metrics).doesNotContain("app0\"").doesNotContain("app" + (CYCLES - 1) + "\"");

@@ -194,7 +194,7 @@ class BlockingStreamTest {
             "first",
             WINDOW);
     until(() -> read.get().equals("first"));
-    Duration idle = Duration.ofNanos(rig.loop().limits().streamIdleTimeoutNanos());
+    Duration idle = Duration.ofNanos(rig.loop().limits.streamIdleTimeoutNanos());
     rig.pass(idle.multipliedBy(2));
     sent.addAll(rig.bus.take());
     assertThat(sent).as("it has other work").noneMatch(CallFailed.class::isInstance);

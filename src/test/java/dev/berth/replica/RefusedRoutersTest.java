@@ -342,7 +342,7 @@ class RefusedRoutersTest {
                 (proxy, asked, with) ->
                     asked.getName().equals("ongoing") ? (Object) 0 : asked.invoke(slots, with));
 
-    replica.refused().freed(aMomentAgo);
+    replica.refused.freed(aMomentAgo);
 
     assertThat(replica.notedRouters()).isOne();
   }
@@ -354,7 +354,7 @@ class RefusedRoutersTest {
     }
 
     assertThat(replica.notedRouters()).isEqualTo(256);
-    assertThat(replica.refused().forgotten()).isEqualTo(44);
+    assertThat(replica.refused.forgotten()).isEqualTo(44);
   }
 
   @Test
@@ -368,7 +368,7 @@ class RefusedRoutersTest {
     isRefused(AWAY);
 
     assertThat(replica.notedRouters()).isEqualTo(256);
-    assertThat(replica.refused().forgotten()).isZero();
+    assertThat(replica.refused.forgotten()).isZero();
   }
 
   @Test
