@@ -655,6 +655,25 @@ class ReconcilerRulesTest {
               model.finish().is("HEALTHY", "DOWNSCALE_COMPLETED").fleet("v1 RUNNING x1");
             }),
         row(
+            "fewer while sick ones are replaced: at most one more than wanted is there",
+            "what is sick is stopped at once",
+            model -> {
+              model.healthy("v1", 4).scale(6);
+              List.of("m1", "m2").forEach(model.it::sick);
+              model.fleet("v1 RUNNING x4, v1 STARTING x3").scale(4);
+              model.fleet("v1 RUNNING x4, v1 STARTING x1, v1 STOPPING x2");
+            }),
+        row(
+            "fewer during an update: those of the version before are stopped first",
+            "the newest are",
+            model -> {
+              model.healthy("v1", 4).deploy("v2", 4);
+              model.it.run("m5");
+              model.it.stopAll();
+              model.scale(1);
+              model.fleet("v1 RUNNING x1, v1 STOPPING x2, v2 RUNNING x1, v2 STOPPING x1");
+            }),
+        row(
             "replicas that do not run yet are stopped first",
             model -> {
               model.healthy("v1", 2).scale(4).scale(2);

@@ -196,6 +196,17 @@ class RoutingPublisherTest {
   }
 
   @Test
+  void whoPullsAllAnewIsToldOfNothingElse() {
+    publisher.publish(first);
+    pull("n1", ECHO, Version.NONE);
+    publisher.on(
+        new PullRouting("n1", 1, true, List.of(new PullRouting.Held(OTHER, Version.NONE))));
+    sent.clear();
+    publisher.publish(draining(first, 0, 2));
+    assertThat(sent).isEmpty();
+  }
+
+  @Test
   void aLostInstanceAndAnEarlierStartOfOneAreToldNothing() {
     publisher.publish(first);
     pull("n1", ECHO, Version.NONE);

@@ -219,6 +219,18 @@ class ExplainedRequestTest {
   }
 
   @Test
+  void aRequestThatWaitedStillHasItsDeadline() {
+    RoutingWorld.Replica replica = world.published(world.local("a", 1));
+    callUnexplained();
+    world.run();
+    new Client(50 * MS);
+    replica.finish();
+    world.pass(Duration.ofMillis(100));
+    assertThat(only().outcome()).isEqualTo("timeout");
+    assertThat(only().replicaId()).isEqualTo("a");
+  }
+
+  @Test
   void aRequestRefusedAtOnceIsExplained() {
     world.router.configure(RoutingProbe.withMaxQueued(world.router.settings(), 1));
     world.publish();
