@@ -83,7 +83,7 @@ final class Json {
       Class<?> pool = Class.forName(CORE + "util.RecyclerPool", true, loader);
       Object bounded = pools.getMethod("newBoundedPool", int.class).invoke(null, POOLED_BUFFERS);
       factory.getClass().getMethod("setRecyclerPool", pool).invoke(factory, bounded);
-    } catch (ClassNotFoundException older) {
+    } catch (ClassNotFoundException | NoSuchMethodException older) { // Berth's own core has pools
       Class<?> features = Class.forName(CORE + "JsonFactory$Feature", true, loader);
       for (Object each : features.getEnumConstants()) {
         if (((Enum<?>) each).name().equals("USE_THREAD_LOCAL_FOR_BUFFER_RECYCLING")) {

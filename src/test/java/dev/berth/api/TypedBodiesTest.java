@@ -451,6 +451,7 @@ class TypedBodiesTest {
         .isSameAs(Json.of(skuIn(loader), Object.class));
   }
 
+  @SuppressWarnings("deprecation") // where Jackson has them by default
   private static final class BuffersOfThread extends BufferRecyclers {
     static boolean kept() {
       return _recyclerRef.get() != null;
