@@ -199,11 +199,13 @@ class RoutingPublisherTest {
   void whoPullsAllAnewIsToldOfNothingElse() {
     publisher.publish(first);
     pull("n1", ECHO, Version.NONE);
+    pull("n2", ECHO, Version.NONE);
     publisher.on(
         new PullRouting("n1", 1, true, List.of(new PullRouting.Held(OTHER, Version.NONE))));
     sent.clear();
-    publisher.publish(draining(first, 0, 2));
-    assertThat(sent).isEmpty();
+    RoutingSnapshot second = draining(first, 0, 2);
+    publisher.publish(second);
+    assertThat(sent).containsExactly(update("n2", RoutingDelta.between(first, second)));
   }
 
   @Test
