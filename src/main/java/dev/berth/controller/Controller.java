@@ -33,8 +33,8 @@ public final class Controller {
   private final Function<Settings, Map<String, @Nullable Object>> config;
   private final HandleReports reports = new HandleReports();
   private final Recovery recovery = new Recovery();
-  private final Fleets fleets;
-  private final Applications applications;
+  private final DeploymentStates deployments;
+  private final ApplicationStates applications;
 
   /**
    * @param epoch carried by every command; its term orders the snapshots
@@ -54,8 +54,9 @@ public final class Controller {
     this.epoch = epoch;
     this.startedMs = wallMillis.getAsLong();
     this.config = config;
-    this.fleets = new Fleets(epoch, replicaIds, ongoing, chance, wallMillis);
-    this.applications = new Applications(epoch, fleets, recovery, this::observe, reports::forget);
+    this.deployments = new DeploymentStates(epoch, replicaIds, ongoing, chance, wallMillis);
+    this.applications =
+        new ApplicationStates(epoch, deployments, recovery, this::observe, reports::forget);
   }
 
   /**
@@ -90,9 +91,9 @@ public final class Controller {
   }
 
   private void observe(OfReplica event, Turn turn) {
-    boolean untold = recovery.isPending() && !fleets.knows(event.replicaId());
+    boolean untold = recovery.isPending() && !deployments.knows(event.replicaId());
     if (!untold || !(event instanceof ControllerEvent.ReplicaRunning)) {
-      fleets.on(event, turn); // else its instance has yet to tell of it
+      deployments.on(event, turn); // else its instance has yet to tell of it
     }
   }
 
@@ -103,30 +104,30 @@ public final class Controller {
       applications.stopUnclaimed(turn);
       applications.ended(turn);
     }
-    fleets.wake(turn);
+    deployments.wake(turn);
     return settle(turn);
   }
 
   /** When it next has something to do by itself; {@link Long#MAX_VALUE} when it has not. */
   public long nextWakeNanos() {
-    return Math.min(recovery.nextWakeNanos(), fleets.nextWakeNanos());
+    return Math.min(recovery.nextWakeNanos(), deployments.nextWakeNanos());
   }
 
   /** Deployments first; what follows for their applications may touch deployments again. */
   private List<ControllerAction> settle(Turn turn) {
     while (true) {
-      Fleet fleet = turn.nextFleet();
-      if (fleet != null) {
+      DeploymentState deployment = turn.nextDeployment();
+      if (deployment != null) {
         if (!recovery.isPending()) {
-          fleets.settle(fleet, turn);
+          deployments.settle(deployment, turn);
         }
         continue;
       }
-      App app = turn.nextApp();
-      if (app == null) {
+      ApplicationState application = turn.nextApp();
+      if (application == null) {
         return turn.actions;
       }
-      applications.settle(app, turn);
+      applications.settle(application, turn);
     }
   }
 
@@ -142,14 +143,16 @@ public final class Controller {
   /** The state of each application that is declared, in the order they were. */
   public Map<String, ApplicationStatus> applications() {
     Map<String, ApplicationStatus> all = new LinkedHashMap<>();
-    applications.all().forEach(app -> all.put(app.name, app.state().status()));
+    applications
+        .all()
+        .forEach(application -> all.put(application.name, application.state().status()));
     return all;
   }
 
   /** One application; null when it is not declared. */
-  public @Nullable ApplicationDetails details(String application) {
-    App app = applications.get(application);
-    return app == null ? null : app.details(config);
+  public @Nullable ApplicationDetails details(String name) {
+    ApplicationState application = applications.get(name);
+    return application == null ? null : application.details(config);
   }
 
   /**
@@ -160,7 +163,7 @@ public final class Controller {
    */
   public ServeDetails details(@Nullable Double targetCapacity, @Nullable String stateDir) {
     List<ApplicationDetails> all = new ArrayList<>();
-    applications.all().forEach(app -> all.add(app.details(config)));
+    applications.all().forEach(application -> all.add(application.details(config)));
     return new ServeDetails(epoch.node(), epoch.term(), startedMs, targetCapacity, stateDir, all);
   }
 }

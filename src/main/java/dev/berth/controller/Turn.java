@@ -15,9 +15,9 @@ final class Turn {
 
   final long nowNanos;
   final List<ControllerAction> actions = new ArrayList<>();
-  private final Set<Fleet> fleets = new LinkedHashSet<>();
-  private final Map<Fleet, Integer> decisions = new HashMap<>();
-  private final Set<App> apps = new LinkedHashSet<>();
+  private final Set<DeploymentState> deployments = new LinkedHashSet<>();
+  private final Map<DeploymentState, Integer> decisions = new HashMap<>();
+  private final Set<ApplicationState> applications = new LinkedHashSet<>();
 
   Turn(long nowNanos) {
     this.nowNanos = nowNanos;
@@ -27,8 +27,8 @@ final class Turn {
     actions.add(action);
   }
 
-  void touch(Fleet fleet) {
-    fleets.add(fleet);
+  void touch(DeploymentState deployment) {
+    deployments.add(deployment);
   }
 
   /**
@@ -37,21 +37,21 @@ final class Turn {
    *
    * @return whether there were too many; it is then not looked at again in this turn
    */
-  boolean isEnough(Fleet fleet) {
-    boolean enough = decisions.merge(fleet, 1, Integer::sum) >= MAX_DECISIONS;
-    return enough && fleets.remove(fleet);
+  boolean isEnough(DeploymentState deployment) {
+    boolean enough = decisions.merge(deployment, 1, Integer::sum) >= MAX_DECISIONS;
+    return enough && deployments.remove(deployment);
   }
 
-  void touch(App app) {
-    apps.add(app);
+  void touch(ApplicationState application) {
+    applications.add(application);
   }
 
-  @Nullable Fleet nextFleet() {
-    return next(fleets);
+  @Nullable DeploymentState nextDeployment() {
+    return next(deployments);
   }
 
-  @Nullable App nextApp() {
-    return next(apps);
+  @Nullable ApplicationState nextApp() {
+    return next(applications);
   }
 
   private static <T> @Nullable T next(Set<T> of) {

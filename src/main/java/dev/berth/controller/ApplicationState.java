@@ -19,7 +19,7 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** One application, as the controller keeps it. Belongs to its loop. */
-final class App {
+final class ApplicationState {
 
   /**
    * A route as it was last commanded.
@@ -29,7 +29,7 @@ final class App {
   record Route(@Nullable String prefix, DeploymentId ingress) {}
 
   final String name;
-  final Map<DeploymentId, Fleet> fleets = new LinkedHashMap<>();
+  final Map<DeploymentId, DeploymentState> deployments = new LinkedHashMap<>();
   final Set<String> builds = new HashSet<>(); // that the instance may hold
   final Set<String> discarded = new HashSet<>(); // since the last build was asked for
   final Map<String, Integer> scales = new HashMap<>(); // replicas set from outside, by deployment
@@ -42,7 +42,7 @@ final class App {
   @Nullable Route route;
   @Nullable Announce announced;
 
-  App(DeclaredApplication declared) {
+  ApplicationState(DeclaredApplication declared) {
     this.name = declared.name();
     this.declared = declared;
   }
@@ -55,8 +55,8 @@ final class App {
         : target.withReplicas(replicas);
   }
 
-  @Nullable Fleet ingress() {
-    return built == null ? null : fleets.get(new DeploymentId(name, built.ingress()));
+  @Nullable DeploymentState ingress() {
+    return built == null ? null : deployments.get(new DeploymentId(name, built.ingress()));
   }
 
   /** Source: Ray Serve: the worst state of its deployments. */
@@ -71,16 +71,16 @@ final class App {
       return state(ApplicationStatus.DEPLOY_FAILED, buildFailure);
     }
     boolean changing = built == null;
-    List<Fleet> failed = new ArrayList<>();
-    List<Fleet> unhealthy = new ArrayList<>();
-    for (Fleet fleet : fleets.values()) {
-      if (fleet.obsolete || fleet.deleting) {
+    List<DeploymentState> failed = new ArrayList<>();
+    List<DeploymentState> unhealthy = new ArrayList<>();
+    for (DeploymentState deployment : deployments.values()) {
+      if (deployment.obsolete || deployment.deleting) {
         continue;
       }
-      Standing standing = fleet.progress.standing();
+      Standing standing = deployment.progress.standing();
       switch (standing.status()) {
-        case DEPLOY_FAILED -> failed.add(fleet);
-        case UNHEALTHY -> unhealthy.add(fleet);
+        case DEPLOY_FAILED -> failed.add(deployment);
+        case UNHEALTHY -> unhealthy.add(deployment);
         case UPDATING -> changing = true;
         case UPSCALING, DOWNSCALING ->
             changing |= standing.trigger() == StatusTrigger.CONFIG_UPDATE_STARTED;
@@ -106,10 +106,11 @@ final class App {
   private Announce state(ApplicationStatus status, String message) {
     Set<String> ran = new HashSet<>(); // of whatever version, in an earlier process too
     Set<String> proven = new HashSet<>();
-    for (Fleet fleet : status == ApplicationStatus.RUNNING ? fleets.values() : List.<Fleet>of()) {
-      Progress progress = fleet.progress;
-      String own = fleet.id.name();
-      if (fleet.obsolete || fleet.deleting) {
+    for (DeploymentState deployment :
+        status == ApplicationStatus.RUNNING ? deployments.values() : List.<DeploymentState>of()) {
+      Progress progress = deployment.progress;
+      String own = deployment.id.name();
+      if (deployment.obsolete || deployment.deleting) {
         continue;
       }
       if (progress.proven()) {
@@ -124,11 +125,11 @@ final class App {
     return new Announce(name, declared.revision(), status, message, isProven, ran);
   }
 
-  private static String reasons(List<Fleet> fleets) {
+  private static String reasons(List<DeploymentState> deployments) {
     StringBuilder text = new StringBuilder();
-    for (Fleet fleet : fleets) {
-      text.append(text.isEmpty() ? "" : "; ").append("deployment ").append(fleet.id.name());
-      String why = fleet.progress.standing().message();
+    for (DeploymentState deployment : deployments) {
+      text.append(text.isEmpty() ? "" : "; ").append("deployment ").append(deployment.id.name());
+      String why = deployment.progress.standing().message();
       text.append(why.isEmpty() ? "" : ": ").append(why);
     }
     return text.toString();
@@ -143,16 +144,16 @@ final class App {
     if (built != null) {
       used.add(built.build());
     }
-    for (Fleet fleet : fleets.values()) {
-      used.add(fleet.target.build());
-      DeploymentTarget complete = fleet.progress.complete();
+    for (DeploymentState deployment : deployments.values()) {
+      used.add(deployment.target.build());
+      DeploymentTarget complete = deployment.progress.complete();
       if (complete != null) {
         used.add(complete.build());
       }
-      for (Member member : fleet.members.values()) {
-        used.add(member.target.build());
-        if (member.next != null) {
-          used.add(member.next.build());
+      for (ReplicaRecord replica : deployment.replicas.values()) {
+        used.add(replica.target.build());
+        if (replica.next != null) {
+          used.add(replica.next.build());
         }
       }
     }
@@ -160,8 +161,8 @@ final class App {
   }
 
   ApplicationDetails details(Function<Settings, Map<String, @Nullable Object>> config) {
-    List<DeploymentDetails> deployments = new ArrayList<>(fleets.size());
-    fleets.values().forEach(fleet -> deployments.add(fleet.details(config)));
+    List<DeploymentDetails> all = new ArrayList<>(deployments.size());
+    deployments.values().forEach(deployment -> all.add(deployment.details(config)));
     Announce state = state();
     BuiltApplication known = built;
     return new ApplicationDetails(
@@ -175,6 +176,6 @@ final class App {
         declared.rollbackRevision(),
         declared.config().isEmpty() ? null : declared.config(),
         declared.externalScalerEnabled(),
-        deployments);
+        all);
   }
 }

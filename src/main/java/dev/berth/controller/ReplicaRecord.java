@@ -7,11 +7,11 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /** A replica that the controller keeps. Belongs to the controller's loop. */
-final class Member {
+final class ReplicaRecord {
   /** A command that nothing was heard of for so long is given again. */
   static final long REPEAT_NANOS = TimeUnit.SECONDS.toNanos(60);
 
-  final Fleet fleet;
+  final DeploymentState deployment;
   final String id;
   final long startedMs;
   DeploymentTarget target; // what it runs, or is started with
@@ -26,8 +26,13 @@ final class Member {
   Duration grace = Duration.ZERO; // of the stop it was told
   long commandedNanos; // when it was last told anything
 
-  Member(Fleet fleet, String id, DeploymentTarget target, ReplicaPhase phase, long startedMs) {
-    this.fleet = fleet;
+  ReplicaRecord(
+      DeploymentState deployment,
+      String id,
+      DeploymentTarget target,
+      ReplicaPhase phase,
+      long startedMs) {
+    this.deployment = deployment;
     this.id = id;
     this.target = target;
     this.phase = phase;

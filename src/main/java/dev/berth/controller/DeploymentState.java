@@ -18,19 +18,20 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** The replicas of one deployment, as the controller keeps them. Belongs to its loop. */
-final class Fleet {
+final class DeploymentState {
   /** Replicas that ended by themselves and are remembered. Source: Ray Serve. */
   static final int MAX_DEAD = 10;
 
   /** Which of them wakes first. */
-  static final Comparator<Fleet> BY_WAKE =
-      Comparator.<Fleet>comparingLong(fleet -> fleet.wakeNanos)
-          .thenComparingLong(fleet -> fleet.number);
+  static final Comparator<DeploymentState> BY_WAKE =
+      Comparator.<DeploymentState>comparingLong(deployment -> deployment.wakeNanos)
+          .thenComparingLong(deployment -> deployment.number);
 
-  final App app;
+  final ApplicationState application;
   final DeploymentId id;
   final long number; // in the order they were made
-  final Map<String, Member> members = new LinkedHashMap<>(); // in the order they were started
+  final Map<String, ReplicaRecord> replicas =
+      new LinkedHashMap<>(); // in the order they were started
   DeploymentTarget target;
   Progress progress = Progress.FIRST;
   boolean obsolete; // the application's code has it no more
@@ -42,31 +43,31 @@ final class Fleet {
   @Nullable DeploymentTarget kept; // what was complete, as a later controller would be told
   private final Deque<ReplicaDetails> dead = new ArrayDeque<>();
 
-  Fleet(App app, DeploymentTarget target, long number) {
-    this.app = app;
+  DeploymentState(ApplicationState application, DeploymentTarget target, long number) {
+    this.application = application;
     this.id = target.id();
     this.target = target;
     this.number = number;
   }
 
-  boolean isCurrent(Member member) {
-    return member.version().equals(target.version());
+  boolean isCurrent(ReplicaRecord replica) {
+    return replica.version().equals(target.version());
   }
 
   /** Whether replicas of another version than the wanted one are there. */
   boolean othersServe() {
-    return members.values().stream().anyMatch(each -> each.isActive() && !isCurrent(each));
+    return replicas.values().stream().anyMatch(each -> each.isActive() && !isCurrent(each));
   }
 
   /** What most of its active replicas run; its own target when there are none. */
   DeploymentTarget mostCommonTarget() {
     Map<DeploymentVersion, Integer> counts = new LinkedHashMap<>();
     DeploymentTarget most = target;
-    for (Member member : members.values()) {
-      int count = member.isActive() ? counts.merge(member.target.version(), 1, Integer::sum) : 0;
+    for (ReplicaRecord replica : replicas.values()) {
+      int count = replica.isActive() ? counts.merge(replica.target.version(), 1, Integer::sum) : 0;
       if (count > counts.getOrDefault(most.version(), 0)
-          || (count > 0 && member.target.version().equals(most.version()))) {
-        most = member.target;
+          || (count > 0 && replica.target.version().equals(most.version()))) {
+        most = replica.target;
       }
     }
     return most;
@@ -75,7 +76,7 @@ final class Fleet {
   /** Whether nothing of an earlier version is left, not even what drains. */
   boolean isRolledOut() {
     boolean over = progress.isComplete(target) || Progress.isAtZero(target);
-    return over && members.values().stream().allMatch(this::isCurrent);
+    return over && replicas.values().stream().allMatch(this::isCurrent);
   }
 
   /** Whether requests may hope: something runs or comes, or it only has no replicas for now. */
@@ -86,7 +87,7 @@ final class Fleet {
     DeploymentTarget complete = progress.complete();
     return !progress.frozen()
         || complete != null
-        || members.values().stream().anyMatch(Member::isActive);
+        || replicas.values().stream().anyMatch(ReplicaRecord::isActive);
   }
 
   /**
@@ -99,23 +100,23 @@ final class Fleet {
     int serving = 0;
     int healthy = 0;
     int suspects = 0;
-    for (Member member : members.values()) {
-      serving += member.isServing() ? 1 : 0;
-      if (member.isServing() && !member.isSick()) {
+    for (ReplicaRecord replica : replicas.values()) {
+      serving += replica.isServing() ? 1 : 0;
+      if (replica.isServing() && !replica.isSick()) {
         healthy++;
-        suspects += member.suspicion.isOut(nowNanos) ? 1 : 0;
+        suspects += replica.suspicion.isOut(nowNanos) ? 1 : 0;
       }
     }
     boolean fewAreHealthy = healthy * 2 < serving;
     boolean without = suspects * 2 <= healthy;
-    List<RoutingSnapshot.Route> routes = new ArrayList<>(members.size());
-    for (Member member : members.values()) {
-      if (member.info != null && member.phase != ReplicaPhase.STARTING) {
+    List<RoutingSnapshot.Route> routes = new ArrayList<>(replicas.size());
+    for (ReplicaRecord replica : replicas.values()) {
+      if (replica.info != null && replica.phase != ReplicaPhase.STARTING) {
         boolean routable =
-            member.isServing()
+            replica.isServing()
                 && (fewAreHealthy
-                    || (!member.isSick() && !(without && member.suspicion.isOut(nowNanos))));
-        routes.add(new RoutingSnapshot.Route(member.info, routable));
+                    || (!replica.isSick() && !(without && replica.suspicion.isOut(nowNanos))));
+        routes.add(new RoutingSnapshot.Route(replica.info, routable));
       }
     }
     return routes;
@@ -128,7 +129,7 @@ final class Fleet {
         && last.replicas().stream().anyMatch(RoutingSnapshot.Route::routable);
   }
 
-  void remember(Member ended, String reason) {
+  void remember(ReplicaRecord ended, String reason) {
     dead.addFirst(details(ended, ReplicaPhase.STOPPED, false, reason));
     if (dead.size() > MAX_DEAD) {
       dead.removeLast();
@@ -136,15 +137,16 @@ final class Fleet {
   }
 
   DeploymentDetails details(Function<Settings, Map<String, @Nullable Object>> config) {
-    List<ReplicaDetails> replicas = new ArrayList<>(members.size());
+    List<ReplicaDetails> all = new ArrayList<>(replicas.size());
     Map<String, Boolean> routable = new LinkedHashMap<>();
     RoutingSnapshot last = published;
     if (last != null) {
       last.replicas().forEach(each -> routable.put(each.replica().replicaId(), each.routable()));
     }
-    for (Member member : members.values()) {
-      replicas.add(
-          details(member, member.phase, routable.getOrDefault(member.id, false), member.reason));
+    for (ReplicaRecord replica : replicas.values()) {
+      all.add(
+          details(
+              replica, replica.phase, routable.getOrDefault(replica.id, false), replica.reason));
     }
     return new DeploymentDetails(
         id.name(),
@@ -154,29 +156,31 @@ final class Fleet {
         target.version().toString(),
         config.apply(target.settings()),
         deleting ? 0 : target.settings().get(DeploymentConfig.NUM_REPLICAS),
-        replicas,
+        all,
         List.copyOf(dead));
   }
 
   /** Why it stands as it does, and what the first of the replicas that wait for a thread says. */
   private String message() {
     String message = progress.standing().message();
-    return members.values().stream()
-        .filter(member -> member.phase == ReplicaPhase.STARTING && !member.reason.isEmpty())
+    return replicas.values().stream()
+        .filter(replica -> replica.phase == ReplicaPhase.STARTING && !replica.reason.isEmpty())
         .findFirst()
-        .map(member -> (message.isEmpty() ? "" : message + "; ") + member.id + ' ' + member.reason)
+        .map(
+            replica ->
+                (message.isEmpty() ? "" : message + "; ") + replica.id + ' ' + replica.reason)
         .orElse(message);
   }
 
   private static ReplicaDetails details(
-      Member member, ReplicaPhase phase, boolean routable, String reason) {
+      ReplicaRecord replica, ReplicaPhase phase, boolean routable, String reason) {
     return new ReplicaDetails(
-        member.id,
-        member.info == null ? "" : member.info.address().node(),
+        replica.id,
+        replica.info == null ? "" : replica.info.address().node(),
         phase,
-        member.target.version().toString(),
+        replica.target.version().toString(),
         routable,
-        member.startedMs,
+        replica.startedMs,
         reason);
   }
 }

@@ -1,0 +1,364 @@
+package dev.berth.controller;
+
+import dev.berth.api.DeploymentId;
+import dev.berth.config.DeploymentConfig;
+import dev.berth.controller.ControllerAction.Announce;
+import dev.berth.controller.ControllerAction.Build;
+import dev.berth.controller.ControllerAction.DiscardBuild;
+import dev.berth.controller.ControllerAction.Remember;
+import dev.berth.controller.ControllerAction.RouteTo;
+import dev.berth.controller.ControllerAction.Unroute;
+import dev.berth.controller.ControllerEvent.Inventory.Found;
+import dev.berth.controller.ControllerEvent.OfReplica;
+import dev.berth.protocol.ApplicationStatus;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.function.BiConsumer;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The applications that are declared: their code, their routes, their states, and which deployments
+ * they have. Belongs to the controller's loop.
+ */
+final class ApplicationStates {
+  private final Epoch epoch;
+  private final DeploymentStates deployments;
+  private final Recovery recovery;
+  private final BiConsumer<OfReplica, Turn> observe;
+  private final Consumer<DeploymentId> gone;
+  private final Map<String, ApplicationState> applications = new LinkedHashMap<>();
+
+  /**
+   * @param observe takes what happened to a replica that is known by now
+   * @param gone told of each deployment that is there no more
+   */
+  ApplicationStates(
+      Epoch epoch,
+      DeploymentStates deployments,
+      Recovery recovery,
+      BiConsumer<OfReplica, Turn> observe,
+      Consumer<DeploymentId> gone) {
+    this.epoch = epoch;
+    this.deployments = deployments;
+    this.recovery = recovery;
+    this.observe = observe;
+    this.gone = gone;
+  }
+
+  Iterable<ApplicationState> all() {
+    return applications.values();
+  }
+
+  @Nullable ApplicationState get(String name) {
+    return applications.get(name);
+  }
+
+  // --- what is wanted ---
+
+  void declare(DeclaredApplication declared, Turn turn) {
+    ApplicationState application = applications.get(declared.name());
+    if (application == null) {
+      application = new ApplicationState(declared);
+      application.building = true;
+      applications.put(application.name, application);
+    } else if (!application.withdrawn && declared.revision() < application.declared.revision()) {
+      return; // late
+    } else if (application.withdrawn
+        || application.declared.revision() != declared.revision()
+        || application.state().status() == ApplicationStatus.DEPLOY_FAILED) {
+      application.building = true; // what failed is tried anew
+    }
+    application.withdrawn = false;
+    application.declared = declared;
+    application.scales.clear();
+    application.scales.putAll(declared.scales());
+    build(application, turn);
+    turn.touch(application);
+    adopt(application, turn);
+  }
+
+  private void build(ApplicationState application, Turn turn) {
+    application.discarded.clear();
+    turn.add(new Build(epoch, application.name, application.declared.revision()));
+  }
+
+  void withdraw(String name, Turn turn) {
+    ApplicationState application = applications.get(name);
+    if (application != null && !application.withdrawn) {
+      withdraw(application, turn);
+    }
+  }
+
+  private void withdraw(ApplicationState application, Turn turn) {
+    application.withdrawn = true;
+    application.building = false;
+    application.route = null;
+    turn.add(new Unroute(epoch, application.name)); // before anything drains
+    turn.touch(application);
+  }
+
+  void scale(ControllerEvent.Scaled event, Turn turn) {
+    ApplicationState application = applications.get(event.deployment().application());
+    if (application == null) {
+      return;
+    }
+    application.scales.put(event.deployment().name(), event.replicas());
+    DeploymentState deployment = application.deployments.get(event.deployment());
+    if (deployment != null && !deployment.deleting && !deployment.obsolete) {
+      deployments.retarget(deployment, application.scaled(deployment.target), false, turn);
+    }
+  }
+
+  // --- code ---
+
+  void built(ControllerEvent.Built event, Turn turn) {
+    ApplicationState application = applications.get(event.application());
+    BuiltApplication built = event.built();
+    if (application == null) {
+      turn.add(new DiscardBuild(epoch, event.application(), built.build()));
+      return;
+    }
+    boolean wanted = !application.withdrawn && application.declared.revision() == event.revision();
+    if (wanted && application.discarded.contains(built.build())) {
+      build(application, turn); // it was found superfluous while this was on its way
+      return;
+    }
+    application.builds.add(built.build());
+    turn.touch(application);
+    if (!wanted) {
+      return; // it is discarded with the others that are not used
+    }
+    boolean deployed = application.building || application.buildFailure != null;
+    application.building = false;
+    application.buildFailure = null;
+    application.built = built;
+    application.prefix = application.declared.servedPrefix();
+    adopt(application, turn);
+    Set<DeploymentId> kept = new HashSet<>();
+    for (DeploymentTarget each : built.targets()) {
+      DeploymentTarget target = application.scaled(each);
+      kept.add(target.id());
+      DeploymentState deployment = application.deployments.get(target.id());
+      if (deployment == null) {
+        deployments.make(application, target, turn);
+      } else if (deployment.held) {
+        deployments.claim(deployment, target, turn);
+      } else {
+        deployments.retarget(deployment, target, deployed, turn);
+      }
+    }
+    for (DeploymentState deployment : application.deployments.values()) {
+      deployment.obsolete = !kept.contains(deployment.id);
+      deployment.held = false;
+    }
+  }
+
+  void buildFailed(ControllerEvent.BuildFailed event, Turn turn) {
+    ApplicationState application = applications.get(event.application());
+    if (application == null
+        || application.withdrawn
+        || application.declared.revision() != event.revision()) {
+      return;
+    }
+    application.building = false;
+    application.buildFailure = event.reason();
+    turn.touch(application);
+    keepFound(application, turn);
+  }
+
+  /** Of what cannot be built as many as were found are to be kept, when all have been told of. */
+  private void keepFound(ApplicationState application, Turn turn) {
+    if (application.buildFailure == null
+        || application.building
+        || application.withdrawn
+        || recovery.isPending()) {
+      return;
+    }
+    for (DeploymentState deployment : application.deployments.values()) {
+      if (deployment.held) {
+        int found =
+            (int) deployment.replicas.values().stream().filter(ReplicaRecord::isActive).count();
+        DeploymentTarget most =
+            found == 0 && deployment.kept != null
+                ? deployment.kept
+                : deployment.mostCommonTarget().withReplicas(found);
+        deployments.claim(deployment, application.scaled(most), turn);
+      }
+    }
+  }
+
+  // --- replicas of an earlier controller ---
+
+  void inventory(ControllerEvent.Inventory inventory, Turn turn) {
+    if (recovery.tell(inventory, turn.nowNanos)) {
+      for (String name : recovery.unclaimed()) {
+        ApplicationState application = applications.get(name);
+        if (application != null) {
+          adopt(application, turn);
+        }
+      }
+      ended(turn);
+    }
+  }
+
+  /** The wait may be over: what was put off meanwhile is done. */
+  void ended(Turn turn) {
+    if (!recovery.isPending()) {
+      for (ApplicationState application : applications.values()) {
+        keepFound(application, turn);
+        application.deployments.values().forEach(turn::touch);
+        turn.touch(application);
+      }
+    }
+  }
+
+  /** Replicas of applications that nobody declared are stopped as those of one that was deleted. */
+  void stopUnclaimed(Turn turn) {
+    for (String name : recovery.unclaimed()) {
+      if (!applications.containsKey(name)) {
+        ApplicationState application =
+            new ApplicationState(DeclaredApplication.of(name, 0, null, "", 0));
+        applications.put(name, application);
+        adopt(application, turn);
+        withdraw(application, turn);
+      }
+    }
+  }
+
+  private void adopt(ApplicationState application, Turn turn) {
+    Recovery.Unclaimed unclaimed = recovery.claim(application.name);
+    for (DeploymentTarget complete : unclaimed.complete()) {
+      application.builds.add(complete.build());
+      if (application.built != null && !application.deployments.containsKey(complete.id())) {
+        turn.add(new Remember(epoch, complete.id(), null)); // its code has it no more
+      } else {
+        deployments.recall(found(application, complete, turn), complete, turn);
+      }
+    }
+    for (Found found : unclaimed.replicas()) {
+      DeploymentState deployment = found(application, found.target(), turn);
+      application.builds.add(found.target().build());
+      if (found.next() != null) {
+        application.builds.add(found.next().build());
+      }
+      deployments.adopt(deployment, found, turn);
+      recovery.since(found).forEach(event -> observe.accept(event, turn));
+    }
+  }
+
+  private DeploymentState found(ApplicationState application, DeploymentTarget target, Turn turn) {
+    DeploymentState known = application.deployments.get(target.id());
+    if (known != null) {
+      return known;
+    }
+    DeploymentState deployment = deployments.make(application, application.scaled(target), turn);
+    deployment.held = application.built == null;
+    deployment.obsolete = application.built != null; // its code has it no more
+    return deployment;
+  }
+
+  // --- what follows from its deployments ---
+
+  /** To be called when something of it, or of a deployment of it, has changed. */
+  void settle(ApplicationState application, Turn turn) {
+    if (recovery.isPending()) {
+      return;
+    }
+    removeWhatIsGone(application, turn);
+    if (application.withdrawn) {
+      drain(application, turn);
+    } else {
+      route(application, turn);
+      deleteObsolete(application, turn);
+    }
+    for (String build : application.unused()) {
+      application.builds.remove(build);
+      application.discarded.add(build);
+      turn.add(new DiscardBuild(epoch, application.name, build));
+    }
+    Announce state = application.state();
+    if (!state.equals(application.announced)) {
+      application.announced = state;
+      turn.add(state);
+    }
+    if (application.withdrawn && application.deployments.isEmpty()) {
+      remove(application, turn);
+    }
+  }
+
+  private void removeWhatIsGone(ApplicationState application, Turn turn) {
+    for (DeploymentState deployment : List.copyOf(application.deployments.values())) {
+      if (deployment.deleting && deployment.replicas.isEmpty()) {
+        deployments.remove(deployment, turn);
+        gone.accept(deployment.id);
+      }
+    }
+  }
+
+  /** The ingress first: what it has accepted may still call the others. */
+  private void drain(ApplicationState application, Turn turn) {
+    DeploymentState ingress = application.ingress();
+    if (ingress != null) {
+      deployments.delete(ingress, turn);
+    } else {
+      application.deployments.values().forEach(deployment -> deployments.delete(deployment, turn));
+    }
+  }
+
+  private void route(ApplicationState application, Turn turn) {
+    BuiltApplication built = application.built;
+    DeploymentState ingress = application.ingress();
+    if (built == null || ingress == null) {
+      return;
+    }
+    ApplicationState.Route now = application.route;
+    boolean ready =
+        ingress.isRoutable() || ingress.target.settings().get(DeploymentConfig.NUM_REPLICAS) == 0;
+    DeploymentId to = ready || now == null ? ingress.id : now.ingress();
+    ApplicationState.Route next = new ApplicationState.Route(application.prefix, to);
+    if ((ready || now != null) && !Objects.equals(now, next)) {
+      application.route = next;
+      turn.add(new RouteTo(epoch, application.name, next.prefix(), next.ingress()));
+    }
+  }
+
+  /** Replicas of an earlier version may still call them: they go last. */
+  private void deleteObsolete(ApplicationState application, Turn turn) {
+    if (application.building || application.buildFailure != null) {
+      return;
+    }
+    boolean over = true;
+    boolean any = false;
+    for (DeploymentState deployment : application.deployments.values()) {
+      any |= deployment.obsolete && !deployment.deleting;
+      over &= deployment.obsolete || deployment.isRolledOut();
+    }
+    if (any && over) {
+      for (DeploymentState deployment : application.deployments.values()) {
+        if (deployment.obsolete) {
+          deployments.delete(deployment, turn);
+        }
+      }
+    }
+  }
+
+  private void remove(ApplicationState application, Turn turn) {
+    applications.remove(application.name);
+    application.builds.stream()
+        .sorted()
+        .forEach(build -> turn.add(new DiscardBuild(epoch, application.name, build)));
+    turn.add(
+        new Announce(
+            application.name,
+            application.declared.revision(),
+            ApplicationStatus.NOT_STARTED,
+            "",
+            false,
+            Set.of()));
+  }
+}

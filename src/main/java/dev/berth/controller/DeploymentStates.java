@@ -1,0 +1,543 @@
+package dev.berth.controller;
+
+import dev.berth.api.DeploymentId;
+import dev.berth.config.DeploymentConfig;
+import dev.berth.controller.ControllerAction.AnnounceDeployment;
+import dev.berth.controller.ControllerAction.AnnounceReplica;
+import dev.berth.controller.ControllerAction.Publish;
+import dev.berth.controller.ControllerAction.ReconfigureReplica;
+import dev.berth.controller.ControllerAction.StartReplica;
+import dev.berth.controller.ControllerAction.StopReplica;
+import dev.berth.controller.ControllerEvent.OfReplica;
+import dev.berth.controller.Progress.Failure;
+import dev.berth.controller.Reconciler.Decision;
+import dev.berth.protocol.ReplicaInfo;
+import dev.berth.protocol.ReplicaPhase;
+import dev.berth.protocol.RoutingSnapshot;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.TimeUnit;
+import java.util.function.DoubleSupplier;
+import java.util.function.Function;
+import java.util.function.LongSupplier;
+import java.util.function.ToIntFunction;
+
+/**
+ * The replicas of all deployments: takes what is observed of them, has the {@link Reconciler}
+ * decide, and turns its steps into commands. Belongs to the controller's loop.
+ *
+ * <p>Over 500 lines: every event that moves a {@link ReplicaRecord} from phase to phase, side by
+ * side, as what one of them may find is what another one left. What is decided stands apart, in
+ * {@link Reconciler} and {@link Progress}, and what lasts in {@link DeploymentState} and {@link
+ * ReplicaRecord}.
+ */
+final class DeploymentStates {
+  /** Replicas that ended and are still told apart from those of a late inventory. */
+  static final int MAX_ENDED = 10_000;
+
+  /** Decisions that would never end go on after this long: the loop has other things to do. */
+  private static final long RESUME_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+  /** For a replica that nobody knows and that may have taken requests. */
+  private static final Duration STRANGERS_GRACE = Duration.ofSeconds(20);
+
+  private final Epoch epoch;
+  private final Function<DeploymentId, String> replicaIds;
+  private final ToIntFunction<String> ongoing;
+  private final DoubleSupplier chance;
+  private final LongSupplier wallMillis;
+  private final Map<String, ReplicaRecord> replicas = new HashMap<>(); // of all, by replica id
+  private final TreeSet<DeploymentState> waking = new TreeSet<>(DeploymentState.BY_WAKE);
+  private final Set<String> ended = new LinkedHashSet<>(); // ids, the oldest first
+  private long made;
+  private long counter; // of snapshots
+
+  DeploymentStates(
+      Epoch epoch,
+      Function<DeploymentId, String> replicaIds,
+      ToIntFunction<String> ongoing,
+      DoubleSupplier chance,
+      LongSupplier wallMillis) {
+    this.epoch = epoch;
+    this.replicaIds = replicaIds;
+    this.ongoing = ongoing;
+    this.chance = chance;
+    this.wallMillis = wallMillis;
+  }
+
+  // --- deployments ---
+
+  DeploymentState make(ApplicationState application, DeploymentTarget target, Turn turn) {
+    DeploymentState deployment = new DeploymentState(application, target, ++made);
+    application.deployments.put(deployment.id, deployment);
+    turn.add(new ControllerAction.Configure(epoch, target));
+    turn.touch(deployment);
+    return deployment;
+  }
+
+  /**
+   * Another target, or the same one.
+   *
+   * @param deployed false when only the number of replicas was set
+   */
+  void retarget(DeploymentState deployment, DeploymentTarget target, boolean deployed, Turn turn) {
+    boolean revived = deployment.deleting;
+    deployment.obsolete = false;
+    deployment.deleting = false;
+    if (revived) {
+      deployment.progress = Progress.FIRST;
+    }
+    deployment.progress = deployment.progress.retarget(deployment.target, target, deployed);
+    if (!deployment.target.settings().equals(target.settings()) || revived) {
+      turn.add(new ControllerAction.Configure(epoch, target));
+    }
+    deployment.target = target;
+    turn.touch(deployment);
+  }
+
+  /** What should run of a deployment that was found is known now. */
+  void claim(DeploymentState deployment, DeploymentTarget target, Turn turn) {
+    deployment.held = false;
+    deployment.obsolete = false;
+    deployment.target = target;
+    deployment.progress = Progress.first(deployment.kept, target);
+    deployment.replicas.values().stream()
+        .filter(ReplicaRecord::isServing)
+        .forEach(DeploymentStates::started);
+    turn.add(new ControllerAction.Configure(epoch, target));
+    turn.touch(deployment);
+  }
+
+  /** Drains and stops all of its replicas; when none is left it is gone. */
+  void delete(DeploymentState deployment, Turn turn) {
+    if (!deployment.deleting) {
+      deployment.deleting = true;
+      deployment.held = false;
+      deployment.progress = deployment.progress.deleted();
+      turn.touch(deployment);
+    }
+  }
+
+  /** Acts on what has changed of a deployment. */
+  void settle(DeploymentState deployment, Turn turn) {
+    if (deployment.application.deployments.get(deployment.id) != deployment) {
+      return; // it is gone
+    }
+    announce(deployment, turn);
+    long wakeNanos = Long.MAX_VALUE;
+    if (!deployment.held) {
+      Decision decision =
+          Reconciler.decide(
+              deployment.target,
+              deployment.deleting,
+              observed(deployment),
+              deployment.progress,
+              turn.nowNanos);
+      decision.steps().forEach(step -> take(deployment, step, turn));
+      deployment.progress = decision.progress();
+      wakeNanos = decision.wakeNanos();
+      announce(deployment, turn);
+    }
+    repeat(deployment, turn);
+    publish(deployment, turn);
+    remember(deployment, turn);
+    wakeNanos = Math.min(wakeNanos, ownWakeNanos(deployment, turn.nowNanos));
+    if (turn.isEnough(deployment)) {
+      wakeNanos = Math.min(wakeNanos, turn.nowNanos + RESUME_NANOS);
+    }
+    wakeAt(deployment, wakeNanos);
+    turn.touch(deployment.application);
+  }
+
+  /** It has no replicas and is to have none. */
+  void remove(DeploymentState deployment, Turn turn) {
+    wakeAt(deployment, Long.MAX_VALUE);
+    deployment.application.deployments.remove(deployment.id);
+    turn.add(new ControllerAction.Forget(epoch, deployment.id));
+  }
+
+  private List<ObservedReplica> observed(DeploymentState deployment) {
+    List<ObservedReplica> all = new ArrayList<>(deployment.replicas.size());
+    for (ReplicaRecord replica : deployment.replicas.values()) {
+      all.add(replica.observed(ongoing.applyAsInt(replica.id)));
+    }
+    return all;
+  }
+
+  private void take(DeploymentState deployment, Step step, Turn turn) {
+    if (step instanceof Step.Start start) {
+      ReplicaRecord replica =
+          new ReplicaRecord(
+              deployment,
+              replicaIds.apply(deployment.id),
+              start.target(),
+              ReplicaPhase.STARTING,
+              wallMillis.getAsLong());
+      replica.commandedNanos = turn.nowNanos;
+      deployment.replicas.put(replica.id, replica);
+      replicas.put(replica.id, replica);
+      turn.add(new StartReplica(epoch, start.target(), replica.id));
+      announce(replica, "", turn);
+    } else if (step instanceof Step.Reconfigure reconfigure) {
+      ReplicaRecord replica = deployment.replicas.get(reconfigure.replicaId());
+      replica.next = reconfigure.target();
+      replica.commandedNanos = turn.nowNanos;
+      turn.add(new ReconfigureReplica(epoch, replica.id, reconfigure.target()));
+      to(replica, ReplicaPhase.UPDATING, "", turn);
+    } else if (step instanceof Step.Stop stop) {
+      ReplicaRecord replica = deployment.replicas.get(stop.replicaId());
+      replica.scaledDown = stop.scaledDown();
+      replica.grace = stop.grace();
+      replica.commandedNanos = turn.nowNanos;
+      turn.add(new StopReplica(epoch, replica.id, stop.grace(), stop.reason()));
+      to(replica, ReplicaPhase.STOPPING, stop.reason(), turn);
+    }
+  }
+
+  /** Commands that may have been lost; one that was not is done once all the same. */
+  private void repeat(DeploymentState deployment, Turn turn) {
+    for (ReplicaRecord replica : deployment.replicas.values()) {
+      long due = replica.repeatNanos();
+      if (due == Long.MAX_VALUE || due - turn.nowNanos > 0) { // a nano clock may be negative
+        continue;
+      }
+      replica.commandedNanos = turn.nowNanos;
+      DeploymentTarget next = replica.next;
+      if (replica.phase == ReplicaPhase.STARTING) {
+        turn.add(new StartReplica(epoch, replica.target, replica.id));
+      } else if (replica.phase == ReplicaPhase.UPDATING && next != null) {
+        turn.add(new ReconfigureReplica(epoch, replica.id, next));
+      } else {
+        turn.add(new StopReplica(epoch, replica.id, replica.grace, replica.reason));
+      }
+    }
+  }
+
+  private void publish(DeploymentState deployment, Turn turn) {
+    RoutingSnapshot last = deployment.published;
+    List<RoutingSnapshot.Route> routes = deployment.routes(turn.nowNanos);
+    boolean available = deployment.isAvailable();
+    if (last == null || last.available() != available || !last.replicas().equals(routes)) {
+      RoutingSnapshot snapshot =
+          new RoutingSnapshot(
+              deployment.id,
+              new RoutingSnapshot.Version(epoch.term(), ++counter),
+              available,
+              routes);
+      deployment.published = snapshot;
+      turn.add(new Publish(snapshot));
+    }
+  }
+
+  /** A controller that follows is told, as it may find nothing that runs it any more. */
+  private void remember(DeploymentState deployment, Turn turn) {
+    DeploymentTarget complete = deployment.progress.complete();
+    if (!deployment.held && !Objects.equals(complete, deployment.kept)) {
+      deployment.kept = complete;
+      turn.add(new ControllerAction.Remember(epoch, deployment.id, complete));
+    }
+  }
+
+  // --- announcements ---
+
+  private void announce(DeploymentState deployment, Turn turn) {
+    Standing standing = deployment.progress.standing();
+    if (!standing.equals(deployment.announced)) {
+      deployment.announced = standing;
+      turn.add(
+          new AnnounceDeployment(
+              deployment.id,
+              standing.status(),
+              standing.trigger(),
+              deployment.target.version(),
+              standing.message()));
+    }
+  }
+
+  private void to(ReplicaRecord replica, ReplicaPhase phase, String reason, Turn turn) {
+    if (replica.phase != phase) {
+      replica.phase = phase;
+      replica.reason = reason;
+      announce(replica, reason, turn);
+      turn.touch(replica.deployment);
+    }
+  }
+
+  private static void announce(ReplicaRecord replica, String reason, Turn turn) {
+    turn.add(
+        new AnnounceReplica(
+            replica.id, replica.deployment.id, replica.version(), replica.phase, reason));
+  }
+
+  // --- what is observed ---
+
+  boolean knows(String replicaId) {
+    return replicas.containsKey(replicaId);
+  }
+
+  /** Something happened to a replica. */
+  void on(OfReplica event, Turn turn) {
+    ReplicaRecord replica = replicas.get(event.replicaId());
+    if (replica == null) {
+      onStranger(event, turn);
+    } else if (event instanceof ControllerEvent.ReplicaRunning running) {
+      running(replica, running.replica(), turn);
+    } else if (event instanceof ControllerEvent.ReplicaWaits waits) {
+      waits(replica, waits);
+    } else if (event instanceof ControllerEvent.ReplicaFailed failed) {
+      failed(replica, failed.reason(), turn);
+    } else if (event instanceof ControllerEvent.ReplicaReconfigured reconfigured) {
+      reconfigured(replica, reconfigured.version(), turn);
+    } else if (event instanceof ControllerEvent.ReconfigureFailed failed) {
+      reconfigureFailed(replica, failed, turn);
+    } else if (event instanceof ControllerEvent.ReplicaDraining) {
+      draining(replica, turn);
+    } else if (event instanceof ControllerEvent.ReplicaHealth health) {
+      health(replica, health, turn);
+    } else if (event instanceof ControllerEvent.ReplicaSuspect suspect) {
+      suspect(replica, suspect, turn);
+    } else if (event instanceof ControllerEvent.ReplicaStopped) {
+      stopped(replica, turn);
+    }
+  }
+
+  private void onStranger(OfReplica event, Turn turn) {
+    if (event instanceof ControllerEvent.ReplicaRunning) {
+      String reason = "nobody wants it any more";
+      turn.add(new StopReplica(epoch, event.replicaId(), STRANGERS_GRACE, reason));
+    } else if (event instanceof ControllerEvent.ReplicaFailed
+        || event instanceof ControllerEvent.ReplicaStopped) {
+      over(event.replicaId());
+    }
+  }
+
+  private void running(ReplicaRecord replica, ReplicaInfo found, Turn turn) {
+    if (replica.phase == ReplicaPhase.STOPPING && replica.info == null) {
+      // It had started when it was told to stop.
+      replica.commandedNanos = turn.nowNanos;
+      turn.add(new StopReplica(epoch, replica.id, replica.grace, replica.reason));
+    } else if (replica.phase == ReplicaPhase.STARTING) {
+      replica.info = found;
+      runs(replica, turn);
+    }
+  }
+
+  private void runs(ReplicaRecord replica, Turn turn) {
+    to(replica, replica.next == null ? ReplicaPhase.RUNNING : ReplicaPhase.UPDATING, "", turn);
+    started(replica);
+  }
+
+  private static void started(ReplicaRecord replica) {
+    DeploymentState deployment = replica.deployment;
+    deployment.progress =
+        deployment.progress.started(replica.target, deployment.target, deployment.othersServe());
+  }
+
+  private void reconfigured(ReplicaRecord replica, DeploymentVersion version, Turn turn) {
+    DeploymentTarget next = replica.next;
+    if (next == null || !next.version().equals(version)) {
+      return; // an answer of earlier
+    }
+    replica.target = next;
+    replica.next = null;
+    if (replica.phase == ReplicaPhase.UPDATING) {
+      to(replica, ReplicaPhase.RUNNING, "", turn);
+      started(replica);
+    }
+  }
+
+  private void reconfigureFailed(
+      ReplicaRecord replica, ControllerEvent.ReconfigureFailed event, Turn turn) {
+    if (replica.phase != ReplicaPhase.UPDATING || !replica.version().equals(event.version())) {
+      return;
+    }
+    String reason = "reconfigure: " + event.reason();
+    fail(replica, Failure.RECONFIGURE, reason, turn);
+    replica.next = null;
+    replica.refused = true;
+    to(replica, ReplicaPhase.RUNNING, reason, turn);
+  }
+
+  private void draining(ReplicaRecord replica, Turn turn) {
+    if (replica.isActive() || replica.phase == ReplicaPhase.STOPPING) {
+      if (replica.isActive()) {
+        replica.grace =
+            replica.deployment.target.settings().get(DeploymentConfig.GRACEFUL_SHUTDOWN_TIMEOUT_S);
+      }
+      replica.commandedNanos = turn.nowNanos;
+      to(replica, ReplicaPhase.DRAINING, replica.reason, turn);
+    }
+  }
+
+  private void health(ReplicaRecord replica, ControllerEvent.ReplicaHealth event, Turn turn) {
+    if (replica.healthy == event.healthy()) {
+      return;
+    }
+    boolean was = replica.isSick();
+    replica.healthy = event.healthy();
+    if (replica.isActive() && was != replica.isSick()) { // one whose start was not heard of, too
+      replica.reason = event.reason();
+      if (replica.isServing() && replica.isSick()) {
+        fail(replica, Failure.HEALTH, event.reason(), turn);
+      }
+      turn.touch(replica.deployment);
+    }
+  }
+
+  private void suspect(ReplicaRecord replica, ControllerEvent.ReplicaSuspect event, Turn turn) {
+    if (replica.isServing()) {
+      Suspicion before = replica.suspicion;
+      replica.suspicion =
+          event.suspect() ? before.suspected(turn.nowNanos) : before.cleared(turn.nowNanos);
+      if (!before.equals(replica.suspicion)) {
+        replica.reason = replica.isSick() ? replica.reason : event.reason();
+        turn.touch(replica.deployment);
+      }
+    }
+  }
+
+  private static void waits(ReplicaRecord replica, ControllerEvent.ReplicaWaits event) {
+    if (replica.phase == ReplicaPhase.STARTING) {
+      replica.reason = event.reason();
+    }
+  }
+
+  private void failed(ReplicaRecord replica, String reason, Turn turn) {
+    if (replica.info != null) {
+      return; // it ran: told of it twice, or late
+    }
+    if (replica.phase == ReplicaPhase.STARTING) {
+      fail(replica, Failure.START, reason, turn);
+      replica.deployment.remember(replica, reason);
+    }
+    gone(replica, reason, turn);
+  }
+
+  private void stopped(ReplicaRecord replica, Turn turn) {
+    String reason = replica.reason;
+    if (replica.isActive()) {
+      boolean ran = replica.phase != ReplicaPhase.STARTING;
+      reason = ran ? "it died" : "it died while it started";
+      if (!replica.isSick()) {
+        fail(replica, ran ? Failure.HEALTH : Failure.START, reason, turn);
+      }
+      replica.deployment.remember(replica, reason);
+    }
+    gone(replica, reason, turn);
+  }
+
+  private void fail(ReplicaRecord replica, Failure how, String reason, Turn turn) {
+    DeploymentState deployment = replica.deployment;
+    deployment.progress =
+        deployment.progress.failed(
+            how,
+            replica.version(),
+            deployment.target,
+            deployment.othersServe(),
+            reason,
+            turn.nowNanos,
+            chance.getAsDouble());
+  }
+
+  private void gone(ReplicaRecord replica, String reason, Turn turn) {
+    replicas.remove(replica.id);
+    replica.deployment.replicas.remove(replica.id);
+    over(replica.id);
+    to(replica, ReplicaPhase.STOPPED, reason, turn);
+  }
+
+  private void over(String replicaId) {
+    ended.add(replicaId);
+    if (ended.size() > MAX_ENDED) {
+      ended.remove(ended.iterator().next());
+    }
+  }
+
+  /** Takes what was complete by another controller. */
+  void recall(DeploymentState deployment, DeploymentTarget complete, Turn turn) {
+    deployment.kept = complete;
+    if (!deployment.held
+        && !deployment.deleting
+        && deployment.progress.complete() == null) { // told late
+      deployment.progress = deployment.progress.recalled(complete, deployment.target);
+      turn.touch(deployment);
+    }
+  }
+
+  /** Takes a replica that runs already and that another controller started. */
+  void adopt(DeploymentState deployment, ControllerEvent.Inventory.Found found, Turn turn) {
+    String id = found.info().replicaId();
+    if (replicas.containsKey(id) || ended.contains(id)) {
+      return;
+    }
+    ReplicaRecord replica =
+        new ReplicaRecord(
+            deployment, id, found.target(), ReplicaPhase.RECOVERING, found.startedMs());
+    boolean leaves =
+        found.phase() == ReplicaPhase.DRAINING || found.phase() == ReplicaPhase.STOPPING;
+    replica.next = leaves ? null : found.next();
+    replica.healthy = found.healthy();
+    replica.refused = found.refused();
+    replica.commandedNanos = turn.nowNanos;
+    deployment.replicas.put(id, replica);
+    replicas.put(id, replica);
+    announce(replica, "", turn);
+    turn.touch(deployment);
+    switch (found.phase()) {
+      case STARTING -> to(replica, ReplicaPhase.STARTING, "", turn);
+      case DRAINING, STOPPING -> {
+        replica.info = found.info();
+        replica.grace = found.target().settings().get(DeploymentConfig.GRACEFUL_SHUTDOWN_TIMEOUT_S);
+        to(replica, ReplicaPhase.DRAINING, "", turn);
+      }
+      default -> {
+        replica.info = found.info();
+        replica.commandedNanos -=
+            ReplicaRecord.REPEAT_NANOS; // who was asked before may have answered
+        runs(replica, turn);
+      }
+    }
+  }
+
+  // --- waking ---
+
+  private static long ownWakeNanos(DeploymentState deployment, long nowNanos) {
+    long next = Long.MAX_VALUE;
+    for (ReplicaRecord replica : deployment.replicas.values()) {
+      next = Math.min(next, replica.repeatNanos());
+      if (replica.suspicion.isOut(nowNanos)) {
+        next = Math.min(next, replica.suspicion.untilNanos());
+      }
+    }
+    return next;
+  }
+
+  private void wakeAt(DeploymentState deployment, long nanos) {
+    if (deployment.wakeNanos != nanos) {
+      waking.remove(deployment);
+      deployment.wakeNanos = nanos;
+      if (nanos != Long.MAX_VALUE) {
+        waking.add(deployment);
+      }
+    }
+  }
+
+  long nextWakeNanos() {
+    return waking.isEmpty() ? Long.MAX_VALUE : waking.first().wakeNanos;
+  }
+
+  void wake(Turn turn) {
+    while (!waking.isEmpty() && waking.first().wakeNanos - turn.nowNanos <= 0) {
+      DeploymentState due = waking.first();
+      wakeAt(due, Long.MAX_VALUE);
+      turn.touch(due);
+    }
+  }
+}
