@@ -15,8 +15,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * The messages of the data plane, of the metrics path and of routing state. Buffers in them are
  * read only for the receiver. {@code callId} is the asker's own name for what it waits for; it
- * comes back untouched. Durations cross as what remains, in milliseconds, never as clock times; -1
- * means none.
+ * comes back untouched. Durations cross as what remains, in the unit of their names, never as clock
+ * times; -1 means none.
  */
 public sealed interface BusMessage {
 
@@ -27,7 +27,8 @@ public sealed interface BusMessage {
    *
    * @param source where answers go
    * @param attempt recognises a repeat; a request whose attempt was seen before is dropped
-   * @param deadlineMs time left for the whole call, or -1
+   * @param deadlineMicros time left for the whole call, or -1; so fine, since what is rounded up is
+   *     time that each of the calls within calls would gain
    * @param streamWindow bytes of a streamed response that may be sent before the first credit
    * @param waitedMicros from the request's arrival at its router to this message
    * @param methodName the handler's method, or "" for its own
@@ -43,7 +44,7 @@ public sealed interface BusMessage {
       AttemptId attempt,
       ReplicaAddress target,
       Admission admission,
-      @Wire(SIGNED) long deadlineMs,
+      @Wire(SIGNED) long deadlineMicros,
       int streamWindow,
       long waitedMicros,
       String requestId,

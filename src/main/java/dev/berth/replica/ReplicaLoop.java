@@ -206,7 +206,7 @@ public final class ReplicaLoop {
     if (host.stopped) {
       return Refusal.UNKNOWN_REPLICA;
     }
-    if (message.deadlineMs() == 0) {
+    if (message.deadlineMicros() == 0) {
       return Refusal.TOO_LATE;
     }
     // Transit cannot be measured without a common clock; only what the sender itself used up.
@@ -219,7 +219,9 @@ public final class ReplicaLoop {
   private void run(HostedReplica host, RouterPeer peer, CallRequest message) {
     long now = now();
     long deadline =
-        message.deadlineMs() < 0 ? NEVER : plus(now, millisToNanos(message.deadlineMs()));
+        message.deadlineMicros() < 0
+            ? NEVER
+            : plus(now, TimeUnit.MICROSECONDS.toNanos(message.deadlineMicros()));
     Invocation invocation =
         message.explained()
             ? new ExplainedInvocation(host, peer, message, now, deadline)

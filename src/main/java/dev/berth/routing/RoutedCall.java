@@ -17,6 +17,7 @@ import dev.berth.routing.slots.Grant;
 import dev.berth.routing.slots.RemoteReplica;
 import dev.berth.routing.slots.RoutedReplica;
 import io.vertx.core.buffer.Buffer;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -98,7 +99,9 @@ public final class RoutedCall extends SlotRequest {
       takePlace();
       goOn(
           to,
-          offer == null ? new Admission.IfFree(remainingMs()) : new Admission.Token(offer.token()));
+          offer == null
+              ? new Admission.IfFree(remaining(TimeUnit.MILLISECONDS))
+              : new Admission.Token(offer.token()));
     }
     return true;
   }
@@ -174,7 +177,7 @@ public final class RoutedCall extends SlotRequest {
         java.util.Objects.requireNonNull(attempt),
         to.addressFor(loop.index()),
         admission,
-        callDeadlineNanos == NO_DEADLINE ? -1 : remainingMs(),
+        callDeadlineNanos == NO_DEADLINE ? -1 : remaining(TimeUnit.MICROSECONDS),
         firstCredit,
         Math.max(0, waitedNanos()) / 1_000,
         requestId,
@@ -201,10 +204,13 @@ public final class RoutedCall extends SlotRequest {
     into.sent(to, admission);
   }
 
-  private long remainingMs() {
-    return callDeadlineNanos == NO_DEADLINE
-        ? Long.MAX_VALUE
-        : Math.max(0, (callDeadlineNanos - loop.now() + 999_999) / 1_000_000);
+  /** Time left, rounded up: what is not over yet is not 0. */
+  private long remaining(TimeUnit unit) {
+    if (callDeadlineNanos == NO_DEADLINE) {
+      return Long.MAX_VALUE;
+    }
+    return unit.convert(
+        Math.max(0, callDeadlineNanos - loop.now() + unit.toNanos(1) - 1), TimeUnit.NANOSECONDS);
   }
 
   @Override

@@ -85,7 +85,7 @@ class DataPlaneVerticleTest {
                 new AttemptId(1, 0, 1),
                 replica.address(),
                 Admission.Held.HELD,
-                deadlineMs,
+                deadlineMs < 0 ? -1 : deadlineMs * 1_000,
                 0,
                 0,
                 "r",

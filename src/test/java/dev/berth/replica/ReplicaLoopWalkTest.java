@@ -135,7 +135,7 @@ class ReplicaLoopWalkTest {
               attempt,
               replica.address(),
               right,
-              random.nextInt(3) == 0 ? random.nextInt(500) : -1,
+              random.nextInt(3) == 0 ? 1_000L * random.nextInt(500) : -1,
               random.nextInt(100_000),
               0,
               "r" + id,
@@ -332,7 +332,7 @@ class ReplicaLoopWalkTest {
       Set<RouterAddress> seen = new HashSet<>();
       for (Sent sent : byRequestId.values()) {
         seen.add(sent.message.source());
-        if (!sent.cancelled && sent.message.deadlineMs() < 0) {
+        if (!sent.cancelled && sent.message.deadlineMicros() < 0) {
           assertThat(sent.ended).as("seed %d: answers of %s", seed, sent.message).isEqualTo(1);
         }
       }

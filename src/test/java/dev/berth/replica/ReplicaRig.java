@@ -362,7 +362,7 @@ final class ReplicaRig {
           attempt,
           target,
           admission,
-          deadlineMs,
+          deadlineMs < 0 ? -1 : deadlineMs * 1_000,
           window,
           0,
           "req-1",

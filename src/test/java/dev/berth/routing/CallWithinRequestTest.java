@@ -70,11 +70,19 @@ class CallWithinRequestTest {
   void theEarlierOfTheTwoDeadlinesHolds() {
     parent.remaining = Duration.ofSeconds(2);
     world.settled(handle.call(Request.get("/")));
-    assertThat(sent().deadlineMs()).isEqualTo(2_000);
+    assertThat(sent().deadlineMicros()).isEqualTo(2_000_000);
     replica.finish();
     DeploymentHandle shorter = handle.withTimeout(Duration.ofSeconds(1));
     shorter.call(Request.get("/"));
-    assertThat(sent().deadlineMs()).isEqualTo(1_000);
+    assertThat(sent().deadlineMicros()).isEqualTo(1_000_000);
+  }
+
+  /** Else calls that call one another in a ring would gain more than they take, and never end. */
+  @Test
+  void aChildGetsNoMoreThanAMicrosecondBeyondWhatIsLeft() {
+    parent.remaining = Duration.ofNanos(300_400_001);
+    world.settled(handle.call(Request.get("/")));
+    assertThat(sent().deadlineMicros()).isEqualTo(300_401);
   }
 
   @Test

@@ -244,19 +244,19 @@ final class SimulatedBus {
     long mixed = (call.requestId().hashCode() + 31 * call.callId()) * 0x9E3779B97F4A7C15L;
     return switch ((int) (mixed >>> 57)) {
       case 0 -> with(call, call.callId(), 0);
-      case 1 -> with(call, call.callId() | BEYOND, call.deadlineMs());
+      case 1 -> with(call, call.callId() | BEYOND, call.deadlineMicros());
       default -> message;
     };
   }
 
-  private static BusMessage with(BusMessage.CallRequest call, long id, long deadlineMs) {
+  private static BusMessage with(BusMessage.CallRequest call, long id, long deadlineMicros) {
     return new BusMessage.CallRequest(
         id,
         call.source(),
         call.attempt(),
         call.target(),
         call.admission(),
-        deadlineMs,
+        deadlineMicros,
         call.streamWindow(),
         call.waitedMicros(),
         call.requestId(),
