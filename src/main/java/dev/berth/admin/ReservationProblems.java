@@ -16,11 +16,10 @@ final class ReservationProblems {
     if (refused.statusCode() >= 0) {
       told = told.as(refused.statusCode());
     }
-    if (told.retryAfterSeconds() == 0) {
-      return error(told, Map.of());
-    }
-    int seconds = Math.max(told.retryAfterSeconds(), refused.retryAfterSeconds());
-    return error(told, Map.of("Retry-After", Integer.toString(seconds)));
+    int seconds = told.retryAfterSeconds();
+    return error(
+        seconds == 0 ? told : told.comeBackAfter(Math.max(seconds, refused.retryAfterSeconds())),
+        Map.of());
   }
 
   static Endpoint.Answer error(int status, String code, String message, String detail) {
@@ -30,6 +29,7 @@ final class ReservationProblems {
   static Endpoint.Answer error(HttpFailure told, Map<String, String> more) {
     Map<String, String> headers = new LinkedHashMap<>();
     headers.put("Content-Type", "application/json");
+    told.advise(headers::put);
     headers.putAll(more);
     return new Endpoint.Answer(told.status(), headers, told.json().toBuffer());
   }

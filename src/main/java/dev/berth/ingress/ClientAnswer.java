@@ -228,9 +228,7 @@ abstract sealed class ClientAnswer implements BiConsumer<String, String>, Comple
     boolean json = ErrorResponses.isJsonFor(http.headers());
     MultiMap headers = out.headers();
     headers.set(HttpHeaders.CONTENT_TYPE, json ? ErrorResponses.JSON : ErrorResponses.TEXT);
-    if (failure.retryAfterSeconds() > 0) {
-      headers.set(HttpHeaders.RETRY_AFTER, Integer.toString(failure.retryAfterSeconds()));
-    }
+    failure.advise(headers::set);
     finishHead(out);
     announceUnread(out);
     if (failure == ErrorResponses.TOO_MANY_REQUESTS && connection.multiplexed()) {

@@ -23,7 +23,7 @@ final class ErrorResponses {
   /** Those under way take all the memory that requests may. */
   static final HttpFailure TOO_MANY_REQUESTS =
       new HttpFailure(
-          503, "overloaded", "Too many requests are under way.", HttpFailure.DID_NOT_RUN, 1);
+          503, "overloaded", "Too many requests are under way.", HttpFailure.DID_NOT_RUN, 1, true);
 
   private static final String BACK_PRESSURE = "Request dropped due to backpressure";
 
@@ -54,9 +54,12 @@ final class ErrorResponses {
       long timeoutNanos,
       Settings backpressure) {
     Problem refused = call == null ? null : call.reservationProblem();
-    return refused == null
-        ? of(failure, requestId, timeoutNanos, backpressure)
-        : HttpFailure.of(refused);
+    if (refused != null) {
+      return HttpFailure.of(refused);
+    }
+    HttpFailure told = of(failure, requestId, timeoutNanos, backpressure);
+    boolean neverSent = call == null || !call.sent();
+    return neverSent && failure instanceof BerthException.Timeout ? told.beforeItStarted() : told;
   }
 
   /**
@@ -90,7 +93,7 @@ final class ErrorResponses {
         404,
         "not_found",
         "Path '" + path + "' not found. Ping http://.../-/routes for available routes.",
-        HttpFailure.DID_NOT_RUN);
+        "GET /-/routes lists the routes; commands and metrics are on the port of berth.admin.");
   }
 
   static HttpFailure bodyTooLarge(long maxBytes) {

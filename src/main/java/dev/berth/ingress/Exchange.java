@@ -139,7 +139,7 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
       cut(413);
       return;
     }
-    answerAndLinger(ErrorResponses.bodyTooLarge(loop.limits.maxBodyBytes()));
+    answerAndLinger(inTime(ErrorResponses.bodyTooLarge(loop.limits.maxBodyBytes())));
     cancelCall();
   }
 
@@ -349,8 +349,13 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
       cut(408);
       return;
     }
-    answerAndClose(why);
+    answerAndClose(inTime(why));
     cancelCall();
+  }
+
+  /** What is wrong with a body may be found when a handler that reads it as it comes has begun. */
+  private HttpFailure inTime(HttpFailure why) {
+    return call != null && call.sent() ? why.afterItStarted() : why;
   }
 
   void after(long millis, Runnable task) {

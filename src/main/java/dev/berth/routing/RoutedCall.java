@@ -302,6 +302,11 @@ public final class RoutedCall extends SlotRequest {
     return selection == null ? null : selection.refusedAs();
   }
 
+  /** Whether a replica may have begun to run it; on its loop. */
+  public boolean sent() {
+    return replica != null;
+  }
+
   private void responded(BusMessage.CallResponse head) {
     RoutedReplica from = java.util.Objects.requireNonNull(replica);
     tellRouted(from);

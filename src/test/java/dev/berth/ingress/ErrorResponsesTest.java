@@ -98,6 +98,8 @@ class ErrorResponsesTest {
         .containsEntry("detail", used.detail());
     assertThat(reserved.headers().get("Retry-After"))
         .isEqualTo(used.retryAfterSeconds() == 0 ? null : "" + used.retryAfterSeconds());
+    assertThat(reserved.headers().get("x-should-retry"))
+        .isEqualTo(problem == Problem.ALREADY_USED ? "false" : null);
   }
 
   @ParameterizedTest
@@ -147,6 +149,15 @@ class ErrorResponsesTest {
     HttpFailure answer = answer(kind.toException("why"));
     assertThat(answer.code()).isEqualToIgnoringCase(kind.name());
     assertThat(answer.message()).isNotBlank();
+  }
+
+  @ParameterizedTest
+  @EnumSource(Kind.class)
+  void onlyWhatMayHaveRunMayNotBeRepeated(Kind kind) {
+    HttpFailure told = answer(kind.toException("why")).comeBackAfter(1).as(500).saying("more");
+    assertThat(told.mayRepeat()).isEqualTo(kind != Kind.TIMEOUT && kind != Kind.OUTCOME_UNKNOWN);
+    assertThat(told.beforeItStarted().mayRepeat()).isTrue();
+    assertThat(told.afterItStarted().mayRepeat()).isFalse();
   }
 
   @Test
@@ -247,6 +258,7 @@ class ErrorResponsesTest {
     assertThat(json.fieldNames()).containsExactlyInAnyOrder("code", "message", "detail");
     assertThat(json.getString("code")).isEqualTo("not_found");
     assertThat(json.getString("message")).contains("/\"x");
+    assertThat(json.getString("detail")).contains("/-/routes", "berth.admin");
   }
 
   private static HttpFailure answer(BerthException failure) {

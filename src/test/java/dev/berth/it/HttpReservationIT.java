@@ -123,7 +123,11 @@ class HttpReservationIT {
             "X-Request-ID",
             "looked-for");
     assertThat(used.statusCode()).isEqualTo(200);
-    assertThat(send("DELETE", onTheDataPort("/" + token), ci).statusCode()).isEqualTo(204);
+    for (String method : List.of("PATCH", "DELETE")) {
+      HttpResponse<String> late = send(method, onTheDataPort("/" + token), ci);
+      assertThat(late.statusCode()).as(method).isEqualTo(409);
+      assertThat(late.headers().firstValue("x-should-retry")).hasValue("false");
+    }
     // And asked for where it is not: on the data port without the prefix.
     send("DELETE", onTheDataPort("/" + token).replace("/-/", "/"), ci);
     server.await(

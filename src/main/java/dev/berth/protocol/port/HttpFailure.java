@@ -3,6 +3,7 @@ package dev.berth.protocol.port;
 import dev.berth.api.BerthException;
 import dev.berth.protocol.port.Reservations.Problem;
 import io.vertx.core.json.JsonObject;
+import java.util.function.BiConsumer;
 
 /**
  * Why what was asked for is not had, as HTTP tells it. {@link #of} is the one table of it, for
@@ -17,20 +18,27 @@ import io.vertx.core.json.JsonObject;
  * @param message the reason, for people; all of the text form
  * @param detail whether the request ran, and what the client may do
  * @param retryAfterSeconds Retry-After, at least 1; 0 is none
+ * @param mayRepeat false where a client that repeats such statuses by itself would run again what
+ *     may have run. A handler that failed, 500, is left to the client's own rule
  */
 public record HttpFailure(
-    int status, String code, String message, String detail, int retryAfterSeconds) {
+    int status,
+    String code,
+    String message,
+    String detail,
+    int retryAfterSeconds,
+    boolean mayRepeat) {
   public static final String DID_NOT_RUN = "The request did not run; it may be sent again.";
 
   public HttpFailure(int status, String code, String message, String detail) {
-    this(status, code, message, detail, 0);
+    this(status, code, message, detail, 0, true);
   }
 
   /** What became of a request; back-pressure as it is told where nobody says otherwise. */
   public static HttpFailure of(BerthException.Kind kind) {
     return switch (kind) {
       case TIMEOUT ->
-          new HttpFailure(
+          onlyOnce(
               408,
               "timeout",
               "The request timed out.",
@@ -46,7 +54,7 @@ public record HttpFailure(
       case RESERVATION_EXPIRED -> // held by a handler: it is no fault of its client
           refused(503, "reservation_expired", "The reservation expired before it was used.");
       case OUTCOME_UNKNOWN ->
-          new HttpFailure(
+          onlyOnce(
               502,
               "outcome_unknown",
               "The replica was lost before it answered.",
@@ -75,7 +83,12 @@ public record HttpFailure(
       case EXPIRED ->
           refused(410, "reservation_expired", "The reservation expired before it was used.");
       case RELEASED -> refused(410, "reservation_released", "The reservation was released.");
-      case ALREADY_USED -> refused(409, "reservation_used", "The reservation was used before.");
+      case ALREADY_USED -> // by a request that started, perhaps this one's first attempt
+          onlyOnce(
+              409,
+              "reservation_used",
+              "The reservation was used before.",
+              "A request ran on it, and no other will.");
       case OTHER_DEPLOYMENT ->
           refused(
               409, "reservation_other_deployment", "The reservation is for another deployment.");
@@ -103,19 +116,49 @@ public record HttpFailure(
     return new HttpFailure(status, code, message, DID_NOT_RUN);
   }
 
+  private static HttpFailure onlyOnce(int status, String code, String message, String detail) {
+    return new HttpFailure(status, code, message, detail, 0, false);
+  }
+
+  /** The same of a request that surely was given to no handler. */
+  public HttpFailure beforeItStarted() {
+    return new HttpFailure(status, code, message, DID_NOT_RUN, retryAfterSeconds, true);
+  }
+
+  /** The same of a request that a handler may have been given. */
+  public HttpFailure afterItStarted() {
+    return new HttpFailure(
+        status, code, message, "The request may have run in part.", retryAfterSeconds, false);
+  }
+
   /** The same, in words that say more. */
   public HttpFailure saying(String words) {
-    return new HttpFailure(status, code, words, detail, retryAfterSeconds);
+    return new HttpFailure(status, code, words, detail, retryAfterSeconds, mayRepeat);
   }
 
   /** The same, with the status that a deployment asks for. */
   public HttpFailure as(int configuredStatus) {
-    return new HttpFailure(configuredStatus, code, message, detail, retryAfterSeconds);
+    return new HttpFailure(configuredStatus, code, message, detail, retryAfterSeconds, mayRepeat);
   }
 
   /** The same, which may be another one after so many seconds; at least one is told. */
   public HttpFailure comeBackAfter(int seconds) {
-    return new HttpFailure(status, code, message, detail, Math.max(1, seconds));
+    return new HttpFailure(status, code, message, detail, Math.max(1, seconds), mayRepeat);
+  }
+
+  /**
+   * The headers by which programs learn when to send it again, and that they had better not.
+   * OpenAI's clients, unless told so, repeat each 408, 409, 429 and 5xx, twice.
+   *
+   * <p>Source: {@code _should_retry} of openai-python.
+   */
+  public void advise(BiConsumer<String, String> header) {
+    if (retryAfterSeconds > 0) {
+      header.accept("Retry-After", Integer.toString(retryAfterSeconds));
+    }
+    if (!mayRepeat) {
+      header.accept("x-should-retry", "false");
+    }
   }
 
   public JsonObject json() {

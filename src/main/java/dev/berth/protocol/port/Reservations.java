@@ -29,7 +29,10 @@ public interface Reservations {
   /** Makes it last its full time to live from now on. */
   Future<Reservation> renew(DeploymentId deployment, String token);
 
-  /** Gives it back; nothing when it has ended in whatever way. Fails when it was never there. */
+  /**
+   * Gives it back; nothing when it has run out or was given back. Fails when it was never there,
+   * and when a request ran on it: there was nothing to give back.
+   */
   Future<Void> release(DeploymentId deployment, String token);
 
   /** What was asked for and is waited for. */

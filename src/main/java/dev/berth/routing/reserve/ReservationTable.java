@@ -331,7 +331,9 @@ public final class ReservationTable implements Reservations {
           refuse(entry == null ? Problem.UNKNOWN_TOKEN : Problem.OTHER_DEPLOYMENT));
     }
     HeldSelection selection = entry.selection();
-    return selection == null ? Future.succeededFuture() : selection.close();
+    Future<Void> released = selection == null ? Future.succeededFuture() : selection.close();
+    Problem ended = selection == null ? entry.ended() : selection.ended();
+    return ended == Problem.ALREADY_USED ? Future.failedFuture(refuse(ended)) : released;
   }
 
   /**

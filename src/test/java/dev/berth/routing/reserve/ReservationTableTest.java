@@ -287,6 +287,24 @@ class ReservationTableTest {
     assertAtRest(replica);
   }
 
+  /** While its request runs, and when that is over. */
+  @Test
+  void aReservationThatRanCanNeitherBeRenewedNorReleased() {
+    RoutingWorld.Replica replica = replica(1);
+    String token = reserve().token();
+    use(token);
+    for (int look = 0; look < 2; look++) {
+      assertThat(problem(table.renew(RoutingWorld.DEPLOYMENT, token)))
+          .isEqualTo(Problem.ALREADY_USED);
+      assertThat(problem(table.release(RoutingWorld.DEPLOYMENT, token)))
+          .isEqualTo(Problem.ALREADY_USED);
+      List.copyOf(replica.running).forEach(replica::respond);
+    }
+    assertThat(table.counters().endedBy(Problem.RELEASED)).isZero();
+    assertThat(table.counters().refusedBy(Problem.ALREADY_USED)).isEqualTo(4);
+    assertAtRest(replica);
+  }
+
   @Test
   void anEndedTokenIsRememberedForAMinuteOrItsTimeToLive() {
     replica(2);
