@@ -4,6 +4,7 @@ import dev.berth.metrics.Meters;
 import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.http.HttpMethod;
 import io.vertx.core.http.HttpServerRequest;
+import io.vertx.core.net.HostAndPort;
 import io.vertx.core.net.SocketAddress;
 import io.vertx.ext.web.RoutingContext;
 import java.util.List;
@@ -40,7 +41,7 @@ final class AdminGate {
   /** Passes the request on, or answers it. */
   void check(RoutingContext context) {
     HttpServerRequest request = context.request();
-    if (!hosts.allows(request.getHeader(HttpHeaders.HOST))) {
+    if (!hosts.allows(hostOf(request))) {
       JsonErrors.send(
           context,
           403,
@@ -106,6 +107,12 @@ final class AdminGate {
             + " berth.admin.bearer_tokens)");
   }
 
+  /** As HTTP/1 names it, or HTTP/2 in a field of its own; null when it is not named. */
+  private static @Nullable String hostOf(HttpServerRequest request) {
+    HostAndPort authority = request.authority(true); // Vert.x resets one that Host contradicts
+    return authority == null ? request.getHeader(HttpHeaders.HOST) : authority.toString();
+  }
+
   /**
    * A page anywhere can have a browser here send a request, though it cannot read the answer. A
    * browser says where the page is from; what is no browser says nothing.
@@ -116,7 +123,7 @@ final class AdminGate {
       return true;
     }
     String origin = request.getHeader(HttpHeaders.ORIGIN);
-    String host = request.getHeader(HttpHeaders.HOST);
+    String host = hostOf(request);
     return origin != null && (host == null || !origin.endsWith("://" + host));
   }
 }

@@ -76,11 +76,16 @@ public final class AdminVerticle extends VerticleBase {
     Router router = Router.router(vertx);
     router.route().handler(gate::check);
     routes.forEach(area -> area.mount(router));
+    AdminIndex.mount(router);
     router.errorHandler(
         404,
         context ->
             JsonErrors.send(
-                context, 404, "not_found", "Path '" + context.request().path() + "' not found."));
+                context,
+                404,
+                "not_found",
+                "Path '" + context.request().path() + "' not found.",
+                "GET / lists the paths of this port; applications answer on http_options.port."));
     router.errorHandler(
         400, context -> JsonErrors.send(context, 400, "bad_request", "Bad Request"));
     router.errorHandler(
@@ -97,6 +102,7 @@ public final class AdminVerticle extends VerticleBase {
                 new HttpServerOptions()
                     .setHost(options.get(AdminOptions.HOST))
                     .setPort(options.get(AdminOptions.PORT))
+                    .setHttp2ClearTextEnabled(options.get(AdminOptions.HTTP2))
                     .setIdleTimeout(IDLE_TIMEOUT_S)
                     .setIdleTimeoutUnit(TimeUnit.SECONDS))
             .connectionHandler(

@@ -31,6 +31,11 @@ public final class BearerTokens implements Endpoint {
   }
 
   @Override
+  public List<String> paths() {
+    return behind.paths();
+  }
+
+  @Override
   public Exchange handle(Asked request) {
     List<String> shown = request.headers().all("Authorization");
     if (shown.isEmpty()) {

@@ -41,7 +41,7 @@ public final class EndpointRoutes implements AdminRoutes {
 
   @Override
   public void mount(Router router) {
-    router.route(under).handler(this::handle);
+    router.route(under).putMetadata(AdminIndex.ANSWERS, endpoint.paths()).handler(this::handle);
   }
 
   private void handle(RoutingContext context) {

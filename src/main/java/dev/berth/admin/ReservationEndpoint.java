@@ -77,6 +77,16 @@ public final class ReservationEndpoint implements Endpoint {
   }
 
   @Override
+  public List<String> paths() {
+    String one = PREFIX + "{application}/deployments/{deployment}/reservations";
+    return List.of(
+        "POST " + one,
+        "PATCH " + one + "/{token}",
+        "DELETE " + one + "/{token}",
+        "POST " + TOGETHER);
+  }
+
+  @Override
   public Exchange handle(Asked request) {
     Target target = target(request.path());
     if (target == null && !request.path().equals(TOGETHER)) {

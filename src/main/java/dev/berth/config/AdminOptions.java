@@ -39,6 +39,9 @@ public final class AdminOptions {
           .means(
               "Lets the admin server be reached from other machines without a token. Whoever reaches it"
                   + " can deploy code.");
+  public static final Key<Boolean> HTTP2 =
+      KEYS.key("http2", Types.bool(), false)
+          .means("Whether the admin server takes HTTP/2 in the clear beside HTTP/1.1.");
 
   static final Section SECTION = KEYS.section().check(AdminOptions::check);
 

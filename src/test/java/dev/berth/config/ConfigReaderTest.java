@@ -102,7 +102,7 @@ class ConfigReaderTest {
             "{http_options={host=127.0.0.1, port=0, root_path=/x, request_timeout_s=1.5,"
                 + " keep_alive_timeout_s=5}, logging_config={encoding=JSON, log_level=DEBUG,"
                 + " enable_access_log=true}, applications=[], berth={admin={host=localhost,"
-                + " port=1, bearer_tokens=[], allow_unauthenticated=false}, event_loops=3,"
+                + " port=1, bearer_tokens=[], allow_unauthenticated=false, http2=false}, event_loops=3,"
                 + " limits={max_queued_total=1, max_queued_bytes=2, max_body_bytes=3,"
                 + " buffered_body_bytes_total=4, max_header_bytes=1024, max_uri_bytes=512,"
                 + " idle_timeout_s=4, min_body_bytes_per_s=14, body_rate_grace_s=15,"

@@ -3,6 +3,7 @@ package dev.berth.protocol.port;
 import dev.berth.api.Headers;
 import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
+import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -19,6 +20,11 @@ public interface Endpoint {
   }
 
   Exchange handle(Asked request);
+
+  /** What it answers, for people: {@code POST /path/{parameter}}. */
+  default List<String> paths() {
+    return List.of();
+  }
 
   /**
    * A request.

@@ -1,0 +1,213 @@
+package dev.berth.admin;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.berth.config.AdminOptions;
+import dev.berth.config.ServeConfig;
+import dev.berth.metrics.Meters;
+import dev.berth.protocol.port.Reservations;
+import io.vertx.core.Vertx;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.http.HttpClient;
+import io.vertx.core.http.HttpClientOptions;
+import io.vertx.core.http.HttpClientResponse;
+import io.vertx.core.http.HttpMethod;
+import io.vertx.core.http.HttpVersion;
+import io.vertx.core.http.RequestOptions;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import io.vertx.core.net.SocketAddress;
+import io.vertx.junit5.VertxExtension;
+import java.io.IOException;
+import java.lang.reflect.Proxy;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * HTTP on the admin port: its versions, HEAD, whom it is asked for, and where a stranger is led.
+ */
+@Timeout(30)
+@ExtendWith(VertxExtension.class)
+class AdminHttpIT {
+  private static final String PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+  /** What came back, whichever version it came by. */
+  private record Got(int status, String version, Buffer body) {}
+
+  private static int listen(Vertx vertx, boolean http2) {
+    Meters meters = new Meters("node-1", "127.0.0.1");
+    AdminVerticle admin =
+        new AdminVerticle(
+            ServeConfig.DEFAULTS.with(AdminOptions.PORT, 0).with(AdminOptions.HTTP2, http2),
+            meters,
+            List.of(
+                new HealthRoutes(meters),
+                new ServeRoutes(
+                    new FakeCommands(),
+                    (deployment, replica) -> false,
+                    new HttpView(ServeConfig.DEFAULTS, () -> 8000, () -> 2),
+                    meters,
+                    "1.2.3",
+                    "session"),
+                new EndpointRoutes("/api/v1/applications/*", reservations())));
+    vertx.deployVerticle(admin).await();
+    return admin.port();
+  }
+
+  /** Never asked: only its paths are looked at. */
+  private static ReservationEndpoint reservations() {
+    Reservations none =
+        (Reservations)
+            Proxy.newProxyInstance(
+                Reservations.class.getClassLoader(),
+                new Class<?>[] {Reservations.class},
+                (proxy, method, arguments) -> {
+                  throw new AssertionError(method.getName());
+                });
+    return new ReservationEndpoint(none, Duration.ZERO, Duration.ZERO, 1, null, () -> 8000);
+  }
+
+  /** Asks by HTTP/2, by prior knowledge, under any name. */
+  private static Got ask2(Vertx vertx, int port, HttpMethod method, String path, String host)
+      throws Exception {
+    HttpClient client =
+        vertx.createHttpClient(
+            new HttpClientOptions()
+                .setProtocolVersion(HttpVersion.HTTP_2)
+                .setHttp2ClearTextUpgrade(false));
+    RequestOptions options =
+        new RequestOptions()
+            .setServer(SocketAddress.inetSocketAddress(port, "127.0.0.1"))
+            .setHost(host)
+            .setPort(port)
+            .setMethod(method)
+            .setURI(path);
+    return client
+        .request(options)
+        .compose(request -> request.send("{}"))
+        .compose(AdminHttpIT::got)
+        .toCompletionStage()
+        .toCompletableFuture()
+        .get(10, TimeUnit.SECONDS);
+  }
+
+  private static io.vertx.core.Future<Got> got(HttpClientResponse answer) {
+    return answer
+        .body()
+        .map(body -> new Got(answer.statusCode(), answer.version().alpnName(), body));
+  }
+
+  private static String raw(int port, String request) throws IOException {
+    try (Socket socket = new Socket("127.0.0.1", port)) {
+      socket.setSoTimeout(10_000);
+      socket.getOutputStream().write(request.getBytes(StandardCharsets.ISO_8859_1));
+      return new String(socket.getInputStream().readAllBytes(), StandardCharsets.ISO_8859_1);
+    }
+  }
+
+  private static String ask(int port, String method, String path, String... headers)
+      throws IOException {
+    return raw(
+        port,
+        method
+            + " "
+            + path
+            + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+            + String.join("", headers)
+            + "\r\n");
+  }
+
+  @Test
+  void aNameOfAnotherMachineIsRefusedByHttp2Too(Vertx vertx) throws Exception {
+    int port = listen(vertx, true);
+    for (HttpMethod method : List.of(HttpMethod.GET, HttpMethod.PUT)) {
+      Got refused = ask2(vertx, port, method, "/api/serve/applications/", "evil.example");
+      assertThat(refused.status()).isEqualTo(403);
+      assertThat(refused.body().toJsonObject().getString("code")).isEqualTo("host_not_allowed");
+    }
+    Got own = ask2(vertx, port, HttpMethod.GET, "/api/ray/version", "localhost");
+    assertThat(own.status()).isEqualTo(200);
+    assertThat(own.version()).isEqualTo("h2");
+  }
+
+  @Test
+  void http2IsNotSpokenUnlessItIsAskedFor(Vertx vertx) throws Exception {
+    int port = listen(vertx, false);
+    assertThat(raw(port, PREFACE)).startsWith("HTTP/2.0 501 "); // in the form of HTTP/1
+    String upgrade =
+        ask(
+            port,
+            "GET",
+            "/-/healthz",
+            "Upgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n",
+            "Connection: Upgrade, HTTP2-Settings\r\n");
+    assertThat(upgrade).startsWith("HTTP/1.1 200 OK").endsWith("success");
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {"/", "/-/healthz", "/metrics", "/api/ray/version", "/api/serve/applications/"})
+  void headIsTheHeadOfGet(String path) throws Exception {
+    Vertx vertx = Vertx.vertx();
+    try {
+      int port = listen(vertx, false);
+      String head = ask(port, "HEAD", path);
+      String get = ask(port, "GET", path);
+      assertThat(head).startsWith("HTTP/1.1 200 OK").endsWith("\r\n\r\n");
+      assertThat(get).startsWith("HTTP/1.1 200 OK").doesNotEndWith("\r\n\r\n");
+      assertThat(typeOf(head)).isEqualTo(typeOf(get));
+    } finally {
+      vertx.close().await();
+    }
+  }
+
+  private static String typeOf(String answer) {
+    return answer
+        .lines()
+        .filter(line -> line.startsWith("content-type"))
+        .findFirst()
+        .orElseThrow(() -> new AssertionError("content-type: none in " + answer));
+  }
+
+  @Test
+  void theRootListsThePathsWithTheirMethods(Vertx vertx) throws Exception {
+    int port = listen(vertx, true);
+    JsonObject paths =
+        ask2(vertx, port, HttpMethod.GET, "/", "localhost")
+            .body()
+            .toJsonObject()
+            .getJsonObject("paths");
+    String application = "/api/v1/applications/{application}";
+    String token = application + "/deployments/{deployment}/reservations/{token}";
+    assertThat(paths.getJsonArray("/metrics")).isEqualTo(new JsonArray().add("GET"));
+    assertThat(paths.getJsonArray("/api/serve/applications/").encode())
+        .isEqualTo("[\"DELETE\",\"GET\",\"PUT\"]");
+    assertThat(paths.getJsonArray(application + "/rollback").encode()).isEqualTo("[\"POST\"]");
+    assertThat(paths.getJsonArray(token).encode()).isEqualTo("[\"DELETE\",\"PATCH\"]");
+    assertThat(paths.fieldNames()).noneMatch(path -> path.contains("*") || path.contains(":"));
+  }
+
+  @ParameterizedTest
+  @CsvSource({"GET, /api/v1/nothing", "POST, /nothing", "HEAD, /nothing"})
+  void aStrangerIsLedToThePathsThatAre(String method, String path) throws Exception {
+    Vertx vertx = Vertx.vertx();
+    try {
+      String answer = ask(listen(vertx, false), method, path);
+      assertThat(answer).startsWith("HTTP/1.1 404");
+      if (!method.equals("HEAD")) {
+        assertThat(answer).contains("GET / lists the paths", "http_options.port");
+      }
+    } finally {
+      vertx.close().await();
+    }
+  }
+}
