@@ -4,6 +4,7 @@ import dev.berth.api.Application;
 import dev.berth.config.ApplicationConfig;
 import dev.berth.config.ConfigException;
 import dev.berth.config.keys.Problem;
+import dev.berth.config.keys.Scalars;
 import dev.berth.protocol.UserFailure;
 import java.io.IOException;
 import java.lang.reflect.InvocationTargetException;
@@ -110,6 +111,10 @@ record ApplicationCode(
       Method found = builder(config, Class.forName(className, false, loader).getMethods());
       if (found == null) {
         problems.add(problem(config, "no such method", BUILDER));
+      } else if (!Application.class.isAssignableFrom(found.getReturnType())) {
+        String type = found.getReturnType().getTypeName();
+        problems.add(problem(config, "returns " + Scalars.shorten(type), BUILDER)); // never called
+        return null;
       } else if (found.getParameterCount() == 0 && !config.get(ApplicationConfig.ARGS).isEmpty()) {
         problems.add(
             config

@@ -10,9 +10,11 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.snakeyaml.engine.v2.common.Anchor;
 import org.snakeyaml.engine.v2.events.AliasEvent;
+import org.snakeyaml.engine.v2.events.CollectionStartEvent;
 import org.snakeyaml.engine.v2.events.Event;
 import org.snakeyaml.engine.v2.events.NodeEvent;
 import org.snakeyaml.engine.v2.events.ScalarEvent;
+import org.snakeyaml.engine.v2.nodes.Tag;
 import org.snakeyaml.engine.v2.parser.Parser;
 
 /**
@@ -29,6 +31,8 @@ final class BoundedParser implements Parser {
 
   /** Names for aliases; each takes several times what its value does. */
   static final int MOST_ANCHORS = 10_000;
+
+  private static final String NON_SPECIFIC = "!"; // which is none
 
   /** What is inside: so many keys and values, with so many characters. */
   private record Size(long values, long chars) {}
@@ -76,6 +80,7 @@ final class BoundedParser implements Parser {
         add(scalar, event);
       }
       case SequenceStart, MappingStart -> {
+        requireNoTag((CollectionStartEvent) event);
         Optional<Anchor> anchor = ((NodeEvent) event).getAnchor();
         anchor.ifPresent(each -> name(each, null, event));
         open.push(new Open(anchor, all));
@@ -119,6 +124,16 @@ final class BoundedParser implements Parser {
   private void require(boolean within, Event event, String what, int most) {
     if (!within) {
       throw refusal(event, "more " + what + " than that", "at most " + most + " " + what);
+    }
+  }
+
+  /** One of its own kind says nothing; any other asks for a type that nothing here has. */
+  private void requireNoTag(CollectionStartEvent event) {
+    Tag kind = event.getEventId() == Event.ID.MappingStart ? Tag.MAP : Tag.SEQ;
+    String tag = event.getTag().orElse(NON_SPECIFIC);
+    if (!tag.equals(NON_SPECIFIC) && !tag.equals(kind.getValue())) {
+      String what = kind == Tag.MAP ? "a mapping" : "a list";
+      throw refusal(event, what + ", tagged " + Scalars.shorten(tag), what + " without a tag");
     }
   }
 

@@ -11,6 +11,8 @@ import dev.berth.config.ServeConfig;
 import java.nio.file.Path;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 class ApplicationLoaderTest {
   private static final String APPS = "dev.berth.node.TestApplications";
@@ -93,9 +95,38 @@ class ApplicationLoaderTest {
   @Test
   void aBuilderThatReturnsSomethingElseIsRefused() {
     assertThatThrownBy(() -> load(APPS + ":text"))
-        .hasMessageContaining("returned a java.lang.String (expected: a public static method")
+        .hasMessageContaining(":text: returns java.lang.String (expected: a public static method")
         .isInstanceOf(ConfigException.class);
     assertThatThrownBy(() -> load(APPS + ":nothing")).hasMessageContaining("returned null");
+  }
+
+  /** Whatever stands on the class path of Berth can be named. */
+  @ParameterizedTest
+  @CsvSource({
+    "java.lang.System:gc, void",
+    "java.lang.Runtime:getRuntime, java.lang.Runtime",
+    "java.util.Collections:emptyMap, java.util.Map",
+    "java.lang.System:getenv, java.util.Map",
+    "dev.berth.code.ApplicationLoaderTest$Trap:build, java.lang.Object",
+  })
+  void whatIsNoBuilderIsNeverCalledNorItsClassInitialised(String path, String type) {
+    assertThatThrownBy(() -> load(path))
+        .isInstanceOf(ConfigException.class)
+        .hasMessageContaining(path + ": returns " + type + " (expected: a public static method");
+    assertThat(System.getProperty("trap")).isNull();
+  }
+
+  /** Says so when it is initialised. */
+  public static final class Trap {
+    static {
+      System.setProperty("trap", "sprung");
+    }
+
+    private Trap() {}
+
+    public static Object build() {
+      throw new AssertionError("called");
+    }
   }
 
   @Test

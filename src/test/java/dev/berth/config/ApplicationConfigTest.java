@@ -205,6 +205,38 @@ class ApplicationConfigTest {
             "berth.yaml:3:11: applications[0].args: 5, an integer (expected: a mapping)");
   }
 
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "args: !java.util.HashMap {a: 1}",
+        "args: {a: !!set {b, c}}",
+        "args: {a: !!omap [b: 1]}",
+        "args: {a: !list [1]}",
+        "args: {a: !!map [1]}",
+        "args: {a: !!seq {b: 1}}",
+        "args: {a: !!null {b: 1}}",
+        "args: {a: !<tag:yaml.org,2002:python/object:x.Y> {}}",
+        "deployments: !!python/tuple [{name: x}]",
+        "deployments: [!deployment {name: x}]",
+        "runtime_env: !env {jars: []}",
+      })
+  void aTypeThatAMappingOrListAsksForIsRefusedWhereverItStands(String line) {
+    assertThat(Yaml.applicationProblems(line))
+        .singleElement()
+        .asString()
+        .startsWith("berth.yaml:3:")
+        .contains(", tagged ")
+        .contains(" without a tag)");
+  }
+
+  @Test
+  void aTagThatSaysWhatStandsThereIsNoHarm() {
+    assertThat(
+            Yaml.application("args: !!map {a: !!seq [!!str 5], b: ! {c: 1}}")
+                .get(ApplicationConfig.ARGS))
+        .isEqualTo(Map.of("a", List.of("5"), "b", Map.of("c", 1)));
+  }
+
   @Test
   void aDeploymentIsFoundByItsName() {
     ApplicationConfig application = Yaml.application("deployments: [{name: x, num_replicas: 2}]");
