@@ -20,7 +20,11 @@ final class LettersHandler implements AsyncHandler {
   private volatile String suffix = ""; // hooks run on other threads than requests
 
   LettersHandler(ReplicaContext replica) {
-    this.letters = replica.meters().counter("example_letters");
+    this.letters =
+        replica
+            .meters()
+            .describe("example_letters", "Letters that count was asked about.")
+            .counter("example_letters");
   }
 
   @Override

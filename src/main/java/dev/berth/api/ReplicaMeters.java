@@ -20,6 +20,9 @@ public interface ReplicaMeters {
   /** Meters of one replica, those that differ in a tag counted apart. */
   int MAX_METERS = 1_000;
 
+  /** Characters of a help text. */
+  int MAX_HELP = 500;
+
   /** What only grows. Shown with {@code _total} after its name. */
   interface Counter {
     /** Adds 1. */
@@ -45,6 +48,15 @@ public interface ReplicaMeters {
     /** Counts one value; no number is ignored. */
     void record(double value);
   }
+
+  /**
+   * Says what the meters of a name are: {@code HELP} at {@code /metrics}, for all who have a meter
+   * of that name. What was said first holds.
+   *
+   * @param help at most {@value #MAX_HELP} characters
+   * @return these meters, to go on
+   */
+  ReplicaMeters describe(String name, String help);
 
   /**
    * @param tagNamesAndValues further labels: name, value, name, value

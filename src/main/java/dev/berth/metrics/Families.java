@@ -13,6 +13,7 @@ import java.io.InputStreamReader;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -31,6 +32,7 @@ final class Families {
   private static final Properties MEANINGS = meanings();
 
   private final Map<String, Family> byName = new LinkedHashMap<>();
+  private final Map<String, String> helps = new HashMap<>(); // of user code
   private final String prefix;
 
   /**
@@ -38,6 +40,11 @@ final class Families {
    */
   Families(String prefix) {
     this.prefix = prefix;
+  }
+
+  /** What a name of user code means; of several texts the first. */
+  void help(String name, String text) {
+    helps.putIfAbsent(name, text);
   }
 
   /** A counter; the exposition appends {@code _total} to its name. */
@@ -72,7 +79,7 @@ final class Families {
   }
 
   MetricSnapshots snapshots() {
-    return new MetricSnapshots(byName.values().stream().map(Family::snapshot).toList());
+    return new MetricSnapshots(byName.values().stream().map(each -> each.snapshot(helps)).toList());
   }
 
   private Family family(Kind kind, String ownName) {
@@ -127,7 +134,8 @@ final class Families {
       values.merge(labels, value, Double::sum);
     }
 
-    MetricSnapshot snapshot() {
+    MetricSnapshot snapshot(Map<String, String> helps) {
+      String help = helps.getOrDefault(name, this.help);
       return switch (kind) {
         case COUNTER -> {
           CounterSnapshot.Builder builder = CounterSnapshot.builder().name(name).help(help);

@@ -18,6 +18,11 @@ public final class Series {
     return new Series(into, labels.merge(Labels.of(labelNamesAndValues)));
   }
 
+  /** What users say of a meter of theirs. */
+  void help(String name, String text) {
+    into.help(name, text);
+  }
+
   /** A count, which never falls; the exposition appends {@code _total} to its name. */
   public void counter(String name, double value) {
     into.counter(name, labels, value);

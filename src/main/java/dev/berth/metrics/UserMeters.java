@@ -41,6 +41,7 @@ public final class UserMeters implements ReplicaMeters {
   private final DeploymentId deployment;
   private final String replicaId;
   private final Map<Key, Meter> series = new ConcurrentHashMap<>();
+  private final Map<String, String> helps = new ConcurrentHashMap<>();
   private final Map<String, Kind> kinds = new HashMap<>(); // under the lock
   private final int maxMeters;
   private boolean fullSaid; // under the lock
@@ -56,9 +57,27 @@ public final class UserMeters implements ReplicaMeters {
   }
 
   @Override
+  public ReplicaMeters describe(String name, String help) {
+    String bare = bare(name);
+    checkName(bare);
+    if (help.isBlank() || help.length() > MAX_HELP) {
+      throw new IllegalArgumentException(
+          "help of %s: %s characters (expected: 1 to %s)".formatted(name, help.length(), MAX_HELP));
+    }
+    if (helps.size() < maxMeters) {
+      helps.putIfAbsent(bare, help);
+    }
+    return this;
+  }
+
+  /** A counter's name may come as it is shown. */
+  private static String bare(String name) {
+    return name.endsWith("_total") ? name.substring(0, name.length() - 6) : name;
+  }
+
+  @Override
   public Counter counter(String name, String... tagNamesAndValues) {
-    String bare = name.endsWith("_total") ? name.substring(0, name.length() - 6) : name;
-    return (Counter) find(Kind.COUNTER, bare, tagNamesAndValues, new double[0]);
+    return (Counter) find(Kind.COUNTER, bare(name), tagNamesAndValues, new double[0]);
   }
 
   @Override
@@ -162,6 +181,7 @@ public final class UserMeters implements ReplicaMeters {
 
   /** Adds every meter to a scrape. */
   void collect(Series into) {
+    helps.forEach(into::help);
     series.forEach((key, each) -> each.collect(key.name, into.with(labels(key.tags))));
   }
 

@@ -35,6 +35,32 @@ class UserMetersTest {
   }
 
   @Test
+  void aMetersHelpIsShownForAllWhoHaveItWhoeverSaidItFirst() {
+    UserMeters other = new UserMeters(new DeploymentId("other", "model"), "other#model#1");
+    meters.addUserMeters(other);
+    user.counter("words").increment();
+    other.describe("words_total", "Words, counted.").counter("words").increment();
+    other.describe("words", "Something else.");
+    user.gauge("temperature").set(1);
+    assertThat(scrape())
+        .containsOnlyOnce("# HELP words_total Words, counted.\n")
+        .contains("# HELP temperature A meter of user code.\n")
+        .doesNotContain("Something else");
+  }
+
+  @Test
+  void onlyAMeterOfOnesOwnCanBeDescribedAndBriefly() {
+    assertThatThrownBy(() -> user.describe("serve_replica_processing_queries", "mine"))
+        .isInstanceOf(IllegalArgumentException.class);
+    assertThatThrownBy(() -> user.describe("words", " ")).hasMessageStartingWith("help of words: ");
+    assertThatThrownBy(() -> user.describe("words", "x".repeat(ReplicaMeters.MAX_HELP + 1)))
+        .hasMessage("help of words: 501 characters (expected: 1 to 500)");
+    assertThat(user.describe("words", "a\nb \"c\"")).isSameAs(user);
+    user.gauge("words").set(1);
+    assertThat(scrape()).contains("# HELP words a\\nb ");
+  }
+
+  @Test
   void theSameNameAndTagsAreTheSameMeter() {
     assertThat(user.counter("words", "a", "1")).isSameAs(user.counter("words_total", "a", "1"));
     assertThat(user.counter("words", "a", "1")).isNotSameAs(user.counter("words", "a", "2"));
