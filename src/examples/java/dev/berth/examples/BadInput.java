@@ -12,6 +12,8 @@ final class BadInput extends Exception {
   /** Characters of the client's value that an answer repeats. */
   static final int VALUE_CHARS_MAX = 64;
 
+  private final int status;
+  private final String code;
   private final String field;
   private final String value;
   private final String expected;
@@ -20,18 +22,20 @@ final class BadInput extends Exception {
    * @param value what came, told by its text; null is told as absent
    */
   BadInput(String field, @Nullable Object value, String expected) {
+    this(400, "bad_input", field, value, expected);
+  }
+
+  private BadInput(int status, String code, String field, @Nullable Object value, String expected) {
     super(field + ": " + told(value) + " (expected: " + expected + ")", null, false, false);
+    this.status = status;
+    this.code = code;
     this.field = field;
     this.value = told(value);
     this.expected = expected;
   }
 
-  /** 400, with the field, the value and what was expected as JSON. */
+  /** 400 or what it is, with the field, the value and what was expected as JSON. */
   Response toResponse() {
-    return toResponse(400, "bad_input");
-  }
-
-  private Response toResponse(int status, String code) {
     JsonObject error =
         new JsonObject()
             .put("code", code)
@@ -44,15 +48,14 @@ final class BadInput extends Exception {
 
   /** 405, with the methods that are served. */
   static Response methodNotAllowed(String method, String allowed) {
-    return new BadInput("method", method, allowed)
-        .toResponse(405, "method_not_allowed")
+    return new BadInput(405, "method_not_allowed", "method", method, allowed)
+        .toResponse()
         .withHeader("allow", allowed);
   }
 
   /** 415, with the content types that are served. */
-  static Response unsupportedContentType(@Nullable String contentType, String supported) {
-    return new BadInput("content-type", contentType, supported)
-        .toResponse(415, "unsupported_content_type");
+  static BadInput unsupportedContentType(@Nullable String contentType, String supported) {
+    return new BadInput(415, "unsupported_content_type", "content-type", contentType, supported);
   }
 
   /** A content type without its parameters, in lower case; empty when there is none. */

@@ -29,7 +29,7 @@ final class ClassifyHandler implements AsyncHandler {
         case "application/json" ->
             ask(Pixels.MEDIA_TYPE, Pixels.fromJson(request.bytes()).toBuffer(), context);
         case "image/png" -> ask("image/png", request.bytes(), context);
-        default -> Future.succeededFuture(BadInput.unsupportedContentType(contentType, SUPPORTED));
+        default -> throw BadInput.unsupportedContentType(contentType, SUPPORTED);
       };
     } catch (BadInput bad) {
       return Future.succeededFuture(bad.toResponse());

@@ -1,47 +1,53 @@
 package dev.berth.examples;
 
 import ai.onnxruntime.OrtException;
-import dev.berth.api.BlockingHandler;
 import dev.berth.api.Request;
-import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
 import java.io.IOException;
+import java.io.InputStream;
+import java.util.Map;
+import java.util.Objects;
 
 /**
  * Reads a digit with a model of its own per replica. Takes a PNG, which it decodes here where it
  * may block, or {@link Pixels#MEDIA_TYPE}.
  */
-final class DigitsHandler implements BlockingHandler {
-  private final DigitsModel model;
+final class DigitsHandler extends OnnxHandler {
+  private static final String RESOURCE = "digits.onnx"; // written by training/train_digits.py
 
-  private DigitsHandler(DigitsModel model) {
-    this.model = model;
+  private DigitsHandler(OnnxModel model) {
+    super(model);
   }
 
   static DigitsHandler load() throws IOException, OrtException {
-    return new DigitsHandler(DigitsModel.load());
+    return new DigitsHandler(OnnxModel.load(digits(), 1));
   }
 
-  @Override
-  public Response handle(Request request, RequestContext context) throws OrtException {
-    String contentType = request.headers().get("content-type");
-    Pixels pixels;
-    try {
-      switch (BadInput.mediaType(contentType)) {
-        case "image/png" -> pixels = PngPixels.decode(request.bytes().getBytes());
-        case Pixels.MEDIA_TYPE -> pixels = Pixels.fromBuffer(request.bytes());
-        default -> {
-          return BadInput.unsupportedContentType(contentType, "image/png or " + Pixels.MEDIA_TYPE);
-        }
-      }
-    } catch (BadInput bad) {
-      return bad.toResponse();
+  /** The bytes of the model, which lies beside this class in its jar. */
+  static byte[] digits() throws IOException {
+    try (InputStream in =
+        Objects.requireNonNull(DigitsHandler.class.getResourceAsStream(RESOURCE), RESOURCE)) {
+      return in.readAllBytes();
     }
-    return Response.json(200, Classification.of(model.classify(pixels)).toJson());
   }
 
   @Override
-  public void stop() throws OrtException {
-    model.close();
+  Map<String, Tensor> read(Request request) throws BadInput {
+    String contentType = request.headers().get("content-type");
+    Pixels pixels =
+        switch (BadInput.mediaType(contentType)) {
+          case "image/png" -> PngPixels.decode(request.bytes().getBytes());
+          case Pixels.MEDIA_TYPE -> Pixels.fromBuffer(request.bytes());
+          default ->
+              throw BadInput.unsupportedContentType(
+                  contentType, "image/png or " + Pixels.MEDIA_TYPE);
+        };
+    return Map.of("pixels", Tensor.of(pixels.values(), 1, Pixels.COUNT));
+  }
+
+  @Override
+  Response write(Map<String, Tensor> outputs) {
+    float[] probabilities = outputs.get("probabilities").floats();
+    return Response.json(200, Classification.of(probabilities).toJson());
   }
 }

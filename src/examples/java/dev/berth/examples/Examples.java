@@ -4,6 +4,8 @@ import dev.berth.api.Application;
 import dev.berth.api.Deployment;
 import dev.berth.api.Response;
 import io.vertx.core.Future;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Map;
 
 /** The applications of {@code conf/examples.yaml}, by their {@code import_path}. */
@@ -46,6 +48,27 @@ public final class Examples {
   /** {@code dev.berth.examples.Examples:sleep}: slots, queue and deadlines to look at. */
   public static Application sleep() {
     return Application.of(Deployment.async("sleep", new SleepHandler()));
+  }
+
+  /**
+   * {@code dev.berth.examples.Examples:infer}: an ONNX model by the Open Inference Protocol.
+   *
+   * @param args {@code model}, the path of an .onnx file, or else the digits of the quickstart;
+   *     {@code threads} of one run, 1
+   */
+  public static Application infer(Map<String, Object> args) {
+    Object file = args.get("model");
+    int threads = ((Number) args.getOrDefault("threads", 1)).intValue();
+    return Application.of(
+        Deployment.of(
+            "infer",
+            replica -> {
+              byte[] model =
+                  file == null
+                      ? DigitsHandler.digits()
+                      : Files.readAllBytes(Path.of(file.toString()));
+              return new InferenceHandler(OnnxModel.load(model, threads));
+            }));
   }
 
   /** Three replicas that answer with their names. */

@@ -53,6 +53,14 @@ class ExamplesIT {
   }
 
   @Test
+  void inferTellsWhatItsModelTakes() throws Exception {
+    HttpResponse<String> response = get("/infer");
+    assertThat(response.statusCode()).isEqualTo(200);
+    assertThat(new JsonObject(response.body()).getJsonArray("inputs").encode())
+        .isEqualTo("[{\"name\":\"pixels\",\"datatype\":\"FP32\",\"shape\":[-1,64]}]");
+  }
+
+  @Test
   void chooseNamesTheReplicaThatAnswered() throws Exception {
     HttpResponse<String> response = get("/choose");
     assertThat(response.statusCode()).isEqualTo(200);
@@ -85,7 +93,7 @@ class ExamplesIT {
     HttpResponse<String> refused = put(words.copy().put("args", 3));
     assertThat(refused.statusCode()).isEqualTo(400);
     assertThat(refused.body()).contains("applications[0].args: 3");
-    assertThat(applications()).hasSize(5);
+    assertThat(applications()).hasSize(6);
 
     assertThat(put(words.put("route_prefix", "/other")).statusCode()).isEqualTo(200);
     server.await("it alone", () -> statuses().equals(List.of("RUNNING")));
