@@ -40,7 +40,10 @@ public final class CallOptions {
     return DEFAULTS;
   }
 
-  /** From the call to the end of its response; empty means no bound but the instance's. */
+  /**
+   * From the call to the end of its response, 0 or more; empty means the deployment's {@code
+   * request_timeout_s}.
+   */
   public Optional<Duration> timeout() {
     return timeout;
   }
@@ -71,12 +74,14 @@ public final class CallOptions {
   }
 
   /**
-   * The same with another time limit.
+   * The same with another time limit. What is left of a budget may be zero or less: calls are then
+   * out of time at once, and fail with {@link BerthException.Timeout}.
    *
-   * @throws IllegalArgumentException unless it is positive and below 292 years
+   * @throws IllegalArgumentException unless it is below 292 years
    */
   public CallOptions withTimeout(Duration timeout) {
-    Optional<Duration> limit = Optional.of(positive("timeout", timeout));
+    boolean spent = timeout.isZero() || timeout.isNegative();
+    Optional<Duration> limit = Optional.of(spent ? Duration.ZERO : positive("timeout", timeout));
     return new CallOptions(limit, requestId, reservationTtl, methodName, sessionId);
   }
 

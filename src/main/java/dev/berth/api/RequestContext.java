@@ -52,6 +52,20 @@ public interface RequestContext {
   Optional<Duration> remaining();
 
   /**
+   * This request with a deadline for a piece of its work, of however many calls: those through
+   * handles of what is returned end by then, with {@link BerthException.Timeout}, or by this
+   * request's own deadline when that is earlier. Nothing else of the request changes; what ran out
+   * of its piece may still be answered otherwise.
+   *
+   * @param budget from now on; of zero or less every call is out of time at once
+   * @see CallOptions#withTimeout a bound for each call by itself
+   */
+  RequestContext withTimeout(Duration budget);
+
+  /** The time of day: the instance's, or under a test kit that of its clock. */
+  Instant now();
+
+  /**
    * A handle to a deployment of the same application, for calls on behalf of this request. Its
    * calls, chooses and broadcasts
    *

@@ -10,6 +10,7 @@ import dev.berth.config.keys.Settings;
 import dev.berth.config.keys.Source;
 import dev.berth.config.keys.Types;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -80,6 +81,20 @@ public record ApplicationConfig(
           .means(
               "Whether the number of replicas of its deployments may be set from outside, by the admin"
                   + " server's scale endpoint.");
+
+  // --- Berth's own ---
+
+  private static final Keys OWN = new Keys();
+
+  public static final Key<Duration> REQUEST_TIMEOUT_S =
+      OWN.optional("request_timeout_s", Types.seconds())
+          .reaches(Reach.ROUTER)
+          .means(
+              "Time a request to any of its deployments may take, unless the deployment says it;"
+                  + " in place of http_options.request_timeout_s.");
+
+  public static final Key<Settings> BERTH =
+      KEYS.mapping("berth", OWN.section()).means("What has no name in Ray Serve.");
 
   static final Section SECTION =
       KEYS.section()

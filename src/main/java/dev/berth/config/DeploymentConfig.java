@@ -120,6 +120,15 @@ public final class DeploymentConfig {
       OWN.key("queue_timeout_s", Types.seconds(), Duration.ofSeconds(60))
           .reaches(Reach.ROUTER)
           .means("How long a request may wait for a slot.");
+  public static final Key<Duration> REQUEST_TIMEOUT_S =
+      OWN.optional("request_timeout_s", Types.seconds())
+          .fallback(settings -> settings.around(ApplicationConfig.REQUEST_TIMEOUT_S), "null")
+          .reaches(Reach.ROUTER)
+          .means(
+              "Time from a request's arrival, or a call's through a handle, to the end of its answer."
+                  + " The nearest holds: the client's header or the call's own timeout, this, the"
+                  + " application's, http_options.request_timeout_s. A call within a request also ends"
+                  + " by that request's deadline.");
   public static final Key<Duration> RESERVATION_TTL_S =
       OWN.key("reservation_ttl_s", Types.seconds(), Duration.ofSeconds(10))
           .fallback(DeploymentConfig::reservationTtl, "10")

@@ -26,7 +26,7 @@ public final class HttpOptions {
       KEYS.optional("request_timeout_s", Types.seconds())
           .means(
               "Time from a request's arrival to the end of its answer; after it the client gets 408."
-                  + " null is no bound.");
+                  + " null is no bound. An application or a deployment may have its own.");
   public static final Key<Duration> KEEP_ALIVE_TIMEOUT_S =
       KEYS.key("keep_alive_timeout_s", Types.seconds(), Duration.ofSeconds(90))
           .means("How long a connection may stay open between two requests.");

@@ -19,4 +19,11 @@ record BoundRoute(
     @Nullable DeploymentRouter router,
     Settings backpressure,
     @Nullable AccessRoute access,
-    AnswerSizes sizes) {}
+    AnswerSizes sizes) {
+
+  /** What its requests may take: as its deployment says, or else {@code otherwise}. */
+  long timeoutNanos(long otherwise) {
+    long own = router == null ? Long.MAX_VALUE : router.settings().requestTimeoutNanos();
+    return own == Long.MAX_VALUE ? otherwise : own;
+  }
+}

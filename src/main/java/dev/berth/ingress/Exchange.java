@@ -50,7 +50,8 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
     super(loop, connection, http, route, startedNanos);
     this.timeoutNanos =
         RequestTimeout.nanos(
-            http.headers().get(REQUEST_TIMEOUT), loop.limits.requestTimeoutNanos());
+            http.headers().get(REQUEST_TIMEOUT),
+            route.timeoutNanos(loop.limits.requestTimeoutNanos()));
   }
 
   // --- the request ---
@@ -284,7 +285,8 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
       } else if (http.response().headWritten()) {
         cut(ErrorResponses.status(failure, route.backpressure()));
       } else {
-        answer(ErrorResponses.of(call, failure, requestId, timeoutNanos, route.backpressure()));
+        long after = loop.now() - startedNanos < timeoutNanos ? -1 : timeoutNanos; // else a call's
+        answer(ErrorResponses.of(call, failure, requestId, after, route.backpressure()));
       }
     }
   }

@@ -4,8 +4,9 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How long a request may take, in nanoseconds: the instance's {@code request_timeout_s} unless the
- * client says otherwise in {@code x-request-timeout-seconds}.
+ * How long a request may take, in nanoseconds: the {@code request_timeout_s} of its deployment, its
+ * application or the instance, unless the client says otherwise in {@code
+ * x-request-timeout-seconds}.
  *
  * <p>Source: Ray Serve's proxy: a value that is not positive disables the timeout, one that is no
  * number is ignored.

@@ -143,13 +143,15 @@ public final class InstanceRouters {
   private RouterSettings routerSettings(Settings settings) {
     Settings refusal = settings.get(DeploymentConfig.BACKPRESSURE_CONFIG);
     Duration retryAfter = refusal.find(Backpressure.RETRY_AFTER_S);
+    Duration timeout = settings.find(DeploymentConfig.REQUEST_TIMEOUT_S);
     return new RouterSettings(
         settings.get(DeploymentConfig.MAX_QUEUED_REQUESTS),
         settings.get(DeploymentConfig.QUEUE_TIMEOUT_S).toNanos(),
         settings.get(DeploymentConfig.RESERVATION_TTL_S).toNanos(),
         maxReservationTtlNanos,
         refusal.get(Backpressure.STATUS_CODE),
-        retryAfter == null ? -1 : (int) retryAfter.toSeconds());
+        retryAfter == null ? -1 : (int) retryAfter.toSeconds(),
+        timeout == null ? Long.MAX_VALUE : timeout.toNanos());
   }
 
   /** The longest grace of all deployments. */

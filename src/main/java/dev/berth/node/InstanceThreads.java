@@ -4,6 +4,7 @@ import dev.berth.metrics.Series;
 import dev.berth.node.HookShares.Hook;
 import dev.berth.replica.HookThreads;
 import dev.berth.replica.StackText;
+import dev.berth.replica.WorkFields;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.Executor;
@@ -17,6 +18,7 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.MDC;
 
 /**
  * The threads of an instance on which user code may block, and the one of its operators; made on
@@ -162,10 +164,13 @@ final class InstanceThreads implements HookThreads {
       synchronized (this) {
         thread.hook = hook;
       }
+      MDC.put(WorkFields.APPLICATION, hook.application());
       try {
         hook.task.task.run();
       } catch (Throwable thrown) { // user code's were caught: it is ours
         LOG.error("{} of application {} threw", name(hook.kind), hook.application(), thrown);
+      } finally {
+        WorkFields.endOnThread();
       }
       hook = ended(thread, hook);
     }

@@ -1,5 +1,6 @@
 package dev.berth.node;
 
+import dev.berth.api.RequestContext;
 import dev.berth.protocol.port.BusSender;
 import dev.berth.protocol.port.Loop;
 import dev.berth.protocol.port.LoopPorts;
@@ -61,6 +62,21 @@ final class LoopVerticle extends VerticleBase implements Loop {
   @Override
   public void execute(Runnable task) {
     home().runOnContext(none -> task.run());
+  }
+
+  @Override
+  public void executeFor(RequestContext request, Runnable task) {
+    ContextInternal own = home().duplicate();
+    RequestLocal.put(own, request);
+    own.runOnContext(none -> task.run());
+  }
+
+  @Override
+  public void worksFor(RequestContext request) {
+    ContextInternal current = ContextInternal.current();
+    if (current != null && current.isDuplicate()) { // else it would be everybody's
+      RequestLocal.put(current, request);
+    }
   }
 
   /** What its routers and replicas are given. */

@@ -44,6 +44,7 @@ final class BlockingCall implements Runnable {
     if (!phase.compareAndSet(Phase.QUEUED, Phase.RUNNING)) {
       return; // cancelled before it ran; cancel() has settled it
     }
+    WorkFields.beginOnThread(invocation);
     Response response = null;
     Throwable failure = null;
     try {
@@ -63,6 +64,7 @@ final class BlockingCall implements Runnable {
       }
     }
     Thread.interrupted(); // whatever interrupted this call is over with it
+    WorkFields.endOnThread();
     ResponseOutput written = writing;
     if (written == null) {
       invocation.complete(response, failure);

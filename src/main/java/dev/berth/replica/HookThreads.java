@@ -1,5 +1,6 @@
 package dev.berth.replica;
 
+import dev.berth.api.DeploymentId;
 import java.util.concurrent.RejectedExecutionException;
 
 /**
@@ -28,6 +29,21 @@ public interface HookThreads {
    * @throws RejectedExecutionException when it will never run
    */
   Runnable run(String application, Kind kind, Runnable task);
+
+  /** As {@link #run}, for a replica: the lines that its user code logs there name it. */
+  default Runnable runFor(DeploymentId deployment, String replicaId, Kind kind, Runnable task) {
+    return run(
+        deployment.application(),
+        kind,
+        () -> {
+          WorkFields.beginOnThread(deployment, replicaId);
+          try {
+            task.run();
+          } finally {
+            WorkFields.endOnThread();
+          }
+        });
+  }
 
   /**
    * Why nothing more of an application runs, in one line: too many of its hooks heeded no

@@ -134,7 +134,7 @@ sealed class Invocation extends InvocationContext implements Completable<Respons
     if (loop.isHere()) {
       settled(response, failure);
     } else {
-      loop.execute(() -> settled(response, failure));
+      loop.ports.loop().executeFor(this, () -> settled(response, failure));
     }
   }
 
@@ -494,7 +494,7 @@ sealed class Invocation extends InvocationContext implements Completable<Respons
   }
 
   @Override
-  long now() {
+  long moment() {
     return loop.now();
   }
 }

@@ -54,7 +54,7 @@ abstract class InvocationContext implements RequestContext {
   abstract LoopPorts ports();
 
   /** On the loop's clock. */
-  abstract long now();
+  abstract long moment();
 
   // --- who asks ---
 
@@ -92,7 +92,7 @@ abstract class InvocationContext implements RequestContext {
   public Instant arrivedAtReplica() {
     Instant known = arrived;
     if (known == null) {
-      known = replica().wallClock.instant().minusNanos(now() - startedAt);
+      known = replica().wallClock.instant().minusNanos(moment() - startedAt);
       arrived = known;
     }
     return known;
@@ -108,7 +108,17 @@ abstract class InvocationContext implements RequestContext {
     if (deadline == ReplicaLoop.NEVER) {
       return Optional.empty();
     }
-    return Optional.of(Duration.ofNanos(Math.max(0, deadline - now())));
+    return Optional.of(Duration.ofNanos(Math.max(0, deadline - moment())));
+  }
+
+  @Override
+  public RequestContext withTimeout(Duration budget) {
+    return TimedContext.of(this, budget, this::moment);
+  }
+
+  @Override
+  public Instant now() {
+    return replica().wallClock.instant();
   }
 
   @Override
@@ -156,7 +166,8 @@ abstract class InvocationContext implements RequestContext {
   private void runGuarded(Runnable action) {
     ports()
         .loop()
-        .execute(
+        .executeFor(
+            this,
             () -> {
               try {
                 action.run();
@@ -184,7 +195,11 @@ abstract class InvocationContext implements RequestContext {
   @Override
   public Future<Void> after(Duration delay) {
     Delay waiting = new Delay(delay);
-    ports().loop().run(waiting::start);
+    if (ports().loop().isHere()) {
+      waiting.start();
+    } else {
+      ports().loop().executeFor(this, waiting::start);
+    }
     return waiting.done.future();
   }
 
@@ -192,7 +207,7 @@ abstract class InvocationContext implements RequestContext {
   public Logger logger() {
     RequestLogger made = logger;
     if (made == null) {
-      made = new RequestLogger(replica().userLog, requestId, replicaId(), sessionId);
+      made = new RequestLogger(replica().userLog, this);
       logger = made; // two threads may make one each: they are alike
     }
     return made;

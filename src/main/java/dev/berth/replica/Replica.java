@@ -121,7 +121,7 @@ public final class Replica extends ServedReplica {
   }
 
   private Executor hookThreads(Kind kind) {
-    return task -> ports.hooks().run(deployment().application(), kind, task);
+    return task -> ports.hooks().runFor(deployment(), replicaId(), kind, task);
   }
 
   // --- what it is ---
@@ -320,7 +320,8 @@ public final class Replica extends ServedReplica {
     }
     stopHookNanos = nanoClock.getAsLong();
     try {
-      takeBackStop = ports.hooks().run(deployment().application(), Kind.STOP, this::callStopHooks);
+      takeBackStop =
+          ports.hooks().runFor(deployment(), replicaId(), Kind.STOP, this::callStopHooks);
     } catch (RejectedExecutionException noThread) {
       LOG.warn("replica {}: no thread for its stop hook, which is left out", replicaId(), noThread);
       stopped.tryComplete();

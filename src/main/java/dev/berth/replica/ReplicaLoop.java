@@ -226,6 +226,7 @@ public final class ReplicaLoop {
         message.explained()
             ? new ExplainedInvocation(host, peer, message, now, deadline)
             : new Invocation(host, peer, message, now, deadline);
+    ports.loop().worksFor(invocation);
     Invocation forgotten = peer.put(invocation);
     add(invocation);
     if (forgotten != null) {
@@ -245,6 +246,7 @@ public final class ReplicaLoop {
     RouterPeer peer = knownPeer(message.source());
     Invocation invocation = peer == null ? null : peer.find(message.callId());
     if (invocation != null) {
+      ports.loop().worksFor(invocation);
       invocation.credit(message.limit());
     }
   }
@@ -253,6 +255,7 @@ public final class ReplicaLoop {
     RouterPeer peer = knownPeer(message.source());
     Invocation invocation = peer == null ? null : peer.find(message.callId());
     if (invocation != null) { // else it is over, and its sender will learn it
+      ports.loop().worksFor(invocation);
       invocation.requestFrame(message);
     }
   }

@@ -98,7 +98,10 @@ final class ReplicaStart {
   /** Begins as soon as there is a thread. */
   void queue() {
     try {
-      takeBack = ports.hooks().run(application(), HookThreads.Kind.START, this::work);
+      takeBack =
+          ports
+              .hooks()
+              .runFor(spec.deployment(), spec.replicaId(), HookThreads.Kind.START, this::work);
     } catch (RejectedExecutionException noThread) {
       fail(noThread);
       over.complete();

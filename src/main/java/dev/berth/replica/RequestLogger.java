@@ -1,5 +1,6 @@
 package dev.berth.replica;
 
+import dev.berth.api.RequestContext;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.Marker;
@@ -9,32 +10,26 @@ import org.slf4j.spi.LoggingEventBuilder;
 
 /**
  * A logger whose lines carry the request they are of as key-value pairs. They are given with each
- * line and not through an MDC: an MDC belongs to a thread, and an event loop runs many requests.
+ * line, so that they are right on every thread, those that user code makes included.
  */
 final class RequestLogger extends AbstractLogger {
   private static final long serialVersionUID = 1L;
   private static final String CALLER = RequestLogger.class.getName();
 
   private final transient Logger log;
-  private final String requestId;
-  private final String replicaId;
-  private final String sessionId; // "" for none
+  private final transient RequestContext request;
 
-  RequestLogger(Logger log, String requestId, String replicaId, String sessionId) {
+  RequestLogger(Logger log, RequestContext request) {
     this.name = log.getName();
     this.log = log;
-    this.requestId = requestId;
-    this.replicaId = replicaId;
-    this.sessionId = sessionId;
+    this.request = request;
   }
 
   @Override
   public LoggingEventBuilder makeLoggingEventBuilder(Level level) {
-    LoggingEventBuilder line =
-        log.makeLoggingEventBuilder(level)
-            .addKeyValue("request_id", requestId)
-            .addKeyValue("replica", replicaId);
-    return sessionId.isEmpty() ? line : line.addKeyValue("session_id", sessionId);
+    LoggingEventBuilder line = log.makeLoggingEventBuilder(level);
+    WorkFields.of(request, line::addKeyValue);
+    return line;
   }
 
   @Override

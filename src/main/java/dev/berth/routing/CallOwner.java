@@ -33,7 +33,7 @@ public interface CallOwner {
   /** By when it must be over, on the loop's clock, or {@link Long#MAX_VALUE} for no deadline. */
   long deadlineNanos();
 
-  /** The request of whose handling it is part: cancelled, it takes the call with it. */
+  /** The request of whose handling it is part, and whose handler is told of it. */
   default @Nullable RequestContext parent() {
     return null;
   }

@@ -55,7 +55,13 @@ public class HandleCall implements CallOwner, Pending<Response> {
 
   @Override
   public long deadlineNanos() {
-    return leg.useDeadlineNanos();
+    long own = leg.useNanos() == Long.MAX_VALUE ? Long.MAX_VALUE : arrivedNanos + leg.useNanos();
+    return Math.min(leg.useDeadlineNanos(), own);
+  }
+
+  @Override
+  public @Nullable RequestContext parent() {
+    return leg.parent();
   }
 
   /** A response arrives in a task of its own already. */
@@ -67,7 +73,7 @@ public class HandleCall implements CallOwner, Pending<Response> {
   /** A failure may come from within a call of the user's, so it is given a task. */
   @Override
   public void onFailure(BerthException failure) {
-    loop.post(() -> response.fail(failure));
+    loop.post(leg.parent(), () -> response.fail(failure));
   }
 
   @Override

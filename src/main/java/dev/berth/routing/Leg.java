@@ -13,6 +13,7 @@ import org.jspecify.annotations.Nullable;
  * @param parent what takes the selection with it when cancelled
  * @param useDeadlineNanos by when the dispatch must be over, on the loop's clock; {@link
  *     Long#MAX_VALUE} for no deadline
+ * @param useNanos what the dispatch may take beside that; {@link Long#MAX_VALUE} for no bound
  */
 public record Leg(
     DeploymentRouter router,
@@ -21,4 +22,5 @@ public record Leg(
     String methodName,
     String sessionId,
     @Nullable RequestContext parent,
-    long useDeadlineNanos) {}
+    long useDeadlineNanos,
+    long useNanos) {}

@@ -2,6 +2,7 @@ package dev.berth.routing;
 
 import dev.berth.api.BerthException;
 import dev.berth.api.Request;
+import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
 import dev.berth.protocol.Admission;
 import dev.berth.protocol.BusMessage;
@@ -244,6 +245,7 @@ public final class RoutedCall extends SlotRequest {
 
   @Override
   public boolean answered(BusMessage.Answer answer) {
+    loop.worksFor(parent());
     if (answer instanceof BusMessage.CallResponse response) {
       responded(response);
     } else if (answer instanceof BusMessage.StreamFrame frame) {
@@ -534,6 +536,11 @@ public final class RoutedCall extends SlotRequest {
   @Override
   public long holdNanos() {
     return DeploymentRouter.HAND_OVER_NANOS;
+  }
+
+  @Override
+  @Nullable RequestContext parent() {
+    return owner.parent();
   }
 
   @Override

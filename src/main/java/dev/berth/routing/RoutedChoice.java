@@ -203,6 +203,11 @@ public final class RoutedChoice extends SlotRequest {
   }
 
   @Override
+  @Nullable RequestContext parent() {
+    return leg.parent();
+  }
+
+  @Override
   int queuedBytes() {
     return 0;
   }

@@ -1,5 +1,6 @@
 package dev.berth.routing;
 
+import dev.berth.api.RequestContext;
 import dev.berth.api.spi.ReplicaRanker;
 import dev.berth.protocol.AttemptId;
 import dev.berth.protocol.BusMessage;
@@ -16,6 +17,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The routers' share of one event loop: what its requests wait for, and their deadlines. What is
@@ -110,6 +112,22 @@ public final class RouterLoop {
   /** Runs an action on the loop, never on the caller's stack. */
   public void post(Runnable action) {
     ports.loop().execute(action);
+  }
+
+  /** As the other, for what a request's handler began; null for what none did. */
+  public void post(@Nullable RequestContext within, Runnable action) {
+    if (within == null) {
+      post(action);
+    } else {
+      ports.loop().executeFor(within, action);
+    }
+  }
+
+  /** What the message that is being taken has to say is for a request's handler, if for any. */
+  public void worksFor(@Nullable RequestContext within) {
+    if (within != null) {
+      ports.loop().worksFor(within);
+    }
   }
 
   /** Whether it takes no tasks now. Any thread. */

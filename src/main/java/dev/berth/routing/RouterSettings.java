@@ -14,6 +14,8 @@ import java.time.Duration;
  *     503
  * @param retryAfterSeconds what a refused request is told; -1 computes it from queue and rate,
  *     which is the default
+ * @param requestTimeoutNanos what a request may take whose sender says nothing; {@link
+ *     Long#MAX_VALUE} for no bound of the deployment's, which is the default
  */
 public record RouterSettings(
     int maxQueued,
@@ -21,7 +23,8 @@ public record RouterSettings(
     long reservationTtlNanos,
     long maxReservationTtlNanos,
     int refusalStatus,
-    int retryAfterSeconds) {
+    int retryAfterSeconds,
+    long requestTimeoutNanos) {
   /** The defaults above. */
   public static final RouterSettings DEFAULTS =
       new RouterSettings(
@@ -30,7 +33,8 @@ public record RouterSettings(
           Duration.ofSeconds(10).toNanos(),
           Duration.ofSeconds(300).toNanos(),
           503,
-          -1);
+          -1,
+          Long.MAX_VALUE);
 
   public RouterSettings {
     if (maxQueued < -1 || maxQueued == 0) {

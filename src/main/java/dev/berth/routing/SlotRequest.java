@@ -85,6 +85,9 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
   /** Delivers the failure: the last thing that happens. */
   abstract void fail(BerthException failure);
 
+  /** The request within which it is made, if any. */
+  abstract @Nullable RequestContext parent();
+
   /** Bytes held while waiting. */
   abstract int queuedBytes();
 
@@ -257,7 +260,7 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
   @Override
   public final void granted(Grant given) {
     grant = given;
-    loop.ports.loop().execute(this);
+    loop.post(parent(), this);
   }
 
   @Override

@@ -166,9 +166,6 @@ class ValuesTest {
   void whatIsOutOfRangeIsRefusedByItsName() {
     CallOptions options = CallOptions.defaults();
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> options.withTimeout(Duration.ZERO))
-        .withMessage("timeout: PT0S (expected: > 0, below 292 years)");
-    assertThatIllegalArgumentException()
         .isThrownBy(() -> options.withTimeout(Duration.ofSeconds(Long.MAX_VALUE)));
     assertThatIllegalArgumentException()
         .isThrownBy(() -> options.withReservationTtl(Duration.ofNanos(-1)))

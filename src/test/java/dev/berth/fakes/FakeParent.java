@@ -113,6 +113,16 @@ public final class FakeParent implements RequestContext, ExplainedParent {
     return Optional.ofNullable(remaining);
   }
 
+  @Override
+  public RequestContext withTimeout(Duration budget) {
+    throw new IllegalArgumentException("budget: " + budget + " (expected: none here)");
+  }
+
+  @Override
+  public Instant now() {
+    return Instant.EPOCH;
+  }
+
   /** Tests make handles of it by themselves. */
   @Override
   public DeploymentHandle handle(String name) {

@@ -4,17 +4,20 @@ import dev.berth.api.Application;
 import dev.berth.api.AsyncHandler;
 import dev.berth.api.BerthException;
 import dev.berth.api.Deployment;
+import dev.berth.api.DeploymentHandle;
 import dev.berth.api.Request;
 import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
 import dev.berth.protocol.BusMessage.CallRequest;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
+import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.MDC;
 
 /** Builders that a configuration names. */
 public final class TestApplications {
@@ -36,6 +39,64 @@ public final class TestApplications {
   /** Answers with the name of its thread, on every loop. */
   public static Application spread() {
     return Application.of(Deployment.async("spread", THREAD).withSpreadOverLoops(true));
+  }
+
+  /** Answers with whose its work was, as the log would say it, at each of its points. */
+  public static Application whose() {
+    Deployment back =
+        Deployment.async(
+                "back",
+                (request, context) ->
+                    request.path().equals("/fail")
+                        ? Future.failedFuture(new BerthException.Timeout("as asked"))
+                        : context.after(Duration.ofMillis(1)).map(none -> Response.text(whose(""))))
+            .withMaxOngoingRequests(1); // so that others wait
+    Deployment blocking =
+        Deployment.blocking(
+            "blocking",
+            (request, context) -> Response.text(String.valueOf(MDC.getCopyOfContextMap())));
+    return Application.of(Deployment.async("front", TestApplications::askAll), back, blocking);
+  }
+
+  private static Future<Response> askAll(Request request, RequestContext context) {
+    StringBuilder said = new StringBuilder(whose("called"));
+    DeploymentHandle back = context.handle("back");
+    return context
+        .after(Duration.ofMillis(1))
+        .onSuccess(none -> said.append(whose("after")))
+        .compose(none -> back.call(Request.get("/")))
+        .onSuccess(answer -> said.append(whose("answer")))
+        .compose(answer -> back.choose())
+        .onSuccess(selection -> said.append(whose("chosen")))
+        .compose(selection -> selection.dispatch(Request.get("/")))
+        .onSuccess(answer -> said.append(whose("dispatched")))
+        .compose(answer -> back.call(Request.get("/fail")))
+        .recover(
+            failed -> {
+              said.append(whose("failed"));
+              return context.withTimeout(Duration.ZERO).handle("back").call(Request.get("/"));
+            })
+        .recover(
+            late -> {
+              said.append(whose("late"));
+              return context.handle("blocking").call(Request.get("/"));
+            })
+        .compose(answer -> answer.bytes(9_999))
+        .map(fields -> Response.text(said + "\nblocking " + fields));
+  }
+
+  private static String whose(String point) {
+    return "\n" + point + " " + RequestLocal.fields();
+  }
+
+  /** Answers nobody in time; what asks {@code /spent} is out of its own time. */
+  public static Application never() {
+    AsyncHandler handler =
+        (request, context) ->
+            request.path().endsWith("/spent")
+                ? context.withTimeout(Duration.ofMillis(-1)).handle("never").call(Request.get("/"))
+                : context.after(Duration.ofHours(1)).map(none -> Response.text(""));
+    return Application.of(Deployment.async("never", handler));
   }
 
   /** Answers with how many requests the event bus of Vert.x carried after the first one. */

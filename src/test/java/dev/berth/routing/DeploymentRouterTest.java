@@ -468,7 +468,8 @@ class DeploymentRouterTest {
             now.reservationTtlNanos(),
             now.maxReservationTtlNanos(),
             429,
-            7));
+            7,
+            now.requestTimeoutNanos()));
     assertThat(refusal().statusCode()).hasValue(429);
     assertThat(refusal().retryAfterSeconds()).hasValue(7);
   }

@@ -21,7 +21,8 @@ public final class RoutingProbe {
   /** Settings that refuse as Ray Serve does: with 503. */
   public static RouterSettings settings(
       int maxQueued, long queueTimeoutNanos, long ttlNanos, long maxTtlNanos) {
-    return new RouterSettings(maxQueued, queueTimeoutNanos, ttlNanos, maxTtlNanos, 503, -1);
+    return new RouterSettings(
+        maxQueued, queueTimeoutNanos, ttlNanos, maxTtlNanos, 503, -1, Long.MAX_VALUE);
   }
 
   /** The settings, with another bound of the queue. */
@@ -32,7 +33,8 @@ public final class RoutingProbe {
         of.reservationTtlNanos(),
         of.maxReservationTtlNanos(),
         of.refusalStatus(),
-        of.retryAfterSeconds());
+        of.retryAfterSeconds(),
+        of.requestTimeoutNanos());
   }
 
   /** A choose that waits, begun as a handle does. */
@@ -44,7 +46,7 @@ public final class RoutingProbe {
       String requestId,
       @Nullable RequestContext parent,
       SelectionObserver observer) {
-    Leg leg = new Leg(router, ttlNanos, requestId, "", "", parent, deadlineNanos);
+    Leg leg = new Leg(router, ttlNanos, requestId, "", "", parent, deadlineNanos, Long.MAX_VALUE);
     RoutedChoice choice = router.newChoice(loop, leg, deadlineNanos, true, observer);
     choice.start();
     return choice;

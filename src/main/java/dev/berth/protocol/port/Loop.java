@@ -1,5 +1,6 @@
 package dev.berth.protocol.port;
 
+import dev.berth.api.RequestContext;
 import java.util.concurrent.Executor;
 
 /**
@@ -10,6 +11,17 @@ public interface Loop extends Executor {
   /** Runs a task on it, in order, never on the caller's stack. */
   @Override
   void execute(Runnable task);
+
+  /** Runs a task on it, as {@link #execute}, which is work for a request. */
+  default void executeFor(RequestContext request, Runnable task) {
+    execute(task);
+  }
+
+  /**
+   * What runs now on behalf of a message is work for a request from here on, and so is what it
+   * begins: the log names it. On the loop.
+   */
+  default void worksFor(RequestContext request) {}
 
   /** Whether the caller is on it. */
   boolean isHere();

@@ -2,6 +2,7 @@ package dev.berth.routing.handle;
 
 import dev.berth.api.BerthException;
 import dev.berth.api.BroadcastAnswer;
+import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
 import dev.berth.routing.CallOwner;
 import dev.berth.routing.HandleCall;
@@ -10,17 +11,24 @@ import dev.berth.routing.RouterLoop;
 import dev.berth.routing.slots.RoutedReplica;
 import io.vertx.core.Promise;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** The answers of a broadcast, one for each replica asked. Belongs to the loop. */
 final class Broadcast {
   private final RouterLoop loop;
+  private final @Nullable RequestContext within;
   private final List<RoutedReplica> replicas;
   private final Promise<List<BroadcastAnswer>> all;
   private final BroadcastAnswer[] answers; // in the order of the replicas
   private int missing;
 
-  Broadcast(RouterLoop loop, List<RoutedReplica> replicas, Promise<List<BroadcastAnswer>> all) {
+  Broadcast(
+      RouterLoop loop,
+      @Nullable RequestContext within,
+      List<RoutedReplica> replicas,
+      Promise<List<BroadcastAnswer>> all) {
     this.loop = loop;
+    this.within = within;
     this.replicas = replicas;
     this.all = all;
     this.answers = new BroadcastAnswer[replicas.size()];
@@ -45,7 +53,7 @@ final class Broadcast {
   private void took(int place, BroadcastAnswer answer) {
     answers[place] = answer;
     if (--missing == 0) {
-      loop.post(() -> all.complete(List.of(answers)));
+      loop.post(within, () -> all.complete(List.of(answers)));
     }
   }
 }

@@ -130,7 +130,7 @@ public final class RoutedHandle implements BareHandle {
             loop.post(() -> all.fail(none));
             return;
           }
-          Broadcast broadcast = new Broadcast(loop, replicas, all);
+          Broadcast broadcast = new Broadcast(loop, parent, replicas, all);
           for (int place = 0; place < replicas.size(); place++) {
             RoutedCall call = newCall(request, broadcast.owner(place, leg()));
             call.goOnlyTo(replicas.get(place));
@@ -169,7 +169,8 @@ public final class RoutedHandle implements BareHandle {
         options.methodName().orElse(""),
         sessionId(),
         parent,
-        deadline());
+        deadline(),
+        options.timeout().isPresent() ? Long.MAX_VALUE : router.settings().requestTimeoutNanos());
   }
 
   /** Whether its slots are those of the instance that has this loop. */

@@ -113,13 +113,14 @@ final class StartedLegs<T> implements LegsObserver, Pending<T> {
       }
       onFailure(failure, NO_LEG);
     } else {
+      loop.worksFor(legs.get(0).parent());
       chosen.complete(shown.apply(selections));
     }
   }
 
   @Override
   public void onFailure(BerthException failure, int leg) {
-    loop.post(() -> chosen.fail(failure));
+    loop.post(legs.get(0).parent(), () -> chosen.fail(failure));
   }
 
   private static BerthException cancelledByCaller() {

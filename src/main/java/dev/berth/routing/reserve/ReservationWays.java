@@ -32,7 +32,8 @@ final class ReservationWays {
         Math.min(
             wish.ttlNanos() > 0 ? wish.ttlNanos() : router.settings().reservationTtlNanos(),
             router.settings().maxReservationTtlNanos());
-    return new Leg(router, ttl, "", "", wish.sessionId(), null, SlotRequest.NO_DEADLINE);
+    return new Leg(
+        router, ttl, "", "", wish.sessionId(), null, SlotRequest.NO_DEADLINE, Long.MAX_VALUE);
   }
 
   /**

@@ -214,7 +214,8 @@ class RoutedLegsTest {
               usual.reservationTtlNanos(),
               usual.maxReservationTtlNanos(),
               429,
-              7));
+              7,
+              usual.requestTimeoutNanos()));
       replica(A, 1);
       ReplicaSelection busy = busy(B);
       Future<Selections> chosen = all(A, B);
