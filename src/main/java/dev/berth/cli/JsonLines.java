@@ -43,7 +43,7 @@ final class JsonLines extends EncoderBase<ILoggingEvent> {
             || value instanceof Integer
             || value instanceof Long
             || value instanceof Boolean;
-    return asIs ? value : String.valueOf(value);
+    return asIs ? value : LogFields.text(value);
   }
 
   @Override

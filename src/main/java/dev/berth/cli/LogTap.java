@@ -64,7 +64,7 @@ final class LogTap implements LogFeed {
 
   private static LogLine line(ILoggingEvent event) {
     Map<String, String> fields = new LinkedHashMap<>();
-    LogFields.of(event).forEach((key, value) -> fields.put(key, String.valueOf(value)));
+    LogFields.of(event).forEach((key, value) -> fields.put(key, LogFields.text(value)));
     IThrowableProxy thrown = event.getThrowableProxy();
     return new LogLine(
         event.getTimeStamp(),

@@ -37,11 +37,18 @@ final class ApplicationClassLoader extends URLClassLoader {
     registerAsParallelCapable();
   }
 
+  private final String application;
   private final ClassLoader berth;
 
   ApplicationClassLoader(String application, List<URL> jars, ClassLoader berth) {
     super("application " + application, jars.toArray(URL[]::new), berth);
+    this.application = application;
     this.berth = berth;
+  }
+
+  /** Whose classes they are. */
+  String application() {
+    return application;
   }
 
   private static boolean isShared(String name) {
