@@ -113,6 +113,7 @@ public final class AdminVerticle extends VerticleBase {
                     connection.close();
                   }
                 })
+            .invalidRequestHandler(JsonErrors::refuse)
             .requestHandler(router);
     server = made;
     return made.listen()

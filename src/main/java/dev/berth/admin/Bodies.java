@@ -1,5 +1,6 @@
 package dev.berth.admin;
 
+import dev.berth.protocol.http.RefusedRequest;
 import dev.berth.protocol.port.CommandRefused;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
@@ -8,6 +9,7 @@ import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpConnection;
 import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.http.HttpServerRequest;
+import io.vertx.core.http.impl.HttpServerConnection;
 import io.vertx.ext.web.RoutingContext;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
@@ -123,10 +125,7 @@ final class Bodies {
               late ->
                   refuse(
                       408, "body_too_slow", "body: not whole after " + TIMEOUT_MS / 1000 + " s"));
-      request
-          .handler(this::piece)
-          .endHandler(end -> whole())
-          .exceptionHandler(failed -> giveUp("the client is gone"));
+      request.handler(this::piece).endHandler(end -> whole()).exceptionHandler(this::broken);
       if ("100-continue".equalsIgnoreCase(request.getHeader(HttpHeaders.EXPECT))) {
         context.response().writeContinue();
       }
@@ -149,6 +148,16 @@ final class Bodies {
       } else {
         totalBytes += piece.length();
         bytes.appendBuffer(piece);
+      }
+    }
+
+    private void broken(Throwable failed) {
+      if (failed instanceof RefusedRequest refused) {
+        refuse(refused.status(), "bad_request", refused.getMessage());
+        // Vert.x closes next.
+        ((HttpServerConnection) request.connection()).channelHandlerContext().flush();
+      } else {
+        giveUp("the client is gone");
       }
     }
 

@@ -1,6 +1,8 @@
 package dev.berth.admin;
 
+import dev.berth.protocol.http.RefusedRequest;
 import io.vertx.core.http.HttpHeaders;
+import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.json.JsonObject;
 import io.vertx.ext.web.RoutingContext;
 import org.jspecify.annotations.Nullable;
@@ -14,6 +16,27 @@ public final class JsonErrors {
 
   public static void send(RoutingContext context, int status, String code, String message) {
     send(context, status, code, message, null);
+  }
+
+  /** Answers a request whose head could not be read; it is the last of its connection. */
+  static void refuse(HttpServerRequest request) {
+    RefusedRequest refused = RefusedRequest.of(request);
+    if (refused == null) {
+      HttpServerRequest.DEFAULT_INVALID_REQUEST_HANDLER.handle(request);
+      return;
+    }
+    refused.tell(request);
+    request
+        .response()
+        .setStatusCode(refused.status())
+        .putHeader(HttpHeaders.CONTENT_TYPE, "application/json")
+        .putHeader(HttpHeaders.CONNECTION, HttpHeaders.CLOSE)
+        .end(
+            new JsonObject()
+                .put("code", "bad_request")
+                .put("message", refused.getMessage())
+                .encode());
+    request.connection().close();
   }
 
   /**

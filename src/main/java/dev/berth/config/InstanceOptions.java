@@ -36,6 +36,12 @@ public final class InstanceOptions {
   public static final Key<Settings> RESERVATIONS =
       KEYS.mapping("reservations", ReservationOptions.SECTION)
           .means("Slots held for clients by tokens, over HTTP.");
+  public static final Key<Boolean> H2C_UPGRADE =
+      KEYS.key("h2c_upgrade", Types.bool(), false)
+          .means(
+              "Lets a plain HTTP/1.1 request turn its connection into HTTP/2 by Upgrade: h2c, which"
+                  + " RFC 9113 has given up. HTTP/2 without TLS needs it for no client that begins"
+                  + " with it.");
 
   // what becomes of the instance when user code, an operator or the heap stops it
   public static final Key<Duration> BLOCKED_LOOP_AFTER_MS =

@@ -42,7 +42,10 @@ final class Acceptor extends ChannelInboundHandlerAdapter {
     try {
       EventLoop loop = choose(bootstrap.childGroup());
       accepted.closeFuture().addListener(closed -> ingress.closed());
-      accepted.pipeline().addLast(new HeadWatch(ingress.loopOf(loop)), bootstrap.childHandler());
+      accepted
+          .pipeline()
+          .addLast(
+              new HeadWatch(ingress.loopOf(loop)), ingress.firstBytes(), bootstrap.childHandler());
       bootstrap.childOptions().forEach((option, value) -> set(accepted, option, value));
       bootstrap.childAttrs().forEach((key, value) -> set(accepted, key, value));
       loop.register(accepted)

@@ -3,9 +3,12 @@ package dev.berth.ingress;
 import dev.berth.api.BerthException;
 import dev.berth.config.Backpressure;
 import dev.berth.config.keys.Settings;
+import dev.berth.protocol.http.RefusedRequest;
 import dev.berth.protocol.port.HttpFailure;
 import dev.berth.protocol.port.Reservations.Problem;
 import dev.berth.routing.RoutedCall;
+import io.netty.handler.codec.http.TooLongHttpHeaderException;
+import io.netty.handler.codec.http.TooLongHttpLineException;
 import io.vertx.core.MultiMap;
 import io.vertx.core.http.HttpHeaders;
 import java.time.Duration;
@@ -130,6 +133,20 @@ final class ErrorResponses {
         "expectation_failed",
         "Expectation Failed",
         "The request did not run; only 100-continue may be expected.");
+  }
+
+  /** A request that is not HTTP as it is spoken here. */
+  static HttpFailure refused(RefusedRequest why) {
+    return new HttpFailure(
+        why.status(), "bad_request", why.getMessage(), "The request did not run.");
+  }
+
+  /** What a request is answered whose head could not be read for a reason of Netty's. */
+  static int badHeadStatus(Throwable cause) {
+    if (cause instanceof TooLongHttpLineException) {
+      return 414;
+    }
+    return cause instanceof TooLongHttpHeaderException ? 431 : 400;
   }
 
   /** A request whose head could not be read. */

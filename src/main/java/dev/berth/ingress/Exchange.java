@@ -131,17 +131,21 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
     }
   }
 
-  /** More came, or is announced, than may. Whoever still sends gets time to read the answer. */
+  /** More came, or is announced, than may. */
   void bodyTooLarge() {
-    if (isOver()) {
-      return;
+    if (!isOver()) {
+      refuseBody(ErrorResponses.bodyTooLarge(loop.limits.maxBodyBytes()));
     }
+  }
+
+  /** No more of its body is taken. Whoever still sends gets time to read the answer. */
+  void refuseBody(HttpFailure why) {
     if (http.response().headWritten()) {
-      cut(413);
-      return;
+      cut(why.status());
+    } else {
+      answerAndLinger(inTime(why));
+      cancelCall();
     }
-    answerAndLinger(inTime(ErrorResponses.bodyTooLarge(loop.limits.maxBodyBytes())));
-    cancelCall();
   }
 
   /** The whole body is here. */

@@ -1,5 +1,6 @@
 package dev.berth.ingress;
 
+import dev.berth.protocol.http.RefusedRequest;
 import dev.berth.protocol.port.HttpFailure;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelFutureListener;
@@ -91,11 +92,17 @@ final class HeadWatch extends ChannelInboundHandlerAdapter {
   /**
    * A client that resets its connection is no news: the transport closes it next, and that is acted
    * on. Vert.x 5.0 stumbles over it where a pipelined request waits for its turn, and then Netty
-   * warns of both.
+   * warns of both. A body that cannot be read on is answered, for which Vert.x would close.
    */
   @Override
   public void exceptionCaught(ChannelHandlerContext from, Throwable cause) {
-    if (!(cause instanceof IOException)) {
+    Http1Connection known = connection;
+    boolean answered =
+        known != null
+            && cause instanceof RefusedRequest refused
+            && refused.ofBody()
+            && known.bodyRefused(refused);
+    if (!answered && !(cause instanceof IOException)) {
       from.fireExceptionCaught(cause);
     }
   }

@@ -1,5 +1,6 @@
 package dev.berth.ingress;
 
+import dev.berth.protocol.http.RefusedRequest;
 import io.vertx.core.Future;
 import io.vertx.core.http.HttpConnection;
 import io.vertx.core.http.HttpHeaders;
@@ -70,6 +71,21 @@ final class Http1Connection extends Connection {
       behind = null;
       loop.handle(next);
     }
+  }
+
+  /**
+   * What came of a request's body is malformed, and so nothing more is read here.
+   *
+   * @return whether it is answered; else its answer is out already, and there is nothing to wait
+   *     for
+   */
+  boolean bodyRefused(RefusedRequest why) {
+    Exchange underWay = exchange;
+    if (underWay == null || underWay.isOver() || underWay.http.response().ended()) {
+      return false;
+    }
+    underWay.refuseBody(ErrorResponses.refused(why));
+    return true;
   }
 
   /** Bytes have come. Between two requests they are those of the next one's head. */

@@ -2,6 +2,7 @@ package dev.berth.ingress;
 
 import dev.berth.config.ExplainOptions;
 import dev.berth.config.HttpOptions;
+import dev.berth.config.InstanceOptions;
 import dev.berth.config.LimitOptions;
 import dev.berth.config.LogEncoding;
 import dev.berth.config.keys.Settings;
@@ -10,9 +11,13 @@ import dev.berth.ingress.access.AccessRoute;
 import dev.berth.ingress.tls.Tls;
 import dev.berth.metrics.Meters;
 import dev.berth.metrics.Registration;
+import dev.berth.protocol.http.FirstBytes;
+import dev.berth.protocol.http.RequestDecoder;
 import dev.berth.protocol.port.Endpoint;
 import dev.berth.routing.reserve.ReservationTable;
+import io.netty.channel.ChannelPipeline;
 import io.netty.channel.EventLoop;
+import io.vertx.core.http.HttpServerOptions;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -33,6 +38,9 @@ public final class Ingress {
 
   /** What the file says of {@code http_options} and {@code berth.limits}. */
   final Settings settings;
+
+  /** How long the heads of requests may be. */
+  final HttpServerOptions heads;
 
   private final int maxConnections;
   final Meters meters;
@@ -65,6 +73,10 @@ public final class Ingress {
    */
   public Ingress(Settings settings, Meters meters, LongSupplier nanoClock, long incarnation) {
     this.settings = settings;
+    this.heads =
+        new HttpServerOptions()
+            .setMaxHeaderSize(settings.get(LimitOptions.MAX_HEADER_BYTES))
+            .setMaxInitialLineLength(settings.get(LimitOptions.MAX_URI_BYTES));
     this.maxConnections = settings.get(LimitOptions.MAX_CONNECTIONS);
     this.meters = meters;
     this.nanoClock = nanoClock;
@@ -165,6 +177,16 @@ public final class Ingress {
     } else {
       blocked.remove(index);
     }
+  }
+
+  /** Reads the HTTP/1 of a connection without TLS by {@link #readStrictly}. */
+  FirstBytes firstBytes() {
+    return new FirstBytes(heads, settings.get(InstanceOptions.H2C_UPGRADE));
+  }
+
+  /** Reads the HTTP/1 of a connection as RFC 9112 has it. */
+  void readStrictly(ChannelPipeline pipeline) {
+    RequestDecoder.install(pipeline, heads, settings.get(InstanceOptions.H2C_UPGRADE));
   }
 
   /** A loop serves from now on. */

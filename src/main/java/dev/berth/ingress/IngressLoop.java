@@ -7,19 +7,19 @@ import dev.berth.config.keys.Settings;
 import dev.berth.ingress.access.AccessRoute;
 import dev.berth.metrics.HttpMeters;
 import dev.berth.protocol.StreamLedger;
+import dev.berth.protocol.http.RefusedRequest;
+import dev.berth.protocol.http.RequestTarget;
 import dev.berth.protocol.port.Endpoint;
 import dev.berth.protocol.port.Reservations.Problem;
 import dev.berth.protocol.port.Reservations.ReservationException;
 import dev.berth.routing.RouterLoop;
 import dev.berth.routing.reserve.ReservationTable;
-import io.netty.handler.codec.http.TooLongHttpHeaderException;
-import io.netty.handler.codec.http.TooLongHttpLineException;
+import io.netty.channel.ChannelPipeline;
 import io.vertx.core.MultiMap;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpConnection;
 import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.http.HttpServerRequest;
-import io.vertx.core.http.HttpVersion;
 import io.vertx.core.http.impl.HttpServerConnection;
 import io.vertx.core.json.JsonObject;
 import io.vertx.core.net.HostAndPort;
@@ -166,12 +166,13 @@ final class IngressLoop {
 
   void opened(HttpConnection http) {
     assert router.isHere();
-    HeadWatch watch =
-        ((HttpServerConnection) http).channelHandlerContext().pipeline().get(HeadWatch.class);
+    ChannelPipeline pipeline = ((HttpServerConnection) http).channelHandlerContext().pipeline();
+    HeadWatch watch = pipeline.get(HeadWatch.class);
     Connection connection;
     if (http.getWindowSize() < 0) { // as Vert.x tells that this is HTTP/1
       Http1Connection http1 = new Http1Connection(this, http, watch, now());
       watch.opened(http1);
+      ingress.readStrictly(pipeline); // by TLS: else it does already
       connection = http1;
     } else {
       watch.openedAsHttp2();
@@ -242,18 +243,22 @@ final class IngressLoop {
     if (connection == null) {
       return; // it is being closed
     }
-    String path = request.path();
     if (connection instanceof Http2Connection streams) {
       if (!streams.admits(request)) {
         return;
       }
-      nameHost(request);
-      if (path == null) {
-        path = ""; // CONNECT has none
-      } else if (request.uri().length() > maxUriBytes) {
+      String uri = request.uri();
+      if (uri != null && uri.length() > maxUriBytes) { // CONNECT has none
         begin(request, connection, unrouted).answer(ErrorResponses.badHead(414));
         return;
       }
+      RefusedRequest refused =
+          RequestTarget.refusal(request.method().name(), uri == null ? "" : uri);
+      if (refused != null) {
+        refuse(request, connection, refused);
+        return;
+      }
+      nameHost(request);
     } else if (connection instanceof Http1Connection one && !one.isWritable()) {
       if (BodyReader.isAnnounced(request.headers())) { // it would be lost by then
         begin(request, connection, unrouted).answerAndClose(ErrorResponses.TOO_MANY_REQUESTS);
@@ -261,11 +266,8 @@ final class IngressLoop {
         one.holdBack(request);
       }
       return;
-    } else if (request.version() == HttpVersion.HTTP_1_1
-        && !request.headers().contains(HttpHeaders.HOST)) {
-      begin(request, connection, unrouted).answerAndClose(ErrorResponses.badHead(400));
-      return;
     }
+    String path = request.path();
     if (path.startsWith(BUILT_IN)) {
       builtIn(request, connection, path);
       return;
@@ -298,14 +300,19 @@ final class IngressLoop {
     if (connection == null) {
       return;
     }
-    Throwable cause = request.decoderResult().cause();
-    int status = 400;
-    if (cause instanceof TooLongHttpLineException) {
-      status = 414;
-    } else if (cause instanceof TooLongHttpHeaderException) {
-      status = 431;
+    RefusedRequest refused = RefusedRequest.of(request);
+    if (refused != null) {
+      refuse(request, connection, refused);
+    } else {
+      int status = ErrorResponses.badHeadStatus(request.decoderResult().cause());
+      begin(request, connection, unrouted).answerAndClose(ErrorResponses.badHead(status));
     }
-    begin(request, connection, unrouted).answerAndClose(ErrorResponses.badHead(status));
+  }
+
+  private void refuse(HttpServerRequest request, Connection connection, RefusedRequest refused) {
+    Exchange exchange = begin(request, connection, unrouted);
+    refused.tell(request);
+    exchange.answerAndClose(ErrorResponses.refused(refused));
   }
 
   private void builtIn(HttpServerRequest request, Connection connection, String path) {

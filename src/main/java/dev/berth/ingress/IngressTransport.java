@@ -1,10 +1,13 @@
 package dev.berth.ingress;
 
 import dev.berth.config.HttpOptions;
+import dev.berth.protocol.http.FirstBytes;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFactory;
+import io.netty.channel.ChannelHandler;
+import io.netty.channel.ChannelInitializer;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.IoHandlerFactory;
 import io.netty.channel.ServerChannel;
@@ -13,6 +16,7 @@ import io.netty.channel.socket.InternetProtocolFamily;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxBuilder;
 import io.vertx.core.datagram.DatagramSocketOptions;
+import io.vertx.core.http.HttpServerOptions;
 import io.vertx.core.internal.VertxInternal;
 import io.vertx.core.net.ClientOptionsBase;
 import io.vertx.core.net.NetServerOptions;
@@ -92,7 +96,20 @@ public final class IngressTransport implements Transport, io.vertx.core.transpor
     if (ingress != null) {
       keepAlive(bootstrap);
       bootstrap.handler(new Acceptor(ingress, bootstrap.config()));
+    } else {
+      bootstrap.childHandler(strictly(bootstrap.config().childHandler()));
     }
+  }
+
+  /** For the other servers of an instance, which have Vert.x's bounds. */
+  private static ChannelHandler strictly(ChannelHandler child) {
+    HttpServerOptions heads = new HttpServerOptions();
+    return new ChannelInitializer<Channel>() {
+      @Override
+      protected void initChannel(Channel channel) {
+        channel.pipeline().addLast(new FirstBytes(heads, false), child);
+      }
+    };
   }
 
   /**

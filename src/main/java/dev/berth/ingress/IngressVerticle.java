@@ -145,11 +145,9 @@ public final class IngressVerticle extends VerticleBase {
 
   private HttpServerOptions options() {
     Settings settings = ingress.settings;
-    HttpServerOptions options = new HttpServerOptions();
+    HttpServerOptions options = new HttpServerOptions(ingress.heads);
     options.setHost(settings.get(HttpOptions.HOST)).setPort(ingress.sharedPort());
     options.setAcceptBacklog(ACCEPT_BACKLOG);
-    options.setMaxHeaderSize(settings.get(LimitOptions.MAX_HEADER_BYTES));
-    options.setMaxInitialLineLength(settings.get(LimitOptions.MAX_URI_BYTES));
     // Idle connections are the sweep's: Netty's timer knows no request under way.
     options.setIdleTimeout(0);
     options.setHttp2ClearTextEnabled(true);

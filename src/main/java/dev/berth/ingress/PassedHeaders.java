@@ -23,6 +23,9 @@ record PassedHeaders(String namedByConnection, MultiMap out) implements BiConsum
    * neither hashed nor written letter by letter.
    */
   static CharSequence nameOf(String name) {
+    if (name.isEmpty()) { // Vert.x writes a line that begins with its colon
+      throw new IllegalArgumentException("header name: empty (expected: a token)");
+    }
     return name.equals(CONTENT_TYPE) ? HttpHeaders.CONTENT_TYPE : name;
   }
 }

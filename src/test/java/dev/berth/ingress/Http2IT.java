@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.BerthException;
 import dev.berth.api.Headers;
+import dev.berth.config.InstanceOptions;
 import dev.berth.config.LimitOptions;
 import dev.berth.config.keys.Settings;
 import dev.berth.ingress.FakeUpstream.Call;
@@ -46,6 +47,7 @@ class Http2IT {
   private static final int MAX_RESETS = 20;
   private static final Settings LIMITS =
       IngressRig.LOCAL
+          .with(InstanceOptions.H2C_UPGRADE, true)
           .with(LimitOptions.HTTP2_MAX_STREAMS, MAX_STREAMS)
           .with(LimitOptions.HTTP2_MAX_RESETS, MAX_RESETS);
 
@@ -187,10 +189,14 @@ class Http2IT {
   }
 
   @Test
-  void aConnectRequestFindsNoRoute() throws Exception {
+  void aConnectRequestIs405() throws Exception {
     try (RawHttp2 raw = new RawHttp2(rig.port())) {
       raw.headers(1, true, ":method", "CONNECT", ":authority", "a:1");
-      assertThat(raw.next(RawHttp2.DATA, 1).text()).contains("not found");
+      assertThat(raw.next(RawHttp2.DATA, 1).text()).startsWith("method: one for proxies");
+      raw.get(3, "/%zz");
+      assertThat(raw.next(RawHttp2.DATA, 3).text()).startsWith("request target: malformed");
+      raw.get(5, "no/slash");
+      assertThat(raw.next(RawHttp2.DATA, 5).text()).startsWith("request target: malformed");
     }
     rig.assertAtRest();
   }
