@@ -1,9 +1,11 @@
 package dev.berth.admin;
 
+import dev.berth.protocol.DeployOutcome;
 import dev.berth.protocol.ServeDetails;
 import dev.berth.protocol.port.CommandRefused;
 import dev.berth.protocol.port.CommandRefused.Kind;
 import dev.berth.protocol.port.ControllerCommands;
+import dev.berth.protocol.port.ControllerCommands.Submitted;
 import io.vertx.core.Future;
 import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.json.JsonArray;
@@ -14,7 +16,6 @@ import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Supplier;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.slf4j.spi.LoggingEventBuilder;
@@ -51,11 +52,14 @@ record CommandAnswers(ControllerCommands commands, BiConsumer<RoutingContext, Th
   /**
    * Declares what the body says.
    *
-   * @param only the one application that it is about; null for all
-   * @param about that one, as it is logged
+   * @param what the body's text is made
+   * @param done answers
    */
-  void deploy(RoutingContext context, Bodies bodies, @Nullable String only, Object... about) {
-    String file = context.request().getHeader(ControllerCommands.FILE);
+  void deploy(
+      RoutingContext context,
+      Bodies bodies,
+      Function<String, Submitted> what,
+      Consumer<DeployOutcome> done) {
     bodies
         .read(context)
         .onSuccess(
@@ -65,12 +69,9 @@ record CommandAnswers(ControllerCommands commands, BiConsumer<RoutingContext, Th
                     () ->
                         Future.succeededFuture()
                             .compose(now -> body.decode(context.vertx()))
-                            .compose(config -> once(context).deploy(only, config, file))
-                            .onComplete(done -> body.release()),
-                    done -> {
-                      accepted(context, "deploy", about);
-                      context.response().end();
-                    }));
+                            .compose(text -> once(context).deploy(what.apply(text)))
+                            .onComplete(over -> body.release()),
+                    done));
   }
 
   /** Everything: of a thousand applications it is megabytes, so not made on the control loop. */

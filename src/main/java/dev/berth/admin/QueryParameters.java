@@ -1,7 +1,10 @@
 package dev.berth.admin;
 
+import dev.berth.protocol.port.CommandRefused;
+import dev.berth.protocol.port.CommandRefused.Kind;
 import io.vertx.ext.web.RoutingContext;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** What follows the question mark: a name that is not known is told of, not passed over. */
 final class QueryParameters {
@@ -20,5 +23,32 @@ final class QueryParameters {
       }
     }
     return false;
+  }
+
+  /**
+   * Whether it is given with the one value that it may have.
+   *
+   * @throws CommandRefused when it has another
+   */
+  static boolean is(RoutingContext context, String name, String value) {
+    String given = context.queryParams().get(name);
+    if (given != null && !given.equals(value)) {
+      throw new CommandRefused(Kind.INVALID, name + ": " + given + " (expected: " + value + ")");
+    }
+    return given != null;
+  }
+
+  /**
+   * Null when it is not given.
+   *
+   * @throws CommandRefused when it is no number
+   */
+  static @Nullable Long number(RoutingContext context, String name) {
+    String given = context.queryParams().get(name);
+    if (given != null && !given.matches("[0-9]{1,18}")) {
+      throw new CommandRefused(
+          Kind.INVALID, name + ": " + given + " (expected: an integer of at least 0)");
+    }
+    return given == null ? null : Long.valueOf(given);
   }
 }

@@ -9,6 +9,7 @@ import dev.berth.api.DeploymentId;
 import dev.berth.metrics.Meters;
 import dev.berth.protocol.port.CommandRefused;
 import dev.berth.protocol.port.ControllerCommands;
+import dev.berth.protocol.port.ControllerCommands.Submitted;
 import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.http.HttpMethod;
 import io.vertx.core.json.JsonObject;
@@ -138,7 +139,15 @@ public final class ServeRoutes implements AdminRoutes {
   }
 
   private void deploy(RoutingContext context) {
-    answers.deploy(context, bodies, null);
+    String file = context.request().getHeader(ControllerCommands.FILE);
+    answers.deploy(
+        context,
+        bodies,
+        text -> new Submitted(null, text, file, true, null, false),
+        outcome -> {
+          accepted(context, "deploy");
+          context.response().end();
+        });
   }
 
   private void deleteAll(RoutingContext context) {

@@ -1,6 +1,7 @@
 package dev.berth.cli;
 
 import dev.berth.config.AdminOptions;
+import dev.berth.config.Submission;
 import dev.berth.protocol.port.ControllerCommands;
 import io.vertx.core.json.DecodeException;
 import io.vertx.core.json.JsonArray;
@@ -18,6 +19,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.ExitCode;
 import picocli.CommandLine.Model.CommandSpec;
@@ -45,6 +47,7 @@ final class AdminServer {
   private static final String TOKEN_VARIABLE = "BERTH_TOKEN";
   private static final int BAD_REQUEST = 400;
   private static final int UNAUTHORIZED = 401;
+  private static final int NOT_FOUND = 404;
   private static final Duration PATIENCE = Duration.ofSeconds(10);
 
   /** A change is made durable before it is answered, and may be of a thousand applications. */
@@ -53,6 +56,7 @@ final class AdminServer {
   private final Surroundings around;
   private @Nullable HttpClient client; // made when it is first needed
   private @Nullable String file; // that is deployed
+  private UnaryOperator<String> located = text -> text;
 
   /** The command it is mixed into. */
   @Spec(Spec.Target.MIXEE)
@@ -168,9 +172,19 @@ final class AdminServer {
             : failed.getClass().getSimpleName();
   }
 
-  /** Changes from now on are what this file says, {@code file://host/real/path}; null for none. */
-  void deploys(@Nullable String uri) {
-    file = uri;
+  /**
+   * Changes from now on are what this file says, and what is said of it names places in it.
+   *
+   * @param only the application that is deployed; null for all
+   */
+  void deploys(Submission submission, @Nullable String only) {
+    file = submission.config().origin().uri();
+    located = text -> submission.located(text, only);
+  }
+
+  /** With the places of the file that is deployed, where it tells of any. */
+  String located(String message) {
+    return located.apply(message);
   }
 
   /** Where it is, as it was given. */
@@ -222,9 +236,27 @@ final class AdminServer {
     return status == BAD_REQUEST ? ExitCode.USAGE : ExitCode.SOFTWARE;
   }
 
+  /**
+   * As {@link #refusal}, and of what is not there it says what is.
+   *
+   * @param deployments of the applications
+   */
+  int refusalOf(HttpResponse<String> response, List<String> applications, List<String> deployments)
+      throws InterruptedException {
+    String missing =
+        response.statusCode() == NOT_FOUND
+            ? status().missing(applications, deployments, List.of())
+            : null;
+    if (missing == null) {
+      return refusal(response);
+    }
+    say(missing);
+    return ExitCode.SOFTWARE;
+  }
+
   /** One line on standard error. */
   void say(String message) {
-    spec.commandLine().getErr().println("berth: " + printable(message));
+    spec.commandLine().getErr().println("berth: " + printable(located(message)));
   }
 
   private static List<String> problems(String body) {

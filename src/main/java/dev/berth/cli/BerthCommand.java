@@ -31,7 +31,7 @@ import picocli.CommandLine.Spec;
       "  berth status --watch",
       "  berth logs --app echo -f",
       "  berth rollback echo --wait",
-      "  berth explain 4f1c-2a --address http://127.0.0.1:8265",
+      "  berth explain mine --address http://127.0.0.1:8265",
       "  berth schema > berth.schema.json",
       "  berth deploy --help"
     })

@@ -40,7 +40,8 @@ abstract class ChangeCommand extends AdminCommand {
     return outcome == null ? ExitCode.OK : outcome.exitCode();
   }
 
-  static JsonArray causes(GoalWatch.@Nullable Outcome outcome) {
-    return new JsonArray(outcome == null ? List.of() : List.copyOf(outcome.causes()));
+  JsonArray causes(GoalWatch.@Nullable Outcome outcome) {
+    return new JsonArray(
+        outcome == null ? List.of() : outcome.causes().stream().map(server::located).toList());
   }
 }

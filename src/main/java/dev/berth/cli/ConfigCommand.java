@@ -11,6 +11,7 @@ import org.jspecify.annotations.Nullable;
 import org.snakeyaml.engine.v2.api.Dump;
 import org.snakeyaml.engine.v2.api.DumpSettings;
 import org.snakeyaml.engine.v2.common.FlowStyle;
+import org.snakeyaml.engine.v2.schema.CoreSchema;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ExitCode;
 import picocli.CommandLine.Option;
@@ -21,8 +22,9 @@ import picocli.CommandLine.Parameters;
     name = "config",
     header = "Prints the applications' configuration as it was submitted.",
     description = {
-      "A YAML document for each application, as entries of applications in a file. What was not"
-          + " said in the file is not said here; the values in effect are in berth status --json."
+      "It is a file that berth deploy takes, which then changes nothing. Paths of jars are"
+          + " absolute. What was not said when it was submitted is not said here; the values in"
+          + " effect are in berth status --json."
     },
     exitCodeList = {
       "0:printed",
@@ -32,16 +34,14 @@ import picocli.CommandLine.Parameters;
     },
     footer = {
       "  berth config",
-      "  berth config shop",
-      "  berth config --json | jq '.[].deployments'"
+      "  berth config echo > echo.yaml",
+      "  berth config --json | jq '.applications[].deployments'"
     })
 final class ConfigCommand extends AdminCommand {
-  private static final String BETWEEN = "\n---\n\n";
-
   @Parameters(paramLabel = "APP", arity = "0..1", description = "This application only.")
   private @Nullable String only;
 
-  @Option(names = "--json", description = "Print a JSON array of them.")
+  @Option(names = "--json", description = "Print it as JSON.")
   private boolean json;
 
   ConfigCommand(Surroundings around) {
@@ -63,20 +63,29 @@ final class ConfigCommand extends AdminCommand {
         configs.add(config);
       }
     }
-    if (json) {
-      out.println(AdminServer.printable(new JsonArray(configs).encodePrettily()));
-    } else {
-      out.print(
-          AdminServer.printable(
-              String.join(BETWEEN, configs.stream().map(ConfigCommand::yaml).toList())));
+    JsonObject file = new JsonObject();
+    if (only == null && serve.targetCapacity() != null) {
+      file.put("target_capacity", serve.targetCapacity());
     }
+    file.put("applications", new JsonArray(configs));
+    out.print(json ? escaped(file.encodePrettily()) + "\n" : yaml(file));
     return ExitCode.OK;
+  }
+
+  /** No terminal obeys it, and it means what it meant. */
+  private static String escaped(String json) {
+    StringBuilder text = new StringBuilder();
+    json.chars()
+        .forEach(
+            c -> text.append(c >= 0x7f && c < 0xa0 ? String.format("\\u%04x", c) : "" + (char) c));
+    return text.toString();
   }
 
   private static String yaml(JsonObject config) {
     DumpSettings settings =
         DumpSettings.builder()
             .setDefaultFlowStyle(FlowStyle.BLOCK)
+            .setSchema(new CoreSchema()) // the reader's: else ~ and 0x1f would be left unquoted
             .setUseUnicodeEncoding(true)
             .setSplitLines(false)
             .build();

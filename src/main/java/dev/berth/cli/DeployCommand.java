@@ -7,6 +7,8 @@ import io.vertx.core.json.JsonObject;
 import java.io.PrintWriter;
 import java.net.http.HttpResponse;
 import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -23,8 +25,9 @@ import picocli.CommandLine.ParameterException;
     description = {
       "The file is checked first, as berth validate does, but for what only the code can tell. The"
           + " instance takes all of it or nothing, keeps it, and makes it true: new code beside"
-          + " the old, replica by replica. Applications that it runs and the file does not name are"
-          + " deleted; with --app no other application is touched.",
+          + " the old, replica by replica. An application that this file, by its host and real path,"
+          + " named before and names no longer is deleted, unless somebody else has deployed it"
+          + " since. Others stay, unless --prune deletes them; with --app no other is touched.",
       "Which file it was, its host and its real path, is sent with it unless --set changes it: an"
           + " instance that starts with this file tells by it what the file says anew.",
       "http_options, logging_config and berth of the file hold for an instance from its start, and"
@@ -33,22 +36,24 @@ import picocli.CommandLine.ParameterException;
     },
     exitCodeList = {
       "0:accepted; with --wait, every application runs",
-      "1:refused, or with --wait, an application did not come to run; the cause is said",
-      "2:wrong usage, or a configuration with problems; nothing was changed",
+      "1:refused or not confirmed, or with --wait, an application did not come to run; the cause is"
+          + " said",
+      "2:wrong usage, a configuration with problems, or --prune with neither -y nor a terminal to"
+          + " ask on; nothing was changed",
       "3:no admin server answers at the address",
       "4:with --wait, not every application runs in time; the instance goes on"
     },
     footer = {
       "  berth deploy conf/quickstart.yaml --wait",
-      "  berth deploy serve.yaml --dry-run",
-      "  berth deploy serve.yaml --app shop --set applications.shop.args.currency=EUR",
-      "  berth deploy a.yaml --address https://10.0.0.7:8265 --token-file token"
+      "  berth deploy conf/quickstart.yaml --prune --dry-run",
+      "  berth deploy conf/quickstart.yaml --app echo \\",
+      "    --set applications.echo.deployments.echo.num_replicas=2",
+      "  BERTH_TOKEN=secret berth deploy conf/quickstart.yaml"
     })
 final class DeployCommand extends ChangeCommand {
-  private static final String ALL = "/api/serve/applications/";
-  private static final String CHANGED = "changed";
-  private static final String SAME = "same configuration";
-  private static final Set<String> KEPT = Set.of(CHANGED, SAME);
+  private static final String ALL = "/api/v1/applications";
+  private static final String KEPT = "kept";
+  private static final Set<String> GONE_OR_OTHERS = Set.of("deleted", KEPT);
 
   @Mixin private ConfigSource source;
 
@@ -62,6 +67,20 @@ final class DeployCommand extends ChangeCommand {
       names = "--dry-run",
       description = "Say what would be new, changed or deleted, and change nothing.")
   private boolean dryRun;
+
+  @Option(
+      names = "--prune",
+      description =
+          "Delete every application that the file does not name, whoever declared it. On a terminal"
+              + " it asks first.")
+  private boolean prune;
+
+  @Option(
+      names = {"-y", "--yes"},
+      description = "Do not ask.")
+  private boolean yes;
+
+  private int exitCode; // when it ends early
 
   DeployCommand(Surroundings around) {
     super(around);
@@ -89,115 +108,125 @@ final class DeployCommand extends ChangeCommand {
           "--app: %s (expected: one of %s)"
               .formatted(only, String.join(", ", submission.applications().keySet())));
     }
+    if (only != null && prune) {
+      throw new ParameterException(
+          spec.commandLine(), "--prune: with --app (expected: one of them)");
+    }
     return deploy(submission, out);
   }
 
   private int deploy(Submission submission, PrintWriter out) throws InterruptedException {
-    ServeStatus running = server.status();
-    Map<String, String> changes = changes(submission, running.json());
-    ServeStatus after = null;
-    if (!dryRun) {
-      HttpResponse<String> accepted = put(submission);
-      if (accepted.statusCode() != 200) {
-        return server.refusal(accepted);
+    server.deploys(submission, only);
+    String question = prune ? "?prune=all" : "";
+    if (prune && !yes && !dryRun) {
+      JsonObject plan = put(submission, "?dry_run=true");
+      List<String> more = plan == null ? List.of() : names(plan, KEPT);
+      if (plan == null || !(more.isEmpty() || confirmed(more, out))) {
+        return exitCode;
       }
-      after = lookAgain();
-      correct(changes, running, after);
+      question += "&revision=" + plan.getValue("revision"); // what was looked at
+    }
+    if (dryRun) {
+      question += (prune ? "&" : "?") + "dry_run=true";
+    }
+    JsonObject outcome = put(submission, question);
+    if (outcome == null) {
+      return exitCode;
     }
     if (!json) {
-      tell(changes, out);
+      tell(outcome, out);
     }
-    GoalWatch.Outcome outcome = null;
-    if (waiting.isAsked() && !dryRun) {
-      outcome = await(changes, after, out);
-    }
+    GoalWatch.Outcome end = waiting.isAsked() && !dryRun ? await(outcome, out) : null;
     if (json) {
-      print(changes, outcome, out);
+      print(outcome, end, out);
     }
-    return outcome == null ? ExitCode.OK : outcome.exitCode();
+    return end == null ? ExitCode.OK : end.exitCode();
   }
 
-  private HttpResponse<String> put(Submission submission) throws InterruptedException {
-    server.deploys(submission.config().origin().uri());
-    return only == null
-        ? server.send("PUT", ALL, new JsonObject(submission.document()).encode())
-        : server.send(
-            "PUT",
-            "/api/v1/applications/" + AdminServer.encoded(only),
-            new JsonObject(submission.applications().get(only)).encode());
-  }
-
-  /** Null when nothing answers: what was asked for is accepted all the same. */
-  private @Nullable ServeStatus lookAgain() throws InterruptedException {
-    try {
-      return ServeStatus.of(AdminServer.json(server.get(ServeStatus.PATH).body()));
-    } catch (AdminServer.NoAnswer said) {
+  /** Null when it was refused, which is said. */
+  private @Nullable JsonObject put(Submission submission, String query)
+      throws InterruptedException {
+    HttpResponse<String> response =
+        only == null
+            ? server.send("PUT", ALL + query, new JsonObject(submission.document()).encode())
+            : server.send(
+                "PUT",
+                ALL + "/" + AdminServer.encoded(only) + query,
+                new JsonObject(submission.applications().get(only)).encode());
+    JsonObject answer = response.statusCode() == 200 ? AdminServer.json(response.body()) : null;
+    if (answer == null || !(answer.getValue("applications") instanceof JsonArray)) {
+      exitCode = server.refusal(response);
       return null;
     }
+    return answer;
   }
 
-  /** What becomes of each application, as far as its configuration tells. */
-  private Map<String, String> changes(Submission submission, JsonObject running) {
-    Map<String, @Nullable Object> configs = new LinkedHashMap<>();
-    for (Object each : running.getJsonArray("applications")) {
-      if (each instanceof JsonObject application && !isGoing(application)) {
-        configs.put(String.valueOf(application.getValue("name")), application.getValue("config"));
+  private static List<JsonObject> changes(JsonObject outcome) {
+    return outcome.getJsonArray("applications").stream()
+        .filter(JsonObject.class::isInstance)
+        .map(JsonObject.class::cast)
+        .toList();
+  }
+
+  private static List<String> names(JsonObject outcome, String word) {
+    return changes(outcome).stream()
+        .filter(each -> word(each).equals(word))
+        .map(each -> StatusTable.oneLine(String.valueOf(each.getValue("name"))))
+        .toList();
+  }
+
+  private static String word(JsonObject change) {
+    return String.valueOf(change.getValue("change")).toLowerCase(Locale.ROOT);
+  }
+
+  private boolean confirmed(List<String> more, PrintWriter out) {
+    String names = String.join(", ", more);
+    if (!around.terminal()) {
+      server.say(
+          "--prune would also delete "
+              + names
+              + ", and there is no terminal to ask on (expected: -y, which deletes without a"
+              + " question)");
+      exitCode = ExitCode.USAGE;
+      return false;
+    }
+    boolean sure = around.agrees("Also delete " + names + " of " + server.address() + "?", out);
+    if (!sure) {
+      server.say("nothing was deployed");
+      exitCode = ExitCode.SOFTWARE;
+    }
+    return sure;
+  }
+
+  private void tell(JsonObject outcome, PrintWriter out) {
+    out.println(source.file() + (dryRun ? ": valid, and would be:" : ": accepted"));
+    for (JsonObject each : changes(outcome)) {
+      if (!word(each).equals(KEPT)) {
+        out.println(
+            "  " + StatusTable.oneLine(String.valueOf(each.getValue("name"))) + ": " + word(each));
       }
     }
-    Map<String, String> changes = new LinkedHashMap<>();
-    submission
-        .applications()
-        .forEach(
-            (name, entry) -> {
-              if (only == null || only.equals(name)) {
-                boolean same =
-                    new JsonObject(new JsonObject(entry).encode()).equals(configs.get(name));
-                changes.put(name, !configs.containsKey(name) ? "new" : same ? SAME : CHANGED);
-              }
-            });
-    if (only == null) {
-      configs.keySet().forEach(name -> changes.putIfAbsent(name, "deleted"));
+    List<String> kept = names(outcome, KEPT);
+    if (!kept.isEmpty()) {
+      out.println(
+          "  kept, since not this file alone declared them (--prune deletes them): "
+              + String.join(", ", kept));
     }
-    return changes;
-  }
-
-  /** The same configuration with other bytes in its jars is a change, which the instance sees. */
-  private static void correct(
-      Map<String, String> changes, ServeStatus before, @Nullable ServeStatus after) {
-    changes.replaceAll(
-        (name, change) -> {
-          ServeStatus.Application was = before.application(name);
-          ServeStatus.Application is = after == null ? null : after.application(name);
-          boolean comparable = was != null && is != null && KEPT.contains(change);
-          return !comparable ? change : is.revision() > was.revision() ? CHANGED : "unchanged";
-        });
-  }
-
-  private static boolean isGoing(JsonObject application) {
-    return "DELETING".equals(application.getValue("status"));
-  }
-
-  private void tell(Map<String, String> changes, PrintWriter out) {
-    out.println(source.file() + (dryRun ? ": valid, and would be:" : ": accepted"));
-    changes.forEach(
-        (name, change) -> out.println("  " + StatusTable.oneLine(name) + ": " + change));
     if (!dryRun && !waiting.isAsked()) {
       out.println("The instance makes it true now; see: berth status --watch");
     }
     out.flush();
   }
 
-  private GoalWatch.Outcome await(
-      Map<String, String> changes, @Nullable ServeStatus serve, PrintWriter out)
+  private GoalWatch.Outcome await(JsonObject deployed, PrintWriter out)
       throws InterruptedException {
     Map<String, Long> revisions = new LinkedHashMap<>();
-    changes.forEach(
-        (name, change) -> {
-          if (!change.equals("deleted")) {
-            ServeStatus.Application found = serve == null ? null : serve.application(name);
-            revisions.put(name, found == null ? 0L : found.revision());
-          }
-        });
+    for (JsonObject each : changes(deployed)) {
+      if (!GONE_OR_OTHERS.contains(word(each))
+          && each.getValue("revision") instanceof Number revision) {
+        revisions.put(String.valueOf(each.getValue("name")), revision.longValue());
+      }
+    }
     GoalWatch.Outcome outcome = await(new Goal.Running(revisions), out);
     if (outcome.exitCode() == ExitCode.OK && !json) {
       out.println(revisions.size() == 1 ? "It runs." : "All " + revisions.size() + " run.");
@@ -205,19 +234,18 @@ final class DeployCommand extends ChangeCommand {
     return outcome;
   }
 
-  private void print(
-      Map<String, String> changes, GoalWatch.@Nullable Outcome outcome, PrintWriter out) {
+  private void print(JsonObject deployed, GoalWatch.@Nullable Outcome outcome, PrintWriter out) {
     ServeStatus last = outcome == null ? null : outcome.last();
     JsonArray applications = new JsonArray();
-    changes.forEach(
-        (name, change) -> {
-          JsonObject application = new JsonObject().put("name", name).put("change", change);
-          ServeStatus.Application found = last == null ? null : last.application(name);
-          if (found != null) {
-            application.put("status", found.status()).put("message", found.message());
-          }
-          applications.add(application);
-        });
+    for (JsonObject each : changes(deployed)) {
+      JsonObject application = each.copy().put("change", word(each));
+      ServeStatus.Application found =
+          last == null ? null : last.application(String.valueOf(each.getValue("name")));
+      if (found != null) {
+        application.put("status", found.status()).put("message", server.located(found.message()));
+      }
+      applications.add(application);
+    }
     out.println(
         AdminServer.printable(
             new JsonObject()

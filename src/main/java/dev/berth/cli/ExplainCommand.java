@@ -27,7 +27,7 @@ import picocli.CommandLine.Parameters;
     footer = {
       "  curl -i -H 'X-Berth-Explain: 1' -H 'X-Request-ID: mine' localhost:8000/echo",
       "  berth explain mine",
-      "  berth explain mine --address http://10.0.0.7:8265",
+      "  berth explain mine --address http://127.0.0.1:8265",
       "  berth explain mine --json | jq '.explanations[0].phases_us'"
     })
 final class ExplainCommand extends AdminCommand {

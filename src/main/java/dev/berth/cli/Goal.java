@@ -100,10 +100,17 @@ interface Goal {
     private static List<String> causes(ServeStatus.Application application) {
       List<String> causes = new ArrayList<>();
       causes.add(application.name() + ": " + application.status() + reason(application.message()));
+      String wanted = "" + application.revision();
+      boolean behind =
+          application.deployments().stream()
+              .anyMatch(each -> !each.revisions().isEmpty() && !each.revisions().equals(wanted));
       for (ServeStatus.Deployment each : application.deployments()) {
         boolean said = !each.message().isBlank() && application.message().contains(each.message());
-        if (!each.status().equals(ServeStatus.HEALTHY) && !said) {
-          causes.add(application.name() + "/" + each.name() + ": " + Goal.describe(each));
+        String name = application.name() + "/" + each.name() + ": ";
+        if (behind && !each.revisions().isEmpty()) { // of a rollout that goes on, or is frozen
+          causes.add(name + describe(each, "; runs revision " + each.revisions(), said));
+        } else if (!each.status().equals(ServeStatus.HEALTHY) && !said) {
+          causes.add(name + Goal.describe(each));
         }
       }
       return causes;
@@ -156,8 +163,20 @@ interface Goal {
   }
 
   private static String describe(ServeStatus.Deployment deployment) {
-    return "%s, replicas %s%s"
-        .formatted(deployment.status(), deployment.replicas(), reason(deployment.message()));
+    return describe(deployment, "", false);
+  }
+
+  /**
+   * @param runs what it runs, for people; may be empty
+   * @param said whether its message was told already
+   */
+  private static String describe(ServeStatus.Deployment deployment, String runs, boolean said) {
+    return "%s, replicas %s%s%s"
+        .formatted(
+            deployment.status(),
+            deployment.replicasNow(),
+            runs,
+            said ? "" : reason(deployment.message()));
   }
 
   private static String reason(String message) {

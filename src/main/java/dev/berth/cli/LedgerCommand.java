@@ -4,6 +4,7 @@ import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.PrintWriter;
 import java.net.http.HttpResponse;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
@@ -21,19 +22,20 @@ import picocli.CommandLine.Option;
     },
     exitCodeList = {
       "0:shown, and no audit found a mismatch that stands",
-      "1:shown, and there is a mismatch",
+      "1:shown, and there is a mismatch; or there is none of this name",
       "2:wrong usage",
       "3:no admin server answers at the address"
     },
     footer = {
       "  berth ledger",
-      "  berth ledger --application shop --deployment cart",
+      "  berth ledger --app classify --deployment digits",
       "  berth ledger --json | jq .total"
     })
 final class LedgerCommand extends AdminCommand {
-  private static final String ROW = "%-24s %5s %7s %8s %9s %9s %7s  %s%n";
+  private static final List<String> HEAD =
+      List.of("replica", "max", "running", "reserved", "granted", "ended", "zombies", "audit");
 
-  @Option(names = "--application", paramLabel = "NAME", description = "Its replicas only.")
+  @Option(names = "--app", paramLabel = "NAME", description = "Its replicas only.")
   private List<String> applications = List.of();
 
   @Option(names = "--deployment", paramLabel = "NAME", description = "Its replicas only.")
@@ -62,6 +64,13 @@ final class LedgerCommand extends AdminCommand {
         || !(ledger.getValue("total") instanceof JsonObject total)) {
       return server.refuse(response);
     }
+    if (shown.isEmpty() && !query.isEmpty()) {
+      String missing = server.status().missing(applications, deployments, replicas);
+      if (missing != null) {
+        server.say(missing);
+        return ExitCode.SOFTWARE;
+      }
+    }
     if (json) {
       out.print(AdminServer.printable(response.body()));
     } else {
@@ -83,33 +92,30 @@ final class LedgerCommand extends AdminCommand {
   }
 
   private static void print(JsonArray replicas, JsonObject total, PrintWriter out) {
-    out.printf(
-        ROW, "replica", "max", "running", "reserved", "granted", "ended", "zombies", "audit");
+    List<String[]> rows = new ArrayList<>();
     for (Object each : replicas) {
       if (each instanceof JsonObject replica) {
-        row(String.valueOf(replica.getValue("replica")), replica, audit(replica), out);
+        rows.add(row(String.valueOf(replica.getValue("replica")), replica, audit(replica)));
       }
     }
-    row("total of " + replicas.size(), total, "", out);
+    rows.add(row("total of " + replicas.size(), total, ""));
+    rows.add(0, HEAD.toArray(String[]::new));
+    StatusTable.aligned(rows).forEach(out::println);
   }
 
-  private static void row(String name, JsonObject counts, String audit, PrintWriter out) {
-    out.print(
-        AdminServer.printable(
-            String.format(
-                    Locale.ROOT,
-                    ROW,
-                    name,
-                    counts.getValue("max_ongoing_requests"),
-                    counts.getValue("running"),
-                    counts.getValue("reserved"),
-                    counts.getValue("granted"),
-                    number(counts, "completed")
-                        + number(counts, "released")
-                        + number(counts, "expired"),
-                    counts.getValue("zombies"),
-                    audit)
-                .replaceAll(" +\\R", "\n")));
+  private static String[] row(String name, JsonObject counts, String audit) {
+    long ended =
+        number(counts, "completed") + number(counts, "released") + number(counts, "expired");
+    return new String[] {
+      name,
+      String.valueOf(counts.getValue("max_ongoing_requests")),
+      String.valueOf(counts.getValue("running")),
+      String.valueOf(counts.getValue("reserved")),
+      String.valueOf(counts.getValue("granted")),
+      String.valueOf(ended),
+      String.valueOf(counts.getValue("zombies")),
+      audit
+    };
   }
 
   private static long number(JsonObject counts, String key) {

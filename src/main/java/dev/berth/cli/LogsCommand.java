@@ -7,6 +7,7 @@ import java.net.http.HttpResponse;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ExitCode;
@@ -23,23 +24,21 @@ import picocli.CommandLine.ParameterException;
     },
     exitCodeList = {
       "0:shown; with --follow, ended by Ctrl-C",
+      "1:there is no line of this name, and nothing of it",
       "2:wrong usage",
       "3:no admin server answers at the address, or with --follow, no more"
     },
     footer = {
       "  berth logs",
-      "  berth logs --app shop --deployment cart -f",
-      "  berth logs --replica 'shop#cart#naqspzbo' --level warn -n 1000",
+      "  berth logs --app classify --deployment digits -f",
+      "  berth logs --app echo --level warn -n 1000",
       "  berth logs -f --json | jq -r .fields.reason"
     })
 final class LogsCommand extends AdminCommand {
   private static final Duration RHYTHM = Duration.ofMillis(500);
   private static final int MOST_AT_ONCE = 1_000;
 
-  @Option(
-      names = {"--app", "--application"},
-      paramLabel = "NAME",
-      description = "Lines of it only.")
+  @Option(names = "--app", paramLabel = "NAME", description = "Lines of it only.")
   private List<String> applications = List.of();
 
   @Option(names = "--deployment", paramLabel = "NAME", description = "Lines of it only.")
@@ -87,6 +86,11 @@ final class LogsCommand extends AdminCommand {
       if (page == null || !(page.getValue("lines") instanceof JsonArray found)) {
         return response.statusCode() == 400 ? server.refusal(response) : server.refuse(response);
       }
+      String missing = since < 0 ? missing(found) : null;
+      if (missing != null) {
+        server.say(missing);
+        return ExitCode.SOFTWARE;
+      }
       String ring = String.valueOf(page.getValue("began"));
       if (since >= 0 && !ring.equals(began)) {
         server.say("the instance was started anew");
@@ -106,6 +110,18 @@ final class LogsCommand extends AdminCommand {
         return ExitCode.OK;
       }
     }
+  }
+
+  /** A name that neither a line nor the instance has; what is gone has lines still. */
+  private @Nullable String missing(JsonArray found) throws InterruptedException {
+    String lines = found.encode();
+    List<List<String>> names =
+        Stream.of(applications, deployments, replicas)
+            .map(each -> each.stream().filter(name -> !lines.contains(name)).toList())
+            .toList();
+    return names.stream().allMatch(List::isEmpty)
+        ? null
+        : server.status().missing(names.get(0), names.get(1), names.get(2));
   }
 
   private String query(long since) {

@@ -59,6 +59,7 @@ public final class Main {
         .addSubcommand(new StatusCommand(around))
         .addSubcommand(new ConfigCommand(around))
         .addSubcommand(new ScaleCommand(around))
+        .addSubcommand(new HistoryCommand(around))
         .addSubcommand(new RollbackCommand(around))
         .addSubcommand(new LogsCommand(around))
         .addSubcommand(new LedgerCommand(around))
@@ -66,6 +67,7 @@ public final class Main {
         .addSubcommand(new ShutdownCommand(around))
         .addSubcommand(new DrainCommand(around))
         .addSubcommand(new SchemaCommand())
+        .addSubcommand(new CompletionCommand())
         .setErr(new PrintWriter(System.err, true))
         .setOut(new PrintWriter(System.out, true));
   }

@@ -3,17 +3,24 @@ package dev.berth.cli;
 import io.vertx.core.json.JsonObject;
 import java.io.PrintWriter;
 import java.net.http.HttpResponse;
+import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.ExitCode;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 
 /** {@code berth rollback}: declares an application again as it last ran healthy. */
 @Command(
     name = "rollback",
-    header = "Declares an application as it last ran healthy before now.",
+    header = "Declares an application again as it ran healthy before now.",
     description = {
-      "Replicas of the version that is wanted now give way to those of the earlier one as in any"
-          + " other deploy, and what was deployed is what berth config then prints."
+      "Without --to it is the last revision that ran and says something else than the one that is"
+          + " wanted now; berth history shows them. It gets a number of its own. Replicas of the"
+          + " version that is wanted now give way to those of the earlier one as in any other"
+          + " deploy, and what was deployed is what berth config then prints."
     },
     exitCodeList = {
       "0:accepted; with --wait, the application runs",
@@ -22,10 +29,23 @@ import picocli.CommandLine.Parameters;
       "3:no admin server answers at the address",
       "4:with --wait, it does not run in time; the instance goes on"
     },
-    footer = {"  berth rollback shop", "  berth rollback shop --wait"})
+    footer = {
+      "  berth rollback echo",
+      "  berth rollback echo --to 3 --wait",
+      "  berth rollback echo --dry-run"
+    })
 final class RollbackCommand extends ChangeCommand {
   @Parameters(paramLabel = "APP", description = "The application.")
   private String application;
+
+  @Option(
+      names = "--to",
+      paramLabel = "REVISION",
+      description = "A revision that ran earlier, as berth history shows them.")
+  private @Nullable Long to;
+
+  @Option(names = "--dry-run", description = "Say which revision it would be, and change nothing.")
+  private boolean dryRun;
 
   RollbackCommand(Surroundings around) {
     super(around);
@@ -34,18 +54,35 @@ final class RollbackCommand extends ChangeCommand {
   @Override
   int run(PrintWriter out) throws InterruptedException {
     waiting.timeout(); // is checked
+    if (to != null && to < 1) {
+      throw new ParameterException(
+          spec.commandLine(),
+          "--to: " + to + " (expected: a revision, as berth history shows them)");
+    }
+    String query =
+        (to == null ? "" : "?to=" + to)
+            + (!dryRun ? "" : to == null ? "?dry_run=true" : "&dry_run=true");
     HttpResponse<String> response =
         server.send(
-            "POST", "/api/v1/applications/" + AdminServer.encoded(application) + "/rollback", null);
+            "POST",
+            "/api/v1/applications/" + AdminServer.encoded(application) + "/rollback" + query,
+            null);
     JsonObject answer = response.statusCode() == 200 ? AdminServer.json(response.body()) : null;
-    if (answer == null || !(answer.getValue("revision") instanceof Number revision)) {
-      return server.refusal(response);
+    String key = dryRun ? "to" : "revision";
+    if (answer == null || !(answer.getValue(key) instanceof Number revision)) {
+      return server.refusalOf(response, List.of(application), List.of());
+    }
+    JsonObject change = new JsonObject().put("application", application).put(key, revision);
+    if (dryRun) {
+      out.println(
+          json
+              ? AdminServer.printable(change.put("outcome", "dry_run").encodePrettily())
+              : application + ": would go back to revision " + revision);
+      return ExitCode.OK;
     }
     if (!json) {
       out.println(application + ": goes back, as revision " + revision);
     }
-    Goal goal = new Goal.Running(Map.of(application, revision.longValue()));
-    JsonObject change = new JsonObject().put("application", application).put("revision", revision);
-    return finish(goal, change, out);
+    return finish(new Goal.Running(Map.of(application, revision.longValue())), change, out);
   }
 }

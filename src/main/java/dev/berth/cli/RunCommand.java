@@ -50,9 +50,10 @@ import picocli.CommandLine.Spec;
     footer = {
       "  berth run conf/quickstart.yaml",
       "  berth run conf/quickstart.yaml --host 127.0.0.1 --port 0 --admin-port 0",
-      "  berth run conf/quickstart.yaml --set applications.echo.deployments.echo.num_replicas=4",
+      "  berth run conf/quickstart.yaml \\",
+      "    --set applications.echo.deployments.echo.num_replicas=4",
       "  berth run conf/quickstart.yaml --set berth.limits.max_body_bytes=1048576",
-      "  berth run --state-dir /var/lib/berth",
+      "  berth run --state-dir /tmp/berth-state",
       "  berth run conf/quickstart.yaml --declare=never"
     })
 final class RunCommand implements Callable<Integer> {

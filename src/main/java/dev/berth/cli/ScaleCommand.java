@@ -3,6 +3,7 @@ package dev.berth.cli;
 import io.vertx.core.json.JsonObject;
 import java.io.PrintWriter;
 import java.net.http.HttpResponse;
+import java.util.List;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
@@ -17,12 +18,12 @@ import picocli.CommandLine.Parameters;
     },
     exitCodeList = {
       "0:accepted; with --wait, that many run",
-      "1:refused, or with --wait, they did not come to run; the cause is said",
+      "1:refused, or there is none of this name, or with --wait, they did not come to run; the cause is said",
       "2:wrong usage",
       "3:no admin server answers at the address",
       "4:with --wait, not that many run in time; the instance goes on"
     },
-    footer = {"  berth scale shop cart 4", "  berth scale shop cart 8 --wait --timeout-s 60"})
+    footer = {"  berth scale echo echo 4", "  berth scale echo echo 8 --wait --timeout-s 60"})
 final class ScaleCommand extends ChangeCommand {
   @Parameters(index = "0", paramLabel = "APP", description = "The application.")
   private String application;
@@ -51,7 +52,7 @@ final class ScaleCommand extends ChangeCommand {
                 .formatted(AdminServer.encoded(application), AdminServer.encoded(deployment)),
             new JsonObject().put("target_num_replicas", replicas).encode());
     if (response.statusCode() != 200) {
-      return server.refusal(response);
+      return server.refusalOf(response, List.of(application), List.of(deployment));
     }
     if (!json) {
       out.println(

@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -57,7 +58,11 @@ record ServeStatus(
    *
    * @param target replicas wanted
    * @param running of the wanted version
-   * @param others replicas that are not, and how many of each kind: {@code 1 starting, 2 old}
+   * @param others replicas that are not, and how many of each kind: {@code 1 starting, 2 of
+   *     revision 3}
+   * @param revisions of the application that its replicas run
+   * @param startingMs how long the one has been starting that has for longest; 0 for none
+   * @param replicaIds of all of them
    */
   record Deployment(
       String name,
@@ -67,11 +72,23 @@ record ServeStatus(
       String version,
       long target,
       int running,
-      String others) {
+      String others,
+      String revisions,
+      long startingMs,
+      List<String> replicaIds) {
 
     /** {@code 2/3 (1 starting)}. */
     String replicas() {
       return running + "/" + target + (others.isEmpty() ? "" : " (" + others + ")");
+    }
+
+    /** The same, with how long the start has taken so far. */
+    String replicasNow() {
+      long s = startingMs / 1_000;
+      return s == 0
+          ? replicas()
+          : replicas()
+              .replace("starting", "starting for " + (s < 120 ? s + " s" : s / 60 + " min"));
     }
   }
 
@@ -85,8 +102,40 @@ record ServeStatus(
         number(serve, "term"),
         serve.getValue("target_capacity") instanceof Number percent ? percent.doubleValue() : null,
         serve.getValue("state_dir") instanceof String folder ? folder : null,
-        list(serve, "applications", ServeStatus::application),
+        list(serve, "applications", each -> application(each, number(serve, "at_ms"))),
         serve);
+  }
+
+  /** The first name of these that nothing has, with what there is; null when there is none. */
+  @Nullable String missing(
+      List<String> applications, List<String> deployments, List<String> replicas) {
+    List<Application> of =
+        this.applications.stream()
+            .filter(each -> applications.isEmpty() || applications.contains(each.name))
+            .toList();
+    List<Deployment> all = of.stream().flatMap(each -> each.deployments.stream()).toList();
+    String no = first(applications, of.stream().map(Application::name).toList());
+    if (no != null) {
+      return StatusCommand.noSuch(no, this);
+    }
+    List<String> names = all.stream().map(Deployment::name).distinct().toList();
+    no = first(deployments, names);
+    if (no != null) {
+      return noSuch(no, "deployment", names);
+    }
+    List<String> ids = all.stream().flatMap(each -> each.replicaIds.stream()).toList();
+    no = first(replicas, ids);
+    return no == null ? null : noSuch(no, "replica", ids);
+  }
+
+  private static @Nullable String first(List<String> asked, List<String> there) {
+    return asked.stream().filter(each -> !there.contains(each)).findFirst().orElse(null);
+  }
+
+  static String noSuch(String name, String what, List<String> there) {
+    return "%s: no such %s (expected: %s)"
+        .formatted(
+            name, what, there.isEmpty() ? "none is there" : "one of " + String.join(", ", there));
   }
 
   /** Null when there is none of that name. */
@@ -94,22 +143,30 @@ record ServeStatus(
     return applications.stream().filter(each -> each.name.equals(name)).findFirst().orElse(null);
   }
 
-  private static Application application(JsonObject application) {
+  private static Application application(JsonObject application, long atMs) {
     return new Application(
         text(application, "name"),
         application.getValue("route_prefix") instanceof String prefix ? prefix : null,
         text(application, "status"),
         text(application, "message"),
         number(application, "revision"),
-        list(application, "deployments", ServeStatus::deployment));
+        list(application, "deployments", each -> deployment(each, atMs)));
   }
 
-  private static Deployment deployment(JsonObject deployment) {
+  private static Deployment deployment(JsonObject deployment, long atMs) {
     String version = text(deployment, "version");
     int running = 0;
+    long startedMs = atMs;
     TreeMap<String, Integer> others = new TreeMap<>();
-    for (JsonObject replica : list(deployment, "replicas", each -> each)) {
+    TreeSet<Long> revisions = new TreeSet<>();
+    List<JsonObject> replicas = list(deployment, "replicas", each -> each);
+    for (JsonObject replica : replicas) {
       String kind = kind(replica, version);
+      if (kind.equals("starting")) {
+        startedMs = Math.min(startedMs, number(replica, "started_ms"));
+      } else if (number(replica, "revision") > 0) {
+        revisions.add(number(replica, "revision"));
+      }
       if (kind.equals(RUNNING)) {
         running++;
       } else {
@@ -126,9 +183,10 @@ record ServeStatus(
         running,
         String.join(
             ", ",
-            others.entrySet().stream()
-                .map(each -> each.getValue() + " " + each.getKey())
-                .toList()));
+            others.entrySet().stream().map(each -> each.getValue() + " " + each.getKey()).toList()),
+        String.join(", ", revisions.stream().map(String::valueOf).toList()),
+        atMs - startedMs,
+        replicas.stream().map(each -> text(each, "replica_id")).toList());
   }
 
   /** {@code RUNNING}, or why it does not count as that, as it is shown. */
@@ -138,7 +196,8 @@ record ServeStatus(
       return phase.toLowerCase(Locale.ROOT);
     }
     if (!text(replica, "version").equals(version)) {
-      return "old";
+      long revision = number(replica, "revision");
+      return revision > 0 ? "of revision " + revision : "old";
     }
     return Boolean.FALSE.equals(replica.getValue("routable")) ? "not routable" : RUNNING;
   }

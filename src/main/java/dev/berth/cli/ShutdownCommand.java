@@ -5,7 +5,6 @@ import io.vertx.core.json.JsonObject;
 import java.io.PrintWriter;
 import java.net.http.HttpResponse;
 import java.util.List;
-import java.util.Locale;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ExitCode;
 import picocli.CommandLine.Option;
@@ -47,7 +46,7 @@ final class ShutdownCommand extends AdminCommand {
     ServeStatus serve = server.status();
     List<String> names =
         serve.applications().stream().map(each -> StatusTable.oneLine(each.name())).toList();
-    if (!yes && !names.isEmpty() && !confirmed(names, out)) {
+    if (!yes && !names.isEmpty() && !around.agrees(question(names), out)) {
       server.say("nothing was deleted");
       return ExitCode.SOFTWARE;
     }
@@ -66,10 +65,7 @@ final class ShutdownCommand extends AdminCommand {
     return ExitCode.OK;
   }
 
-  private boolean confirmed(List<String> names, PrintWriter out) {
-    out.print("Delete " + String.join(", ", names) + " of " + server.address() + "? [y/N] ");
-    out.flush();
-    String answer = around.answer().get();
-    return answer != null && answer.strip().toLowerCase(Locale.ROOT).matches("y(es)?");
+  private String question(List<String> names) {
+    return "Delete " + String.join(", ", names) + " of " + server.address() + "?";
   }
 }

@@ -7,6 +7,7 @@ import java.io.PrintWriter;
 import java.net.http.HttpResponse;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
@@ -21,8 +22,10 @@ import picocli.CommandLine.Parameters;
     header = "Shows applications, their deployments and replicas.",
     description = {
       "Of a deployment's replicas the running ones are counted that have the wanted version and take"
-          + " requests, and in brackets those that start, drain, or are of an old version. The last"
-          + " column says why something is not as it should be."
+          + " requests, and in brackets those that start, and for how long, drain, or are of an"
+          + " earlier version. The revision beside an application is the one that is wanted, beside"
+          + " a deployment the one that its replicas run. The last column says why something is not"
+          + " as it should be."
     },
     exitCodeList = {
       "0:shown; with --watch, ended by Ctrl-C",
@@ -32,7 +35,7 @@ import picocli.CommandLine.Parameters;
     },
     footer = {
       "  berth status",
-      "  berth status shop --watch",
+      "  berth status echo --watch",
       "  berth status --json | jq -r '.applications[] | .name + \" \" + .status'"
     })
 final class StatusCommand extends AdminCommand {
@@ -78,10 +81,7 @@ final class StatusCommand extends AdminCommand {
 
   static String noSuch(String application, ServeStatus serve) {
     List<String> names = serve.applications().stream().map(ServeStatus.Application::name).toList();
-    return application
-        + ": no such application (expected: "
-        + (names.isEmpty() ? "none is deployed" : "one of " + String.join(", ", names))
-        + ")";
+    return ServeStatus.noSuch(application, "application", names);
   }
 
   private List<ServeStatus.Application> shown(ServeStatus serve) {
@@ -116,6 +116,12 @@ final class StatusCommand extends AdminCommand {
     return found.copy().put("applications", applications);
   }
 
+  private static JsonObject timeless(JsonObject serve) {
+    JsonObject copy = new JsonObject(new LinkedHashMap<>(serve.getMap()));
+    copy.remove("at_ms");
+    return copy;
+  }
+
   private int watch(ServeStatus serve, PrintWriter out) throws InterruptedException {
     CompletionStage<String> stop = around.stopSignal().get();
     Look look = new Look(serve, "");
@@ -125,7 +131,7 @@ final class StatusCommand extends AdminCommand {
     for (; ; ) {
       if (json) {
         JsonObject now = chosen(look.serve.json());
-        if (shown == null || !now.equals(chosen(shown.serve.json()))) {
+        if (shown == null || !timeless(now).equals(timeless(chosen(shown.serve.json())))) {
           out.println(AdminServer.printable(now.encode()));
         }
       } else if (around.terminal()) {

@@ -2,11 +2,12 @@ package dev.berth.cli;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.BiFunction;
 
 /** Applications and their deployments as aligned lines. */
 final class StatusTable {
   private static final String[] HEAD = {
-    "application", "deployment", "status", "replicas", "version", "message"
+    "application", "deployment", "status", "revision", "replicas", "version", "message"
   };
   private static final int STATUS = 2;
   private static final int MOST_WIDE = 48; // of a column; what is longer moves the rest of its line
@@ -43,43 +44,71 @@ final class StatusTable {
     List<String[]> rows = new ArrayList<>();
     rows.add(HEAD);
     for (ServeStatus.Application application : applications) {
-      rows.add(row(application.name(), "", application.status(), "", "", application.message()));
+      String revision = application.revision() > 0 ? "" + application.revision() : "";
+      rows.add(
+          row(
+              application.name(),
+              "",
+              application.status(),
+              revision,
+              "",
+              "",
+              application.message()));
       for (ServeStatus.Deployment each : application.deployments()) {
         rows.add(
-            row("", each.name(), each.status(), each.replicas(), each.version(), each.message()));
+            row(
+                "",
+                each.name(),
+                each.status(),
+                each.revisions(),
+                each.replicasNow(),
+                each.version(),
+                each.message()));
       }
     }
-    int[] widths = new int[HEAD.length];
+    return aligned(
+        rows, MOST_WIDE, (column, cell) -> column == STATUS && colours ? coloured(cell) : cell);
+  }
+
+  /** Each column as wide as its longest cell; nothing is cut. */
+  static List<String> aligned(List<String[]> rows) {
+    return aligned(rows, Integer.MAX_VALUE, (column, cell) -> cell);
+  }
+
+  /**
+   * @param mostWide of a column; what is longer moves the rest of its line
+   * @param paint gives a cell of a column colours, which take no room
+   */
+  static List<String> aligned(
+      List<String[]> rows, int mostWide, BiFunction<Integer, String, String> paint) {
+    int[] widths = new int[rows.get(0).length];
     for (String[] row : rows) {
       for (int i = 0; i < row.length; i++) {
-        widths[i] = Math.max(widths[i], Math.min(row[i].length(), MOST_WIDE));
+        row[i] = oneLine(row[i]);
+        widths[i] = Math.max(widths[i], Math.min(row[i].length(), mostWide));
       }
     }
-    return rows.stream().map(row -> line(row, widths)).toList();
+    List<String> lines = new ArrayList<>();
+    for (String[] row : rows) {
+      StringBuilder line = new StringBuilder();
+      for (int i = 0; i < row.length; i++) {
+        String room = " ".repeat(Math.max(0, widths[i] - row[i].length()));
+        boolean isNumber = row[i].matches("[0-9]+"); // they are compared by their ends
+        line.append(isNumber ? room : "").append(paint.apply(i, row[i]));
+        line.append(isNumber ? "  " : room + "  ");
+      }
+      lines.add(line.toString().stripTrailing());
+    }
+    return lines;
   }
 
   private static String[] row(String... cells) {
-    for (int i = 0; i < cells.length; i++) {
-      cells[i] = oneLine(cells[i]);
-    }
     return cells;
   }
 
   /** As one line that no terminal obeys. */
   static String oneLine(String text) {
     return AdminServer.printable(text.strip().replaceAll("\\s*\\R\\s*", "; "));
-  }
-
-  private String line(String[] row, int[] widths) {
-    StringBuilder line = new StringBuilder();
-    for (int i = 0; i < row.length; i++) {
-      String cell = row[i];
-      line.append(i == STATUS && colours ? coloured(cell) : cell);
-      if (i < row.length - 1) {
-        line.append(" ".repeat(Math.max(0, widths[i] - cell.length()) + 2));
-      }
-    }
-    return line.toString().stripTrailing();
   }
 
   private static String coloured(String status) {

@@ -4,8 +4,10 @@ import java.io.BufferedReader;
 import java.io.Console;
 import java.io.IOException;
 import java.io.InputStreamReader;
+import java.io.PrintWriter;
 import java.nio.charset.Charset;
 import java.time.Duration;
+import java.util.Locale;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -60,6 +62,14 @@ record Surroundings(
   boolean colours() {
     String not = variables.apply("NO_COLOR");
     return terminal && (not == null || not.isEmpty());
+  }
+
+  /** Asks on the terminal; only a yes is one. */
+  boolean agrees(String question, PrintWriter out) {
+    out.print(question + " [y/N] ");
+    out.flush();
+    String typed = answer.get();
+    return typed != null && typed.strip().toLowerCase(Locale.ROOT).matches("y(es)?");
   }
 
   private static boolean pause(CompletionStage<?> stop, Duration time) throws InterruptedException {

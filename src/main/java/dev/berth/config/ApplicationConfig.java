@@ -142,6 +142,11 @@ public record ApplicationConfig(
     return new ApplicationConfig(settings.with(JARS, List.copyOf(jars)), entry, source);
   }
 
+  /** This application without its place in a text that nobody has. */
+  public ApplicationConfig placeless() {
+    return new ApplicationConfig(settings, entry, source.placeless());
+  }
+
   /** Overrides of what its code says, at most one for each name. */
   public List<Settings> deployments() {
     return settings.get(DEPLOYMENTS).stream().map(each -> each.within(settings)).toList();

@@ -12,6 +12,9 @@ import java.util.List;
 /** {@code berth}: what holds for the whole instance and has no name in Ray Serve. */
 public final class InstanceOptions {
 
+  /** Of {@link #REVISION_HISTORY_LIMIT}. */
+  public static final int DEFAULT_REVISIONS = 10;
+
   private static final Keys KEYS = new Keys();
 
   public static final Key<Settings> ADMIN =
@@ -88,6 +91,13 @@ public final class InstanceOptions {
           .means(
               "What a start declares of its file when something is kept: what the file says anew, all"
                   + " that it says, or never anything.");
+
+  public static final Key<Integer> REVISION_HISTORY_LIMIT =
+      KEYS.key("revision_history_limit", Types.integer(1, 100, "revisions"), DEFAULT_REVISIONS)
+          .means(
+              "How many revisions of each application that ran earlier are kept, with their jars, for"
+                  + " berth history and berth rollback. All but the last of them give way, the oldest"
+                  + " first, before a deploy is refused for want of room.");
 
   static final Section SECTION = KEYS.section();
 

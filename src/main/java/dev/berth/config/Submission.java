@@ -24,12 +24,14 @@ import org.snakeyaml.engine.v2.nodes.SequenceNode;
  * @param document under the file's own names, JSON values only, in its order
  * @param applications the entries of {@code applications}, by name, in its order
  * @param leftOut keys that the file has and that are not sent
+ * @param positions of keys in the file
  */
 public record Submission(
     ServeConfig config,
     Map<String, @Nullable Object> document,
     Map<String, Map<String, @Nullable Object>> applications,
-    List<String> leftOut) {
+    List<String> leftOut,
+    Positions positions) {
   private static final Key<?> JARS = ApplicationConfig.JARS;
   private static final List<String> OF_THE_INSTANCE =
       List.of(
@@ -59,7 +61,18 @@ public record Submission(
       applications.put(config.applications().get(i).name(), entry);
     }
     document.put(ServeConfig.APPLICATIONS.name(), new ArrayList<>(applications.values()));
-    return new Submission(config, document, applications, leftOut);
+    return new Submission(config, document, applications, leftOut, new Positions(root, place));
+  }
+
+  /**
+   * What an instance says of what it was sent, with places of the file.
+   *
+   * @param only the application that was sent; null for all
+   */
+  public String located(String message, @Nullable String only) {
+    int index = only == null ? -1 : List.copyOf(applications.keySet()).indexOf(only);
+    return positions.located(
+        message, index < 0 ? "" : ServeConfig.APPLICATIONS.name() + "[" + index + "].");
   }
 
   private static void makeAbsolute(

@@ -27,6 +27,9 @@ import org.snakeyaml.engine.v2.nodes.Tag;
  * from a folder of the caller's. May block on the disk.
  */
 public final class SubmittedConfig {
+  /** What is submitted, in the place of a file's name. */
+  public static final String SENT = "config";
+
   private static final String RESTART = "the same, or a restart with another file";
 
   private SubmittedConfig() {}

@@ -141,7 +141,7 @@ final class ApplicationStates {
     adopt(application, turn);
     Set<DeploymentId> kept = new HashSet<>();
     for (DeploymentTarget each : built.targets()) {
-      DeploymentTarget target = application.scaled(each);
+      DeploymentTarget target = application.scaled(each).of(application.declared.served());
       kept.add(target.id());
       DeploymentState deployment = application.deployments.get(target.id());
       if (deployment == null) {

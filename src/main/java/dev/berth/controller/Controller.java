@@ -30,6 +30,7 @@ import org.jspecify.annotations.Nullable;
 public final class Controller {
   private final Epoch epoch;
   private final long startedMs;
+  private final LongSupplier wallMillis;
   private final Function<Settings, Map<String, @Nullable Object>> config;
   private final HandleReports reports = new HandleReports();
   private final Recovery recovery = new Recovery();
@@ -53,6 +54,7 @@ public final class Controller {
       Function<Settings, Map<String, @Nullable Object>> config) {
     this.epoch = epoch;
     this.startedMs = wallMillis.getAsLong();
+    this.wallMillis = wallMillis;
     this.config = config;
     this.deployments = new DeploymentStates(epoch, replicaIds, ongoing, chance, wallMillis);
     this.applications =
@@ -164,6 +166,13 @@ public final class Controller {
   public ServeDetails details(@Nullable Double targetCapacity, @Nullable String stateDir) {
     List<ApplicationDetails> all = new ArrayList<>();
     applications.all().forEach(application -> all.add(application.details(config)));
-    return new ServeDetails(epoch.node(), epoch.term(), startedMs, targetCapacity, stateDir, all);
+    return new ServeDetails(
+        epoch.node(),
+        epoch.term(),
+        startedMs,
+        wallMillis.getAsLong(),
+        targetCapacity,
+        stateDir,
+        all);
   }
 }

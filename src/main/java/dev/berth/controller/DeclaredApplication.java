@@ -38,8 +38,9 @@ public record DeclaredApplication(
    *
    * @param message why, and what serves, for people, one line
    * @param routePrefix where what serves in its place answers; null for one without HTTP
+   * @param revision that serves in its place
    */
-  public record Failed(String message, @Nullable String routePrefix) {}
+  public record Failed(String message, @Nullable String routePrefix, long revision) {}
 
   /** One that has neither run nor failed, and of which nothing was set from outside. */
   public static DeclaredApplication of(
@@ -50,6 +51,11 @@ public record DeclaredApplication(
 
   public DeclaredApplication {
     scales = Collections.unmodifiableMap(new LinkedHashMap<>(scales));
+  }
+
+  /** The revision of what is to run. */
+  long served() {
+    return failed == null ? revision : failed.revision();
   }
 
   /** Where that which is to run answers; null for an application without HTTP. */

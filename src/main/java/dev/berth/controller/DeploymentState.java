@@ -172,13 +172,15 @@ final class DeploymentState {
         .orElse(message);
   }
 
-  private static ReplicaDetails details(
+  private ReplicaDetails details(
       ReplicaRecord replica, ReplicaPhase phase, boolean routable, String reason) {
+    boolean wanted = replica.target.version().equals(target.version());
     return new ReplicaDetails(
         replica.id,
         replica.info == null ? "" : replica.info.address().node(),
         phase,
         replica.target.version().toString(),
+        wanted ? target.revision() : replica.target.revision(),
         routable,
         replica.startedMs,
         reason);

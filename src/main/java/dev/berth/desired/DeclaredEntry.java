@@ -40,13 +40,26 @@ final class DeclaredEntry {
   }
 
   static Wanted wanted(ApplicationConfig application, List<Jar> jars) {
-    String config = new JsonObject(new LinkedHashMap<>(application.entry())).encode();
+    String config = new JsonObject(entry(application)).encode();
     return new Wanted(
         application.routePrefix(),
         config,
         jars,
         application.get(ApplicationConfig.EXTERNAL_SCALER_ENABLED),
         digest(config, jars));
+  }
+
+  /** With paths of jars that say where they are, wherever the entry is read next. */
+  private static Map<String, @Nullable Object> entry(ApplicationConfig application) {
+    Map<String, @Nullable Object> entry = new LinkedHashMap<>(application.entry());
+    if (entry.get("runtime_env") instanceof Map<?, ?> given
+        && given.get("jars") instanceof List<?> paths
+        && !paths.stream().allMatch(path -> Path.of(String.valueOf(path)).isAbsolute())) {
+      Map<Object, @Nullable Object> environment = new LinkedHashMap<>(given);
+      environment.put("jars", application.jars().stream().map(Path::toString).toList());
+      entry.put("runtime_env", environment);
+    }
+    return entry;
   }
 
   /**

@@ -2,6 +2,8 @@ package dev.berth.desired;
 
 import dev.berth.code.Jar;
 import dev.berth.controller.DeclaredApplication;
+import dev.berth.protocol.RevisionDetails;
+import dev.berth.protocol.RevisionDetails.State;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.Collections;
@@ -57,13 +59,40 @@ public record DesiredApplication(
       jars = List.copyOf(jars);
     }
 
+    private RevisionDetails details(long revision, long deployedMs, State state, String message) {
+      List<String> code = jars.stream().map(jar -> jar.name() + ' ' + jar.digest()).toList();
+      return new RevisionDetails(
+          revision, deployedMs, state, message, digest, routePrefix, code, config);
+    }
+
     private Wanted redigested(Function<Wanted, String> digest) {
       return new Wanted(routePrefix, config, jars, externalScaler, digest.apply(this));
     }
   }
 
-  /** An earlier revision that has run. */
-  public record Before(long revision, Wanted wanted) {}
+  /**
+   * An earlier revision that has run.
+   *
+   * @param deployedMs when it was accepted, in milliseconds since 1970; 0 when that is not known
+   */
+  public record Before(long revision, long deployedMs, Wanted wanted) {
+    Before redigested(Function<Wanted, String> digest) {
+      return new Before(revision, deployedMs, wanted.redigested(digest));
+    }
+
+    RevisionDetails details(DesiredApplication of) {
+      boolean serves = of.failed != null && of.before != null && of.before.revision == revision;
+      return wanted.details(revision, deployedMs, serves ? State.SERVES : State.RAN, "");
+    }
+
+    JsonObject toJson() {
+      return write(wanted).put("revision", revision).put("deployed_ms", deployedMs);
+    }
+
+    static Before of(JsonObject json) {
+      return new Before(json.getLong("revision"), json.getLong("deployed_ms", 0L), read(json));
+    }
+  }
 
   public DesiredApplication {
     scales = Collections.unmodifiableMap(new LinkedHashMap<>(scales));
@@ -73,13 +102,14 @@ public record DesiredApplication(
    * As the controller is told of it.
    *
    * @param free whether it can answer where what ran before did
+   * @param rollback the revision that a rollback would bring back; null when there is none
    */
-  DeclaredApplication declared(boolean free) {
+  DeclaredApplication declared(boolean free, @Nullable Long rollback) {
     DeclaredApplication.Failed instead = null;
     if (failed != null && before != null) {
       String message = failed + "; revision " + before.revision() + " serves";
       Wanted serves = free ? before.wanted() : wanted;
-      instead = new DeclaredApplication.Failed(message, serves.routePrefix());
+      instead = new DeclaredApplication.Failed(message, serves.routePrefix(), before.revision());
     }
     return new DeclaredApplication(
         name,
@@ -88,10 +118,16 @@ public record DesiredApplication(
         wanted.config(),
         wanted.externalScaler(),
         deployedMs,
-        before == null ? null : (Long) before.revision(),
+        rollback,
         scales,
         ran,
         instead);
+  }
+
+  /** As operators are shown it. */
+  RevisionDetails details() {
+    State state = failed != null ? State.FAILED : healthy ? State.RUNS : State.WANTED;
+    return wanted.details(revision, deployedMs, state, failed == null ? "" : failed);
   }
 
   /** What is to run now: what is wanted, or what ran before if that has failed. */
@@ -131,15 +167,24 @@ public record DesiredApplication(
 
   /** Something else is wanted: its scales go, and what ran before can be had back. */
   DesiredApplication changed(Wanted other, long newRevision, long nowMs) {
-    Before last = healthy ? new Before(revision, wanted) : before;
+    Before last = healthy ? new Before(revision, deployedMs, wanted) : before;
     return new DesiredApplication(
         name, other, newRevision, nowMs, false, null, Map.of(), last, ran);
   }
 
+  /** What ran earlier is wanted anew, and is not its own predecessor. */
+  DesiredApplication backTo(Wanted earlier, long newRevision, long nowMs) {
+    DesiredApplication back = changed(earlier, newRevision, nowMs);
+    Before last = back.before;
+    return last == null || !last.wanted.digest().equals(earlier.digest())
+        ? back
+        : new DesiredApplication(
+            name, earlier, newRevision, nowMs, false, null, Map.of(), null, ran);
+  }
+
   /** The same, with other digests of what was submitted. */
   DesiredApplication redigested(Function<Wanted, String> digest) {
-    Before last =
-        before == null ? null : new Before(before.revision(), before.wanted().redigested(digest));
+    Before last = before == null ? null : before.redigested(digest);
     return new DesiredApplication(
         name, wanted.redigested(digest), revision, deployedMs, healthy, failed, scales, last, ran);
   }
@@ -165,7 +210,7 @@ public record DesiredApplication(
       json.put("ran", new JsonArray(ran.stream().sorted().toList()));
     }
     if (before != null) {
-      json.put("before", write(before.wanted()).put("revision", before.revision()));
+      json.put("before", before.toJson());
     }
     return json;
   }
@@ -183,7 +228,7 @@ public record DesiredApplication(
         json.getBoolean("healthy"),
         json.getString("failed"),
         scales,
-        before == null ? null : new Before(before.getLong("revision"), read(before)),
+        before == null ? null : Before.of(before),
         json.getJsonArray("ran", new JsonArray()).stream()
             .map(String.class::cast)
             .collect(Collectors.toSet()));

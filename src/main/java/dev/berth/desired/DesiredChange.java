@@ -1,9 +1,12 @@
 package dev.berth.desired;
 
+import dev.berth.config.InstanceOptions;
+import dev.berth.desired.DesiredApplication.Before;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -19,6 +22,8 @@ import org.jspecify.annotations.Nullable;
  * @param removed names of those that are gone
  * @param said what was last said of applications, where that is different, by name
  * @param answers to commands with an id: of the one that makes it, if it has one
+ * @param history what ran earlier, in place of what is known of it, by application; of a change
+ *     that makes a whole state
  * @param head the numbers of the state from then on
  */
 public record DesiredChange(
@@ -27,7 +32,19 @@ public record DesiredChange(
     List<String> removed,
     Map<String, Said> said,
     List<Answer> answers,
+    Map<String, List<Before>> history,
     Head head) {
+
+  /** One that leaves the history to what follows from the others. */
+  DesiredChange(
+      long index,
+      List<DesiredApplication> applications,
+      List<String> removed,
+      Map<String, Said> said,
+      List<Answer> answers,
+      Head head) {
+    this(index, applications, removed, said, answers, Map.of(), head);
+  }
 
   /**
    * What is not of one application.
@@ -38,27 +55,37 @@ public record DesiredChange(
    * @param saidCapacity what was last said of that
    * @param earlier digest of the file that was declared last, in a state of an earlier version;
    *     empty when none was; null in a state of this one
+   * @param keeps revisions that ran earlier, of each application
+   * @param forgotten revisions up to this one are gone from the history, for want of room
    */
   public record Head(
       long revision,
       long term,
       @Nullable Double targetCapacity,
       Said saidCapacity,
-      @Nullable String earlier) {
+      @Nullable String earlier,
+      int keeps,
+      long forgotten) {
 
     /** Of a state in which nothing happened. */
-    static final Head FIRST = new Head(0, 0, null, Said.NOTHING, null);
+    static final Head FIRST =
+        new Head(0, 0, null, Said.NOTHING, null, InstanceOptions.DEFAULT_REVISIONS, 0);
 
-    Head withTerm(long other) {
-      return new Head(revision, other, targetCapacity, saidCapacity, earlier);
+    /** A controller starts, of an instance that keeps so many revisions. */
+    Head withTerm(long other, int keeps) {
+      return new Head(revision, other, targetCapacity, saidCapacity, earlier, keeps, forgotten);
     }
 
     Head withRevision(long other) {
-      return new Head(other, term, targetCapacity, saidCapacity, earlier);
+      return new Head(other, term, targetCapacity, saidCapacity, earlier, keeps, forgotten);
     }
 
     Head withCapacity(@Nullable Double capacity, Said said) {
-      return new Head(revision, term, capacity, said, null);
+      return new Head(revision, term, capacity, said, null, keeps, forgotten);
+    }
+
+    Head forgetting(long upTo) {
+      return new Head(revision, term, targetCapacity, saidCapacity, earlier, keeps, upTo);
     }
   }
 
@@ -67,11 +94,12 @@ public record DesiredChange(
     removed = List.copyOf(removed);
     said = Collections.unmodifiableMap(new LinkedHashMap<>(said));
     answers = List.copyOf(answers);
+    history = Map.copyOf(history);
   }
 
   /** The same, made by a command with an id. */
   DesiredChange answering(Answer answer) {
-    return new DesiredChange(index, applications, removed, said, List.of(answer), head);
+    return new DesiredChange(index, applications, removed, said, List.of(answer), history, head);
   }
 
   /** Whether nothing is different for the one who asks for it. */
@@ -85,6 +113,8 @@ public record DesiredChange(
         new JsonObject()
             .put("revision", head.revision())
             .put("term", head.term())
+            .put("keeps", head.keeps())
+            .put("forgotten", head.forgotten())
             .put("said_capacity", head.saidCapacity().toJson());
     if (head.targetCapacity() != null) {
       json.put("target_capacity", head.targetCapacity());
@@ -98,7 +128,11 @@ public record DesiredChange(
     if (!answers.isEmpty()) {
       json.put("answers", new JsonArray(answers.stream().map(Answer::toJson).toList()));
     }
-    return json.put(
+    JsonObject ran = new JsonObject();
+    history.forEach(
+        (name, each) -> ran.put(name, new JsonArray(each.stream().map(Before::toJson).toList())));
+    return (ran.isEmpty() ? json : json.put("history", ran))
+        .put(
             "applications",
             new JsonArray(applications.stream().map(DesiredApplication::toJson).toList()))
         .put("removed", new JsonArray(removed));
@@ -117,17 +151,25 @@ public record DesiredChange(
     Map<String, Said> said = new LinkedHashMap<>();
     JsonObject all = json.getJsonObject("said", new JsonObject());
     all.fieldNames().forEach(name -> said.put(name, Said.of(all.getJsonObject(name))));
+    Map<String, List<Before>> history = new HashMap<>();
+    for (Map.Entry<String, Object> ran : json.getJsonObject("history", new JsonObject())) {
+      JsonArray each = (JsonArray) ran.getValue();
+      history.put(ran.getKey(), each.stream().map(JsonObject.class::cast).map(Before::of).toList());
+    }
     return new DesiredChange(
         index,
         applications,
         json.getJsonArray("removed").stream().map(String.class::cast).toList(),
         said,
         json.getJsonArray("answers", new JsonArray()).stream().map(Answer::of).toList(),
+        history,
         new Head(
             json.getLong("revision"),
             json.getLong("term"),
             json.getDouble("target_capacity"),
             Said.of(json.getJsonObject("said_capacity")),
-            json.getString("file")));
+            json.getString("file"),
+            json.getInteger("keeps", InstanceOptions.DEFAULT_REVISIONS),
+            json.getLong("forgotten", 0L)));
   }
 }

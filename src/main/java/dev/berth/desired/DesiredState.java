@@ -1,6 +1,7 @@
 package dev.berth.desired;
 
 import dev.berth.controller.DeclaredApplication;
+import dev.berth.desired.DesiredApplication.Before;
 import dev.berth.desired.DesiredApplication.Wanted;
 import dev.berth.desired.DesiredChange.Head;
 import java.util.ArrayList;
@@ -26,8 +27,8 @@ import org.jspecify.annotations.Nullable;
  * <p>An entry that says what is wanted already keeps its revision and the replicas that were set
  * from outside. Another one gets the next revision, and its predecessor is remembered if it has
  * run: a rollback declares that anew, under a revision of its own. What is rolled back is
- * remembered in turn if it had run, so a second rollback goes forward again; otherwise there is
- * nothing to go back to. One step is kept.
+ * remembered in turn if it had run, so a second rollback goes forward again. Earlier ones are its
+ * {@link History}, and can be gone back to by their number.
  *
  * <p>A revision that failed after another had run is marked, and what ran before is to serve until
  * the next deploy: of something else, or of the same once more.
@@ -55,6 +56,7 @@ public final class DesiredState {
   private final Map<String, String> names; // of applications, by route prefix
   private final Map<String, Said> said; // by application, the latest last
   private final Map<String, Answer> answers; // by id of the command, the latest last
+  private final History history;
   private final Head head;
   private final long index;
 
@@ -63,6 +65,7 @@ public final class DesiredState {
     names = Map.of();
     said = Map.of();
     answers = Map.of();
+    history = new History();
     head = Head.FIRST;
     index = 0;
   }
@@ -73,6 +76,7 @@ public final class DesiredState {
     names = new HashMap<>(before.names);
     said = new LinkedHashMap<>(before.said);
     answers = new LinkedHashMap<>(before.answers);
+    history = new History(before.history);
     changes.forEach(this::apply);
     DesiredChange last = changes.get(changes.size() - 1);
     head = last.head();
@@ -101,8 +105,10 @@ public final class DesiredState {
 
   /** As the controller is told of one of them. */
   public DeclaredApplication declared(DesiredApplication application) {
+    Before back = history.rollbackTo(application);
     return application.declared(
-        other(application.serving().routePrefix(), application.name()) == null);
+        other(application.serving().routePrefix(), application.name()) == null,
+        back == null ? null : (Long) back.revision());
   }
 
   /** Null when there is none of that name. */
@@ -155,6 +161,16 @@ public final class DesiredState {
     return known != null && known.atMs() > nowMs - ANSWERS_KEPT_MS ? known : null;
   }
 
+  /** What ran earlier. */
+  History history() {
+    return history;
+  }
+
+  /** The last revision that was given to any application. */
+  long revision() {
+    return head.revision();
+  }
+
   /** How many of these are kept. */
   int keptAnswers() {
     return answers.size();
@@ -167,27 +183,54 @@ public final class DesiredState {
 
   // --- commands: what they would change; null when they change nothing ---
 
-  /**
-   * Everything is declared: what is not named goes.
-   *
-   * @param wanted by name
-   * @param file that says it, as {@link Said#submitted} takes it
-   */
+  /** As the other, where everything that is not named goes. */
   public @Nullable DesiredChange deploy(
       Map<String, Wanted> wanted,
       @Nullable Double targetCapacity,
       @Nullable String file,
       long nowMs) {
-    List<String> removed = new ArrayList<>(applications.keySet());
-    removed.removeAll(wanted.keySet());
+    return deploy(wanted, targetCapacity, file, true, nowMs);
+  }
+
+  /**
+   * Everything that a file says is declared. What it does not name goes if it said it last.
+   *
+   * @param wanted by name
+   * @param file that says it, as {@link Said#submitted} takes it
+   * @param prunes whether all goes that is not named
+   */
+  @Nullable DesiredChange deploy(
+      Map<String, Wanted> wanted,
+      @Nullable Double targetCapacity,
+      @Nullable String file,
+      boolean prunes,
+      long nowMs) {
+    List<String> removed = new ArrayList<>();
     Map<String, Said> news = new LinkedHashMap<>();
-    said.forEach((name, each) -> news.put(name, each.leftOut(file)));
+    for (String name : applications.keySet()) {
+      if (!wanted.containsKey(name) && goes(name, file, prunes)) {
+        removed.add(name);
+      }
+    }
+    said.forEach((name, each) -> news.put(name, leftOut(each, file, prunes)));
     submit(news, wanted, file);
+    Said saidOfIt = saidCapacity();
+    boolean stays = targetCapacity == null && !prunes && !saidOfIt.isLastOf(file);
     Said capacity =
         targetCapacity == null
-            ? saidCapacity().leftOut(file)
-            : saidCapacity().submitted(targetCapacity.toString(), file);
-    return change(wanted, removed, news, head.withCapacity(targetCapacity, capacity), nowMs);
+            ? leftOut(saidOfIt, file, prunes)
+            : saidOfIt.submitted(targetCapacity.toString(), file);
+    Head next = head.withCapacity(stays ? targetCapacity() : targetCapacity, capacity);
+    return change(wanted, removed, news, next, nowMs);
+  }
+
+  /** Whether an application goes that a deploy of a file does not name. */
+  boolean goes(String application, @Nullable String file, boolean prunes) {
+    return prunes || said(application).isLastOf(file);
+  }
+
+  private static Said leftOut(Said said, @Nullable String file, boolean prunes) {
+    return prunes || said.isLastOf(file) ? said.leftOut(file) : said.keptWithout(file);
   }
 
   /** One application is declared, and the others stay. */
@@ -289,23 +332,17 @@ public final class DesiredState {
         : change(List.of(known.scaled(deployment, replicas)), List.of(), head);
   }
 
-  /**
-   * What ran before is declared anew; null when nothing of an application, which must be there,
-   * did.
-   */
-  public @Nullable DesiredChange rollback(String application, long nowMs) {
-    DesiredApplication known = require(application);
-    DesiredApplication.Before before = known.before();
-    if (before == null) {
-      return null;
-    }
+  /** What ran earlier of an application, which must be there, is declared anew. */
+  DesiredChange rollback(String application, Before to, long nowMs) {
     long revision = head.revision() + 1;
-    DesiredApplication back = known.changed(before.wanted(), revision, nowMs);
-    DesiredApplication once =
-        known.healthy() // else it would be its own predecessor
-            ? back
-            : first(application, before.wanted(), revision, nowMs).runs(false, known.ran());
-    return change(List.of(once), List.of(), head.withRevision(revision));
+    DesiredApplication back = require(application).backTo(to.wanted(), revision, nowMs);
+    return change(List.of(back), List.of(), head.withRevision(revision));
+  }
+
+  /** As the other, to {@link #rollbackTo}; null when there is none. */
+  public @Nullable DesiredChange rollback(String application, long nowMs) {
+    Before to = history.rollbackTo(require(application));
+    return to == null ? null : rollback(application, to, nowMs);
   }
 
   /**
@@ -349,9 +386,23 @@ public final class DesiredState {
     return unlessEmpty(change(marked, List.of(), head));
   }
 
+  /** What ran earlier is let go of, up to a revision. */
+  DesiredChange forget(long upTo) {
+    return change(List.of(), List.of(), head.forgetting(upTo));
+  }
+
   /** A controller starts: its term is the next one. */
   public DesiredChange nextTerm() {
-    return change(List.of(), List.of(), head.withTerm(head.term() + 1));
+    return nextTerm(head.keeps());
+  }
+
+  /**
+   * As the other, of an instance that starts.
+   *
+   * @param keeps revisions that ran earlier, of each application
+   */
+  DesiredChange nextTerm(int keeps) {
+    return change(List.of(), List.of(), head.withTerm(head.term() + 1, keeps));
   }
 
   /**
@@ -377,8 +428,15 @@ public final class DesiredState {
 
   private void apply(DesiredChange change) {
     change.removed().forEach(name -> forgetRoute(applications.remove(name)));
+    change.removed().forEach(name -> history.put(name, List.of()));
+    change.history().forEach(history::put);
+    history.limit(change.head().keeps(), change.head().forgotten());
     for (DesiredApplication each : change.applications()) {
-      forgetRoute(applications.put(each.name(), each));
+      DesiredApplication was = applications.put(each.name(), each);
+      forgetRoute(was);
+      if (was != null) {
+        history.changed(was, each);
+      }
     }
     for (DesiredApplication each : change.applications()) {
       if (each.wanted().routePrefix() != null) {
@@ -431,6 +489,7 @@ public final class DesiredState {
         List.of(),
         said,
         List.copyOf(answers.values()),
+        history.all(),
         head);
   }
 }

@@ -59,7 +59,8 @@ final class EntryReader {
     return SubmittedConfig.readOne(
             "application " + application, Path.of("."), entry.encode(), application, file)
         .applications()
-        .get(0);
+        .get(0)
+        .placeless();
   }
 
   /**

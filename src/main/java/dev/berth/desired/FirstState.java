@@ -80,7 +80,9 @@ final class FirstState {
     }
     jars.begin(Set.of()); // nothing runs yet
     jars.removeUnused();
-    log.note("the term of the controller", log.state().nextTerm());
+    log.note(
+        "the term of the controller",
+        log.state().nextTerm(file.get(InstanceOptions.REVISION_HISTORY_LIMIT)));
     Map<String, ApplicationConfig> given = new HashMap<>();
     file.applications().stream()
         .filter(each -> declared.contains(each.name()))

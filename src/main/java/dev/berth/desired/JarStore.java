@@ -17,6 +17,7 @@ import java.util.HashSet;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Set;
+import java.util.function.BooleanSupplier;
 import java.util.stream.Stream;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipException;
@@ -113,10 +114,11 @@ final class JarStore {
   /**
    * Keeps copies; they outlast a crash when this returns, unless they go with the process.
    *
-   * @param makeRoom removes what nothing needs; asked for before one is refused
+   * @param makeRoom lets go of something more, and says whether there was anything; asked for as
+   *     often as it takes before one is refused
    * @throws IOException when one cannot be read, or there is no room
    */
-  List<Jar> keep(List<Path> files, Runnable makeRoom) throws IOException {
+  List<Jar> keep(List<Path> files, BooleanSupplier makeRoom) throws IOException {
     StateStoreDisk.createDirectories(directory);
     List<Jar> jars = new ArrayList<>();
     for (Path file : files) {
@@ -131,7 +133,7 @@ final class JarStore {
     return jars;
   }
 
-  private Jar keep(Path file, Runnable makeRoom) throws IOException {
+  private Jar keep(Path file, BooleanSupplier makeRoom) throws IOException {
     String name = file.getFileName().toString();
     String known = digests.known(file);
     if (known != null && Files.isRegularFile(path(new Jar(name, known)))) {
@@ -142,10 +144,10 @@ final class JarStore {
     if (size() + bytes > mostBytes) {
       known = digests.of(file); // without room for one more, it may be there
       kept.add(path(new Jar(name, known)));
-      makeRoom.run();
-    }
-    if (known != null && Files.isRegularFile(path(new Jar(name, known)))) {
-      return new Jar(name, known);
+      if (Files.isRegularFile(path(new Jar(name, known)))) {
+        return new Jar(name, known);
+      }
+      while (size() + bytes > mostBytes && makeRoom.getAsBoolean()) {}
     }
     long with = size() + bytes;
     if (with > mostBytes) {
@@ -155,7 +157,7 @@ final class JarStore {
     try {
       return copy(file, name);
     } catch (IOException failed) { // for want of room on the disk, as likely as not
-      makeRoom.run();
+      while (makeRoom.getAsBoolean() && directory.toFile().getUsableSpace() < bytes) {}
       return copy(file, name);
     }
   }

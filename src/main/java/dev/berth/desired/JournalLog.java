@@ -104,6 +104,11 @@ public final class JournalLog implements StateLog {
   }
 
   @Override
+  public boolean isFull() {
+    return journal != null && journal.isFull();
+  }
+
+  @Override
   public @Nullable Path directory() {
     return ephemeral || refused ? null : directory;
   }

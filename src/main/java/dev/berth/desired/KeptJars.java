@@ -11,29 +11,43 @@ import java.util.Set;
 import java.util.function.LongSupplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The jars of what is declared: beside the log once that is kept, and until then where they go with
  * the process. May block; one caller at a time.
  */
 final class KeptJars {
+  private static final Logger LOG = LoggerFactory.getLogger(KeptJars.class);
+
   private final StateLog log;
   private final JarDigests digests;
+  private final long mostBytes;
   private @Nullable JarStore durable; // once the log is kept, or is about to be
   private @Nullable JarStore temporary; // once needed
   private @Nullable Set<Path> inUse; // while the command under way is
+  private boolean tidied; // by it
 
   /**
    * @param nowMs milliseconds since 1970
    */
   KeptJars(StateLog log, LongSupplier nowMs) {
+    this(log, nowMs, JarStore.MOST_BYTES);
+  }
+
+  /**
+   * @param mostBytes of all copies that are kept
+   */
+  KeptJars(StateLog log, LongSupplier nowMs, long mostBytes) {
     this.log = log;
+    this.mostBytes = mostBytes;
     this.digests = new JarDigests(nowMs);
   }
 
   private @Nullable JarStore durable() {
     if (durable == null && log.isKept()) {
-      durable = JarStore.in(Objects.requireNonNull(log.directory()), digests);
+      durable = JarStore.in(Objects.requireNonNull(log.directory()), digests, mostBytes);
     }
     return durable;
   }
@@ -46,7 +60,7 @@ final class KeptJars {
     }
     JarStore kept = durable();
     if (kept == null) {
-      kept = JarStore.in(directory, digests);
+      kept = JarStore.in(directory, digests, mostBytes);
       durable = kept;
     }
     if (!log.isKept() && temporary != null) {
@@ -58,7 +72,7 @@ final class KeptJars {
 
   /** Keeps copies of jars. */
   List<Jar> keep(List<Path> files) throws IOException {
-    return files.isEmpty() ? List.of() : store().keep(files, this::removeUnused);
+    return files.isEmpty() ? List.of() : store().keep(files, this::makeRoom);
   }
 
   /** What jars are, without keeping them. */
@@ -100,7 +114,28 @@ final class KeptJars {
   void begin(@Nullable Set<Path> running) {
     durable();
     inUse = running;
+    tidied = false;
     stores().forEach(JarStore::begin);
+  }
+
+  /**
+   * What nothing needs goes, and then what ran earlier, the oldest first: that it did is written
+   * down before it is done.
+   *
+   * @return whether there was anything
+   */
+  boolean makeRoom() {
+    Long oldest = tidied ? log.state().history().oldest() : null;
+    if (tidied && (oldest == null || inUse == null)) {
+      return false;
+    }
+    if (oldest != null) {
+      LOG.warn("state: no room: revisions up to {} that ran earlier are let go of", oldest);
+      log.note("what was let go of", log.state().forget(oldest));
+    }
+    tidied = true;
+    removeUnused();
+    return true;
   }
 
   /** Removes copies that are neither declared, nor gone back to, nor in use. */
@@ -119,27 +154,26 @@ final class KeptJars {
   }
 
   /** Whether copies may not be needed any more that were until now. */
-  static boolean frees(DesiredChange change, DesiredState before) {
+  static boolean frees(DesiredChange change, DesiredState before, DesiredState after) {
     return !change.removed().isEmpty()
+        || !after.history().keepsAsMuchAs(before.history())
         || change.applications().stream()
-            .anyMatch(
-                each -> {
-                  DesiredApplication known = before.find(each.name());
-                  return known != null && !jars(each).containsAll(jars(known));
-                });
+            .map(DesiredApplication::name)
+            .anyMatch(each -> !jars(after, each).containsAll(jars(before, each)));
   }
 
   private static Set<Jar> jars(DesiredState state) {
     Set<Jar> jars = new HashSet<>();
-    state.applications().forEach(each -> jars.addAll(jars(each)));
+    state.applications().forEach(each -> jars.addAll(jars(state, each.name())));
     return jars;
   }
 
-  private static Set<Jar> jars(DesiredApplication application) {
-    Set<Jar> jars = new HashSet<>(application.wanted().jars());
-    DesiredApplication.Before before = application.before();
-    if (before != null) {
-      jars.addAll(before.wanted().jars());
+  private static Set<Jar> jars(DesiredState state, String application) {
+    Set<Jar> jars = new HashSet<>();
+    DesiredApplication known = state.find(application);
+    if (known != null) {
+      jars.addAll(known.wanted().jars());
+      state.history().earlier(known).forEach(each -> jars.addAll(each.wanted().jars()));
     }
     return jars;
   }

@@ -1,32 +1,42 @@
 package dev.berth.desired;
 
 import dev.berth.api.DeploymentId;
+import dev.berth.code.Jar;
 import dev.berth.config.ApplicationConfig;
 import dev.berth.config.ConfigException;
 import dev.berth.config.DeploymentConfig;
 import dev.berth.config.Origin;
 import dev.berth.config.ServeConfig;
 import dev.berth.config.SubmittedConfig;
+import dev.berth.config.keys.Problem;
 import dev.berth.controller.ControllerEvent;
+import dev.berth.desired.DesiredApplication.Before;
 import dev.berth.desired.DesiredApplication.Wanted;
 import dev.berth.desired.ServeControl.Command;
 import dev.berth.desired.ServeControl.Decision;
+import dev.berth.protocol.DeployOutcome;
+import dev.berth.protocol.DeployOutcome.Change;
+import dev.berth.protocol.DeployOutcome.Word;
+import dev.berth.protocol.RevisionDetails;
 import dev.berth.protocol.ServeDetails;
 import dev.berth.protocol.port.CommandRefused;
 import dev.berth.protocol.port.CommandRefused.Kind;
 import dev.berth.protocol.port.ControllerCommands;
 import io.vertx.core.Future;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -51,7 +61,6 @@ record OperatorCommands(
     @Nullable String id)
     implements ControllerCommands {
   private static final Logger LOG = LoggerFactory.getLogger(OperatorCommands.class);
-  private static final String TEXT = "config";
 
   /** Of an id. */
   static final int MOST_ID_CHARS = 128;
@@ -98,17 +107,31 @@ record OperatorCommands(
   // --- deploy ---
 
   @Override
-  public Future<Void> deploy(@Nullable String only, String config, @Nullable String from) {
-    return ask(
-            config.length(),
-            () -> "deploy %s of %s: %s".formatted(only, from, config),
-            state -> deploy(state, only, config, from))
-        .mapEmpty();
+  public Future<DeployOutcome> deploy(Submitted what) {
+    AtomicReference<DeployOutcome> outcome =
+        new AtomicReference<>(new DeployOutcome(0, List.of())); // of one that is sent again
+    Command command = state -> deploy(state, what, outcome);
+    int length = what.config().length();
+    Supplier<String> text =
+        () ->
+            "deploy %s of %s: %s%s"
+                .formatted(
+                    what.application(), what.file(), what.prunes() ? "" : "kept ", what.config());
+    return (what.dryRun() ? serve.carryOut(length, () -> command) : ask(length, text, command))
+        .map(done -> outcome.get());
   }
 
   private Decision deploy(
-      DesiredState state, @Nullable String only, String config, @Nullable String from)
+      DesiredState state, Submitted what, AtomicReference<DeployOutcome> outcome)
       throws IOException {
+    String only = what.application();
+    String config = what.config();
+    String from = what.file();
+    if (what.revision() != null && what.revision() != state.revision()) {
+      throw precondition(
+          "revision: %s (expected: %s, another command declared something meanwhile)",
+          what.revision(), state.revision());
+    }
     if (from != null && (from.length() > Origin.MOST_CHARS || !from.startsWith("file://"))) {
       throw new CommandRefused(
           Kind.INVALID,
@@ -117,24 +140,32 @@ record OperatorCommands(
     }
     ServeConfig submitted =
         only == null
-            ? SubmittedConfig.read(TEXT, folder, config, file)
-            : SubmittedConfig.readOne(TEXT, folder, config, only, file);
+            ? SubmittedConfig.read(SubmittedConfig.SENT, folder, config, file)
+            : SubmittedConfig.readOne(SubmittedConfig.SENT, folder, config, only, file);
     String said = from != null && from.equals(file.origin().uri()) ? Said.START : from;
     submitted.warnings().forEach(warning -> LOG.warn("{}", warning));
-    if (only != null) {
-      requireFreeRoute(state, submitted.applications().get(0));
+    requireFreeRoutes(state, submitted.applications(), what, said);
+    if (!what.dryRun()) {
+      serve.prepare();
     }
-    serve.prepare();
-    Map<String, Wanted> wanted = DeclaredEntry.wanted(submitted.applications(), jars::keep);
+    Map<String, Wanted> wanted =
+        DeclaredEntry.wanted(submitted.applications(), what.dryRun() ? jars::identify : jars::keep);
     long now = nowMs.getAsLong();
     DesiredChange change =
         only == null
-            ? state.deploy(wanted, submitted.find(ServeConfig.TARGET_CAPACITY), said, now)
+            ? state.deploy(
+                wanted, submitted.find(ServeConfig.TARGET_CAPACITY), said, what.prunes(), now)
             : state.deploy(only, Objects.requireNonNull(wanted.get(only)), said, now);
     DesiredState next = change == null ? state : state.with(List.of(change));
-    Set<String> removed = new HashSet<>(only == null ? serve.refused() : Set.of());
+    boolean ofTheStart = what.prunes() || Said.START.equals(said);
+    Set<String> removed = new TreeSet<>(only == null && ofTheStart ? serve.refused() : Set.of());
     removed.addAll(change == null ? List.of() : change.removed());
     removed.removeAll(wanted.keySet());
+    Set<String> named = wanted.keySet();
+    outcome.set(new DeployOutcome(state.revision(), changes(state, next, named, removed, only)));
+    if (what.dryRun()) {
+      return new Decision(null, List.of());
+    }
     List<ControllerEvent> events = withdrawn(removed);
     boolean everything =
         only == null && !Objects.equals(next.targetCapacity(), state.targetCapacity());
@@ -142,7 +173,7 @@ record OperatorCommands(
     for (ApplicationConfig each : submitted.applications()) {
       DesiredApplication known = Objects.requireNonNull(next.find(each.name()));
       if (known != state.find(each.name())) {
-        read.put(each.name(), each);
+        read.put(each.name(), each.placeless());
       }
       // What has not run yet is tried anew: what it waits for may be there by now.
       if (everything || read.containsKey(each.name()) || !known.healthy()) {
@@ -157,18 +188,49 @@ record OperatorCommands(
     return new Decision(change, events, read, null);
   }
 
-  private static void requireFreeRoute(DesiredState state, ApplicationConfig application) {
-    String prefix = application.routePrefix();
-    String other = state.other(prefix, application.name());
-    if (other != null) {
-      throw new ConfigException(
-          List.of(
-              application
-                  .source()
-                  .problem(
-                      "route_prefix",
-                      '"' + prefix + '"',
-                      "unique; application " + other + " has it already")));
+  private static List<Change> changes(
+      DesiredState state,
+      DesiredState next,
+      Set<String> named,
+      Set<String> removed,
+      @Nullable String only) {
+    List<Change> changes = new ArrayList<>();
+    for (String name : named) {
+      DesiredApplication was = state.find(name);
+      long revision = Objects.requireNonNull(next.find(name)).revision();
+      boolean same = was != null && was.revision() == revision;
+      Word word = was == null ? Word.NEW : same ? Word.UNCHANGED : Word.CHANGED;
+      changes.add(new Change(name, word, revision));
+    }
+    for (String name : removed) {
+      DesiredApplication was = state.find(name);
+      changes.add(new Change(name, Word.DELETED, was == null ? 0 : was.revision()));
+    }
+    for (DesiredApplication each : next.applications()) {
+      if (only == null && !named.contains(each.name())) {
+        changes.add(new Change(each.name(), Word.KEPT, each.revision()));
+      }
+    }
+    return changes;
+  }
+
+  /** A route belongs to what stays there. */
+  private static void requireFreeRoutes(
+      DesiredState state, List<ApplicationConfig> named, Submitted what, @Nullable String said) {
+    Set<String> names = named.stream().map(ApplicationConfig::name).collect(Collectors.toSet());
+    List<Problem> problems = new ArrayList<>();
+    for (ApplicationConfig each : named) {
+      String prefix = each.routePrefix();
+      String other = state.other(prefix, each.name());
+      boolean whole = what.application() == null;
+      if (other != null
+          && !(whole && (names.contains(other) || state.goes(other, said, what.prunes())))) {
+        String expected = "unique; application " + other + " has it already";
+        problems.add(each.source().problem("route_prefix", '"' + prefix + '"', expected));
+      }
+    }
+    if (!problems.isEmpty()) {
+      throw new ConfigException(problems);
     }
   }
 
@@ -220,10 +282,14 @@ record OperatorCommands(
   private static DesiredApplication require(DesiredState state, String application) {
     DesiredApplication known = state.find(application);
     if (known == null) {
-      throw new CommandRefused(
-          Kind.NOT_FOUND, "application: " + application + " (expected: a deployed one)");
+      throw notFound(application);
     }
     return known;
+  }
+
+  private static CommandRefused notFound(String application) {
+    return new CommandRefused(
+        Kind.NOT_FOUND, "application: " + application + " (expected: a deployed one)");
   }
 
   // --- scale ---
@@ -280,44 +346,93 @@ record OperatorCommands(
   // --- rollback ---
 
   @Override
-  public Future<Long> rollback(String application) {
-    return ask(
-            0,
-            () -> "rollback " + application,
-            state -> rollback(state, require(state, application)))
+  public Future<Long> rollback(String application, @Nullable Long to, boolean dryRun) {
+    Command command = state -> rollback(state, require(state, application), to, dryRun);
+    Supplier<String> text = () -> "rollback " + application + (to == null ? "" : " to " + to);
+    return (dryRun ? serve.carryOut(0, () -> command) : ask(0, text, command))
         .map(Objects::requireNonNull);
   }
 
-  private Decision rollback(DesiredState state, DesiredApplication application) throws IOException {
-    String name = application.name();
-    DesiredChange change = state.rollback(name, nowMs.getAsLong());
-    if (change == null) {
-      throw new CommandRefused(
-          Kind.PRECONDITION,
-          "application: "
-              + name
-              + ": nothing to go back to (expected: a revision that ran before this one)");
+  private static Before target(
+      DesiredState state, DesiredApplication application, @Nullable Long to) {
+    List<Before> earlier = state.history().earlier(application);
+    Before found = to == null ? state.history().rollbackTo(application) : null;
+    for (Before each : earlier) {
+      found = to != null && each.revision() == to ? each : found;
     }
-    DesiredApplication back = change.applications().get(0);
-    String prefix = back.wanted().routePrefix();
+    if (found == null && to == null) {
+      throw precondition(
+          "application: %s: nothing to go back to (expected: a revision that ran before this one)",
+          application.name());
+    }
+    if (found == null) {
+      throw precondition(
+          "revision: %s of application %s (expected: one that ran earlier, of %s)",
+          to, application.name(), earlier.stream().map(Before::revision).toList());
+    }
+    if (found.wanted().digest().equals(application.wanted().digest())) {
+      throw precondition(
+          "revision: %s of application %s (expected: one that says something else than %s, which is"
+              + " wanted now)",
+          to, application.name(), application.revision());
+    }
+    return found;
+  }
+
+  private static CommandRefused precondition(String text, @Nullable Object... values) {
+    return new CommandRefused(Kind.PRECONDITION, text.formatted(values));
+  }
+
+  private Decision rollback(
+      DesiredState state, DesiredApplication application, @Nullable Long to, boolean dryRun)
+      throws IOException {
+    String name = application.name();
+    Before target = target(state, application, to);
+    for (Jar jar : target.wanted().jars()) {
+      if (!Files.exists(jars.path(jar))) {
+        throw precondition(
+            "revision: %s of application %s: its %s is gone from %s (expected: there)",
+            target.revision(), name, jar.name(), serve.directory());
+      }
+    }
+    String prefix = target.wanted().routePrefix();
     String other = state.other(prefix, name);
     if (other != null) {
-      throw new CommandRefused(
-          Kind.PRECONDITION,
-          "route_prefix: \"" + prefix + "\" (expected: unique; application " + other + " has it)");
+      throw precondition(
+          "route_prefix: \"%s\" (expected: unique; application %s has it)", prefix, other);
     }
-    serve.prepare();
-    ApplicationConfig config = reader.read(name, back.wanted());
+    if (!dryRun) {
+      serve.prepare();
+    }
+    ApplicationConfig config = reader.read(name, target.wanted());
+    if (dryRun) {
+      return new Decision(null, List.of(), Map.of(), target.revision());
+    }
+    DesiredChange change = state.rollback(name, target, nowMs.getAsLong());
+    DesiredApplication back = change.applications().get(0);
     LOG.info(
         "rollback: application {}: revision {} is declared again, as {}",
         name,
-        Objects.requireNonNull(application.before()).revision(),
+        target.revision(),
         back.revision());
     return new Decision(
         change,
-        List.of(new ControllerEvent.Declared(state.declared(back))),
+        List.of(new ControllerEvent.Declared(state.with(List.of(change)).declared(back))),
         Map.of(name, config),
         back.revision());
+  }
+
+  @Override
+  public Future<List<RevisionDetails>> history(String application) {
+    DesiredState state = serve.state();
+    DesiredApplication known = state.find(application);
+    if (known == null) {
+      return Future.failedFuture(notFound(application));
+    }
+    List<RevisionDetails> all = new ArrayList<>();
+    all.add(known.details());
+    state.history().earlier(known).forEach(each -> all.add(each.details(known)));
+    return Future.succeededFuture(all);
   }
 
   // --- what keeps nothing ---

@@ -37,6 +37,19 @@ public record Said(@Nullable String start, @Nullable By other, @Nullable String 
     return other != null && other.file.equals(file) ? other.digest : start;
   }
 
+  /** Whether this file said what was submitted last, as far as digests tell. */
+  boolean isLastOf(@Nullable String file) {
+    boolean of = other == null ? Said.START.equals(file) : other.file.equals(file);
+    return of && last != null && last.equals(other == null ? start : other.digest);
+  }
+
+  /** A file that named it leaves it out, and it stays: somebody else speaks of it. */
+  Said keptWithout(@Nullable String file) {
+    return START.equals(file)
+        ? new Said(null, other, last)
+        : other != null && other.file.equals(file) ? new Said(start, null, last) : this;
+  }
+
   /** The file of a start says it, and it stays what it is. */
   public Said noted(@Nullable String digest) {
     return new Said(digest, null, last);

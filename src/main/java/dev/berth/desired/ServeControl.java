@@ -271,7 +271,10 @@ public final class ServeControl implements Builds.Sources {
         () -> {
           Command now = command.get();
           Set<Path> running = controls.jarsInUse(); // what is built meanwhile is declared
-          return queue.offLoop(() -> commit(running, now)).map(this::apply);
+          return queue
+              .offLoop(() -> commit(running, now))
+              .map(this::apply)
+              .onFailure(refused -> state = log.state()); // without what gave way to it
         });
   }
 
@@ -282,7 +285,7 @@ public final class ServeControl implements Builds.Sources {
         DesiredState on = log.state();
         Decision decision = command.on(on);
         DesiredChange change = decision.change();
-        DesiredState next = change == null ? on : log.propose(change);
+        DesiredState next = change == null ? on : propose(change);
         if (next != null) {
           return committed(decision, next);
         }
@@ -303,6 +306,19 @@ public final class ServeControl implements Builds.Sources {
         "others change what is declared all the while (expected: less of them, try again)");
   }
 
+  /** Null when it is to be computed anew: what ran earlier gave way meanwhile. */
+  private @Nullable DesiredState propose(DesiredChange change) throws IOException {
+    try {
+      return log.propose(change);
+    } catch (IOException failed) {
+      if (!log.isFull() || !jars.makeRoom()) {
+        throw failed;
+      }
+      while (log.isFull() && jars.makeRoom()) {}
+      return null;
+    }
+  }
+
   private Committed committed(Decision decision, DesiredState next) {
     return new Committed(
         decision, next, reader.readAnew(next.applications(), decision.read(), read));
@@ -312,7 +328,7 @@ public final class ServeControl implements Builds.Sources {
     DesiredChange change = done.decision().change();
     read.putAll(done.read());
     if (change != null) {
-      boolean frees = KeptJars.frees(change, state);
+      boolean frees = KeptJars.frees(change, state, done.state());
       state = done.state();
       if (frees) {
         removeUnusedJars();

@@ -29,6 +29,11 @@ public interface StateLog {
   /** Whether a start would find what is applied. */
   boolean isKept();
 
+  /** Whether there may be no room for a change. */
+  default boolean isFull() {
+    return false;
+  }
+
   /** Where it is kept; null when it is not. */
   @Nullable Path directory();
 

@@ -210,11 +210,16 @@ final class StateStore implements AutoCloseable {
     write(StateStoreRecords.record(change));
   }
 
+  /** Whether a new file may not fit beside this one. */
+  boolean isFull() {
+    return files.room() <= LEAST_GROWTH + 3 * wholeBytes;
+  }
+
   /**
    * On a full disk lets go of what only a damaged file would be read for; whether there was any.
    */
   private boolean makeRoom() {
-    if (!damaged.isEmpty() || files.room() > LEAST_GROWTH + 3 * wholeBytes) {
+    if (!damaged.isEmpty() || !isFull()) {
       return false;
     }
     try {

@@ -2,10 +2,12 @@ package dev.berth.admin;
 
 import dev.berth.protocol.ApplicationDetails;
 import dev.berth.protocol.ApplicationStatus;
+import dev.berth.protocol.DeployOutcome;
 import dev.berth.protocol.DeploymentDetails;
 import dev.berth.protocol.DeploymentStatus;
 import dev.berth.protocol.ReplicaDetails;
 import dev.berth.protocol.ReplicaPhase;
+import dev.berth.protocol.RevisionDetails;
 import dev.berth.protocol.ServeDetails;
 import dev.berth.protocol.StatusTrigger;
 import dev.berth.protocol.port.CommandRefused;
@@ -40,7 +42,8 @@ final class FakeCommands implements ControllerCommands {
 
   /** An instance with these. */
   static ServeDetails serve(ApplicationDetails... applications) {
-    return new ServeDetails("node-1", 3, 1_767_225_600_000L, null, "state", List.of(applications));
+    return new ServeDetails(
+        "node-1", 3, 1_767_225_600_000L, 1_767_225_700_000L, null, "state", List.of(applications));
   }
 
   static ApplicationDetails application(
@@ -73,7 +76,7 @@ final class FakeCommands implements ControllerCommands {
   }
 
   static ReplicaDetails replica(String id, ReplicaPhase phase) {
-    return new ReplicaDetails(id, "node-1", phase, "v1", true, 1_767_225_600_500L, "");
+    return new ReplicaDetails(id, "node-1", phase, "v1", 4, true, 1_767_225_600_500L, "");
   }
 
   /** What is in effect when a file says nothing, under Ray Serve's names. */
@@ -110,9 +113,19 @@ final class FakeCommands implements ControllerCommands {
   }
 
   @Override
-  public Future<Void> deploy(@Nullable String application, String config, @Nullable String file) {
-    String what = application == null ? config : application + " " + config;
-    return carryOut("deploy " + what + (file == null ? "" : " of " + file));
+  public Future<DeployOutcome> deploy(Submitted what) {
+    String all = what.application() == null ? "" : what.application() + " ";
+    return carryOut(
+            "deploy "
+                + all
+                + what.config()
+                + (what.file() == null ? "" : " of " + what.file())
+                + (what.prunes() || what.application() != null ? "" : ", keeps")
+                + (what.revision() == null ? "" : ", at " + what.revision())
+                + (what.dryRun() ? ", dry" : ""))
+        .map(
+            new DeployOutcome(
+                9, List.of(new DeployOutcome.Change("a", DeployOutcome.Word.KEPT, 4))));
   }
 
   @Override
@@ -131,8 +144,25 @@ final class FakeCommands implements ControllerCommands {
   }
 
   @Override
-  public Future<Long> rollback(String application) {
-    return carryOut("rollback " + application).map(7L);
+  public Future<Long> rollback(String application, @Nullable Long to, boolean dryRun) {
+    String what = "rollback " + application + (to == null ? "" : " to " + to);
+    return carryOut(what + (dryRun ? ", dry" : "")).map(dryRun ? 3L : 7L);
+  }
+
+  @Override
+  public Future<List<RevisionDetails>> history(String application) {
+    return carryOut("history " + application)
+        .map(
+            List.of(
+                new RevisionDetails(
+                    3,
+                    500,
+                    RevisionDetails.State.RAN,
+                    "",
+                    "d16e",
+                    null,
+                    List.of("a.jar 5ha"),
+                    "{\"name\":\"a\"}")));
   }
 
   @Override

@@ -21,7 +21,7 @@ class ServeJsonTest {
   void everythingIsGivenUnderItsNameInSnakeCase() {
     ReplicaDetails replica =
         new ReplicaDetails(
-            "shop#cart#1", "node-1", ReplicaPhase.RUNNING, "v2", true, 1_000, "none");
+            "shop#cart#1", "node-1", ReplicaPhase.RUNNING, "v2", 7, true, 1_000, "none");
     DeploymentDetails cart =
         new DeploymentDetails(
             "cart",
@@ -38,6 +38,7 @@ class ServeJsonTest {
             "node-1",
             3,
             500,
+            2_000,
             50.0,
             null,
             List.of(
@@ -58,7 +59,7 @@ class ServeJsonTest {
         .isEqualTo(
             new JsonObject(
                 """
-                {"node": "node-1", "term": 3, "started_ms": 500, "target_capacity": 50.0,
+                {"node": "node-1", "term": 3, "started_ms": 500, "at_ms": 2000, "target_capacity": 50.0,
                  "state_dir": null, "applications": [
                   {"name": "shop", "route_prefix": null, "ingress": "cart", "status": "DEPLOYING",
                    "message": "on its way", "deployed_ms": 900, "revision": 7,
@@ -69,7 +70,7 @@ class ServeJsonTest {
                      "config": {"user_config": {"k": [1, "x"]}},
                      "target_replicas": 2, "dead": [], "replicas": [
                       {"replica_id": "shop#cart#1", "node": "node-1", "phase": "RUNNING",
-                       "version": "v2", "routable": true, "started_ms": 1000, "reason": "none"}
+                       "version": "v2", "revision": 7, "routable": true, "started_ms": 1000, "reason": "none"}
                     ]}
                   ]}
                 ]}

@@ -31,6 +31,8 @@ import org.slf4j.LoggerFactory;
 
 class ServeRoutesTest {
   private static final String APPLICATIONS = "/api/serve/applications/";
+  private static final String OUTCOME =
+      "{\"revision\": 9, \"applications\": [{\"name\": \"a\", \"change\": \"KEPT\", \"revision\": 4}]}";
   private static final String SCALE = "/api/v1/applications/a/deployments/d/scale";
   private static final String CONFIG = "{\"name\": \"a\", \"import_path\": \"x:y\"}";
 
@@ -147,7 +149,7 @@ class ServeRoutesTest {
   void whichFileItIsIsPassedOn() {
     String file = "file://host/a%20b.yaml";
     assertEmpty(ADMIN.send("PUT", APPLICATIONS, "{}", "Berth-File", file));
-    assertEmpty(ADMIN.send("PUT", "/api/v1/applications/a", "{}", "berth-file", file));
+    assertJson(ADMIN.send("PUT", "/api/v1/applications/a", "{}", "berth-file", file), 200, OUTCOME);
     assertThat(COMMANDS.asked).containsExactly("deploy {} of " + file, "deploy a {} of " + file);
   }
 
@@ -286,9 +288,46 @@ class ServeRoutesTest {
 
   @Test
   void oneApplicationIsDeclaredAndDeleted() {
-    assertEmpty(ADMIN.send("PUT", "/api/v1/applications/a%20b", CONFIG));
+    assertJson(ADMIN.send("PUT", "/api/v1/applications/a%20b", CONFIG), 200, OUTCOME);
     assertEmpty(ADMIN.send("DELETE", "/api/v1/applications/a", null));
     assertThat(COMMANDS.asked).containsExactly("deploy a b " + CONFIG, "delete a");
+  }
+
+  @Test
+  void whatAFileSaysIsDeclaredAndOthersStayUnlessTheyArePruned() {
+    String all = "/api/v1/applications";
+    assertJson(ADMIN.send("PUT", all, "{}", "Berth-File", "file://h/f"), 200, OUTCOME);
+    assertJson(ADMIN.send("PUT", all + "?prune=all&revision=9", "{}"), 200, OUTCOME);
+    assertJson(ADMIN.send("PUT", all + "?dry_run=true", "{}"), 200, OUTCOME);
+    assertJson(ADMIN.send("PUT", all + "/a?dry_run=true", "{}"), 200, OUTCOME);
+    assertThat(COMMANDS.asked)
+        .containsExactly(
+            "deploy {} of file://h/f, keeps",
+            "deploy {}, at 9",
+            "deploy {}, keeps, dry",
+            "deploy a {}, dry");
+    for (String wrong :
+        List.of("?prune=some", "?revision=x", "?dry_run=yes", "?purge=all", "/a?prune=all")) {
+      assertThat(ADMIN.send("PUT", all + wrong, "{}").statusCode()).as(wrong).isEqualTo(400);
+    }
+    assertThat(COMMANDS.asked).hasSize(4);
+  }
+
+  @Test
+  void theHistoryIsGivenAndARollbackNamesARevisionOfIt() {
+    String a = "/api/v1/applications/a";
+    assertJson(
+        ADMIN.send("GET", a + "/history", null),
+        200,
+        "{\"revisions\": [{\"revision\": 3, \"deployed_ms\": 500, \"state\": \"RAN\","
+            + " \"message\": \"\", \"digest\": \"d16e\", \"route_prefix\": null,"
+            + " \"jars\": [\"a.jar 5ha\"], \"config\": {\"name\": \"a\"}}]}");
+    assertJson(ADMIN.send("POST", a + "/rollback?to=3&dry_run=true", null), 200, "{\"to\": 3}");
+    assertJson(ADMIN.send("POST", a + "/rollback?to=3", null), 200, "{\"revision\": 7}");
+    assertThat(COMMANDS.asked)
+        .containsExactly("history a", "rollback a to 3, dry", "rollback a to 3");
+    assertThat(ADMIN.send("POST", a + "/rollback?to=x", null).statusCode()).isEqualTo(400);
+    assertThat(ADMIN.send("POST", a + "/rollback?back=3", null).statusCode()).isEqualTo(400);
   }
 
   @Test

@@ -270,8 +270,8 @@ class CommandLineTest {
     assertThat(execute()).isEqualTo(2);
     assertThat(err.toString())
         .startsWith(
-            "Missing command: one of run, validate, deploy, status, config, scale, rollback, logs,"
-                + " ledger, explain, shutdown, drain, schema");
+            "Missing command: one of run, validate, deploy, status, config, scale, history, rollback,"
+                + " logs, ledger, explain, shutdown, drain, schema, completion");
     assertThat(execute("serve")).isEqualTo(2);
     assertThat(execute("validate")).isEqualTo(2);
     assertThat(execute("validate", valid, valid)).isEqualTo(2);

@@ -3,6 +3,7 @@ package dev.berth.cli;
 import static dev.berth.cli.FakeInstance.application;
 import static dev.berth.cli.FakeInstance.bodyOf;
 import static dev.berth.cli.FakeInstance.deployment;
+import static dev.berth.cli.FakeInstance.outcome;
 import static dev.berth.cli.FakeInstance.replica;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -21,7 +22,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 class DeployCommandTest {
-  private static final String PUT = "PUT /api/serve/applications/";
+  private static final String PUT = "PUT /api/v1/applications";
   private static final String SHOP = "{\"name\":\"shop\",\"import_path\":\"a.B:c\"}";
 
   @AutoClose private final FakeInstance instance = new FakeInstance();
@@ -32,7 +33,7 @@ class DeployCommandTest {
   @BeforeEach
   void writeFile() throws IOException {
     file = file("serve.yaml", "applications: [{name: shop, import_path: 'a.B:c'}]\n");
-    instance.answer(PUT, 200, "");
+    instance.answer(PUT, 200, outcome("NEW", "shop", 2));
   }
 
   private String file(String name, String text) throws IOException {
@@ -72,36 +73,34 @@ class DeployCommandTest {
               - {name: shop, import_path: 'a.B:c'}
               - {name: more, import_path: 'a.B:c', route_prefix: /more}
             """);
-    instance.serves(
-        shop(ApplicationStatus.RUNNING, "", 1),
-        application("old", ApplicationStatus.RUNNING, "", 1, "{}"),
-        application("going", ApplicationStatus.DELETING, "", 1, "{}"));
-
-    assertThat(instance.execute("deploy", two, "--set=applications.more.args.n=1")).isZero();
-    assertThat(instance.commands()).hasSize(1);
-    assertThat(instance.commands().get(0)).startsWith(PUT + " {");
-    assertThat(bodyOf(instance.commands().get(0)))
-        .isEqualTo(
-            new JsonObject(
-                "{\"applications\":["
-                    + SHOP
-                    + ",{\"name\":\"more\",\"import_path\":\"a.B:c\",\"route_prefix\":\"/more\","
-                    + "\"args\":{\"n\":1}}]}"));
-    assertThat(instance.out.toString().lines())
-        .containsExactly(
-            two + ": accepted",
-            "  shop: unchanged",
-            "  more: new",
-            "  old: deleted",
-            "The instance makes it true now; see: berth status --watch");
-    assertThat(instance.err).hasToString("");
+    String outcome =
+        outcome("UNCHANGED", "shop", 1, "NEW", "more", 4, "DELETED", "old", 2, "KEPT", "o", 3);
+    try (FakeInstance instance = new FakeInstance().answer(PUT, 200, outcome)) {
+      assertThat(instance.execute("deploy", two, "--set=applications.more.args.n=1")).isZero();
+      assertThat(instance.commands()).hasSize(1);
+      assertThat(instance.commands().get(0)).startsWith(PUT + " {");
+      assertThat(bodyOf(instance.commands().get(0)))
+          .isEqualTo(
+              new JsonObject(
+                  "{\"applications\":["
+                      + SHOP
+                      + ",{\"name\":\"more\",\"import_path\":\"a.B:c\",\"route_prefix\":\"/more\","
+                      + "\"args\":{\"n\":1}}]}"));
+      assertThat(instance.out.toString().lines())
+          .containsExactly(
+              two + ": accepted",
+              "  shop: unchanged",
+              "  more: new",
+              "  old: deleted",
+              "  kept, since not this file alone declared them (--prune deletes them): o",
+              "The instance makes it true now; see: berth status --watch");
+      assertThat(instance.err).hasToString("");
+    }
   }
 
   @Test
   void whichFileItIsIsSentUnlessSettingsChangeIt() throws IOException {
-    instance
-        .answer("PUT /api/v1/applications/shop", 200, "")
-        .serves(shop(ApplicationStatus.RUNNING, "", 1));
+    instance.answer(PUT + "/shop", 200, outcome("UNCHANGED", "shop", 1));
     String real = Path.of(file).toRealPath().toString();
 
     assertThat(instance.execute("deploy", file)).isZero();
@@ -117,9 +116,7 @@ class DeployCommandTest {
 
   @Test
   void oneApplicationIsPutAloneWhenItIsNamed() {
-    instance
-        .answer("PUT /api/v1/applications/shop", 200, "")
-        .serves(application("old", ApplicationStatus.RUNNING, "", 1, "{}"));
+    instance.answer(PUT + "/shop", 200, outcome("NEW", "shop", 1));
 
     assertThat(instance.execute("deploy", file, "--app", "shop")).isZero();
     assertThat(instance.commands()).containsExactly("PUT /api/v1/applications/shop " + SHOP);
@@ -130,24 +127,149 @@ class DeployCommandTest {
   }
 
   @Test
-  void aDryRunChangesNothing() {
-    instance.serves(application("shop", ApplicationStatus.RUNNING, "", 1, "{}"));
-
-    assertThat(instance.execute("deploy", file, "--dry-run", "--wait")).isZero();
-    assertThat(instance.commands()).isEmpty();
-    assertThat(instance.out.toString().lines())
-        .containsExactly(file + ": valid, and would be:", "  shop: changed");
+  void aDryRunAsksWhatWouldBeAndChangesNothing() {
+    try (FakeInstance instance =
+        new FakeInstance().answer(PUT, 200, outcome("UNCHANGED", "shop", 1, "KEPT", "o", 2))) {
+      assertThat(instance.execute("deploy", file, "--dry-run", "--wait")).isZero();
+      assertThat(instance.execute("deploy", file, "--dry-run", "--prune", "--json")).isZero();
+      assertThat(instance.asked)
+          .hasSize(2)
+          .satisfies(
+              asked -> {
+                assertThat(asked.get(0)).startsWith(PUT + "?dry_run=true {");
+                assertThat(asked.get(1)).startsWith(PUT + "?prune=all&dry_run=true {");
+              });
+      assertThat(instance.out.toString())
+          .startsWith(file + ": valid, and would be:\n  shop: unchanged\n  kept, since not this")
+          .contains("\"outcome\" : \"dry_run\"", "\"change\" : \"kept\"");
+    }
   }
 
   @Test
-  void aDryRunTellsOfTheConfigurationOnlyAndADeployOfTheCodeToo() {
-    ApplicationDetails first = shop(ApplicationStatus.RUNNING, "", 1);
-    instance.serves(first).serves(first).serves(shop(ApplicationStatus.DEPLOYING, "", 2));
+  void whatIsNotTheFilesAloneIsDeletedOnATerminalThatAgrees() {
+    try (FakeInstance instance = new FakeInstance()) {
+      instance.answer(PUT, 200, outcome("NEW", "shop", 1, "KEPT", "o", 2, "KEPT", "p", 2));
+      instance.terminal = true;
+      instance.typed.add("no");
 
-    assertThat(instance.execute("deploy", file, "--dry-run")).isZero();
-    assertThat(instance.out.toString()).endsWith("  shop: same configuration\n");
-    assertThat(instance.execute("deploy", file)).isZero();
-    assertThat(instance.out.toString()).contains("  shop: changed\n"); // its jar was
+      assertThat(instance.execute("deploy", file, "--prune")).isEqualTo(1);
+      assertThat(instance.asked).singleElement().asString().startsWith(PUT + "?dry_run=true {");
+      assertThat(instance.out)
+          .hasToString("Also delete o, p of " + instance.address() + "? [y/N] ");
+      assertThat(instance.err).hasToString("berth: nothing was deployed\n");
+
+      instance.typed.add("y");
+      assertThat(instance.execute("deploy", file, "--prune")).isZero();
+      assertThat(instance.asked)
+          .last()
+          .asString()
+          .as("only if nothing was declared since the question")
+          .startsWith(PUT + "?prune=all&revision=9 {");
+    }
+  }
+
+  @Test
+  void withoutATerminalAPruneMustBeConfirmedOnTheCommandLine() {
+    try (FakeInstance instance = new FakeInstance()) {
+      instance.answer(PUT, 200, outcome("NEW", "shop", 1, "KEPT", "o", 2, "KEPT", "p", 2));
+
+      assertThat(instance.execute("deploy", file, "--prune")).isEqualTo(2);
+      assertThat(instance.err)
+          .hasToString(
+              "berth: --prune would also delete o, p, and there is no terminal to ask on"
+                  + " (expected: -y, which deletes without a question)\n");
+      assertThat(instance.execute("deploy", file, "--prune", "-y")).isZero();
+      assertThat(instance.asked).hasSize(2).last().asString().startsWith(PUT + "?prune=all {");
+      assertThat(instance.execute("deploy", file, "--prune", "--app=shop")).isEqualTo(2);
+    }
+  }
+
+  @Test
+  void aPruneThatWouldDeleteNothingMoreAsksNobody() {
+    assertThat(instance.execute("deploy", file, "--prune")).isZero();
+    assertThat(instance.commands()).hasSize(2);
+  }
+
+  @Test
+  void whatTheInstanceFindsWrongStandsWhereTheFileHasIt() throws IOException {
+    String long1 =
+        file(
+            "long.yaml",
+            """
+            http_options: {port: 1}
+
+            applications:
+              - name: shop
+                import_path: 'a.B:c'
+                runtime_env: {jars: []}
+                args:
+                  pages: 3
+            """);
+    try (FakeInstance strict = new FakeInstance()) {
+      strict
+          .answer(
+              PUT,
+              400,
+              "{\"code\":\"invalid\",\"problems\":[\"config:1:77: applications[0].args.pages: 3"
+                  + " (expected: 2)\", \"config:1:80: applications[0].args.none: null\"]}")
+          .answer(PUT + "/shop", 400, "{\"message\":\"config:1:9: import_path: a.B:c: no\"}");
+      assertThat(strict.execute("deploy", long1)).isEqualTo(2);
+      assertThat(strict.execute("deploy", long1, "--app=shop")).isEqualTo(2);
+      assertThat(strict.err.toString().lines().filter(line -> !line.contains("not sent")))
+          .containsExactly(
+              "berth: " + long1 + ":8:14: applications[0].args.pages: 3 (expected: 2)",
+              "berth: " + long1 + ":8:7: applications[0].args.none: null",
+              "berth: " + long1 + ":5:18: import_path: a.B:c: no");
+    }
+    instance.serves(
+        application(
+            "shop",
+            ApplicationStatus.DEPLOY_FAILED,
+            "applications[0].import_path: a.B:c: no such class; status: kept",
+            2,
+            SHOP));
+    assertThat(instance.execute("deploy", long1, "--wait")).isEqualTo(1);
+    assertThat(instance.err.toString())
+        .endsWith(
+            "berth: shop: DEPLOY_FAILED: "
+                + long1
+                + ":5:18: applications[0].import_path: a.B:c: no such class; status: kept\n");
+  }
+
+  @Test
+  void aFrozenRolloutSaysWhichRevisionEachDeploymentRuns() {
+    instance.serves(
+        application(
+            "shop",
+            ApplicationStatus.DEPLOY_FAILED,
+            "deployment cart: frozen",
+            2,
+            SHOP,
+            deployment(
+                "cart",
+                DeploymentStatus.DEPLOY_FAILED,
+                "frozen",
+                1,
+                replica("shop#cart#1", ReplicaPhase.RUNNING, "v1", 1)),
+            deployment(
+                "till",
+                DeploymentStatus.HEALTHY,
+                "",
+                1,
+                replica("shop#till#1", ReplicaPhase.RUNNING, "v2", 2))));
+
+    assertThat(instance.execute("deploy", file, "--wait")).isEqualTo(1);
+    assertThat(instance.err.toString().lines())
+        .containsExactly(
+            "berth: shop: DEPLOY_FAILED: deployment cart: frozen",
+            "berth: shop/cart: DEPLOY_FAILED, replicas 0/1 (1 of revision 1); runs revision 1",
+            "berth: shop/till: HEALTHY, replicas 1/1; runs revision 2");
+    assertThat(instance.execute("status")).isZero();
+    assertThat(instance.lines())
+        .contains(
+            "shop | DEPLOY_FAILED | 2 | deployment cart: frozen",
+            " | cart | DEPLOY_FAILED | 1 | 0/1 (1 of revision 1) | v2 | frozen",
+            " | till | HEALTHY | 2 | 1/1 | v2");
   }
 
   @Test
@@ -177,13 +299,16 @@ class DeployCommandTest {
   @Test
   void aRefusalIsToldLineByLineAsTheServerPutIt() {
     try (FakeInstance strict = new FakeInstance()) {
-      strict.serves().answer(PUT, 400, "applications[0].name: x\napplications[1].name: y");
+      strict.answer(PUT, 400, "applications[0].name: x\napplications[1].name: y");
       assertThat(strict.execute("deploy", file)).isEqualTo(2);
       assertThat(strict.err)
-          .hasToString("berth: applications[0].name: x\nberth: applications[1].name: y\n");
+          .hasToString(
+              "berth: "
+                  + file
+                  + ":1:23: applications[0].name: x\nberth: applications[1].name: y\n");
     }
     try (FakeInstance readOnly = new FakeInstance()) {
-      readOnly.serves().answer(PUT, 503, "{\"message\":\"no\",\"problems\":[\"held elsewhere\"]}");
+      readOnly.answer(PUT, 503, "{\"message\":\"no\",\"problems\":[\"held elsewhere\"]}");
       assertThat(readOnly.execute("deploy", file)).isEqualTo(1);
       assertThat(readOnly.err).hasToString("berth: held elsewhere\n");
     }
@@ -192,8 +317,6 @@ class DeployCommandTest {
   @Test
   void aWaitShowsEachTransitionAndEndsWhenEveryApplicationRuns() {
     instance
-        .serves()
-        .serves(shop(ApplicationStatus.DEPLOYING, "", 2))
         .serves(shop(ApplicationStatus.DEPLOYING, "", 2))
         .serves(shop(ApplicationStatus.DEPLOYING, "", 2))
         .serves(shop(ApplicationStatus.RUNNING, "", 2));
@@ -216,8 +339,6 @@ class DeployCommandTest {
   void aWaitOnATerminalIsATableInPlace() {
     instance.terminal = true;
     instance
-        .serves()
-        .serves(shop(ApplicationStatus.DEPLOYING, "", 2))
         .serves(shop(ApplicationStatus.DEPLOYING, "", 2))
         .serves(shop(ApplicationStatus.RUNNING, "", 2));
 
@@ -229,7 +350,7 @@ class DeployCommandTest {
 
   @Test
   void aFailedDeployEndsTheWaitWithItsCause() {
-    instance.serves().serves(failed("shop#cart#1 could not start: no model"));
+    instance.serves(failed("shop#cart#1 could not start: no model"));
 
     assertThat(instance.execute("deploy", file, "--wait")).isEqualTo(1);
     assertThat(instance.err)
@@ -241,16 +362,14 @@ class DeployCommandTest {
 
   @Test
   void aCauseThatTheApplicationNamesIsSaidOnce() {
-    instance
-        .serves()
-        .serves(
-            application(
-                "shop",
-                ApplicationStatus.DEPLOY_FAILED,
-                "deployment cart: no model",
-                2,
-                SHOP,
-                deployment("cart", DeploymentStatus.DEPLOY_FAILED, "no model", 2)));
+    instance.serves(
+        application(
+            "shop",
+            ApplicationStatus.DEPLOY_FAILED,
+            "deployment cart: no model",
+            2,
+            SHOP,
+            deployment("cart", DeploymentStatus.DEPLOY_FAILED, "no model", 2)));
 
     assertThat(instance.execute("deploy", file, "--wait")).isEqualTo(1);
     assertThat(instance.err).hasToString("berth: shop: DEPLOY_FAILED: deployment cart: no model\n");
@@ -259,12 +378,12 @@ class DeployCommandTest {
   @Test
   void whatIsUnhealthyMayRecoverButNotForLong() {
     ApplicationDetails unhealthy = shop(ApplicationStatus.UNHEALTHY, "three checks failed", 2);
-    instance.serves().serves(unhealthy).serves(unhealthy).serves(unhealthy);
+    instance.serves(unhealthy).serves(unhealthy);
     instance.serves(shop(ApplicationStatus.RUNNING, "", 2));
     assertThat(instance.execute("deploy", file, "--wait")).isZero();
 
     try (FakeInstance ill = new FakeInstance()) {
-      ill.answer(PUT, 200, "").serves().serves(unhealthy);
+      ill.answer(PUT, 200, outcome("NEW", "shop", 2)).serves(unhealthy);
       assertThat(ill.execute("deploy", file, "--wait")).isEqualTo(1);
       assertThat(ill.err.toString()).contains("shop: UNHEALTHY", "three checks failed");
       assertThat(ill.nowNanos).isBetween(5_000_000_000L, 7_000_000_000L);
@@ -273,7 +392,7 @@ class DeployCommandTest {
 
   @Test
   void aWaitEndsWhenItsTimeIsOverAndSaysWhatIsMissing() {
-    instance.serves().serves(shop(ApplicationStatus.DEPLOYING, "waits for a GPU", 2));
+    instance.serves(shop(ApplicationStatus.DEPLOYING, "waits for a GPU", 2));
 
     assertThat(instance.execute("deploy", file, "--wait", "--timeout-s=2.5")).isEqualTo(4);
     assertThat(instance.err.toString().lines())
@@ -287,8 +406,6 @@ class DeployCommandTest {
   @Test
   void anotherDeployInBetweenEndsTheWait() {
     instance
-        .serves()
-        .serves(shop(ApplicationStatus.DEPLOYING, "", 2))
         .serves(shop(ApplicationStatus.DEPLOYING, "", 2))
         .serves(shop(ApplicationStatus.RUNNING, "", 3));
     assertThat(instance.execute("deploy", file, "--wait")).isEqualTo(1);
@@ -296,9 +413,7 @@ class DeployCommandTest {
 
     try (FakeInstance deleted = new FakeInstance()) {
       deleted
-          .answer(PUT, 200, "")
-          .serves()
-          .serves(shop(ApplicationStatus.DEPLOYING, "", 2))
+          .answer(PUT, 200, outcome("NEW", "shop", 2))
           .serves(shop(ApplicationStatus.DEPLOYING, "", 2))
           .serves();
       assertThat(deleted.execute("deploy", file, "--wait")).isEqualTo(1);
@@ -309,7 +424,6 @@ class DeployCommandTest {
   @Test
   void aControllerThatIsStartedAnewDoesNotEndTheWait() {
     instance
-        .serves()
         .serves(shop(ApplicationStatus.DEPLOYING, "", 2))
         .answer("GET /api/v1/serve", 503, "{\"code\":\"unavailable\",\"message\":\"no\"}")
         .serves(shop(ApplicationStatus.RUNNING, "", 2));
@@ -320,7 +434,7 @@ class DeployCommandTest {
 
   @Test
   void anInstanceThatEndsEndsTheWait() {
-    instance.serves().serves(shop(ApplicationStatus.DEPLOYING, "", 2));
+    instance.serves(shop(ApplicationStatus.DEPLOYING, "", 2));
     instance.pauses.add(instance::close);
 
     assertThat(instance.execute("deploy", file, "--wait")).isEqualTo(3);
@@ -328,7 +442,7 @@ class DeployCommandTest {
 
   @Test
   void asJsonOneObjectSaysHowItEnded() {
-    instance.serves().serves(failed("why"));
+    instance.serves(failed("why"));
 
     assertThat(instance.execute("deploy", file, "--wait", "--json")).isEqualTo(1);
     assertThat(new JsonObject(instance.out.toString()))
@@ -347,6 +461,7 @@ class DeployCommandTest {
                             new JsonObject()
                                 .put("name", "shop")
                                 .put("change", "new")
+                                .put("revision", 2)
                                 .put("status", "DEPLOY_FAILED")
                                 .put("message", "cart failed"))));
   }

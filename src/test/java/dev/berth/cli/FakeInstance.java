@@ -12,6 +12,7 @@ import dev.berth.protocol.ReplicaPhase;
 import dev.berth.protocol.ServeDetails;
 import dev.berth.protocol.StatusTrigger;
 import io.vertx.core.Future;
+import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -63,6 +64,9 @@ final class FakeInstance implements AutoCloseable {
 
   long nowNanos;
 
+  /** When each look that is added was, in milliseconds since 1970. */
+  long atMs = 950;
+
   private record Answer(int status, String body) {}
 
   private final HttpServer server;
@@ -88,12 +92,26 @@ final class FakeInstance implements AutoCloseable {
     return this;
   }
 
+  /** What a deploy comes to: a word, a name and a revision for each application. */
+  static String outcome(Object... wordsNamesRevisions) {
+    JsonArray all = new JsonArray();
+    for (int i = 0; i < wordsNamesRevisions.length; i += 3) {
+      all.add(
+          new JsonObject()
+              .put("change", wordsNamesRevisions[i])
+              .put("name", wordsNamesRevisions[i + 1])
+              .put("revision", wordsNamesRevisions[i + 2]));
+    }
+    return new JsonObject().put("revision", 9).put("applications", all).encode();
+  }
+
   /** One more look at what is there. */
   FakeInstance serves(ApplicationDetails... applications) {
     return answer(
         "GET /api/v1/serve",
         200,
-        ServeJson.of(new ServeDetails("node-1", 3, 500, null, "/var/berth", List.of(applications)))
+        ServeJson.of(
+                new ServeDetails("node-1", 3, 500, atMs, null, "/var/berth", List.of(applications)))
             .encodePrettily());
   }
 
@@ -212,6 +230,10 @@ final class FakeInstance implements AutoCloseable {
   }
 
   static ReplicaDetails replica(String id, ReplicaPhase phase, String version) {
-    return new ReplicaDetails(id, "node-1", phase, version, true, 950, "");
+    return replica(id, phase, version, 0);
+  }
+
+  static ReplicaDetails replica(String id, ReplicaPhase phase, String version, long revision) {
+    return new ReplicaDetails(id, "node-1", phase, version, revision, true, 950, "");
   }
 }

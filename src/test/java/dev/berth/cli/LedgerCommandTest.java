@@ -9,6 +9,8 @@ import dev.berth.api.DeploymentId;
 import dev.berth.config.AdminOptions;
 import dev.berth.config.ServeConfig;
 import dev.berth.metrics.Meters;
+import dev.berth.protocol.ApplicationStatus;
+import dev.berth.protocol.DeploymentStatus;
 import dev.berth.protocol.port.LedgerView;
 import dev.berth.protocol.port.LedgerView.Audit;
 import dev.berth.protocol.port.LedgerView.LastAudit;
@@ -87,12 +89,51 @@ class LedgerCommandTest {
                 "ledger",
                 "--address",
                 address,
-                "--application=app",
+                "--app=app",
                 "--replica=app#clean#1",
                 "--replica=app#busy#1"))
         .isZero();
     assertThat(out.toString().lines()).hasSize(4);
-    assertThat(execute("ledger", "--address", address, "--deployment=a b&c%", "--json")).isZero();
+  }
+
+  @Test
+  void aLongNameMovesNoColumnAndAWrongOneIsAnsweredWithThoseThatThereAre() {
+    try (FakeInstance instance = new FakeInstance()) {
+      String longest = "shop#a-deployment-with-a-long-name#naqspzbo";
+      String zeros = "\"max_ongoing_requests\":8,\"running\":0,\"reserved\":0,\"granted\":1234567";
+      instance
+          .answer(
+              "GET /api/v1/ledger",
+              200,
+              "{\"replicas\":[{\"replica\":\"%s\",%s},{\"replica\":\"b\",%s}],\"total\":{%s}}"
+                  .formatted(longest, zeros, zeros, zeros + ",\"audit_mismatches\":0"))
+          .answer("GET /api/v1/ledger", 200, "{\"replicas\":[],\"total\":{\"audit_mismatches\":0}}")
+          .serves(
+              FakeInstance.application(
+                  "shop",
+                  ApplicationStatus.RUNNING,
+                  "",
+                  1,
+                  null,
+                  FakeInstance.deployment("cart", DeploymentStatus.HEALTHY, "", 0)));
+
+      assertThat(instance.execute("ledger")).isZero();
+      List<String> lines = instance.out.toString().lines().toList();
+      assertThat(lines.get(1)).startsWith(longest + "    8 ");
+      int granted = lines.get(0).indexOf("granted") + "granted".length();
+      assertThat(lines.subList(0, 3))
+          .allSatisfy(
+              line -> assertThat(line.substring(0, granted)).matches(".*(granted|1234567)"));
+      assertThat(instance.execute("ledger", "--app=shop")).as("it has no replicas").isZero();
+      assertThat(instance.execute("ledger", "--app=shpo")).isEqualTo(1);
+      assertThat(instance.execute("ledger", "--deployment=crat")).isEqualTo(1);
+      assertThat(instance.execute("ledger", "--replica=x")).isEqualTo(1);
+      assertThat(instance.err.toString().lines())
+          .containsExactly(
+              "berth: shpo: no such application (expected: one of shop)",
+              "berth: crat: no such deployment (expected: one of cart)",
+              "berth: x: no such replica (expected: none is there)");
+    }
   }
 
   @Test

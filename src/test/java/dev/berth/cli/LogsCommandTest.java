@@ -2,6 +2,7 @@ package dev.berth.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.berth.protocol.ApplicationStatus;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import org.junit.jupiter.api.AutoClose;
@@ -49,7 +50,7 @@ class LogsCommandTest {
 
   @Test
   void linesAreAskedForByWhatTheyAreOf() {
-    instance.answer(LOGS, 200, page("b", 0, 0));
+    instance.answer(LOGS, 200, page("b", 0, 0, line("my shop: cart: a#b#c")));
 
     assertThat(
             instance.execute(
@@ -64,6 +65,27 @@ class LogsCommandTest {
     assertThat(instance.asked)
         .containsExactly(
             LOGS + "?limit=5&application=my%20shop&deployment=cart&replica=a%23b%23c&level=warn");
+  }
+
+  @Test
+  void aWrongNameIsAnsweredWithThoseThatThereAre() {
+    instance
+        .answer(LOGS, 200, page("b", 0, 0))
+        .serves(
+            FakeInstance.application("shop", ApplicationStatus.RUNNING, "", 1, null),
+            FakeInstance.application("till", ApplicationStatus.RUNNING, "", 1, null));
+
+    assertThat(instance.execute("logs", "--app=shop")).as("it has no lines").isZero();
+    assertThat(instance.execute("logs", "--app=shop", "--app=shpo", "-f")).isEqualTo(1);
+    assertThat(instance.err)
+        .hasToString("berth: shpo: no such application (expected: one of shop, till)\n");
+  }
+
+  @Test
+  void linesOfWhatIsGoneAreShown() {
+    instance.answer(LOGS, 200, page("b", 1, 0, line("gone: DELETING -> gone"))).serves();
+    assertThat(instance.execute("logs", "--app=gone")).isZero();
+    assertThat(instance.out.toString()).contains("gone: DELETING");
   }
 
   @Test

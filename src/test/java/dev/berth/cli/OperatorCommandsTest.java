@@ -5,18 +5,22 @@ import static dev.berth.cli.FakeInstance.deployment;
 import static dev.berth.cli.FakeInstance.replica;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.berth.config.ConfigReader;
+import dev.berth.config.ServeConfig;
 import dev.berth.protocol.ApplicationDetails;
 import dev.berth.protocol.ApplicationStatus;
 import dev.berth.protocol.DeploymentStatus;
 import dev.berth.protocol.ReplicaPhase;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Config, scale, rollback, shutdown and drain. */
+/** Config, scale, history, rollback, shutdown and drain. */
 class OperatorCommandsTest {
   private static final String SCALE = "POST /api/v1/applications/my%20shop/deployments/cart/scale";
   private static final String DELETE = "DELETE /api/serve/applications/";
@@ -40,7 +44,7 @@ class OperatorCommandsTest {
   }
 
   @Test
-  void whatWasSubmittedIsPrintedAsYamlDocuments() {
+  void whatWasSubmittedIsPrintedAsAFile() {
     instance.serves(
         shop(DeploymentStatus.HEALTHY, 1, 1),
         application("not from a file", ApplicationStatus.RUNNING, "", 1, null),
@@ -50,19 +54,16 @@ class OperatorCommandsTest {
     assertThat(instance.out)
         .hasToString(
             """
-            name: my shop
-            args:
-              price: 1.5
-              none: null
-              tags:
-              - 'yes'
-              - 2
-
-            ---
-
-            name: b
-            """
-                .replace("'yes'", "yes")); // a string in YAML 1.2
+            applications:
+            - name: my shop
+              args:
+                price: 1.5
+                none: null
+                tags:
+                - yes
+                - 2
+            - name: b
+            """); // yes is a string in YAML 1.2
   }
 
   @Test
@@ -70,10 +71,72 @@ class OperatorCommandsTest {
     instance.serves(shop(DeploymentStatus.HEALTHY, 1, 1));
 
     assertThat(instance.execute("config", "my shop", "--json")).isZero();
-    assertThat(new JsonArray(instance.out.toString()).getJsonObject(0).getJsonObject("args"))
+    assertThat(
+            new JsonObject(instance.out.toString())
+                .getJsonArray("applications")
+                .getJsonObject(0)
+                .getJsonObject("args"))
         .isEqualTo(new JsonObject("{\"price\":1.5,\"none\":null,\"tags\":[\"yes\",2]}"));
     assertThat(instance.execute("config", "other")).isEqualTo(1);
     assertThat(instance.err.toString()).startsWith("berth: other: no such application");
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "~",
+        "0x1F",
+        "0o17",
+        "1e3",
+        ".inf",
+        "Null",
+        "TRUE",
+        "no",
+        "- a",
+        "a: b",
+        "#c",
+        "a\tb",
+        "a\nb\n",
+        " a ",
+        "\u0007\u001b[2J",
+        "\u0085\u009b",
+        "\u2028",
+        "\uD83D\uDE00",
+        "'",
+        "\"",
+        "%",
+        "|",
+        "",
+        "9007199254740993",
+        "1_000",
+        "2026-11-22",
+        "<<",
+        "=",
+        "!t",
+        "&a",
+        "*a",
+        "\\",
+        "\ufeffx"
+      })
+  void aFileOfItMeansWhatWasSubmitted(String text) {
+    JsonObject args =
+        new JsonObject()
+            .put("text", text)
+            .put("of" + text, true)
+            .put("numbers", new JsonArray().add(1e300).add(Long.MIN_VALUE).add(-0.5).add(7));
+    String config =
+        new JsonObject().put("name", "b").put("import_path", "a.B:c").put("args", args).encode();
+    instance.serves(application("b", ApplicationStatus.RUNNING, "", 1, config));
+
+    for (String[] command : new String[][] {{"config"}, {"config", "--json"}}) {
+      instance.out.getBuffer().setLength(0);
+      assertThat(instance.execute(command)).isZero();
+      assertThat(instance.out.toString())
+          .doesNotContainPattern("[\\p{Cntrl}\\x{80}-\\x{9f}&&[^\n]]");
+      ServeConfig read = ConfigReader.read("f", Path.of("."), instance.out.toString());
+      assertThat(new JsonObject(new LinkedHashMap<>(read.applications().get(0).entry())).encode())
+          .isEqualTo(config);
+    }
   }
 
   @Test
@@ -135,6 +198,63 @@ class OperatorCommandsTest {
   }
 
   @Test
+  void aRollbackGoesToARevisionThatIsNamedOrOnlySaysSo() {
+    String rollback = "POST /api/v1/applications/shop/rollback";
+    instance.answer(rollback, 200, "{\"to\":3}").answer(rollback, 200, "{\"revision\":9}");
+
+    assertThat(instance.execute("rollback", "shop", "--to=3", "--dry-run")).isZero();
+    assertThat(instance.execute("rollback", "shop", "--to", "3")).isZero();
+    assertThat(instance.asked).containsExactly(rollback + "?to=3&dry_run=true", rollback + "?to=3");
+    assertThat(instance.out)
+        .hasToString("shop: would go back to revision 3\nshop: goes back, as revision 9\n");
+    assertThat(instance.execute("rollback", "shop", "--to=0")).isEqualTo(2);
+  }
+
+  @Test
+  void theHistoryIsALineForEachRevision() {
+    instance.answer(
+        "GET /api/v1/applications/shop/history",
+        200,
+        """
+        {"revisions": [
+          {"revision": 9, "deployed_ms": 1767225600250, "state": "FAILED", "message": "no\\nmodel",
+           "digest": "0123456789abcdef", "route_prefix": "/", "config": {}, "jars": []},
+          {"revision": 3, "deployed_ms": 0, "state": "SERVES", "message": "",
+           "digest": "fedcba9876543210", "jars": ["my shop.jar 99887766554433221100", "b.jar 00"]}
+        ]}
+        """);
+
+    assertThat(instance.execute("history", "shop")).isZero();
+    assertThat(instance.lines())
+        .containsExactly(
+            "revision | deployed | state | digest | message",
+            " | 9 | 2026-01-01T00:00:00Z | failed | 0123456789ab | no; model",
+            " | 3 | serves | fedcba987654");
+    instance.out.getBuffer().setLength(0);
+    assertThat(instance.execute("history", "shop", "--json")).isZero();
+    assertThat(new JsonObject(instance.out.toString()).getJsonArray("revisions")).hasSize(2);
+  }
+
+  @Test
+  void aWrongNameIsAnsweredWithThoseThatThereAre() {
+    String unknown = "{\"code\":\"not_found\",\"message\":\"unknown\"}";
+    instance
+        .answer("POST /api/v1/applications/shpo/rollback", 404, unknown)
+        .answer("GET /api/v1/applications/shpo/history", 404, unknown)
+        .answer("POST /api/v1/applications/my%20shop/deployments/crat/scale", 404, unknown)
+        .serves(shop(DeploymentStatus.HEALTHY, 1, 1));
+
+    assertThat(instance.execute("rollback", "shpo")).isEqualTo(1);
+    assertThat(instance.execute("history", "shpo")).isEqualTo(1);
+    assertThat(instance.execute("scale", "my shop", "crat", "2")).isEqualTo(1);
+    assertThat(instance.err.toString().lines())
+        .containsExactly(
+            "berth: shpo: no such application (expected: one of my shop)",
+            "berth: shpo: no such application (expected: one of my shop)",
+            "berth: crat: no such deployment (expected: one of cart)");
+  }
+
+  @Test
   void aShutdownAsksFirst() {
     instance.terminal = true;
     instance.answer(DELETE, 200, "").serves(shop(DeploymentStatus.HEALTHY, 1, 1));
@@ -190,6 +310,7 @@ class OperatorCommandsTest {
         "status",
         "config",
         "scale",
+        "history",
         "rollback",
         "logs",
         "ledger",

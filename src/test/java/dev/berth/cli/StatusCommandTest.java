@@ -60,12 +60,32 @@ class StatusCommandTest {
     assertThat(instance.lines())
         .containsExactly(
             "node-1, controller term 3, kept in /var/berth",
-            "application | deployment | status | replicas | version | message",
-            "shop | DEPLOYING",
+            "application | deployment | status | revision | replicas | version | message",
+            "shop | DEPLOYING | 2",
             " | cart | UPDATING | 1/3 (2 old, 1 starting) | v2 | 1 of 3; replaced",
-            "idle | NOT_STARTED | its code");
+            "idle | NOT_STARTED | 1 | its code");
     assertThat(instance.out.toString().lines().skip(1).map(line -> line.indexOf("status")))
         .startsWith(instance.out.toString().lines().toList().get(2).indexOf("DEPLOYING"));
+  }
+
+  @Test
+  void howLongAReplicaHasBeenStartingIsSaidAndIsNoChange() {
+    instance.atMs = 43_900;
+    instance.serves(updating());
+    instance.atMs = 843_900;
+    instance.serves(updating());
+    instance.idlePauses = 1;
+
+    assertThat(instance.execute("status", "--watch")).isZero();
+    assertThat(instance.out.toString().lines()).as("of both looks").hasSize(2);
+    assertThat(instance.execute("status")).isZero();
+    assertThat(instance.out.toString()).contains("1/3 (2 old, 1 starting for 14 min)");
+
+    try (FakeInstance soon = new FakeInstance()) {
+      soon.atMs = 43_900;
+      assertThat(soon.serves(updating()).execute("status")).isZero();
+      assertThat(soon.out.toString()).contains("1/3 (2 old, 1 starting for 42 s)");
+    }
   }
 
   @Test

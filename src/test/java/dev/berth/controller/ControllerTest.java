@@ -548,7 +548,7 @@ class ControllerTest {
         1L,
         Map.of(),
         Set.of(),
-        new DeclaredApplication.Failed("no model; revision 1 serves", "/"));
+        new DeclaredApplication.Failed("no model; revision 1 serves", "/", 1));
   }
 
   @Test

@@ -133,7 +133,7 @@ class DesiredStateTest {
     assertThat(declared.routePrefix()).isEqualTo("/bad");
     assertThat(declared.rollbackRevision()).isEqualTo(1);
     assertThat(declared.failed())
-        .isEqualTo(new DeclaredApplication.Failed("no model; revision 1 serves", "/good"));
+        .isEqualTo(new DeclaredApplication.Failed("no model; revision 1 serves", "/good", 1));
     assertThat(application("a").serving()).isEqualTo(wanted("good"));
     assertThat(state.mark(Map.of("a", new Mark(2, "again")))).as("it is marked once").isNull();
   }

@@ -25,7 +25,7 @@ final class FakeControls implements ServeControl.Controls {
   @Override
   public Future<ServeDetails> details(@Nullable Double capacity, @Nullable String dir) {
     stateDir = dir;
-    return Future.succeededFuture(new ServeDetails("n", 1, 1, capacity, dir, List.of()));
+    return Future.succeededFuture(new ServeDetails("n", 1, 1, 1, capacity, dir, List.of()));
   }
 
   @Override

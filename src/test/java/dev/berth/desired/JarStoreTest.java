@@ -14,6 +14,7 @@ import java.time.LocalDateTime;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Set;
+import java.util.function.BooleanSupplier;
 import java.util.stream.Stream;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipOutputStream;
@@ -22,7 +23,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 class JarStoreTest {
 
-  private static final Runnable NO_ROOM = () -> {};
+  private static final BooleanSupplier NO_ROOM = () -> false;
 
   @TempDir Path folder;
 
@@ -127,7 +128,11 @@ class JarStoreTest {
     store.begin();
     List<Jar> both =
         store.keep(
-            List.of(jar("c.jar", "1234"), jar("d.jar", "56")), () -> store.removeUnused(Set.of()));
+            List.of(jar("c.jar", "1234"), jar("d.jar", "56")),
+            () -> {
+              store.removeUnused(Set.of());
+              return true;
+            });
     assertThat(both).allSatisfy(each -> assertThat(store.path(each)).exists());
     assertThat(copies()).as("what nothing needs made room").isEqualTo(2);
   }
@@ -136,10 +141,10 @@ class JarStoreTest {
   void aCopyThatTheDiskRefusesIsTriedAgainWhenThereIsRoom() throws IOException {
     JarStore store = JarStore.in(folder, digests);
     Path inTheWay = Files.createDirectories(folder.resolve("jars/copying.tmp/in the way"));
-    Runnable makeRoom =
+    BooleanSupplier makeRoom =
         () -> {
           try {
-            Files.delete(inTheWay);
+            return Files.deleteIfExists(inTheWay);
           } catch (IOException failed) {
             throw new UncheckedIOException(failed);
           }

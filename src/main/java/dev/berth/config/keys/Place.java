@@ -144,6 +144,12 @@ public final class Place {
         : new Spot(reading.file(), start.getLine() + 1, start.getColumn() + 1);
   }
 
+  /** Where a node stands, {@code file:line:column}, or the option that gives it. */
+  public String where(Node node) {
+    Spot spot = spot(node.getStartMark());
+    return spot.line() == 0 ? spot.file() : spot.file() + ":" + spot.line() + ":" + spot.column();
+  }
+
   /** Takes leave to look at one more file; false when so many were looked at. */
   boolean tryLook() {
     return reading.filesLeft().getAndDecrement() > 0;

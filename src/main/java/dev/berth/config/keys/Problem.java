@@ -4,7 +4,8 @@ package dev.berth.config.keys;
  * One thing to say about a configuration.
  *
  * @param severity whether it keeps the configuration from being used
- * @param file as the user named it, or the option of the command line that gives the value
+ * @param file as the user named it, or the option of the command line that gives the value; empty
+ *     for a text that is not at hand any more
  * @param line from 1; 0 when the problem is the file itself, or an option
  * @param column from 1; 0 when the problem is the file itself, or an option
  * @param path of the key, as in {@code applications[0].deployments[1].num_replicas}; empty for the
@@ -46,7 +47,7 @@ public record Problem(
   @Override
   public String toString() {
     String where = line == 0 ? file : file + ":" + line + ":" + column;
-    return where + (isWarning() ? ": warning: " : ": ") + message();
+    return (where.isEmpty() ? "" : where + ": ") + (isWarning() ? "warning: " : "") + message();
   }
 
   /** The line without its place. */

@@ -22,6 +22,11 @@ public final class Source {
     this.spots = spots;
   }
 
+  /** The same without a place, where the text is nobody's file. */
+  public Source placeless() {
+    return new Source("", path, Map.of());
+  }
+
   /**
    * A problem with the value of a key, at its place or at that of the nearest mapping around it.
    *

@@ -1,7 +1,10 @@
 package dev.berth.protocol.port;
 
+import dev.berth.protocol.DeployOutcome;
+import dev.berth.protocol.RevisionDetails;
 import dev.berth.protocol.ServeDetails;
 import io.vertx.core.Future;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -30,16 +33,39 @@ public interface ControllerCommands {
   ControllerCommands once(@Nullable String id);
 
   /**
-   * Declares everything, so that applications which are not named are deleted, or one application,
-   * which leaves the others. All or nothing.
+   * What is to be declared.
    *
    * @param application its name, and one inside {@code config} must be the same; null for
    *     everything
    * @param config Ray Serve's ServeDeploySchema, or an entry of its {@code applications}; JSON or
    *     YAML
    * @param file which says exactly that, {@code file://host/real/path}; null when it is not known
+   * @param prunes whether every application goes that is not named; else those alone of which
+   *     {@code file} said last what was last submitted
+   * @param revision the last one given, as it was when this was decided; null for any
+   * @param dryRun whether nothing is to be done but said
    */
-  Future<Void> deploy(@Nullable String application, String config, @Nullable String file);
+  record Submitted(
+      @Nullable String application,
+      String config,
+      @Nullable String file,
+      boolean prunes,
+      @Nullable Long revision,
+      boolean dryRun) {}
+
+  /**
+   * Declares what a file says, or one application, which leaves the others. All or nothing.
+   *
+   * @return of a command that was given before, no applications
+   */
+  Future<DeployOutcome> deploy(Submitted what);
+
+  /**
+   * Declares everything, so that applications which are not named are deleted, or one application.
+   */
+  default Future<Void> deploy(@Nullable String application, String config, @Nullable String file) {
+    return deploy(new Submitted(application, config, file, true, null, false)).mapEmpty();
+  }
 
   /** Everything, as nobody's file. */
   default Future<Void> deploy(String config) {
@@ -66,11 +92,22 @@ public interface ControllerCommands {
   Future<Void> scale(String application, String deployment, int replicas);
 
   /**
-   * Declares again what last ran healthy before what is declared now.
+   * Declares again a revision that ran earlier.
    *
-   * @return the revision that is wanted from now on
+   * @param to which; null for the last that says something else than what is declared now
+   * @param dryRun whether nothing is to be done but said
+   * @return the revision that is wanted from now on, or of a dry run the one that would be declared
+   *     again
    */
-  Future<Long> rollback(String application);
+  Future<Long> rollback(String application, @Nullable Long to, boolean dryRun);
+
+  /** To the last that says something else. */
+  default Future<Long> rollback(String application) {
+    return rollback(application, null, false);
+  }
+
+  /** The revision that is wanted, and those that ran earlier and can be gone back to. */
+  Future<List<RevisionDetails>> history(String application);
 
   /** What is wanted, and what is there. */
   Future<ServeDetails> details();

@@ -1,0 +1,52 @@
+package dev.berth.cli;
+
+import java.util.concurrent.Callable;
+import picocli.AutoComplete;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.ExitCode;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** {@code berth completion}: what a shell completes commands and options by. */
+@Command(
+    name = "completion",
+    header = "Prints a script by which bash and zsh complete commands and options.",
+    description = {
+      "One script for both shells. Read it at the start of a shell, as in the first example, or"
+          + " put it where bash-completion looks: /etc/bash_completion.d."
+    },
+    exitCodeListHeading = "%nExit codes:%n",
+    exitCodeList = {"0:printed", "2:wrong usage"},
+    footerHeading = "%nExamples:%n",
+    footer = {
+      "  source <(berth completion bash)",
+      "  berth completion bash > berth-completion.bash",
+    })
+final class CompletionCommand implements Callable<Integer> {
+  /** Those whose script this is. */
+  enum Shell {
+    BASH,
+    ZSH;
+
+    @Override
+    public String toString() {
+      return name().toLowerCase(java.util.Locale.ROOT);
+    }
+  }
+
+  @Spec private CommandSpec spec;
+
+  @Parameters(
+      paramLabel = "SHELL",
+      arity = "0..1",
+      defaultValue = "bash",
+      description = "One of ${COMPLETION-CANDIDATES}. Default: ${DEFAULT-VALUE}")
+  private Shell shell;
+
+  @Override
+  public Integer call() {
+    spec.commandLine().getOut().println(AutoComplete.bash("berth", spec.root().commandLine()));
+    return ExitCode.OK;
+  }
+}

@@ -1,0 +1,390 @@
+package dev.berth.desired;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.berth.config.ConfigReader;
+import dev.berth.config.InstanceOptions;
+import dev.berth.config.ServeConfig;
+import dev.berth.controller.ControllerAction.Announce;
+import dev.berth.protocol.ApplicationStatus;
+import dev.berth.protocol.DeployOutcome;
+import dev.berth.protocol.RevisionDetails;
+import dev.berth.protocol.port.CommandRefused;
+import dev.berth.protocol.port.ControllerCommands.Submitted;
+import io.vertx.core.Future;
+import io.vertx.core.json.JsonObject;
+import java.io.File;
+import java.io.IOException;
+import java.lang.reflect.Proxy;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.List;
+import java.util.Set;
+import java.util.function.UnaryOperator;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What goes and what stays, what would, and what can be gone back to. */
+class DeployOutcomeTest {
+  private static final String ONE = "file://h/one.yaml";
+  private static final String TWO = "file://h/two.yaml";
+
+  @TempDir Path folder;
+
+  private final Deque<Runnable> offLoop = new ArrayDeque<>();
+  private final FakeControls controls = new FakeControls();
+  private ServeControl control; // that runs
+
+  @AfterEach
+  void stop() {
+    if (control != null) {
+      control.close();
+      runAll();
+    }
+  }
+
+  private void runAll() {
+    while (!offLoop.isEmpty()) {
+      offLoop.poll().run();
+    }
+  }
+
+  /** An instance, in place of the one before. */
+  private ServeControl start() {
+    return start(log -> log);
+  }
+
+  private ServeControl start(UnaryOperator<StateLog> around) {
+    stop();
+    ServeConfig file = ConfigReader.read("file", folder, "applications: []");
+    JournalLog log =
+        new JournalLog(
+            ServeConfig.DEFAULTS.with(InstanceOptions.STATE_DIR, folder.resolve("state")));
+    ServeControl now =
+        new ServeControl(
+            file, folder, around.apply(log), offLoop::add, Runnable::run, () -> 5_000, controls);
+    now.open();
+    control = now;
+    return now;
+  }
+
+  private <T> T ok(Future<T> command) {
+    runAll();
+    assertThat(command.failed()).as(String.valueOf(command.cause())).isFalse();
+    return command.result();
+  }
+
+  private String refused(Future<?> command) {
+    runAll();
+    assertThat(command.cause()).isInstanceOf(CommandRefused.class);
+    return String.valueOf(command.cause().getMessage());
+  }
+
+  private static String entry(String name) {
+    return "{name: %s, route_prefix: /%s, import_path: x.A}".formatted(name, name);
+  }
+
+  private static Submitted file(@Nullable String uri, String... names) {
+    String all = String.join(", ", Stream.of(names).map(DeployOutcomeTest::entry).toList());
+    return new Submitted(null, "{applications: [" + all + "]}", uri, false, null, false);
+  }
+
+  private static Submitted with(Submitted what, boolean prunes, @Nullable Long at, boolean dry) {
+    return new Submitted(null, what.config(), what.file(), prunes, at, dry);
+  }
+
+  private String deploy(Submitted what) {
+    return text(ok(control.commands().deploy(what)));
+  }
+
+  private static String text(DeployOutcome outcome) {
+    return String.join(
+        ", ",
+        outcome.applications().stream()
+            .map(each -> each.change() + " " + each.name() + " " + each.revision())
+            .toList());
+  }
+
+  private void ran(String name) {
+    long revision = ok(control.commands().history(name)).get(0).revision();
+    control.announced(new Announce(name, revision, ApplicationStatus.RUNNING, "", true, Set.of()));
+    runAll();
+  }
+
+  // --- what stays ---
+
+  @Test
+  void aFileThatLeavesOutWhatItAloneNamedDeletesIt() {
+    start();
+    assertThat(deploy(file(ONE, "a", "b"))).isEqualTo("NEW a 1, NEW b 2");
+    start(); // it is known after a restart
+    assertThat(deploy(file(ONE, "a"))).isEqualTo("UNCHANGED a 1, DELETED b 2");
+  }
+
+  @Test
+  void whatAnotherFileOrNobodysDeclaredStaysUnlessAllIsPruned() {
+    start();
+    deploy(file(ONE, "a"));
+    deploy(file(TWO, "b"));
+    deploy(file(null, "c"));
+
+    assertThat(deploy(file(ONE, "a"))).isEqualTo("UNCHANGED a 1, KEPT b 2, KEPT c 3");
+    assertThat(deploy(file("file://h/moved.yaml", "a")))
+        .as("the same elsewhere")
+        .isEqualTo("UNCHANGED a 1, KEPT b 2, KEPT c 3");
+    assertThat(deploy(file(ONE))).as("the moved one named it since").startsWith("KEPT a");
+    assertThat(deploy(with(file(TWO), true, null, false)))
+        .isEqualTo("DELETED a 1, DELETED b 2, DELETED c 3");
+  }
+
+  @Test
+  void whatSomebodyElseSubmittedSinceStays() {
+    start();
+    deploy(file(ONE, "a", "b", "c", "d"));
+    ok(control.commands().deploy("b", "{import_path: x.Other, route_prefix: /b}"));
+    deploy(file(TWO, "c")); // the same, by another
+    ok(control.commands().delete("d"));
+
+    assertThat(deploy(file(ONE, "a")))
+        .as("b says something else, c is the other file's too, d is gone")
+        .isEqualTo("UNCHANGED a 1, KEPT b 5, KEPT c 3");
+    assertThat(deploy(file(ONE, "a"))).as("it speaks of them no more").contains("KEPT b 5");
+    assertThat(deploy(file(TWO))).as("it is the last that named c").contains("DELETED c 3");
+  }
+
+  @Test
+  void aCapacityThatAnotherFileSaysStays() {
+    start();
+    Submitted half =
+        new Submitted(null, "{target_capacity: 50, applications: []}", ONE, false, null, false);
+    deploy(half);
+    deploy(file(TWO, "b"));
+    assertThat(control.state().targetCapacity()).isEqualTo(50);
+    deploy(file(ONE));
+    assertThat(control.state().targetCapacity()).as("the one that said it").isNull();
+    deploy(half);
+    ok(control.commands().deploy("{applications: []}"));
+    assertThat(control.state().targetCapacity()).as("Ray's declares all").isNull();
+  }
+
+  @Test
+  void aRouteOfWhatStaysIsTakenAndOfWhatGoesIsFree() {
+    start();
+    deploy(file(ONE, "a"));
+    deploy(file(TWO, "b"));
+    Submitted takes =
+        new Submitted(
+            null,
+            "applications: [{name: n, route_prefix: /a, import_path: x.A}]",
+            TWO,
+            false,
+            null,
+            false);
+
+    assertThat(refused(control.commands().deploy(takes)))
+        .isEqualTo(
+            "config:1:40: applications[0].route_prefix: \"/a\" (expected: unique; application a"
+                + " has it already)");
+    assertThat(deploy(with(takes, true, null, false)))
+        .isEqualTo("NEW n 3, DELETED a 1, DELETED b 2");
+  }
+
+  // --- what would be ---
+
+  @Test
+  void aDryRunSaysWhatWouldBeAndDoesNothing() throws IOException {
+    start();
+    deploy(file(ONE, "a", "b"));
+    controls.told.clear();
+    Submitted next = file(ONE, "a", "c");
+
+    assertThat(deploy(with(next, false, null, true)))
+        .isEqualTo("UNCHANGED a 1, NEW c 3, DELETED b 2");
+    assertThat(controls.told).isEmpty();
+    assertThat(deploy(with(file(TWO, "c"), true, null, true)))
+        .isEqualTo("NEW c 3, DELETED a 1, DELETED b 2");
+    assertThat(deploy(next)).isEqualTo("UNCHANGED a 1, NEW c 3, DELETED b 2");
+  }
+
+  @Test
+  void aDryRunKeepsNeitherAJarNorADirectory() throws IOException {
+    Files.writeString(folder.resolve("a.jar"), "one");
+    start();
+    String jar = "{applications: [{name: a, import_path: x.A, runtime_env: {jars: [a.jar]}}]}";
+    assertThat(deploy(new Submitted(null, jar, ONE, false, null, true))).isEqualTo("NEW a 1");
+    assertThat(folder.resolve("state")).doesNotExist();
+  }
+
+  @Test
+  void theSameCodeAndSettingsElsewhereAreUnchanged() throws IOException {
+    Files.writeString(folder.resolve("a.jar"), "one");
+    Path copy = Files.copy(folder.resolve("a.jar"), folder.resolve("b.jar"));
+    start();
+    String text = "{applications: [{import_path: x.A, name: a, runtime_env: {jars: [%s]}}]}";
+    deploy(new Submitted(null, text.formatted("a.jar"), ONE, false, null, false));
+
+    Submitted same = new Submitted(null, text.formatted(copy), TWO, false, null, true);
+    assertThat(deploy(same)).isEqualTo("UNCHANGED a 1");
+    Files.writeString(copy, "two");
+    assertThat(deploy(same)).isEqualTo("CHANGED a 2");
+  }
+
+  @Test
+  void whatWasDecidedOnWhatIsNotSoAnyMoreIsRefused() {
+    start();
+    deploy(file(ONE, "a"));
+    long looked = ok(control.commands().deploy(with(file(TWO, "b"), false, null, true))).revision();
+    deploy(file(null, "c")); // meanwhile
+
+    assertThat(refused(control.commands().deploy(with(file(TWO, "b"), true, looked, false))))
+        .isEqualTo("revision: 1 (expected: 2, another command declared something meanwhile)");
+    assertThat(deploy(with(file(TWO, "b"), true, 2L, false)))
+        .isEqualTo("NEW b 3, DELETED a 1, DELETED c 2");
+  }
+
+  @Test
+  void pathsOfJarsAreKeptSoThatTheyHoldElsewhere() throws IOException {
+    Files.writeString(folder.resolve("a.jar"), "one");
+    start();
+    ok(control.commands().deploy("a", "{import_path: x.A, runtime_env: {jars: [a.jar]}}"));
+    RevisionDetails now = ok(control.commands().history("a")).get(0);
+    assertThat(new JsonObject(now.config()).getJsonObject("runtime_env").getJsonArray("jars"))
+        .containsExactly(folder.resolve("a.jar").toString());
+  }
+
+  // --- what can be gone back to ---
+
+  private void deployA(String jar) throws IOException {
+    Files.writeString(folder.resolve("a.jar"), jar);
+    ok(control.commands().deploy("a", "{import_path: x.A, runtime_env: {jars: [a.jar]}}"));
+  }
+
+  private List<String> history() {
+    return ok(control.commands().history("a")).stream()
+        .map(each -> each.revision() + " " + each.state())
+        .toList();
+  }
+
+  @Test
+  void theHistorySaysWhatRanAndOutlastsARestart() throws IOException {
+    start();
+    for (int i = 1; i <= 3; i++) {
+      deployA("build " + i);
+      ran("a");
+    }
+    deployA("bad");
+    assertThat(history()).containsExactly("4 WANTED", "3 RAN", "2 RAN", "1 RAN");
+    control.announced(
+        new Announce("a", 4, ApplicationStatus.DEPLOY_FAILED, "no model", true, Set.of()));
+    runAll();
+    start();
+
+    assertThat(history()).containsExactly("4 FAILED", "3 SERVES", "2 RAN", "1 RAN");
+    RevisionDetails failed = ok(control.commands().history("a")).get(0);
+    assertThat(failed.message()).isEqualTo("no model");
+    assertThat(failed.jars()).singleElement().asString().matches("a\\.jar [0-9a-f]{64}");
+    assertThat(refused(control.commands().history("b"))).startsWith("application: b");
+
+    assertThat(ok(control.commands().rollback("a", 1L, true))).isEqualTo(1);
+    assertThat(ok(control.commands().rollback("a", null, true))).isEqualTo(3);
+    assertThat(history()).as("said, not done").startsWith("4 FAILED");
+    assertThat(ok(control.commands().rollback("a", 1L, false))).isEqualTo(5);
+    assertThat(history()).containsExactly("5 WANTED", "3 RAN", "2 RAN", "1 RAN");
+  }
+
+  @Test
+  void whatCannotBeGoneBackToIsSaid() throws IOException {
+    start();
+    for (int i = 1; i <= 3; i++) {
+      deployA("build " + i);
+      ran("a");
+    }
+    assertThat(refused(control.commands().rollback("a", 9L, false)))
+        .isEqualTo("revision: 9 of application a (expected: one that ran earlier, of [2, 1])");
+    assertThat(ok(control.commands().rollback("a", 1L, false))).isEqualTo(4);
+    assertThat(refused(control.commands().rollback("a", 1L, true)))
+        .isEqualTo(
+            "revision: 1 of application a (expected: one that says something else than 4, which is"
+                + " wanted now)");
+    Path copy =
+        Stream.of(folder.resolve("state/jars").toFile().listFiles())
+            .map(File::toPath)
+            .filter(each -> contains(each, "build 2"))
+            .findFirst()
+            .orElseThrow();
+    Files.delete(copy);
+    for (Future<Long> each :
+        List.of(
+            control.commands().rollback("a", 2L, false),
+            control.commands().rollback("a", 2L, true))) {
+      assertThat(refused(each))
+          .isEqualTo(
+              "revision: 2 of application a: its a.jar is gone from %s (expected: there)"
+                  .formatted(folder.resolve("state")));
+    }
+    assertThat(history()).as("nothing came of it").startsWith("4 WANTED");
+  }
+
+  @Test
+  void whereTheDiskIsFullTheHistoryGivesWayBeforeADeployIsRefused() throws IOException {
+    start();
+    for (int i = 1; i <= 4; i++) {
+      deployA("build " + i);
+      ran("a");
+    }
+    boolean[] full = {true};
+    start(log -> fullUnlessForgotten(log, full));
+
+    deployA("build 5");
+    assertThat(history()).containsExactly("5 WANTED", "4 RAN", "3 RAN");
+    full[0] = false;
+    start();
+    assertThat(history()).as("that is kept").containsExactly("5 WANTED", "4 RAN", "3 RAN");
+    assertThat(folder.resolve("state/jars").toFile().list((in, name) -> name.endsWith(".jar")))
+        .hasSize(3);
+  }
+
+  @Test
+  void whatCannotBeKeptForAnotherReasonTakesNoHistory() throws IOException {
+    start();
+    for (int i = 1; i <= 4; i++) {
+      deployA("build " + i);
+      ran("a");
+    }
+    boolean[] full = {false};
+    start(log -> fullUnlessForgotten(log, full));
+
+    assertThat(refused(control.commands().deploy("b", entry("b")))).startsWith("cannot be kept");
+    assertThat(history()).hasSize(4);
+  }
+
+  /** A log that refuses changes for as long as something is in the history. */
+  private static StateLog fullUnlessForgotten(StateLog log, boolean[] full) {
+    return (StateLog)
+        Proxy.newProxyInstance(
+            StateLog.class.getClassLoader(),
+            new Class<?>[] {StateLog.class},
+            (proxy, method, arguments) -> {
+              if (method.getName().equals("isFull")) {
+                return full[0];
+              }
+              if (method.getName().equals("propose") && log.state().history().oldest() != null) {
+                throw new IOException("No space left on device");
+              }
+              return method.invoke(log, arguments);
+            });
+  }
+
+  private static boolean contains(Path file, String text) {
+    try {
+      return Files.readString(file).equals(text);
+    } catch (IOException failed) {
+      throw new AssertionError(failed);
+    }
+  }
+}

@@ -1,0 +1,121 @@
+package dev.berth.desired;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.berth.code.Jar;
+import dev.berth.config.InstanceOptions;
+import dev.berth.config.ServeConfig;
+import dev.berth.desired.DesiredApplication.Wanted;
+import dev.berth.desired.DesiredState.Mark;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class KeptJarsTest {
+  private static final int BYTES = 10; // of a jar
+
+  @TempDir Path folder;
+
+  private JournalLog open() {
+    JournalLog log =
+        new JournalLog(
+            ServeConfig.DEFAULTS.with(InstanceOptions.STATE_DIR, folder.resolve("state")));
+    log.open();
+    return log;
+  }
+
+  /** Another build of an application runs. */
+  private void runs(JournalLog log, KeptJars jars, String name, int build) throws IOException {
+    jars.begin(Set.of());
+    log.prepare();
+    jars.prepare();
+    Path file = Files.writeString(folder.resolve(name), "%010d".formatted(build));
+    List<Jar> kept = jars.keep(List.of(file));
+    Wanted wanted = new Wanted("/" + name, "{}", kept, false, name + build);
+    assertThat(log.propose(Objects.requireNonNull(log.state().deploy(name, wanted, null, 1))))
+        .isNotNull();
+    long revision = Objects.requireNonNull(log.state().find(name)).revision();
+    log.propose(Objects.requireNonNull(log.state().mark(Map.of(name, new Mark(revision, null)))));
+  }
+
+  private List<Long> earlier(JournalLog log, String name) {
+    DesiredApplication known = Objects.requireNonNull(log.state().find(name));
+    return log.state().history().earlier(known).stream().map(each -> each.revision()).toList();
+  }
+
+  private long copies() {
+    return Objects.requireNonNull(
+            folder.resolve("state/jars").toFile().list((in, name) -> name.endsWith(".jar")))
+        .length;
+  }
+
+  @Test
+  void theOldestRevisionsGiveWayBeforeAJarIsRefused() throws IOException {
+    JournalLog log = open();
+    KeptJars jars = new KeptJars(log, () -> Long.MAX_VALUE, 6 * BYTES);
+    for (int build = 1; build <= 3; build++) {
+      runs(log, jars, "a.jar", build);
+      runs(log, jars, "b.jar", 10 + build);
+    }
+    assertThat(copies()).isEqualTo(6);
+    assertThat(earlier(log, "a.jar")).containsExactly(3L, 1L);
+
+    runs(log, jars, "a.jar", 4);
+    assertThat(copies()).as("no more than it takes").isEqualTo(6);
+    assertThat(earlier(log, "a.jar")).containsExactly(5L, 3L);
+    assertThat(earlier(log, "b.jar")).containsExactly(4L, 2L);
+    log.close();
+
+    JournalLog again = open();
+    assertThat(earlier(again, "a.jar")).as("it is written down").containsExactly(5L, 3L);
+    KeptJars kept = new KeptJars(again, () -> Long.MAX_VALUE, 6 * BYTES);
+    kept.begin(Set.of());
+    again
+        .state()
+        .applications()
+        .forEach(
+            each ->
+                again
+                    .state()
+                    .history()
+                    .earlier(each)
+                    .forEach(
+                        before -> assertThat(kept.path(before.wanted().jars().get(0))).exists()));
+    again.close();
+  }
+
+  @Test
+  void whatIsWantedAndWhatRanLastGiveNoWay() throws IOException {
+    JournalLog log = open();
+    KeptJars jars = new KeptJars(log, () -> Long.MAX_VALUE, 3 * BYTES);
+    runs(log, jars, "a.jar", 1);
+    runs(log, jars, "a.jar", 2);
+    runs(log, jars, "b.jar", 11);
+
+    assertThatThrownBy(() -> runs(log, jars, "b.jar", 12)).isInstanceOf(IOException.class);
+    assertThat(earlier(log, "a.jar")).containsExactly(1L);
+    log.close();
+  }
+
+  @Test
+  void nothingGivesWayWhereItIsNotKnownWhatIsInUse() throws IOException {
+    JournalLog log = open();
+    KeptJars jars = new KeptJars(log, () -> Long.MAX_VALUE, 3 * BYTES);
+    for (int build = 1; build <= 3; build++) {
+      runs(log, jars, "a.jar", build);
+    }
+    jars.begin(null);
+    Path file = Files.writeString(folder.resolve("b.jar"), "%010d".formatted(4));
+
+    assertThatThrownBy(() -> jars.keep(List.of(file))).isInstanceOf(IOException.class);
+    assertThat(earlier(log, "a.jar")).containsExactly(2L, 1L);
+    log.close();
+  }
+}
