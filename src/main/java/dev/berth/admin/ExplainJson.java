@@ -5,6 +5,7 @@ import dev.berth.protocol.RequestExplanation.Candidate;
 import dev.berth.protocol.RequestExplanation.Phases;
 import dev.berth.protocol.RequestExplanation.Queue;
 import dev.berth.protocol.RequestExplanation.Step;
+import dev.berth.protocol.RequestFailure;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.List;
@@ -54,7 +55,8 @@ final class ExplainJson {
         .put("arrived_at", request.arrivedAt().toString())
         .put("status", request.status() < 0 ? null : request.status())
         .put("outcome", request.outcome())
-        .put("replica", request.replicaId());
+        .put("replica", request.replicaId())
+        .put("failure", of(request.failure()));
   }
 
   private static JsonObject of(Candidate candidate) {
@@ -69,6 +71,15 @@ final class ExplainJson {
         .put("tier", name(candidate.tier()))
         .put("rank", candidate.rank() < 0 ? null : candidate.rank())
         .put("score", Double.isFinite(candidate.score()) ? candidate.score() : null);
+  }
+
+  private static @Nullable JsonObject of(RequestFailure failure) {
+    return failure.isNone()
+        ? null
+        : new JsonObject()
+            .put("deployment", failure.deployment())
+            .put("type", failure.type())
+            .put("message", failure.message());
   }
 
   private static @Nullable JsonObject of(@Nullable Queue queue) {

@@ -6,6 +6,7 @@ import dev.berth.protocol.RequestExplanation;
 import dev.berth.protocol.RequestExplanation.Candidate;
 import dev.berth.protocol.RequestExplanation.Phases;
 import dev.berth.protocol.RequestExplanation.Step;
+import dev.berth.protocol.RequestFailure;
 import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
@@ -63,6 +64,13 @@ final class ExplainText {
             + request.outcome()
             + (request.status() < 0 ? "" : ", status " + request.status())
             + (request.parent() == null ? "" : ", made by " + request.parent()));
+    RequestFailure failure = request.failure();
+    if (!failure.isNone()) {
+      line(indent + 2, "failed in " + failure.deployment() + ": " + failure.type());
+      if (!failure.message().isEmpty()) {
+        line(indent + 4, failure.message());
+      }
+    }
     line(indent + 2, "at " + request.arrivedAt() + " on " + request.node());
     Phases phases = request.phases();
     line(

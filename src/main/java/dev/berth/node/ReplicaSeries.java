@@ -40,6 +40,7 @@ final class ReplicaSeries {
     into.histogram("serve_deployment_processing_latency_ms", replica.processingTimes());
     into.gauge("serve_deployment_max_processing_latency_ms", replica.maxProcessingNanos() / 1e6);
     into.counter("berth_replica_timeouts", replica.timeouts());
+    into.counter("berth_failures_unlogged", replica.unloggedFailures());
   }
 
   private static void showState(Replica replica, LedgerView ledger, Series into) {

@@ -9,7 +9,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Why one request went where it went, and where its time was spent. Written once, when the request
  * is over. Moments are nanoseconds since it arrived, by the clock of the instance that it came in
- * on. It holds no header, no query, no body and no token.
+ * on. It holds no header, no query, no body and no token, but what a handler put into the message
+ * of its failure.
  *
  * @param requestId as in {@code X-Request-ID}; requests that it made bear the same
  * @param parent the deployment whose handler made it; null for one that came by HTTP
@@ -28,6 +29,8 @@ import org.jspecify.annotations.Nullable;
  * @param steps what befell it, in order: at most {@link #MAX_STEPS}, the first of them
  * @param stepsInAll how many there were
  * @param replicaId who ran it; {@code ""} when nobody did
+ * @param failure why it has no response; of the deployment that failed, where a handler passed on
+ *     what another one failed with
  * @param phases where its time went
  */
 public record RequestExplanation(
@@ -47,6 +50,7 @@ public record RequestExplanation(
     List<Step> steps,
     int stepsInAll,
     String replicaId,
+    RequestFailure failure,
     Phases phases) {
   /** Candidates kept of one request. */
   public static final int MAX_CANDIDATES = 32;

@@ -1,9 +1,12 @@
 package dev.berth.replica;
 
+import dev.berth.api.BerthException;
 import dev.berth.protocol.BusMessage.CallRequest;
 import dev.berth.protocol.HandlerTime;
+import dev.berth.protocol.RequestFailure;
 import dev.berth.protocol.port.ExplainedParent;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 
 /**
  * An invocation whose answer says how long its handler took, and whose own calls are explained too.
@@ -15,6 +18,8 @@ final class ExplainedInvocation extends Invocation implements ExplainedParent {
   private long settledNanos;
   private boolean called;
   private boolean settled;
+  private RequestFailure failure = RequestFailure.NONE;
+  private volatile @Nullable FailedCall failedCall; // the last of the handler's
   private final AtomicInteger explained = new AtomicInteger(); // calls of the handler's
 
   ExplainedInvocation(
@@ -22,6 +27,8 @@ final class ExplainedInvocation extends Invocation implements ExplainedParent {
     super(host, source, message, now, deadline);
     this.acceptedNanos = now;
   }
+
+  private record FailedCall(BerthException told, RequestFailure why) {}
 
   @Override
   void calling() {
@@ -35,13 +42,25 @@ final class ExplainedInvocation extends Invocation implements ExplainedParent {
     settledNanos = loop.now();
   }
 
+  @Override
+  void failing(Throwable cause) {
+    FailedCall call = failedCall;
+    failure =
+        call != null && call.told == cause ? call.why : RequestFailure.of(deployment(), cause);
+  }
+
+  @Override
+  public void callFailed(BerthException told, RequestFailure why) {
+    failedCall = new FailedCall(told, why);
+  }
+
   /** One that is broken off before it settles has run until now. */
   @Override
   HandlerTime time() {
     long now = settled ? settledNanos : loop.now();
     return called
-        ? new HandlerTime(calledNanos - acceptedNanos, now - calledNanos)
-        : new HandlerTime(now - acceptedNanos, 0);
+        ? new HandlerTime(calledNanos - acceptedNanos, now - calledNanos, failure)
+        : new HandlerTime(now - acceptedNanos, 0, failure);
   }
 
   @Override

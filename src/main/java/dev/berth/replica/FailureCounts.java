@@ -19,16 +19,18 @@ final class FailureCounts {
     this.maxClasses = maxClasses;
   }
 
-  /** Counts one; true when it is the first of its class, or the first of the others. */
-  boolean add(Throwable failure) {
+  /**
+   * Counts one.
+   *
+   * @return as what: its class, or as one of the others
+   */
+  String add(Throwable failure) {
     String name = failure.getClass().getName();
     if (counts.size() >= maxClasses && !counts.containsKey(name)) {
       name = OTHER;
     }
-    LongAdder fresh = new LongAdder();
-    LongAdder known = counts.putIfAbsent(name, fresh);
-    (known == null ? fresh : known).increment();
-    return known == null;
+    counts.computeIfAbsent(name, any -> new LongAdder()).increment();
+    return name;
   }
 
   /** The counts, by the class's name. */

@@ -122,7 +122,7 @@ sealed class Invocation extends InvocationContext implements Completable<Respons
     } else if (stream != null && !hasEnded()) {
       bodyDone(thrown);
     } else {
-      host.replica.logFailure("a reader of the request failed", thrown);
+      host.replica.logFailure("a reader of the request failed", thrown, this);
     }
   }
 
@@ -258,9 +258,10 @@ sealed class Invocation extends InvocationContext implements Completable<Respons
   }
 
   private BerthException failed(Throwable failure) {
-    BerthException told = host.replica.failureOf(failure);
+    BerthException told = host.replica.failureOf(failure, this);
+    Throwable cause = told.getCause();
+    failing(cause == null ? told : cause);
     if (told.kind() == BerthException.Kind.HANDLER_FAILED) { // others are meant, or another's
-      Throwable cause = told.getCause();
       host.requestFailed(cause == null ? "HandlerFailed" : cause.getClass().getName());
     }
     return told;
@@ -273,6 +274,9 @@ sealed class Invocation extends InvocationContext implements Completable<Respons
 
   /** The handler has settled. */
   void settling() {}
+
+  /** It failed with this. */
+  void failing(Throwable cause) {}
 
   /** What its answer says of its time; null unless it is explained. */
   @Nullable HandlerTime time() {

@@ -2,6 +2,7 @@ package dev.berth.replica;
 
 import dev.berth.api.BerthException;
 import dev.berth.api.DeploymentId;
+import dev.berth.api.RequestContext;
 import dev.berth.metrics.UserMeters;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.UserFailure;
@@ -63,7 +64,7 @@ abstract class ServedReplica {
     this.meters = new UserMeters(spec.deployment(), spec.replicaId());
     this.userLog =
         LoggerFactory.getLogger(spec.deployment().application() + "." + spec.deployment().name());
-    this.failures = new FailureLog(spec.replicaId());
+    this.failures = new FailureLog(spec.deployment(), spec.replicaId(), nanoClock);
   }
 
   // --- what its life makes of it ---
@@ -154,8 +155,10 @@ abstract class ServedReplica {
 
   /**
    * What a caller is told of a failure of user code: its kind if it is one of ours, no internals.
+   *
+   * @param request that it is the failure of
    */
-  BerthException failureOf(Throwable failure) {
+  BerthException failureOf(Throwable failure, RequestContext request) {
     Throwable cause = failure;
     // A blocking handler that waited for a call gets it wrapped.
     for (int depth = 0; depth < UserFailure.MOST_CAUSES && isWrapper(cause); depth++) {
@@ -166,7 +169,7 @@ abstract class ServedReplica {
     if (cause instanceof BerthException expected) {
       return expected;
     }
-    failures.add("handler failed", cause);
+    failures.add("handler failed", cause, request);
     handlerFailed(cause);
     return new BerthException.HandlerFailed("replica " + replicaId() + ": handler failed", cause);
   }
@@ -175,8 +178,8 @@ abstract class ServedReplica {
     return failure instanceof CompletionException || failure instanceof ExecutionException;
   }
 
-  void logFailure(String what, Throwable failure) {
-    failures.add(what, failure);
+  void logFailure(String what, Throwable failure, RequestContext request) {
+    failures.add(what, failure, request);
   }
 
   /**
@@ -224,6 +227,11 @@ abstract class ServedReplica {
   /** Cancelled requests that have not settled within their grace, now. */
   public int zombies() {
     return zombies.get();
+  }
+
+  /** Failures of user code that were counted and not logged. */
+  public long unloggedFailures() {
+    return failures.unlogged();
   }
 
   /** How often each class of user failure came, by class name. */

@@ -1,10 +1,12 @@
 package dev.berth.replica;
 
+import dev.berth.api.BerthException;
 import dev.berth.api.DeploymentHandle;
 import dev.berth.api.DeploymentId;
 import dev.berth.api.Headers;
 import dev.berth.api.ReplicaMeters;
 import dev.berth.api.RequestContext;
+import dev.berth.protocol.RequestFailure;
 import dev.berth.protocol.port.BareHandle;
 import dev.berth.protocol.port.ExplainedParent;
 import io.vertx.core.Future;
@@ -51,6 +53,13 @@ record TimedContext(RequestContext request, long deadline, LongSupplier clock)
   @Override
   public boolean tryExplainCall() {
     return request instanceof ExplainedParent explained && explained.tryExplainCall();
+  }
+
+  @Override
+  public void callFailed(BerthException told, RequestFailure why) {
+    if (request instanceof ExplainedParent explained) {
+      explained.callFailed(told, why);
+    }
   }
 
   // --- as the request has it ---

@@ -19,8 +19,8 @@ public final class WorkFields {
     request.sessionId().ifPresent(id -> into.accept("session_id", id));
   }
 
-  private static void of(
-      DeploymentId deployment, String replicaId, BiConsumer<String, String> into) {
+  /** Tells those of a replica. */
+  static void of(DeploymentId deployment, String replicaId, BiConsumer<String, String> into) {
     into.accept(APPLICATION, deployment.application());
     into.accept("deployment", deployment.name());
     into.accept("replica", replicaId);

@@ -78,7 +78,8 @@ class ExplainRoutesTest {
                   "request_id": "as-json", "application": "shop", "deployment": "cart",
                   "parent": null, "request": "GET /shop/cart",
                   "arrived_at": "2026-01-01T00:00:00.123456Z", "status": 200, "outcome": "ok",
-                  "replica": "shop#cart#1abc", "node": "node-1a2b3c4d", "policy": "two_choices",
+                  "replica": "shop#cart#1abc", "failure": null,
+                  "node": "node-1a2b3c4d", "policy": "two_choices",
                   "snapshot": {"term": 1, "counter": 7},
                   "candidates": [
                     {"replica": "shop#cart#1abc", "node": "node-1a2b3c4d", "loop": 2,

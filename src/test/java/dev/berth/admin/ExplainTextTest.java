@@ -50,6 +50,8 @@ class ExplainTextTest {
                 called by shop#cart at +600.0 us:
                 request mine  total
                   shop#prices  deadline_exceeded, made by shop#cart
+                  failed in shop#prices: dev.berth.api.BerthException$Timeout
+                    too late
                   at 2026-01-01T00:00:00.124056Z on node-1a2b3c4d
                   total 1.0 us, of that overhead 1.0 us
 

@@ -8,6 +8,7 @@ import dev.berth.protocol.RequestExplanation.Phases;
 import dev.berth.protocol.RequestExplanation.Queue;
 import dev.berth.protocol.RequestExplanation.Step;
 import dev.berth.protocol.RequestExplanation.Step.Kind;
+import dev.berth.protocol.RequestFailure;
 import dev.berth.protocol.RoutingSnapshot;
 import java.time.Instant;
 import java.util.List;
@@ -65,6 +66,7 @@ public final class Explained {
             new Step(1_512_345, Kind.ENDED, "", "node-1a2b3c4d", 0, "ok")),
         9,
         "shop#cart#1abc",
+        RequestFailure.NONE,
         new Phases(0, 500_200, 2_800, 0, 17_000, 980_000, 0, 12_345, 1_512_345));
   }
 
@@ -87,6 +89,7 @@ public final class Explained {
         List.of(new Step(0, Kind.ARRIVED, "", "node-1a2b3c4d", 2, "")),
         1,
         "",
+        new RequestFailure("shop#prices", "dev.berth.api.BerthException$Timeout", "too late"),
         new Phases(0, 0, 1_000, 0, 0, 0, 0, 0, 1_000));
   }
 
@@ -110,6 +113,7 @@ public final class Explained {
         like.steps(),
         like.stepsInAll(),
         like.replicaId(),
+        like.failure(),
         new Phases(0, 0, 0, 0, 0, 0, 0, 0, total));
   }
 }

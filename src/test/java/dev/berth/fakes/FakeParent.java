@@ -7,6 +7,7 @@ import dev.berth.api.Headers;
 import dev.berth.api.ReplicaMeters;
 import dev.berth.api.RequestContext;
 import dev.berth.metrics.UserMeters;
+import dev.berth.protocol.RequestFailure;
 import dev.berth.protocol.port.ExplainedParent;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
@@ -32,6 +33,9 @@ public final class FakeParent implements RequestContext, ExplainedParent {
   /** Calls of it that are still to be explained. */
   public int explainedCalls;
 
+  /** Why those of its calls failed that did. */
+  public final List<RequestFailure> failedCalls = new ArrayList<>();
+
   public String requestId = "parent-1";
   public String sessionId = "";
   public Headers headers = Headers.empty();
@@ -42,6 +46,11 @@ public final class FakeParent implements RequestContext, ExplainedParent {
   @Override
   public boolean tryExplainCall() {
     return explainedCalls-- > 0;
+  }
+
+  @Override
+  public void callFailed(BerthException told, RequestFailure why) {
+    failedCalls.add(why);
   }
 
   public void cancel() {

@@ -14,6 +14,7 @@ import dev.berth.protocol.Load;
 import dev.berth.protocol.Refusal;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.ReplicaInfo;
+import dev.berth.protocol.RequestFailure;
 import dev.berth.protocol.RouterAddress;
 import dev.berth.protocol.RoutingDelta;
 import dev.berth.protocol.RoutingSnapshot;
@@ -173,7 +174,9 @@ public final class RandomMessages {
   }
 
   private @Nullable HandlerTime time() {
-    return random.nextBoolean() ? new HandlerTime(number(), number()) : null;
+    return random.nextBoolean()
+        ? new HandlerTime(number(), number(), new RequestFailure(text(9), text(9), text(99)))
+        : null;
   }
 
   private Admission admission() {

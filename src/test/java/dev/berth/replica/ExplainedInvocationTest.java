@@ -6,18 +6,21 @@ import static dev.berth.replica.ReplicaRig.callId;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.AsyncHandler;
+import dev.berth.api.BerthException;
 import dev.berth.api.BlockingHandler;
 import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
 import dev.berth.protocol.BusMessage.CallFailed;
 import dev.berth.protocol.BusMessage.CallResponse;
 import dev.berth.protocol.HandlerTime;
+import dev.berth.protocol.RequestFailure;
 import dev.berth.protocol.port.ExplainedParent;
 import dev.berth.replica.ReplicaRig.Call;
 import dev.berth.replica.ReplicaRig.Waiting;
 import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
 import java.time.Duration;
+import java.util.concurrent.CompletionException;
 import org.junit.jupiter.api.Test;
 
 /** What a replica says of the time of a request that is explained. */
@@ -48,9 +51,30 @@ class ExplainedInvocationTest {
     Replica replica = rig.start(1, handler);
     send(replica, call(replica).explained());
     rig.clock.advanceNanos(5 * MS);
-    handler.promises.remove().fail("no");
+    handler.promises.remove().fail(new IllegalStateException("no stock"));
 
-    assertThat(rig.answer(CallFailed.class).time()).isEqualTo(new HandlerTime(0, 5 * MS));
+    CallFailed told = rig.answer(CallFailed.class);
+    assertThat(told.time())
+        .isEqualTo(
+            new HandlerTime(
+                0,
+                5 * MS,
+                new RequestFailure("app#echo", "java.lang.IllegalStateException", "no stock")));
+    assertThat(told.message()).as("its caller is told no more than before").doesNotContain("stock");
+  }
+
+  /** Who only passes a failure on is not who failed. */
+  @Test
+  void aFailureOfACallIsThatOfTheDeploymentCalled() {
+    Replica replica = rig.start(1, handler);
+    send(replica, call(replica).explained());
+    RequestFailure why = new RequestFailure("app#prices", "java.lang.Error", "sold out");
+    BerthException told = new BerthException.HandlerFailed("replica app#prices#1: failed", null);
+    ((ExplainedParent) handler.contexts.element().withTimeout(Duration.ofDays(1)))
+        .callFailed(told, why);
+    handler.promises.remove().fail(new CompletionException(told));
+
+    assertThat(rig.answer(CallFailed.class).time()).isEqualTo(new HandlerTime(0, 0, why));
   }
 
   @Test

@@ -10,6 +10,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import ch.qos.logback.classic.Level;
 import dev.berth.api.AsyncHandler;
 import dev.berth.api.BerthException;
+import dev.berth.api.DeploymentId;
 import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
 import dev.berth.fakes.LogLines;
@@ -173,7 +174,7 @@ class InvocationTest {
         .containsEntry("java.lang.UnsupportedOperationException", 3L)
         .hasSize(2);
 
-    FailureLog bounded = new FailureLog("r", 1);
+    FailureLog bounded = new FailureLog(new DeploymentId("app", "echo"), "r", () -> 0, 1);
     for (int i = 0; i < 4; i++) {
       bounded.add("handler failed", failure(i));
     }

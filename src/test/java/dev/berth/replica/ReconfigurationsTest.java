@@ -2,6 +2,7 @@ package dev.berth.replica;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.berth.api.DeploymentId;
 import dev.berth.fakes.Answering;
 import dev.berth.fakes.ManualClock;
 import dev.berth.fakes.QueueExecutor;
@@ -26,7 +27,12 @@ class ReconfigurationsTest {
   private final ReplicaHooks hooks = new ReplicaHooks();
   private int touched;
   private final Reconfigurations reconfigurations =
-      new Reconfigurations(hooks, offLoop, clock, new FailureLog("app#echo#1"), () -> touched++);
+      new Reconfigurations(
+          hooks,
+          offLoop,
+          clock,
+          new FailureLog(new DeploymentId("app", "echo"), "app#echo#1", clock),
+          () -> touched++);
 
   /** Hangs when told so by its configuration, until it is interrupted or the test lets it go. */
   private static final class Hanging extends Answering {

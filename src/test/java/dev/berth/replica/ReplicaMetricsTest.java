@@ -79,10 +79,10 @@ class ReplicaMetricsTest {
   @Test
   void classesOfFailuresAreBounded() {
     FailureCounts counts = new FailureCounts(1);
-    assertThat(counts.add(new ArithmeticException())).isTrue();
-    assertThat(counts.add(new IllegalStateException())).isTrue();
-    assertThat(counts.add(new IllegalArgumentException())).isFalse();
-    assertThat(counts.add(new ArithmeticException())).isFalse();
+    assertThat(counts.add(new ArithmeticException())).isEqualTo("java.lang.ArithmeticException");
+    assertThat(counts.add(new IllegalStateException())).isEqualTo("other");
+    assertThat(counts.add(new IllegalArgumentException())).isEqualTo("other");
+    assertThat(counts.add(new ArithmeticException())).isEqualTo("java.lang.ArithmeticException");
     assertThat(counts.sums())
         .containsEntry("java.lang.ArithmeticException", 2L)
         .containsEntry("other", 2L)

@@ -2,6 +2,7 @@ package dev.berth.routing;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.berth.api.BerthException;
 import dev.berth.api.DeploymentHandle;
 import dev.berth.api.ReplicaSelection;
 import dev.berth.api.Request;
@@ -13,6 +14,7 @@ import dev.berth.protocol.RequestExplanation;
 import dev.berth.protocol.RequestExplanation.Phases;
 import dev.berth.protocol.RequestExplanation.Step;
 import dev.berth.protocol.RequestExplanation.Step.Kind;
+import dev.berth.protocol.RequestFailure;
 import io.vertx.core.Future;
 import java.time.Duration;
 import java.util.List;
@@ -97,6 +99,12 @@ class ExplainedCallTest {
     replica.fail("no");
     world.run();
     assertThat(only().outcome()).isEqualTo("handler_failed");
+    assertThat(only().failure())
+        .isEqualTo(
+            new RequestFailure(
+                only().deployment().toString(),
+                BerthException.HandlerFailed.class.getName(),
+                "no"));
 
     parent.cancel();
     world.run();
@@ -104,6 +112,20 @@ class ExplainedCallTest {
         .extracting(RequestExplanation::outcome)
         .containsExactly("handler_failed", "cancelled");
     assertThat(kinds(world.explained.get(1))).contains(Kind.CANCELLED);
+  }
+
+  @Test
+  void whatItsHandlerFailedWithIsKeptAndItsParentIsTold() {
+    RequestFailure why = new RequestFailure("shop#cart", "java.lang.Error", "sold out");
+    RoutingWorld.Replica replica = replica("there");
+    Future<Response> response = handle.call(Request.get("/fails"));
+    world.run();
+    world.handlerTime = new HandlerTime(0, MS, why);
+    replica.fail("told");
+    world.run();
+    assertThat(only().failure()).isEqualTo(why);
+    assertThat(parent.failedCalls).containsExactly(why);
+    assertThat(response.cause()).hasMessage("told");
   }
 
   @Test

@@ -6,6 +6,7 @@ import dev.berth.api.Request;
 import dev.berth.api.Response;
 import dev.berth.protocol.Admission;
 import dev.berth.protocol.HandlerTime;
+import dev.berth.protocol.RequestFailure;
 import dev.berth.protocol.RoutingSnapshot.Route;
 import dev.berth.protocol.SlotToken;
 import io.vertx.core.buffer.Buffer;
@@ -153,7 +154,13 @@ final class WireReader {
 
   @Nullable HandlerTime time(String field) {
     return bool(field)
-        ? new HandlerTime(varint("time.gatheredNanos"), varint("time.handledNanos"))
+        ? new HandlerTime(
+            varint("time.gatheredNanos"),
+            varint("time.handledNanos"),
+            new RequestFailure(
+                string("time.failure.deployment"),
+                string("time.failure.type"),
+                string("time.failure.message")))
         : null;
   }
 

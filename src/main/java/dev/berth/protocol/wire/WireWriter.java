@@ -145,6 +145,9 @@ final class WireWriter implements BiConsumer<String, String> {
     if (time != null) {
       varint(time.gatheredNanos());
       varint(time.handledNanos());
+      string(time.failure().deployment());
+      string(time.failure().type());
+      string(time.failure().message());
     }
   }
 

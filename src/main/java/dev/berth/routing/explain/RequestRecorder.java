@@ -11,6 +11,7 @@ import dev.berth.protocol.Refusal;
 import dev.berth.protocol.RequestExplanation;
 import dev.berth.protocol.RequestExplanation.Step;
 import dev.berth.protocol.RequestExplanation.Step.Kind;
+import dev.berth.protocol.RequestFailure;
 import dev.berth.protocol.port.ExplainedParent;
 import dev.berth.routing.slots.ReplicaSet;
 import dev.berth.routing.slots.RoutedReplica;
@@ -37,6 +38,7 @@ public final class RequestRecorder {
   private final Supplier<SeenCandidates> unranked; // the replicas now
   private final String requestId;
   private final @Nullable DeploymentId parent; // null: the ingress ends it
+  private final @Nullable ExplainedParent within; // likewise
   private String request;
   private final long arrivedNanos;
   private final PhaseClock phases;
@@ -49,6 +51,7 @@ public final class RequestRecorder {
   private @Nullable RoutedReplica at; // where it was sent last
   private String ranOn = "";
   private String outcome = OK;
+  private RequestFailure failure = RequestFailure.NONE;
   private boolean over;
 
   private RequestRecorder(
@@ -57,6 +60,7 @@ public final class RequestRecorder {
       Supplier<SeenCandidates> unranked,
       String requestId,
       @Nullable DeploymentId parent,
+      @Nullable ExplainedParent within,
       String request,
       long arrivedNanos) {
     this.loop = loop;
@@ -64,6 +68,7 @@ public final class RequestRecorder {
     this.unranked = unranked;
     this.requestId = requestId;
     this.parent = parent;
+    this.within = within;
     this.request = cut(request);
     this.arrivedNanos = arrivedNanos;
     this.phases = new PhaseClock(arrivedNanos);
@@ -82,7 +87,8 @@ public final class RequestRecorder {
       String requestId,
       String request,
       long arrivedNanos) {
-    return new RequestRecorder(loop, deployment, unranked, requestId, null, request, arrivedNanos);
+    return new RequestRecorder(
+        loop, deployment, unranked, requestId, null, null, request, arrivedNanos);
   }
 
   /**
@@ -102,7 +108,14 @@ public final class RequestRecorder {
     }
     String name = request == null ? "" : name(request, methodName);
     return new RequestRecorder(
-        loop, deployment, unranked, parent.requestId(), parent.deployment(), name, loop.now());
+        loop,
+        deployment,
+        unranked,
+        parent.requestId(),
+        parent.deployment(),
+        explained,
+        name,
+        loop.now());
   }
 
   /** A request as it is named here: the handler's method, or else HTTP's and the path. */
@@ -244,6 +257,7 @@ public final class RequestRecorder {
     long now = loop.now();
     phases.back(time, gathered, streamed, now);
     if (time != null) {
+      failure = time.failure();
       long settled = phases.settledNanos();
       step(settled - phases.lastHandledNanos(), Kind.HANDLER_STARTED, at, "");
       step(settled, Kind.HANDLER_SETTLED, at, "");
@@ -252,10 +266,16 @@ public final class RequestRecorder {
   }
 
   /** It ends without a response, or its stream short. */
-  public void failed(BerthException failure) {
-    outcome(failure.kind().name().toLowerCase(Locale.ROOT));
+  public void failed(BerthException told) {
+    outcome(told.kind().name().toLowerCase(Locale.ROOT));
+    if (failure.isNone()) {
+      failure = RequestFailure.of(deployment, told);
+    }
+    if (within != null) {
+      within.callFailed(told, failure);
+    }
     long now = phases.enter(PhaseClock.Phase.RESPOND, loop.now());
-    if (failure instanceof BerthException.Cancelled) {
+    if (told instanceof BerthException.Cancelled) {
       step(now, Kind.CANCELLED, null, "");
     }
   }
@@ -366,6 +386,7 @@ public final class RequestRecorder {
         steps,
         stepsInAll,
         ranOn,
+        failure,
         spent);
   }
 }

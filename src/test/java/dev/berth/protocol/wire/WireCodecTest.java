@@ -107,11 +107,11 @@ class WireCodecTest {
 
   @Test
   void anUnknownVersionIsRefusedByNumber() {
-    Buffer wire = encoded(messages.next()).setByte(0, (byte) 9);
+    Buffer wire = encoded(messages.next()).setByte(0, (byte) 10);
 
     assertThatThrownBy(() -> WireCodec.decode(0, wire))
         .isInstanceOf(WireFormatException.class)
-        .hasMessage("version: 9 (expected: " + WireCodec.VERSION + ")");
+        .hasMessage("version: 10 (expected: " + WireCodec.VERSION + ")");
   }
 
   @Test
