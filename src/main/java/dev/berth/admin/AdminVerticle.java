@@ -128,7 +128,7 @@ public final class AdminVerticle extends VerticleBase {
                                 failed.getMessage()))))
         .onSuccess(
             listening ->
-                LOG.info(
+                LOG.debug(
                     "admin listens on {}:{}", options.get(AdminOptions.HOST), made.actualPort()));
   }
 }

@@ -7,6 +7,7 @@ import ch.qos.logback.classic.spi.Configurator;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.ConsoleAppender;
 import ch.qos.logback.core.spi.ContextAwareBase;
+import java.util.Map;
 import org.slf4j.Logger;
 
 /**
@@ -25,6 +26,10 @@ public final class DefaultLogging extends ContextAwareBase implements Configurat
   /** Its lines are whole and in the encoding they are asked for. */
   static final String ACCESS_LOGGER = "berth.access";
 
+  /** The appenders that write to standard error, and the loggers that have them. */
+  static final Map<String, String> APPENDERS =
+      Map.of(APPENDER, Logger.ROOT_LOGGER_NAME, "access", ACCESS_LOGGER);
+
   @Override
   public ExecutionStatus configure(LoggerContext context) {
     if (isFileGiven()) {
@@ -35,12 +40,16 @@ public final class DefaultLogging extends ContextAwareBase implements Configurat
   }
 
   static void configureDefaults(LoggerContext context) {
-    context.getLogger(Logger.ROOT_LOGGER_NAME).addAppender(standardError(context, APPENDER, false));
+    context
+        .getLogger(Logger.ROOT_LOGGER_NAME)
+        .addAppender(standardError(context, APPENDER, Surroundings.formOfLog()));
     setLevel(context, Level.INFO);
+    context.getLogger(PrintedLines.OUT).setLevel(Level.INFO); // who prints wants it to be seen
+    context.getLogger(PrintedLines.ERR).setLevel(Level.INFO);
     ch.qos.logback.classic.Logger access = context.getLogger(ACCESS_LOGGER);
     access.setLevel(Level.INFO); // who asks for these lines gets them
     access.setAdditive(false);
-    access.addAppender(standardError(context, "access", true));
+    access.addAppender(standardError(context, "access", TextLines.Form.BARE));
   }
 
   /** The least severe event that is logged; of the server underneath, nothing below WARN. */
@@ -52,8 +61,8 @@ public final class DefaultLogging extends ContextAwareBase implements Configurat
   }
 
   private static ConsoleAppender<ILoggingEvent> standardError(
-      LoggerContext context, String name, boolean bare) {
-    TextLines encoder = new TextLines(bare);
+      LoggerContext context, String name, TextLines.Form form) {
+    TextLines encoder = new TextLines(form);
     encoder.setContext(context);
     encoder.start();
     ConsoleAppender<ILoggingEvent> appender = new ConsoleAppender<>();

@@ -1,8 +1,6 @@
 package dev.berth.cli;
 
 import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.classic.spi.IThrowableProxy;
-import ch.qos.logback.classic.spi.ThrowableProxyUtil;
 import ch.qos.logback.core.encoder.EncoderBase;
 import io.vertx.core.json.JsonObject;
 import java.nio.charset.StandardCharsets;
@@ -29,9 +27,9 @@ final class JsonLines extends EncoderBase<ILoggingEvent> {
             .put("message", event.getFormattedMessage());
     LogFields.of(event)
         .forEach((key, value) -> line.put(OWN.contains(key) ? key + "_" : key, json(value)));
-    IThrowableProxy thrown = event.getThrowableProxy();
-    if (thrown != null) {
-      line.put("exception", ThrowableProxyUtil.asString(thrown));
+    String stack = LogFields.stack(event);
+    if (stack != null) {
+      line.put("exception", stack);
     }
     return (line.encode() + "\n").getBytes(StandardCharsets.UTF_8);
   }

@@ -1,12 +1,15 @@
 package dev.berth.cli;
 
 import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.classic.spi.IThrowableProxy;
+import ch.qos.logback.classic.spi.ThrowableProxyUtil;
 import dev.berth.code.CallingApplication;
 import dev.berth.node.RequestLocal;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.MDC;
 import org.slf4j.event.KeyValuePair;
 
 /** What an event was logged with beside its message, and whose it is. On the thread that logs. */
@@ -16,6 +19,9 @@ final class LogFields {
   /** Loggers of the server: what they say of an application, they say themselves. */
   private static final List<String> SERVERS = List.of("dev.berth.", "io.vertx.", "io.netty.");
 
+  /** Characters of a stack: one that overflowed has a thousand frames, a line of the log not. */
+  private static final int MAX_STACK_CHARS = 16 << 10;
+
   private LogFields() {}
 
   /**
@@ -24,11 +30,12 @@ final class LogFields {
    * these is of the one whose code is on the stack.
    */
   static Map<String, @Nullable Object> of(ILoggingEvent event) {
-    Map<String, @Nullable Object> fields = new LinkedHashMap<>(RequestLocal.fields());
-    Map<String, String> ofThread = event.getMDCPropertyMap();
-    if (ofThread != null) {
-      fields.putAll(ofThread);
-    }
+    String logger = event.getLoggerName();
+    boolean printed = logger.equals(PrintedLines.OUT) || logger.equals(PrintedLines.ERR);
+    Map<String, @Nullable Object> fields =
+        printed // perhaps on another thread: whose it is it says itself
+            ? new LinkedHashMap<>()
+            : ambient(event.getMDCPropertyMap());
     List<KeyValuePair> pairs = event.getKeyValuePairs();
     if (pairs != null) {
       for (KeyValuePair pair : pairs) {
@@ -36,15 +43,41 @@ final class LogFields {
         fields.put(pair.key, pair.value);
       }
     }
-    if (!fields.containsKey(APPLICATION) && !isServers(event.getLoggerName())) {
-      String application = CallingApplication.find();
-      if (application != null) {
-        fields.put(APPLICATION, application);
-      }
+    return printed || isServers(logger) ? fields : withApplication(fields);
+  }
+
+  /** What a line is of that is begun here, whatever becomes of it. */
+  static Map<String, @Nullable Object> ofHere() {
+    return withApplication(ambient(MDC.getCopyOfContextMap()));
+  }
+
+  private static Map<String, @Nullable Object> ambient(@Nullable Map<String, String> ofThread) {
+    Map<String, @Nullable Object> fields = new LinkedHashMap<>(RequestLocal.fields());
+    if (ofThread != null) {
+      fields.putAll(ofThread);
     }
     return fields;
   }
 
+  private static Map<String, @Nullable Object> withApplication(
+      Map<String, @Nullable Object> fields) {
+    String application = fields.containsKey(APPLICATION) ? null : CallingApplication.find();
+    if (application != null) {
+      fields.put(APPLICATION, application);
+    }
+    return fields;
+  }
+
+  /** The stack of what was thrown, cut where nobody reads on; null for none. */
+  static @Nullable String stack(ILoggingEvent event) {
+    IThrowableProxy thrown = event.getThrowableProxy();
+    String text = thrown == null ? "" : ThrowableProxyUtil.asString(thrown);
+    return thrown == null
+        ? null
+        : text.length() <= MAX_STACK_CHARS ? text : text.substring(0, MAX_STACK_CHARS) + "...\n";
+  }
+
+  /** Whether it is a logger of the server, and not of user code. */
   static boolean isServers(String logger) {
     return logger.equals("berth") || SERVERS.stream().anyMatch(logger::startsWith);
   }

@@ -4,8 +4,6 @@ import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.LoggerContext;
 import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.classic.spi.IThrowableProxy;
-import ch.qos.logback.classic.spi.ThrowableProxyUtil;
 import ch.qos.logback.core.UnsynchronizedAppenderBase;
 import dev.berth.protocol.LogLine;
 import dev.berth.protocol.port.LogFeed;
@@ -65,7 +63,6 @@ final class LogTap implements LogFeed {
   private static LogLine line(ILoggingEvent event) {
     Map<String, String> fields = new LinkedHashMap<>();
     LogFields.of(event).forEach((key, value) -> fields.put(key, LogFields.text(value)));
-    IThrowableProxy thrown = event.getThrowableProxy();
     return new LogLine(
         event.getTimeStamp(),
         event.getLevel().toString(),
@@ -73,6 +70,6 @@ final class LogTap implements LogFeed {
         event.getThreadName(),
         String.valueOf(event.getFormattedMessage()),
         fields,
-        thrown == null ? null : ThrowableProxyUtil.asString(thrown));
+        LogFields.stack(event));
   }
 }

@@ -158,10 +158,7 @@ final class LogsCommand extends AdminCommand {
         .append(" - ")
         .append(text(line, "message"));
     if (line.getValue("fields") instanceof JsonObject fields) {
-      fields.forEach(
-          field ->
-              TextLines.quoted(
-                  text.append(' ').append(field.getKey()).append('='), field.getValue()));
+      TextLines.pairs(text, text(line, "message"), fields.getMap());
     }
     String exception = text(line, "exception");
     if (!exception.isEmpty()) {

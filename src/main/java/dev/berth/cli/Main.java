@@ -17,6 +17,7 @@ public final class Main {
   /** Runs one command and ends the process with its exit code, which {@link BerthCommand} lists. */
   public static void main(String[] args) {
     leaveTheFlightRecorderAlone();
+    JulHandler.install();
     System.exit(commandLine(Main::start, StopSignals::install).execute(args));
   }
 

@@ -5,13 +5,16 @@ import ch.qos.logback.classic.LoggerContext;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.Appender;
 import ch.qos.logback.core.ConsoleAppender;
+import dev.berth.code.CallingApplication;
 import dev.berth.config.ApplicationConfig;
 import dev.berth.config.DeploymentConfig;
 import dev.berth.config.LogEncoding;
 import dev.berth.config.LoggingOptions;
 import dev.berth.config.ServeConfig;
 import dev.berth.config.keys.Settings;
+import dev.berth.protocol.UserFailure;
 import org.slf4j.LoggerFactory;
+import org.slf4j.spi.LoggingEventBuilder;
 
 /**
  * What {@code logging_config} says, applied to the log of this process. The file's own level and
@@ -22,11 +25,29 @@ import org.slf4j.LoggerFactory;
 final class ProcessLog {
   private ProcessLog() {}
 
-  /** Applies it to the log of this process. */
-  static void apply(ServeConfig config) {
+  /**
+   * Applies it to the log of this process, which from now on has what is printed, and what ends
+   * threads, too.
+   *
+   * @return ends that
+   */
+  static Runnable apply(ServeConfig config) {
+    Thread.setDefaultUncaughtExceptionHandler(ProcessLog::threadEnded);
     if (LoggerFactory.getILoggerFactory() instanceof LoggerContext context) {
       apply(config, context);
+      return PrintedLines.take(context);
     }
+    return () -> {};
+  }
+
+  private static void threadEnded(Thread thread, Throwable thrown) {
+    Throwable told = UserFailure.legible(thrown);
+    LoggingEventBuilder line = LoggerFactory.getLogger("uncaught").atError().setCause(told);
+    String application = CallingApplication.thatThrew(told);
+    if (application != null) {
+      line = line.addKeyValue("application", application);
+    }
+    line.log("thread {} ended", thread.getName());
   }
 
   static void apply(ServeConfig config, LoggerContext context) {

@@ -145,7 +145,7 @@ final class RunCommand implements Callable<Integer> {
     } catch (ConfigException refused) {
       return refuse(refused);
     }
-    ProcessLog.apply(effective);
+    Runnable printAgain = ProcessLog.apply(effective);
     effective.warnings().forEach(spec.commandLine().getErr()::println);
     try {
       boolean drained = NodeRun.untilStopped(effective, start, stopSignal.get());
@@ -154,6 +154,8 @@ final class RunCommand implements Callable<Integer> {
       return startFailed(failed.getCause());
     } catch (RuntimeException failed) {
       return startFailed(failed); // thrown before there was a future
+    } finally {
+      printAgain.run();
     }
   }
 

@@ -6,6 +6,8 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.PrintWriter;
 import java.nio.charset.Charset;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Locale;
 import java.util.concurrent.CompletionStage;
@@ -58,10 +60,34 @@ record Surroundings(
         stopSignal);
   }
 
-  /** Whether the reader wants them. See no-color.org. */
+  /** Whether the reader wants them. */
   boolean colours() {
-    String not = variables.apply("NO_COLOR");
-    return terminal && (not == null || not.isEmpty());
+    return terminal && wantsColours(variables.apply("NO_COLOR"));
+  }
+
+  /** See no-color.org. */
+  private static boolean wantsColours(@Nullable String not) {
+    return not == null || not.isEmpty();
+  }
+
+  /** How the log of this process is best written to its standard error. */
+  static TextLines.Form formOfLog() {
+    if (!isErrorTerminal()) {
+      return TextLines.Form.FILE;
+    }
+    return wantsColours(System.getenv("NO_COLOR"))
+        ? TextLines.Form.COLOURS
+        : TextLines.Form.TERMINAL;
+  }
+
+  /** Linux tells where standard error leads; elsewhere the console stands for it. */
+  private static boolean isErrorTerminal() {
+    try {
+      String to = Files.readSymbolicLink(Path.of("/proc/self/fd/2")).toString();
+      return to.startsWith("/dev/pts/") || to.startsWith("/dev/tty") || to.equals("/dev/console");
+    } catch (IOException | UnsupportedOperationException notLinux) {
+      return isTerminal();
+    }
   }
 
   /** Asks on the terminal; only a yes is one. */

@@ -1,82 +1,181 @@
 package dev.berth.cli;
 
+import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.classic.spi.IThrowableProxy;
-import ch.qos.logback.classic.spi.ThrowableProxyUtil;
 import ch.qos.logback.core.encoder.EncoderBase;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.time.OffsetDateTime;
 import java.time.ZoneId;
+import java.util.Map;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One line for each event: {@code 2026-11-21T11:50:22.864Z INFO BerthNode - message key="value"},
- * and a stack trace after it, if there is one.
+ * One line for each event, for people: {@code 2026-11-21T11:50:22.864Z INFO BerthNode - message
+ * key="value"}, and a stack trace after it, if there is one. What the message says is not said
+ * again by a pair; a long value is cut. On a terminal the time is that of the day, and who reads
+ * sees by colours what matters.
  *
  * <p>In code and not as a pattern of logback's, whose converters take a tenth of the classes that a
  * start loads, and 0.05 s of it.
  */
 final class TextLines extends EncoderBase<ILoggingEvent> {
-  private final boolean bare;
+  /** What a line is written for. */
+  enum Form {
+    /** The message alone. */
+    BARE,
+    /** A file, or whatever reads standard error. */
+    FILE,
+    /** A terminal without colours. */
+    TERMINAL,
+    COLOURS
+  }
+
+  /** Characters of a value; what is longer is whole in JSON. */
+  private static final int MAX_VALUE_CHARS = 200;
+
+  /** Of no use to who looks on as things happen. */
+  private static final Set<String> FOR_PROGRAMS =
+      Set.of("version", "trigger", "revision", "stack", "session_id");
+
+  private static final String DIM = "\u001b[2m";
+  private static final String YELLOW = "\u001b[33m";
+  private static final String RED = "\u001b[31m";
+  private static final String PLAIN = "\u001b[0m";
+
+  private final Form form;
   private final ZoneId zone = ZoneId.systemDefault();
 
-  /**
-   * @param bare the message alone
-   */
-  TextLines(boolean bare) {
-    this.bare = bare;
+  TextLines(Form form) {
+    this.form = form;
   }
 
   @Override
   public byte[] encode(ILoggingEvent event) {
     StringBuilder line = new StringBuilder(160);
-    if (!bare) {
-      time(line, event.getTimeStamp());
-      String level = event.getLevel().toString();
-      line.append(' ').append(level).append(" ".repeat(Math.max(0, 5 - level.length())));
-      String logger = event.getLoggerName();
-      line.append(' ').append(logger, logger.lastIndexOf('.') + 1, logger.length()).append(" - ");
+    String message = String.valueOf(event.getFormattedMessage());
+    if (form == Form.BARE) {
+      return line.append(message).append('\n').toString().getBytes(StandardCharsets.UTF_8);
     }
-    line.append(event.getFormattedMessage());
-    if (!bare) {
-      LogFields.of(event)
-          .forEach((key, value) -> quoted(line.append(' ').append(key).append('='), value));
+    head(line, event);
+    shown(line, message, "\n    ");
+    StringBuilder pairs = new StringBuilder();
+    Map<String, @Nullable Object> fields = LogFields.of(event);
+    if (form != Form.FILE) {
+      fields.keySet().removeAll(FOR_PROGRAMS);
     }
-    line.append('\n');
-    IThrowableProxy thrown = event.getThrowableProxy();
-    if (thrown != null) {
-      line.append(ThrowableProxyUtil.asString(thrown));
+    pairs(pairs, message, fields);
+    coloured(line, DIM, pairs).append('\n');
+    String stack = LogFields.stack(event);
+    if (stack != null) {
+      shown(line, stack, "\n");
     }
     return line.toString().getBytes(StandardCharsets.UTF_8);
   }
 
-  /** In quotes, on one line: what reads the line finds where the value ends. */
-  static void quoted(StringBuilder line, @Nullable Object value) {
-    line.append('"');
-    String text = String.valueOf(value);
+  private void head(StringBuilder line, ILoggingEvent event) {
+    StringBuilder time = new StringBuilder();
+    time(time, event.getTimeStamp());
+    coloured(line, DIM, time).append(' ');
+    String level = event.getLevel().toString();
+    boolean bad = event.getLevel().isGreaterOrEqual(Level.ERROR);
+    boolean poor = event.getLevel().isGreaterOrEqual(Level.WARN);
+    coloured(line, bad ? RED : poor ? YELLOW : "", level);
+    line.append(" ".repeat(Math.max(0, 5 - level.length()))).append(' ');
+    String logger = event.getLoggerName();
+    if (form == Form.FILE || !LogFields.isServers(logger)) {
+      line.append(logger, logger.lastIndexOf('.') + 1, logger.length()).append(" - ");
+    }
+  }
+
+  private StringBuilder coloured(StringBuilder line, String colour, CharSequence text) {
+    return form == Form.COLOURS && !colour.isEmpty() && text.length() > 0
+        ? line.append(colour).append(text).append(PLAIN)
+        : line.append(text);
+  }
+
+  /**
+   * Appends those that say something that does not stand there yet: neither in the message, nor in
+   * the name of the replica, which begins with those of its application and deployment.
+   */
+  static void pairs(StringBuilder line, String message, Map<String, @Nullable Object> fields) {
+    String replica = fields.containsKey("replica") ? LogFields.text(fields.get("replica")) : "";
+    fields.forEach(
+        (key, value) -> {
+          String text = LogFields.text(value);
+          boolean said =
+              text.isEmpty()
+                  || isSaid(text, message)
+                  || (!key.equals("replica") && isSaid(text, replica));
+          if (!said) {
+            quoted(line.append(' ').append(key).append('='), text);
+          }
+        });
+  }
+
+  /** Whether it stands there, and not only as a part of a word or number. */
+  private static boolean isSaid(String value, String text) {
+    for (int at = text.indexOf(value); at >= 0; at = text.indexOf(value, at + 1)) {
+      int end = at + value.length();
+      if ((at == 0 || !isOfWord(text.charAt(at - 1)))
+          && (end == text.length() || !isOfWord(text.charAt(end)))) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private static boolean isOfWord(char c) {
+    return Character.isLetterOrDigit(c) || c == '_' || c == '-' || c == '.';
+  }
+
+  /**
+   * What a client or a program wrote may not draw on a terminal, nor look like another line.
+   *
+   * @param lineEnd in place of a line's end
+   */
+  private static void shown(StringBuilder line, String text, String lineEnd) {
     for (int i = 0; i < text.length(); i++) {
+      char c = text.charAt(i);
+      if (c == '\n') {
+        line.append(lineEnd);
+      } else if (c != '\r' || i + 1 == text.length() || text.charAt(i + 1) != '\n') {
+        line.append(Character.isISOControl(c) && c != '\t' ? '?' : c);
+      }
+    }
+  }
+
+  /** In quotes, on one line: what reads the line finds where the value ends. */
+  private static void quoted(StringBuilder line, String text) {
+    line.append('"');
+    for (int i = 0; i < Math.min(text.length(), MAX_VALUE_CHARS); i++) {
       char c = text.charAt(i);
       switch (c) {
         case '"', '\\' -> line.append('\\').append(c);
         case '\n' -> line.append("\\n");
         case '\r' -> line.append("\\r");
-        default -> line.append(c);
+        default -> line.append(Character.isISOControl(c) && c != '\t' ? '?' : c);
       }
     }
-    line.append('"');
+    line.append(text.length() > MAX_VALUE_CHARS ? "...\"" : "\"");
   }
 
   /** As {@code yyyy-MM-dd'T'HH:mm:ss.SSSXXX}, in the time zone of this machine. */
   private void time(StringBuilder line, long millis) {
     OffsetDateTime time = Instant.ofEpochMilli(millis).atZone(zone).toOffsetDateTime();
-    digits(line, 4, time.getYear()).append('-');
-    digits(line, 2, time.getMonthValue()).append('-');
-    digits(line, 2, time.getDayOfMonth()).append('T');
+    if (form == Form.FILE) {
+      digits(line, 4, time.getYear()).append('-');
+      digits(line, 2, time.getMonthValue()).append('-');
+      digits(line, 2, time.getDayOfMonth()).append('T');
+    }
     digits(line, 2, time.getHour()).append(':');
     digits(line, 2, time.getMinute()).append(':');
     digits(line, 2, time.getSecond()).append('.');
-    digits(line, 3, time.getNano() / 1_000_000).append(time.getOffset().getId());
+    digits(line, 3, time.getNano() / 1_000_000);
+    if (form == Form.FILE) {
+      line.append(time.getOffset().getId());
+    }
   }
 
   private static StringBuilder digits(StringBuilder line, int width, int number) {

@@ -19,6 +19,9 @@ import org.jspecify.annotations.Nullable;
  * jars. What the jars do not have is looked for in Berth.
  */
 final class ApplicationClassLoader extends URLClassLoader {
+  /** What the name of each begins with; that of its application follows. */
+  static final String NAMED = "application ";
+
   private static final List<String> SHARED =
       List.of(
           "java.",
@@ -41,7 +44,7 @@ final class ApplicationClassLoader extends URLClassLoader {
   private final ClassLoader berth;
 
   ApplicationClassLoader(String application, List<URL> jars, ClassLoader berth) {
-    super("application " + application, jars.toArray(URL[]::new), berth);
+    super(NAMED + application, jars.toArray(URL[]::new), berth);
     this.application = application;
     this.berth = berth;
   }

@@ -113,7 +113,7 @@ public final class IngressVerticle extends VerticleBase {
         .onSuccess(
             listening -> {
               ingress.listening(made.actualPort());
-              LOG.info(
+              LOG.debug( // the instance says it, once
                   "loop {} listens on {}:{}",
                   index,
                   ingress.settings.get(HttpOptions.HOST),

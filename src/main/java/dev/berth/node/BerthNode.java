@@ -19,6 +19,7 @@ import io.vertx.core.VertxOptions;
 import io.vertx.core.file.FileSystemOptions;
 import java.time.Duration;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
@@ -43,6 +44,8 @@ public final class BerthNode {
 
   /** Of the time an instance may take to stop, what draining may use; the rest is for closing. */
   private static final double DRAIN_SHARE = 0.9;
+
+  private static final int MOST_ROUTES_SAID = 8;
 
   private final ServeConfig config;
   private final LogFeed log;
@@ -125,6 +128,7 @@ public final class BerthNode {
   }
 
   private static Vertx newVertx(int eventLoops, IngressTransport transport) {
+    RequestLocal.prepare();
     Vertx vertx =
         transport
             .builder()
@@ -133,9 +137,13 @@ public final class BerthNode {
                     .setEventLoopPoolSize(eventLoops)
                     .setWorkerPoolSize(4) // reads of the admin server
                     .setInternalBlockingPoolSize(4)
-                    // LoopWatchVerticle says so sooner, once, and with the handler's name.
+                    // LoopWatchVerticle says so sooner, once, and with the handler's name: here
+                    // once a minute for a loop that stays blocked, without its stack.
                     .setMaxEventLoopExecuteTime(60)
                     .setMaxEventLoopExecuteTimeUnit(TimeUnit.SECONDS)
+                    .setBlockedThreadCheckInterval(60_000)
+                    .setWarningExceptionTime(365)
+                    .setWarningExceptionTimeUnit(TimeUnit.DAYS)
                     .setFileSystemOptions(
                         new FileSystemOptions()
                             .setFileCachingEnabled(false)
@@ -205,8 +213,37 @@ public final class BerthNode {
 
   private void completeIfStarted() {
     if (listening && awaited.isEmpty() && !closeAsked.get() && started.tryComplete(this)) {
-      LOG.info("{} started in {} ms", identity.node(), millisSinceStart());
+      LOG.info(
+          "{} started in {} ms: {}; admin {}",
+          identity.node(),
+          millisSinceStart(),
+          routes(),
+          url("http", config.get(AdminOptions.HOST), adminPort(), "/"));
     }
+  }
+
+  /** Where its applications answer, as many as a person reads. */
+  private String routes() {
+    String scheme = config.settings().find(HttpOptions.SSL_CERTFILE) == null ? "http" : "https";
+    List<String> urls =
+        running().control.routes.prefixes().stream()
+            .map(prefix -> config.get(HttpOptions.ROOT_PATH) + prefix)
+            .map(path -> url(scheme, config.get(HttpOptions.HOST), port(), path))
+            .toList();
+    if (urls.isEmpty()) {
+      return "no routes yet";
+    }
+    int more = urls.size() - MOST_ROUTES_SAID;
+    return more <= 0
+        ? String.join(" ", urls)
+        : String.join(" ", urls.subList(0, MOST_ROUTES_SAID)) + " and " + more + " more";
+  }
+
+  /** One that can be opened: every interface has this machine's too. */
+  private static String url(String scheme, String host, int port, String path) {
+    boolean every = host.equals("0.0.0.0") || host.equals("::");
+    String shown = every ? "localhost" : host.contains(":") ? "[" + host + "]" : host;
+    return scheme + "://" + shown + ":" + port + path;
   }
 
   /** The start failed: takes everything down again, then says why. */

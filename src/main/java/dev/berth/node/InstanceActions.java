@@ -52,6 +52,11 @@ final class InstanceActions implements Consumer<ControllerAction> {
     this.announced = announced;
   }
 
+  /** The instance drains: what stops from now on is not told as if it were deleted. */
+  void drains() {
+    transitions.drains();
+  }
+
   @Override
   public void accept(ControllerAction action) {
     try {

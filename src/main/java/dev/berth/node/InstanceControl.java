@@ -72,6 +72,7 @@ final class InstanceControl {
   final InstanceReplicas replicas;
   final Routes routes;
   private final RoutingLink routing;
+  final InstanceActions actions;
   final ControlPlane plane;
 
   /**
@@ -100,7 +101,7 @@ final class InstanceControl {
             new AtomicLong(on.identity.chance().nextLong())::incrementAndGet,
             this::tell);
     routing = new RoutingLink(this::toRouters, on.identity.node(), deployments::isWanted);
-    InstanceActions actions =
+    actions =
         new InstanceActions(
             gate, builds, replicas, deployments, routing, routes, on.log, announced);
     RandomGenerator random = on.identity.seeded();

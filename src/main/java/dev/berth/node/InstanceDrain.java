@@ -49,6 +49,7 @@ final class InstanceDrain {
     parts.ingress.drain();
     parts.control.replicas.drainStarts();
     parts.control.plane.drains();
+    parts.control.actions.drains();
     // Every answer now says that its connection will close. Who is about to send on a connection
     // that is idle for an instant learns it so, and is not cut off.
     Promise<Void> told = Promise.promise();

@@ -22,6 +22,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class LoopVerticle extends VerticleBase implements Loop {
   private final String name;
+  private boolean namesRequests; // written before home
   private volatile @Nullable ContextInternal home;
   private volatile @Nullable Thread thread;
 
@@ -34,6 +35,7 @@ final class LoopVerticle extends VerticleBase implements Loop {
 
   @Override
   public Future<?> start() {
+    namesRequests = RequestLocal.hasRoom(context);
     home = (ContextInternal) context;
     thread = Thread.currentThread();
     return Future.succeededFuture();
@@ -67,14 +69,16 @@ final class LoopVerticle extends VerticleBase implements Loop {
   @Override
   public void executeFor(RequestContext request, Runnable task) {
     ContextInternal own = home().duplicate();
-    RequestLocal.put(own, request);
+    if (namesRequests) {
+      RequestLocal.put(own, request);
+    }
     own.runOnContext(none -> task.run());
   }
 
   @Override
   public void worksFor(RequestContext request) {
     ContextInternal current = ContextInternal.current();
-    if (current != null && current.isDuplicate()) { // else it would be everybody's
+    if (namesRequests && current != null && current.isDuplicate()) { // else it would be everybody's
       RequestLocal.put(current, request);
     }
   }

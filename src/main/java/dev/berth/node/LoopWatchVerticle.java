@@ -128,11 +128,14 @@ final class LoopWatchVerticle extends VerticleBase {
       lag.blocked(true);
       listener.changed(index, true);
       awaited = true;
-      LOG.warn(
-          "{}: blocked for {} ms, new requests avoid it: {}",
-          loop,
-          TimeUnit.NANOSECONDS.toMillis(watch.unansweredNanos(now)),
-          StackText.of(loop.stackTrace()));
+      StackTraceElement[] stack = loop.stackTrace();
+      LOG.atWarn()
+          .addKeyValue("stack", StackText.of(stack))
+          .log(
+              "{}: blocked for {} ms, new requests avoid it: {}",
+              loop,
+              TimeUnit.NANOSECONDS.toMillis(watch.unansweredNanos(now)),
+              StackText.brief(stack));
     }
 
     private void runsAgain(long now) {

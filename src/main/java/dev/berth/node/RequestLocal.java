@@ -4,37 +4,49 @@ import dev.berth.api.RequestContext;
 import dev.berth.replica.WorkFields;
 import io.vertx.core.Context;
 import io.vertx.core.Vertx;
-import io.vertx.core.internal.VertxBootstrap;
-import io.vertx.core.spi.VertxServiceProvider;
 import io.vertx.core.spi.context.storage.ContextLocal;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The request that an event loop works for, in the context of Vert.x that every message gets for
  * itself: it goes along to callbacks of what is begun there, and is looked at only when a line is
- * logged. Each Vert.x has a place for it, as this is among its services.
+ * logged.
  */
-public final class RequestLocal implements VertxServiceProvider {
+public final class RequestLocal {
   private static final ContextLocal<RequestContext> REQUEST =
       ContextLocal.registerLocal(RequestContext.class);
 
-  /** Called by Vert.x. */
-  public RequestLocal() {}
+  private RequestLocal() {}
 
-  @Override
-  public void init(VertxBootstrap builder) {
-    // The place was made with this class.
+  /** To be called before a Vert.x is made: it has room for what is known by then. */
+  static void prepare() {
+    // The room was asked for with this class.
   }
 
+  /**
+   * @param context of a Vert.x that was made after {@link #prepare}
+   */
   static void put(Context context, RequestContext request) {
     REQUEST.put(context, request);
+  }
+
+  /** Whether its Vert.x has room for it; that of a user's own may have been made before. */
+  static boolean hasRoom(Context context) {
+    try {
+      REQUEST.get(context);
+      return true;
+    } catch (IllegalArgumentException madeBefore) {
+      return false;
+    }
   }
 
   /** How the log names the request that the caller's event loop works for; empty if for none. */
   public static Map<String, String> fields() {
     Context context = Vertx.currentContext();
-    RequestContext request = context == null ? null : REQUEST.get(context);
+    @Nullable RequestContext request =
+        context != null && hasRoom(context) ? REQUEST.get(context) : null;
     if (request == null) {
       return Map.of();
     }

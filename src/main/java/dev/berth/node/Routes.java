@@ -5,6 +5,7 @@ import dev.berth.controller.ControllerAction.RouteTo;
 import dev.berth.ingress.IngressRoute;
 import dev.berth.ingress.RouteTable;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
@@ -87,6 +88,11 @@ final class Routes {
       byApplication.values().forEach(route -> routes.put(route.prefix, route.leadsTo));
       ingress.accept(RouteTable.of(rootPath, routes));
     }
+  }
+
+  /** Where applications answer, in the order of their paths. Any thread. */
+  List<String> prefixes() {
+    return byApplication.values().stream().map(Routed::prefix).sorted().toList();
   }
 
   /** Where an application answers; empty when it does not. Any thread. */

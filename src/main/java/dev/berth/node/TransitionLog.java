@@ -7,6 +7,7 @@ import dev.berth.controller.ControllerAction.AnnounceReplica;
 import dev.berth.protocol.ApplicationStatus;
 import dev.berth.protocol.DeploymentStatus;
 import dev.berth.protocol.ReplicaPhase;
+import dev.berth.protocol.StatusTrigger;
 import java.util.HashMap;
 import java.util.Map;
 import org.slf4j.Logger;
@@ -21,45 +22,57 @@ import org.slf4j.spi.LoggingEventBuilder;
 final class TransitionLog {
   private static final Logger LOG = LoggerFactory.getLogger("dev.berth.Transitions");
   private static final String NOWHERE = "NONE";
+  private static final String DRAINING = "DRAINING";
 
   private final Map<String, String> states = new HashMap<>(); // last said, by what has it
+  private boolean draining;
+
+  /** From now on what goes goes with the instance, and is declared as it was. */
+  void drains() {
+    draining = true;
+  }
 
   void announce(Announce change) {
     ApplicationStatus to = change.status();
     boolean bad = to == ApplicationStatus.DEPLOY_FAILED || to == ApplicationStatus.UNHEALTHY;
     LoggingEventBuilder line = bad ? LOG.atError() : LOG.atInfo();
     line = line.addKeyValue("application", change.application());
+    String state = said(to);
     String from =
-        move("application " + change.application(), to, to == ApplicationStatus.NOT_STARTED);
+        move("application " + change.application(), state, to == ApplicationStatus.NOT_STARTED);
     if (to == ApplicationStatus.NOT_STARTED) {
       String own = "deployment " + change.application() + "#";
       states.keySet().removeIf(each -> each.startsWith(own));
     }
     line = line.addKeyValue("revision", change.revision());
-    said(line, from, to.name(), change.message())
-        .log("application {}: {} -> {}", change.application(), from, to);
+    said(line, from, state, change.message())
+        .log("application {}: {} -> {}", change.application(), from, state);
   }
 
   void announce(AnnounceDeployment change) {
     DeploymentStatus to = change.status();
     boolean bad = to == DeploymentStatus.DEPLOY_FAILED || to == DeploymentStatus.UNHEALTHY;
     LoggingEventBuilder line = deployment(bad ? LOG.atWarn() : LOG.atInfo(), change.deployment());
-    String from = move("deployment " + change.deployment(), to, false);
+    boolean goes = draining && change.trigger() == StatusTrigger.DELETING;
+    String state = goes ? DRAINING : to.name();
+    String from = move("deployment " + change.deployment(), state, false);
     line =
         line.addKeyValue("version", change.version().toString())
-            .addKeyValue("trigger", change.trigger().name());
-    said(line, from, to.name(), change.message())
-        .log("deployment {}: {} -> {}", change.deployment(), from, to);
+            .addKeyValue("trigger", goes ? DRAINING : change.trigger().name());
+    said(line, from, state, change.message())
+        .log("deployment {}: {} -> {}", change.deployment(), from, state);
   }
 
   void announce(AnnounceReplica change) {
     ReplicaPhase to = change.phase();
     LoggingEventBuilder line = deployment(LOG.atInfo(), change.deployment());
-    String from = move("replica " + change.replicaId(), to, to == ReplicaPhase.STOPPED);
+    String from = move("replica " + change.replicaId(), to.name(), to == ReplicaPhase.STOPPED);
     line =
         line.addKeyValue("replica", change.replicaId())
             .addKeyValue("version", change.version().toString());
-    said(line, from, to.name(), change.reason())
+    boolean goes =
+        to == ReplicaPhase.STOPPING || to == ReplicaPhase.DRAINING || to == ReplicaPhase.STOPPED;
+    said(line, from, to.name(), draining && goes ? "drain" : change.reason())
         .log("replica {}: {} -> {}", change.replicaId(), from, to);
   }
 
@@ -74,9 +87,16 @@ final class TransitionLog {
     return reason.isEmpty() ? whole : whole.addKeyValue("reason", reason);
   }
 
+  private String said(ApplicationStatus status) {
+    if (draining && status == ApplicationStatus.DELETING) {
+      return DRAINING;
+    }
+    return draining && status == ApplicationStatus.NOT_STARTED ? "STOPPED" : status.name();
+  }
+
   /** Where it came from. */
-  private String move(String what, Enum<?> to, boolean gone) {
-    String before = gone ? states.remove(what) : states.put(what, to.name());
+  private String move(String what, String to, boolean gone) {
+    String before = gone ? states.remove(what) : states.put(what, to);
     return before == null ? NOWHERE : before;
   }
 

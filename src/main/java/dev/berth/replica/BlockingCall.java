@@ -40,11 +40,13 @@ final class BlockingCall implements Runnable {
   /** Runs the handler. Called once, on a thread that may block. */
   @Override
   public void run() {
-    thread = Thread.currentThread();
+    Thread worker = Thread.currentThread();
+    thread = worker;
     if (!phase.compareAndSet(Phase.QUEUED, Phase.RUNNING)) {
       return; // cancelled before it ran; cancel() has settled it
     }
     WorkFields.beginOnThread(invocation);
+    worker.setContextClassLoader(handler.getClass().getClassLoader()); // as hooks have it
     Response response = null;
     Throwable failure = null;
     try {

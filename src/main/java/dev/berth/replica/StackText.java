@@ -20,6 +20,15 @@ public final class StackText {
    * middle is left out: its top says what blocks, its end whose handler it is.
    */
   public static String of(StackTraceElement[] frames) {
+    return of(frames, TOP_FRAMES);
+  }
+
+  /** What it does, and whose handler that is. */
+  public static String brief(StackTraceElement[] frames) {
+    return of(frames, 1);
+  }
+
+  private static String of(StackTraceElement[] frames, int most) {
     if (frames.length == 0) {
       return "no stack";
     }
@@ -28,13 +37,13 @@ public final class StackText {
       end++;
     }
     boolean userCode = end > 0 && end < frames.length;
-    int shown = Math.min(Math.max(1, end), TOP_FRAMES);
+    int shown = Math.min(Math.max(1, end), most);
     StringBuilder line = new StringBuilder("at ").append(text(frames[0]));
     for (int i = 1; i < shown; i++) {
       line.append(" < ").append(text(frames[i]));
     }
-    if (userCode && end > TOP_FRAMES) {
-      line.append(" < ... < ").append(text(frames[end - 1]));
+    if (userCode && end > most) {
+      line.append(end > most + 1 ? " < ... < " : " < ").append(text(frames[end - 1]));
     }
     return line.toString();
   }

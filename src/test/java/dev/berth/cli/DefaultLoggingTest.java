@@ -11,6 +11,7 @@ import ch.qos.logback.classic.util.LogbackMDCAdapter;
 import ch.qos.logback.core.ConsoleAppender;
 import ch.qos.logback.core.encoder.Encoder;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import java.util.ServiceLoader;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -72,7 +73,8 @@ class DefaultLoggingTest {
             new IllegalStateException("outer", new ArithmeticException("inner")),
             null);
 
-    String text = new String(new TextLines(false).encode(event), StandardCharsets.UTF_8);
+    String text =
+        new String(new TextLines(TextLines.Form.FILE).encode(event), StandardCharsets.UTF_8);
 
     assertThat(text.lines().toList())
         .satisfies(
@@ -85,13 +87,105 @@ class DefaultLoggingTest {
     assertThat(text).endsWith("\n");
   }
 
+  private String text(TextLines.Form form, String logger, String message, Object... pairs) {
+    LoggingEvent event =
+        new LoggingEvent("", context.getLogger(logger), Level.WARN, message, null, null);
+    for (int i = 0; i < pairs.length; i += 2) {
+      event.addKeyValuePair(new KeyValuePair((String) pairs[i], pairs[i + 1]));
+    }
+    return new String(new TextLines(form).encode(event), StandardCharsets.UTF_8);
+  }
+
+  @Test
+  void whatTheMessageOrTheReplicasNameSaysIsNotSaidAgain() {
+    assertThat(
+            text(
+                TextLines.Form.FILE,
+                "dev.berth.T",
+                "replica shop#cart#1: UPDATING -> RUNNING after 12.5 s",
+                "application",
+                "shop",
+                "replica",
+                "shop#cart#1",
+                "to",
+                "RUNNING",
+                "reason",
+                "",
+                "load",
+                2,
+                "half",
+                12,
+                "why",
+                "UP"))
+        .endsWith("after 12.5 s load=\"2\" half=\"12\" why=\"UP\"\n");
+    assertThat(
+            text(
+                TextLines.Form.FILE,
+                "com.acme.X",
+                "hello",
+                "application",
+                "shop",
+                "deployment",
+                "cart",
+                "replica",
+                "shop#cart#1",
+                "request_id",
+                "r-1"))
+        .endsWith(" X - hello replica=\"shop#cart#1\" request_id=\"r-1\"\n");
+  }
+
+  @Test
+  void onATerminalItIsShorterAndOnlyThereColoured() {
+    Object[] pairs = {"version", "9f2c", "stack", "at a.B < c.D", "reason", "no model"};
+    assertThat(text(TextLines.Form.TERMINAL, "dev.berth.T", "failed", pairs))
+        .matches("\\d\\d:\\d\\d:\\d\\d\\.\\d{3} WARN  failed reason=\"no model\"\\n");
+    assertThat(text(TextLines.Form.TERMINAL, "com.acme.Shop", "failed"))
+        .as("whose line it is, when not the server's")
+        .endsWith(" WARN  Shop - failed\n");
+    assertThat(text(TextLines.Form.COLOURS, "dev.berth.T", "failed", pairs))
+        .contains("\u001b[33mWARN\u001b[0m", "\u001b[2m reason=\"no model\"\u001b[0m\n");
+    assertThat(text(TextLines.Form.FILE, "dev.berth.T", "failed", pairs))
+        .contains("version=\"9f2c\"", "stack=")
+        .doesNotContain("\u001b");
+  }
+
+  @Test
+  void aMessageNeitherDrawsNorForgesALine() {
+    assertThat(text(TextLines.Form.FILE, "a.B", "one\r\n2026-01-01 INFO  two\u001b[2J\u0085\tend"))
+        .endsWith(" B - one\n    2026-01-01 INFO  two?[2J?\tend\n");
+  }
+
+  @Test
+  void aLongValueIsCutAndOneThatFailsIsNamed() {
+    Object failing =
+        new Object() {
+          @Override
+          public String toString() {
+            throw new UnsupportedOperationException();
+          }
+        };
+    assertThat(text(TextLines.Form.FILE, "a.B", "m", "k", "x".repeat(9_999), "f", failing))
+        .hasSizeLessThan(500)
+        .contains("xxx...\"", "f=\"[toString of ");
+  }
+
+  @Test
+  void aStackThatOverflowedIsCut() {
+    StackOverflowError deep = new StackOverflowError();
+    StackTraceElement[] frames = new StackTraceElement[1_024];
+    Arrays.fill(frames, new StackTraceElement("com.acme.Deep", "er", "Deep.java", 7));
+    deep.setStackTrace(frames);
+    LoggingEvent event = new LoggingEvent("", context.getLogger("a"), Level.WARN, "no", deep, null);
+    assertThat(new TextLines(TextLines.Form.FILE).encode(event).length).isLessThan(20_000);
+  }
+
   @Test
   void aLineOfTheAccessLogIsItsMessageAlone() {
     LoggingEvent event =
         new LoggingEvent("", context.getLogger("a"), Level.INFO, "{}", null, new Object[] {"GET"});
     event.addKeyValuePair(new KeyValuePair("request_id", "r-1"));
 
-    assertThat(new TextLines(true).encode(event)).asString().isEqualTo("GET\n");
+    assertThat(new TextLines(TextLines.Form.BARE).encode(event)).asString().isEqualTo("GET\n");
   }
 
   @Test

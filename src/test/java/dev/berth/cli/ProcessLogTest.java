@@ -91,10 +91,12 @@ class ProcessLogTest {
 
   @Test
   void aTransitionIsOneLineOfTextWhoseValuesCanBeReadBack() {
-    assertThat(new String(new TextLines(false).encode(transition()), StandardCharsets.UTF_8))
+    assertThat(
+            new String(
+                new TextLines(TextLines.Form.FILE).encode(transition()), StandardCharsets.UTF_8))
         .hasLineCount(1)
         .endsWith(
-            " T - replica failed application=\"shop\" deployment=\"cart\" replica=\"shop#cart#1\""
+            " T - replica failed replica=\"shop#cart#1\""
                 + " version=\"9f2c\" attempt=\"2\" level=\"mine\""
                 + " reason=\"said \\\"no\\\"\\nat C:\\\\x\"\n");
   }

@@ -115,6 +115,25 @@ class TransitionLogTest {
   }
 
   @Test
+  void whatADrainStopsIsNotToldAsIfItWereDeleted() {
+    application(ApplicationStatus.RUNNING, "");
+    deployment(DeploymentStatus.HEALTHY, StatusTrigger.CONFIG_UPDATE_COMPLETED, "");
+    lines.list.clear();
+    transitions.drains();
+
+    application(ApplicationStatus.DELETING, "");
+    assertThat(pairs()).isEqualTo("application=shop revision=7 from=RUNNING to=DRAINING");
+    deployment(DeploymentStatus.UPDATING, StatusTrigger.DELETING, "");
+    assertThat(pairs()).endsWith("trigger=DRAINING from=HEALTHY to=DRAINING");
+    replica(ReplicaPhase.STOPPING, "its deployment is deleted");
+    assertThat(pairs()).endsWith("to=STOPPING reason=drain");
+    replica(ReplicaPhase.RUNNING, "it answers again");
+    assertThat(pairs()).endsWith("to=RUNNING reason=it answers again");
+    application(ApplicationStatus.NOT_STARTED, "");
+    assertThat(pairs()).endsWith("from=DRAINING to=STOPPED");
+  }
+
+  @Test
   void whatIsGoneIsRememberedNoMore() {
     application(ApplicationStatus.RUNNING, "");
     deployment(DeploymentStatus.HEALTHY, StatusTrigger.CONFIG_UPDATE_COMPLETED, "");

@@ -1,0 +1,81 @@
+package dev.berth.cli;
+
+import dev.berth.protocol.UserFailure;
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.logging.Handler;
+import java.util.logging.Level;
+import java.util.logging.LogManager;
+import java.util.logging.LogRecord;
+import java.util.logging.SimpleFormatter;
+import org.slf4j.LoggerFactory;
+import org.slf4j.spi.LoggingEventBuilder;
+
+/**
+ * Hands what is logged by {@code java.util.logging}, the JDK's own lines among it, to the log. Made
+ * by that when it is first used, and not at each start.
+ */
+public final class JulHandler extends Handler {
+  private static final String CONFIG_CLASS = "java.util.logging.config.class";
+  private static final String CONFIG_FILE = "java.util.logging.config.file";
+
+  private final SimpleFormatter messages = new SimpleFormatter();
+
+  /** Called by {@code java.util.logging}. */
+  public JulHandler() {}
+
+  /** What {@code java.util.logging} reads in place of a file. */
+  public static final class Configuration {
+    /** Called by {@code java.util.logging}. */
+    public Configuration() throws IOException {
+      boolean fine = LoggerFactory.getLogger(org.slf4j.Logger.ROOT_LOGGER_NAME).isDebugEnabled();
+      String text =
+          "handlers=" + JulHandler.class.getName() + "\n.level=" + (fine ? "ALL" : "INFO");
+      LogManager.getLogManager()
+          .readConfiguration(new ByteArrayInputStream(text.getBytes(StandardCharsets.UTF_8)));
+    }
+  }
+
+  /** Makes it the handler of this process, unless its operator says otherwise. */
+  static void install() {
+    if (System.getProperty(CONFIG_CLASS) == null && System.getProperty(CONFIG_FILE) == null) {
+      System.setProperty(CONFIG_CLASS, Configuration.class.getName());
+    }
+  }
+
+  @Override
+  public void publish(LogRecord record) {
+    String name = record.getLoggerName();
+    LoggingEventBuilder line =
+        LoggerFactory.getLogger(name == null || name.isEmpty() ? "java.util.logging" : name)
+            .atLevel(level(record.getLevel()));
+    Throwable thrown = record.getThrown();
+    line.setCause(thrown == null ? null : UserFailure.legible(thrown))
+        .log(messages.formatMessage(record));
+  }
+
+  private static org.slf4j.event.Level level(Level level) {
+    int value = level.intValue();
+    if (value >= Level.SEVERE.intValue()) {
+      return org.slf4j.event.Level.ERROR;
+    } else if (value >= Level.WARNING.intValue()) {
+      return org.slf4j.event.Level.WARN;
+    } else if (value >= Level.CONFIG.intValue()) {
+      return org.slf4j.event.Level.INFO;
+    }
+    return value >= Level.FINE.intValue()
+        ? org.slf4j.event.Level.DEBUG
+        : org.slf4j.event.Level.TRACE;
+  }
+
+  @Override
+  public void flush() {
+    // Each line is written as it comes.
+  }
+
+  @Override
+  public void close() {
+    // It holds nothing.
+  }
+}
