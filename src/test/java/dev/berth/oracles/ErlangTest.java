@@ -3,15 +3,13 @@ package dev.berth.oracles;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.DeploymentId;
-import dev.berth.api.Headers;
 import dev.berth.api.Request;
-import dev.berth.api.Response;
 import dev.berth.fakes.FakeCaller;
 import dev.berth.fakes.PlaneBuilder;
 import dev.berth.fakes.Replicas;
+import dev.berth.fakes.RoutingWorld;
 import dev.berth.node.InstanceLimits;
 import dev.berth.protocol.BusMessage;
-import dev.berth.protocol.Load;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.protocol.port.LoopPorts;
@@ -29,7 +27,6 @@ import dev.berth.routing.RouterLoop;
 import dev.berth.routing.RouterSettings;
 import dev.berth.routing.Routers;
 import dev.berth.routing.slots.InstanceBounds;
-import io.vertx.core.buffer.Buffer;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
@@ -297,14 +294,7 @@ class ErlangTest {
         if (!ledger.observer().completing(ledger)) {
           ledger.complete();
         }
-        loop()
-            .onMessage(
-                new BusMessage.CallResponse(
-                    end.call.callId(),
-                    Response.of(200, Headers.empty(), new Response.Body.Whole(Buffer.buffer())),
-                    0,
-                    Load.NONE,
-                    null));
+        loop().onMessage(RoutingWorld.answer(end.call.callId()));
         runTasks();
       }
     }

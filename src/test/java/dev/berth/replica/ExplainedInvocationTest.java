@@ -39,7 +39,6 @@ class ExplainedInvocationTest {
     send(replica, call(replica).explained());
     rig.clock.advanceNanos(5 * MS);
     handler.answer();
-
     assertThat(rig.answer(CallResponse.class).time()).isEqualTo(new HandlerTime(0, 5 * MS));
   }
 
@@ -49,7 +48,6 @@ class ExplainedInvocationTest {
     send(replica, call(replica).explained());
     rig.clock.advanceNanos(5 * MS);
     handler.promises.remove().fail("no");
-
     assertThat(rig.answer(CallFailed.class).time()).isEqualTo(new HandlerTime(0, 5 * MS));
   }
 
@@ -116,7 +114,6 @@ class ExplainedInvocationTest {
     send(replica, call(replica).explained());
     rig.clock.advanceNanos(7 * MS);
     rig.settled(replica.kill());
-
     assertThat(rig.answer(CallFailed.class).time()).isEqualTo(new HandlerTime(0, 7 * MS));
   }
 

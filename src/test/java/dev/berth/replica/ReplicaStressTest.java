@@ -172,21 +172,12 @@ class ReplicaStressTest {
 
   private CallRequest request(
       int router, long number, RouterAddress source, ReplicaAddress target, Admission by) {
-    return new CallRequest(
-        ReplicaRig.callId(1_000 * router + (int) (number % 1_000), (int) (number / 1_000)),
-        source,
-        new AttemptId(3, router, attempts.incrementAndGet()),
-        target,
-        by,
-        -1,
-        0,
-        0,
-        "r",
-        "",
-        "",
-        Request.get("/" + number),
-        false,
-        false);
+    int place = 1_000 * router + (int) (number % 1_000);
+    ReplicaRig.Call call = new ReplicaRig.Call(target).from(source).by(by).window(0);
+    call.request = Request.get("/" + number);
+    return call.id(ReplicaRig.callId(place, (int) (number / 1_000)))
+        .attempt(new AttemptId(3, router, attempts.incrementAndGet()))
+        .message();
   }
 
   /** Router 2 is elsewhere, the others take slots through the ledger; the calls sent. */

@@ -40,6 +40,7 @@ class ResponseStreamTest {
 
   private final ReplicaRig rig = new ReplicaRig();
   private final Streaming handler = new Streaming();
+  private final ManualStream source = new ManualStream(); // of a body that is passed on
 
   /** Hands its writer to the test, which plays the producer. */
   private static final class Streaming implements AsyncHandler {
@@ -62,8 +63,7 @@ class ResponseStreamTest {
 
   private Replica open(int window) {
     Replica replica = rig.start(1, handler);
-    assertThat(replica.slots().tryAcquire()).isTrue();
-    rig.send(call(replica).window(window));
+    rig.sendHeld(call(replica).window(window));
     CallResponse head = rig.answer(CallResponse.class);
     assertThat(head.streamed()).isTrue();
     assertThat(head.body().length()).isZero();
@@ -136,12 +136,8 @@ class ResponseStreamTest {
 
   @Test
   void aBodyWithoutPiecesIsOneMessage() {
-    Replica replica =
-        rig.start(1, answering(Response.stream("text/plain", w -> Future.succeededFuture())));
-
-    rig.sendHeld(replica, ID);
-    rig.runAll();
-
+    AsyncHandler empty = answering(Response.stream("a/b", writer -> Future.succeededFuture()));
+    Replica replica = rig.settled(rig.busy(1, empty, ID));
     CallResponse answer = (CallResponse) rig.answer();
     assertThat(answer.streamed()).isFalse();
     assertThat(answer.body().length()).isZero();
@@ -152,9 +148,7 @@ class ResponseStreamTest {
   void aBodyThatEndsInItsFirstTickIsOneMessageThatNeedsNoCredit() {
     List<Future<Void>> writes = new ArrayList<>();
     Replica replica = rig.start(1, answering(Response.stream("text/plain", hundred(writes, 600))));
-    assertThat(replica.slots().tryAcquire()).isTrue();
-
-    rig.send(call(replica).window(0));
+    rig.sendHeld(call(replica).window(0));
     rig.runAll();
 
     CallResponse answer = (CallResponse) rig.answer();
@@ -170,9 +164,7 @@ class ResponseStreamTest {
   void aBodyThatEndsInItsFirstTickAndIsTooLargeForOneMessageWaitsForCredit() {
     Replica replica =
         rig.start(1, answering(Response.stream("text/plain", hundred(new ArrayList<>(), 700))));
-    assertThat(replica.slots().tryAcquire()).isTrue();
-
-    rig.send(call(replica).window(5));
+    rig.sendHeld(call(replica).window(5));
     rig.runAll();
 
     List<BusMessage> sent = rig.bus.take();
@@ -227,9 +219,7 @@ class ResponseStreamTest {
   @Test
   void noFrameIsLargerThanSixtyFourKibibytes() {
     open(1 << 20);
-
     handler.writer.write(bytes(3 * MAX_FRAME_BYTES + 5));
-
     assertThat(frames())
         .extracting(frame -> frame.data().length())
         .containsExactly(MAX_FRAME_BYTES, MAX_FRAME_BYTES, MAX_FRAME_BYTES, 5);
@@ -238,9 +228,7 @@ class ResponseStreamTest {
   @Test
   void fullFramesLeaveBeforeTheTickEnds() {
     open(1 << 20);
-
     Future<Void> write = handler.writer.write(bytes(MAX_FRAME_BYTES));
-
     assertThat(rig.bus.take()).hasSize(1);
     assertThat(write.isComplete()).as("its callbacks get a task of their own").isFalse();
     rig.runAll();
@@ -263,14 +251,8 @@ class ResponseStreamTest {
   }
 
   private void writeNext(int[] written) {
-    handler
-        .writer
-        .write("x")
-        .onSuccess(
-            none -> {
-              written[0]++;
-              writeNext(written);
-            });
+    Future<Void> write = handler.writer.write("x");
+    write.onSuccess(none -> written[0]++).onSuccess(none -> writeNext(written));
   }
 
   @Test
@@ -301,9 +283,7 @@ class ResponseStreamTest {
   @Test
   void aWholeBodyTooLargeForOneMessageLeavesAtOnceWithinTheInstanceWhileThereIsRoom() {
     Buffer body = bytes(1 << 20);
-    Replica replica = rig.start(1, answering(Response.of(200, "a/b", body)));
-
-    rig.sendHeld(replica, ID);
+    Replica replica = rig.busy(1, answering(Response.of(200, "a/b", body)), ID);
 
     CallResponse answer = rig.answer(CallResponse.class);
     assertThat(answer.streamed()).isFalse();
@@ -336,10 +316,7 @@ class ResponseStreamTest {
 
   @Test
   void aWholeBodyOfSixtyFourKibibytesRidesInTheMessage() {
-    Replica replica = rig.start(1, answering(Response.of(200, "a/b", bytes(MAX_FRAME_BYTES))));
-
-    rig.sendHeld(replica, ID);
-
+    Replica replica = rig.busy(1, answering(Response.of(200, "a/b", bytes(MAX_FRAME_BYTES))), ID);
     assertThat(rig.answer(CallResponse.class).streamed()).isFalse();
   }
 
@@ -354,11 +331,12 @@ class ResponseStreamTest {
       assertThat(replica.slots().tryAcquire()).isTrue();
       fresh.send(call(replica).window(random.nextInt(1_000)));
       Buffer expected = Buffer.buffer();
+      Buffer received = Buffer.buffer();
       List<Future<Void>> writes = new ArrayList<>();
       int pieces = random.nextInt(40);
       for (int i = 0; i < pieces; i++) {
         Buffer piece = bytes(random.nextInt(10) == 0 ? random.nextInt(150_000) : random.nextInt(9));
-        long unsent = expected.length() - received(fresh).length();
+        long unsent = expected.length() - received(fresh, received).length();
         if (unsent + piece.length() < 900_000) {
           expected.appendBuffer(piece);
           writes.add(streaming.writer.write(piece));
@@ -376,17 +354,14 @@ class ResponseStreamTest {
         fresh.credit(replica, ID, 1 + random.nextInt(100_000));
       }
       fresh.runAll();
-      assertThat(received(fresh)).as("seed %d round %d", seed, round).isEqualTo(expected);
+      assertThat(received(fresh, received)).as("seed %d round %d", seed, round).isEqualTo(expected);
       assertThat(writes).as("seed %d round %d", seed, round).allMatch(Future::succeeded);
       assertAtRest(replica.slots());
     }
   }
 
-  private final java.util.Map<ReplicaRig, Buffer> receivedBy = new java.util.IdentityHashMap<>();
-
-  /** What has arrived so far; checks sequence, size, and that nothing follows the last frame. */
-  private Buffer received(ReplicaRig from) {
-    Buffer so = receivedBy.computeIfAbsent(from, rig -> Buffer.buffer());
+  /** Adds what has arrived since, in pieces that may travel. */
+  private static Buffer received(ReplicaRig from, Buffer so) {
     for (BusMessage message : from.bus.take()) {
       if (message instanceof StreamFrame frame) {
         assertThat(frame.data().length()).isLessThanOrEqualTo(MAX_FRAME_BYTES);
@@ -449,20 +424,17 @@ class ResponseStreamTest {
   }
 
   @Test
-  void aThreadThatWritesWithoutAwaitingCannotOutrunTheBound() throws InterruptedException {
+  void aThreadThatWritesWithoutAwaitingCannotOutrunTheBound() {
     open(0);
     int[] accepted = {0};
-    Thread elsewhere =
-        new Thread(
-            () -> {
-              for (int i = 0; i < 100; i++) {
-                if (!handler.writer.write(bytes(64 * 1024)).failed()) {
-                  accepted[0]++;
-                }
-              }
-            });
-    elsewhere.start();
-    elsewhere.join();
+    ReplicaRig.elsewhere(
+        () -> {
+          for (int i = 0; i < 100; i++) {
+            if (!handler.writer.write(bytes(64 * 1024)).failed()) {
+              accepted[0]++;
+            }
+          }
+        });
 
     assertThat(accepted[0]).as("though the loop has not run").isEqualTo(15);
     rig.runAll();
@@ -505,9 +477,7 @@ class ResponseStreamTest {
     open(1_000);
     handler.writer.write("a");
     assertThat(frames()).hasSize(1);
-
     rig.pass(IDLE.multipliedBy(3));
-
     assertThat(rig.bus.take()).isEmpty();
     assertThat(handler.context.cancelled()).isFalse();
   }
@@ -571,20 +541,14 @@ class ResponseStreamTest {
   @ParameterizedTest
   @ValueSource(strings = {"throws", "fails", "null"})
   void aProducerThatFailsBeforeItsHeadLeftIsAFailedCall(String how) {
-    Replica replica =
-        rig.start(
-            1,
-            answering(
-                Response.stream(
-                    "a/b",
-                    writer ->
-                        switch (how) {
-                          case "throws" -> throw new IllegalStateException("secret");
-                          case "fails" -> Future.failedFuture("secret");
-                          default -> null;
-                        })));
-
-    rig.sendHeld(replica, ID);
+    Response.Producer producer =
+        writer ->
+            switch (how) {
+              case "throws" -> throw new IllegalStateException("secret");
+              case "fails" -> Future.failedFuture("secret");
+              default -> null;
+            };
+    Replica replica = rig.busy(1, answering(Response.stream("a/b", producer)), ID);
     rig.runAll();
 
     CallFailed failed = rig.answer(CallFailed.class);
@@ -628,21 +592,17 @@ class ResponseStreamTest {
     open(100);
     handler.done.complete();
     rig.runAll();
-
     assertThat(handler.writer.write("late").failed()).isTrue();
   }
 
   @Test
-  void aProducerThatSettlesOnAnotherThreadHopsToTheLoop() throws InterruptedException {
+  void aProducerThatSettlesOnAnotherThreadHopsToTheLoop() {
     Replica replica = open(100);
-    Thread elsewhere =
-        new Thread(
-            () -> {
-              handler.writer.write("x");
-              handler.done.complete();
-            });
-    elsewhere.start();
-    elsewhere.join();
+    ReplicaRig.elsewhere(
+        () -> {
+          handler.writer.write("x");
+          handler.done.complete();
+        });
     assertThat(rig.bus.take()).isEmpty();
 
     assertThat(frames()).extracting(StreamFrame::last).containsExactly(true);
@@ -651,18 +611,16 @@ class ResponseStreamTest {
 
   // --- relay ---
 
-  private Replica relay(ManualStream source, int window) {
+  private Replica relay(int window) {
     Replica replica = rig.start(1, answering(source.response()));
-    assertThat(replica.slots().tryAcquire()).isTrue();
-    rig.send(call(replica).window(window));
+    rig.sendHeld(call(replica).window(window));
     assertThat(rig.answer(CallResponse.class).streamed()).isTrue();
     return replica;
   }
 
   @Test
   void aReceivedBodyIsPassedOnPieceByPiece() {
-    ManualStream source = new ManualStream();
-    Replica replica = relay(source, 1_000);
+    Replica replica = relay(1_000);
 
     source.send(Buffer.buffer("one "));
     assertThat(frames()).extracting(f -> f.data().toString()).containsExactly("one ");
@@ -676,8 +634,7 @@ class ResponseStreamTest {
 
   @Test
   void aSlowReceiverPausesTheSourceAndCreditResumesIt() {
-    ManualStream source = new ManualStream();
-    Replica replica = relay(source, 10);
+    Replica replica = relay(10);
 
     for (int i = 0; i < 10; i++) {
       source.send(bytes(MAX_FRAME_BYTES / 2));
@@ -699,8 +656,7 @@ class ResponseStreamTest {
 
   @Test
   void aReceiverThatLeavesCancelsTheSourceAndFreesTheSlot() {
-    ManualStream source = new ManualStream();
-    Replica replica = relay(source, 10);
+    Replica replica = relay(10);
 
     rig.cancel(replica, ID);
     rig.runAll();
@@ -715,13 +671,11 @@ class ResponseStreamTest {
 
   @Test
   void aSourceThatFailsResetsTheStreamWithItsOwnKind() {
-    ManualStream source = new ManualStream();
-    Replica replica = relay(source, 10);
+    Replica replica = relay(10);
 
     source.fail(new BerthException.OutcomeUnknown("peer lost"));
 
-    StreamReset reset = rig.answer(StreamReset.class);
-    assertThat(reset.kind()).isEqualTo(BerthException.Kind.OUTCOME_UNKNOWN);
+    assertThat(rig.answer(StreamReset.class).kind()).isEqualTo(BerthException.Kind.OUTCOME_UNKNOWN);
     rig.runAll();
     assertThat(source.cancels).as("it has ended by itself").isZero();
     assertAtRest(replica.slots());
@@ -729,8 +683,7 @@ class ResponseStreamTest {
 
   @Test
   void aSourceThatIgnoresItsPauseIsCutAtTheBound() {
-    ManualStream source = new ManualStream();
-    Replica replica = relay(source, 0);
+    Replica replica = relay(0);
     int sent = 0;
     while (source.cancels == 0 && sent < 100) {
       source.paused = false;
@@ -750,8 +703,7 @@ class ResponseStreamTest {
   @Test
   void aStreamedResponseStillHasItsDeadline() {
     Replica replica = rig.start(1, handler);
-    rig.send(
-        call(replica).from(AWAY).attempt(rig.attempt()).ifFree().deadlineMs(500).window(1_000));
+    rig.send(rig.away(replica).deadlineMs(500).window(1_000));
     assertThat(rig.bus.take().get(0)).isInstanceOf(CallAccepted.class);
     handler.writer.write("x");
 

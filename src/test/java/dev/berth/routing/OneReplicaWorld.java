@@ -1,13 +1,12 @@
 package dev.berth.routing;
 
 import dev.berth.api.DeploymentId;
-import dev.berth.api.Headers;
 import dev.berth.api.Request;
-import dev.berth.api.Response;
 import dev.berth.fakes.FakeCaller;
 import dev.berth.fakes.ManualClock;
 import dev.berth.fakes.PlaneBuilder;
 import dev.berth.fakes.Replicas;
+import dev.berth.fakes.RoutingWorld;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.port.LedgerView;
@@ -16,7 +15,6 @@ import dev.berth.protocol.port.SlotObserver;
 import dev.berth.protocol.port.Slots;
 import dev.berth.replica.slots.Ledgers;
 import dev.berth.replica.slots.SlotLedger;
-import io.vertx.core.buffer.Buffer;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.IntPredicate;
@@ -29,7 +27,6 @@ import org.jspecify.annotations.Nullable;
 final class OneReplicaWorld implements ReplicaDirectory {
   private static final DeploymentId DEPLOYMENT = new DeploymentId("app", "model");
   private static final Request REQUEST = Request.get("/");
-  private static final Buffer NO_BODY = Buffer.buffer(0);
 
   final ManualClock clock = new ManualClock();
   final SlotLedger ledger;
@@ -115,13 +112,7 @@ final class OneReplicaWorld implements ReplicaDirectory {
   /** Sends the answer of the oldest request that was sent, its slot being complete. */
   void respondFirst() {
     BusMessage.CallRequest call = running.poll();
-    BusMessage answer =
-        new BusMessage.CallResponse(
-            call.callId(),
-            Response.of(200, Headers.empty(), new Response.Body.Whole(NO_BODY)),
-            0,
-            0,
-            null);
+    BusMessage answer = RoutingWorld.answer(call.callId());
     here(() -> routers.loop(call.source().loop()).onMessage(answer));
   }
 

@@ -492,24 +492,14 @@ final class CrowdSimulation {
     }
   }
 
-  /** Nothing of a tick is looked at. */
   // --- what must hold ---
 
   private void checkAtEnd() {
     for (Replica replica : started) {
-      zero(replica.replicaId() + ": running", replica.view().running());
+      if (replica.view().running() != 0) {
+        throw world.fail("at the end: " + replica.view() + " (expected: nothing runs)");
+      }
     }
-    for (SimulatedInstance instance : instances) {
-      zero(instance.node + ": bytes of answers", instance.routers.bounds().streamBytes());
-      zero(instance.node + ": grants", instance.routers.bounds().streams().waiting());
-      zero(instance.node + ": needed", instance.routers.bounds().streams().needed());
-      zero(instance.node + ": queued", instance.routers.bounds().queued());
-    }
-  }
-
-  private void zero(String what, long value) {
-    if (value != 0) {
-      throw world.fail(what + " at the end: " + value + " (expected: 0)");
-    }
+    instances.forEach(SimulatedInstance::checkEmpty);
   }
 }

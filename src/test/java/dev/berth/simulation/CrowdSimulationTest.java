@@ -46,7 +46,6 @@ class CrowdSimulationTest {
   @EnabledIfSystemProperty(named = "simulation.crowd.seed", matches = ".+")
   void theSeedAskedForKeepsItsPromises() {
     CrowdSimulation.Result result = CrowdSimulation.run(Long.getLong("simulation.crowd.seed"));
-
     System.out.printf("simulation of crowds: %s%n", result);
     assertThat(result.events()).isPositive();
   }

@@ -55,7 +55,6 @@ class LegsSimulationTest {
   @EnabledIfSystemProperty(named = "simulation.legs.seed", matches = ".+")
   void theSeedAskedForKeepsItsPromises() {
     LegsSimulation.Result result = LegsSimulation.run(Long.getLong("simulation.legs.seed"));
-
     System.out.printf("simulation of legs: %s%n", result);
     assertThat(result.events()).isPositive();
   }

@@ -146,18 +146,8 @@ final class LifecycleSimulation {
     LifecycleSimulation simulation = new LifecycleSimulation(seed, folder);
     LifecycleUserCode.RUNS.put(simulation.run, simulation.hooks);
     try {
-      return simulation.run();
-    } catch (RuntimeException | AssertionError broken) {
-      throw new SimulationFailure(
-          broken.getMessage()
-              + ", seed "
-              + seed
-              + ", event "
-              + simulation.world.ran()
-              + Seeds.replay("LifecycleSimulationTest", "simulation.lifecycle.seed", seed)
-              + "\n"
-              + String.join("\n", simulation.world.tail()),
-          broken);
+      return simulation.world.told(
+          seed, "LifecycleSimulationTest", "simulation.lifecycle.seed", simulation::run);
     } finally {
       LifecycleUserCode.RUNS.remove(simulation.run);
       simulation.halt();

@@ -80,7 +80,6 @@ class LifecycleSimulationTest {
   void theSeedAskedForKeepsItsPromises() {
     LifecycleSimulation.Result result =
         LifecycleSimulation.run(Long.getLong("simulation.lifecycle.seed"), folder);
-
     System.out.printf("simulation of lifecycles: %s%n", result);
     assertThat(result.events()).isPositive();
   }

@@ -71,7 +71,6 @@ class SimulationTest {
   @EnabledIfSystemProperty(named = "simulation.seed", matches = ".+")
   void theSeedAskedForKeepsEveryInvariant() {
     Simulation.Result result = Simulation.run(Long.getLong("simulation.seed"));
-
     System.out.printf(
         "simulation: seed %d, %,d events, hash %016x%n",
         result.seed(), result.events(), result.hash());

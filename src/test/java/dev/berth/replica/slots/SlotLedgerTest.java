@@ -2,6 +2,7 @@ package dev.berth.replica.slots;
 
 import static dev.berth.replica.slots.Ledgers.assertAtRest;
 import static dev.berth.replica.slots.Ledgers.assertBalanced;
+import static dev.berth.replica.slots.Ledgers.granted;
 import static dev.berth.replica.slots.Ledgers.ledger;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
@@ -15,7 +16,6 @@ import dev.berth.protocol.port.LedgerView;
 import dev.berth.protocol.port.LedgerView.Audit;
 import dev.berth.protocol.port.LedgerView.LastAudit;
 import dev.berth.protocol.port.SlotLease;
-import dev.berth.protocol.port.Slots.Reservation;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -34,11 +34,6 @@ class SlotLedgerTest {
 
   private AttemptId attempt() {
     return new AttemptId(1, 0, ++attempts);
-  }
-
-  private static SlotLease granted(Reservation reservation) {
-    assertThat(reservation).isInstanceOf(Reservation.Granted.class);
-    return ((Reservation.Granted) reservation).lease();
   }
 
   @Test
@@ -133,7 +128,6 @@ class SlotLedgerTest {
   void aLeaseWithoutTimeToLiveIsOverAtOnce(long ttl) {
     SlotLedger ledger = ledger(1, clock);
     SlotLease lease = granted(ledger.reserve(attempt(), ttl));
-
     assertThat(lease.consume()).isEqualTo(Refusal.EXPIRED);
     assertAtRest(ledger);
   }
@@ -143,11 +137,9 @@ class SlotLedgerTest {
   @Test
   void releasesOfUnknownAttemptsAreRememberedWithinABound() {
     SlotLedger ledger = ledger(4, new LedgerLimits(TTL, TTL, 100), clock);
-
     for (int i = 0; i < 10_000; i++) {
       ledger.release(attempt());
     }
-
     assertThat(ledger.remembered()).isEqualTo(100);
   }
 
@@ -207,11 +199,9 @@ class SlotLedgerTest {
   @Test
   void aLeaseThatNoMessageNamesTakesNoMemory() {
     SlotLedger ledger = ledger(4, clock);
-
     SlotLease lease = ledger.hold(TTL);
     lease.consume();
     ledger.completeAndHold(TTL).release();
-
     assertThat(ledger.remembered()).isZero();
     assertAtRest(ledger);
   }
@@ -336,9 +326,7 @@ class SlotLedgerTest {
   void aSlotLostFromTheWordIsAMismatch() {
     SlotLedger ledger = ledger(4, clock);
     ledger.tryAcquire();
-
     Ledgers.bendWord(ledger, word -> word - 1);
-
     assertThat(ledger.audit()).isEqualTo(Audit.BUSY);
     assertThat(ledger.audit()).isEqualTo(Audit.MISMATCH);
     assertThat(ledger.view("r", 0).lastAudit().difference()).isEqualTo(1);

@@ -57,7 +57,6 @@ class RoutingFeedTest {
   void aRouterPullsItsSnapshotAsSoonAsItIsMadeAndOnlyOnce() {
     feed.want(ECHO, now);
     feed.want(ECHO, now);
-
     assertThat(sent).containsExactly(pullOf(ECHO, Version.NONE));
   }
 
@@ -65,7 +64,6 @@ class RoutingFeedTest {
   void theAnswerIsPassedToTheRouters() {
     feed.want(ECHO, now);
     tell(RoutingDelta.whole(first));
-
     assertThat(routed).containsExactly(first);
     assertThat(feed.last(ECHO)).isEqualTo(first);
     assertThat(feed.pulling()).isZero();
@@ -132,7 +130,6 @@ class RoutingFeedTest {
   void aDeltaBeforeAnySnapshotIsNoAnswer() {
     feed.want(ECHO, now);
     tell(RoutingDelta.between(first, later(first, 5)));
-
     assertThat(routed).isEmpty();
     assertThat(feed.pulling()).isOne();
   }
@@ -144,7 +141,6 @@ class RoutingFeedTest {
     RoutingSnapshot ofNext = snapshots.of(ECHO, new Version(2, 1), 1);
     tell(RoutingDelta.whole(ofNext));
     tell(RoutingDelta.whole(later(first, 51)));
-
     assertThat(feed.last(ECHO)).isEqualTo(ofNext);
   }
 

@@ -14,6 +14,7 @@ import dev.berth.api.Selections;
 import dev.berth.fakes.FakeParent;
 import dev.berth.fakes.RoutingWorld;
 import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.protocol.port.BareHandle;
 import dev.berth.routing.DeploymentRouter;
 import dev.berth.routing.RouterSettings;
@@ -37,10 +38,12 @@ class RoutedLegsTest {
   private final List<RoutingWorld.Replica> replicas = new ArrayList<>();
 
   private RoutingWorld.Replica replica(DeploymentId deployment, int max) {
-    RoutingWorld.Replica made = world.local(deployment, deployment.name() + "1", max);
+    return added(world.local(deployment, deployment.name() + "1", max));
+  }
+
+  private RoutingWorld.Replica added(RoutingWorld.Replica made) {
     replicas.add(made);
-    world.publish();
-    return made;
+    return world.published(made);
   }
 
   /** One of each, with one slot. */
@@ -51,10 +54,7 @@ class RoutedLegsTest {
   }
 
   private RoutingWorld.Replica elsewhere(DeploymentId deployment, int max) {
-    RoutingWorld.Replica made = world.remote(deployment, deployment.name() + "2", max);
-    replicas.add(made);
-    world.publish();
-    return made;
+    return added(world.remote(deployment, deployment.name() + "2", max));
   }
 
   private BareHandle handle(DeploymentId deployment) {
@@ -66,8 +66,7 @@ class RoutedLegsTest {
   }
 
   private Future<Selections> all(DeploymentId... deployments) {
-    Future<Selections> chosen = world.settled(Selections.all(handles(deployments)));
-    return chosen;
+    return world.settled(Selections.all(handles(deployments)));
   }
 
   private ReplicaSelection one(DeploymentId deployment) {
@@ -102,22 +101,7 @@ class RoutedLegsTest {
   @AfterEach
   void nothingIsLeft() {
     world.run();
-    for (RoutingWorld.Replica replica : replicas) {
-      assertThat(replica.ledger.ongoing()).as(replica.info.replicaId()).isZero();
-      assertThat(replica.ledger.audit()).hasToString("CLEAN");
-    }
-    for (DeploymentRouter router : world.routers.all()) {
-      assertThat(router.counters().reserved()).as("reserved, %s", router.deployment()).isZero();
-      assertThat(router.queued()).as("queued, %s", router.deployment()).isZero();
-      assertThat(router.waitingToCollect()).as("at the gate, %s", router.deployment()).isZero();
-      assertThat(RoutingProbe.ownElsewhere(router)).isZero();
-    }
-    for (int loop = 0; loop < 2; loop++) {
-      assertThat(world.routers.loop(loop).pendingRequests()).isZero();
-      assertThat(world.routers.loop(loop).deadlines()).isZero();
-      assertThat(RoutingProbe.heldAttempts(world.routers.loop(loop))).isZero();
-    }
-    assertThat(world.routers.bounds().queued()).isZero();
+    world.assertAtRest(replicas.toArray(RoutingWorld.Replica[]::new));
   }
 
   @Nested
@@ -151,9 +135,7 @@ class RoutedLegsTest {
     void whereOneIsUnavailableNoneIsHeld() {
       RoutingWorld.Replica a = replica(A, 1);
       router(B)
-          .update(
-              new dev.berth.protocol.RoutingSnapshot(
-                  B, new dev.berth.protocol.RoutingSnapshot.Version(1, 99), false, List.of()));
+          .update(new RoutingSnapshot(B, new RoutingSnapshot.Version(1, 99), false, List.of()));
       assertFailed(all(A, B), BerthException.DeploymentUnavailable.class);
       assertThat(a.ledger.view("r", 0).released()).isOne();
     }
@@ -205,16 +187,7 @@ class RoutedLegsTest {
 
     @Test
     void withoutAnyTimeoutTheQueuesTimeoutEndsTheWaitAsTheOneWaitedForRefuses() {
-      RouterSettings usual = RouterSettings.DEFAULTS;
-      world.routers.router(
-          B,
-          new RouterSettings(
-              -1,
-              usual.queueTimeoutNanos(),
-              usual.reservationTtlNanos(),
-              usual.maxReservationTtlNanos(),
-              429,
-              7));
+      world.routers.router(B, RoutingProbe.refusing(RouterSettings.DEFAULTS, 429, 7));
       replica(A, 1);
       ReplicaSelection busy = busy(B);
       Future<Selections> chosen = all(A, B);
@@ -465,9 +438,7 @@ class RoutedLegsTest {
     void aRefusalFromElsewhereIsTriedOnAnotherReplica() {
       RoutingWorld.Replica full = elsewhere(A, 1);
       full.ledger.tryAcquire(); // by someone we do not know of
-      RoutingWorld.Replica free = world.remote(A, "a3", 1);
-      replicas.add(free);
-      world.publish();
+      added(world.remote(A, "a3", 1));
       for (int times = 0; times < 8; times++) {
         close(now(A));
       }
@@ -580,7 +551,7 @@ class RoutedLegsTest {
       Future<Selections> chosen = all(A, B);
       assertThat(a.ledger.reserved()).isOne();
       die(a);
-      RoutingWorld.Replica fresh = fresh();
+      fresh();
       free(busy);
       assertThat(chosen.result().get(0).replicaId()).isEqualTo("a9");
       close(chosen);
@@ -616,9 +587,7 @@ class RoutedLegsTest {
 
     /** Starts in the place of A's. */
     private RoutingWorld.Replica fresh() {
-      RoutingWorld.Replica fresh = world.published(world.local(A, "a9", 1));
-      replicas.add(fresh);
-      return fresh;
+      return added(world.local(A, "a9", 1));
     }
 
     private void die(RoutingWorld.Replica dead) {
