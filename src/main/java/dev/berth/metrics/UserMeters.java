@@ -2,6 +2,7 @@ package dev.berth.metrics;
 
 import dev.berth.api.DeploymentId;
 import dev.berth.api.ReplicaMeters;
+import dev.berth.metrics.Families.Kind;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -29,12 +30,6 @@ public final class UserMeters implements ReplicaMeters {
   private static final List<String> SUFFIXES = List.of("_total", "_created", "_bucket", "_info");
 
   private static final int MAX_BUCKETS = 100;
-
-  private enum Kind {
-    COUNTER,
-    GAUGE,
-    HISTOGRAM
-  }
 
   private record Key(String name, List<String> tags) {}
 
@@ -161,7 +156,7 @@ public final class UserMeters implements ReplicaMeters {
   }
 
   /** Adds every meter to a scrape. */
-  void collect(Series into) {
+  public void collect(Series into) {
     series.forEach((key, each) -> each.collect(key.name, into.with(labels(key.tags))));
   }
 

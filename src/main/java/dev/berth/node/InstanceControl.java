@@ -127,7 +127,7 @@ final class InstanceControl {
     String application = replica.deployment().application();
     return all(
         on.meters.add(into -> ReplicaSeries.show(replica, routes.prefixOf(application), into)),
-        on.meters.addUserMeters(replica.meters()));
+        on.meters.add(replica.meters()::collect));
   }
 
   private static Registration all(Registration first, Registration second) {

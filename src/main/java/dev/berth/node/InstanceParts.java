@@ -159,10 +159,8 @@ final class InstanceParts {
         new MetricsPusher(
             identity.node(),
             identity.incarnation(),
-            new MetricsPusher.Settings(
-                config.get(MetricsOptions.RECORD_INTERVAL_MS),
-                config.get(MetricsOptions.PUSH_INTERVAL_MS),
-                MetricsPusher.Settings.DEFAULT_MAX_REPORT_BYTES),
+            config.get(MetricsOptions.PUSH_INTERVAL_MS),
+            MetricsPusher.DEFAULT_MAX_REPORT_BYTES,
             identity.nanoClock());
     BearerTokens known = new BearerTokens(secrets, false, api);
     admin =
@@ -304,11 +302,11 @@ final class InstanceParts {
     List<LoopLag> lags = new ArrayList<>();
     for (int index = 0; index < loops.serving().size(); index++) {
       LoopLag lag = new LoopLag(index);
-      meters.addLag(lag);
+      meters.add(lag::collect);
       lags.add(lag);
     }
     LoopLag control = LoopLag.ofControl();
-    meters.addLag(control);
+    meters.add(control::collect);
     return new LoopWatchVerticle(
         loops.serving(),
         lags,

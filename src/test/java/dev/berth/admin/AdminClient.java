@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
 
 /** An admin server on loopback and a client of it. */
 final class AdminClient implements AutoCloseable {
-  final Meters meters = new Meters("node-1", "127.0.0.1");
+  final Meters meters = new Meters("node-1", "127.0.0.1", "");
   final int port;
   private final Vertx vertx = Vertx.vertx(new VertxOptions().setEventLoopPoolSize(1));
   private final HttpClient http =

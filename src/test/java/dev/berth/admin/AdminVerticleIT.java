@@ -50,7 +50,7 @@ class AdminVerticleIT {
           new LastAudit(Audit.CLEAN, 250_000_000, 2_000_000_000, 0, 0, -1));
 
   private final HttpClient client = HttpClient.newHttpClient();
-  private final Meters meters = new Meters("node-1", "127.0.0.1");
+  private final Meters meters = new Meters("node-1", "127.0.0.1", "");
   private int port;
 
   @BeforeEach

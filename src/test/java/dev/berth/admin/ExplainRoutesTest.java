@@ -37,7 +37,7 @@ class ExplainRoutesTest {
     AdminVerticle admin =
         new AdminVerticle(
             ServeConfig.DEFAULTS.with(AdminOptions.PORT, 0),
-            new Meters("node-1", "127.0.0.1"),
+            new Meters("node-1", "127.0.0.1", ""),
             List.of(
                 new ExplainRoutes(RING, ServeConfig.DEFAULTS.with(ExplainOptions.RING_SIZE, 200))));
     vertx.deployVerticle(admin).await();

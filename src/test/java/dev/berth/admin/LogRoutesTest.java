@@ -41,7 +41,7 @@ class LogRoutesTest {
     AdminVerticle admin =
         new AdminVerticle(
             ServeConfig.DEFAULTS.with(AdminOptions.PORT, 0),
-            new Meters("node-1", "127.0.0.1"),
+            new Meters("node-1", "127.0.0.1", ""),
             List.of(new LogRoutes(ring)));
     vertx.deployVerticle(admin).await();
     port = admin.port();

@@ -50,7 +50,7 @@ class LedgerCommandTest {
     AdminVerticle admin =
         new AdminVerticle(
             ServeConfig.DEFAULTS.with(AdminOptions.PORT, 0),
-            new Meters("node-1", "127.0.0.1"),
+            new Meters("node-1", "127.0.0.1", ""),
             List.of(new LedgerRoutes(() -> ledgers, () -> Instant.EPOCH)));
     vertx.deployVerticle(admin).await();
     address = "127.0.0.1:" + admin.port();

@@ -46,7 +46,7 @@ class AccessLogIT {
     ingress =
         new Ingress(
             IngressRig.LOCAL.with(HttpOptions.KEEP_ALIVE_TIMEOUT_S, SHORT),
-            new Meters("node-1", "127.0.0.1"),
+            new Meters("node-1", "127.0.0.1", ""),
             System::nanoTime,
             0xbe27);
     ingress.logAccess(log, LogEncoding.JSON);

@@ -105,7 +105,7 @@ class IngressIT {
 
   @Test
   void healthFailsUntilThereAreRoutesAndNotWhenTheyGoAgain() throws Exception {
-    Ingress fresh = new Ingress(limits(16), new Meters("n", "a"), System::nanoTime, 0xbe28);
+    Ingress fresh = new Ingress(limits(16), new Meters("n", "a", ""), System::nanoTime, 0xbe28);
     IngressRig.await(vertx.deployVerticle(new IngressVerticle(fresh, upstream.loop(), 0, SHORT)));
     String health = "http://127.0.0.1:" + fresh.port() + "/-/healthz";
     HttpRequest request = HttpRequest.newBuilder(URI.create(health)).build();

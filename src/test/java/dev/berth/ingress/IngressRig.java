@@ -38,7 +38,7 @@ final class IngressRig implements AutoCloseable {
           .with(new VertxOptions().setEventLoopPoolSize(1))
           .build();
   final HttpClient client = HttpClient.newHttpClient();
-  private final Meters meters = new Meters("node-1", "127.0.0.1");
+  private final Meters meters = new Meters("node-1", "127.0.0.1", "");
   final FakeUpstream upstream;
   final Ingress ingress;
 

@@ -19,7 +19,7 @@ class ReplicaMetricsTest {
   private final ReplicaRig rig = new ReplicaRig();
 
   private static List<String> lines(Replica replica) {
-    Meters meters = new Meters("n", "a");
+    Meters meters = new Meters("n", "a", "");
     meters.add(into -> into.histogram("time_ms", replica.processingTimes()));
     return meters.scrape(TEXT).lines().toList();
   }
