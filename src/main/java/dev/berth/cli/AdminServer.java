@@ -146,17 +146,15 @@ final class AdminServer {
     if (token != null) {
       request.header("Authorization", "Bearer " + token);
     }
-    HttpClient asking = client;
-    if (asking == null) {
-      asking =
+    if (client == null) {
+      client =
           HttpClient.newBuilder()
               .connectTimeout(PATIENCE)
               .version(HttpClient.Version.HTTP_1_1)
               .proxy(HttpClient.Builder.NO_PROXY)
               .build();
-      client = asking;
     }
-    return asking.send(request.build(), HttpResponse.BodyHandlers.ofString());
+    return client.send(request.build(), HttpResponse.BodyHandlers.ofString());
   }
 
   static String whyNot(IOException failed) {

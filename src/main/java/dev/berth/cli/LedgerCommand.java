@@ -104,16 +104,12 @@ final class LedgerCommand extends AdminCommand {
                     counts.getValue("running"),
                     counts.getValue("reserved"),
                     counts.getValue("granted"),
-                    number(counts, "completed")
-                        + number(counts, "released")
-                        + number(counts, "expired"),
+                    ServeStatus.number(counts, "completed")
+                        + ServeStatus.number(counts, "released")
+                        + ServeStatus.number(counts, "expired"),
                     counts.getValue("zombies"),
                     audit)
                 .replaceAll(" +\\R", "\n")));
-  }
-
-  private static long number(JsonObject counts, String key) {
-    return counts.getValue(key) instanceof Number number ? number.longValue() : 0;
   }
 
   private static String audit(JsonObject replica) {

@@ -132,29 +132,25 @@ final class LogsCommand extends AdminCommand {
       return;
     }
     StringBuilder text = new StringBuilder();
-    String logger = text(line, "logger");
-    String severity = text(line, "level");
-    text.append(text(line, "time"))
+    String logger = ServeStatus.text(line, "logger");
+    String severity = ServeStatus.text(line, "level");
+    text.append(ServeStatus.text(line, "time"))
         .append(' ')
         .append(severity)
         .append(" ".repeat(Math.max(0, 5 - severity.length()) + 1))
         .append(logger, logger.lastIndexOf('.') + 1, logger.length())
         .append(" - ")
-        .append(text(line, "message"));
+        .append(ServeStatus.text(line, "message"));
     if (line.getValue("fields") instanceof JsonObject fields) {
       fields.forEach(
           field ->
               TextLines.quoted(
                   text.append(' ').append(field.getKey()).append('='), field.getValue()));
     }
-    String exception = text(line, "exception");
+    String exception = ServeStatus.text(line, "exception");
     if (!exception.isEmpty()) {
       text.append('\n').append(exception.stripTrailing());
     }
     out.println(AdminServer.printable(text.toString().replace("\t", "    ")));
-  }
-
-  private static String text(JsonObject line, String key) {
-    return line.getValue(key) instanceof String text ? text : "";
   }
 }

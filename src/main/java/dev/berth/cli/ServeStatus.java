@@ -143,11 +143,11 @@ record ServeStatus(
     return Boolean.FALSE.equals(replica.getValue("routable")) ? "not routable" : RUNNING;
   }
 
-  private static String text(JsonObject object, String key) {
+  static String text(JsonObject object, String key) {
     return object.getValue(key) instanceof String text ? text : "";
   }
 
-  private static long number(JsonObject object, String key) {
+  static long number(JsonObject object, String key) {
     return object.getValue(key) instanceof Number number ? number.longValue() : 0;
   }
 

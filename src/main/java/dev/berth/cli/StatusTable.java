@@ -70,6 +70,11 @@ final class StatusTable {
     return AdminServer.printable(text.strip().replaceAll("\\s*\\R\\s*", "; "));
   }
 
+  /** What follows a status that has a cause. */
+  static String reason(String message) {
+    return message.isBlank() ? "" : ": " + oneLine(message);
+  }
+
   private String line(String[] row, int[] widths) {
     StringBuilder line = new StringBuilder();
     for (int i = 0; i < row.length; i++) {

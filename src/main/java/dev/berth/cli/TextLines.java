@@ -6,8 +6,8 @@ import ch.qos.logback.classic.spi.ThrowableProxyUtil;
 import ch.qos.logback.core.encoder.EncoderBase;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
-import java.time.OffsetDateTime;
 import java.time.ZoneId;
+import java.time.format.DateTimeFormatter;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -18,8 +18,11 @@ import org.jspecify.annotations.Nullable;
  * start loads, and 0.05 s of it.
  */
 final class TextLines extends EncoderBase<ILoggingEvent> {
+  /** In the time zone of this machine. */
+  private static final DateTimeFormatter TIME =
+      DateTimeFormatter.ofPattern("uuuu-MM-dd'T'HH:mm:ss.SSSXXX").withZone(ZoneId.systemDefault());
+
   private final boolean bare;
-  private final ZoneId zone = ZoneId.systemDefault();
 
   /**
    * @param bare the message alone
@@ -32,7 +35,7 @@ final class TextLines extends EncoderBase<ILoggingEvent> {
   public byte[] encode(ILoggingEvent event) {
     StringBuilder line = new StringBuilder(160);
     if (!bare) {
-      time(line, event.getTimeStamp());
+      TIME.formatTo(Instant.ofEpochMilli(event.getTimeStamp()), line);
       String level = event.getLevel().toString();
       line.append(' ').append(level).append(" ".repeat(Math.max(0, 5 - level.length())));
       String logger = event.getLoggerName();
@@ -65,23 +68,6 @@ final class TextLines extends EncoderBase<ILoggingEvent> {
       }
     }
     line.append('"');
-  }
-
-  /** As {@code yyyy-MM-dd'T'HH:mm:ss.SSSXXX}, in the time zone of this machine. */
-  private void time(StringBuilder line, long millis) {
-    OffsetDateTime time = Instant.ofEpochMilli(millis).atZone(zone).toOffsetDateTime();
-    digits(line, 4, time.getYear()).append('-');
-    digits(line, 2, time.getMonthValue()).append('-');
-    digits(line, 2, time.getDayOfMonth()).append('T');
-    digits(line, 2, time.getHour()).append(':');
-    digits(line, 2, time.getMinute()).append(':');
-    digits(line, 2, time.getSecond()).append('.');
-    digits(line, 3, time.getNano() / 1_000_000).append(time.getOffset().getId());
-  }
-
-  private static StringBuilder digits(StringBuilder line, int width, int number) {
-    String text = Integer.toString(number);
-    return line.append("0".repeat(Math.max(0, width - text.length()))).append(text);
   }
 
   @Override
