@@ -44,7 +44,7 @@ public final class InstanceOptions {
               "How long an event loop may leave a task before it counts as blocked by a handler. New"
                   + " requests then avoid the replicas on it while there are others.");
   public static final Key<Duration> SHUTDOWN_TIMEOUT_S =
-      KEYS.key("shutdown_timeout_s", Types.seconds(), Duration.ofSeconds(30))
+      KEYS.key("shutdown_timeout_s", Types.SECONDS, Duration.ofSeconds(30))
           .means(
               "How long the instance may take to drain on SIGTERM or SIGINT before it stops anyway.");
 
@@ -56,7 +56,7 @@ public final class InstanceOptions {
                   + " metrics.");
 
   public static final Key<Boolean> HALT_ON_FULL_HEAP =
-      KEYS.key("halt_on_full_heap", Types.bool(), true)
+      KEYS.key("halt_on_full_heap", Types.BOOL, true)
           .means(
               "Whether the process ends, with exit code 5 and one line of the log, when collections"
                   + " find more than 95 % of the heap's oldest pool in use for 10 s, or take 98 % of the"
@@ -64,7 +64,7 @@ public final class InstanceOptions {
 
   // what is deployed, and what of it a restart finds
   public static final Key<Path> STATE_DIR =
-      KEYS.optional("state_dir", Types.path())
+      KEYS.optional("state_dir", Types.PATH)
           .fallback(settings -> Path.of("berth-state").toAbsolutePath().normalize(), "berth-state")
           .means(
               "Directory that keeps what was deployed, with the jars of it, so that it runs again"
@@ -72,7 +72,7 @@ public final class InstanceOptions {
                   + " current folder. Made by the first accepted change. Only its owner may read"
                   + " it.");
   public static final Key<Boolean> EPHEMERAL =
-      KEYS.key("ephemeral", Types.bool(), false)
+      KEYS.key("ephemeral", Types.BOOL, false)
           .means(
               "Keeps what is deployed in memory only: a restart begins with the file alone, and"
                   + " state_dir is neither read nor written.");

@@ -42,7 +42,7 @@ public record Submission(
    * @param place its top, which knows where relative paths start
    */
   static Submission of(ServeConfig config, Node root, Place place) {
-    Map<String, @Nullable Object> whole = Types.freeMap().read(root, place);
+    Map<String, @Nullable Object> whole = Types.FREE_MAP.read(root, place);
     if (whole == null) {
       throw new ConfigException(place.problems());
     }
