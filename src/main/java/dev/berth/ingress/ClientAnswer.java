@@ -105,14 +105,6 @@ abstract sealed class ClientAnswer implements BiConsumer<String, String>, Comple
     return state.ordinal() >= ExchangeState.LEAVING.ordinal();
   }
 
-  final void later(Runnable task) {
-    loop.later(task);
-  }
-
-  final long coarseNow() {
-    return loop.coarseNow();
-  }
-
   // --- writing it ---
 
   final void write(Response response) {
@@ -206,7 +198,7 @@ abstract sealed class ClientAnswer implements BiConsumer<String, String>, Comple
   final void answerAndClose(HttpFailure failure) {
     connection.announceClose(http.response());
     write(failure);
-    if (!connection.multiplexed()) {
+    if (!connection.multiplexed) {
       connection.closeWhenTaken();
     }
   }
@@ -233,7 +225,7 @@ abstract sealed class ClientAnswer implements BiConsumer<String, String>, Comple
     }
     finishHead(out);
     announceUnread(out);
-    if (failure == ErrorResponses.TOO_MANY_REQUESTS && connection.multiplexed()) {
+    if (failure == ErrorResponses.TOO_MANY_REQUESTS && connection.multiplexed) {
       finish(failure.status(), out.end()); // a body would wait for its window, and be kept for it
       return;
     }
@@ -249,7 +241,7 @@ abstract sealed class ClientAnswer implements BiConsumer<String, String>, Comple
     if (recorder != null) {
       ExplainRule.tell(recorder, out.headers());
     }
-    if (loop.draining()) {
+    if (loop.ingress.draining()) {
       connection.announceDrain(out);
     }
   }
@@ -278,7 +270,7 @@ abstract sealed class ClientAnswer implements BiConsumer<String, String>, Comple
     if (rest == null) {
       return;
     }
-    if (!lingering && !connection.multiplexed()) {
+    if (!lingering && !connection.multiplexed) {
       if (rest.bytesLeft() <= MAX_DISCARDED_BYTES) {
         connection.unread(http);
       } else {
@@ -308,7 +300,7 @@ abstract sealed class ClientAnswer implements BiConsumer<String, String>, Comple
 
   /** A client that was not told to go on may send its body or not: the next bytes mean nothing. */
   private boolean mustClose() {
-    return !continued && !connection.multiplexed() && expectsContinue();
+    return !continued && !connection.multiplexed && expectsContinue();
   }
 
   /** A head that goes out before a body that nobody will read to its end says what comes of it. */
@@ -326,7 +318,7 @@ abstract sealed class ClientAnswer implements BiConsumer<String, String>, Comple
 
   /** The end of a body that nobody wanted. */
   final void droppedAll() {
-    if (lingering && !connection.multiplexed()) {
+    if (lingering && !connection.multiplexed) {
       connection.closeWhenTaken();
     }
   }
@@ -388,7 +380,7 @@ abstract sealed class ClientAnswer implements BiConsumer<String, String>, Comple
   private void holdAnswer() {
     if (heldBytes == 0 && answerBytes > 0) {
       heldBytes = answerBytes;
-      loop.streams().hold(heldBytes);
+      loop.router.streams().hold(heldBytes);
     }
   }
 
@@ -489,7 +481,7 @@ abstract sealed class ClientAnswer implements BiConsumer<String, String>, Comple
     become(ExchangeState.LEFT);
     stall = null;
     if (heldBytes > 0) {
-      loop.streams().release(heldBytes);
+      loop.router.streams().release(heldBytes);
       heldBytes = 0;
     }
     largeIs(0);

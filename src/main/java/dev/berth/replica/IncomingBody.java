@@ -132,13 +132,13 @@ final class IncomingBody implements InboundStream.Owner {
     }
     if (gatheredBytes + (long) piece.length() > max) {
       refuse(max);
-    } else if (!loop.bodyBounds.tryBuffer(piece.length())) {
+    } else if (!loop.bodyBounds.gathered().tryTake(piece.length())) {
       invocation.breakOff(
           Kind.BACK_PRESSURE,
           "buffered_body_bytes_total: no room for "
               + piece.length()
               + " bytes more (expected: at most "
-              + loop.bodyBounds.maxBufferedBytes()
+              + loop.bodyBounds.gathered().most()
               + ")");
     } else {
       gatheredBytes += piece.length();
@@ -228,9 +228,8 @@ final class IncomingBody implements InboundStream.Owner {
     }
     closed = true;
     gathered = null;
-    BodyBounds bounds = loop.bodyBounds;
-    bounds.windowEnded(window);
-    bounds.bufferEnded(gatheredBytes);
+    loop.bodyBounds.windows().give(window);
+    loop.bodyBounds.gathered().give(gatheredBytes);
     if (called && handlerStreams && !stream.isOver()) {
       loop.execute(() -> stream.fail(new BerthException.Cancelled(why)));
     }

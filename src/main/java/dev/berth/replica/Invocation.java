@@ -84,7 +84,7 @@ sealed class Invocation extends InvocationContext implements Completable<Respons
       breakOff(
           BerthException.Kind.BACK_PRESSURE,
           "stream_bytes_total: no room for a request's body (expected: at most "
-              + loop.bodyBounds.maxStreamBytes()
+              + loop.bodyBounds.windows().most()
               + " bytes under way)");
       return;
     }
@@ -371,7 +371,7 @@ sealed class Invocation extends InvocationContext implements Completable<Respons
     send(
         headSent
             ? new StreamReset(callId, kind, message, load())
-            : new CallFailed(callId, kind, message, load(), time()));
+            : new CallFailed(callId, kind, message, -1, -1, load(), time()));
   }
 
   /** A moment that was asked for has come. */

@@ -271,7 +271,7 @@ public final class RoutingWorld implements ReplicaDirectory {
     }
     assertThat(routers.bounds().queued()).as("queued in all").isZero();
     assertThat(routers.bounds().queuedBytes()).as("bytes queued").isZero();
-    assertThat(routers.bounds().streamBytes()).as("bytes of streams").isZero();
+    assertThat(routers.bounds().streams().bytes()).as("bytes of streams").isZero();
   }
 
   private static void assertAtRest(DeploymentRouter router) {
@@ -531,7 +531,13 @@ public final class RoutingWorld implements ReplicaDirectory {
       answer(
           call.source(),
           new BusMessage.CallFailed(
-              call.callId(), BerthException.Kind.HANDLER_FAILED, message, load(), time(call)));
+              call.callId(),
+              BerthException.Kind.HANDLER_FAILED,
+              message,
+              -1,
+              -1,
+              load(),
+              time(call)));
     }
 
     private void complete(BusMessage.CallRequest call) {

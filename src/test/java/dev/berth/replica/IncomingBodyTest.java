@@ -107,7 +107,7 @@ class IncomingBodyTest {
     Replica replica = open(streaming, "first");
     assertThat(streaming.calls).isOne();
     assertThat(rig.answer(RequestCredit.class).limit()).isEqualTo(WINDOW - "first".length());
-    assertThat(rig.bodyBounds.streamBytes()).isEqualTo(WINDOW);
+    assertThat(rig.bodyBounds.windows().taken()).isEqualTo(WINDOW);
 
     streaming.stream.resume();
     rig.frame(replica, ID, 0, Buffer.buffer("a"), false);
@@ -210,7 +210,7 @@ class IncomingBodyTest {
     rig.cancel(replica, ID);
     rig.runAll();
     assertThat(streaming.seen).containsExactly("x", "Cancelled");
-    assertThat(rig.bodyBounds.streamBytes()).isZero();
+    assertThat(rig.bodyBounds.windows().taken()).isZero();
     assertThat(replica.slots().ongoing()).isOne();
     rig.frame(replica, ID, 0, Buffer.buffer("late"), true);
     assertThat(streaming.seen).hasSize(2);
@@ -310,7 +310,7 @@ class IncomingBodyTest {
     assertThat(gathering.calls).isZero();
     assertThat(replica.slots().ongoing()).isOne();
     rig.frame(replica, ID, 0, Buffer.buffer("two,"), false);
-    assertThat(rig.bodyBounds.bufferedBytes()).isEqualTo(8);
+    assertThat(rig.bodyBounds.gathered().taken()).isEqualTo(8);
     AsyncHandler.class.cast(gathering);
     rig.frame(replica, ID, 1, Buffer.buffer("three"), true);
     assertThat(gathering.calls).isOne();
@@ -348,7 +348,7 @@ class IncomingBodyTest {
 
   @Test
   void anUndeclaredBodyIsRefusedWhenItGrowsOverTheBound() {
-    rig = new ReplicaRig(ReplicaLimits.DEFAULTS.withMaxBufferedBody(100_000), 1);
+    rig = new ReplicaRig(ReplicaLimits.DEFAULTS.withOwn(10_000_000_000L, 16, 100_000), 1);
     Replica replica = open(gathering, "");
     rig.frame(replica, ID, 0, zeros(60_000), false);
     rig.bus.take();

@@ -286,8 +286,8 @@ final class ReplicaRig {
   void assertAtRest() {
     started.forEach(replica -> Ledgers.assertAtRest(replica.slots()));
     loops.forEach(loop -> assertThat(loop.invocations()).isZero());
-    assertThat(bodyBounds.streamBytes()).isZero();
-    assertThat(bodyBounds.bufferedBytes()).isZero();
+    assertThat(bodyBounds.windows().taken()).isZero();
+    assertThat(bodyBounds.gathered().taken()).isZero();
   }
 
   /** The same, as the control loop sees it: it looks ten times a second. */

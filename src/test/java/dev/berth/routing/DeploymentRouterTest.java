@@ -286,7 +286,7 @@ class DeploymentRouterTest {
     replica.answer(
         running.source(),
         new BusMessage.CallFailed(
-            running.callId(), BerthException.Kind.HANDLER_FAILED, "too late", 0, null));
+            running.callId(), BerthException.Kind.HANDLER_FAILED, "too late", -1, -1, 0, null));
     world.run();
     assertThat(call.future().cause()).isInstanceOf(BerthException.Cancelled.class);
     assertThat(world.routers.loop(0).lateAnswers()).isOne();
@@ -373,6 +373,15 @@ class DeploymentRouterTest {
     assertThat(world.router.version()).isEqualTo(new RoutingSnapshot.Version(2, 5));
     calls(1);
     assertThat(replica.running).hasSize(1);
+  }
+
+  @Test
+  void oneThatDrainsIsNoReplicaToRouteTo() {
+    RoutingWorld.Replica replica = world.published(world.local("r1", 1));
+    assertThat(world.router.hasRoutableReplica()).isTrue();
+    replica.ledger.drain();
+    world.publish();
+    assertThat(world.router.hasRoutableReplica()).isFalse();
   }
 
   @Test
