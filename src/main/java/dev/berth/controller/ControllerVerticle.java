@@ -8,6 +8,7 @@ import io.vertx.core.VerticleBase;
 import io.vertx.core.eventbus.Message;
 import io.vertx.core.eventbus.MessageConsumer;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.LongFunction;
@@ -124,6 +125,6 @@ public final class ControllerVerticle extends VerticleBase {
   @Override
   public Future<?> stop() {
     end();
-    return consumer == null ? Future.succeededFuture() : consumer.unregister();
+    return Objects.requireNonNull(consumer).unregister(); // Vert.x stops what has started
   }
 }

@@ -45,7 +45,7 @@ final class HandleSeries {
     into.histogram("serve_selection_dispatch_gap_ms", router.dispatchGaps());
     into.counter("serve_selections_released_without_dispatch", counters.releasedWithoutDispatch());
     into.counter("berth_selections_expired", counters.selectionsExpired());
-    into.gauge("berth_legs_waiting", router.waitingToCollect());
+    into.gauge("berth_legs_waiting", router.legGate().size());
     into.counter("berth_legs_begun_anew", counters.collectedAnew());
   }
 

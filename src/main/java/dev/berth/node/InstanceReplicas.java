@@ -172,10 +172,10 @@ public class InstanceReplicas implements ReplicaListener {
     return plane
         .limits()
         .replica()
-        .withZombies(
+        .withOwn(
             settings.get(DeploymentConfig.CANCEL_GRACE_S).toNanos(),
-            settings.get(DeploymentConfig.MAX_ZOMBIE_REQUESTS))
-        .withMaxBufferedBody(settings.get(DeploymentConfig.MAX_BUFFERED_BODY_BYTES));
+            settings.get(DeploymentConfig.MAX_ZOMBIE_REQUESTS),
+            settings.get(DeploymentConfig.MAX_BUFFERED_BODY_BYTES));
   }
 
   private static HealthCheckSettings healthChecks(Settings settings) {

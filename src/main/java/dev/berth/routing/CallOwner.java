@@ -1,7 +1,6 @@
 package dev.berth.routing;
 
 import dev.berth.api.BerthException;
-import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
 import dev.berth.routing.explain.RequestRecorder;
 import org.jspecify.annotations.Nullable;
@@ -32,11 +31,6 @@ public interface CallOwner {
 
   /** By when it must be over, on the loop's clock, or {@link Long#MAX_VALUE} for no deadline. */
   long deadlineNanos();
-
-  /** The request of whose handling it is part: cancelled, it takes the call with it. */
-  default @Nullable RequestContext parent() {
-    return null;
-  }
 
   /** Writes down what befalls the request, when it is explained; asked once. */
   default @Nullable RequestRecorder explaining() {

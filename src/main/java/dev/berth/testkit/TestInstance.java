@@ -351,7 +351,7 @@ final class TestInstance {
   }
 
   private void upkeep() {
-    plane.host().sweep();
+    plane.host().sweep(0, 1, mismatch -> {});
     plane.host().tick();
   }
 

@@ -3,6 +3,8 @@ package dev.berth.controller;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.berth.api.DeploymentId;
+import dev.berth.config.keys.Settings;
 import dev.berth.protocol.Addresses;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.BusMessage.HandleMetricBatch;
@@ -19,22 +21,27 @@ import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 
-/** The shell: which messages it takes, and from whom. */
+/** The shell: which messages it takes, from whom, and when it wakes. */
 @Timeout(20)
 @ExtendWith(VertxExtension.class)
 class ControllerVerticleTest {
-  private final Controller controller = new DrivenController().controller;
+  private static final DeploymentId MODEL = new DeploymentId("app", "model");
+
+  private final DrivenController driven = new DrivenController();
+  private final AtomicLong clock = new AtomicLong();
+  private final BlockingQueue<ControllerAction> actions = new LinkedBlockingQueue<>();
   private final BlockingQueue<BusMessage> ofRouters = new LinkedBlockingQueue<>();
   private final ControllerVerticle verticle =
       new ControllerVerticle(
-          controller,
-          System::nanoTime,
-          action -> {},
+          driven.controller,
+          clock::get,
+          actions::add,
           message -> message instanceof PullRouting && ofRouters.add(message),
           broken -> {});
   private Vertx vertx;
@@ -60,6 +67,37 @@ class ControllerVerticleTest {
     HandleMetricBatch batch = new HandleMetricBatch("n1", 1, 1, List.of());
     assertThat(ask(batch).await().body()).isNull();
     assertThat(ask(batch).await().body()).isNull();
+  }
+
+  /**
+   * Recovers until {@code 10 s} after {@code since}, and is told something that changes nothing.
+   */
+  private void recoverSince(long since) {
+    driven.controller.recover(List.of(DrivenController.NODE), since);
+    verticle.on(new ControllerEvent.ReplicaDraining("nobody's"));
+  }
+
+  @Test
+  void whatIsDueSoonerThanWasSaidIsDoneThen() throws Exception {
+    vertx.runOnContext(
+        begun -> {
+          recoverSince(0);
+          driven.declare("app", DrivenController.target(MODEL, "v1", "", settings()));
+          recoverSince(-Recovery.MAX_NANOS); // so it is over
+        });
+    assertThat(actions.poll(10, TimeUnit.SECONDS)).isInstanceOf(ControllerAction.class);
+  }
+
+  @Test
+  void onceItHasStoppedItDecidesNothing() throws Exception {
+    driven.declare("app", DrivenController.target(MODEL, "v1", "", settings()));
+    vertx.undeploy(verticle.deploymentID()).await();
+    verticle.on(new ControllerEvent.Withdrawn("app"));
+    assertThat(actions).isEmpty();
+  }
+
+  private static Settings settings() {
+    return DrivenController.settings("model", 1, DrivenController.surge(20));
   }
 
   @Test

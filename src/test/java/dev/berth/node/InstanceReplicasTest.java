@@ -581,7 +581,7 @@ class InstanceReplicasTest {
       clock.advance(Duration.ofSeconds(20));
       plane.replicas(0).tick();
       plane.host().tick();
-      plane.host().sweep();
+      plane.host().sweep(0, 1, mismatch -> {});
       runAll();
     }
     assertThat(replicas.size()).isZero();

@@ -302,7 +302,7 @@ public final class SimulatedProcess {
     /** What a server does several times a second. */
     public void tick() {
       plane.host().tick();
-      plane.host().sweep();
+      plane.host().sweep(0, 1, mismatch -> {});
       for (int loop = 0; loop < LOOPS; loop++) {
         plane.replicas(loop).tick();
       }

@@ -429,7 +429,7 @@ class InvocationTest {
             5,
             Map.of(),
             context -> handler,
-            ReplicaLimits.DEFAULTS.withZombies(Duration.ofSeconds(1).toNanos(), 0),
+            ReplicaLimits.DEFAULTS.withOwn(Duration.ofSeconds(1).toNanos(), 0, 4 << 20),
             HealthCheckSettings.DEFAULTS,
             null);
     var begun = rig.host.begin(hasty, List.of(rig.seat(0))).running();
@@ -455,7 +455,8 @@ class InvocationTest {
 
   @Test
   void aReplicaWithTooManyZombiesIsUnhealthyAndSaysSoOnce() {
-    ReplicaRig strict = new ReplicaRig(ReplicaLimits.DEFAULTS.withZombies(GRACE.toNanos(), 2), 1);
+    ReplicaRig strict =
+        new ReplicaRig(ReplicaLimits.DEFAULTS.withOwn(GRACE.toNanos(), 2, 4 << 20), 1);
     Replica replica = strict.start(5, handler);
     cancelled(strict, 0, 2);
     strict.pass(GRACE);
@@ -474,7 +475,8 @@ class InvocationTest {
 
   @Test
   void aReplicaUnhealthyForItsZombiesIsWellAgainWhenNoMoreLingerThanMay() {
-    ReplicaRig strict = new ReplicaRig(ReplicaLimits.DEFAULTS.withZombies(GRACE.toNanos(), 1), 1);
+    ReplicaRig strict =
+        new ReplicaRig(ReplicaLimits.DEFAULTS.withOwn(GRACE.toNanos(), 1, 4 << 20), 1);
     Replica replica = strict.start(3, handler);
     cancelled(strict, 0, 3);
     try (LogLines lines = new LogLines(Replica.class, Level.WARN)) {
@@ -497,14 +499,14 @@ class InvocationTest {
 
   @Test
   void aReplicaThatMayHaveMoreZombiesFromNowOnIsWellAtOnce() {
-    ReplicaLimits none = ReplicaLimits.DEFAULTS.withZombies(GRACE.toNanos(), 0);
+    ReplicaLimits none = ReplicaLimits.DEFAULTS.withOwn(GRACE.toNanos(), 0, 4 << 20);
     ReplicaRig strict = new ReplicaRig(none, 1);
     Replica replica = strict.start(1, handler);
     cancelled(strict, 0, 1);
     strict.pass(GRACE);
     assertThat(replica.state()).isEqualTo(ReplicaState.UNHEALTHY);
 
-    replica.configure(1, none.withZombies(GRACE.toNanos(), 1), HealthCheckSettings.DEFAULTS);
+    replica.configure(1, none.withOwn(GRACE.toNanos(), 1, 4 << 20), HealthCheckSettings.DEFAULTS);
 
     assertThat(replica.zombies()).isEqualTo(1);
     assertThat(replica.state()).isEqualTo(ReplicaState.RUNNING);

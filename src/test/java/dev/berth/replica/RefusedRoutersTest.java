@@ -147,7 +147,7 @@ class RefusedRoutersTest {
     offerTo(AWAY);
 
     rig.clock.advance(Duration.ofMillis(250));
-    rig.host.sweep();
+    rig.host.sweep(0, 1, mismatch -> {});
 
     assertThat(rig.bus.take()).isEmpty();
     assertAtRest(slots);
@@ -290,7 +290,7 @@ class RefusedRoutersTest {
     offerTo(AWAY_TOO);
     assertThat(slots.ongoing()).isEqualTo(1);
     rig.clock.advance(Duration.ofSeconds(1));
-    rig.host.sweep();
+    rig.host.sweep(0, 1, mismatch -> {});
     assertAtRest(slots);
   }
 

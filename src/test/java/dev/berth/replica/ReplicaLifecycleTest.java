@@ -234,7 +234,7 @@ class ReplicaLifecycleTest {
     assertThat(drained.isComplete()).isFalse();
 
     rig.clock.advance(Duration.ofSeconds(5));
-    rig.host.sweep();
+    rig.host.sweep(0, 1, mismatch -> {});
     rig.runAll();
 
     assertThat(drained.succeeded()).isTrue();
@@ -503,7 +503,7 @@ class ReplicaLifecycleTest {
     for (Duration later :
         List.of(Duration.ofMillis(25), remembered.minusMillis(75), Duration.ofMillis(25))) {
       rig.pass(later);
-      rig.host.sweep();
+      rig.host.sweep(0, 1, mismatch -> {});
       rig.bus.take();
 
       rig.send(call);
@@ -542,7 +542,7 @@ class ReplicaLifecycleTest {
     Replica replica = rig.start(1, answering(Response.text("ok")));
     rig.reserve(replica, rig.attempt(), 1_000);
     rig.clock.advance(Duration.ofSeconds(1));
-    rig.host.sweep();
+    rig.host.sweep(0, 1, mismatch -> {});
     assertAtRest(replica.slots());
     assertThat(replica.view().expired()).isEqualTo(1);
   }

@@ -309,13 +309,13 @@ class ReplicaLoopWalkTest {
         credit();
         look();
         rig.pass(Duration.ofMillis(50));
-        rig.host.sweep();
+        rig.host.sweep(0, 1, mismatch -> {});
       }
       rig.clock.advance(Duration.ofSeconds(3));
-      rig.host.sweep();
+      rig.host.sweep(0, 1, mismatch -> {});
       look();
       rig.clock.advance(Duration.ofSeconds(3));
-      rig.host.sweep();
+      rig.host.sweep(0, 1, mismatch -> {});
       assertAtRest(replica.slots());
       assertThat(rig.loop().invocations()).as("seed %d", seed).isZero();
       assertThat(replica.zombies()).as("seed %d", seed).isZero();

@@ -94,10 +94,10 @@ class ReplicaMetricsTest {
     ReplicaRig.Waiting handler = new ReplicaRig.Waiting();
     Replica replica = rig.start(4, handler);
     assertThat(replica.utilization()).isZero();
-    rig.host.sweep();
+    rig.host.sweep(0, 1, mismatch -> {});
     rig.sendHeld(replica, callId(1, 1));
     rig.sendHeld(replica, callId(2, 1));
-    rig.host.sweep();
+    rig.host.sweep(0, 1, mismatch -> {});
     assertThat(replica.utilization()).isEqualTo(0.25);
   }
 }

@@ -134,7 +134,8 @@ class ReplicaStressTest {
     for (Thread router : routers) {
       router.join();
     }
-    Thread sweeper = new Thread(host::sweep); // expiry from yet another thread
+    Thread sweeper =
+        new Thread(() -> host.sweep(0, 1, mismatch -> {})); // expiry from yet another thread
     sweeper.start();
     sweeper.join();
 
@@ -142,7 +143,7 @@ class ReplicaStressTest {
     var stopped = replica.shutDown(Duration.ofSeconds(30));
     long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(40);
     while (!stopped.isComplete() && System.nanoTime() - deadline < 0) {
-      host.sweep();
+      host.sweep(0, 1, mismatch -> {});
       Thread.onSpinWait();
     }
     assertThat(stopped.isComplete()).isTrue();

@@ -319,6 +319,37 @@ class ExplainedRequestTest {
   }
 
   @Test
+  void ofABodyThatCameWithItsRequestNothingIsReceivedLater() {
+    RoutingWorld.Replica replica = world.published(world.local("a", 1));
+    new Client();
+    world.run();
+    pass(2 * MS);
+    world.handlerTime = new HandlerTime(MS, MS);
+    replica.finish();
+
+    assertThat(only().phases()).isEqualTo(new Phases(0, 0, 0, 0, MS, MS, 0, 0, 2 * MS));
+  }
+
+  @Test
+  void aReservationIsConsumedHereAtOnceAndElsewhereByWhatIsSent() {
+    for (RoutingWorld.Replica each : List.of(world.local("a", 1), world.remote("b", 1))) {
+      world.publish();
+      RequestRecorder recorder =
+          world.router.explained(world.routers.loop(0), "id", "GET /echo", world.clock.getAsLong());
+      recorder.reserved(
+          world.router.routable().stream()
+              .filter(known -> known.info.replicaId().equals(each.info.replicaId()))
+              .findFirst()
+              .orElseThrow(),
+          MS);
+      recorder.end(200);
+    }
+    assertThat(kinds(world.explained.get(0))).contains(Kind.LEASE_GRANTED, Kind.LEASE_CONSUMED);
+    assertThat(kinds(world.explained.get(1)))
+        .containsExactly(Kind.ARRIVED, Kind.LEASE_GRANTED, Kind.ENDED);
+  }
+
+  @Test
   void whoIsNotExplainedIsNotWrittenDownAndAsksTheReplicaForNothing() {
     RoutingWorld.Replica replica = world.published(world.local("a", 1));
     callUnexplained();

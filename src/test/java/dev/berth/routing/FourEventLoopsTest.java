@@ -219,7 +219,7 @@ class FourEventLoopsTest {
           yield true;
         }
         case SWEEP -> {
-          plane.host().sweep();
+          plane.host().sweep(0, 1, mismatch -> {});
           yield true;
         }
       };
@@ -404,7 +404,7 @@ class FourEventLoopsTest {
 
   private void timePasses(List<Users> users, Duration time) throws InterruptedException {
     clock.advance(time);
-    plane.host().sweep();
+    plane.host().sweep(0, 1, mismatch -> {});
     CountDownLatch ticked = new CountDownLatch(LOOPS);
     for (Users user : users) {
       threads

@@ -161,7 +161,7 @@ final class LegsSimulation {
           @Override
           public void ticking(SimulatedInstance at, int loop) {
             for (DeploymentRouter router : at.routers.all()) {
-              gated = Math.max(gated, router.waitingToCollect());
+              gated = Math.max(gated, router.legGate().size());
             }
           }
 

@@ -220,7 +220,7 @@ final class SimulatedInstance {
         SWEEP_NANOS,
         () -> {
           if (!crashed) {
-            host.sweep();
+            host.sweep(0, 1, mismatch -> {});
             sweep();
           }
         });
@@ -231,7 +231,7 @@ final class SimulatedInstance {
     for (DeploymentRouter each : routers.all()) {
       String of = each.deployment() + ": ";
       zero(of + "queued", each.queued());
-      zero(of + "at the gate", each.waitingToCollect());
+      zero(of + "at the gate", each.legGate().size());
       zero(of + "running gauge", each.counters().running());
       zero(of + "requests sent and not over", RoutingProbe.notOver(each));
       zero(of + "reserved gauge", each.counters().reserved());

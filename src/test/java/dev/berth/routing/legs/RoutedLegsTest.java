@@ -282,7 +282,7 @@ class RoutedLegsTest {
       ReplicaSelection busy = one(A);
       Future<Selections> first = all(A, A);
       Future<Selections> second = all(A, A);
-      assertThat(router(A).waitingToCollect()).isOne();
+      assertThat(router(A).legGate().size()).isOne();
       assertThat(router(A).queued()).isOne();
       free(busy);
       assertThat(first.succeeded()).isTrue();
@@ -312,7 +312,7 @@ class RoutedLegsTest {
       ReplicaSelection busy = one(A);
       Future<Selections> collecting = all(A, A, A);
       Future<Selections> gated = all(A, A);
-      assertThat(router(A).waitingToCollect()).isOne();
+      assertThat(router(A).legGate().size()).isOne();
       Future<Selections> single = all(A);
       assertThat(router(A).queued()).as("the third slot, and the single").isEqualTo(2);
       free(busy);
@@ -718,10 +718,10 @@ class RoutedLegsTest {
       assertThat(a.ledger.reserved()).isEqualTo(2);
       world.routers.loopBlocked(1, true);
       Future<Selections> other = Selections.all(handles(A, A));
-      assertThat(router(A).waitingToCollect()).isZero();
+      assertThat(router(A).legGate().size()).isZero();
       world.routers.loopBlocked(1, false);
       world.run(); // the blocked one gives back its slot and stands behind
-      assertThat(router(A).waitingToCollect()).isOne();
+      assertThat(router(A).legGate().size()).isOne();
       assertThat(other.isComplete()).isFalse();
       free(busy);
       assertThat(blocked.isComplete()).isFalse();

@@ -418,6 +418,7 @@ class ReservationTableTest {
     reserve();
     Future<Reservation> refused = ask(wish(1, 0), caller("c"));
     assertThat(problem(refused)).isEqualTo(Problem.FULL);
+    assertThat(table.counters().refusedBy(Problem.FULL)).isOne();
     assertThat(((ReservationException) refused.cause()).retryAfterSeconds()).isPositive();
     assertThat(((ReservationException) refused.cause()).statusCode()).isEqualTo(503);
     assertThat(world.router.queued()).isZero();
