@@ -142,6 +142,16 @@ final class FakeInstance implements AutoCloseable {
         .execute(all.toArray(String[]::new));
   }
 
+  /** Runs a command against what its arguments name. */
+  static int execute(StringWriter out, StringWriter err, String... args) {
+    return Main.commandLine(
+            config -> Future.failedFuture("not started here"),
+            () -> CompletableFuture.completedFuture("none"))
+        .setOut(new PrintWriter(out))
+        .setErr(new PrintWriter(err))
+        .execute(args);
+  }
+
   private boolean pause(CompletionStage<?> stop, Duration time) {
     nowNanos += time.toNanos();
     Runnable next = pauses.poll();
