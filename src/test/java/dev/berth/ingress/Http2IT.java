@@ -153,20 +153,19 @@ class Http2IT {
   @ParameterizedTest
   @ValueSource(strings = {"/-/healthz", "/-/routes", "/-/nothing"})
   void whatTheIngressAnswersItselfEndsTheStreamAndResetsNothing(String path) throws Exception {
-    try (RawHttp2 raw = new RawHttp2(rig.port())) {
-      raw.get(1, path).get(3, path).frame(RawHttp2.PING, 0, 0, new byte[8]);
-      Frame frame;
-      int ended = 0;
-      int pongs = 0;
-      while (pongs == 0) {
-        frame = raw.read();
-        assertThat(frame).isNotNull();
-        assertThat(frame.type()).isNotEqualTo(RawHttp2.RST_STREAM);
-        ended += frame.type() == RawHttp2.DATA && frame.flags() == RawHttp2.END_STREAM ? 1 : 0;
-        pongs += frame.type() == RawHttp2.PING ? 1 : 0;
-      }
-      assertThat(ended).isEqualTo(2);
+    RawHttp2 raw = rig.http2();
+    raw.get(1, path).get(3, path).frame(RawHttp2.PING, 0, 0, new byte[8]);
+    Frame frame;
+    int ended = 0;
+    int pongs = 0;
+    while (pongs == 0) {
+      frame = raw.read();
+      assertThat(frame).isNotNull();
+      assertThat(frame.type()).isNotEqualTo(RawHttp2.RST_STREAM);
+      ended += frame.type() == RawHttp2.DATA && frame.flags() == RawHttp2.END_STREAM ? 1 : 0;
+      pongs += frame.type() == RawHttp2.PING ? 1 : 0;
     }
+    assertThat(ended).isEqualTo(2);
   }
 
   @ParameterizedTest
@@ -417,12 +416,11 @@ class Http2IT {
   @Test
   void anAnswerThatItsClientDoesNotReadIsNotKeptForEver() throws Exception {
     hurry();
-    try (RawHttp2 raw = new RawHttp2(rig.port())) {
-      raw.frame(RawHttp2.SETTINGS, 0, 0, new byte[] {0, 4, 0, 0, 0, 0}); // windows of 0 bytes
-      raw.get(1, "/");
-      upstream.nextCall().respond("never read");
-      assertThat(raw.next(RawHttp2.RST_STREAM, 1).errorCode()).isEqualTo(INTERNAL_ERROR);
-    }
+    RawHttp2 raw = rig.http2();
+    raw.frame(RawHttp2.SETTINGS, 0, 0, new byte[] {0, 4, 0, 0, 0, 0}); // windows of 0 bytes
+    raw.get(1, "/");
+    upstream.nextCall().respond("never read");
+    assertThat(raw.next(RawHttp2.RST_STREAM, 1).errorCode()).isEqualTo(INTERNAL_ERROR);
   }
 
   @Test
@@ -574,14 +572,13 @@ class Http2IT {
 
   @Test
   void aFloodOfResetsClosesTheConnection() throws Exception {
-    try (RawHttp2 raw = new RawHttp2(rig.port())) {
-      for (int i = 0; i <= MAX_RESETS; i++) {
-        int stream = 1 + 2 * i;
-        raw.get(stream, "/").reset(stream, CANCEL);
-      }
-      assertThat(raw.next(RawHttp2.GOAWAY).errorCode()).isEqualTo(ENHANCE_YOUR_CALM);
-      raw.readToEnd();
+    RawHttp2 raw = rig.http2();
+    for (int i = 0; i <= MAX_RESETS; i++) {
+      int stream = 1 + 2 * i;
+      raw.get(stream, "/").reset(stream, CANCEL);
     }
+    assertThat(raw.next(RawHttp2.GOAWAY).errorCode()).isEqualTo(ENHANCE_YOUR_CALM);
+    raw.readToEnd();
     rig.assertAtRest();
     rig.eventually("no connection", () -> rig.metric("berth_http_connections") == 0);
   }
@@ -604,14 +601,13 @@ class Http2IT {
 
   @Test
   void aHeadFarOverItsLimitsClosesTheConnection() throws Exception {
-    try (RawHttp2 raw = new RawHttp2(rig.port())) {
-      String piece = "x".repeat(4000);
-      raw.headers(
-          1, true, ":method", "GET", ":scheme", "http", ":path", "/", "a", piece, "b", piece, "c",
-          piece, "d", piece);
-      assertThat(raw.next(RawHttp2.GOAWAY).errorCode()).isNotEqualTo(NO_ERROR);
-      raw.readToEnd();
-    }
+    RawHttp2 raw = rig.http2();
+    String piece = "x".repeat(4000);
+    raw.headers(
+        1, true, ":method", "GET", ":scheme", "http", ":path", "/", "a", piece, "b", piece, "c",
+        piece, "d", piece);
+    assertThat(raw.next(RawHttp2.GOAWAY).errorCode()).isNotEqualTo(NO_ERROR);
+    raw.readToEnd();
   }
 
   // --- connections ---
@@ -619,18 +615,17 @@ class Http2IT {
   @Test
   void aConnectionWithoutRequestsIsClosedAndABusyOneIsNot() throws Exception {
     hurry();
-    try (RawHttp2 idle = new RawHttp2(rig.port());
-        RawHttp2 busy = new RawHttp2(rig.port())) {
-      busy.get(1, "/");
-      Call call = upstream.nextCall();
-      assertThat(idle.next(RawHttp2.GOAWAY).errorCode()).isEqualTo(NO_ERROR);
-      idle.readToEnd();
-      call.respond("late");
-      assertThat(busy.next(RawHttp2.DATA, 1).text()).isEqualTo("late");
-      assertThat(busy.next(RawHttp2.GOAWAY).errorCode())
-          .as("after keep_alive_timeout_s")
-          .isEqualTo(NO_ERROR);
-    }
+    RawHttp2 idle = rig.http2();
+    RawHttp2 busy = rig.http2();
+    busy.get(1, "/");
+    Call call = upstream.nextCall();
+    assertThat(idle.next(RawHttp2.GOAWAY).errorCode()).isEqualTo(NO_ERROR);
+    idle.readToEnd();
+    call.respond("late");
+    assertThat(busy.next(RawHttp2.DATA, 1).text()).isEqualTo("late");
+    assertThat(busy.next(RawHttp2.GOAWAY).errorCode())
+        .as("after keep_alive_timeout_s")
+        .isEqualTo(NO_ERROR);
   }
 
   @Test
@@ -655,21 +650,20 @@ class Http2IT {
 
   @Test
   void drainingSaysGoAwayAndLetsTheRequestsUnderWayEnd() throws Exception {
-    try (RawHttp2 raw = new RawHttp2(rig.port()).get(1, "/")) {
-      Call first = upstream.nextCall();
-      rig.ingress.drain();
-      Frame goAway = raw.next(RawHttp2.GOAWAY);
-      assertThat(goAway.errorCode()).isEqualTo(NO_ERROR);
-      raw.get(3, "/"); // was under way to us
-      Call second = upstream.nextCall();
-      Future<Void> undeployed = rig.undeploy();
-      first.respond("first");
-      assertThat(raw.next(RawHttp2.DATA, 1).text()).isEqualTo("first");
-      second.respond("second");
-      assertThat(raw.next(RawHttp2.DATA, 3).text()).isEqualTo("second");
-      raw.readToEnd();
-      await(undeployed);
-    }
+    RawHttp2 raw = rig.http2().get(1, "/");
+    Call first = upstream.nextCall();
+    rig.ingress.drain();
+    Frame goAway = raw.next(RawHttp2.GOAWAY);
+    assertThat(goAway.errorCode()).isEqualTo(NO_ERROR);
+    raw.get(3, "/"); // was under way to us
+    Call second = upstream.nextCall();
+    Future<Void> undeployed = rig.undeploy();
+    first.respond("first");
+    assertThat(raw.next(RawHttp2.DATA, 1).text()).isEqualTo("first");
+    second.respond("second");
+    assertThat(raw.next(RawHttp2.DATA, 3).text()).isEqualTo("second");
+    raw.readToEnd();
+    await(undeployed);
     rig.assertAtRest();
   }
 

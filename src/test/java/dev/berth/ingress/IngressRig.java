@@ -10,11 +10,14 @@ import dev.berth.routing.slots.InstanceBounds;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;
+import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -43,6 +46,7 @@ final class IngressRig implements AutoCloseable {
   final Ingress ingress;
 
   private final String deployment;
+  private final List<AutoCloseable> clients = new ArrayList<>();
 
   /** On a free port of this machine. */
   static final Settings LOCAL =
@@ -128,6 +132,26 @@ final class IngressRig implements AutoCloseable {
     return this;
   }
 
+  /** A connection that is closed before the server is, where its test does not. */
+  RawClient raw() throws IOException {
+    RawClient raw = new RawClient(port());
+    clients.add(raw);
+    return raw;
+  }
+
+  RawHttp2 http2() throws IOException {
+    RawHttp2 raw = new RawHttp2(port());
+    clients.add(raw);
+    return raw;
+  }
+
+  /** All that a connection of its own is told before it is closed. */
+  String told(String sent) throws IOException {
+    try (RawClient raw = new RawClient(port())) {
+      return raw.send(sent).readToEnd();
+    }
+  }
+
   HttpRequest.Builder request(String path) {
     return HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + ingress.port() + path))
         .version(HttpClient.Version.HTTP_1_1);
@@ -137,8 +161,17 @@ final class IngressRig implements AutoCloseable {
     return client.sendAsync(request.build(), HttpResponse.BodyHandlers.ofString());
   }
 
+  HttpResponse<String> answer(HttpRequest.Builder request) throws Exception {
+    return send(request).get(10, TimeUnit.SECONDS);
+  }
+
   HttpResponse<String> get(String path) throws Exception {
-    return send(request(path)).get(10, TimeUnit.SECONDS);
+    return answer(request(path));
+  }
+
+  /** A status and a body. */
+  static String said(HttpResponse<String> response) {
+    return response.statusCode() + " " + response.body();
   }
 
   /** How many requests to {@code /} ended with a status. */
@@ -148,6 +181,16 @@ final class IngressRig implements AutoCloseable {
             + "status_code=\""
             + status
             + "\"}");
+  }
+
+  /** How many requests to {@code /} failed with a status. */
+  double errors(int status, String method) {
+    return metric(
+        "serve_num_http_error_requests_total{application=\"app\",error_code=\""
+            + status
+            + "\",method=\""
+            + method
+            + "\",route=\"/\"}");
   }
 
   long heldBytes() {
@@ -210,6 +253,9 @@ final class IngressRig implements AutoCloseable {
 
   @Override
   public void close() throws Exception {
+    for (AutoCloseable client : clients) {
+      client.close();
+    }
     await(vertx.close());
   }
 

@@ -39,24 +39,22 @@ class UnreadIT {
   @ParameterizedTest
   @ValueSource(strings = {"keep-alive", "close"})
   void aWholeAnswerThatIsNotReadIsDropped(String then) throws Exception {
-    try (RawClient raw = new RawClient(rig.port())) {
-      raw.send("GET / HTTP/1.1\r\nHost: test\r\nConnection: " + then + "\r\n\r\n");
-      rig.upstream.nextCall().respond(200, Headers.empty(), Buffer.buffer(new byte[ANSWER]));
-      assertClosed();
-    }
+    RawClient raw = rig.raw();
+    raw.send("GET / HTTP/1.1\r\nHost: test\r\nConnection: " + then + "\r\n\r\n");
+    rig.upstream.nextCall().respond(200, Headers.empty(), Buffer.buffer(new byte[ANSWER]));
+    assertClosed();
   }
 
   @ParameterizedTest
   @ValueSource(strings = {"1.0", "1.1"})
   void aStreamThatIsNotReadIsCutWithItsConnection(String version) throws Exception {
-    try (RawClient raw = new RawClient(rig.port())) {
-      raw.send("GET / HTTP/" + version + "\r\nHost: test\r\n\r\n");
-      Call call = rig.upstream.nextCall();
-      call.startStream(Headers.empty());
-      pour(call);
-      assertThat(call.cancelledWithin(10)).as("given up").isTrue();
-      assertClosed();
-    }
+    RawClient raw = rig.raw();
+    raw.send("GET / HTTP/" + version + "\r\nHost: test\r\n\r\n");
+    Call call = rig.upstream.nextCall();
+    call.startStream(Headers.empty());
+    pour(call);
+    assertThat(call.cancelledWithin(10)).as("given up").isTrue();
+    assertClosed();
   }
 
   @Test
@@ -91,11 +89,10 @@ class UnreadIT {
 
   @Test
   void whoSendsTooMuchAndReadsNothingIsClosed() throws Exception {
-    try (RawClient raw = new RawClient(rig.port()).get("/")) {
-      rig.upstream.nextCall().respond(200, Headers.empty(), Buffer.buffer(new byte[ANSWER]));
-      raw.send("POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 99999999\r\n\r\nsome of it");
-      assertClosed();
-    }
+    RawClient raw = rig.raw().get("/");
+    rig.upstream.nextCall().respond(200, Headers.empty(), Buffer.buffer(new byte[ANSWER]));
+    raw.send("POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 99999999\r\n\r\nsome of it");
+    assertClosed();
   }
 
   @Test
