@@ -20,7 +20,6 @@ import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
-import java.lang.reflect.Proxy;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -28,7 +27,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 class ServeControlTest extends ServeControlRig {
@@ -505,27 +506,58 @@ class ServeControlTest extends ServeControlRig {
 
   // --- the log ---
 
-  private int others;
+  /** A log to which another changes something before each of the next proposals. */
+  private record SharedLog(JournalLog log, AtomicInteger others) implements StateLog {
+    @Override
+    public void open() {
+      log.open();
+    }
 
-  /** A log to which another changes something before each of the next {@link #others} proposals. */
-  private StateLog shared(JournalLog log) {
-    return (StateLog)
-        Proxy.newProxyInstance(
-            StateLog.class.getClassLoader(),
-            new Class<?>[] {StateLog.class},
-            (proxy, method, arguments) -> {
-              if (method.getName().equals("propose") && others-- > 0) {
-                Wanted wanted = new Wanted(null, "{}", List.of(), false, "o" + log.state().index());
-                log.propose(Objects.requireNonNull(log.state().deploy("other", wanted, null, 1)));
-              }
-              return method.invoke(log, arguments);
-            });
+    @Override
+    public DesiredState state() {
+      return log.state();
+    }
+
+    @Override
+    public boolean isKept() {
+      return log.isKept();
+    }
+
+    @Override
+    public @Nullable Path directory() {
+      return log.directory();
+    }
+
+    @Override
+    public void prepare() throws IOException {
+      log.prepare();
+    }
+
+    @Override
+    public @Nullable DesiredState propose(DesiredChange change) throws IOException {
+      if (others.getAndDecrement() > 0) {
+        Wanted wanted = new Wanted(null, "{}", List.of(), false, "o" + state().index());
+        log.propose(Objects.requireNonNull(state().deploy("other", wanted, null, 1)));
+      }
+      return log.propose(change);
+    }
+
+    @Override
+    public DesiredState note(String what, DesiredChange change) {
+      return log.note(what, change);
+    }
+
+    @Override
+    public void close() {
+      log.close();
+    }
   }
 
   @Test
   void whatWasComputedOnAnotherStateIsComputedAnew() {
-    start(shared(new JournalLog(kept())));
-    others = ServeControl.MOST_TRIES - 1;
+    AtomicInteger others = new AtomicInteger();
+    start(new SharedLog(new JournalLog(kept()), others));
+    others.set(ServeControl.MOST_TRIES - 1);
 
     deploy("b", B);
 
@@ -539,8 +571,9 @@ class ServeControlTest extends ServeControlRig {
   @Test
   void whatIsOvertakenAllTheWhileIsRefused() {
     JournalLog log = new JournalLog(kept());
-    start(shared(log));
-    others = ServeControl.MOST_TRIES;
+    AtomicInteger others = new AtomicInteger();
+    start(new SharedLog(log, others));
+    others.set(ServeControl.MOST_TRIES);
 
     refused(Kind.UNAVAILABLE, commands().deploy("b", B));
     assertThat(log.state().find("b")).isNull();
