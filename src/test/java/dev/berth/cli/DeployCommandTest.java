@@ -10,11 +10,11 @@ import dev.berth.protocol.ApplicationDetails;
 import dev.berth.protocol.ApplicationStatus;
 import dev.berth.protocol.DeploymentStatus;
 import dev.berth.protocol.ReplicaPhase;
-import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -49,6 +49,20 @@ class DeployCommandTest {
         revision,
         SHOP,
         deployment("cart", of, message, 1, replica("shop#cart#1", ReplicaPhase.STARTING, "v2")));
+  }
+
+  private static final ApplicationDetails DEPLOYING = shop(ApplicationStatus.DEPLOYING, "", 2);
+  private static final ApplicationDetails RUNNING = shop(ApplicationStatus.RUNNING, "", 2);
+
+  /** Nothing is there; after the command each look finds the next of these. */
+  private static FakeInstance then(FakeInstance instance, ApplicationDetails... shops) {
+    instance.serves();
+    Stream.of(shops).forEach(instance::serves);
+    return instance;
+  }
+
+  private FakeInstance then(ApplicationDetails... shops) {
+    return then(instance, shops);
   }
 
   private static ApplicationDetails failed(String message) {
@@ -142,7 +156,7 @@ class DeployCommandTest {
   @Test
   void aDryRunTellsOfTheConfigurationOnlyAndADeployOfTheCodeToo() {
     ApplicationDetails first = shop(ApplicationStatus.RUNNING, "", 1);
-    instance.serves(first).serves(first).serves(shop(ApplicationStatus.DEPLOYING, "", 2));
+    instance.serves(first).serves(first).serves(DEPLOYING);
 
     assertThat(instance.execute("deploy", file, "--dry-run")).isZero();
     assertThat(instance.out.toString()).endsWith("  shop: same configuration\n");
@@ -191,12 +205,7 @@ class DeployCommandTest {
 
   @Test
   void aWaitShowsEachTransitionAndEndsWhenEveryApplicationRuns() {
-    instance
-        .serves()
-        .serves(shop(ApplicationStatus.DEPLOYING, "", 2))
-        .serves(shop(ApplicationStatus.DEPLOYING, "", 2))
-        .serves(shop(ApplicationStatus.DEPLOYING, "", 2))
-        .serves(shop(ApplicationStatus.RUNNING, "", 2));
+    then(DEPLOYING, DEPLOYING, DEPLOYING, RUNNING);
     instance.idlePauses = 9;
 
     assertThat(instance.execute("deploy", file, "--wait")).isZero();
@@ -215,11 +224,7 @@ class DeployCommandTest {
   @Test
   void aWaitOnATerminalIsATableInPlace() {
     instance.terminal = true;
-    instance
-        .serves()
-        .serves(shop(ApplicationStatus.DEPLOYING, "", 2))
-        .serves(shop(ApplicationStatus.DEPLOYING, "", 2))
-        .serves(shop(ApplicationStatus.RUNNING, "", 2));
+    then(DEPLOYING, DEPLOYING, RUNNING);
 
     assertThat(instance.execute("deploy", file, "--wait")).isZero();
     assertThat(instance.out.toString())
@@ -229,7 +234,7 @@ class DeployCommandTest {
 
   @Test
   void aFailedDeployEndsTheWaitWithItsCause() {
-    instance.serves().serves(failed("shop#cart#1 could not start: no model"));
+    then(failed("shop#cart#1 could not start: no model"));
 
     assertThat(instance.execute("deploy", file, "--wait")).isEqualTo(1);
     assertThat(instance.err)
@@ -241,16 +246,14 @@ class DeployCommandTest {
 
   @Test
   void aCauseThatTheApplicationNamesIsSaidOnce() {
-    instance
-        .serves()
-        .serves(
-            application(
-                "shop",
-                ApplicationStatus.DEPLOY_FAILED,
-                "deployment cart: no model",
-                2,
-                SHOP,
-                deployment("cart", DeploymentStatus.DEPLOY_FAILED, "no model", 2)));
+    then(
+        application(
+            "shop",
+            ApplicationStatus.DEPLOY_FAILED,
+            "deployment cart: no model",
+            2,
+            SHOP,
+            deployment("cart", DeploymentStatus.DEPLOY_FAILED, "no model", 2)));
 
     assertThat(instance.execute("deploy", file, "--wait")).isEqualTo(1);
     assertThat(instance.err).hasToString("berth: shop: DEPLOY_FAILED: deployment cart: no model\n");
@@ -259,12 +262,11 @@ class DeployCommandTest {
   @Test
   void whatIsUnhealthyMayRecoverButNotForLong() {
     ApplicationDetails unhealthy = shop(ApplicationStatus.UNHEALTHY, "three checks failed", 2);
-    instance.serves().serves(unhealthy).serves(unhealthy).serves(unhealthy);
-    instance.serves(shop(ApplicationStatus.RUNNING, "", 2));
+    then(unhealthy, unhealthy, unhealthy, RUNNING);
     assertThat(instance.execute("deploy", file, "--wait")).isZero();
 
     try (FakeInstance ill = new FakeInstance()) {
-      ill.answer(PUT, 200, "").serves().serves(unhealthy);
+      then(ill.answer(PUT, 200, ""), unhealthy);
       assertThat(ill.execute("deploy", file, "--wait")).isEqualTo(1);
       assertThat(ill.err.toString()).contains("shop: UNHEALTHY", "three checks failed");
       assertThat(ill.nowNanos).isBetween(5_000_000_000L, 7_000_000_000L);
@@ -273,7 +275,7 @@ class DeployCommandTest {
 
   @Test
   void aWaitEndsWhenItsTimeIsOverAndSaysWhatIsMissing() {
-    instance.serves().serves(shop(ApplicationStatus.DEPLOYING, "waits for a GPU", 2));
+    then(shop(ApplicationStatus.DEPLOYING, "waits for a GPU", 2));
 
     assertThat(instance.execute("deploy", file, "--wait", "--timeout-s=2.5")).isEqualTo(4);
     assertThat(instance.err.toString().lines())
@@ -286,21 +288,12 @@ class DeployCommandTest {
 
   @Test
   void anotherDeployInBetweenEndsTheWait() {
-    instance
-        .serves()
-        .serves(shop(ApplicationStatus.DEPLOYING, "", 2))
-        .serves(shop(ApplicationStatus.DEPLOYING, "", 2))
-        .serves(shop(ApplicationStatus.RUNNING, "", 3));
+    then(DEPLOYING, DEPLOYING, shop(ApplicationStatus.RUNNING, "", 3));
     assertThat(instance.execute("deploy", file, "--wait")).isEqualTo(1);
     assertThat(instance.err).hasToString("berth: shop: another command declared revision 3\n");
 
     try (FakeInstance deleted = new FakeInstance()) {
-      deleted
-          .answer(PUT, 200, "")
-          .serves()
-          .serves(shop(ApplicationStatus.DEPLOYING, "", 2))
-          .serves(shop(ApplicationStatus.DEPLOYING, "", 2))
-          .serves();
+      then(deleted.answer(PUT, 200, ""), DEPLOYING, DEPLOYING).serves();
       assertThat(deleted.execute("deploy", file, "--wait")).isEqualTo(1);
       assertThat(deleted.err).hasToString("berth: shop: deleted by another command\n");
     }
@@ -310,9 +303,9 @@ class DeployCommandTest {
   void aControllerThatIsStartedAnewDoesNotEndTheWait() {
     instance
         .serves()
-        .serves(shop(ApplicationStatus.DEPLOYING, "", 2))
+        .serves(DEPLOYING)
         .answer("GET /api/v1/serve", 503, "{\"code\":\"unavailable\",\"message\":\"no\"}")
-        .serves(shop(ApplicationStatus.RUNNING, "", 2));
+        .serves(RUNNING);
 
     assertThat(instance.execute("deploy", file, "--wait")).isZero();
     assertThat(instance.err).hasToString("");
@@ -320,7 +313,7 @@ class DeployCommandTest {
 
   @Test
   void anInstanceThatEndsEndsTheWait() {
-    instance.serves().serves(shop(ApplicationStatus.DEPLOYING, "", 2));
+    then(DEPLOYING);
     instance.pauses.add(instance::close);
 
     assertThat(instance.execute("deploy", file, "--wait")).isEqualTo(3);
@@ -328,27 +321,19 @@ class DeployCommandTest {
 
   @Test
   void asJsonOneObjectSaysHowItEnded() {
-    instance.serves().serves(failed("why"));
+    then(failed("why"));
 
     assertThat(instance.execute("deploy", file, "--wait", "--json")).isEqualTo(1);
     assertThat(new JsonObject(instance.out.toString()))
         .isEqualTo(
-            new JsonObject()
-                .put("outcome", "failed")
-                .put(
-                    "causes",
-                    new JsonArray()
-                        .add("shop: DEPLOY_FAILED: cart failed")
-                        .add("shop/cart: DEPLOY_FAILED, replicas 0/2: why"))
-                .put(
-                    "applications",
-                    new JsonArray()
-                        .add(
-                            new JsonObject()
-                                .put("name", "shop")
-                                .put("change", "new")
-                                .put("status", "DEPLOY_FAILED")
-                                .put("message", "cart failed"))));
+            new JsonObject(
+                """
+                {"outcome": "failed",
+                 "causes": ["shop: DEPLOY_FAILED: cart failed",
+                            "shop/cart: DEPLOY_FAILED, replicas 0/2: why"],
+                 "applications": [{"name": "shop", "change": "new", "status": "DEPLOY_FAILED",
+                                   "message": "cart failed"}]}
+                """));
   }
 
   @Test
