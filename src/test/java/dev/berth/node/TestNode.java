@@ -19,7 +19,7 @@ import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 
 /** An instance in this JVM, and a client of its ports. */
-final class TestNode implements AutoCloseable {
+public final class TestNode implements AutoCloseable {
   private static final Duration LIMIT = Duration.ofSeconds(30);
 
   // By HTTP/2 the JDK's client gives up what is under way when it hears GOAWAY (JDK-8335181).
@@ -28,14 +28,14 @@ final class TestNode implements AutoCloseable {
 
   final BerthNode node;
 
-  TestNode(ServeConfig config) throws Exception {
+  public TestNode(ServeConfig config) throws Exception {
     node = await(BerthNode.start(config));
   }
 
   /**
    * @param yaml with ports of its own
    */
-  TestNode(String yaml) throws Exception {
+  public TestNode(String yaml) throws Exception {
     this(read(yaml));
   }
 
@@ -56,7 +56,7 @@ final class TestNode implements AutoCloseable {
     }
   }
 
-  HttpResponse<String> get(String path) {
+  public HttpResponse<String> get(String path) {
     return send("GET", path, "");
   }
 
@@ -64,7 +64,7 @@ final class TestNode implements AutoCloseable {
     return sent(sendAsync(method, node.port(), path, body));
   }
 
-  HttpResponse<String> admin(String method, String path, String body, String... headers) {
+  public HttpResponse<String> admin(String method, String path, String body, String... headers) {
     return sent(sendAsync(method, node.adminPort(), path, body, headers));
   }
 
