@@ -19,7 +19,7 @@ import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** What the ledger promises by its port, {@link Slots}. */
+/** What the ledger promises by its port, {@link Slots}, beside what its walk compares. */
 class SlotLedgerContractTest {
   private static final long TTL = Duration.ofSeconds(10).toNanos();
   private static final Duration PAST_THE_TTL = Duration.ofSeconds(11);
@@ -63,15 +63,6 @@ class SlotLedgerContractTest {
     assertThat(slots.reserve(attempt(), TTL)).isEqualTo(refused(Refusal.FULL));
     assertThat(slots.hold(TTL)).isNull();
     assertThat(slots.ongoing()).isEqualTo(3);
-  }
-
-  @Test
-  void aCompletionFreesOneSlot() {
-    SlotLedger slots = fresh(1);
-    slots.tryAcquire();
-    slots.complete();
-    assertThat(slots.ongoing()).isZero();
-    assertThat(slots.tryAcquire()).isTrue();
   }
 
   @Test
@@ -155,54 +146,7 @@ class SlotLedgerContractTest {
     assertThat(second.consume()).isEqualTo(Refusal.EXPIRED);
   }
 
-  @Test
-  void consumeChecksTheDeadlineWithoutASweepAndFreesTheSlot() {
-    SlotLedger slots = fresh(1);
-    SlotLease lease = granted(slots.reserve(attempt(), TTL));
-    clock.advance(PAST_THE_TTL);
-    assertThat(slots.consume(lease.token(), attempt())).isEqualTo(Refusal.EXPIRED);
-    assertThat(slots.ongoing()).isZero();
-  }
-
-  @Test
-  void aConsumedLeaseDoesNotExpire() {
-    SlotLedger slots = fresh(1);
-    granted(slots.reserve(attempt(), TTL)).consume();
-    clock.advance(PAST_THE_TTL);
-    slots.sweep();
-    assertThat(slots.ongoing()).isEqualTo(1);
-  }
-
   // --- attempts ---
-
-  @Test
-  void aRepeatedAttemptGetsTheSameLease() {
-    SlotLedger slots = fresh(5);
-    AttemptId attempt = attempt();
-    SlotLease lease = granted(slots.reserve(attempt, TTL));
-    SlotLease again = granted(slots.reserve(attempt, TTL));
-    assertThat(again.token()).isEqualTo(lease.token());
-    assertThat(slots.ongoing()).isEqualTo(1);
-  }
-
-  @Test
-  void aRepeatedAttemptWhoseLeaseEndedIsToldHow() {
-    SlotLedger slots = fresh(5);
-    AttemptId consumed = attempt();
-    granted(slots.reserve(consumed, TTL)).consume();
-    AttemptId released = attempt();
-    granted(slots.reserve(released, TTL)).release();
-    AttemptId expired = attempt();
-    granted(slots.reserve(expired, TTL));
-    clock.advance(PAST_THE_TTL);
-
-    assertThat(slots.reserve(consumed, TTL)).isEqualTo(refused(Refusal.ALREADY_USED));
-    assertThat(slots.reserve(released, TTL)).isEqualTo(refused(Refusal.RELEASED));
-    assertThat(slots.reserve(expired, TTL)).isEqualTo(refused(Refusal.EXPIRED));
-    slots.sweep();
-    assertThat(slots.reserve(expired, TTL)).isEqualTo(refused(Refusal.EXPIRED));
-    assertThat(slots.ongoing()).isEqualTo(1);
-  }
 
   @Test
   void aReleaseByAttemptFreesTheSlot() {
@@ -336,26 +280,7 @@ class SlotLedgerContractTest {
     assertThat(lease.consume()).isNull();
   }
 
-  @Test
-  void renewNeverMovesADeadlineBack() {
-    SlotLedger slots = fresh(1);
-    SlotLease lease = granted(slots.reserve(attempt(), TTL));
-    long deadline = lease.deadlineNanos();
-    assertThat(lease.renew(TTL / 2)).isTrue();
-    assertThat(lease.deadlineNanos()).isEqualTo(deadline);
-  }
-
-  @Test
-  void anExpiredLeaseIsNotRenewedBackToLife() {
-    SlotLedger slots = fresh(1);
-    SlotLease lease = granted(slots.reserve(attempt(), TTL));
-    clock.advance(PAST_THE_TTL);
-    assertThat(lease.renew(TTL)).isFalse();
-    assertThat(lease.active()).isFalse();
-    assertThat(lease.consume()).isEqualTo(Refusal.EXPIRED);
-  }
-
-  // --- draining, and a changed max ---
+  // --- draining ---
 
   @Test
   void aDrainingReplicaGrantsNothingByAnyPath() {
@@ -405,77 +330,6 @@ class SlotLedgerContractTest {
     assertThat(slots.ongoing()).isZero();
   }
 
-  @Test
-  void loweringTheMaxTakesNothingAndGrantsNothingUntilEnoughHaveEnded() {
-    SlotLedger slots = fresh(3);
-    slots.tryAcquire();
-    slots.tryAcquire();
-    SlotLease lease = granted(slots.reserve(attempt(), TTL));
-
-    slots.setMaxOngoing(1);
-
-    assertThat(slots.maxOngoing()).isEqualTo(1);
-    assertThat(slots.ongoing()).isEqualTo(3);
-    assertThat(lease.consume()).isNull();
-    slots.complete();
-    assertThat(slots.tryAcquire()).isFalse();
-    slots.complete();
-    assertThat(slots.tryAcquire()).isFalse();
-    slots.complete();
-    assertThat(slots.tryAcquire()).isTrue();
-  }
-
-  @Test
-  void raisingTheMaxGrantsAtOnce() {
-    SlotLedger slots = fresh(1);
-    slots.tryAcquire();
-    slots.setMaxOngoing(2);
-    assertThat(slots.tryAcquire()).isTrue();
-    assertThat(slots.tryAcquire()).isFalse();
-  }
-
-  // --- handing over ---
-
-  @Test
-  void aHandOffKeepsTheSlotForTheNext() {
-    SlotLedger slots = fresh(1);
-    slots.tryAcquire();
-
-    SlotLease next = slots.completeAndHold(TTL);
-
-    assertThat(next).isNotNull();
-    assertThat(slots.ongoing()).isEqualTo(1);
-    assertThat(slots.tryAcquire()).isFalse();
-    assertThat(next.consume()).isNull();
-    slots.complete();
-    assertThat(slots.ongoing()).isZero();
-  }
-
-  @Test
-  void aHandOffThatIsNeverTakenExpires() {
-    SlotLedger slots = fresh(1);
-    slots.tryAcquire();
-    slots.completeAndHold(TTL);
-    clock.advance(PAST_THE_TTL);
-    slots.sweep();
-    assertThat(slots.ongoing()).isZero();
-  }
-
-  @Test
-  void noHandOffWhenTheMaxWasLoweredBelowWhatRuns() {
-    SlotLedger slots = fresh(2);
-    slots.tryAcquire();
-    slots.tryAcquire();
-    slots.setMaxOngoing(1);
-
-    assertThat(slots.completeAndHold(TTL)).isNull();
-    assertThat(slots.ongoing()).isEqualTo(2);
-
-    slots.complete();
-    assertThat(slots.completeAndHold(TTL)).isNotNull();
-    assertThat(slots.ongoing()).isEqualTo(1);
-  }
-
   // --- who is told ---
 
   @Test
@@ -497,30 +351,6 @@ class SlotLedgerContractTest {
     slots.sweep();
 
     assertThat(freed.ongoingWhenTold).containsExactly(3, 2, 1, 0);
-  }
-
-  @Test
-  void theObserverIsToldOfARaisedMaxAndOfALeaseFoundExpired() {
-    SlotLedger slots = fresh(1);
-    Freed freed = new Freed();
-    slots.observe(freed);
-    SlotLease lease = granted(slots.reserve(attempt(), TTL));
-
-    slots.setMaxOngoing(2);
-    assertThat(freed.ongoingWhenTold).containsExactly(1);
-    clock.advance(PAST_THE_TTL);
-    lease.consume();
-    assertThat(freed.ongoingWhenTold).containsExactly(1, 0);
-  }
-
-  @Test
-  void aConsumeAndAHandOffFreeNothing() {
-    SlotLedger slots = fresh(1);
-    Freed freed = new Freed();
-    slots.observe(freed);
-    granted(slots.reserve(attempt(), TTL)).consume();
-    slots.completeAndHold(TTL);
-    assertThat(freed.ongoingWhenTold).isEmpty();
   }
 
   // --- what is reported ---

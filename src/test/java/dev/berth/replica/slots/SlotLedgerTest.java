@@ -1,7 +1,6 @@
 package dev.berth.replica.slots;
 
 import static dev.berth.replica.slots.Ledgers.assertAtRest;
-import static dev.berth.replica.slots.Ledgers.assertBalanced;
 import static dev.berth.replica.slots.Ledgers.granted;
 import static dev.berth.replica.slots.Ledgers.ledger;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -101,25 +100,6 @@ class SlotLedgerTest {
     assertThat(ledger.draining()).isFalse();
     assertThat(ledger.tryAcquire()).isFalse();
     leases.forEach(lease -> ledger.complete());
-    assertAtRest(ledger);
-  }
-
-  @Test
-  void aTimeToLiveIsCutToTheLongestAllowed() {
-    long longest = Duration.ofSeconds(30).toNanos();
-    SlotLedger ledger = ledger(3, new LedgerLimits(longest, TTL, 100), clock);
-    SlotLease reserved = granted(ledger.reserve(attempt(), Long.MAX_VALUE));
-    SlotLease held = ledger.hold(Long.MAX_VALUE);
-    SlotLease renewed = granted(ledger.reserve(attempt(), TTL));
-    renewed.renew(Long.MAX_VALUE);
-
-    long cut = clock.getAsLong() + longest;
-
-    assertThat(reserved.deadlineNanos()).isEqualTo(cut);
-    assertThat(held.deadlineNanos()).isEqualTo(cut);
-    assertThat(renewed.deadlineNanos()).isEqualTo(cut);
-    clock.advanceNanos(longest);
-    ledger.sweep();
     assertAtRest(ledger);
   }
 
@@ -295,19 +275,6 @@ class SlotLedgerTest {
     assertThat(ledger.view("r", 0).expired()).isEqualTo(1);
   }
 
-  @Test
-  void refusalsAreNotCountedAsGrants() {
-    SlotLedger ledger = ledger(1, clock);
-    ledger.tryAcquire();
-
-    ledger.tryAcquire();
-    ledger.reserve(attempt(), TTL);
-    ledger.hold(TTL);
-
-    assertThat(ledger.view("r", 0).granted()).isEqualTo(1);
-    assertBalanced(ledger);
-  }
-
   @ParameterizedTest
   @ValueSource(strings = {"granted", "completed", "released", "expired"})
   void aCounterThatIsWrongIsAMismatchAtTheSecondLook(String counter) {
@@ -330,31 +297,6 @@ class SlotLedgerTest {
     assertThat(ledger.audit()).isEqualTo(Audit.BUSY);
     assertThat(ledger.audit()).isEqualTo(Audit.MISMATCH);
     assertThat(ledger.view("r", 0).lastAudit().difference()).isEqualTo(1);
-  }
-
-  @Test
-  void aDifferenceOnAWordThatMovesOnIsAMismatchWhenItHasStayedForLong() {
-    SlotLedger ledger = ledger(4, clock);
-    Ledgers.bendCounter(ledger, "granted", 1);
-
-    for (int i = 1; i < LedgerAudit.SAME_UNDER_LOAD; i++) {
-      assertThat(ledger.audit()).as("look %d", i).isEqualTo(Audit.BUSY);
-      ledger.tryAcquire();
-      ledger.complete();
-    }
-    assertThat(ledger.audit()).isEqualTo(Audit.MISMATCH);
-  }
-
-  @Test
-  void aDifferenceThatWentAwayIsForgotten() {
-    SlotLedger ledger = ledger(4, clock);
-    Ledgers.bendCounter(ledger, "granted", 1);
-    assertThat(ledger.audit()).isEqualTo(Audit.BUSY);
-    Ledgers.bendCounter(ledger, "granted", -1);
-    assertThat(ledger.audit()).isEqualTo(Audit.CLEAN);
-    Ledgers.bendCounter(ledger, "granted", 1);
-
-    assertThat(ledger.audit()).isEqualTo(Audit.BUSY);
   }
 
   // --- the report's sequence ---
