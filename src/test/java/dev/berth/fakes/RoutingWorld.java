@@ -320,22 +320,11 @@ public final class RoutingWorld implements ReplicaDirectory {
   }
 
   private static ReplicaAddress targetOf(BusMessage message) {
-    if (message instanceof BusMessage.CallRequest call) {
-      return call.target();
-    } else if (message instanceof BusMessage.CancelCall cancel) {
-      return cancel.target();
-    } else if (message instanceof BusMessage.StreamCredit credit) {
-      return credit.target();
-    } else if (message instanceof BusMessage.RequestFrame frame) {
-      return frame.target();
-    } else if (message instanceof BusMessage.ReserveSlot reserve) {
-      return reserve.target();
-    } else if (message instanceof BusMessage.ReleaseSlot release) {
-      return release.target();
-    } else if (message instanceof BusMessage.RenewLease renew) {
-      return renew.target();
+    try {
+      return (ReplicaAddress) message.getClass().getMethod("target").invoke(message);
+    } catch (ReflectiveOperationException none) {
+      throw new IllegalArgumentException("message: " + message + " (expected: to a replica)", none);
     }
-    throw new IllegalArgumentException("message: " + message + " (expected: one to a replica)");
   }
 
   private static Response whole(Buffer bytes) {

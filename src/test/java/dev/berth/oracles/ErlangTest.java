@@ -13,9 +13,6 @@ import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.protocol.port.LoopPorts;
-import dev.berth.protocol.port.ReplicaDirectory;
-import dev.berth.protocol.port.SlotObserver;
-import dev.berth.protocol.port.Slots;
 import dev.berth.replica.BodyBounds;
 import dev.berth.replica.ReplicaLimits;
 import dev.berth.replica.slots.LedgerLimits;
@@ -138,7 +135,7 @@ class ErlangTest {
   }
 
   /** One run; times are in nanoseconds, one mean service is a millisecond of them. */
-  private static final class Run implements ReplicaDirectory {
+  private static final class Run {
     private static final long MEAN_SERVICE_NANOS = 1_000_000;
     private static final DeploymentId DEPLOYMENT = new DeploymentId("oracle", "mmc");
     private static final Request REQUEST = Request.get("/");
@@ -191,7 +188,7 @@ class ErlangTest {
                       bodies,
                       bounds,
                       new LoopLimits(65_536, 65_536)))
-              .routers(this);
+              .routers(Replicas.directory(ledgers));
       router = routers.router(DEPLOYMENT, RouterSettings.DEFAULTS);
       List<RoutingSnapshot.Route> routes = new ArrayList<>();
       for (int i = 0; i < replicas; i++) {
@@ -317,16 +314,6 @@ class ErlangTest {
 
     private static double exponential(SplittableRandom random) {
       return -Math.log(1 - random.nextDouble());
-    }
-
-    @Override
-    public Slots slotsOf(ReplicaAddress address) {
-      return ledgers.get(address.ordinal());
-    }
-
-    @Override
-    public void observe(ReplicaAddress address, SlotObserver observer) {
-      ledgers.get(address.ordinal()).observe(observer);
     }
   }
 

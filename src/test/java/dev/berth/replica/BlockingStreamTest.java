@@ -67,12 +67,29 @@ class BlockingStreamTest {
     return replica;
   }
 
+  private Replica open(Code code) {
+    return open(code, "", WINDOW);
+  }
+
+  /** With an output for an answer. */
+  private Replica output(int window, Response.BlockingProducer producer) {
+    return open(request -> Response.output("text/plain", producer), "", window);
+  }
+
+  private void untilItsSlotIsFree() {
+    until(() -> rig.replica().slots().ongoing() == 0);
+  }
+
+  private void take() {
+    rig.tasks.runAll();
+    sent.addAll(rig.bus.take());
+  }
+
   /** Runs the loop until it is so. */
   private void until(BooleanSupplier condition) {
     long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(10);
     while (!condition.getAsBoolean()) {
-      rig.tasks.runAll();
-      sent.addAll(rig.bus.take());
+      take();
       assertThat(System.nanoTime() - deadline).as("sent: %s", sent).isNegative();
       Thread.onSpinWait();
     }
@@ -135,15 +152,12 @@ class BlockingStreamTest {
             request -> {
               mayRead.await();
               return Response.text("" + request.input().readAllBytes().length);
-            },
-            "",
-            WINDOW);
+            });
     until(() -> limit() == WINDOW);
     for (int i = 0; i < WINDOW / FRAME; i++) {
       rig.frame(replica, ID, i, Buffer.buffer(new byte[FRAME]), false);
     }
-    rig.tasks.runAll();
-    sent.addAll(rig.bus.take());
+    take();
     assertThat(limit()).as("nothing is read").isEqualTo(WINDOW);
     mayRead.countDown();
     until(() -> limit() == 2 * WINDOW);
@@ -166,12 +180,10 @@ class BlockingStreamTest {
                 throw ended;
               }
               return Response.text("read");
-            },
-            "",
-            WINDOW);
+            });
     until(() -> reading.getCount() == 0);
     rig.cancel(replica, ID);
-    until(() -> replica.slots().ongoing() == 0);
+    untilItsSlotIsFree();
     assertThat(thrown.get()).isNotNull();
   }
 
@@ -200,48 +212,39 @@ class BlockingStreamTest {
           return sent.stream().anyMatch(CallFailed.class::isInstance);
         });
     assertThat(await(CallFailed.class).kind()).isEqualTo(BerthException.Kind.TIMEOUT);
-    until(() -> replica.slots().ongoing() == 0);
+    untilItsSlotIsFree();
   }
 
   @Test
   void anOutputWaitsForItsReader() {
     Replica replica =
-        open(
-            request ->
-                Response.output(
-                    "text/plain",
-                    out -> {
-                      for (int i = 0; i < 8; i++) {
-                        out.write(new byte[FRAME]);
-                      }
-                      out.write('x');
-                    }),
-            "",
-            2 * FRAME);
+        output(
+            2 * FRAME,
+            out -> {
+              for (int i = 0; i < 8; i++) {
+                out.write(new byte[FRAME]);
+              }
+              out.write('x');
+            });
     until(() -> sentBytes() == 2 * FRAME);
-    rig.tasks.runAll();
-    sent.addAll(rig.bus.take());
+    take();
     assertThat(sentBytes()).as("no more than the reader allowed").isEqualTo(2 * FRAME);
     assertThat(replica.slots().ongoing()).isOne();
     rig.credit(replica, ID, 20 * FRAME);
     until(() -> sentBytes() == 8 * FRAME + 1);
-    until(() -> replica.slots().ongoing() == 0);
+    untilItsSlotIsFree();
     assertThat(((StreamFrame) sent.get(sent.size() - 1)).last()).isTrue();
   }
 
   @Test
   void anOutputThatThrowsResetsItsStream() {
     Replica replica =
-        open(
-            request ->
-                Response.output(
-                    "text/plain",
-                    out -> {
-                      out.write(new byte[FRAME]);
-                      throw new IOException("secret");
-                    }),
-            "",
-            WINDOW);
+        output(
+            WINDOW,
+            out -> {
+              out.write(new byte[FRAME]);
+              throw new IOException("secret");
+            });
     assertThat(await(StreamReset.class).message())
         .contains(replica.replicaId())
         .doesNotContain("secret");
@@ -250,34 +253,30 @@ class BlockingStreamTest {
   @Test
   void anOutputThatCannotBeginIsAFailedCallAndWaitsForNobody() {
     Replica replica =
-        open(request -> Response.output("a/b", out -> out.write(1)).withHeaders(null), "", WINDOW);
+        open(request -> Response.output("a/b", out -> out.write(1)).withHeaders(null));
     assertThat(await(CallFailed.class).kind()).isEqualTo(BerthException.Kind.HANDLER_FAILED);
-    until(() -> replica.slots().ongoing() == 0);
+    untilItsSlotIsFree();
   }
 
   @Test
   void cancellingEndsAnOutputThatNobodyReads() {
     AtomicReference<Throwable> thrown = new AtomicReference<>();
     Replica replica =
-        open(
-            request ->
-                Response.output(
-                    "text/plain",
-                    out -> {
-                      try {
-                        while (true) {
-                          out.write(new byte[FRAME]);
-                        }
-                      } catch (IOException | BerthException ended) {
-                        thrown.set(ended);
-                        throw ended;
-                      }
-                    }),
-            "",
-            FRAME);
+        output(
+            FRAME,
+            out -> {
+              try {
+                while (true) {
+                  out.write(new byte[FRAME]);
+                }
+              } catch (IOException | BerthException ended) {
+                thrown.set(ended);
+                throw ended;
+              }
+            });
     until(() -> sentBytes() == FRAME);
     rig.cancel(replica, ID);
-    until(() -> replica.slots().ongoing() == 0);
+    untilItsSlotIsFree();
     assertThat(thrown.get()).isInstanceOf(BerthException.Cancelled.class);
   }
 
@@ -292,12 +291,10 @@ class BlockingStreamTest {
                 Thread.onSpinWait();
               }
               return Response.output("text/plain", out -> out.write(new byte[10 * FRAME]));
-            },
-            "",
-            WINDOW);
+            });
     until(() -> running.getCount() == 0);
     rig.cancel(replica, ID);
-    until(() -> replica.slots().ongoing() == 0);
+    untilItsSlotIsFree();
     assertThat(sentBytes()).isZero();
   }
 
@@ -305,9 +302,7 @@ class BlockingStreamTest {
   void anOutputOfAHandlerOnTheLoopIsAFailedCall() {
     worker = new Thread(() -> {});
     worker.start();
-    Replica replica =
-        rig.start(1, ReplicaRig.answering(Response.output("text/plain", out -> out.write(1))));
-    rig.sendHeld(replica, ID);
+    rig.busy(1, ReplicaRig.answering(Response.output("a/b", out -> out.write(1))), ID);
     assertThat(rig.answer(CallFailed.class).kind()).isEqualTo(BerthException.Kind.HANDLER_FAILED);
   }
 }

@@ -15,6 +15,7 @@ import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
 import dev.berth.api.Response.Body.Whole;
 import dev.berth.fakes.LogLines;
+import dev.berth.fakes.ManualSource;
 import dev.berth.protocol.AttemptId;
 import dev.berth.protocol.BusMessage.CallFailed;
 import dev.berth.protocol.BusMessage.CallResponse;
@@ -243,30 +244,6 @@ class InvocationTest {
   }
 
   @Test
-  void cancelActionsRunOnceEachInATaskOfTheirOwn() {
-    Replica replica = rig.busy(1, handler, callId(1, 1));
-    RequestContext context = handler.contexts.element();
-    List<String> ran = new ArrayList<>();
-    context.onCancel(() -> ran.add("first"));
-    context.onCancel(
-        () -> {
-          throw new IllegalStateException("user code");
-        });
-    context.onCancel(() -> ran.add("second"));
-
-    rig.cancel(replica, callId(1, 1));
-    rig.cancel(replica, callId(1, 1));
-
-    assertThat(ran).as("not on the stack of the message").isEmpty();
-    rig.runAll();
-    assertThat(ran).containsExactly("first", "second");
-    context.onCancel(() -> ran.add("late"));
-    rig.runAll();
-    assertThat(ran).containsExactly("first", "second", "late");
-    assertThat(replica.failures()).containsEntry("java.lang.IllegalStateException", 1L);
-  }
-
-  @Test
   void aCancelActionOfAnAnsweredRequestNeverRuns() {
     Replica replica = rig.busy(1, handler, callId(1, 1));
     List<String> ran = new ArrayList<>();
@@ -284,12 +261,12 @@ class InvocationTest {
   void anAnswerThatIsAReceivedStreamIsCancelledWhenNoOneWantsItAnyMore() {
     Replica replica = rig.busy(1, handler, callId(1, 1));
     rig.cancel(replica, callId(1, 1));
-    ManualStream source = new ManualStream();
+    ManualSource source = new ManualSource();
 
     handler.promises.remove().complete(source.response());
     rig.runAll();
 
-    assertThat(source.cancels).isEqualTo(1);
+    assertThat(source.cancels()).isEqualTo(1);
     assertAtRest(replica.slots());
   }
 

@@ -536,14 +536,4 @@ class ReplicaLifecycleTest {
     assertThat(rig.workersResizedTo).isEqualTo(2);
     assertThat(replica.slots().tryAcquire()).isTrue();
   }
-
-  @Test
-  void theSweepEndsLeasesOfDeadOwners() {
-    Replica replica = rig.start(1, answering(Response.text("ok")));
-    rig.reserve(replica, rig.attempt(), 1_000);
-    rig.clock.advance(Duration.ofSeconds(1));
-    rig.host.sweep(0, 1, mismatch -> {});
-    assertAtRest(replica.slots());
-    assertThat(replica.view().expired()).isEqualTo(1);
-  }
 }

@@ -99,12 +99,16 @@ class RequestContextTest {
   }
 
   @Test
-  void actionsRunOnCancelInTheirOrderButForThoseWithdrawn() {
+  void actionsRunOnceOnCancelInTheirOrderAndInATaskOfTheirOwnButForThoseWithdrawn() {
     Replica replica = rig.busy(1, handler, ReplicaRig.callId(1, 1));
     RequestContext context = handler.contexts.element();
     List<String> ran = new ArrayList<>();
     context.onCancel(() -> ran.add("first"));
     Runnable second = context.onCancel(() -> ran.add("second"));
+    context.onCancel(
+        () -> {
+          throw new IllegalStateException("user code");
+        });
     context.onCancel(() -> ran.add("third"));
     Runnable fourth = context.onCancel(() -> ran.add("fourth"));
     second.run();
@@ -112,12 +116,15 @@ class RequestContextTest {
     fourth.run(); // again: nothing
 
     rig.cancel(replica, ReplicaRig.callId(1, 1));
+    rig.cancel(replica, ReplicaRig.callId(1, 1));
+    assertThat(ran).as("not on the stack of the message").isEmpty();
     rig.runAll();
-
     assertThat(ran).containsExactly("first", "third");
+    assertThat(replica.failures()).containsEntry("java.lang.IllegalStateException", 1L);
+
     context.onCancel(() -> ran.add("late"));
     rig.runAll();
-    assertThat(ran).endsWith("late");
+    assertThat(ran).containsExactly("first", "third", "late");
   }
 
   /** Has a method that answers on the loop and one that may block. */

@@ -13,6 +13,7 @@ import dev.berth.api.BerthException;
 import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
 import dev.berth.api.ResponseWriter;
+import dev.berth.fakes.ManualSource;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.BusMessage.CallAccepted;
 import dev.berth.protocol.BusMessage.CallFailed;
@@ -40,7 +41,7 @@ class ResponseStreamTest {
 
   private final ReplicaRig rig = new ReplicaRig();
   private final Streaming handler = new Streaming();
-  private final ManualStream source = new ManualStream(); // of a body that is passed on
+  private final ManualSource source = new ManualSource(); // of a body that is passed on
 
   /** Hands its writer to the test, which plays the producer. */
   private static final class Streaming implements AsyncHandler {
@@ -622,36 +623,38 @@ class ResponseStreamTest {
   void aReceivedBodyIsPassedOnPieceByPiece() {
     Replica replica = relay(1_000);
 
-    source.send(Buffer.buffer("one "));
+    source.give("one ");
     assertThat(frames()).extracting(f -> f.data().toString()).containsExactly("one ");
-    source.send(Buffer.buffer("two"));
+    source.give("two");
     source.end();
 
     assertThat(frames()).extracting(f -> f.data() + " " + f.last()).containsExactly("two true");
     assertAtRest(replica.slots());
-    assertThat(source.cancels).isZero();
+    assertThat(source.cancels()).isZero();
   }
 
   @Test
   void aSlowReceiverPausesTheSourceAndCreditResumesIt() {
     Replica replica = relay(10);
-
-    for (int i = 0; i < 10; i++) {
-      source.send(bytes(MAX_FRAME_BYTES / 2));
+    int given = 0;
+    for (; source.isFlowing(); given++) {
+      source.give(bytes(MAX_FRAME_BYTES / 2));
     }
-    rig.runAll();
-    assertThat(source.paused).isTrue();
-    assertThat(source.delivered).isEqualTo(3);
-
-    rig.bus.take();
+    assertThat(given).isEqualTo(3);
+    int sent = sentBytes();
+    assertThat(source.isFlowing()).isFalse();
     rig.credit(replica, ID, 1 << 20);
     rig.runAll();
-    assertThat(source.paused).isFalse();
-    assertThat(source.delivered).isEqualTo(10);
+    for (; given < 10; given++) {
+      source.give(bytes(MAX_FRAME_BYTES / 2));
+    }
     source.end();
-    assertThat(frames().stream().mapToInt(f -> f.data().length()).sum())
-        .isEqualTo(5 * MAX_FRAME_BYTES - 10);
+    assertThat(sent + sentBytes()).isEqualTo(5 * MAX_FRAME_BYTES);
     assertAtRest(replica.slots());
+  }
+
+  private int sentBytes() {
+    return frames().stream().mapToInt(frame -> frame.data().length()).sum();
   }
 
   @Test
@@ -661,9 +664,9 @@ class ResponseStreamTest {
     rig.cancel(replica, ID);
     rig.runAll();
 
-    assertThat(source.cancels).isEqualTo(1);
+    assertThat(source.cancels()).isEqualTo(1);
     assertAtRest(replica.slots());
-    source.send(Buffer.buffer("late"));
+    source.force("late");
     source.end();
     rig.runAll();
     assertThat(rig.bus.take()).isEmpty();
@@ -677,7 +680,7 @@ class ResponseStreamTest {
 
     assertThat(rig.answer(StreamReset.class).kind()).isEqualTo(BerthException.Kind.OUTCOME_UNKNOWN);
     rig.runAll();
-    assertThat(source.cancels).as("it has ended by itself").isZero();
+    assertThat(source.cancels()).as("it has ended by itself").isZero();
     assertAtRest(replica.slots());
   }
 
@@ -685,9 +688,8 @@ class ResponseStreamTest {
   void aSourceThatIgnoresItsPauseIsCutAtTheBound() {
     Replica replica = relay(0);
     int sent = 0;
-    while (source.cancels == 0 && sent < 100) {
-      source.paused = false;
-      source.send(bytes(MAX_FRAME_BYTES));
+    while (source.cancels() == 0 && sent < 100) {
+      source.force(bytes(MAX_FRAME_BYTES));
       rig.runAll();
       sent++;
     }

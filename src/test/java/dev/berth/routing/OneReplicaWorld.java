@@ -10,11 +10,9 @@ import dev.berth.fakes.RoutingWorld;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.port.LedgerView;
-import dev.berth.protocol.port.ReplicaDirectory;
-import dev.berth.protocol.port.SlotObserver;
-import dev.berth.protocol.port.Slots;
 import dev.berth.replica.slots.Ledgers;
 import dev.berth.replica.slots.SlotLedger;
+import java.util.List;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.IntPredicate;
@@ -24,13 +22,12 @@ import org.jspecify.annotations.Nullable;
  * The real routers of a few event loops around one replica with one slot. A test says which thread
  * is a loop, and runs what is left to do when all threads rest.
  */
-final class OneReplicaWorld implements ReplicaDirectory {
+final class OneReplicaWorld {
   private static final DeploymentId DEPLOYMENT = new DeploymentId("app", "model");
   private static final Request REQUEST = Request.get("/");
 
   final ManualClock clock = new ManualClock();
   final SlotLedger ledger;
-  private volatile SlotObserver observer = SlotObserver.NONE;
   private final ConcurrentLinkedQueue<Runnable> tasks = new ConcurrentLinkedQueue<>();
   private final ConcurrentLinkedQueue<BusMessage.CallRequest> running =
       new ConcurrentLinkedQueue<>();
@@ -54,7 +51,7 @@ final class OneReplicaWorld implements ReplicaDirectory {
       int index = loop;
       plane.loop(tasks::add, () -> turning == Thread.currentThread() || inLoop.test(index));
     }
-    routers = plane.routers(this);
+    routers = plane.routers(Replicas.directory(List.of(ledger)));
     router = routers.router(DEPLOYMENT, RouterSettings.DEFAULTS);
     router.update(
         Replicas.snapshot(
@@ -64,17 +61,6 @@ final class OneReplicaWorld implements ReplicaDirectory {
   private long time() {
     whenTheClockIsRead.run();
     return clock.getAsLong();
-  }
-
-  @Override
-  public Slots slotsOf(ReplicaAddress address) {
-    return ledger;
-  }
-
-  @Override
-  public void observe(ReplicaAddress address, SlotObserver next) {
-    observer = next;
-    ledger.observe(next);
   }
 
   private boolean send(String node, String address, BusMessage message) {
@@ -104,7 +90,7 @@ final class OneReplicaWorld implements ReplicaDirectory {
 
   /** The handler of the running request is done: its slot is free, its answer not yet sent. */
   void completeSlot() {
-    if (!observer.completing(ledger)) {
+    if (!ledger.observer().completing(ledger)) {
       ledger.complete();
     }
   }
@@ -156,15 +142,12 @@ final class OneReplicaWorld implements ReplicaDirectory {
         || ledger.ongoing() != 0
         || ledger.audit() != LedgerView.Audit.CLEAN) {
       throw new AssertionError(
-          "waiting: "
-              + router.queue.size()
-              + ", in the bounds: "
-              + router.bounds.queued()
-              + ", running: "
-              + router.counters.running()
-              + ", "
-              + ledger.view("r", 0)
-              + " (expected: all at rest)");
+          "waiting: %d, in the bounds: %d, running: %d, %s (expected: all at rest)"
+              .formatted(
+                  router.queue.size(),
+                  router.bounds.queued(),
+                  router.counters.running(),
+                  ledger.view("r", 0)));
     }
   }
 

@@ -67,7 +67,7 @@ final class CrowdSimulation {
   private static final long PATIENCE_NANOS = LegsWorkload.millis(240_000);
 
   /** What a run came to. */
-  record Result(long hash, long events, Set<Met> met, int cut) {}
+  record Result(long hash, long events, Set<Met> met, int cut) implements SeededRuns.Result {}
 
   /** One who asks, and the socket that takes what comes. */
   private final class Reader implements CallOwner {

@@ -41,7 +41,8 @@ final class LegsSimulation {
 
   /** What a run came to. */
   record Result(
-      long hash, long events, Map<LegsWorkload.Outcome, Integer> outcomes, long anew, int gated) {}
+      long hash, long events, Map<LegsWorkload.Outcome, Integer> outcomes, long anew, int gated)
+      implements SeededRuns.Result {}
 
   /** A replica to keep running. */
   private static final class Seat {

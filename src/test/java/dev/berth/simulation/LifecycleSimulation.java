@@ -54,7 +54,8 @@ final class LifecycleSimulation {
       long hash,
       EnumMap<LifecycleFault, Integer> faults,
       Map<DeploymentStatus, Long> statuses,
-      Map<String, Long> counts) {}
+      Map<String, Long> counts)
+      implements SeededRuns.Result {}
 
   final World world;
   final SplittableRandom random;

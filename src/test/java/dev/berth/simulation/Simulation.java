@@ -20,7 +20,8 @@ final class Simulation {
   private static final long CALM_NANOS = TimeUnit.SECONDS.toNanos(25);
 
   /** What a run came to. */
-  record Result(long seed, long hash, long events, int requests, Coverage coverage) {}
+  record Result(long seed, long hash, long events, int requests, Coverage coverage)
+      implements SeededRuns.Result {}
 
   private final long seed;
   private final World world;
