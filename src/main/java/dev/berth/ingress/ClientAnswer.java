@@ -59,7 +59,7 @@ abstract sealed class ClientAnswer implements BiConsumer<String, String>, Comple
   private ExchangeState state = ExchangeState.READING;
   private boolean continued; // the client was told to go on with its body
   private boolean lingering; // closed soon, whatever still comes
-  private long endedNanos;
+  long endedNanos; // for a connection that keeps it until all of its answer is sent
   private int answerBytes; // of a whole answer
   private int heldBytes; // of that, counted among the instance's
   private long largeBytes; // room taken for it, if it is large
@@ -460,11 +460,6 @@ abstract sealed class ClientAnswer implements BiConsumer<String, String>, Comple
     if (written == null || written.isComplete()) {
       left();
     }
-  }
-
-  /** When the request was over, for a connection that keeps it until all of its answer is sent. */
-  final void endedAt(long now) {
-    endedNanos = now;
   }
 
   /** The socket has taken the last of its answer, or never will. */

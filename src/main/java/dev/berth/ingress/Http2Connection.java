@@ -91,7 +91,7 @@ final class Http2Connection extends Connection {
 
   @Override
   void ended(Exchange exchange, long now) {
-    exchange.endedAt(now);
+    exchange.endedNanos = now;
     if (!streams.contains(exchange)) {
       exchange.giveRoom(); // it went on without its client
     }

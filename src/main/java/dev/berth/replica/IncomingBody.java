@@ -68,7 +68,7 @@ final class IncomingBody implements InboundStream.Owner {
       call(receiving());
       return;
     }
-    int max = invocation.maxBufferedBytes();
+    int max = invocation.host.replica.limits().maxBufferedBodyBytes();
     if (declaredBytes() > max) {
       refuse(max); // before any more of it is read
       return;
@@ -80,7 +80,7 @@ final class IncomingBody implements InboundStream.Owner {
   }
 
   private Request receiving() {
-    if (!invocation.runsOnThread()) {
+    if (!invocation.host.runsOnThread(invocation.methodName())) {
       return request.withBody(new Request.Body.Streamed(stream));
     }
     RequestInput made = new RequestInput(stream, this);
@@ -126,7 +126,7 @@ final class IncomingBody implements InboundStream.Owner {
   }
 
   private void gather(Buffer piece) {
-    int max = invocation.maxBufferedBytes();
+    int max = invocation.host.replica.limits().maxBufferedBodyBytes();
     if (closed) {
       return;
     }

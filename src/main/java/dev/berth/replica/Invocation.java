@@ -52,7 +52,7 @@ sealed class Invocation extends InvocationContext implements Completable<Respons
   private long graceAt;
   private @Nullable IncomingBody body; // of a request that streams, or whose handler does
   private @Nullable ResponseStream stream;
-  private @Nullable BlockingCall call;
+  @Nullable BlockingCall call; // of a handler that may block
 
   Invocation(HostedReplica host, RouterPeer source, CallRequest message, long now, long deadline) {
     super(message, now, deadline);
@@ -63,10 +63,6 @@ sealed class Invocation extends InvocationContext implements Completable<Respons
     this.attempt = message.attempt();
     this.streamWindow = message.streamWindow();
     this.dueAt = deadline;
-  }
-
-  void runsOn(BlockingCall call) {
-    this.call = call;
   }
 
   // --- the request's body ---
@@ -107,14 +103,6 @@ sealed class Invocation extends InvocationContext implements Completable<Respons
     }
   }
 
-  boolean runsOnThread() {
-    return host.runsOnThread(methodName());
-  }
-
-  int maxBufferedBytes() {
-    return host.replica.maxBufferedBodyBytes();
-  }
-
   /** The handler of a stream threw in a callback: it will not settle by itself. */
   void readerThrew(RuntimeException thrown) {
     if (isUnsettled()) {
@@ -122,7 +110,7 @@ sealed class Invocation extends InvocationContext implements Completable<Respons
     } else if (stream != null && !hasEnded()) {
       bodyDone(thrown);
     } else {
-      host.replica.logFailure("a reader of the request failed", thrown);
+      host.replica.failures.add("a reader of the request failed", thrown);
     }
   }
 
@@ -327,7 +315,7 @@ sealed class Invocation extends InvocationContext implements Completable<Respons
     }
     becomeCancelled();
     source.remove(this);
-    graceAt = ReplicaLoop.plus(loop.now(), host.replica.cancelGraceNanos());
+    graceAt = ReplicaLoop.plus(loop.now(), host.replica.limits().cancelGraceNanos());
     dueAt = graceAt;
     loop.wakeAt(graceAt);
     runCancelActions();
