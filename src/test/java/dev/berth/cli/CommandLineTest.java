@@ -82,14 +82,13 @@ class CommandLineTest {
         .hasSize(2)
         .first()
         .isEqualTo(
-            new JsonObject()
-                .put("severity", "error")
-                .put("file", wrong)
-                .put("line", 1)
-                .put("column", 22)
-                .put("path", "http_options.port")
-                .put("value", "\"1\", a string")
-                .put("expected", "an integer from 0 to 65535"));
+            new JsonObject(
+                """
+                {"severity": "error", "file": "%s", "line": 1, "column": 22,
+                 "path": "http_options.port", "value": "\\"1\\", a string",
+                 "expected": "an integer from 0 to 65535"}
+                """
+                    .formatted(wrong)));
   }
 
   @Test

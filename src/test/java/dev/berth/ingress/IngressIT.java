@@ -310,16 +310,8 @@ class IngressIT {
 
   @Test
   void aDeploymentThatFailedToDeployIs503() throws Exception {
-    ingress.update(
-        RouteTable.of(
-            "",
-            Map.of(
-                "/",
-                new IngressRoute(
-                    "app",
-                    upstream.failedRouter(new DeploymentId("app", "broken")),
-                    Backpressure.DEFAULTS,
-                    null))));
+    DeploymentId broken = new DeploymentId("app", "broken");
+    rig.route("/", upstream.failedRouter(broken), Backpressure.DEFAULTS);
     HttpResponse<String> response = rig.get("/");
     assertThat(response.statusCode()).isEqualTo(503);
     assertThat(response.body()).contains("failed to deploy");

@@ -6,6 +6,7 @@ import dev.berth.config.LimitOptions;
 import dev.berth.config.ServeConfig;
 import dev.berth.config.keys.Settings;
 import dev.berth.metrics.Meters;
+import dev.berth.routing.DeploymentRouter;
 import dev.berth.routing.slots.InstanceBounds;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
@@ -126,9 +127,12 @@ final class IngressRig implements AutoCloseable {
   }
 
   IngressRig route(String prefix, Settings backpressure) {
+    return route(prefix, upstream.router(), backpressure);
+  }
+
+  IngressRig route(String prefix, DeploymentRouter to, Settings backpressure) {
     ingress.update(
-        RouteTable.of(
-            "", Map.of(prefix, new IngressRoute("app", upstream.router(), backpressure, null))));
+        RouteTable.of("", Map.of(prefix, new IngressRoute("app", to, backpressure, null))));
     return this;
   }
 
@@ -216,8 +220,9 @@ final class IngressRig implements AutoCloseable {
         .orElse(0);
   }
 
-  /** Nothing runs, waits or is remembered. */
+  /** Once its clients have gone nothing runs, waits or is remembered. */
   void assertAtRest() throws Exception {
+    closeClients();
     eventually("no request under way", () -> ongoing() == 0);
     eventually("no slot in use", () -> upstream.router().counters().running() == 0);
     eventually("no room taken", () -> requestBytes() == 0);
@@ -251,11 +256,15 @@ final class IngressRig implements AutoCloseable {
     }
   }
 
-  @Override
-  public void close() throws Exception {
+  private void closeClients() throws Exception {
     for (AutoCloseable client : clients) {
       client.close();
     }
+  }
+
+  @Override
+  public void close() throws Exception {
+    closeClients();
     await(vertx.close());
   }
 
