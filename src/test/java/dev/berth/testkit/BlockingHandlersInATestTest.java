@@ -56,10 +56,7 @@ class BlockingHandlersInATestTest {
                       (request, context) ->
                           back.call(request).toCompletionStage().toCompletableFuture().get();
                 }),
-            Deployment.async(
-                "back",
-                (request, context) ->
-                    Future.succeededFuture(Response.text("back " + request.path()))));
+            Deployment.async("back", (request, context) -> Apps.text("back " + request.path())));
     berth = TestBerth.start(application);
     assertThat(berth.text(berth.call(Request.get("/x")))).isEqualTo("back /x");
     berth.assertAtRest();
@@ -158,8 +155,7 @@ class BlockingHandlersInATestTest {
                           .get();
                   return (AsyncHandler) (request, context) -> Future.succeededFuture(warm);
                 }),
-            Deployment.async(
-                "b", (request, context) -> Future.succeededFuture(Response.text(request.path()))));
+            Deployment.async("b", (request, context) -> Apps.text(request.path())));
     berth = TestBerth.start(application);
     assertThat(berth.text(berth.call(Request.get("/")))).isEqualTo("/warm");
   }
@@ -175,8 +171,7 @@ class BlockingHandlersInATestTest {
                       made.add(replica.replicaId() + " begins");
                       Thread.yield();
                       made.add(replica.replicaId() + " ends");
-                      return (AsyncHandler)
-                          (request, context) -> Future.succeededFuture(Response.text(""));
+                      return (AsyncHandler) (request, context) -> Apps.text("");
                     })
                 .withNumReplicas(2));
     TestBerth.start(application).close();

@@ -130,7 +130,7 @@ class CallGraphTest {
                 "top",
                 (request, context) -> {
                   context.handle("leaf").call(request);
-                  return Future.succeededFuture(Response.text("started"));
+                  return Apps.text("started");
                 }),
             application().deployments().get(2));
     berth = TestBerth.start(fireAndForget);

@@ -37,7 +37,7 @@ class HooksInATestTest {
 
     @Override
     public Future<Response> handle(Request request, RequestContext context) {
-      return Future.succeededFuture(Response.text(replicaId));
+      return Apps.text(replicaId);
     }
 
     @Override

@@ -61,8 +61,7 @@ class LocalTestingModeTest {
               if (ours.isEmpty()) {
                 throw new IllegalStateException("Exception in inner constructor.");
               }
-              return (AsyncHandler)
-                  (request, context) -> Future.succeededFuture(Response.text(ours));
+              return (AsyncHandler) (request, context) -> Apps.text(ours);
             }));
   }
 

@@ -138,8 +138,7 @@ class LostReplicasTest {
                   if (made.size() == 2) {
                     throw new IllegalStateException("no model");
                   }
-                  return (AsyncHandler)
-                      (request, context) -> Future.succeededFuture(Response.text("here"));
+                  return (AsyncHandler) (request, context) -> Apps.text("here");
                 }));
     berth = TestBerth.start(application);
     berth.killReplica("default#one#1");

@@ -21,8 +21,7 @@ class SeveralSlotsInATestTest {
   @AutoClose private TestBerth berth;
 
   private static Deployment naming(String name) {
-    return Deployment.async(
-        name, (request, context) -> Future.succeededFuture(Response.text(context.replicaId())));
+    return Deployment.async(name, (request, context) -> Apps.text(context.replicaId()));
   }
 
   /** A front, and behind it two slots of decode, one on each replica, and one of prefill. */

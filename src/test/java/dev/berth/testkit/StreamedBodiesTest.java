@@ -131,11 +131,7 @@ class StreamedBodiesTest {
 
   @Test
   void aHandlerThatTakesItsBodyWholeGetsItWhole() {
-    berth =
-        TestBerth.start(
-            Apps.of(
-                (request, context) ->
-                    Future.succeededFuture(Response.text(request.bytes().toString()))));
+    berth = TestBerth.start(Apps.of((request, context) -> Apps.text(request.bytes().toString())));
     TestBody body = new TestBody();
     Future<Response> answer = berth.handle("one").call(body.post("/"));
     body.write("a").write("b").end();

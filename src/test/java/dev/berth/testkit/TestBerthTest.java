@@ -56,7 +56,7 @@ class TestBerthTest {
         Apps.of(
             (request, context) -> {
               handled.set(Thread.currentThread());
-              return Future.succeededFuture(Response.text(""));
+              return Apps.text("");
             });
     try (TestBerth berth = TestBerth.start(application)) {
       berth.await(
@@ -79,7 +79,7 @@ class TestBerthTest {
                   DeploymentHandle back = replica.handle("back");
                   return (AsyncHandler) (request, context) -> back.call(request);
                 }),
-            Deployment.async("back", (request, context) -> answer("back")));
+            Deployment.async("back", (request, context) -> Apps.text("back")));
     berth = TestBerth.start(application);
     assertThat(berth.text(berth.call(Request.get("/")))).isEqualTo("back");
     assertThat(berth.ledger("back").completed()).isEqualTo(1);
@@ -108,7 +108,7 @@ class TestBerthTest {
   @Test
   void aFailedCallThrowsItsOwnFailureWithTheLineOfTheTest() {
     IllegalArgumentException thrown = new IllegalArgumentException("no such fish");
-    berth = TestBerth.start(Apps.of((request, context) -> failed(thrown)));
+    berth = TestBerth.start(Apps.of((request, context) -> Future.failedFuture(thrown)));
     assertThatThrownBy(() -> berth.call(Request.get("/")))
         .isInstanceOf(BerthException.HandlerFailed.class)
         .satisfies(
@@ -158,7 +158,7 @@ class TestBerthTest {
         Apps.of(
             (request, context) -> {
               kit.get().run();
-              return Future.succeededFuture(Response.text(""));
+              return Apps.text("");
             });
     berth = TestBerth.start(application);
     kit.set(berth);
@@ -205,7 +205,7 @@ class TestBerthTest {
                     "one",
                     replica ->
                         (AsyncHandler)
-                            (request, context) -> answer(replica.userConfig().toString()))
+                            (request, context) -> Apps.text(replica.userConfig().toString()))
                 .withUserConfig(Map.of("fish", 1)));
     berth = TestBerth.of(application).set("one", "user_config", Map.of("bird", List.of(2))).start();
     assertThat(berth.text(berth.call(Request.get("/")))).isEqualTo("{bird=[2]}");
@@ -234,8 +234,8 @@ class TestBerthTest {
             .with(
                 "other",
                 Application.of(
-                    Deployment.async("one", (r, c) -> answer("o")),
-                    Deployment.async("two", (r, c) -> answer("t"))))
+                    Deployment.async("one", (r, c) -> Apps.text("o")),
+                    Deployment.async("two", (r, c) -> Apps.text("t"))))
             .start();
     assertThat(berth.text(berth.call("other#one", Request.get("/")))).isEqualTo("o");
     assertThat(berth.text(berth.call("two", Request.get("/")))).isEqualTo("t");
@@ -282,7 +282,7 @@ class TestBerthTest {
                     replica -> {
                       int number = made.size();
                       made.add(number);
-                      return (AsyncHandler) (request, context) -> answer("handler " + number);
+                      return (AsyncHandler) (request, context) -> Apps.text("handler " + number);
                     })
                 .withSpreadOverLoops(true));
     berth = TestBerth.of(application).eventLoops(2).start();
@@ -300,13 +300,5 @@ class TestBerthTest {
     berth.close();
     berth.close();
     assertThatThrownBy(berth::run).hasMessage("TestBerth: closed (expected: open)");
-  }
-
-  private static Future<Response> answer(String text) {
-    return Future.succeededFuture(Response.text(text));
-  }
-
-  private static Future<Response> failed(Throwable cause) {
-    return Future.failedFuture(cause);
   }
 }

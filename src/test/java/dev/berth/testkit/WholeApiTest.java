@@ -88,9 +88,7 @@ class WholeApiTest {
                             "other",
                             (AsyncHandler)
                                 (request, context) ->
-                                    Future.succeededFuture(
-                                        Response.text(
-                                            context.methodName() + context.sessionId().get())));
+                                    Apps.text(context.methodName() + context.sessionId().get()));
                       }
                     }));
     berth = TestBerth.start(application);
@@ -149,7 +147,7 @@ class WholeApiTest {
             Apps.of(
                 (request, context) -> {
                   arrivals.add(context.arrivedAtReplica());
-                  return Future.succeededFuture(Response.text(""));
+                  return Apps.text("");
                 }));
     berth.call(Request.get("/"));
     berth.advance(Duration.ofMinutes(1));
