@@ -14,6 +14,7 @@ import java.util.Map;
 import java.util.function.IntFunction;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
+import java.util.stream.LongStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
@@ -41,6 +42,10 @@ class HugeConfigTest {
       (com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean();
   private static final String REAL = realApplications(200);
 
+  /** The least of a few: the first of them are slow since their code is new. */
+  private static final long REAL_NANOS =
+      LongStream.range(0, 5).map(none -> cpuNanos(REAL)).min().orElseThrow();
+
   @TestFactory
   Stream<DynamicTest> whateverItIsItCostsLittleMoreThanWhatIsReal() {
     return texts().entrySet().stream()
@@ -49,12 +54,15 @@ class HugeConfigTest {
 
   private static void read(String text) {
     assertThat(text.length()).isLessThanOrEqualTo(BYTES);
-    double timesReal = Double.MAX_VALUE;
-    for (int i = 0; i < TRIES && timesReal >= MOST_TIMES_REAL; i++) {
-      double real = cpuNanos(REAL);
-      timesReal = Math.min(timesReal, cpuNanos(text) / (real * (BYTES / REAL.length())));
+    double timesReal = timesReal(text, REAL_NANOS);
+    for (int i = 1; i < TRIES && timesReal >= MOST_TIMES_REAL; i++) {
+      timesReal = Math.min(timesReal, timesReal(text, cpuNanos(REAL)));
     }
     assertThat(timesReal).as("CPU, times that of real applications").isLessThan(MOST_TIMES_REAL);
+  }
+
+  private static double timesReal(String text, double realNanos) {
+    return cpuNanos(text) / (realNanos * (BYTES / REAL.length()));
   }
 
   private static long cpuNanos(String text) {
