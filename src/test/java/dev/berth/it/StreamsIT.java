@@ -165,14 +165,6 @@ class StreamsIT {
   // --- limits ---
 
   @Test
-  void aDeclaredBodyOverTheLimitIs413AtOnce() throws Exception {
-    try (Client client = new Client(server.port())) {
-      client.send("POST /s/count HTTP/1.1\r\nHost: t\r\nContent-Length: 300000000\r\n\r\n");
-      assertThat(client.head()).startsWith("HTTP/1.1 413").contains("connection: close");
-    }
-  }
-
-  @Test
   void aHandlerThatTakesBodiesWholeAnswers413ToALargerOne() throws Exception {
     HttpResponse<String> declared =
         post("/whole", HttpRequest.BodyPublishers.ofByteArray(new byte[3 * MIB]));
