@@ -19,6 +19,7 @@ import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** What a handler asks of others, while its own request is explained. */
@@ -161,25 +162,21 @@ class ExplainedCallTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"here", "there"})
-  void aSelectionThatIsClosedEndsItsRecord(String where) {
+  @CsvSource({
+    "here, released, LEASE_RELEASED",
+    "there, released, LEASE_RELEASED",
+    "here, expired, LEASE_EXPIRED",
+    "there, expired, LEASE_EXPIRED"
+  })
+  void aSelectionThatIsClosedOrRunsOutEndsItsRecord(String where, String outcome, Kind how) {
     replica(where);
-    choose().close();
-    world.run();
-    assertThat(only().outcome()).isEqualTo("released");
-    assertThat(kinds(only()))
-        .containsSubsequence(Kind.LEASE_GRANTED, Kind.LEASE_RELEASED, Kind.ENDED);
-  }
-
-  @ParameterizedTest
-  @ValueSource(strings = {"here", "there"})
-  void aSelectionThatRunsOutEndsItsRecord(String where) {
-    replica(where);
-    choose();
+    ReplicaSelection selection = choose();
+    if (outcome.equals("released")) {
+      selection.close();
+    }
     world.pass(Duration.ofSeconds(11));
-    assertThat(only().outcome()).isEqualTo("expired");
-    assertThat(kinds(only()))
-        .containsSubsequence(Kind.LEASE_GRANTED, Kind.LEASE_EXPIRED, Kind.ENDED);
+    assertThat(only().outcome()).isEqualTo(outcome);
+    assertThat(kinds(only())).containsSubsequence(Kind.LEASE_GRANTED, how, Kind.ENDED);
   }
 
   @Test

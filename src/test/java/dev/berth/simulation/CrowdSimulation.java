@@ -187,15 +187,14 @@ final class CrowdSimulation {
             case SLOW -> 200;
             default -> readerRandom.nextInt(10);
           };
-      door.loops
-          .get(loop)
-          .start(
-              LegsWorkload.millis(pause),
-              () -> {
-                pumping = false;
-                int most = pace == Pace.DRIBBLE ? 1 : pace == Pace.SLOW ? 410 : 1 << 20;
-                take(Math.min(unsent, most));
-              });
+      int most = pace == Pace.DRIBBLE ? 1 : pace == Pace.SLOW ? 410 : 1 << 20;
+      SimulatedLoop at = door.loops.get(loop);
+      at.start(LegsWorkload.millis(pause), () -> pumped(most));
+    }
+
+    private void pumped(int most) {
+      pumping = false;
+      take(Math.min(unsent, most));
     }
 
     private void take(int bytes) {
@@ -384,19 +383,16 @@ final class CrowdSimulation {
 
   /** As the ingress of one loop does. */
   private void sweep(int loop) {
-    world.idle(
-        SWEEP_NANOS,
-        () ->
-            door.loops
-                .get(loop)
-                .execute(
-                    () -> {
-                      world.discount();
-                      cutStalled(loop);
-                      if (!over) {
-                        sweep(loop);
-                      }
-                    }));
+    SimulatedLoop at = door.loops.get(loop);
+    Runnable sweep =
+        () -> {
+          world.discount();
+          cutStalled(loop);
+          if (!over) {
+            sweep(loop);
+          }
+        };
+    world.idle(SWEEP_NANOS, () -> at.execute(sweep));
   }
 
   private void cutStalled(int loop) {

@@ -309,13 +309,10 @@ final class LifecycleSimulation {
             snapshot -> world.note("routed", snapshot.version().counter()),
             own::fromRouters,
             world.getAsLong());
-    links
-        .values()
-        .forEach(
-            link -> {
-              link.toldToStop.clear();
-              link.saidNanos = 0;
-            });
+    for (Link link : links.values()) {
+      link.toldToStop.clear();
+      link.saidNanos = 0;
+    }
     watch.processBegins();
     commands.processBegins(own);
     controllerBegins(own.serve().term());

@@ -36,6 +36,8 @@ class RoutedLegsTest {
 
   private final RoutingWorld world = new RoutingWorld(2, RouterSettings.DEFAULTS);
   private final List<RoutingWorld.Replica> replicas = new ArrayList<>();
+  private RoutingWorld.Replica a;
+  private ReplicaSelection busy;
 
   private RoutingWorld.Replica replica(DeploymentId deployment, int max) {
     return added(world.local(deployment, deployment.name() + "1", max));
@@ -91,6 +93,19 @@ class RoutedLegsTest {
   private static void assertFailed(Future<?> chosen, Class<? extends BerthException> kind) {
     assertThat(chosen.failed()).as("failed: %s", chosen).isTrue();
     assertThat(chosen.cause()).isInstanceOf(kind);
+  }
+
+  private void cancel(Pending<Selections> choice) {
+    choice.cancel();
+    world.run();
+    assertFailed(choice.future(), BerthException.Cancelled.class);
+  }
+
+  /** A slot of A is held by one who waits for the only one of B. */
+  private Future<Selections> waitsForB() {
+    a = replica(A, 1);
+    busy = busy(B);
+    return all(A, B);
   }
 
   private DeploymentRouter router(DeploymentId deployment) {
@@ -546,9 +561,7 @@ class RoutedLegsTest {
 
     @Test
     void aReplicaThatDiesWhileOthersAreWaitedForIsReplacedOnce() {
-      RoutingWorld.Replica a = replica(A, 1);
-      ReplicaSelection busy = busy(B);
-      Future<Selections> chosen = all(A, B);
+      Future<Selections> chosen = waitsForB();
       assertThat(a.ledger.reserved()).isOne();
       die(a);
       fresh();
@@ -559,9 +572,7 @@ class RoutedLegsTest {
 
     @Test
     void aReplicaThatDiesIsNoticedWhileStillWaiting() {
-      RoutingWorld.Replica a = replica(A, 1);
-      ReplicaSelection busy = busy(B);
-      Future<Selections> chosen = all(A, B);
+      Future<Selections> chosen = waitsForB();
       die(a);
       RoutingWorld.Replica fresh = fresh();
       world.pass(Duration.ofSeconds(4));
@@ -572,9 +583,7 @@ class RoutedLegsTest {
 
     @Test
     void aSecondLossIsToldToTheCallerAndNothingIsHeld() {
-      RoutingWorld.Replica a = replica(A, 1);
-      ReplicaSelection busy = busy(B);
-      Future<Selections> chosen = all(A, B);
+      Future<Selections> chosen = waitsForB();
       die(a);
       RoutingWorld.Replica fresh = world.published(world.local(A, "a9", 1));
       world.pass(Duration.ofSeconds(4));
@@ -597,9 +606,7 @@ class RoutedLegsTest {
 
     @Test
     void aReplicaThatDrainsKeepsWhatItGranted() {
-      RoutingWorld.Replica a = replica(A, 1);
-      ReplicaSelection busy = busy(B);
-      Future<Selections> chosen = all(A, B);
+      Future<Selections> chosen = waitsForB();
       a.ledger.drain();
       world.publish();
       free(busy);
@@ -637,9 +644,7 @@ class RoutedLegsTest {
       replica(A, 1);
       RoutingWorld.Replica b = elsewhere(B, 1);
       Pending<Selections> choice = Selections.startAll(handles(A, B));
-      choice.cancel(); // the reserve is under way
-      world.run();
-      assertFailed(choice.future(), BerthException.Cancelled.class);
+      cancel(choice); // the reserve is under way
       assertThat(b.ledger.ongoing()).isZero();
     }
 
@@ -649,9 +654,7 @@ class RoutedLegsTest {
       ReplicaSelection busy = busy(B);
       Pending<Selections> choice = world.settled(Selections.startAll(handles(A, B)));
       busy.close(); // its slot is granted, and the task waits
-      choice.cancel();
-      world.run();
-      assertFailed(choice.future(), BerthException.Cancelled.class);
+      cancel(choice);
     }
 
     @Test
@@ -664,9 +667,7 @@ class RoutedLegsTest {
       free(busy);
       assertThat(choice.future().isComplete()).isFalse();
       a.silent = false;
-      choice.cancel();
-      world.run();
-      assertFailed(choice.future(), BerthException.Cancelled.class);
+      cancel(choice);
       world.pass(Duration.ofSeconds(6)); // what the silent one was sent is forgotten
     }
 
@@ -777,9 +778,7 @@ class RoutedLegsTest {
       ReplicaSelection busy = busy(C);
       Pending<Selections> choice = world.settled(Selections.startAll(handles(A, B, C)));
       b.failingSends = true;
-      choice.cancel();
-      world.run();
-      assertFailed(choice.future(), BerthException.Cancelled.class);
+      cancel(choice);
       assertThat(choice.future().cause().getSuppressed()).hasSize(1);
       busy.close();
       world.pass(Duration.ofMillis(10_050)); // that lease runs out by itself
