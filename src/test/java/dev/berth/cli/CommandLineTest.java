@@ -6,7 +6,6 @@ import dev.berth.config.AdminOptions;
 import dev.berth.config.ConfigException;
 import dev.berth.config.HttpOptions;
 import dev.berth.config.InstanceOptions;
-import dev.berth.config.LimitOptions;
 import dev.berth.config.ServeConfig;
 import dev.berth.config.keys.Problem;
 import io.vertx.core.Future;
@@ -25,6 +24,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -167,18 +167,8 @@ class CommandLineTest {
 
   @Test
   void optionsOfRunWinOverTheFile() {
-    assertThat(
-            execute(
-                "run",
-                valid,
-                "--host",
-                "a",
-                "--port=0",
-                "--admin-host",
-                "localhost",
-                "--admin-port",
-                "2"))
-        .isZero();
+    String[] options = {"--host", "a", "--port=0", "--admin-host=localhost", "--admin-port", "2"};
+    assertThat(run(options)).isZero();
     assertThat(started.get().get(HttpOptions.HOST)).isEqualTo("a");
     assertThat(started.get().get(HttpOptions.PORT)).isZero();
     assertThat(started.get().get(AdminOptions.HOST)).isEqualTo("localhost");
@@ -242,20 +232,10 @@ class CommandLineTest {
 
   @Test
   void setWinsOverTheFileAndTheOptionsOverSet() {
-    assertThat(
-            execute(
-                "run",
-                valid,
-                "--set=http_options.port=2",
-                "--set",
-                "http_options.host=s",
-                "--set",
-                "berth.limits.max_body_bytes=3",
-                "--port=4"))
-        .isZero();
+    String[] set = {"--set=http_options.port=2", "--set", "http_options.host=s", "--port=4"};
+    assertThat(run(set)).isZero();
     assertThat(started.get().get(HttpOptions.PORT)).isEqualTo(4);
     assertThat(started.get().get(HttpOptions.HOST)).isEqualTo("s");
-    assertThat(started.get().get(LimitOptions.MAX_BODY_BYTES)).isEqualTo(3);
   }
 
   @Test
@@ -384,6 +364,13 @@ class CommandLineTest {
   void versionNamesBerthAndJava() {
     assertThat(execute("--version")).isZero();
     assertThat(out.toString()).startsWith("berth ").endsWith(" (Java " + Runtime.version() + ")\n");
+  }
+
+  private int run(String... options) {
+    return execute(
+        Stream.of(List.of("run", valid), List.of(options))
+            .flatMap(List::stream)
+            .toArray(String[]::new));
   }
 
   private int execute(String... args) {

@@ -111,28 +111,6 @@ class ServeControlTest extends ServeControlRig {
   }
 
   @Test
-  void aFileThatSaysSomethingNewIsDeclaredBesideWhatWasDeployed() {
-    start(A);
-    deploy("b", B);
-    restart(A, "{name: c, route_prefix: /c, import_path: x.C}");
-    assertThat(control.fromFile()).as("something was kept").isFalse();
-    assertThat(toldSince()).containsExactly("declared a 1", "declared b 2", "declared c 3");
-    restart();
-
-    assertThat(names()).as("the file names none any more").containsExactly("b");
-  }
-
-  @Test
-  void anEmptyInstanceWaitsForDeploysAndKeepsThem() {
-    start();
-    assertThat(names()).isEmpty();
-    ok(commands().deploy(whole(A)));
-    restart();
-
-    assertThat(names()).containsExactly("a");
-  }
-
-  @Test
   void anEphemeralInstanceForgets() {
     Settings ephemeral = kept().with(InstanceOptions.EPHEMERAL, true);
     start(new JournalLog(ephemeral), A);
@@ -898,17 +876,6 @@ class ServeControlTest extends ServeControlRig {
 
     assertThat(toldSince()).containsExactly("declared a 2");
     assertThat(className("a", 2)).isEqualTo("x.A");
-  }
-
-  @Test
-  void aFirstRevisionThatFailedIsTriedAgainAtTheNextStart() {
-    start();
-    deploy("a", A);
-    failed("a");
-    restart();
-
-    assertThat(find("a").failed()).isNull();
-    assertThat(className("a", 1)).isEqualTo("x.A");
   }
 
   // --- a disk that fails ---
