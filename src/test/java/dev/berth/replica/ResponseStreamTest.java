@@ -399,6 +399,17 @@ class ResponseStreamTest {
   }
 
   @Test
+  void whatPiecesCostIsGivenBackAsTheyLeave() {
+    open(0);
+    int most = ReplicaLimits.DEFAULTS.streamBufferBytes() / ResponseStream.PIECE_OVERHEAD_BYTES;
+    for (int i = 0; i <= most; i++) {
+      Future<Void> written = handler.writer.write(Buffer.buffer(0));
+      rig.runAll();
+      assertThat(written.succeeded()).isTrue();
+    }
+  }
+
+  @Test
   void manyTinyPiecesAreBoundedByWhatTheyCostNotByTheirBytes() {
     open(0);
     int accepted = 0;
