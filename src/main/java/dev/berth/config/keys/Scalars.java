@@ -2,6 +2,7 @@ package dev.berth.config.keys;
 
 import java.math.BigDecimal;
 import java.math.BigInteger;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.snakeyaml.engine.v2.nodes.MappingNode;
 import org.snakeyaml.engine.v2.nodes.Node;
@@ -15,6 +16,13 @@ public final class Scalars {
   private static final int MOST_DIGITS = 400; // more than any double has before its point
 
   private static final int MOST_SHOWN = 60;
+
+  private static final Map<Tag, String> KINDS =
+      Map.of(
+          Tag.STR, "a string",
+          Tag.INT, "an integer",
+          Tag.FLOAT, "a number with a fraction",
+          Tag.BOOL, "a boolean");
 
   private Scalars() {}
 
@@ -85,21 +93,13 @@ public final class Scalars {
     if (node instanceof SequenceNode) {
       return "a list";
     }
-    String text = show(node);
-    Tag tag = node.getTag();
-    if (tag.equals(Tag.STR)) {
-      return text + ", a string";
+    if (isNull(node)) {
+      return "null";
     }
-    if (tag.equals(Tag.INT)) {
-      return text + ", an integer";
-    }
-    if (tag.equals(Tag.FLOAT)) {
-      return text + ", a number with a fraction";
-    }
-    if (tag.equals(Tag.BOOL)) {
-      return text + ", a boolean";
-    }
-    return tag.equals(Tag.NULL) ? "null" : text + ", tagged " + shorten(tag.getValue());
+    String kind = KINDS.get(node.getTag());
+    return show(node)
+        + ", "
+        + (kind == null ? "tagged " + shorten(node.getTag().getValue()) : kind);
   }
 
   /** What stands at {@code node}, a string in quotes; of bounded length. */
