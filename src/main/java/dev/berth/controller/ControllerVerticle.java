@@ -7,6 +7,7 @@ import io.vertx.core.Future;
 import io.vertx.core.VerticleBase;
 import io.vertx.core.eventbus.Message;
 import io.vertx.core.eventbus.MessageConsumer;
+import io.vertx.core.internal.ContextInternal;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
@@ -70,6 +71,7 @@ public final class ControllerVerticle extends VerticleBase {
   }
 
   private void step(LongFunction<List<ControllerAction>> decide) {
+    assert ((ContextInternal) context).inThread();
     if (ended) {
       return;
     }

@@ -53,10 +53,6 @@ final class JarStore {
   }
 
   /** In the directory of the state; made when there is something to keep. */
-  static JarStore in(Path stateDirectory, JarDigests digests) {
-    return in(stateDirectory, digests, MOST_BYTES);
-  }
-
   static JarStore in(Path stateDirectory, JarDigests digests, long mostBytes) {
     Path directory = stateDirectory.resolve("jars");
     digests.keepIn(directory.resolve("digests"));

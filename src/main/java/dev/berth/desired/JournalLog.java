@@ -81,7 +81,7 @@ public final class JournalLog implements StateLog {
     refused = files == null;
     if (files != null) {
       try {
-        journal = StateStore.open(files);
+        journal = StateStore.open(files, StateStore.LEAST_GROWTH);
       } catch (IOException | RuntimeException | Error failed) {
         try {
           files.close();

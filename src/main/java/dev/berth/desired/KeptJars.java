@@ -33,7 +33,7 @@ final class KeptJars {
 
   private @Nullable JarStore durable() {
     if (durable == null && log.isKept()) {
-      durable = JarStore.in(Objects.requireNonNull(log.directory()), digests);
+      durable = JarStore.in(Objects.requireNonNull(log.directory()), digests, JarStore.MOST_BYTES);
     }
     return durable;
   }
@@ -46,7 +46,7 @@ final class KeptJars {
     }
     JarStore kept = durable();
     if (kept == null) {
-      kept = JarStore.in(directory, digests);
+      kept = JarStore.in(directory, digests, JarStore.MOST_BYTES);
       durable = kept;
     }
     if (!log.isKept() && temporary != null) {

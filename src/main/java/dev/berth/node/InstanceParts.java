@@ -97,7 +97,7 @@ final class InstanceParts {
   final ReservationTable reservations;
   private final AccessLogWriter accessLog;
   final MetricsPusher pusher; // what tells the controller of the handles
-  private final AdminVerticle admin;
+  final AdminVerticle admin;
   final InstanceControl control; // what the controller commands
   private final RoutingFeedVerticle feed;
   private final List<Part> ingresses = new ArrayList<>(); // started
@@ -253,14 +253,11 @@ final class InstanceParts {
 
   // --- what the node asks ---
 
-  int adminPort() {
-    return admin.port();
-  }
-
   // --- start ---
 
   /** Starts what requests pass through. */
   Future<Void> startCore() {
+    assert loops.control().isHere();
     UpkeepVerticle upkeep =
         new UpkeepVerticle(
             plane.host(),
@@ -328,12 +325,9 @@ final class InstanceParts {
   }
 
   /** Starts the controller, which starts what is declared. */
-  Future<Void> startControl() {
-    return control.start();
-  }
-
   /** Starts what listens, and the metrics. */
   Future<Void> startEdge(Duration stopTimeout) {
+    assert loops.control().isHere();
     showLoops();
     MetricsPusherVerticle pushing =
         new MetricsPusherVerticle(
@@ -376,6 +370,7 @@ final class InstanceParts {
    * may have no connection yet. What is held after that is given back.
    */
   Future<Void> reservationsOver(Duration limit) {
+    assert loops.control().isHere();
     if (ingresses.isEmpty() || reservations.held() == 0) {
       return Future.succeededFuture();
     }
@@ -400,6 +395,7 @@ final class InstanceParts {
 
   /** Accepts no more, and waits for the requests under way. */
   Future<Void> stopIngress() {
+    assert loops.control().isHere();
     List<Future<?>> stopped = ingresses.stream().<Future<?>>map(Part::undeploy).toList();
     ingresses.clear();
     return Future.join(stopped).mapEmpty();
@@ -407,6 +403,7 @@ final class InstanceParts {
 
   /** Stops everything else, in the reverse order: the pusher's last batch finds its controller. */
   Future<Void> stopOthers() {
+    assert loops.control().isHere();
     control.deployments.hide();
     ingress.close();
     others.removeIf(part -> part.deployable() == admin); // it goes last: someone may be looking

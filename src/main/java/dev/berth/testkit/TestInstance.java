@@ -123,7 +123,7 @@ final class TestInstance {
     builds =
         new Builds(
             threads,
-            control::execute,
+            control,
             (application, revision) -> null, // all are built by the test
             this::tell,
             code -> {});
@@ -133,7 +133,7 @@ final class TestInstance {
             deployments,
             builds,
             shown -> NOT_SHOWN,
-            control::execute,
+            control,
             new AtomicLong(random.nextLong(1L << 32))::incrementAndGet,
             this::tell) {
           @Override
@@ -231,7 +231,8 @@ final class TestInstance {
 
   /** Starts an application's replicas; tasks say what came of it. */
   void declare(LoadedApplication application) {
-    builds.readEarly(application.name(), Future.succeededFuture(application));
+    control.execute(
+        () -> builds.readEarly(application.name(), Future.succeededFuture(application)));
     tell(
         new ControllerEvent.Declared(
             DeclaredApplication.of(

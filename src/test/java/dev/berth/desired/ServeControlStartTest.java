@@ -285,7 +285,7 @@ class ServeControlStartTest extends ServeControlRig {
                 .formatted(DeclaredEntry.digest("null " + digest + " " + ofB), digest));
     before.getJsonArray("applications").getJsonObject(0).put("config", entry.encode());
     ByteBuffer record = StateStoreRecords.record(DesiredChange.of(1, before));
-    byte[] head = StateStoreRecords.fileHead();
+    byte[] head = StateStoreRecords.fileHead(StateStoreRecords.VERSION);
     ByteBuffer whole = ByteBuffer.allocate(head.length + record.remaining()).put(head).put(record);
     disk.put("state-00000001", whole.array());
     disk.failAfter(1, true);

@@ -560,7 +560,7 @@ class ServeControlTest extends ServeControlRig {
 
   /** What a start finds. */
   private DesiredState found(StateStoreTestFiles disk) throws IOException {
-    try (StateStore store = StateStore.open(disk)) {
+    try (StateStore store = StateStore.open(disk, StateStore.LEAST_GROWTH)) {
       return store.recovered();
     }
   }
@@ -695,7 +695,8 @@ class ServeControlTest extends ServeControlRig {
         StateStore.open(Objects.requireNonNull(StateStoreDisk.hold(folder.resolve("state"))))) {
       store.append(DesiredChange.of(1, state), DesiredState.EMPTY);
     }
-    JarStore jars = JarStore.in(folder.resolve("state"), new JarDigests(() -> nowMs));
+    JarStore jars =
+        JarStore.in(folder.resolve("state"), new JarDigests(() -> nowMs), JarStore.MOST_BYTES);
     Path copy = jars.path(asBefore);
     Files.createDirectories(copy.getParent());
     return Files.copy(jar, copy);

@@ -412,7 +412,7 @@ class StateStoreTest {
     ByteBuffer head = ByteBuffer.allocate(20).putInt(payload.length).putLong(1);
     head.putInt(crc(head.array(), 12)).putInt(crc(payload, payload.length));
     ByteBuffer file = ByteBuffer.allocate(StateStoreRecords.FILE_HEAD + 20 + payload.length);
-    file.put(StateStoreRecords.fileHead()).put(head.array()).put(payload);
+    file.put(StateStoreRecords.fileHead(StateStoreRecords.VERSION)).put(head.array()).put(payload);
 
     assertRefused(file.array(), "a record of another form at byte " + StateStoreRecords.FILE_HEAD);
   }
@@ -513,7 +513,8 @@ class StateStoreTest {
     Path directory = folder.resolve("a/state");
     DesiredState state = DesiredState.EMPTY;
     try (StateStore store =
-        StateStore.open(Objects.requireNonNull(StateStoreDisk.hold(directory)))) {
+        StateStore.open(
+            Objects.requireNonNull(StateStoreDisk.hold(directory)), StateStore.LEAST_GROWTH)) {
       DesiredChange change = Objects.requireNonNull(state.deploy("a", wanted("1"), null, 1));
       store.append(change, state);
       state = state.with(List.of(change));
@@ -526,7 +527,9 @@ class StateStoreTest {
                   Files.getPosixFilePermissions(directory.resolve("state-00000001"))))
           .isEqualTo("rw-------");
     }
-    StateStore again = StateStore.open(Objects.requireNonNull(StateStoreDisk.hold(directory)));
+    StateStore again =
+        StateStore.open(
+            Objects.requireNonNull(StateStoreDisk.hold(directory)), StateStore.LEAST_GROWTH);
     again.close();
     assertThat(again.recovered().whole()).isEqualTo(state.whole());
   }

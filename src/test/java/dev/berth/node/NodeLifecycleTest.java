@@ -3,6 +3,7 @@ package dev.berth.node;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.node.TestApplications.Gate;
+import dev.berth.protocol.port.LogFeed;
 import io.vertx.core.Future;
 import java.net.http.HttpResponse;
 import java.util.ArrayList;

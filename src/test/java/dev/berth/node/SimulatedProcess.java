@@ -19,6 +19,7 @@ import dev.berth.protocol.port.BusSender;
 import dev.berth.protocol.port.Explanations;
 import dev.berth.protocol.port.InstancePorts;
 import dev.berth.protocol.port.LogFeed;
+import dev.berth.protocol.port.Loop;
 import dev.berth.protocol.port.LoopPorts;
 import dev.berth.replica.HookThreads;
 import dev.berth.replica.Replica;
@@ -58,7 +59,7 @@ public final class SimulatedProcess {
    */
   public record Around(
       LongSupplier nanoClock,
-      Executor control,
+      Loop control,
       Executor serving,
       Executor threads,
       HookThreads hooks,
