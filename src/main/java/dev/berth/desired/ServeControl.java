@@ -242,7 +242,6 @@ public final class ServeControl implements Builds.Sources {
 
   /** What is applied. */
   DesiredState state() {
-    assert control.isHere();
     return state;
   }
 

@@ -435,7 +435,6 @@ public class InstanceReplicas implements ReplicaListener {
 
   /** Everything that is hosted here and was not told to stop before it ran. */
   public List<ControllerEvent.Inventory.Found> inventory() {
-    assert control.isHere();
     List<ControllerEvent.Inventory.Found> found = new ArrayList<>();
     for (HostedHere here : hosted.values()) {
       if (here.running || !here.stopping) {

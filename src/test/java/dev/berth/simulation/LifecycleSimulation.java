@@ -8,6 +8,7 @@ import dev.berth.controller.ControllerEvent;
 import dev.berth.controller.ControllerEvent.Inventory.Found;
 import dev.berth.controller.Epoch;
 import dev.berth.desired.SimulatedDisk;
+import dev.berth.fakes.PlaneBuilder;
 import dev.berth.node.SimulatedProcess;
 import dev.berth.node.SimulatedProcess.Instance;
 import dev.berth.protocol.ApplicationDetails;
@@ -27,6 +28,7 @@ import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -266,11 +268,14 @@ final class LifecycleSimulation {
     Object[] self = new Object[1];
     SimulatedThreads hooked = threads;
     SimulatedThreads hanging = hangingChecks;
+    SimulatedLoop traffic = serving;
+    BooleanSupplier elsewhere = // what happens to the process, its control loop sees at once
+        () -> hooked.isCurrent() || hanging.isCurrent() || traffic.isHere();
     SimulatedProcess own =
         new SimulatedProcess(
             new SimulatedProcess.Around(
                 world,
-                control,
+                PlaneBuilder.loopOf(control, () -> !elsewhere.getAsBoolean()),
                 serving,
                 threads,
                 (application, kind, hook) -> runHook(kind, hook, hooked, hanging),
