@@ -11,7 +11,6 @@ import java.math.BigDecimal;
 import java.math.RoundingMode;
 import java.time.Duration;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -108,7 +107,7 @@ public final class DeploymentConfig {
   private static final Keys OWN = new Keys();
 
   public static final Key<Spread> SPREAD =
-      OWN.key("spread", Types.choice(List.of(Spread.SINGLE, Spread.EVENT_LOOPS)), Spread.SINGLE)
+      OWN.key("spread", Types.words(Spread.values()), Spread.SINGLE)
           .reaches(Reach.REPLICA_ANEW)
           .means(
               "Where a replica's handlers run: single is one handler object on one event loop,"

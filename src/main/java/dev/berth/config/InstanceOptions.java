@@ -7,7 +7,6 @@ import dev.berth.config.keys.Settings;
 import dev.berth.config.keys.Types;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.List;
 
 /** {@code berth}: what holds for the whole instance and has no name in Ray Serve. */
 public final class InstanceOptions {
@@ -49,7 +48,7 @@ public final class InstanceOptions {
               "How long the instance may take to drain on SIGTERM or SIGINT before it stops anyway.");
 
   public static final Key<MessageCarrier> MESSAGES =
-      KEYS.key("messages", Types.choice(List.of(MessageCarrier.values())), MessageCarrier.DIRECT)
+      KEYS.key("messages", Types.words(MessageCarrier.values()), MessageCarrier.DIRECT)
           .means(
               "What carries messages between the event loops of the instance: queues of its own, or the"
                   + " event bus of Vert.x, which costs more and shows them to its interceptors and"
@@ -78,7 +77,7 @@ public final class InstanceOptions {
                   + " state_dir is neither read nor written.");
 
   public static final Key<Declare> DECLARE =
-      KEYS.key("declare", Types.choice(List.of(Declare.values())), Declare.CHANGED)
+      KEYS.key("declare", Types.words(Declare.values()), Declare.CHANGED)
           .means(
               "What a start declares of its file when something is kept: what the file says anew, all"
                   + " that it says, or never anything.");

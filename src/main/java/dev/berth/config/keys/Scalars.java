@@ -6,6 +6,7 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.snakeyaml.engine.v2.nodes.MappingNode;
 import org.snakeyaml.engine.v2.nodes.Node;
+import org.snakeyaml.engine.v2.nodes.NodeTuple;
 import org.snakeyaml.engine.v2.nodes.ScalarNode;
 import org.snakeyaml.engine.v2.nodes.SequenceNode;
 import org.snakeyaml.engine.v2.nodes.Tag;
@@ -25,6 +26,18 @@ public final class Scalars {
           Tag.BOOL, "a boolean");
 
   private Scalars() {}
+
+  /** What a mapping has under a key; null when it has none, or is none. */
+  public static @Nullable Node child(@Nullable Node node, String key) {
+    if (node instanceof MappingNode mapping) {
+      for (NodeTuple each : mapping.getValue()) {
+        if (key.equals(string(each.getKeyNode()))) {
+          return each.getValueNode();
+        }
+      }
+    }
+    return null;
+  }
 
   /** Whether the file says {@code null}, or nothing behind a key. */
   public static boolean isNull(Node node) {

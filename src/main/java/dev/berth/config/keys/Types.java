@@ -5,6 +5,7 @@ import java.math.BigInteger;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.function.Function;
 import java.util.function.Predicate;
@@ -161,23 +162,33 @@ public final class Types {
 
   /** One of a few words or numbers, told apart by their text. */
   public static <T> Type<T> choice(List<T> all) {
+    return choice(all, Object::toString);
+  }
+
+  /** One of an enum's words, in lower case. */
+  @SafeVarargs
+  public static <E extends Enum<E>> Type<E> words(E... all) {
+    return choice(List.of(all), word -> word.name().toLowerCase(Locale.ROOT));
+  }
+
+  private static <T> Type<T> choice(List<T> all, Function<T, String> write) {
     boolean numbers = all.get(0) instanceof Number;
     Function<Node, @Nullable T> read =
         node -> {
           Object text = numbers ? Scalars.integer(node) : Scalars.string(node);
           return all.stream()
-              .filter(choice -> text != null && choice.toString().equals(text.toString()))
+              .filter(choice -> text != null && write.apply(choice).equals(text.toString()))
               .findFirst()
               .orElse(null);
         };
-    List<String> words = all.stream().map(Object::toString).toList();
+    List<String> words = all.stream().map(write).toList();
     String last = words.get(words.size() - 1);
     String expected =
         words.size() == 1
             ? last
             : String.join(", ", words.subList(0, words.size() - 1)) + " or " + last;
     List<?> shown = numbers ? all : words;
-    return new Scalar<>(expected, "", read, all::contains, Object::toString, Schema.oneOf(shown));
+    return new Scalar<>(expected, "", read, all::contains, write, Schema.oneOf(shown));
   }
 
   /** A number from {@code least} to {@code most}, both included. */
