@@ -27,7 +27,6 @@ import dev.berth.protocol.port.LoopPorts;
 import dev.berth.replica.HandlerPorts;
 import dev.berth.replica.Replica;
 import dev.berth.replica.ReplicaLoop;
-import dev.berth.routing.DeploymentRouter;
 import io.vertx.core.Future;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -71,7 +70,7 @@ final class TestInstance {
   private final Controller controller;
   private final Map<DeploymentId, Set<String>> started = new HashMap<>(); // ids of replicas
   private final Map<String, StartReplica> held = new LinkedHashMap<>(); // what waits for the test
-  private final Map<String, String> failures = new ConcurrentHashMap<>(); // by application
+  final Map<String, String> failures = new ConcurrentHashMap<>(); // by application
   private final long patienceNanos; // of real time
   private long nextTick = ReplicaLoop.TICK_NANOS;
   private long nextSweep = SWEEP_NANOS;
@@ -249,11 +248,6 @@ final class TestInstance {
     return controller.applications().get(application);
   }
 
-  /** Why a replica of an application did not start; null when none failed. Any thread. */
-  @Nullable String failure(String application) {
-    return failures.get(application);
-  }
-
   void stop(Replica replica) {
     Duration grace =
         deployments
@@ -271,10 +265,6 @@ final class TestInstance {
     replica.kill();
     tell(new ControllerEvent.ReplicaDraining(replica.replicaId()));
     stop(replica);
-  }
-
-  DeploymentRouter router(DeploymentId id) {
-    return deployments.router(id);
   }
 
   // --- running ---
