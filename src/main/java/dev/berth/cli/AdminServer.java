@@ -1,5 +1,7 @@
 package dev.berth.cli;
 
+import static java.util.stream.Collectors.joining;
+
 import dev.berth.config.AdminOptions;
 import dev.berth.protocol.port.ControllerCommands;
 import io.vertx.core.json.DecodeException;
@@ -274,6 +276,11 @@ final class AdminServer {
 
   static String encoded(String value) {
     return URLEncoder.encode(value, StandardCharsets.UTF_8).replace("+", "%20");
+  }
+
+  /** One for each value, {@code &name=value}. */
+  static String parameters(String name, List<String> values) {
+    return values.stream().map(value -> "&" + name + "=" + encoded(value)).collect(joining());
   }
 
   /** Null for what is no JSON object. */

@@ -51,11 +51,11 @@ final class LedgerCommand extends AdminCommand {
 
   @Override
   int run(PrintWriter out) throws InterruptedException {
-    StringBuilder query = new StringBuilder();
-    add("application", applications, query);
-    add("deployment", deployments, query);
-    add("replica", replicas, query);
-    HttpResponse<String> response = server.get("/api/v1/ledger" + query);
+    String query =
+        AdminServer.parameters("application", applications)
+            + AdminServer.parameters("deployment", deployments)
+            + AdminServer.parameters("replica", replicas);
+    HttpResponse<String> response = server.get("/api/v1/ledger" + query.replaceFirst("&", "?"));
     JsonObject ledger = response.statusCode() == 200 ? AdminServer.json(response.body()) : null;
     if (ledger == null
         || !(ledger.getValue("replicas") instanceof JsonArray shown)
@@ -70,16 +70,6 @@ final class LedgerCommand extends AdminCommand {
     return Integer.valueOf(0).equals(total.getValue("audit_mismatches"))
         ? ExitCode.OK
         : ExitCode.SOFTWARE;
-  }
-
-  private static void add(String name, List<String> values, StringBuilder query) {
-    for (String value : values) {
-      query
-          .append(query.isEmpty() ? '?' : '&')
-          .append(name)
-          .append('=')
-          .append(AdminServer.encoded(value));
-    }
   }
 
   private static void print(JsonArray replicas, JsonObject total, PrintWriter out) {

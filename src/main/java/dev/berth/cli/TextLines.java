@@ -34,17 +34,13 @@ final class TextLines extends EncoderBase<ILoggingEvent> {
   @Override
   public byte[] encode(ILoggingEvent event) {
     StringBuilder line = new StringBuilder(160);
-    if (!bare) {
+    if (bare) {
+      line.append(event.getFormattedMessage());
+    } else {
       TIME.formatTo(Instant.ofEpochMilli(event.getTimeStamp()), line);
       String level = event.getLevel().toString();
-      line.append(' ').append(level).append(" ".repeat(Math.max(0, 5 - level.length())));
-      String logger = event.getLoggerName();
-      line.append(' ').append(logger, logger.lastIndexOf('.') + 1, logger.length()).append(" - ");
-    }
-    line.append(event.getFormattedMessage());
-    if (!bare) {
-      LogFields.of(event)
-          .forEach((key, value) -> quoted(line.append(' ').append(key).append('='), value));
+      write(line, level, event.getLoggerName(), event.getFormattedMessage());
+      LogFields.of(event).forEach((key, value) -> field(line, key, value));
     }
     line.append('\n');
     IThrowableProxy thrown = event.getThrowableProxy();
@@ -54,9 +50,16 @@ final class TextLines extends EncoderBase<ILoggingEvent> {
     return line.toString().getBytes(StandardCharsets.UTF_8);
   }
 
+  /** What follows the time: the level, the logger's last name, and what is said. */
+  static void write(StringBuilder line, String level, String logger, String message) {
+    line.append(' ').append(level).append(" ".repeat(Math.max(0, 5 - level.length())));
+    line.append(' ').append(logger, logger.lastIndexOf('.') + 1, logger.length());
+    line.append(" - ").append(message);
+  }
+
   /** In quotes, on one line: what reads the line finds where the value ends. */
-  static void quoted(StringBuilder line, @Nullable Object value) {
-    line.append('"');
+  static void field(StringBuilder line, String key, @Nullable Object value) {
+    line.append(' ').append(key).append("=\"");
     String text = String.valueOf(value);
     for (int i = 0; i < text.length(); i++) {
       char c = text.charAt(i);
