@@ -198,16 +198,10 @@ record Progress(
           case RECONFIGURE -> "did not take its configuration";
           case HEALTH -> "did not stay healthy";
         };
-    return "version "
-        + target.version()
-        + " "
-        + what
-        + ", "
-        + count
-        + (count == 1 ? " failure" : " failures")
-        + (rollout ? "; its rollout is frozen and what ran before serves on" : "")
-        + ": "
-        + reason;
+    String failures = count == 1 ? " failure" : " failures";
+    String then = rollout ? "; its rollout is frozen and what ran before serves on" : "";
+    return "version %s %s, %s%s%s: %s"
+        .formatted(target.version(), what, count, failures, then, reason);
   }
 
   /** Whether an earlier target can make up for this one. */
