@@ -107,7 +107,7 @@ public final class DeploymentConfig {
   private static final Keys OWN = new Keys();
 
   public static final Key<Spread> SPREAD =
-      OWN.key("spread", Types.words(Spread.values()), Spread.SINGLE)
+      OWN.key("spread", Types.words(Spread.class), Spread.SINGLE)
           .reaches(Reach.REPLICA_ANEW)
           .means(
               "Where a replica's handlers run: single is one handler object on one event loop,"

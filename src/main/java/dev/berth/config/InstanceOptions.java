@@ -48,7 +48,7 @@ public final class InstanceOptions {
               "How long the instance may take to drain on SIGTERM or SIGINT before it stops anyway.");
 
   public static final Key<MessageCarrier> MESSAGES =
-      KEYS.key("messages", Types.words(MessageCarrier.values()), MessageCarrier.DIRECT)
+      KEYS.key("messages", Types.words(MessageCarrier.class), MessageCarrier.DIRECT)
           .means(
               "What carries messages between the event loops of the instance: queues of its own, or the"
                   + " event bus of Vert.x, which costs more and shows them to its interceptors and"
@@ -77,7 +77,7 @@ public final class InstanceOptions {
                   + " state_dir is neither read nor written.");
 
   public static final Key<Declare> DECLARE =
-      KEYS.key("declare", Types.words(Declare.values()), Declare.CHANGED)
+      KEYS.key("declare", Types.words(Declare.class), Declare.CHANGED)
           .means(
               "What a start declares of its file when something is kept: what the file says anew, all"
                   + " that it says, or never anything.");

@@ -185,12 +185,6 @@ public final class ServeControl implements Builds.Sources {
     return state.term();
   }
 
-  /** Tells the controller of everything that is declared: once at the start, and when it is new. */
-  public void begin() {
-    assert control.isHere();
-    applications().forEach(each -> controls.tell(new ControllerEvent.Declared(each)));
-  }
-
   // --- what the parts of the instance ask and tell ---
 
   @Override

@@ -391,7 +391,7 @@ class CommandLineTest {
       Function<ServeConfig, Future<RunningNode>> start,
       CompletionStage<String> stop,
       String... args) {
-    CommandLine commandLine = Main.commandLine(start, () -> stop);
+    CommandLine commandLine = Main.commandLine(start, Surroundings.ofProcess(() -> stop));
     return commandLine
         .setOut(new PrintWriter(out, true))
         .setErr(new PrintWriter(err, true))

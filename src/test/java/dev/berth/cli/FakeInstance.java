@@ -133,10 +133,7 @@ final class FakeInstance implements AutoCloseable {
             () -> nowNanos,
             this::pause,
             () -> new CompletableFuture<String>());
-    return Main.commandLine(
-            config -> Future.failedFuture("not started here"),
-            () -> CompletableFuture.completedFuture("none"),
-            around)
+    return Main.commandLine(config -> Future.failedFuture("not started here"), around)
         .setOut(new PrintWriter(out))
         .setErr(new PrintWriter(err, true))
         .execute(all.toArray(String[]::new));

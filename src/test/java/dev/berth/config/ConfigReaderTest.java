@@ -308,7 +308,7 @@ class ConfigReaderTest {
         file,
         "applications: [{name: Bücher, import_path: a.B, runtime_env: {jars: [../shop.jar]}}]");
 
-    ApplicationConfig application = ConfigReader.read(file).applications().get(0);
+    ApplicationConfig application = ConfigReader.read(file, List.of()).applications().get(0);
 
     assertThat(application.name()).isEqualTo("Bücher");
     assertThat(application.jars()).isEqualTo(List.of(jar.toAbsolutePath()));
@@ -340,7 +340,7 @@ class ConfigReaderTest {
     Files.createDirectories(copy.getParent());
     Files.copy(Path.of("conf/quickstart.yaml"), copy);
 
-    ServeConfig config = ConfigReader.read(copy);
+    ServeConfig config = ConfigReader.read(copy, List.of());
 
     assertThat(config.applications())
         .extracting(ApplicationConfig::routePrefix)
@@ -358,7 +358,7 @@ class ConfigReaderTest {
 
   private static String problem(Path file) {
     ConfigException refused =
-        catchThrowableOfType(ConfigException.class, () -> ConfigReader.read(file));
+        catchThrowableOfType(ConfigException.class, () -> ConfigReader.read(file, List.of()));
     return refused.getMessage();
   }
 }

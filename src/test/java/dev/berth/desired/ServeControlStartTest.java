@@ -270,7 +270,10 @@ class ServeControlStartTest extends ServeControlRig {
     says(A, B); // b was deleted since
     JsonObject entry =
         new JsonObject(
-            ConfigReader.read(folder.resolve("shop.yaml")).applications().get(0).entry());
+            ConfigReader.read(folder.resolve("shop.yaml"), List.of())
+                .applications()
+                .get(0)
+                .entry());
     String sorted = "{\"import_path\":\"x.A:build\",\"name\":\"a\",\"route_prefix\":\"/a\"}";
     String digest = DeclaredEntry.digest("[\"a\"," + sorted + "]");
     String ofB =

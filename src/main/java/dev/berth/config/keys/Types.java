@@ -166,9 +166,8 @@ public final class Types {
   }
 
   /** One of an enum's words, in lower case. */
-  @SafeVarargs
-  public static <E extends Enum<E>> Type<E> words(E... all) {
-    return choice(List.of(all), word -> word.name().toLowerCase(Locale.ROOT));
+  public static <E extends Enum<E>> Type<E> words(Class<E> all) {
+    return choice(List.of(all.getEnumConstants()), word -> word.name().toLowerCase(Locale.ROOT));
   }
 
   private static <T> Type<T> choice(List<T> all, Function<T, String> write) {
