@@ -94,7 +94,7 @@ final class DeployCommand extends ChangeCommand {
 
   private int deploy(Submission submission, PrintWriter out) throws InterruptedException {
     ServeStatus running = server.status();
-    Map<String, String> changes = changes(submission, running.json());
+    Map<String, String> changes = changes(submission, running);
     ServeStatus after = null;
     if (!dryRun) {
       HttpResponse<String> accepted = put(submission);
@@ -137,11 +137,11 @@ final class DeployCommand extends ChangeCommand {
   }
 
   /** What becomes of each application, as far as its configuration tells. */
-  private Map<String, String> changes(Submission submission, JsonObject running) {
+  private Map<String, String> changes(Submission submission, ServeStatus running) {
     Map<String, @Nullable Object> configs = new LinkedHashMap<>();
-    for (Object each : running.getJsonArray("applications")) {
-      if (each instanceof JsonObject application && !isGoing(application)) {
-        configs.put(String.valueOf(application.getValue("name")), application.getValue("config"));
+    for (ServeStatus.Application each : running.applications()) {
+      if (!each.status().equals("DELETING")) {
+        configs.put(each.name(), each.json().getValue("config"));
       }
     }
     Map<String, String> changes = new LinkedHashMap<>();
@@ -171,10 +171,6 @@ final class DeployCommand extends ChangeCommand {
           boolean comparable = was != null && is != null && KEPT.contains(change);
           return !comparable ? change : is.revision() > was.revision() ? CHANGED : "unchanged";
         });
-  }
-
-  private static boolean isGoing(JsonObject application) {
-    return "DELETING".equals(application.getValue("status"));
   }
 
   private void tell(Map<String, String> changes, PrintWriter out) {

@@ -37,14 +37,18 @@ record ServeStatus(
   static final String UNHEALTHY = "UNHEALTHY";
   static final String HEALTHY = "HEALTHY";
 
-  /** One application. */
+  /**
+   * One application.
+   *
+   * @param json as it came
+   */
   record Application(
       String name,
-      @Nullable String routePrefix,
       String status,
       String message,
       long revision,
-      List<Deployment> deployments) {
+      List<Deployment> deployments,
+      JsonObject json) {
 
     /** Null when there is none of that name. */
     @Nullable Deployment deployment(String name) {
@@ -62,7 +66,6 @@ record ServeStatus(
   record Deployment(
       String name,
       String status,
-      String trigger,
       String message,
       String version,
       long target,
@@ -94,14 +97,21 @@ record ServeStatus(
     return applications.stream().filter(each -> each.name.equals(name)).findFirst().orElse(null);
   }
 
+  /**
+   * @param only the one of this name; null for all
+   */
+  List<Application> shown(@Nullable String only) {
+    return applications.stream().filter(each -> only == null || only.equals(each.name)).toList();
+  }
+
   private static Application application(JsonObject application) {
     return new Application(
         text(application, "name"),
-        application.getValue("route_prefix") instanceof String prefix ? prefix : null,
         text(application, "status"),
         text(application, "message"),
         number(application, "revision"),
-        list(application, "deployments", ServeStatus::deployment));
+        list(application, "deployments", ServeStatus::deployment),
+        application);
   }
 
   private static Deployment deployment(JsonObject deployment) {
@@ -119,7 +129,6 @@ record ServeStatus(
     return new Deployment(
         text(deployment, "name"),
         text(deployment, "status"),
-        text(deployment, "trigger"),
         text(deployment, "message"),
         version,
         number(deployment, "target_replicas"),
