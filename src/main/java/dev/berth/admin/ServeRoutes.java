@@ -87,7 +87,7 @@ public final class ServeRoutes implements AdminRoutes {
   public void mount(Router router) {
     router.get("/api/ray/version").handler(this::version);
     router.get(APPLICATIONS).handler(this::details);
-    router.put(APPLICATIONS).handler(this::deploy);
+    router.put(APPLICATIONS).handler(context -> answers.deploy(context, bodies, null));
     router.delete(APPLICATIONS).handler(this::deleteAll);
     router
         .route(WITHOUT_SLASH)
@@ -135,10 +135,6 @@ public final class ServeRoutes implements AdminRoutes {
       return;
     }
     answers.details(context, serve -> shape.of(serve, source).encode());
-  }
-
-  private void deploy(RoutingContext context) {
-    answers.deploy(context, bodies, null);
   }
 
   private void deleteAll(RoutingContext context) {

@@ -174,7 +174,8 @@ record Progress(
     boolean freezes = tooOften && (rollout || (!proven && !isComplete(target)));
     Standing now = standing;
     if (freezes) {
-      now = Standing.givenUp(cause(how), givenUp(how, count, target, rollout, reason));
+      Cause cause = how == Failure.HEALTH ? Cause.HEALTH_CHECK_FAILED : Cause.STARTUP_FAILED;
+      now = Standing.givenUp(cause, givenUp(how, count, target, rollout, reason));
     } else if (how == Failure.HEALTH) {
       now = now.on(Cause.HEALTH_CHECK_FAILED, "a replica failed and is replaced: " + reason);
     } else if (tooOften && isComplete(target)) {
@@ -184,10 +185,6 @@ record Progress(
               "a replica failed to start " + count + " times, and is tried again: " + reason);
     }
     return new Progress(now, complete, null, proven, count, freezes, next);
-  }
-
-  private static Cause cause(Failure how) {
-    return how == Failure.HEALTH ? Cause.HEALTH_CHECK_FAILED : Cause.STARTUP_FAILED;
   }
 
   private static String givenUp(
@@ -226,17 +223,13 @@ record Progress(
       return new Progress(standing, complete, null, proven, 0, frozen, backoff);
     }
     Trial now = trial;
-    if (complete != null && (now == null || !isOf(target, now))) {
+    if (complete != null && (now == null || !now.target().version().equals(target.version()))) {
       now = Trial.of(target, nowNanos);
     }
     if (complete != null && now != null && !now.isOver(nowNanos)) {
       return new Progress(standing, complete, now, proven, failures, frozen, backoff);
     }
     return new Progress(standing, target, null, proven, 0, false, backoff);
-  }
-
-  private static boolean isOf(DeploymentTarget target, Trial trial) {
-    return trial.target().version().equals(target.version());
   }
 
   Progress with(Standing other) {

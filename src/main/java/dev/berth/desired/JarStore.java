@@ -21,7 +21,6 @@ import java.util.stream.Stream;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipException;
 import java.util.zip.ZipFile;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -248,11 +247,9 @@ final class JarStore {
     }
   }
 
-  private static void deleteQuietly(@Nullable Path file) {
+  private static void deleteQuietly(Path file) {
     try {
-      if (file != null) {
-        Files.deleteIfExists(file);
-      }
+      Files.deleteIfExists(file);
     } catch (IOException failed) {
       LOG.debug("state: {} is not removed: {}", file, failed.toString());
     }
