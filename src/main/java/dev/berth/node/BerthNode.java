@@ -53,7 +53,7 @@ public final class BerthNode {
   private final Vertx vertx;
   private final Promise<BerthNode> started = Promise.promise();
   private final Promise<Void> closed = Promise.promise();
-  private final LoopVerticle control = new LoopVerticle("control loop");
+  final LoopVerticle control = new LoopVerticle("control loop");
   private volatile @Nullable InstanceParts parts; // likewise
   private final AtomicBoolean closeAsked = new AtomicBoolean();
 

@@ -27,7 +27,6 @@ import dev.berth.protocol.port.LogFeed;
 import dev.berth.replica.HookThreads;
 import dev.berth.replica.Replica;
 import dev.berth.routing.DeploymentRouter;
-import dev.berth.routing.Routers;
 import io.vertx.core.Future;
 import io.vertx.core.eventbus.EventBus;
 import java.util.concurrent.atomic.AtomicLong;
@@ -188,17 +187,8 @@ final class InstanceControl {
     return plane.start(serve.term());
   }
 
-  /** Runs a task on its loop, later. Any thread. */
-  void execute(Runnable task) {
-    on.control.execute(task);
-  }
-
   /** Tells the controller. Any thread. */
   void tell(ControllerEvent event) {
     plane.tell(event);
-  }
-
-  Routers routers() {
-    return on.plane.routers();
   }
 }

@@ -93,7 +93,7 @@ final class InstanceParts {
   private final ExplainRing explained;
   private final LogRing logRing;
   private final Runnable endLog;
-  private final DataPlane plane;
+  final DataPlane plane;
   final ReservationTable reservations;
   private final AccessLogWriter accessLog;
   final MetricsPusher pusher; // what tells the controller of the handles
