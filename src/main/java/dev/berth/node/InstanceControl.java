@@ -177,6 +177,7 @@ final class InstanceControl {
         on.accessEncoding.apply(settings.get(DeploymentConfig.LOGGING_CONFIG)));
   }
 
+  /** Starts the controller, which starts what is declared. */
   Future<Void> start() {
     on.meters.addGauge("berth_commands_waiting", serve::waitingCommands);
     on.meters.addGauge("berth_commands_waiting_limit", () -> CommandQueue.MOST_COMMANDS);

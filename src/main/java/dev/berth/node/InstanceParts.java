@@ -324,7 +324,6 @@ final class InstanceParts {
     }
   }
 
-  /** Starts the controller, which starts what is declared. */
   /** Starts what listens, and the metrics. */
   Future<Void> startEdge(Duration stopTimeout) {
     assert loops.control().isHere();
