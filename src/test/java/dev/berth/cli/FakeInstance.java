@@ -143,7 +143,7 @@ final class FakeInstance implements AutoCloseable {
   static int execute(StringWriter out, StringWriter err, String... args) {
     return Main.commandLine(
             config -> Future.failedFuture("not started here"),
-            () -> CompletableFuture.completedFuture("none"))
+            Surroundings.ofProcess(() -> CompletableFuture.completedFuture("none")))
         .setOut(new PrintWriter(out))
         .setErr(new PrintWriter(err))
         .execute(args);

@@ -8,8 +8,10 @@ import dev.berth.config.InstanceOptions;
 import dev.berth.config.ServeConfig;
 import dev.berth.config.keys.Settings;
 import dev.berth.controller.ControllerAction.Announce;
+import dev.berth.controller.ControllerEvent;
 import dev.berth.controller.ControllerEvent.BuildFailed;
 import dev.berth.controller.DeclaredApplication;
+import dev.berth.fakes.PlaneBuilder;
 import dev.berth.protocol.ApplicationStatus;
 import dev.berth.protocol.port.CommandRefused;
 import dev.berth.protocol.port.CommandRefused.Kind;
@@ -42,10 +44,17 @@ abstract class ServeControlRig {
 
   ServeControl start(ServeConfig config, StateLog log) {
     control =
-        new ServeControl(config, folder, log, offLoop::add, Runnable::run, () -> nowMs, controls);
+        new ServeControl(
+            config,
+            folder,
+            log,
+            offLoop::add,
+            PlaneBuilder.loopOf(Runnable::run, () -> true),
+            () -> nowMs,
+            controls);
     opened.add(control);
     control.open();
-    control.begin();
+    control.applications().forEach(each -> controls.tell(new ControllerEvent.Declared(each)));
     return control;
   }
 

@@ -52,7 +52,7 @@ class ServeControlStartTest extends ServeControlRig {
 
   private void deployTheFile() throws IOException {
     Path file = folder.resolve("shop.yaml");
-    String uri = ConfigReader.read(file).origin().uri();
+    String uri = ConfigReader.read(file, List.of()).origin().uri();
     ok(commands().deploy(null, Files.readString(file), uri));
   }
 

@@ -692,7 +692,9 @@ class ServeControlTest extends ServeControlRig {
                     DeclaredEntry.digest("null " + digest), nowMs, digest, asBefore.digest()));
     state.getJsonArray("applications").getJsonObject(0).put("config", config.encode());
     try (StateStore store =
-        StateStore.open(Objects.requireNonNull(StateStoreDisk.hold(folder.resolve("state"))))) {
+        StateStore.open(
+            Objects.requireNonNull(StateStoreDisk.hold(folder.resolve("state"))),
+            StateStore.LEAST_GROWTH)) {
       store.append(DesiredChange.of(1, state), DesiredState.EMPTY);
     }
     JarStore jars =

@@ -3,7 +3,6 @@ package dev.berth.node;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.node.TestApplications.Gate;
-import dev.berth.protocol.port.LogFeed;
 import io.vertx.core.Future;
 import java.net.http.HttpResponse;
 import java.util.ArrayList;
@@ -61,7 +60,7 @@ class NodeLifecycleTest {
   private <T> T onControl(java.util.function.Function<InstanceControl, T> look) {
     CompletableFuture<T> seen = new CompletableFuture<>();
     InstanceControl control = node.node.running().control;
-    control.execute(() -> seen.complete(look.apply(control)));
+    node.node.control.execute(() -> seen.complete(look.apply(control)));
     return seen.orTimeout(10, TimeUnit.SECONDS).join();
   }
 
@@ -230,7 +229,7 @@ class NodeLifecycleTest {
     until(() -> onControl(control -> control.replicas.size()) == 0, "replicas are left");
     until(() -> onControl(control -> control.builds.names()).isEmpty(), "builds are left");
     until(() -> onControl(control -> control.deployments.size()) == 0, "routers are left");
-    assertThat(onControl(InstanceControl::routers).all()).isEmpty();
+    assertThat(node.node.running().plane.routers().all()).isEmpty();
     until(() -> node.node.running().pusher.handles() == 0, "handles are left in the pusher");
     until(() -> get("/app0") == 404, "a route is left");
     String metrics = node.admin("GET", "/metrics", "").body();

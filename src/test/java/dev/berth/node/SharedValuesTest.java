@@ -11,7 +11,6 @@ import dev.berth.api.Request;
 import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
 import dev.berth.fakes.StreamedHandler;
-import dev.berth.protocol.port.LogFeed;
 import io.vertx.core.Future;
 import java.net.http.HttpResponse;
 import java.util.List;

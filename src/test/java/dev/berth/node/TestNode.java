@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.config.ConfigReader;
 import dev.berth.config.ServeConfig;
+import dev.berth.protocol.port.LogFeed;
 import io.vertx.core.Future;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -29,7 +30,7 @@ public final class TestNode implements AutoCloseable {
   final BerthNode node;
 
   public TestNode(ServeConfig config) throws Exception {
-    node = await(BerthNode.start(config));
+    node = await(BerthNode.start(config, LogFeed.NONE));
   }
 
   /**
