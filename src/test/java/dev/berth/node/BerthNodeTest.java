@@ -21,6 +21,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -40,6 +41,23 @@ class BerthNodeTest {
   private static String application(String name, String builder) {
     return "{name: %s, route_prefix: /%s, import_path: 'dev.berth.node.TestApplications:%s'}"
         .formatted(name, name, builder);
+  }
+
+  /** The thread of the access log is the last that ends; what comes then is the control loop's. */
+  @Test
+  void anInstanceThatLogsAccessEndsToo() throws Exception {
+    TestNode node =
+        new TestNode(
+            TestNode.read(
+                """
+                http_options: {host: 127.0.0.1, port: 0}
+                logging_config: {enable_access_log: true}
+                applications: [%s]
+                berth: {event_loops: 1, admin: {port: 0}, shutdown_timeout_s: 5}
+                """
+                    .formatted(application("a", "plain"))));
+    assertThat(node.get("/a").statusCode()).isEqualTo(200);
+    node.node.close().toCompletionStage().toCompletableFuture().get(10, TimeUnit.SECONDS);
   }
 
   @Test
