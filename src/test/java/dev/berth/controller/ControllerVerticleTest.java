@@ -12,6 +12,7 @@ import dev.berth.protocol.BusMessage.PullRouting;
 import dev.berth.protocol.BusMessage.ReplicaLoad;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.wire.BusMessageCodec;
+import io.vertx.core.Context;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.eventbus.DeliveryOptions;
@@ -19,6 +20,7 @@ import io.vertx.core.eventbus.Message;
 import io.vertx.junit5.VertxExtension;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
@@ -32,6 +34,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
 @ExtendWith(VertxExtension.class)
 class ControllerVerticleTest {
   private static final DeploymentId MODEL = new DeploymentId("app", "model");
+  private static final PullRouting PULL = new PullRouting("n1", 1, true, List.of());
 
   private final DrivenController driven = new DrivenController();
   private final AtomicLong clock = new AtomicLong();
@@ -39,18 +42,28 @@ class ControllerVerticleTest {
   private final BlockingQueue<BusMessage> ofRouters = new LinkedBlockingQueue<>();
   private final ControllerVerticle verticle =
       new ControllerVerticle(
-          driven.controller,
-          clock::get,
-          actions::add,
-          message -> message instanceof PullRouting && ofRouters.add(message),
-          broken -> {});
+          driven.controller, clock::get, actions::add, this::ofRouters, broken -> {});
   private Vertx vertx;
+  private volatile Context loop;
 
   @BeforeEach
   void deploy(Vertx made) throws Exception {
     vertx = made;
     vertx.eventBus().registerCodec(new BusMessageCodec());
     vertx.deployVerticle(verticle).await();
+    ask(PULL);
+    assertThat(ofRouters.poll(10, TimeUnit.SECONDS)).isEqualTo(PULL);
+  }
+
+  private boolean ofRouters(BusMessage message) {
+    loop = Vertx.currentContext();
+    return message instanceof PullRouting && ofRouters.add(message);
+  }
+
+  private void onLoop(Runnable task) throws Exception {
+    FutureTask<?> there = new FutureTask<>(task, null);
+    loop.runOnContext(begun -> there.run());
+    there.get(10, TimeUnit.SECONDS);
   }
 
   private Future<Message<Object>> ask(BusMessage message) {
@@ -79,8 +92,8 @@ class ControllerVerticleTest {
 
   @Test
   void whatIsDueSoonerThanWasSaidIsDoneThen() throws Exception {
-    vertx.runOnContext(
-        begun -> {
+    onLoop(
+        () -> {
           recoverSince(0);
           driven.declare("app", DrivenController.target(MODEL, "v1", "", settings()));
           recoverSince(-Recovery.MAX_NANOS); // so it is over
@@ -92,7 +105,7 @@ class ControllerVerticleTest {
   void onceItHasStoppedItDecidesNothing() throws Exception {
     driven.declare("app", DrivenController.target(MODEL, "v1", "", settings()));
     vertx.undeploy(verticle.deploymentID()).await();
-    verticle.on(new ControllerEvent.Withdrawn("app"));
+    onLoop(() -> verticle.on(new ControllerEvent.Withdrawn("app")));
     assertThat(actions).isEmpty();
   }
 
@@ -102,9 +115,8 @@ class ControllerVerticleTest {
 
   @Test
   void whatRoutersSendIsPassedOnAndAnythingElseIsRefused() throws Exception {
-    PullRouting pull = new PullRouting("n1", 1, true, List.of());
-    ask(pull);
-    assertThat(ofRouters.poll(10, TimeUnit.SECONDS)).isEqualTo(pull);
+    ask(PULL);
+    assertThat(ofRouters.poll(10, TimeUnit.SECONDS)).isEqualTo(PULL);
     assertThatThrownBy(() -> ask(new ReplicaLoad(new ReplicaAddress("n1", 0, 0, 1), 0)).await())
         .hasMessageContaining("message: ReplicaLoad (expected: a batch)");
   }
