@@ -48,25 +48,9 @@ public final class ExplainRoutes implements AdminRoutes {
     if (QueryParameters.hasUnknown(context, List.of("limit"))) {
       return;
     }
-    String asked = context.queryParams().get("limit");
-    int limit = asked == null ? LISTED : limit(asked);
-    if (limit < 0) {
-      JsonErrors.send(
-          context,
-          400,
-          "bad_parameter",
-          "limit: not understood (expected: an integer from 1 to " + MAX_LISTED + ")");
-      return;
-    }
-    answer(context, JSON, () -> list(limit));
-  }
-
-  private static int limit(String asked) {
-    try {
-      int limit = Integer.parseInt(asked);
-      return limit >= 1 && limit <= MAX_LISTED ? limit : -1;
-    } catch (NumberFormatException noNumber) {
-      return -1;
+    int limit = (int) QueryParameters.number(context, "limit", 1, MAX_LISTED, LISTED);
+    if (!context.response().ended()) {
+      answer(context, JSON, () -> list(limit));
     }
   }
 
@@ -82,8 +66,7 @@ public final class ExplainRoutes implements AdminRoutes {
     }
     String format = context.queryParams().get("format");
     if (format != null && !format.equals("text") && !format.equals("json")) {
-      JsonErrors.send(
-          context, 400, "bad_parameter", "format: not understood (expected: text or json)");
+      QueryParameters.refuse(context, "format", "text or json");
       return;
     }
     String id = context.pathParam("id");

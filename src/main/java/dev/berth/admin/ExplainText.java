@@ -154,12 +154,11 @@ final class ExplainText {
         indent,
         queue == null
             ? "queue: did not wait"
-            : "queue: waited "
-                + micros(queue.waitedNanos())
-                + " us, "
-                + queue.ahead()
-                + " ahead when it joined, "
-                + (queue.limit() < 0 ? "no limit" : "limit " + queue.limit()));
+            : "queue: waited %s us, %s ahead when it joined, %s"
+                .formatted(
+                    micros(queue.waitedNanos()),
+                    queue.ahead(),
+                    queue.limit() < 0 ? "no limit" : "limit " + queue.limit()));
   }
 
   private void steps(RequestExplanation request, int indent) {

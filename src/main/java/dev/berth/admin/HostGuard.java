@@ -33,26 +33,8 @@ final class HostGuard {
     return host.equals("localhost")
         || host.endsWith(".localhost")
         || host.equals("::1")
-        || isLoopbackV4(host)
+        || host.matches("127(\\.[0-9]{1,3}){3}") // a name that only begins so is a name
         || host.equals(listeningHost);
-  }
-
-  /** Four numbers, the first of them 127: a name that only begins so is a name. */
-  private static boolean isLoopbackV4(String host) {
-    String[] parts = host.split("\\.", -1);
-    if (parts.length != 4 || !parts[0].equals("127")) {
-      return false;
-    }
-    for (String part : parts) {
-      if (part.isEmpty() || part.length() > 3 || !part.chars().allMatch(HostGuard::isDigit)) {
-        return false;
-      }
-    }
-    return true;
-  }
-
-  private static boolean isDigit(int c) {
-    return c >= '0' && c <= '9';
   }
 
   /** The host without its port, brackets and final dot, in lower case. */

@@ -16,49 +16,33 @@ import java.util.concurrent.TimeUnit;
 final class LedgerJson {
   private LedgerJson() {}
 
+  /** What is summed up, as each replica's own is named. */
+  private static final List<String> SUMMED =
+      List.of(
+          "max_ongoing_requests",
+          "running",
+          "reserved",
+          "granted",
+          "completed",
+          "released",
+          "expired",
+          "zombies");
+
   /**
    * @param now by the wall clock, when the ledgers were read
    */
   static JsonObject of(List<ReplicaLedger> ledgers, Instant now) {
-    JsonArray replicas = new JsonArray();
-    long slots = 0;
-    long running = 0;
-    long reserved = 0;
-    long granted = 0;
-    long completed = 0;
-    long released = 0;
-    long expired = 0;
-    long zombies = 0;
-    long mismatches = 0;
-    for (ReplicaLedger each : ledgers) {
-      LedgerView ledger = each.ledger();
-      replicas.add(of(each, now));
-      slots += ledger.maxOngoing();
-      running += ledger.running();
-      reserved += ledger.reserved();
-      granted += ledger.granted();
-      completed += ledger.completed();
-      released += ledger.released();
-      expired += ledger.expired();
-      zombies += ledger.zombies();
-      mismatches += ledger.audit() == Audit.MISMATCH ? 1 : 0;
+    List<JsonObject> replicas = ledgers.stream().map(each -> of(each, now)).toList();
+    JsonObject total = new JsonObject().put("replicas", replicas.size());
+    for (String name : SUMMED) {
+      total.put(name, replicas.stream().mapToLong(each -> each.getLong(name)).sum());
     }
+    long mismatches =
+        ledgers.stream().filter(each -> each.ledger().audit() == Audit.MISMATCH).count();
     return new JsonObject()
         .put("at", text(now))
-        .put("replicas", replicas)
-        .put(
-            "total",
-            new JsonObject()
-                .put("replicas", ledgers.size())
-                .put("max_ongoing_requests", slots)
-                .put("running", running)
-                .put("reserved", reserved)
-                .put("granted", granted)
-                .put("completed", completed)
-                .put("released", released)
-                .put("expired", expired)
-                .put("zombies", zombies)
-                .put("audit_mismatches", mismatches));
+        .put("replicas", new JsonArray(replicas))
+        .put("total", total.put("audit_mismatches", mismatches));
   }
 
   private static JsonObject of(ReplicaLedger replica, Instant now) {

@@ -10,7 +10,6 @@ import io.vertx.ext.web.RoutingContext;
 import java.time.Instant;
 import java.util.List;
 import java.util.Locale;
-import org.jspecify.annotations.Nullable;
 
 /**
  * {@code GET /api/v1/logs}: the last lines of the instance's log. {@code ?since=} asks for those
@@ -41,9 +40,13 @@ public final class LogRoutes implements AdminRoutes {
       return;
     }
     MultiMap query = context.queryParams();
-    Long since = number(context, "since", 0, Long.MAX_VALUE);
-    Long limit = number(context, "limit", 1, MAX_LIMIT);
-    String level = level(context);
+    long since = QueryParameters.number(context, "since", 0, Long.MAX_VALUE, -1);
+    int most = (int) QueryParameters.number(context, "limit", 1, MAX_LIMIT, LIMIT);
+    String least = LogFilter.LEVELS.get(0);
+    String level = query.contains("level") ? query.get("level").toUpperCase(Locale.ROOT) : least;
+    if (!LogFilter.LEVELS.contains(level)) {
+      QueryParameters.refuse(context, "level", "one of " + String.join(", ", LogFilter.LEVELS));
+    }
     if (context.response().ended()) {
       return;
     }
@@ -52,12 +55,11 @@ public final class LogRoutes implements AdminRoutes {
             query.getAll("application"),
             query.getAll("deployment"),
             query.getAll("replica"),
-            level == null ? LogFilter.LEVELS.get(0) : level);
-    int most = limit == null ? LIMIT : limit.intValue();
+            level);
     context
         .vertx()
         .executeBlocking(
-            () -> json(since == null ? ring.last(most, wanted) : ring.after(since, most, wanted)),
+            () -> json(since < 0 ? ring.last(most, wanted) : ring.after(since, most, wanted)),
             false)
         .onComplete(
             text ->
@@ -95,47 +97,5 @@ public final class LogRoutes implements AdminRoutes {
             .put("message", line.message())
             .put("fields", fields);
     return line.exception() == null ? json : json.put("exception", line.exception());
-  }
-
-  /** Null when it is not given, or was refused. */
-  private static @Nullable Long number(RoutingContext context, String name, long least, long most) {
-    String asked = context.queryParams().get(name);
-    if (asked == null) {
-      return null;
-    }
-    try {
-      long number = Long.parseLong(asked);
-      if (number >= least && number <= most) {
-        return number;
-      }
-    } catch (NumberFormatException noNumber) {
-      // said below
-    }
-    refuse(
-        context,
-        name,
-        most == Long.MAX_VALUE ? "an integer of at least 0" : "an integer from 1 to " + most);
-    return null;
-  }
-
-  private static @Nullable String level(RoutingContext context) {
-    String asked = context.queryParams().get("level");
-    if (asked == null) {
-      return null;
-    }
-    String level = asked.toUpperCase(Locale.ROOT);
-    if (LogFilter.LEVELS.contains(level)) {
-      return level;
-    }
-    refuse(context, "level", "one of " + String.join(", ", LogFilter.LEVELS));
-    return null;
-  }
-
-  /** The first problem is told. */
-  private static void refuse(RoutingContext context, String name, String expected) {
-    if (!context.response().ended()) {
-      JsonErrors.send(
-          context, 400, "bad_parameter", name + ": not understood (expected: " + expected + ")");
-    }
   }
 }

@@ -207,11 +207,10 @@ public final class ReservationEndpoint implements Endpoint {
         || key.chars().anyMatch(c -> c < ' ' || c > '~')) {
       throw new BadBodyException(
           List.of(
-              "Idempotency-Key: "
-                  + (keys.size() > 1 ? "several" : "empty, too long or not ASCII")
-                  + " (expected: one, of 1 to "
-                  + MAX_KEY_CHARS
-                  + " printable ASCII characters)"));
+              "Idempotency-Key: %s (expected: one, of 1 to %s printable ASCII characters)"
+                  .formatted(
+                      keys.size() > 1 ? "several" : "empty, too long or not ASCII",
+                      MAX_KEY_CHARS)));
     }
     return key;
   }

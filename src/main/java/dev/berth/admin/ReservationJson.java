@@ -127,15 +127,9 @@ final class ReservationJson {
         return Math.max(zero ? 0 : 1, (long) (seconds * 1e9));
       }
     }
+    String range = (zero ? "from 0 to " : "above 0, at most ") + seconds(max.toNanos());
     problems.add(
-        at
-            + key
-            + ": "
-            + shown(value)
-            + " (expected: a number of seconds "
-            + (zero ? "from 0 to " : "above 0, at most ")
-            + seconds(max.toNanos())
-            + ")");
+        "%s%s: %s (expected: a number of seconds %s)".formatted(at, key, shown(value), range));
     return 0;
   }
 

@@ -1,5 +1,6 @@
 package dev.berth.admin;
 
+import io.vertx.core.Context;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import java.util.HashMap;
@@ -17,6 +18,7 @@ final class SharedReads<T> {
    * @param what the same for those who may share; from a fixed set, never from a client
    */
   Future<T> read(Vertx vertx, String what, Callable<T> reader) {
+    assert Context.isOnEventLoopThread();
     Future<T> read = reading.get(what);
     if (read == null) {
       read = vertx.executeBlocking(reader, false);

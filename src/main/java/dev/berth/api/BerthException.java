@@ -6,11 +6,10 @@ import org.jspecify.annotations.Nullable;
 /**
  * Every way a call can end without a response. The family is sealed, so that each kind has one wire
  * code, one metric label and, in one place of the ingress, one HTTP status. Expected kinds carry no
- * stack trace: they are outcomes, not bugs.
+ * stack trace: they are outcomes, not bugs. What crosses a node is the kind, and never the object.
  */
+@SuppressWarnings("serial")
 public abstract sealed class BerthException extends RuntimeException {
-  private static final long serialVersionUID = 1L;
-
   /** The kinds, in wire order: the ordinal crosses the bus, so new kinds go last. */
   public enum Kind {
     /** {@link DeploymentUnavailable}. */
@@ -65,8 +64,6 @@ public abstract sealed class BerthException extends RuntimeException {
 
   /** The deployment does not exist or failed to deploy. The request did not run. */
   public static final class DeploymentUnavailable extends BerthException {
-    private static final long serialVersionUID = 1L;
-
     /** With a message for people. */
     public DeploymentUnavailable(String message) {
       super(Kind.DEPLOYMENT_UNAVAILABLE, message, null);
@@ -75,7 +72,6 @@ public abstract sealed class BerthException extends RuntimeException {
 
   /** A queue or table was full, or the wait for a slot was too long. The request did not run. */
   public static final class BackPressure extends BerthException {
-    private static final long serialVersionUID = 1L;
     private static final int UNSET = -1;
     private final int retryAfterSeconds;
     private final int statusCode;
@@ -112,8 +108,6 @@ public abstract sealed class BerthException extends RuntimeException {
 
   /** The chosen replica is stopped, dead, or another incarnation. The request did not run. */
   public static final class ReplicaUnavailable extends BerthException {
-    private static final long serialVersionUID = 1L;
-
     /** With a message for people. */
     public ReplicaUnavailable(String message) {
       super(Kind.REPLICA_UNAVAILABLE, message, null);
@@ -122,8 +116,6 @@ public abstract sealed class BerthException extends RuntimeException {
 
   /** The lease of a selection ended before the replica could use it. The request did not run. */
   public static final class ReservationExpired extends BerthException {
-    private static final long serialVersionUID = 1L;
-
     /** With a message for people. */
     public ReservationExpired(String message) {
       super(Kind.RESERVATION_EXPIRED, message, null);
@@ -132,8 +124,6 @@ public abstract sealed class BerthException extends RuntimeException {
 
   /** The request was sent and its peer was lost unanswered: it may have run. Never retried here. */
   public static final class OutcomeUnknown extends BerthException {
-    private static final long serialVersionUID = 1L;
-
     /** With a message for people. */
     public OutcomeUnknown(String message) {
       super(Kind.OUTCOME_UNKNOWN, message, null);
@@ -142,8 +132,6 @@ public abstract sealed class BerthException extends RuntimeException {
 
   /** The caller cancelled, or its client left. */
   public static final class Cancelled extends BerthException {
-    private static final long serialVersionUID = 1L;
-
     /** With a message for people. */
     public Cancelled(String message) {
       super(Kind.CANCELLED, message, null);
@@ -152,8 +140,6 @@ public abstract sealed class BerthException extends RuntimeException {
 
   /** The deadline of the request passed. */
   public static final class Timeout extends BerthException {
-    private static final long serialVersionUID = 1L;
-
     /** With a message for people. */
     public Timeout(String message) {
       super(Kind.TIMEOUT, message, null);
@@ -164,8 +150,6 @@ public abstract sealed class BerthException extends RuntimeException {
    * User code failed. The cause is present where the failure happened, and never crosses a node.
    */
   public static final class HandlerFailed extends BerthException {
-    private static final long serialVersionUID = 1L;
-
     /** With a message for people, and what user code threw where it is known. */
     public HandlerFailed(String message, @Nullable Throwable cause) {
       super(Kind.HANDLER_FAILED, message, cause);
@@ -177,8 +161,6 @@ public abstract sealed class BerthException extends RuntimeException {
    * request did not run. Requests from HTTP name none.
    */
   public static final class NoSuchMethod extends BerthException {
-    private static final long serialVersionUID = 1L;
-
     /** With a message for people. */
     public NoSuchMethod(String message) {
       super(Kind.NO_SUCH_METHOD, message, null);
@@ -190,8 +172,6 @@ public abstract sealed class BerthException extends RuntimeException {
    * whole, or than the instance takes at all. A handler that takes them whole did not run.
    */
   public static final class PayloadTooLarge extends BerthException {
-    private static final long serialVersionUID = 1L;
-
     /** With a message for people. */
     public PayloadTooLarge(String message) {
       super(Kind.PAYLOAD_TOO_LARGE, message, null);

@@ -128,29 +128,6 @@ public interface DeploymentHandle {
    * whatever it came to. A failing close never hides a failure of {@code use}.
    */
   default <T> Future<T> withSelection(Function<ReplicaSelection, Future<T>> use) {
-    return choose()
-        .compose(
-            selection -> {
-              Future<T> used;
-              try {
-                used = use.apply(selection);
-              } catch (Throwable thrown) {
-                used = Future.failedFuture(thrown);
-              }
-              return used.transform(
-                  result ->
-                      selection
-                          .close()
-                          .transform(
-                              closed -> {
-                                if (result.failed()) {
-                                  if (closed.failed() && closed.cause() != result.cause()) {
-                                    result.cause().addSuppressed(closed.cause());
-                                  }
-                                  return Future.failedFuture(result.cause());
-                                }
-                                return Future.succeededFuture(result.result());
-                              }));
-            });
+    return choose().compose(chosen -> Selections.closing(chosen, use, ReplicaSelection::close));
   }
 }

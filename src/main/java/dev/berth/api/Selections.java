@@ -82,28 +82,30 @@ public final class Selections {
    */
   public static <T> Future<T> withAll(
       List<? extends DeploymentHandle> handles, Function<Selections, Future<T>> use) {
-    return all(handles)
-        .compose(
-            selections -> {
-              Future<T> used;
-              try {
-                used = use.apply(selections);
-              } catch (Throwable thrown) {
-                used = Future.failedFuture(thrown);
-              }
-              return used.transform(
-                  result ->
-                      selections
-                          .close()
-                          .transform(
-                              closed -> {
-                                if (result.failed()) {
-                                  suppress(result.cause(), closed.cause());
-                                  return Future.failedFuture(result.cause());
-                                }
-                                return Future.succeededFuture(result.result());
-                              }));
-            });
+    return all(handles).compose(chosen -> closing(chosen, use, Selections::close));
+  }
+
+  /** Runs {@code use}, and then {@code close}, whose failure never hides one of {@code use}. */
+  static <S, T> Future<T> closing(
+      S chosen, Function<S, Future<T>> use, Function<S, Future<Void>> close) {
+    Future<T> used;
+    try {
+      used = use.apply(chosen);
+    } catch (Throwable thrown) {
+      used = Future.failedFuture(thrown);
+    }
+    Future<T> result = used;
+    return used.transform(
+        done ->
+            close
+                .apply(chosen)
+                .transform(
+                    closed -> {
+                      if (done.failed()) {
+                        suppress(done.cause(), closed.cause());
+                      }
+                      return result;
+                    }));
   }
 
   private static void suppress(Throwable first, @Nullable Throwable later) {

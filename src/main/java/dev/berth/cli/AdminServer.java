@@ -1,5 +1,7 @@
 package dev.berth.cli;
 
+import static java.util.stream.Collectors.joining;
+
 import dev.berth.config.AdminOptions;
 import dev.berth.config.Submission;
 import dev.berth.protocol.port.ControllerCommands;
@@ -150,17 +152,15 @@ final class AdminServer {
     if (token != null) {
       request.header("Authorization", "Bearer " + token);
     }
-    HttpClient asking = client;
-    if (asking == null) {
-      asking =
+    if (client == null) {
+      client =
           HttpClient.newBuilder()
               .connectTimeout(PATIENCE)
               .version(HttpClient.Version.HTTP_1_1)
               .proxy(HttpClient.Builder.NO_PROXY)
               .build();
-      client = asking;
     }
-    return asking.send(request.build(), HttpResponse.BodyHandlers.ofString());
+    return client.send(request.build(), HttpResponse.BodyHandlers.ofString());
   }
 
   static String whyNot(IOException failed) {
@@ -308,6 +308,11 @@ final class AdminServer {
 
   static String encoded(String value) {
     return URLEncoder.encode(value, StandardCharsets.UTF_8).replace("+", "%20");
+  }
+
+  /** One for each value, {@code &name=value}. */
+  static String parameters(String name, List<String> values) {
+    return values.stream().map(value -> "&" + name + "=" + encoded(value)).collect(joining());
   }
 
   /** Null for what is no JSON object. */

@@ -56,10 +56,8 @@ final class ConfigCommand extends AdminCommand {
       return ExitCode.SOFTWARE;
     }
     List<JsonObject> configs = new ArrayList<>();
-    for (Object each : serve.json().getJsonArray("applications")) {
-      if (each instanceof JsonObject application
-          && application.getValue("config") instanceof JsonObject config
-          && (only == null || only.equals(application.getValue("name")))) {
+    for (ServeStatus.Application each : serve.shown(only)) {
+      if (each.json().getValue("config") instanceof JsonObject config) {
         configs.add(config);
       }
     }

@@ -38,7 +38,7 @@ interface Goal {
   final class Running implements Goal {
     private final Map<String, Long> revisions;
     private final Set<String> seen = new HashSet<>();
-    private final Map<String, Long> unhealthySince = new HashMap<>();
+    private final Patience patience = new Patience();
 
     /**
      * @param revisions by application; 0 for any
@@ -66,7 +66,7 @@ interface Goal {
               failures.add(gone);
             } else if (application == null) {
               open.add(name + ": not there yet");
-            } else if (hasFailed(application, nowNanos)) {
+            } else if (patience.isOver(name, application.status(), nowNanos)) {
               failures.addAll(causes(application));
             } else if (!application.status().equals(ServeStatus.RUNNING)) {
               open.addAll(causes(application));
@@ -88,18 +88,13 @@ interface Goal {
           : null;
     }
 
-    private boolean hasFailed(ServeStatus.Application application, long nowNanos) {
-      if (!application.status().equals(ServeStatus.UNHEALTHY)) {
-        unhealthySince.remove(application.name());
-        return application.status().equals(ServeStatus.DEPLOY_FAILED);
-      }
-      long since = unhealthySince.computeIfAbsent(application.name(), name -> nowNanos);
-      return nowNanos - since >= UNHEALTHY_PATIENCE.toNanos();
-    }
-
     private static List<String> causes(ServeStatus.Application application) {
       List<String> causes = new ArrayList<>();
-      causes.add(application.name() + ": " + application.status() + reason(application.message()));
+      causes.add(
+          application.name()
+              + ": "
+              + application.status()
+              + StatusTable.reason(application.message()));
       String wanted = "" + application.revision();
       boolean behind =
           application.deployments().stream()
@@ -122,7 +117,7 @@ interface Goal {
     private final String application;
     private final String deployment;
     private final int replicas;
-    private @Nullable Long unhealthySince;
+    private final Patience patience = new Patience();
 
     Scaled(String application, String deployment, int replicas) {
       this.application = application;
@@ -144,14 +139,7 @@ interface Goal {
         return new Verdict(State.FAILED, List.of(name + ": deleted by another command"));
       }
       List<String> causes = List.of(name + ": " + Goal.describe(found));
-      if (!found.status().equals(ServeStatus.UNHEALTHY)) {
-        unhealthySince = null;
-      } else if (unhealthySince == null) {
-        unhealthySince = nowNanos;
-      }
-      Long since = unhealthySince;
-      if (found.status().equals(ServeStatus.DEPLOY_FAILED)
-          || (since != null && nowNanos - since >= UNHEALTHY_PATIENCE.toNanos())) {
+      if (patience.isOver(name, found.status(), nowNanos)) {
         return new Verdict(State.FAILED, causes);
       }
       boolean reached =
@@ -176,10 +164,20 @@ interface Goal {
             deployment.status(),
             deployment.replicasNow(),
             runs,
-            said ? "" : reason(deployment.message()));
+            said ? "" : StatusTable.reason(deployment.message()));
   }
 
-  private static String reason(String message) {
-    return message.isBlank() ? "" : ": " + StatusTable.oneLine(message);
+  /** With what has failed, or may recover and does not. */
+  final class Patience {
+    private final Map<String, Long> unhealthySince = new HashMap<>();
+
+    private boolean isOver(String name, String status, long nowNanos) {
+      if (!status.equals(ServeStatus.UNHEALTHY)) {
+        unhealthySince.remove(name);
+        return status.equals(ServeStatus.DEPLOY_FAILED);
+      }
+      long since = unhealthySince.computeIfAbsent(name, first -> nowNanos);
+      return nowNanos - since >= UNHEALTHY_PATIENCE.toNanos();
+    }
   }
 }

@@ -53,11 +53,11 @@ final class LedgerCommand extends AdminCommand {
 
   @Override
   int run(PrintWriter out) throws InterruptedException {
-    StringBuilder query = new StringBuilder();
-    add("application", applications, query);
-    add("deployment", deployments, query);
-    add("replica", replicas, query);
-    HttpResponse<String> response = server.get("/api/v1/ledger" + query);
+    String query =
+        AdminServer.parameters("application", applications)
+            + AdminServer.parameters("deployment", deployments)
+            + AdminServer.parameters("replica", replicas);
+    HttpResponse<String> response = server.get("/api/v1/ledger" + query.replaceFirst("&", "?"));
     JsonObject ledger = response.statusCode() == 200 ? AdminServer.json(response.body()) : null;
     if (ledger == null
         || !(ledger.getValue("replicas") instanceof JsonArray shown)
@@ -81,16 +81,6 @@ final class LedgerCommand extends AdminCommand {
         : ExitCode.SOFTWARE;
   }
 
-  private static void add(String name, List<String> values, StringBuilder query) {
-    for (String value : values) {
-      query
-          .append(query.isEmpty() ? '?' : '&')
-          .append(name)
-          .append('=')
-          .append(AdminServer.encoded(value));
-    }
-  }
-
   private static void print(JsonArray replicas, JsonObject total, PrintWriter out) {
     List<String[]> rows = new ArrayList<>();
     for (Object each : replicas) {
@@ -105,7 +95,9 @@ final class LedgerCommand extends AdminCommand {
 
   private static String[] row(String name, JsonObject counts, String audit) {
     long ended =
-        number(counts, "completed") + number(counts, "released") + number(counts, "expired");
+        ServeStatus.number(counts, "completed")
+            + ServeStatus.number(counts, "released")
+            + ServeStatus.number(counts, "expired");
     return new String[] {
       name,
       String.valueOf(counts.getValue("max_ongoing_requests")),
@@ -116,10 +108,6 @@ final class LedgerCommand extends AdminCommand {
       String.valueOf(counts.getValue("zombies")),
       audit
     };
-  }
-
-  private static long number(JsonObject counts, String key) {
-    return counts.getValue(key) instanceof Number number ? number.longValue() : 0;
   }
 
   private static String audit(JsonObject replica) {

@@ -125,18 +125,11 @@ final class LogsCommand extends AdminCommand {
   }
 
   private String query(long since) {
-    StringBuilder query = new StringBuilder("?limit=");
-    query.append(since < 0 ? lines : MOST_AT_ONCE);
-    if (since >= 0) {
-      query.append("&since=").append(since);
-    }
-    applications.forEach(name -> query.append("&application=").append(AdminServer.encoded(name)));
-    deployments.forEach(name -> query.append("&deployment=").append(AdminServer.encoded(name)));
-    replicas.forEach(id -> query.append("&replica=").append(AdminServer.encoded(id)));
-    if (level != null) {
-      query.append("&level=").append(AdminServer.encoded(level));
-    }
-    return query.toString();
+    return (since < 0 ? "?limit=" + lines : "?limit=" + MOST_AT_ONCE + "&since=" + since)
+        + AdminServer.parameters("application", applications)
+        + AdminServer.parameters("deployment", deployments)
+        + AdminServer.parameters("replica", replicas)
+        + AdminServer.parameters("level", level == null ? List.of() : List.of(level));
   }
 
   private void print(Object each, PrintWriter out) {
@@ -147,27 +140,17 @@ final class LogsCommand extends AdminCommand {
       out.println(AdminServer.printable(line.encode()));
       return;
     }
-    StringBuilder text = new StringBuilder();
-    String logger = text(line, "logger");
-    String severity = text(line, "level");
-    text.append(text(line, "time"))
-        .append(' ')
-        .append(severity)
-        .append(" ".repeat(Math.max(0, 5 - severity.length()) + 1))
-        .append(logger, logger.lastIndexOf('.') + 1, logger.length())
-        .append(" - ")
-        .append(text(line, "message"));
+    StringBuilder text = new StringBuilder(ServeStatus.text(line, "time"));
+    String message = ServeStatus.text(line, "message");
+    TextLines.write(
+        text, ServeStatus.text(line, "level"), ServeStatus.text(line, "logger"), message);
     if (line.getValue("fields") instanceof JsonObject fields) {
-      TextLines.pairs(text, text(line, "message"), fields.getMap());
+      TextLines.pairs(text, message, fields.getMap());
     }
-    String exception = text(line, "exception");
+    String exception = ServeStatus.text(line, "exception");
     if (!exception.isEmpty()) {
       text.append('\n').append(exception.stripTrailing());
     }
     out.println(AdminServer.printable(text.toString().replace("\t", "    ")));
-  }
-
-  private static String text(JsonObject line, String key) {
-    return line.getValue(key) instanceof String text ? text : "";
   }
 }

@@ -4,9 +4,7 @@ import dev.berth.config.ServeConfig;
 import dev.berth.node.BerthNode;
 import io.vertx.core.Future;
 import java.io.PrintWriter;
-import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
-import java.util.function.Supplier;
 import picocli.CommandLine;
 
 /** The process {@code berth}. */
@@ -18,7 +16,8 @@ public final class Main {
   public static void main(String[] args) {
     leaveTheFlightRecorderAlone();
     JulHandler.install();
-    System.exit(commandLine(Main::start, StopSignals::install).execute(args));
+    System.exit(
+        commandLine(Main::start, Surroundings.ofProcess(StopSignals::install)).execute(args));
   }
 
   /**
@@ -35,26 +34,16 @@ public final class Main {
         .map(node -> new RunningNode(node::close, node.stopAsked()));
   }
 
-  /** As the other, with what this process finds. */
-  static CommandLine commandLine(
-      Function<ServeConfig, Future<RunningNode>> start,
-      Supplier<CompletionStage<String>> stopSignal) {
-    return commandLine(start, stopSignal, Surroundings.ofProcess(stopSignal));
-  }
-
   /**
    * The commands, with what they need from outside.
    *
    * @param start starts a node
-   * @param stopSignal gives the name of the first signal to stop
-   * @param around what the other commands find
+   * @param around what commands find, the first signal to stop included
    */
   static CommandLine commandLine(
-      Function<ServeConfig, Future<RunningNode>> start,
-      Supplier<CompletionStage<String>> stopSignal,
-      Surroundings around) {
+      Function<ServeConfig, Future<RunningNode>> start, Surroundings around) {
     return new CommandLine(new BerthCommand())
-        .addSubcommand(new RunCommand(start, stopSignal))
+        .addSubcommand(new RunCommand(start, around.stopSignal()))
         .addSubcommand(new ValidateCommand())
         .addSubcommand(new DeployCommand(around))
         .addSubcommand(new StatusCommand(around))

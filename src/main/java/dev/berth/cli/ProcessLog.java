@@ -89,11 +89,6 @@ final class ProcessLog {
   }
 
   private static Level level(Settings logging) {
-    return switch (logging.get(LoggingOptions.LOG_LEVEL)) {
-      case DEBUG -> Level.DEBUG;
-      case INFO -> Level.INFO;
-      case WARN -> Level.WARN;
-      case ERROR -> Level.ERROR;
-    };
+    return Level.toLevel(logging.get(LoggingOptions.LOG_LEVEL).name());
   }
 }

@@ -38,14 +38,18 @@ record ServeStatus(
   static final String UNHEALTHY = "UNHEALTHY";
   static final String HEALTHY = "HEALTHY";
 
-  /** One application. */
+  /**
+   * One application.
+   *
+   * @param json as it came
+   */
   record Application(
       String name,
-      @Nullable String routePrefix,
       String status,
       String message,
       long revision,
-      List<Deployment> deployments) {
+      List<Deployment> deployments,
+      JsonObject json) {
 
     /** Null when there is none of that name. */
     @Nullable Deployment deployment(String name) {
@@ -67,7 +71,6 @@ record ServeStatus(
   record Deployment(
       String name,
       String status,
-      String trigger,
       String message,
       String version,
       long target,
@@ -143,14 +146,21 @@ record ServeStatus(
     return applications.stream().filter(each -> each.name.equals(name)).findFirst().orElse(null);
   }
 
+  /**
+   * @param only the one of this name; null for all
+   */
+  List<Application> shown(@Nullable String only) {
+    return applications.stream().filter(each -> only == null || only.equals(each.name)).toList();
+  }
+
   private static Application application(JsonObject application, long atMs) {
     return new Application(
         text(application, "name"),
-        application.getValue("route_prefix") instanceof String prefix ? prefix : null,
         text(application, "status"),
         text(application, "message"),
         number(application, "revision"),
-        list(application, "deployments", each -> deployment(each, atMs)));
+        list(application, "deployments", each -> deployment(each, atMs)),
+        application);
   }
 
   private static Deployment deployment(JsonObject deployment, long atMs) {
@@ -176,7 +186,6 @@ record ServeStatus(
     return new Deployment(
         text(deployment, "name"),
         text(deployment, "status"),
-        text(deployment, "trigger"),
         text(deployment, "message"),
         version,
         number(deployment, "target_replicas"),
@@ -202,11 +211,11 @@ record ServeStatus(
     return Boolean.FALSE.equals(replica.getValue("routable")) ? "not routable" : RUNNING;
   }
 
-  private static String text(JsonObject object, String key) {
+  static String text(JsonObject object, String key) {
     return object.getValue(key) instanceof String text ? text : "";
   }
 
-  private static long number(JsonObject object, String key) {
+  static long number(JsonObject object, String key) {
     return object.getValue(key) instanceof Number number ? number.longValue() : 0;
   }
 

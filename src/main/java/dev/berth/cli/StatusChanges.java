@@ -26,9 +26,11 @@ final class StatusChanges {
                 + (each.version().isEmpty()
                     ? ""
                     : ", version " + StatusTable.oneLine(each.version()))
-                + reason(each.message()));
+                + StatusTable.reason(each.message()));
       }
-      now.put(name, StatusTable.oneLine(application.status()) + reason(application.message()));
+      now.put(
+          name,
+          StatusTable.oneLine(application.status()) + StatusTable.reason(application.message()));
     }
     List<String> lines = new ArrayList<>();
     now.forEach(
@@ -44,9 +46,5 @@ final class StatusChanges {
     }
     last = now;
     return lines;
-  }
-
-  private static String reason(String message) {
-    return message.isBlank() ? "" : ": " + StatusTable.oneLine(message);
   }
 }

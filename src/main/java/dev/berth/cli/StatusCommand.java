@@ -72,7 +72,7 @@ final class StatusCommand extends AdminCommand {
       return watch(serve, out);
     }
     if (json) {
-      out.println(AdminServer.printable(chosen(serve.json()).encodePrettily()));
+      out.println(AdminServer.printable(chosen(serve).encodePrettily()));
     } else {
       table(serve).forEach(out::println);
     }
@@ -84,16 +84,10 @@ final class StatusCommand extends AdminCommand {
     return ServeStatus.noSuch(application, "application", names);
   }
 
-  private List<ServeStatus.Application> shown(ServeStatus serve) {
-    return serve.applications().stream()
-        .filter(each -> only == null || only.equals(each.name()))
-        .toList();
-  }
-
   private List<String> table(ServeStatus serve) {
     List<String> lines = new ArrayList<>();
     lines.add(StatusTable.headline(serve));
-    List<ServeStatus.Application> shown = shown(serve);
+    List<ServeStatus.Application> shown = serve.shown(only);
     if (shown.isEmpty()) {
       lines.add(only == null ? "No application is deployed." : only + ": not deployed.");
     } else {
@@ -103,17 +97,11 @@ final class StatusCommand extends AdminCommand {
   }
 
   /** The whole, or the one application that is asked for. */
-  private JsonObject chosen(JsonObject found) {
-    if (only == null) {
-      return found;
-    }
-    JsonArray applications = new JsonArray();
-    for (Object each : found.getJsonArray("applications")) {
-      if (each instanceof JsonObject application && only.equals(application.getValue("name"))) {
-        applications.add(application);
-      }
-    }
-    return found.copy().put("applications", applications);
+  private JsonObject chosen(ServeStatus serve) {
+    List<JsonObject> shown = serve.shown(only).stream().map(ServeStatus.Application::json).toList();
+    return only == null
+        ? serve.json()
+        : serve.json().copy().put("applications", new JsonArray(shown));
   }
 
   private static JsonObject timeless(JsonObject serve) {
@@ -130,8 +118,8 @@ final class StatusCommand extends AdminCommand {
     StatusChanges changes = new StatusChanges();
     for (; ; ) {
       if (json) {
-        JsonObject now = chosen(look.serve.json());
-        if (shown == null || !timeless(now).equals(timeless(chosen(shown.serve.json())))) {
+        JsonObject now = chosen(look.serve);
+        if (shown == null || !timeless(now).equals(timeless(chosen(shown.serve)))) {
           out.println(AdminServer.printable(now.encode()));
         }
       } else if (around.terminal()) {
@@ -141,7 +129,7 @@ final class StatusCommand extends AdminCommand {
         }
         block.draw(lines);
       } else {
-        changes.since(shown(look.serve)).forEach(out::println);
+        changes.since(look.serve.shown(only)).forEach(out::println);
       }
       if (!around.terminal() && shown != null && !look.trouble.equals(shown.trouble)) {
         server.say(look.trouble.isEmpty() ? "it answers again" : look.trouble);

@@ -111,6 +111,11 @@ final class StatusTable {
     return AdminServer.printable(text.strip().replaceAll("\\s*\\R\\s*", "; "));
   }
 
+  /** What follows a status that has a cause. */
+  static String reason(String message) {
+    return message.isBlank() ? "" : ": " + oneLine(message);
+  }
+
   private static String coloured(String status) {
     int colour =
         switch (status) {

@@ -5,8 +5,8 @@ import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.encoder.EncoderBase;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
-import java.time.OffsetDateTime;
 import java.time.ZoneId;
+import java.time.format.DateTimeFormatter;
 import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -45,10 +45,12 @@ final class TextLines extends EncoderBase<ILoggingEvent> {
   private static final String PLAIN = "\u001b[0m";
 
   private final Form form;
-  private final ZoneId zone = ZoneId.systemDefault();
+  private final DateTimeFormatter time; // in the time zone of this machine
 
   TextLines(Form form) {
     this.form = form;
+    String pattern = form == Form.FILE ? "uuuu-MM-dd'T'HH:mm:ss.SSSXXX" : "HH:mm:ss.SSS";
+    this.time = DateTimeFormatter.ofPattern(pattern).withZone(ZoneId.systemDefault());
   }
 
   @Override
@@ -75,9 +77,7 @@ final class TextLines extends EncoderBase<ILoggingEvent> {
   }
 
   private void head(StringBuilder line, ILoggingEvent event) {
-    StringBuilder time = new StringBuilder();
-    time(time, event.getTimeStamp());
-    coloured(line, DIM, time).append(' ');
+    coloured(line, DIM, time.format(Instant.ofEpochMilli(event.getTimeStamp()))).append(' ');
     String level = event.getLevel().toString();
     boolean bad = event.getLevel().isGreaterOrEqual(Level.ERROR);
     boolean poor = event.getLevel().isGreaterOrEqual(Level.WARN);
@@ -161,26 +161,11 @@ final class TextLines extends EncoderBase<ILoggingEvent> {
     line.append(text.length() > MAX_VALUE_CHARS ? "...\"" : "\"");
   }
 
-  /** As {@code yyyy-MM-dd'T'HH:mm:ss.SSSXXX}, in the time zone of this machine. */
-  private void time(StringBuilder line, long millis) {
-    OffsetDateTime time = Instant.ofEpochMilli(millis).atZone(zone).toOffsetDateTime();
-    if (form == Form.FILE) {
-      digits(line, 4, time.getYear()).append('-');
-      digits(line, 2, time.getMonthValue()).append('-');
-      digits(line, 2, time.getDayOfMonth()).append('T');
-    }
-    digits(line, 2, time.getHour()).append(':');
-    digits(line, 2, time.getMinute()).append(':');
-    digits(line, 2, time.getSecond()).append('.');
-    digits(line, 3, time.getNano() / 1_000_000);
-    if (form == Form.FILE) {
-      line.append(time.getOffset().getId());
-    }
-  }
-
-  private static StringBuilder digits(StringBuilder line, int width, int number) {
-    String text = Integer.toString(number);
-    return line.append("0".repeat(Math.max(0, width - text.length()))).append(text);
+  /** What follows the time: the level, the logger's last name, and what is said. */
+  static void write(StringBuilder line, String level, String logger, String message) {
+    line.append(' ').append(level).append(" ".repeat(Math.max(0, 5 - level.length())));
+    line.append(' ').append(logger, logger.lastIndexOf('.') + 1, logger.length());
+    line.append(" - ").append(message);
   }
 
   @Override

@@ -39,7 +39,7 @@ final class ApplicationLoader {
         LoadedApplication loaded =
             new LoadedApplication(
                 build, config, application, settings(config, application, source.file()), code);
-        return Builds.Read.of(loaded);
+        return new Builds.Read(loaded, loaded.built());
       }
       code.close();
       Map<DeploymentId, Settings> settings = settings(config, same.application(), source.file());

@@ -11,6 +11,7 @@ import dev.berth.controller.ControllerEvent;
 import dev.berth.controller.ControllerEvent.Inventory;
 import dev.berth.controller.DeploymentTarget;
 import dev.berth.protocol.UserFailure;
+import dev.berth.protocol.port.Loop;
 import dev.berth.replica.HookThreads;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
@@ -23,7 +24,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
@@ -55,11 +55,7 @@ public final class Builds {
   }
 
   /** Code, with the settings of one revision. */
-  record Read(LoadedApplication code, BuiltApplication built) {
-    static Read of(LoadedApplication loaded) {
-      return new Read(loaded, loaded.built());
-    }
-  }
+  record Read(LoadedApplication code, BuiltApplication built) {}
 
   private static final class Held {
     final LoadedApplication code;
@@ -73,7 +69,7 @@ public final class Builds {
   }
 
   private final HookThreads threads;
-  private final Executor control;
+  private final Loop control;
   private final Sources sources;
   private final Consumer<ControllerEvent> controller;
   private final Consumer<LoadedApplication> gone;
@@ -87,13 +83,13 @@ public final class Builds {
 
   /**
    * @param threads run user code
-   * @param control runs tasks on the control loop
+   * @param control the control loop
    * @param controller told what came of it
    * @param gone told of code that nothing uses any more
    */
   public Builds(
       HookThreads threads,
-      Executor control,
+      Loop control,
       Sources sources,
       Consumer<ControllerEvent> controller,
       Consumer<LoadedApplication> gone) {
@@ -106,12 +102,14 @@ public final class Builds {
 
   /** Code that is being read already answers the next build of its application. */
   public void readEarly(String application, Future<LoadedApplication> loading) {
+    assert control.isHere();
     early.put(application, loading);
   }
 
   // --- build ---
 
   public void build(Build command) {
+    assert control.isHere();
     Future<LoadedApplication> loading = early.remove(command.application());
     if (loading != null) {
       last.put(command.application(), command);
@@ -121,7 +119,7 @@ public final class Builds {
           () -> answering.remove(loading),
           loaded -> {
             if (isLast(command)) {
-              built(command, Read.of(loaded));
+              built(command, new Read(loaded, loaded.built()));
             } else {
               close(loaded);
             }
@@ -255,6 +253,7 @@ public final class Builds {
   // --- use ---
 
   public void discard(DiscardBuild command) {
+    assert control.isHere();
     Held found = find(command.application(), command.build());
     if (found != null) {
       found.discarded = true;
@@ -268,6 +267,7 @@ public final class Builds {
    * before: what was read early and not asked for by now never will be.
    */
   public void keepOnly(Inventory known) {
+    assert control.isHere();
     closeEarly();
     Set<String> kept = new HashSet<>();
     known.complete().forEach(each -> kept.add(each.build()));
@@ -294,6 +294,7 @@ public final class Builds {
    * @return null when there is no such build
    */
   public @Nullable LoadedApplication acquire(String application, String build) {
+    assert control.isHere();
     Held found = find(application, build);
     if (found == null) {
       return null;
@@ -341,6 +342,7 @@ public final class Builds {
 
   /** Jars that classes are, or may soon be, loaded from; null while one's are not known. */
   public @Nullable Set<Path> jarsInUse() {
+    assert control.isHere();
     Set<Path> jars = new HashSet<>();
     for (Future<LoadedApplication> loading : early.values()) {
       if (loading.succeeded()) {
@@ -364,6 +366,7 @@ public final class Builds {
 
   /** Gives back the jars of all of them, and of those that are still being read when they are. */
   public void closeAll() {
+    assert control.isHere();
     closed = true;
     held.values().forEach(builds -> builds.values().forEach(each -> close(each.code)));
     held.clear();

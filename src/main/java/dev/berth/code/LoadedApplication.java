@@ -55,10 +55,6 @@ public record LoadedApplication(
     return new DeploymentId(name(), deployment);
   }
 
-  public DeploymentId ingress() {
-    return id(application.ingress());
-  }
-
   /** Code of a deployment. */
   public Deployment deployment(DeploymentId id) {
     return application.deployments().stream()

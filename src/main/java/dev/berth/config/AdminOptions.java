@@ -22,12 +22,12 @@ public final class AdminOptions {
   private static final Keys KEYS = new Keys();
 
   public static final Key<String> HOST =
-      KEYS.key("host", Types.text(), DEFAULT_HOST)
+      KEYS.key("host", Types.TEXT, DEFAULT_HOST)
           .means(
               "Name or address the admin server listens on. One that other machines reach needs"
                   + " bearer_tokens, or allow_unauthenticated.");
   public static final Key<Integer> PORT =
-      KEYS.key("port", Types.port(), DEFAULT_PORT)
+      KEYS.key("port", Types.PORT, DEFAULT_PORT)
           .means("TCP port of the admin server; 0 takes any free one and logs it.");
   public static final Key<List<Settings>> BEARER_TOKENS =
       KEYS.key("bearer_tokens", Types.list(BearerToken.SECTION), List.of())
@@ -35,12 +35,12 @@ public final class AdminOptions {
               "Who may use the admin server: a request must show one of these secrets in Authorization:"
                   + " Bearer. With none, everybody may who can connect.");
   public static final Key<Boolean> ALLOW_UNAUTHENTICATED =
-      KEYS.key("allow_unauthenticated", Types.bool(), false)
+      KEYS.key("allow_unauthenticated", Types.BOOL, false)
           .means(
               "Lets the admin server be reached from other machines without a token. Whoever reaches it"
                   + " can deploy code.");
   public static final Key<Boolean> HTTP2 =
-      KEYS.key("http2", Types.bool(), false)
+      KEYS.key("http2", Types.BOOL, false)
           .means("Whether the admin server takes HTTP/2 in the clear beside HTTP/1.1.");
 
   static final Section SECTION = KEYS.section().check(AdminOptions::check);

@@ -32,11 +32,11 @@ public record ApplicationConfig(
   private static final Keys KEYS = new Keys();
 
   public static final Key<String> NAME =
-      KEYS.key("name", Types.name(), DEFAULT_NAME)
+      KEYS.key("name", Types.NAME, DEFAULT_NAME)
           .reaches(Reach.CONTROLLER)
           .means("Name of the application; unique.");
   public static final Key<String> ROUTE_PREFIX =
-      KEYS.key("route_prefix", Types.routePrefix(), "/")
+      KEYS.key("route_prefix", Types.ROUTE_PREFIX, "/")
           .orNone()
           .reaches(Reach.REPLICA_LIVE)
           .means("Where the application answers; unique. null gives the application no HTTP.");
@@ -50,7 +50,7 @@ public record ApplicationConfig(
   private static final Keys ENV = new Keys();
 
   public static final Key<List<Path>> JARS =
-      ENV.key("jars", Types.jars(), List.of())
+      ENV.key("jars", Types.JARS, List.of())
           .reaches(Reach.REPLICA_ANEW)
           .means(
               "Jars of the application's own class loader, or directories of jars, in the order of"
@@ -61,7 +61,7 @@ public record ApplicationConfig(
       KEYS.mapping("runtime_env", ENV.section().and(RayOnly.RUNTIME_ENV))
           .means("What the application's code needs.");
   public static final Key<Map<String, @Nullable Object>> ARGS =
-      KEYS.key("args", Types.freeMap(), Map.of())
+      KEYS.key("args", Types.FREE_MAP, Map.of())
           .reaches(Reach.REPLICA_ANEW)
           .means("Handed to the builder.");
 
@@ -76,7 +76,7 @@ public record ApplicationConfig(
           .means("Overrides of what the application's code says, one entry for each deployment.");
 
   public static final Key<Boolean> EXTERNAL_SCALER_ENABLED =
-      KEYS.key("external_scaler_enabled", Types.bool(), false)
+      KEYS.key("external_scaler_enabled", Types.BOOL, false)
           .reaches(Reach.CONTROLLER)
           .means(
               "Whether the number of replicas of its deployments may be set from outside, by the admin"
@@ -87,7 +87,7 @@ public record ApplicationConfig(
   private static final Keys OWN = new Keys();
 
   public static final Key<Duration> REQUEST_TIMEOUT_S =
-      OWN.optional("request_timeout_s", Types.seconds())
+      OWN.optional("request_timeout_s", Types.SECONDS)
           .reaches(Reach.ROUTER)
           .means(
               "Time a request to any of its deployments may take, unless the deployment says it;"

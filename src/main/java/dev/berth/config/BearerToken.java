@@ -19,14 +19,14 @@ public final class BearerToken {
   private static final Keys KEYS = new Keys();
 
   public static final Key<String> NAME =
-      KEYS.required("name", Types.text())
+      KEYS.required("name", Types.TEXT)
           .means("Name of the client, unique. Bounds are counted for it.");
   public static final Key<String> TOKEN =
-      KEYS.optional("token", Types.secret())
+      KEYS.optional("token", Types.SECRET)
           .means(
               "The secret, at least 16 characters. It is never printed. Better in a file of its own.");
   public static final Key<String> TOKEN_FILE =
-      KEYS.optional("token_file", Types.secretFile())
+      KEYS.optional("token_file", Types.SECRET_FILE)
           .means("File that holds the secret and nothing else; in place of token. Read at start.");
 
   static final Section SECTION = KEYS.section().check(BearerToken::check);

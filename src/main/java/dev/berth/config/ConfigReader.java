@@ -37,11 +37,6 @@ public final class ConfigReader {
 
   private ConfigReader() {}
 
-  /** Reads a file as it stands. */
-  public static ServeConfig read(Path file) {
-    return read(file, List.of());
-  }
-
   /**
    * Reads a file in UTF-8. Relative paths in it start from its folder, those of settings from the
    * current one. Blocks on the disk.

@@ -11,7 +11,6 @@ import java.math.BigDecimal;
 import java.math.RoundingMode;
 import java.time.Duration;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -24,7 +23,7 @@ public final class DeploymentConfig {
   private static final Keys KEYS = new Keys();
 
   public static final Key<String> NAME =
-      KEYS.required("name", Types.name())
+      KEYS.required("name", Types.NAME)
           .reaches(Reach.CONTROLLER)
           .means("The deployment of the application this entry is about; unique.");
 
@@ -57,22 +56,22 @@ public final class DeploymentConfig {
           .reaches(Reach.ROUTER)
           .means("What a client is told when the queue is full. Overridden as a whole.");
   public static final Key<Map<String, @Nullable Object>> USER_CONFIG =
-      KEYS.optional("user_config", Types.freeMap())
+      KEYS.optional("user_config", Types.FREE_MAP)
           .fallback(settings -> Map.of(), "null")
           .reaches(Reach.REPLICA_LIVE)
           .means("Handed to the handler's reconfigure hook. Overridden as a whole.");
 
   // the life of a replica
   public static final Key<Duration> GRACEFUL_SHUTDOWN_TIMEOUT_S =
-      KEYS.key("graceful_shutdown_timeout_s", Types.secondsOrZero(), Duration.ofSeconds(20))
+      KEYS.key("graceful_shutdown_timeout_s", Types.SECONDS_OR_ZERO, Duration.ofSeconds(20))
           .reaches(Reach.REPLICA_LIVE)
           .means("How long a stopping replica may take to finish what it accepted.");
   public static final Key<Duration> HEALTH_CHECK_PERIOD_S =
-      KEYS.key("health_check_period_s", Types.seconds(), Duration.ofSeconds(10))
+      KEYS.key("health_check_period_s", Types.SECONDS, Duration.ofSeconds(10))
           .reaches(Reach.REPLICA_LIVE)
           .means("Time between two health checks of a replica.");
   public static final Key<Duration> HEALTH_CHECK_TIMEOUT_S =
-      KEYS.key("health_check_timeout_s", Types.seconds(), Duration.ofSeconds(30))
+      KEYS.key("health_check_timeout_s", Types.SECONDS, Duration.ofSeconds(30))
           .reaches(Reach.REPLICA_LIVE)
           .means("How long one health check may take before it has failed.");
   public static final Key<Settings> LOGGING_CONFIG =
@@ -108,7 +107,7 @@ public final class DeploymentConfig {
   private static final Keys OWN = new Keys();
 
   public static final Key<Spread> SPREAD =
-      OWN.key("spread", Types.choice(List.of(Spread.SINGLE, Spread.EVENT_LOOPS)), Spread.SINGLE)
+      OWN.key("spread", Types.words(Spread.class), Spread.SINGLE)
           .reaches(Reach.REPLICA_ANEW)
           .means(
               "Where a replica's handlers run: single is one handler object on one event loop,"
@@ -117,11 +116,11 @@ public final class DeploymentConfig {
 
   // the life of a request: its wait, its slot, its end
   public static final Key<Duration> QUEUE_TIMEOUT_S =
-      OWN.key("queue_timeout_s", Types.seconds(), Duration.ofSeconds(60))
+      OWN.key("queue_timeout_s", Types.SECONDS, Duration.ofSeconds(60))
           .reaches(Reach.ROUTER)
           .means("How long a request may wait for a slot.");
   public static final Key<Duration> REQUEST_TIMEOUT_S =
-      OWN.optional("request_timeout_s", Types.seconds())
+      OWN.optional("request_timeout_s", Types.SECONDS)
           .fallback(settings -> settings.around(ApplicationConfig.REQUEST_TIMEOUT_S), "null")
           .reaches(Reach.ROUTER)
           .means(
@@ -130,7 +129,7 @@ public final class DeploymentConfig {
                   + " application's, http_options.request_timeout_s. A call within a request also ends"
                   + " by that request's deadline.");
   public static final Key<Duration> RESERVATION_TTL_S =
-      OWN.key("reservation_ttl_s", Types.seconds(), Duration.ofSeconds(10))
+      OWN.key("reservation_ttl_s", Types.SECONDS, Duration.ofSeconds(10))
           .fallback(DeploymentConfig::reservationTtl, "10")
           .atMost(() -> LimitOptions.MAX_RESERVATION_TTL_S)
           .reaches(Reach.REPLICA_LIVE)
@@ -138,7 +137,7 @@ public final class DeploymentConfig {
               "How long a chosen replica keeps its slot for a request that has not been dispatched."
                   + " At most berth.limits.max_reservation_ttl_s.");
   public static final Key<Duration> CANCEL_GRACE_S =
-      OWN.key("cancel_grace_s", Types.secondsOrZero(), Duration.ofSeconds(10))
+      OWN.key("cancel_grace_s", Types.SECONDS_OR_ZERO, Duration.ofSeconds(10))
           .reaches(Reach.REPLICA_LIVE)
           .means(
               "How long a cancelled handler may take to settle before it counts as a zombie. It keeps"
@@ -169,14 +168,14 @@ public final class DeploymentConfig {
               "Failed starts of replicas of one version, and at most three for each replica wanted,"
                   + " after which the deployment has failed. In Ray Serve only code says it.");
   public static final Key<Duration> REPLICA_START_TIMEOUT_S =
-      OWN.optional("replica_start_timeout_s", Types.seconds())
+      OWN.optional("replica_start_timeout_s", Types.SECONDS)
           .reaches(Reach.CONTROLLER)
           .means(
               "How long the start of a replica may take: its handlers are made, started, reconfigured"
                   + " and checked once. It has failed then, and its thread is interrupted. The wait for"
                   + " a thread does not count. No bound unless said, as in Ray Serve.");
   public static final Key<String> VERSION =
-      OWN.optional("version", Types.text())
+      OWN.optional("version", Types.TEXT)
           .reaches(Reach.REPLICA_ANEW)
           .means(
               "Name of the code, in place of what it is made of: other code or arguments under the same"

@@ -19,7 +19,7 @@ public final class ExplainOptions {
               "Records of explained requests that are kept; a new one takes the place of the oldest. A"
                   + " record takes 1 KiB as a rule, at most about 12 KiB. 0 keeps none.");
   public static final Key<Boolean> HEADER =
-      KEYS.key("header", Types.bool(), true)
+      KEYS.key("header", Types.BOOL, true)
           .means("Whether a client may have its request explained by X-Berth-Explain: 1.");
 
   static final Section SECTION = KEYS.section();

@@ -14,38 +14,38 @@ public final class HttpOptions {
   private static final Keys KEYS = new Keys();
 
   public static final Key<String> HOST =
-      KEYS.key("host", Types.text(), "0.0.0.0")
+      KEYS.key("host", Types.TEXT, "0.0.0.0")
           .means("Name or address the HTTP server listens on. The default is every interface.");
   public static final Key<Integer> PORT =
-      KEYS.key("port", Types.port(), 8000)
+      KEYS.key("port", Types.PORT, 8000)
           .means("TCP port of the HTTP server; 0 takes any free one and logs it.");
   public static final Key<String> ROOT_PATH =
-      KEYS.key("root_path", Types.rootPath(), "")
+      KEYS.key("root_path", Types.ROOT_PATH, "")
           .means("Path in front of every route, for a server that is mounted below another.");
   public static final Key<Duration> REQUEST_TIMEOUT_S =
-      KEYS.optional("request_timeout_s", Types.seconds())
+      KEYS.optional("request_timeout_s", Types.SECONDS)
           .means(
               "Time from a request's arrival to the end of its answer; after it the client gets 408."
                   + " null is no bound. An application or a deployment may have its own.");
   public static final Key<Duration> KEEP_ALIVE_TIMEOUT_S =
-      KEYS.key("keep_alive_timeout_s", Types.seconds(), Duration.ofSeconds(90))
+      KEYS.key("keep_alive_timeout_s", Types.SECONDS, Duration.ofSeconds(90))
           .means("How long a connection may stay open between two requests.");
 
   // TLS: none of these, or the first two and what goes with them
   public static final Key<Path> SSL_KEYFILE =
-      KEYS.optional("ssl_keyfile", Types.file())
+      KEYS.optional("ssl_keyfile", Types.FILE)
           .means(
               "Private key in PEM, RSA or EC. With ssl_certfile it turns TLS on. Read again when it"
                   + " changes, as the other ssl_ files are.");
   public static final Key<Path> SSL_CERTFILE =
-      KEYS.optional("ssl_certfile", Types.file())
+      KEYS.optional("ssl_certfile", Types.FILE)
           .means(
               "Certificate chain in PEM, the server's own first. With ssl_keyfile it turns TLS on.");
   public static final Key<String> SSL_KEYFILE_PASSWORD =
-      KEYS.optional("ssl_keyfile_password", Types.secret())
+      KEYS.optional("ssl_keyfile_password", Types.SECRET)
           .means("Password of an encrypted ssl_keyfile. It is never printed.");
   public static final Key<Path> SSL_CA_CERTS =
-      KEYS.optional("ssl_ca_certs", Types.file())
+      KEYS.optional("ssl_ca_certs", Types.FILE)
           .means("Certificates in PEM: a client must then show one that is signed by one of them.");
 
   static final Section SECTION = KEYS.section().and(RayOnly.HTTP).check(HttpOptions::check);

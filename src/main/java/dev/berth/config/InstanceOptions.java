@@ -7,7 +7,6 @@ import dev.berth.config.keys.Settings;
 import dev.berth.config.keys.Types;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.List;
 
 /** {@code berth}: what holds for the whole instance and has no name in Ray Serve. */
 public final class InstanceOptions {
@@ -40,7 +39,7 @@ public final class InstanceOptions {
       KEYS.mapping("reservations", ReservationOptions.SECTION)
           .means("Slots held for clients by tokens, over HTTP.");
   public static final Key<Boolean> H2C_UPGRADE =
-      KEYS.key("h2c_upgrade", Types.bool(), false)
+      KEYS.key("h2c_upgrade", Types.BOOL, false)
           .means(
               "Lets a plain HTTP/1.1 request turn its connection into HTTP/2 by Upgrade: h2c, which"
                   + " RFC 9113 has given up. HTTP/2 without TLS needs it for no client that begins"
@@ -53,19 +52,19 @@ public final class InstanceOptions {
               "How long an event loop may leave a task before it counts as blocked by a handler. New"
                   + " requests then avoid the replicas on it while there are others.");
   public static final Key<Duration> SHUTDOWN_TIMEOUT_S =
-      KEYS.key("shutdown_timeout_s", Types.seconds(), Duration.ofSeconds(30))
+      KEYS.key("shutdown_timeout_s", Types.SECONDS, Duration.ofSeconds(30))
           .means(
               "How long the instance may take to drain on SIGTERM or SIGINT before it stops anyway.");
 
   public static final Key<MessageCarrier> MESSAGES =
-      KEYS.key("messages", Types.choice(List.of(MessageCarrier.values())), MessageCarrier.DIRECT)
+      KEYS.key("messages", Types.words(MessageCarrier.class), MessageCarrier.DIRECT)
           .means(
               "What carries messages between the event loops of the instance: queues of its own, or the"
                   + " event bus of Vert.x, which costs more and shows them to its interceptors and"
                   + " metrics.");
 
   public static final Key<Boolean> HALT_ON_FULL_HEAP =
-      KEYS.key("halt_on_full_heap", Types.bool(), true)
+      KEYS.key("halt_on_full_heap", Types.BOOL, true)
           .means(
               "Whether the process ends, with exit code 5 and one line of the log, when collections"
                   + " find more than 95 % of the heap's oldest pool in use for 10 s, or take 98 % of the"
@@ -73,7 +72,7 @@ public final class InstanceOptions {
 
   // what is deployed, and what of it a restart finds
   public static final Key<Path> STATE_DIR =
-      KEYS.optional("state_dir", Types.path())
+      KEYS.optional("state_dir", Types.PATH)
           .fallback(settings -> Path.of("berth-state").toAbsolutePath().normalize(), "berth-state")
           .means(
               "Directory that keeps what was deployed, with the jars of it, so that it runs again"
@@ -81,13 +80,13 @@ public final class InstanceOptions {
                   + " current folder. Made by the first accepted change. Only its owner may read"
                   + " it.");
   public static final Key<Boolean> EPHEMERAL =
-      KEYS.key("ephemeral", Types.bool(), false)
+      KEYS.key("ephemeral", Types.BOOL, false)
           .means(
               "Keeps what is deployed in memory only: a restart begins with the file alone, and"
                   + " state_dir is neither read nor written.");
 
   public static final Key<Declare> DECLARE =
-      KEYS.key("declare", Types.choice(List.of(Declare.values())), Declare.CHANGED)
+      KEYS.key("declare", Types.words(Declare.class), Declare.CHANGED)
           .means(
               "What a start declares of its file when something is kept: what the file says anew, all"
                   + " that it says, or never anything.");

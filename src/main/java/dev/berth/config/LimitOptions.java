@@ -51,7 +51,7 @@ public final class LimitOptions {
 
   // how long a client may take; the time of a request as a whole is http_options'
   public static final Key<Duration> IDLE_TIMEOUT_S =
-      KEYS.key("idle_timeout_s", Types.seconds(), Duration.ofSeconds(60))
+      KEYS.key("idle_timeout_s", Types.SECONDS, Duration.ofSeconds(60))
           .means(
               "How long a request body may stand still; then 408. It lags behind min_body_bytes_per_s"
                   + " meanwhile, so that body_rate_grace_s holds if it is shorter.");
@@ -61,12 +61,12 @@ public final class LimitOptions {
               "Least rate of a request body until its answer begins, in the time in which the instance"
                   + " reads it; 0 for none. Slower for longer than body_rate_grace_s gets 408.");
   public static final Key<Duration> BODY_RATE_GRACE_S =
-      KEYS.key("body_rate_grace_s", Types.seconds(), Duration.ofSeconds(30))
+      KEYS.key("body_rate_grace_s", Types.SECONDS, Duration.ofSeconds(30))
           .means(
               "How long a request body may lag behind min_body_bytes_per_s. What it is ahead of it is"
                   + " not saved up.");
   public static final Key<Duration> HEADER_READ_TIMEOUT_S =
-      KEYS.key("header_read_timeout_s", Types.seconds(), Duration.ofSeconds(10))
+      KEYS.key("header_read_timeout_s", Types.SECONDS, Duration.ofSeconds(10))
           .means("How long a client may take to send the whole head of a request; then 408.");
 
   // what all clients together may take of the memory; a refused one has cost next to nothing
@@ -96,7 +96,7 @@ public final class LimitOptions {
 
   // slots held without a request
   public static final Key<Duration> MAX_RESERVATION_TTL_S =
-      KEYS.key("max_reservation_ttl_s", Types.seconds(), Duration.ofSeconds(300))
+      KEYS.key("max_reservation_ttl_s", Types.SECONDS, Duration.ofSeconds(300))
           .means("Bound of every deployment's reservation_ttl_s and of every renewal.");
   public static final Key<Integer> MAX_RESERVATION_LEGS =
       KEYS.key("max_reservation_legs", Types.integer(1, 64, "slots"), 16)
@@ -119,7 +119,7 @@ public final class LimitOptions {
                   + " grant. Beyond it no answer is refused: the next grants of streams wait, and"
                   + " answers whose clients stand still are cut.");
   public static final Key<Duration> STREAM_IDLE_TIMEOUT_S =
-      KEYS.key("stream_idle_timeout_s", Types.seconds(), Duration.ofSeconds(60))
+      KEYS.key("stream_idle_timeout_s", Types.SECONDS, Duration.ofSeconds(60))
           .means(
               "How long the reader of a stream may leave what it was sent unread; then the stream is"
                   + " ended. A connection whose socket takes nothing for as long is closed. A writer may be silent for as long as request_timeout_s lets it.");

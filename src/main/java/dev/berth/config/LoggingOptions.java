@@ -26,7 +26,7 @@ public final class LoggingOptions {
       KEYS.key("log_level", LogLevel.TYPE, LogLevel.INFO)
           .means("Least severe event that is logged.");
   public static final Key<Boolean> ENABLE_ACCESS_LOG =
-      KEYS.key("enable_access_log", Types.bool(), false)
+      KEYS.key("enable_access_log", Types.BOOL, false)
           .means(
               "Whether each request is logged. Ray Serve's default is true; here a line for each"
                   + " request is asked for.");
@@ -36,10 +36,10 @@ public final class LoggingOptions {
           ENCODING,
           LOG_LEVEL,
           ENABLE_ACCESS_LOG,
-          Key.noEffect("logs_dir", Types.text(), "the log goes to standard error"),
+          Key.noEffect("logs_dir", Types.TEXT, "the log goes to standard error"),
           Key.<List<String>>noEffect(
               "additional_log_standard_attrs",
-              Types.list(Types.text()),
+              Types.list(Types.TEXT),
               "the attributes of a Python log record do not exist here"));
 
   /** What a file that says nothing gives. */

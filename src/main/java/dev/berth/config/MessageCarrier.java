@@ -1,16 +1,9 @@
 package dev.berth.config;
 
-import java.util.Locale;
-
 /** {@code berth.messages}: what carries messages between the event loops of an instance. */
 public enum MessageCarrier {
   /** A queue for each event loop. */
   DIRECT,
   /** The event bus of Vert.x. */
-  EVENT_BUS;
-
-  @Override
-  public String toString() {
-    return name().toLowerCase(Locale.ROOT);
-  }
+  EVENT_BUS
 }

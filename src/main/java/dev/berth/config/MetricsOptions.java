@@ -21,7 +21,7 @@ public final class MetricsOptions {
               "Time between two metrics messages of the instance. Not below record_interval_ms.");
 
   public static final Key<String> PREFIX =
-      KEYS.key("prefix", Types.metricPrefix(), "")
+      KEYS.key("prefix", Types.METRIC_PREFIX, "")
           .means(
               "Put before the names of metrics that begin with serve_. Ray exports them with ray_, and"
                   + " so want them dashboards made for Ray Serve.");

@@ -214,15 +214,13 @@ final class Overlay {
     }
 
     private @Nullable String nameOf(Node node, @Nullable Section item) {
-      if (item != null && node instanceof MappingNode mapping) {
-        for (NodeTuple entry : mapping.getValue()) {
-          if ("name".equals(Scalars.string(entry.getKeyNode()))) {
-            return Scalars.string(entry.getValueNode());
-          }
-        }
-        return item == ApplicationConfig.SECTION ? ApplicationConfig.DEFAULT_NAME : null;
+      if (item == null || !(node instanceof MappingNode)) {
+        return null;
       }
-      return null;
+      Node name = Scalars.child(node, "name");
+      return name != null
+          ? Scalars.string(name)
+          : item == ApplicationConfig.SECTION ? ApplicationConfig.DEFAULT_NAME : null;
     }
 
     private String entries(List<Node> items, @Nullable Section item) {

@@ -29,25 +29,24 @@ final class RayOnly {
 
   private static final Section GRPC_OPTIONS =
       Section.of(
-          Key.optional("port", Types.port()).means(AS_RAY),
+          Key.optional("port", Types.PORT).means(AS_RAY),
           Key.optional(
                   "grpc_servicer_functions",
-                  none(Types.list(Types.text()), "there is no gRPC server"))
+                  none(Types.list(Types.TEXT), "there is no gRPC server"))
               .means(AS_RAY),
-          Key.optional("request_timeout_s", Types.seconds()).means(AS_RAY),
-          Key.optional("enable_reflection", Types.bool()).means(AS_RAY));
+          Key.optional("request_timeout_s", Types.SECONDS).means(AS_RAY),
+          Key.optional("enable_reflection", Types.BOOL).means(AS_RAY));
 
   private static final Section CONTROLLER_OPTIONS =
       Section.of(
           Key.optional(
-                  "runtime_env",
-                  Section.of(Key.optional("env_vars", Types.textMap()).means(AS_RAY)))
+                  "runtime_env", Section.of(Key.optional("env_vars", Types.TEXT_MAP).means(AS_RAY)))
               .means(AS_RAY));
 
   private static final Section TRACING_CONFIG =
       Section.of(
-          Key.optional("enabled", Types.bool()).means(AS_RAY),
-          Key.optional("exporter_import_path", Types.text()).means(AS_RAY),
+          Key.optional("enabled", Types.BOOL).means(AS_RAY),
+          Key.optional("exporter_import_path", Types.TEXT).means(AS_RAY),
           Key.optional("sampling_ratio", Types.number(0, 1)).means(AS_RAY));
 
   /** Beside the keys of {@link ServeConfig}. */
@@ -68,7 +67,7 @@ final class RayOnly {
   static final Section HTTP =
       Section.of(
               Key.noEffect(
-                  "num_cpus", Types.numberFromZero(), "the HTTP server is a part of this process"))
+                  "num_cpus", Types.NUMBER_FROM_ZERO, "the HTTP server is a part of this process"))
           .refuse("middlewares", "requests would pass without them")
           .misplaced("location", "proxy_location");
 
@@ -76,13 +75,13 @@ final class RayOnly {
 
   private static final Section PYTHON =
       Section.of(
-              Key.noEffect("py_modules", Types.any(), NO_PYTHON),
-              Key.noEffect("py_executable", Types.any(), NO_PYTHON),
-              Key.noEffect("pip", Types.any(), NO_PYTHON),
-              Key.noEffect("uv", Types.any(), NO_PYTHON),
-              Key.noEffect("conda", Types.any(), NO_PYTHON),
-              Key.noEffect("excludes", Types.any(), "nothing is uploaded"),
-              Key.noEffect("config", Types.any(), "there is no environment to set up"))
+              Key.noEffect("py_modules", Types.ANY, NO_PYTHON),
+              Key.noEffect("py_executable", Types.ANY, NO_PYTHON),
+              Key.noEffect("pip", Types.ANY, NO_PYTHON),
+              Key.noEffect("uv", Types.ANY, NO_PYTHON),
+              Key.noEffect("conda", Types.ANY, NO_PYTHON),
+              Key.noEffect("excludes", Types.ANY, "nothing is uploaded"),
+              Key.noEffect("config", Types.ANY, "there is no environment to set up"))
           .refuse("working_dir", "the process keeps its own; name code in jars, data by its path")
           .refuse("env_vars", "all applications share the environment of the process; use args")
           .refuse("image_uri", "applications run in this process, not in a container")
@@ -101,16 +100,16 @@ final class RayOnly {
       Section.of(
           Key.optional("runtime_env", PYTHON.misplaced("jars", "applications[].runtime_env.jars"))
               .means("What a deployment's code needs; jars belong to the application."),
-          Key.noEffect("num_cpus", Types.numberFromZero(), SHARED),
+          Key.noEffect("num_cpus", Types.NUMBER_FROM_ZERO, SHARED),
           Key.noEffect(
               "num_gpus",
-              Types.numberFromZero(),
+              Types.NUMBER_FROM_ZERO,
               "no GPU is assigned or set aside; a handler takes the one that it names"),
-          Key.noEffect("memory", Types.numberFromZero(), SHARED),
-          Key.noEffect("resources", Types.freeMap(), SHARED),
-          Key.noEffect("accelerator_type", Types.text(), ONE_MACHINE),
-          Key.noEffect("label_selector", Types.textMap(), ONE_MACHINE),
-          Key.noEffect("fallback_strategy", Types.list(Types.freeMap()), ONE_MACHINE));
+          Key.noEffect("memory", Types.NUMBER_FROM_ZERO, SHARED),
+          Key.noEffect("resources", Types.FREE_MAP, SHARED),
+          Key.noEffect("accelerator_type", Types.TEXT, ONE_MACHINE),
+          Key.noEffect("label_selector", Types.TEXT_MAP, ONE_MACHINE),
+          Key.noEffect("fallback_strategy", Types.list(Types.FREE_MAP), ONE_MACHINE));
 
   private static final List<String> DEFAULT_ROUTERS =
       List.of(
@@ -122,7 +121,7 @@ final class RayOnly {
           Key.optional(
                   "request_router_class",
                   only(
-                      Types.text(),
+                      Types.TEXT,
                       DEFAULT_ROUTERS::contains,
                       DEFAULT_ROUTERS.get(0),
                       "requests would be routed by power of two choices",
@@ -131,7 +130,7 @@ final class RayOnly {
           Key.optional(
                   "request_router_kwargs",
                   only(
-                      Types.freeMap(),
+                      Types.FREE_MAP,
                       Map::isEmpty,
                       "{}",
                       "power of two choices takes no arguments",
@@ -139,15 +138,15 @@ final class RayOnly {
               .means("Only {}, Ray Serve's default."),
           Key.noEffect(
               "request_routing_stats_period_s",
-              Types.seconds(),
+              Types.SECONDS,
               "handlers give no statistics for routing"),
           Key.noEffect(
               "request_routing_stats_timeout_s",
-              Types.seconds(),
+              Types.SECONDS,
               "handlers give no statistics for routing"),
-          Key.noEffect("initial_backoff_s", Types.secondsOrZero(), LOCAL),
-          Key.noEffect("backoff_multiplier", Types.numberFromZero(), LOCAL),
-          Key.noEffect("max_backoff_s", Types.secondsOrZero(), LOCAL));
+          Key.noEffect("initial_backoff_s", Types.SECONDS_OR_ZERO, LOCAL),
+          Key.noEffect("backoff_multiplier", Types.NUMBER_FROM_ZERO, LOCAL),
+          Key.noEffect("max_backoff_s", Types.SECONDS_OR_ZERO, LOCAL));
 
   private static final String NOT_PLACED = "there are no placement groups: " + ONE_MACHINE;
 
@@ -162,18 +161,18 @@ final class RayOnly {
                   .means("What a replica is to have for itself; here replicas share."),
               Key.noEffect(
                   "graceful_shutdown_wait_loop_s",
-                  Types.secondsOrZero(),
+                  Types.SECONDS_OR_ZERO,
                   "a replica stops as soon as its last request has ended"),
-              Key.noEffect("placement_group_bundles", Types.list(Types.freeMap()), NOT_PLACED),
+              Key.noEffect("placement_group_bundles", Types.list(Types.FREE_MAP), NOT_PLACED),
               Key.noEffect(
                   "placement_group_strategy",
                   Types.choice(List.of("PACK", "SPREAD", "STRICT_PACK", "STRICT_SPREAD")),
                   NOT_PLACED),
               Key.noEffect(
-                  "placement_group_bundle_label_selector", Types.list(Types.textMap()), NOT_PLACED),
+                  "placement_group_bundle_label_selector", Types.list(Types.TEXT_MAP), NOT_PLACED),
               Key.optional(
                       "deployment_actors",
-                      none(Types.list(Types.freeMap()), "nothing would start them"))
+                      none(Types.list(Types.FREE_MAP), "nothing would start them"))
                   .reaches(Reach.NOTHING)
                   .means("Only [], Ray Serve's default."))
           .refuse("autoscaling_config", "the number of replicas would stay as it is")

@@ -22,7 +22,7 @@ public final class ReservationOptions {
               "The same for one caller: a client certificate, a bearer token's name, or else an address"
                   + " (of IPv6 the first 64 bits). The next one gets 429.");
   public static final Key<Duration> MAX_WAIT_S =
-      KEYS.key("max_wait_s", Types.seconds(), Duration.ofSeconds(60))
+      KEYS.key("max_wait_s", Types.SECONDS, Duration.ofSeconds(60))
           .means(
               "Longest wait_timeout_s that may be asked for. The deployment's queue_timeout_s bounds it"
                   + " too.");
@@ -42,10 +42,10 @@ public final class ReservationOptions {
       KEYS.key("max_idempotency_keys_per_caller", Types.integer(1, 1_000_000, "keys"), 1_000)
           .means("The same for one caller. Past it its oldest is forgotten.");
   public static final Key<Duration> IDEMPOTENCY_KEY_TTL_S =
-      KEYS.key("idempotency_key_ttl_s", Types.seconds(), Duration.ofMinutes(10))
+      KEYS.key("idempotency_key_ttl_s", Types.SECONDS, Duration.ofMinutes(10))
           .means("How long an idempotency key is remembered.");
   public static final Key<Boolean> DATA_PORT =
-      KEYS.key("data_port", Types.bool(), false)
+      KEYS.key("data_port", Types.BOOL, false)
           .means(
               "Whether reservations are also made on the port of the traffic, under /-/api/v1. Clients"
                   + " must then show a bearer token of bearer_tokens, or a certificate that"

@@ -1,7 +1,5 @@
 package dev.berth.config;
 
-import java.util.Locale;
-
 /** Where the handlers of one replica run. A replica is a unit of capacity, not a thread. */
 public enum Spread {
   /** One handler object on one event loop. The default; the handler may keep state. */
@@ -10,11 +8,5 @@ public enum Spread {
    * One handler object on each event loop behind one set of slots: each request is served on the
    * loop it came in on. For handlers that share no state between their objects.
    */
-  EVENT_LOOPS;
-
-  /** The word in the file: {@code single} or {@code event_loops}. */
-  @Override
-  public String toString() {
-    return name().toLowerCase(Locale.ROOT);
-  }
+  EVENT_LOOPS
 }

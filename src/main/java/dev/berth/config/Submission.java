@@ -9,9 +9,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
-import org.snakeyaml.engine.v2.nodes.MappingNode;
 import org.snakeyaml.engine.v2.nodes.Node;
-import org.snakeyaml.engine.v2.nodes.NodeTuple;
 import org.snakeyaml.engine.v2.nodes.SequenceNode;
 
 /**
@@ -44,7 +42,7 @@ public record Submission(
    * @param place its top, which knows where relative paths start
    */
   static Submission of(ServeConfig config, Node root, Place place) {
-    Map<String, @Nullable Object> whole = Types.freeMap().read(root, place);
+    Map<String, @Nullable Object> whole = Types.FREE_MAP.read(root, place);
     if (whole == null) {
       throw new ConfigException(place.problems());
     }
@@ -52,7 +50,7 @@ public record Submission(
     List<String> leftOut = new ArrayList<>(OF_THE_INSTANCE);
     leftOut.removeIf(key -> !document.containsKey(key));
     document.keySet().removeAll(OF_THE_INSTANCE);
-    List<Node> nodes = items(child(root, ServeConfig.APPLICATIONS));
+    List<Node> nodes = items(Scalars.child(root, ServeConfig.APPLICATIONS.name()));
     List<?> values = (List<?>) whole.get(ServeConfig.APPLICATIONS.name());
     Map<String, Map<String, @Nullable Object>> applications = new LinkedHashMap<>();
     for (int i = 0; i < nodes.size(); i++) {
@@ -78,7 +76,7 @@ public record Submission(
   private static void makeAbsolute(
       Map<String, @Nullable Object> entry, Node application, Place place) {
     String environmentKey = ApplicationConfig.RUNTIME_ENV.name();
-    List<Node> jars = items(child(child(application, ApplicationConfig.RUNTIME_ENV), JARS));
+    List<Node> jars = items(Scalars.child(Scalars.child(application, environmentKey), JARS.name()));
     if (jars.isEmpty()) {
       return;
     }
@@ -90,17 +88,6 @@ public record Submission(
     Map<String, @Nullable Object> environment = copy(entry.get(environmentKey));
     environment.put(JARS.name(), paths);
     entry.put(environmentKey, environment);
-  }
-
-  private static @Nullable Node child(@Nullable Node node, Key<?> key) {
-    if (node instanceof MappingNode mapping) {
-      for (NodeTuple each : mapping.getValue()) {
-        if (key.name().equals(Scalars.string(each.getKeyNode()))) {
-          return each.getValueNode();
-        }
-      }
-    }
-    return null;
   }
 
   private static List<Node> items(@Nullable Node node) {

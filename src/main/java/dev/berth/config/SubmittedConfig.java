@@ -106,9 +106,7 @@ public final class SubmittedConfig {
 
   /** An entry with its name in it; anything else is told to be wrong by the one who reads it. */
   private static Node named(Node node, String application) {
-    if (!(node instanceof MappingNode mapping)
-        || mapping.getValue().stream()
-            .anyMatch(entry -> "name".equals(Scalars.string(entry.getKeyNode())))) {
+    if (!(node instanceof MappingNode mapping) || Scalars.child(node, "name") != null) {
       return node;
     }
     Optional<Mark> mark = node.getStartMark();

@@ -7,7 +7,9 @@ import io.vertx.core.Future;
 import io.vertx.core.VerticleBase;
 import io.vertx.core.eventbus.Message;
 import io.vertx.core.eventbus.MessageConsumer;
+import io.vertx.core.internal.ContextInternal;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.LongFunction;
@@ -69,6 +71,7 @@ public final class ControllerVerticle extends VerticleBase {
   }
 
   private void step(LongFunction<List<ControllerAction>> decide) {
+    assert ((ContextInternal) context).inThread();
     if (ended) {
       return;
     }
@@ -124,6 +127,6 @@ public final class ControllerVerticle extends VerticleBase {
   @Override
   public Future<?> stop() {
     end();
-    return consumer == null ? Future.succeededFuture() : consumer.unregister();
+    return Objects.requireNonNull(consumer).unregister(); // Vert.x stops what has started
   }
 }

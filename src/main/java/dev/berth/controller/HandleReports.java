@@ -6,8 +6,6 @@ import dev.berth.protocol.HandleMetricReport;
 import java.util.ArrayDeque;
 import java.util.HashMap;
 import java.util.Map;
-import java.util.OptionalLong;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The last report of each handle on each instance. An instance that stopped reporting keeps what it
@@ -35,7 +33,6 @@ final class HandleReports {
   }
 
   private final Map<String, Instance> instances = new HashMap<>();
-  private long stale;
 
   /**
    * @return false when it changed nothing: an older batch, one of an earlier start of its instance,
@@ -52,12 +49,10 @@ final class HandleReports {
       instances.put(batch.node(), instance);
     } else if (instance.incarnation != batch.incarnation()) {
       if (instance.ended.contains(batch.incarnation())) {
-        stale++;
         return false;
       }
       replace(instance, batch.incarnation());
     } else if (batch.sequence() <= instance.sequence) {
-      stale++;
       return false;
     }
     instance.sequence = batch.sequence();
@@ -83,20 +78,6 @@ final class HandleReports {
     instances.values().forEach(instance -> instance.handles.remove(deployment));
   }
 
-  /** What one instance last said of a deployment; null when it never did. */
-  @Nullable HandleMetricReport last(String node, DeploymentId deployment) {
-    Instance instance = instances.get(node);
-    return instance == null ? null : instance.handles.get(deployment);
-  }
-
-  /** Nanoseconds since an instance last reported; empty when it never did. */
-  OptionalLong ageNanos(String node, long nowNanos) {
-    Instance instance = instances.get(node);
-    return instance == null
-        ? OptionalLong.empty()
-        : OptionalLong.of(nowNanos - instance.reportedNanos);
-  }
-
   DeploymentLoad load(DeploymentId deployment, long nowNanos) {
     long queued = 0;
     long running = 0;
@@ -116,10 +97,5 @@ final class HandleReports {
       }
     }
     return new DeploymentLoad(queued, running, reserved, averageLoad, reporting, oldest);
-  }
-
-  /** Batches that were older than one known, or of an earlier start. */
-  long stale() {
-    return stale;
   }
 }

@@ -174,7 +174,8 @@ record Progress(
     boolean freezes = tooOften && (rollout || (!proven && !isComplete(target)));
     Standing now = standing;
     if (freezes) {
-      now = Standing.givenUp(cause(how), givenUp(how, count, target, rollout, reason));
+      Cause cause = how == Failure.HEALTH ? Cause.HEALTH_CHECK_FAILED : Cause.STARTUP_FAILED;
+      now = Standing.givenUp(cause, givenUp(how, count, target, rollout, reason));
     } else if (how == Failure.HEALTH) {
       now = now.on(Cause.HEALTH_CHECK_FAILED, "a replica failed and is replaced: " + reason);
     } else if (tooOften && isComplete(target)) {
@@ -186,10 +187,6 @@ record Progress(
     return new Progress(now, complete, null, proven, count, freezes, next);
   }
 
-  private static Cause cause(Failure how) {
-    return how == Failure.HEALTH ? Cause.HEALTH_CHECK_FAILED : Cause.STARTUP_FAILED;
-  }
-
   private static String givenUp(
       Failure how, int count, DeploymentTarget target, boolean rollout, String reason) {
     String what =
@@ -198,16 +195,10 @@ record Progress(
           case RECONFIGURE -> "did not take its configuration";
           case HEALTH -> "did not stay healthy";
         };
-    return "version "
-        + target.version()
-        + " "
-        + what
-        + ", "
-        + count
-        + (count == 1 ? " failure" : " failures")
-        + (rollout ? "; its rollout is frozen and what ran before serves on" : "")
-        + ": "
-        + reason;
+    String failures = count == 1 ? " failure" : " failures";
+    String then = rollout ? "; its rollout is frozen and what ran before serves on" : "";
+    return "version %s %s, %s%s%s: %s"
+        .formatted(target.version(), what, count, failures, then, reason);
   }
 
   /** Whether an earlier target can make up for this one. */
@@ -232,17 +223,13 @@ record Progress(
       return new Progress(standing, complete, null, proven, 0, frozen, backoff);
     }
     Trial now = trial;
-    if (complete != null && (now == null || !isOf(target, now))) {
+    if (complete != null && (now == null || !now.target().version().equals(target.version()))) {
       now = Trial.of(target, nowNanos);
     }
     if (complete != null && now != null && !now.isOver(nowNanos)) {
       return new Progress(standing, complete, now, proven, failures, frozen, backoff);
     }
     return new Progress(standing, target, null, proven, 0, false, backoff);
-  }
-
-  private static boolean isOf(DeploymentTarget target, Trial trial) {
-    return trial.target().version().equals(target.version());
   }
 
   Progress with(Standing other) {

@@ -15,7 +15,7 @@ public record Answer(String id, long atMs, String command, @Nullable Long revisi
 
   JsonObject toJson() {
     JsonObject json = new JsonObject().put("id", id).put("ms", atMs).put("command", command);
-    return revision == null ? json : json.put("revision", revision);
+    return json.put("revision", revision);
   }
 
   static Answer of(Object json) {

@@ -2,6 +2,7 @@ package dev.berth.desired;
 
 import dev.berth.protocol.port.CommandRefused;
 import dev.berth.protocol.port.CommandRefused.Kind;
+import dev.berth.protocol.port.Loop;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.util.concurrent.Callable;
@@ -23,7 +24,7 @@ public final class CommandQueue {
   static final int MOST_CHARS = 16 << 20;
 
   private final Executor offLoop;
-  private final Executor control;
+  private final Loop control;
   private Future<Void> last = Future.succeededFuture(); // over when the last command is
   private volatile int size; // of those that wait, for others to read
   private int chars; // of those that wait
@@ -31,9 +32,9 @@ public final class CommandQueue {
 
   /**
    * @param offLoop may block
-   * @param control runs tasks on the control loop
+   * @param control the control loop
    */
-  CommandQueue(Executor offLoop, Executor control) {
+  CommandQueue(Executor offLoop, Loop control) {
     this.offLoop = offLoop;
     this.control = control;
   }
@@ -57,6 +58,7 @@ public final class CommandQueue {
   }
 
   private <T> Future<T> addAnyway(int length, Supplier<Future<T>> command) {
+    assert control.isHere();
     if (closed) {
       return stopping();
     }
@@ -124,6 +126,7 @@ public final class CommandQueue {
 
   /** Refuses what waits and what comes, lets what runs end, then runs a last task off the loop. */
   Future<Void> close(Runnable task) {
+    assert control.isHere();
     closed = true;
     return last.compose(
         idle ->

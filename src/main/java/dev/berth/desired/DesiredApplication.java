@@ -197,10 +197,8 @@ public record DesiredApplication(
             .put("name", name)
             .put("revision", revision)
             .put("deployed_ms", deployedMs)
-            .put("healthy", healthy);
-    if (failed != null) {
-      json.put("failed", failed);
-    }
+            .put("healthy", healthy)
+            .put("failed", failed);
     if (!scales.isEmpty()) {
       JsonObject numbers = new JsonObject();
       scales.forEach(numbers::put);
@@ -235,17 +233,14 @@ public record DesiredApplication(
   }
 
   private static JsonObject write(Wanted wanted) {
-    JsonObject json =
-        new JsonObject()
-            .put("config", wanted.config())
-            .put("digest", wanted.digest())
-            .put("external_scaler", wanted.externalScaler());
-    if (wanted.routePrefix() != null) {
-      json.put("route_prefix", wanted.routePrefix());
-    }
     JsonArray jars = new JsonArray();
     wanted.jars().forEach(jar -> jars.add(new JsonArray().add(jar.name()).add(jar.digest())));
-    return json.put("jars", jars);
+    return new JsonObject()
+        .put("config", wanted.config())
+        .put("digest", wanted.digest())
+        .put("external_scaler", wanted.externalScaler())
+        .put("route_prefix", wanted.routePrefix())
+        .put("jars", jars);
   }
 
   private static Wanted read(JsonObject json) {

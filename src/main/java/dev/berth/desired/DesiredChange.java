@@ -4,7 +4,6 @@ import dev.berth.config.InstanceOptions;
 import dev.berth.desired.DesiredApplication.Before;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
-import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -115,13 +114,9 @@ public record DesiredChange(
             .put("term", head.term())
             .put("keeps", head.keeps())
             .put("forgotten", head.forgotten())
-            .put("said_capacity", head.saidCapacity().toJson());
-    if (head.targetCapacity() != null) {
-      json.put("target_capacity", head.targetCapacity());
-    }
-    if (head.earlier() != null) {
-      json.put("file", head.earlier());
-    }
+            .put("said_capacity", head.saidCapacity().toJson())
+            .put("target_capacity", head.targetCapacity())
+            .put("file", head.earlier());
     JsonObject all = new JsonObject();
     said.forEach((name, each) -> all.put(name, each.toJson()));
     json.put("said", all);
@@ -144,10 +139,6 @@ public record DesiredChange(
    * @throws RuntimeException of any kind when it is something else
    */
   public static DesiredChange of(long index, JsonObject json) {
-    List<DesiredApplication> applications = new ArrayList<>();
-    for (Object each : json.getJsonArray("applications")) {
-      applications.add(DesiredApplication.of((JsonObject) each));
-    }
     Map<String, Said> said = new LinkedHashMap<>();
     JsonObject all = json.getJsonObject("said", new JsonObject());
     all.fieldNames().forEach(name -> said.put(name, Said.of(all.getJsonObject(name))));
@@ -158,7 +149,9 @@ public record DesiredChange(
     }
     return new DesiredChange(
         index,
-        applications,
+        json.getJsonArray("applications").stream()
+            .map(each -> DesiredApplication.of((JsonObject) each))
+            .toList(),
         json.getJsonArray("removed").stream().map(String.class::cast).toList(),
         said,
         json.getJsonArray("answers", new JsonArray()).stream().map(Answer::of).toList(),

@@ -22,7 +22,6 @@ import java.util.stream.Stream;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipException;
 import java.util.zip.ZipFile;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -54,10 +53,6 @@ final class JarStore {
   }
 
   /** In the directory of the state; made when there is something to keep. */
-  static JarStore in(Path stateDirectory, JarDigests digests) {
-    return in(stateDirectory, digests, MOST_BYTES);
-  }
-
   static JarStore in(Path stateDirectory, JarDigests digests, long mostBytes) {
     Path directory = stateDirectory.resolve("jars");
     digests.keepIn(directory.resolve("digests"));
@@ -254,11 +249,9 @@ final class JarStore {
     }
   }
 
-  private static void deleteQuietly(@Nullable Path file) {
+  private static void deleteQuietly(Path file) {
     try {
-      if (file != null) {
-        Files.deleteIfExists(file);
-      }
+      Files.deleteIfExists(file);
     } catch (IOException failed) {
       LOG.debug("state: {} is not removed: {}", file, failed.toString());
     }

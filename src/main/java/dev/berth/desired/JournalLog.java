@@ -61,11 +61,9 @@ public final class JournalLog implements StateLog {
       hold();
     } catch (IOException failed) {
       throw new StartFailedException(
-          "berth.state_dir: "
-              + directory
-              + ": "
-              + StartFailedException.describe(failed)
-              + " (expected: a directory that can be read and written, or berth.ephemeral)");
+          ("berth.state_dir: %s: %s (expected: a directory that can be read and written, or"
+                  + " berth.ephemeral)")
+              .formatted(directory, StartFailedException.describe(failed)));
     }
     if (journal != null) {
       state = journal.recovered();
@@ -81,7 +79,7 @@ public final class JournalLog implements StateLog {
     refused = files == null;
     if (files != null) {
       try {
-        journal = StateStore.open(files);
+        journal = StateStore.open(files, StateStore.LEAST_GROWTH);
       } catch (IOException | RuntimeException | Error failed) {
         try {
           files.close();

@@ -78,14 +78,8 @@ public record Said(@Nullable String start, @Nullable By other, @Nullable String 
   // --- as it is kept ---
 
   JsonObject toJson() {
-    JsonObject json = new JsonObject();
-    if (start != null) {
-      json.put("start", start);
-    }
-    if (other != null) {
-      json.put("file", other.file).put("digest", other.digest);
-    }
-    return last == null ? json : json.put("last", last);
+    JsonObject json = new JsonObject().put("start", start).put("last", last);
+    return other == null ? json : json.put("file", other.file).put("digest", other.digest);
   }
 
   static Said of(@Nullable JsonObject json) {

@@ -13,6 +13,7 @@ import dev.berth.protocol.ServeDetails;
 import dev.berth.protocol.port.CommandRefused;
 import dev.berth.protocol.port.CommandRefused.Kind;
 import dev.berth.protocol.port.ControllerCommands;
+import dev.berth.protocol.port.Loop;
 import io.vertx.core.Future;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -107,6 +108,7 @@ public final class ServeControl implements Builds.Sources {
   private record Committed(
       Decision decision, DesiredState state, Map<String, EntryReader.Reading> read) {}
 
+  private final Loop control;
   private final StateLog log;
   private final KeptJars jars;
   private final EntryReader reader;
@@ -125,7 +127,7 @@ public final class ServeControl implements Builds.Sources {
    * @param folder that relative paths of what is submitted start from
    * @param log not opened yet
    * @param offLoop may block; one thread is enough
-   * @param control runs tasks on the control loop
+   * @param control the control loop
    * @param nowMs milliseconds since 1970
    */
   public ServeControl(
@@ -133,9 +135,10 @@ public final class ServeControl implements Builds.Sources {
       Path folder,
       StateLog log,
       Executor offLoop,
-      Executor control,
+      Loop control,
       LongSupplier nowMs,
       Controls controls) {
+    this.control = control;
     this.log = log;
     this.jars = new KeptJars(log, nowMs);
     this.reader = new EntryReader(jars, file);
@@ -182,11 +185,6 @@ public final class ServeControl implements Builds.Sources {
     return state.term();
   }
 
-  /** Tells the controller of everything that is declared: once at the start, and when it is new. */
-  public void begin() {
-    applications().forEach(each -> controls.tell(new ControllerEvent.Declared(each)));
-  }
-
   // --- what the parts of the instance ask and tell ---
 
   @Override
@@ -206,6 +204,7 @@ public final class ServeControl implements Builds.Sources {
 
   /** An application is in a new state: whether it can be had back later, or is not tried again. */
   public void announced(Announce announce) {
+    assert control.isHere();
     marks.announced(announce, state.find(announce.application()));
   }
 

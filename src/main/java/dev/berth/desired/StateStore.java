@@ -60,14 +60,10 @@ final class StateStore implements AutoCloseable {
     this.leastGrowth = leastGrowth;
   }
 
-  /** As the other, with {@link #LEAST_GROWTH}. */
-  static StateStore open(StateStoreFiles files) throws IOException {
-    return open(files, LEAST_GROWTH);
-  }
-
   /**
    * Reads what is there.
    *
+   * @param leastGrowth bytes before the changes become one; {@link #LEAST_GROWTH}
    * @throws IOException when the directory cannot be read
    * @throws StartFailedException when another version wrote it
    */
@@ -268,7 +264,7 @@ final class StateStore implements AutoCloseable {
     try {
       files.delete(name + BEING_WRITTEN);
       made = files.open(name + BEING_WRITTEN);
-      byte[] head = StateStoreRecords.fileHead();
+      byte[] head = StateStoreRecords.fileHead(StateStoreRecords.VERSION);
       ByteBuffer record = StateStoreRecords.record(whole);
       length = head.length + record.remaining();
       made.write(ByteBuffer.wrap(head), 0);

@@ -44,11 +44,7 @@ final class StateStoreDisk implements StateStoreFiles {
    */
   static @Nullable StateStoreDisk hold(Path directory) throws IOException {
     createDirectories(directory);
-    FileChannel channel =
-        FileChannel.open(
-            directory.resolve(LOCK),
-            Set.<OpenOption>of(StandardOpenOption.CREATE, StandardOpenOption.WRITE),
-            ownerOnly("rw-------"));
+    FileChannel channel = written(directory.resolve(LOCK));
     try {
       FileLock held = channel.tryLock();
       if (held != null) {
@@ -69,6 +65,11 @@ final class StateStoreDisk implements StateStoreFiles {
     if (!Files.isDirectory(directory)) {
       Files.createDirectories(directory, ownerOnly("rwx------"));
     }
+  }
+
+  private static FileChannel written(Path file) throws IOException {
+    Set<OpenOption> made = Set.of(StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+    return FileChannel.open(file, made, ownerOnly("rw-------"));
   }
 
   static FileAttribute<?>[] ownerOnly(String permissions) {
@@ -97,11 +98,7 @@ final class StateStoreDisk implements StateStoreFiles {
 
   @Override
   public Output open(String name) throws IOException {
-    FileChannel channel =
-        FileChannel.open(
-            directory.resolve(name),
-            Set.<OpenOption>of(StandardOpenOption.CREATE, StandardOpenOption.WRITE),
-            ownerOnly("rw-------"));
+    FileChannel channel = written(directory.resolve(name));
     return new Output() {
       @Override
       public void write(ByteBuffer bytes, long position) throws IOException {

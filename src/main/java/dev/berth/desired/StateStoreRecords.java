@@ -22,7 +22,7 @@ import java.util.zip.CRC32C;
  */
 final class StateStoreRecords {
   private static final byte[] MAGIC = "BERTHST".getBytes(StandardCharsets.US_ASCII);
-  private static final byte VERSION = 1;
+  static final byte VERSION = 1;
 
   /** Bytes before the first record. */
   static final int FILE_HEAD = MAGIC.length + 1 + 4;
@@ -56,10 +56,6 @@ final class StateStoreRecords {
       List<DesiredChange> records, long wholeBytes, long goodBytes, End end, String what) {}
 
   private StateStoreRecords() {}
-
-  static byte[] fileHead() {
-    return fileHead(VERSION);
-  }
 
   static byte[] fileHead(byte version) {
     byte[] head = Arrays.copyOf(MAGIC, FILE_HEAD);

@@ -1,5 +1,6 @@
 package dev.berth.ingress;
 
+import dev.berth.protocol.Bound;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
@@ -16,48 +17,29 @@ final class AnswerRoom {
   /** Twice what a client may stand still for when others wait. */
   static final long WAIT_NANOS = TimeUnit.SECONDS.toNanos(2);
 
-  private final long limit;
-  private final AtomicLong taken = new AtomicLong();
+  final Bound bytes; // those expected included
   private final AtomicLong wanted = new AtomicLong(); // by those that wait
 
   /**
    * @param limit bytes
    */
   AnswerRoom(long limit) {
-    this.limit = limit;
+    this.bytes = new Bound(limit);
   }
 
   /** As much again is there for those of which nothing is known: most of them will be small. */
-  private boolean tryTake(long bytes, boolean known) {
-    if (taken.addAndGet(bytes) <= (known ? limit : 2 * limit)) {
-      return true;
-    }
-    taken.addAndGet(-bytes);
-    return false;
-  }
-
-  /** So much more than was taken is there, or less. */
-  void correct(long bytes) {
-    taken.addAndGet(bytes);
+  private boolean tryTake(long more, boolean known) {
+    return bytes.tryTake(more, known ? bytes.most() : 2 * bytes.most());
   }
 
   /** Bytes that must be given back for nobody to wait, or 0. */
   long needed() {
-    return Math.max(0, taken.get() - limit) + wanted.get();
-  }
-
-  /** Bytes, those expected included. */
-  long taken() {
-    return taken.get();
+    return Math.max(0, bytes.taken() - bytes.most()) + wanted.get();
   }
 
   /** Bytes that those who wait will take. */
   long waiting() {
     return wanted.get();
-  }
-
-  long limit() {
-    return limit;
   }
 
   /**
@@ -104,7 +86,8 @@ final class AnswerRoom {
     }
 
     private long expected(AnswerSizes sizes, String path) {
-      return Math.min(sizes.expected(path), limit / 2); // or it would wait for all others to go
+      return Math.min(
+          sizes.expected(path), bytes.most() / 2); // or it would wait for all others to go
     }
 
     /**

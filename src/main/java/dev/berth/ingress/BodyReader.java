@@ -76,7 +76,7 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
     this.http = http;
     this.declaredBytes = declaredBytes;
     this.maxBytes = maxBytes;
-    this.progressNanos = exchange.coarseNow();
+    this.progressNanos = exchange.loop.coarseNow();
     this.rate = new BodyRate(progressNanos);
   }
 
@@ -98,7 +98,7 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
     if (state == State.DROPPING) {
       return;
     }
-    progressNanos = exchange.coarseNow();
+    progressNanos = exchange.loop.coarseNow();
     received += piece.length();
     if (received > maxBytes) {
       state = State.DROPPING;
@@ -134,13 +134,13 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
     }
     if (state == State.BEGINNING && declaredBytes < 0 && !timed) {
       timed = true;
-      exchange.later(this::waitALittle); // most short ones have come whole by then
+      exchange.loop.later(this::waitALittle); // most short ones have come whole by then
     }
   }
 
   private void waitALittle() {
     if (state == State.BEGINNING) {
-      exchange.after(
+      exchange.loop.after(
           PATIENCE_MS,
           () -> {
             if (state == State.BEGINNING) {
@@ -273,7 +273,7 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
       return this;
     }
     paused = false;
-    progressNanos = exchange.coarseNow();
+    progressNanos = exchange.loop.coarseNow();
     exchange.bodyWanted();
     Buffer piece = held;
     if (piece != null && handler != null) {

@@ -59,7 +59,7 @@ abstract sealed class ClientAnswer implements BiConsumer<String, String>, Comple
   private ExchangeState state = ExchangeState.READING;
   private boolean continued; // the client was told to go on with its body
   private boolean lingering; // closed soon, whatever still comes
-  private long endedNanos;
+  long endedNanos; // for a connection that keeps it until all of its answer is sent
   private int answerBytes; // of a whole answer
   private int heldBytes; // of that, counted among the instance's
   private long largeBytes; // room taken for it, if it is large
@@ -103,14 +103,6 @@ abstract sealed class ClientAnswer implements BiConsumer<String, String>, Comple
 
   final boolean isOver() {
     return state.ordinal() >= ExchangeState.LEAVING.ordinal();
-  }
-
-  final void later(Runnable task) {
-    loop.later(task);
-  }
-
-  final long coarseNow() {
-    return loop.coarseNow();
   }
 
   // --- writing it ---
@@ -206,7 +198,7 @@ abstract sealed class ClientAnswer implements BiConsumer<String, String>, Comple
   final void answerAndClose(HttpFailure failure) {
     connection.announceClose(http.response());
     write(failure);
-    if (!connection.multiplexed()) {
+    if (!connection.multiplexed) {
       connection.closeWhenTaken();
     }
   }
@@ -231,7 +223,7 @@ abstract sealed class ClientAnswer implements BiConsumer<String, String>, Comple
     failure.advise(headers::set);
     finishHead(out);
     announceUnread(out);
-    if (failure == ErrorResponses.TOO_MANY_REQUESTS && connection.multiplexed()) {
+    if (failure == ErrorResponses.TOO_MANY_REQUESTS && connection.multiplexed) {
       finish(failure.status(), out.end()); // a body would wait for its window, and be kept for it
       return;
     }
@@ -247,7 +239,7 @@ abstract sealed class ClientAnswer implements BiConsumer<String, String>, Comple
     if (recorder != null) {
       ExplainRule.tell(recorder, out.headers());
     }
-    if (loop.draining()) {
+    if (loop.ingress.draining()) {
       connection.announceDrain(out);
     }
   }
@@ -276,7 +268,7 @@ abstract sealed class ClientAnswer implements BiConsumer<String, String>, Comple
     if (rest == null) {
       return;
     }
-    if (!lingering && !connection.multiplexed()) {
+    if (!lingering && !connection.multiplexed) {
       if (rest.bytesLeft() <= MAX_DISCARDED_BYTES) {
         connection.unread(http);
       } else {
@@ -306,7 +298,7 @@ abstract sealed class ClientAnswer implements BiConsumer<String, String>, Comple
 
   /** A client that was not told to go on may send its body or not: the next bytes mean nothing. */
   private boolean mustClose() {
-    return !continued && !connection.multiplexed() && expectsContinue();
+    return !continued && !connection.multiplexed && expectsContinue();
   }
 
   /** A head that goes out before a body that nobody will read to its end says what comes of it. */
@@ -324,7 +316,7 @@ abstract sealed class ClientAnswer implements BiConsumer<String, String>, Comple
 
   /** The end of a body that nobody wanted. */
   final void droppedAll() {
-    if (lingering && !connection.multiplexed()) {
+    if (lingering && !connection.multiplexed) {
       connection.closeWhenTaken();
     }
   }
@@ -386,7 +378,7 @@ abstract sealed class ClientAnswer implements BiConsumer<String, String>, Comple
   private void holdAnswer() {
     if (heldBytes == 0 && answerBytes > 0) {
       heldBytes = answerBytes;
-      loop.streams().hold(heldBytes);
+      loop.router.streams().hold(heldBytes);
     }
   }
 
@@ -468,11 +460,6 @@ abstract sealed class ClientAnswer implements BiConsumer<String, String>, Comple
     }
   }
 
-  /** When the request was over, for a connection that keeps it until all of its answer is sent. */
-  final void endedAt(long now) {
-    endedNanos = now;
-  }
-
   /** The socket has taken the last of its answer, or never will. */
   @Override
   public final void complete(@Nullable Void taken, @Nullable Throwable failure) {
@@ -487,7 +474,7 @@ abstract sealed class ClientAnswer implements BiConsumer<String, String>, Comple
     become(ExchangeState.LEFT);
     stall = null;
     if (heldBytes > 0) {
-      loop.streams().release(heldBytes);
+      loop.router.streams().release(heldBytes);
       heldBytes = 0;
     }
     largeIs(0);

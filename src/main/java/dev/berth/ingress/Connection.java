@@ -26,15 +26,17 @@ abstract sealed class Connection implements Handler<Void> permits Http1Connectio
   final IngressLoop loop;
   final HttpConnection http;
   final Channel channel;
+  final boolean multiplexed; // a request is one of several, and its failure not the connection's
   private @Nullable Object unwritten; // what the socket was to take next when it was last looked at
   private long unwrittenTaken; // of that, bytes
   private long movedNanos;
   private long roomHeld; // by its requests, bytes
   private boolean closing;
 
-  Connection(IngressLoop loop, HttpConnection http) {
+  Connection(IngressLoop loop, HttpConnection http, boolean multiplexed) {
     this.loop = loop;
     this.http = http;
+    this.multiplexed = multiplexed;
     this.channel = ((HttpServerConnection) http).channelHandlerContext().channel();
   }
 
@@ -65,8 +67,8 @@ abstract sealed class Connection implements Handler<Void> permits Http1Connectio
 
   /** Takes room for a request of it; {@link #giveRoom} is its counterpart. */
   final boolean tryTakeRoom(int bytes) {
-    if (!loop.room().tryHold(bytes, multiplexed() ? roomHeld : 0)) {
-      loop.countRefusal();
+    if (!loop.room().tryHold(bytes, multiplexed ? roomHeld : 0)) {
+      loop.ingress.refusedRequests.increment();
       return false;
     }
     roomHeld += bytes;
@@ -119,9 +121,6 @@ abstract sealed class Connection implements Handler<Void> permits Http1Connectio
     clientGone();
   }
 
-  /** Whether a request is one of several, and its failure is not the connection's. */
-  abstract boolean multiplexed();
-
   /** Whether the client may send more of the requests, as far as the connection goes. */
   boolean letsSend() {
     return true;
@@ -136,7 +135,7 @@ abstract sealed class Connection implements Handler<Void> permits Http1Connectio
   abstract void clientGone();
 
   /** All of an answer is out, or will never be: its request is no longer under way. */
-  abstract void left(Exchange exchange);
+  void left(Exchange exchange) {} // HTTP/2's stays until its stream is closed
 
   /** The answers here of which something waits for the client. */
   abstract void waiting(List<Stalled<ClientAnswer>> into);
@@ -154,10 +153,10 @@ abstract sealed class Connection implements Handler<Void> permits Http1Connectio
   abstract void sweepRequests(long now);
 
   /** The answer that is being written is the last one here. */
-  abstract void announceClose(HttpServerResponse answer);
+  void announceClose(HttpServerResponse answer) {} // with HTTP/2's ends nothing but its stream
 
   /** The instance drains from now on. */
-  abstract void drain();
+  void drain() {} // HTTP/1's next answer says so
 
   /** An answer is being written while the instance drains: the client may not come back here. */
   abstract void announceDrain(HttpServerResponse answer);
@@ -167,14 +166,14 @@ abstract sealed class Connection implements Handler<Void> permits Http1Connectio
    *
    * @param written completes when the socket has taken it
    */
-  abstract void answered(HttpServerRequest request, Future<Void> written);
+  void answered(HttpServerRequest request, Future<Void> written) {} // HTTP/1 drops what still comes
 
   /** Ends a request whose answer cannot be ended, so that it does not look whole. */
   abstract void cut(HttpServerRequest request);
 
   /** What is left of a request's body is not read: it is dropped as it comes. */
-  abstract void unread(HttpServerRequest request);
+  void unread(HttpServerRequest request) {} // HTTP/2's frames are their stream's
 
   /** Closes it soon: time for the client to read an answer that came before it had sent all. */
-  abstract void linger(long untilNanos);
+  void linger(long untilNanos) {} // of HTTP/2's only the stream ends, once it is answered
 }

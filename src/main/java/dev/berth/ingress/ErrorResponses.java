@@ -100,11 +100,7 @@ final class ErrorResponses {
   }
 
   static HttpFailure bodyTooLarge(long maxBytes) {
-    return new HttpFailure(
-        413,
-        "body_too_large",
-        "Request body is larger than " + maxBytes + " bytes.",
-        "The request did not run.");
+    return refusal(413, "body_too_large", "Request body is larger than " + maxBytes + " bytes.");
   }
 
   static HttpFailure bodyStoodStill(long limitNanos) {
@@ -116,15 +112,12 @@ final class ErrorResponses {
   }
 
   private static HttpFailure bodyTooSlow(String how) {
-    return new HttpFailure(408, "body_too_slow", how, "The request did not run.");
+    return refusal(408, "body_too_slow", how);
   }
 
   static HttpFailure headTooSlow(long limitNanos) {
-    return new HttpFailure(
-        408,
-        "head_too_slow",
-        "Request head was not whole after " + seconds(limitNanos) + "s.",
-        "The request did not run.");
+    return refusal(
+        408, "head_too_slow", "Request head was not whole after " + seconds(limitNanos) + "s.");
   }
 
   static HttpFailure expectationFailed() {
@@ -152,15 +145,15 @@ final class ErrorResponses {
   /** A request whose head could not be read. */
   static HttpFailure badHead(int status) {
     return switch (status) {
-      case 414 -> new HttpFailure(414, "uri_too_long", "URI Too Long", "The request did not run.");
-      case 431 ->
-          new HttpFailure(
-              431,
-              "headers_too_large",
-              "Request Header Fields Too Large",
-              "The request did not run.");
-      default -> new HttpFailure(400, "bad_request", "Bad Request", "The request did not run.");
+      case 414 -> refusal(414, "uri_too_long", "URI Too Long");
+      case 431 -> refusal(431, "headers_too_large", "Request Header Fields Too Large");
+      default -> refusal(400, "bad_request", "Bad Request");
     };
+  }
+
+  /** Sent again it would be refused again. */
+  private static HttpFailure refusal(int status, String code, String message) {
+    return new HttpFailure(status, code, message, "The request did not run.");
   }
 
   static HttpFailure unhealthy(String reason) {

@@ -89,7 +89,7 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
     MultiMap headers = http.headers();
     String declared = headers.get(HttpHeaders.CONTENT_LENGTH);
     if (declared == null
-        && !connection.multiplexed() // HTTP/2 tells the end of a body and not its presence
+        && !connection.multiplexed // HTTP/2 tells the end of a body and not its presence
         && !headers.contains(HttpHeaders.TRANSFER_ENCODING)) {
       call(new Request.Body.Whole(EMPTY), startedNanos); // no time has passed since
       return;
@@ -121,7 +121,7 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
   }
 
   private void declaredTooLarge(long length) {
-    if (connection.multiplexed()
+    if (connection.multiplexed
         || (!expectsContinue() && length - loop.limits.maxBodyBytes() <= MAX_DISCARDED_BYTES)) {
       answer(ErrorResponses.bodyTooLarge(loop.limits.maxBodyBytes()));
       connection.unread(http);
@@ -200,7 +200,7 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
     Request request = Objects.requireNonNull(waiting); // or it would have been forgotten
     waiting = null;
     if (bytes < 0) {
-      loop.countRefusal();
+      loop.ingress.refusedRequests.increment();
       refuse();
     } else {
       largeTaken(bytes);
@@ -362,10 +362,6 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
   /** What is wrong with a body may be found when a handler that reads it as it comes has begun. */
   private HttpFailure inTime(HttpFailure why) {
     return call != null && call.sent() ? why.afterItStarted() : why;
-  }
-
-  void after(long millis, Runnable task) {
-    loop.after(millis, task);
   }
 
   @Override

@@ -134,7 +134,7 @@ final class HeadWatch extends ChannelInboundHandlerAdapter {
     over = true;
     // Without an encoder it is not known to speak HTTP/1: a handshake, or the start of HTTP/2.
     if (say && context.pipeline().get(HttpResponseEncoder.class) != null) {
-      loop.countLateHead();
+      loop.ingress.lateHeads.increment();
       context.channel().writeAndFlush(answer()).addListener(ChannelFutureListener.CLOSE);
     } else {
       context.channel().close();

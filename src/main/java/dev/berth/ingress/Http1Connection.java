@@ -1,7 +1,6 @@
 package dev.berth.ingress;
 
 import dev.berth.protocol.http.RefusedRequest;
-import io.vertx.core.Future;
 import io.vertx.core.http.HttpConnection;
 import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.http.HttpServerRequest;
@@ -39,14 +38,9 @@ final class Http1Connection extends Connection {
   private long lingerUntilNanos;
 
   Http1Connection(IngressLoop loop, HttpConnection http, HeadWatch watch, long now) {
-    super(loop, http);
+    super(loop, http, false);
     this.watch = watch;
     this.idleSinceNanos = now;
-  }
-
-  @Override
-  boolean multiplexed() {
-    return false;
   }
 
   @Override
@@ -179,18 +173,10 @@ final class Http1Connection extends Connection {
     answer.headers().set(HttpHeaders.CONNECTION, CLOSE);
   }
 
-  /** Its next answer says so. */
-  @Override
-  void drain() {}
-
   @Override
   void announceDrain(HttpServerResponse answer) {
     announceClose(answer);
   }
-
-  /** What is left of the request's body is dropped as it comes; the next request stands behind. */
-  @Override
-  void answered(HttpServerRequest request, Future<Void> written) {}
 
   @Override
   void unread(HttpServerRequest request) {

@@ -44,17 +44,12 @@ final class Http2Connection extends Connection {
   private boolean saidGoAway;
 
   Http2Connection(IngressLoop loop, HttpConnection http, long now, int maxStreams) {
-    super(loop, http);
+    super(loop, http, true);
     this.maxStreams = maxStreams;
     this.idleSinceNanos = now;
     this.context = ((HttpServerConnection) http).channelHandlerContext();
     this.handler = (Http2ConnectionHandler) context.handler();
     context.pipeline().addBefore(context.name(), "outflow", outflow);
-  }
-
-  @Override
-  boolean multiplexed() {
-    return true;
   }
 
   /** Not when streams that nobody reads hold all of the connection's window. */
@@ -96,7 +91,7 @@ final class Http2Connection extends Connection {
 
   @Override
   void ended(Exchange exchange, long now) {
-    exchange.endedAt(now);
+    exchange.endedNanos = now;
     if (!streams.contains(exchange)) {
       exchange.giveRoom(); // it went on without its client
     }
@@ -107,10 +102,6 @@ final class Http2Connection extends Connection {
       exchange.giveRoom();
     }
   }
-
-  /** It stays until its stream is closed. */
-  @Override
-  void left(Exchange exchange) {}
 
   @Override
   void waiting(List<Stalled<ClientAnswer>> into) {
@@ -143,22 +134,14 @@ final class Http2Connection extends Connection {
     }
   }
 
-  /** Nothing ends with this answer but its stream. */
-  @Override
-  void announceClose(HttpServerResponse answer) {}
-
-  @Override
-  void drain() {
-    goAway();
-  }
-
   /** It came too late to be told when the others were. */
   @Override
   void announceDrain(HttpServerResponse answer) {
-    goAway();
+    drain();
   }
 
-  private void goAway() {
+  @Override
+  void drain() {
     if (!saidGoAway) {
       saidGoAway = true;
       http.goAway(NO_ERROR, LAST_STREAM_OPEN);
@@ -175,10 +158,6 @@ final class Http2Connection extends Connection {
     }
   }
 
-  /** Its frames are its own. */
-  @Override
-  void unread(HttpServerRequest request) {}
-
   @Override
   void cut(HttpServerRequest request) {
     if (request.response().ended()) { // for Vert.x that is over, though its window be shut
@@ -188,8 +167,4 @@ final class Http2Connection extends Connection {
       request.response().reset(INTERNAL_ERROR);
     }
   }
-
-  /** Not needed: {@link #answered} ends the stream. */
-  @Override
-  void linger(long untilNanos) {}
 }

@@ -11,6 +11,7 @@ import dev.berth.ingress.access.AccessRoute;
 import dev.berth.ingress.tls.Tls;
 import dev.berth.metrics.Meters;
 import dev.berth.metrics.Registration;
+import dev.berth.protocol.Bound;
 import dev.berth.protocol.http.FirstBytes;
 import dev.berth.protocol.http.RequestDecoder;
 import dev.berth.protocol.port.Endpoint;
@@ -42,19 +43,18 @@ public final class Ingress {
   /** How long the heads of requests may be. */
   final HttpServerOptions heads;
 
-  private final int maxConnections;
   final Meters meters;
   final LongSupplier nanoClock;
   final long incarnation;
   private final List<Registration> shown;
-  private final AtomicInteger connections = new AtomicInteger();
+  private final Bound connections;
   final RequestRoom requestRoom;
   final AnswerRoom answerRoom;
-  private final LongAdder refusedRequests = new LongAdder();
-  private final LongAdder stoodStill = new LongAdder();
+  final LongAdder refusedRequests = new LongAdder();
+  final LongAdder stoodStill = new LongAdder();
   private final Map<Integer, MostStalled> mostStalled = new ConcurrentHashMap<>(); // by loop
   private final LongAdder refusedConnections = new LongAdder();
-  private final LongAdder lateHeads = new LongAdder();
+  final LongAdder lateHeads = new LongAdder();
   private final Map<EventLoop, IngressLoop> loops = new ConcurrentHashMap<>();
   private final Set<Integer> blocked = ConcurrentHashMap.newKeySet();
   final @Nullable Tls tls; // null for plain HTTP
@@ -77,7 +77,7 @@ public final class Ingress {
         new HttpServerOptions()
             .setMaxHeaderSize(settings.get(LimitOptions.MAX_HEADER_BYTES))
             .setMaxInitialLineLength(settings.get(LimitOptions.MAX_URI_BYTES));
-    this.maxConnections = settings.get(LimitOptions.MAX_CONNECTIONS);
+    this.connections = new Bound(settings.get(LimitOptions.MAX_CONNECTIONS));
     this.meters = meters;
     this.nanoClock = nanoClock;
     this.incarnation = incarnation;
@@ -88,16 +88,16 @@ public final class Ingress {
     this.shown =
         List.of(
             meters.addNodeGauge("serve_proxy_status", this::status),
-            meters.addGauge("berth_http_connections", () -> connections.get()),
-            meters.addGauge("berth_http_connections_limit", () -> maxConnections),
+            meters.addGauge("berth_http_connections", connections::taken),
+            meters.addGauge("berth_http_connections_limit", connections::most),
             meters.addCounter("berth_http_answers_stood_still", stoodStill::sum),
             meters.addGauge("berth_http_request_bytes", requestRoom::held),
             meters.addGauge(
                 "berth_http_request_bytes_limit",
                 () -> settings.get(LimitOptions.REQUEST_BYTES_TOTAL)),
-            meters.addGauge("berth_http_large_answer_bytes", answerRoom::taken),
+            meters.addGauge("berth_http_large_answer_bytes", answerRoom.bytes::taken),
             meters.addGauge("berth_http_large_answer_bytes_waiting", answerRoom::waiting),
-            meters.addGauge("berth_http_large_answer_bytes_limit", answerRoom::limit),
+            meters.addGauge("berth_http_large_answer_bytes_limit", answerRoom.bytes::most),
             meters.addCounter("berth_http_requests_refused", refusedRequests::sum),
             meters.addCounter("berth_http_connections_refused", refusedConnections::sum),
             meters.addCounter("berth_http_heads_timed_out", lateHeads::sum));
@@ -148,7 +148,7 @@ public final class Ingress {
   /** Replaces the routes whole: requests that come in from now on see the new ones. */
   public void update(RouteTable<IngressRoute> next) {
     routes = next;
-    populated |= !next.isEmpty();
+    populated |= !next.routes().isEmpty();
   }
 
   /** From now on the health check fails and connections close after their answers. */
@@ -220,14 +220,6 @@ public final class Ingress {
     return loop != null && blocked.contains(loop.index);
   }
 
-  void countRefusal() {
-    refusedRequests.increment();
-  }
-
-  void countLateHead() {
-    lateHeads.increment();
-  }
-
   RouteTable<IngressRoute> routes() {
     return routes;
   }
@@ -268,20 +260,15 @@ public final class Ingress {
 
   /** Whether one more connection may stay; if so it is counted until {@link #closed}. */
   boolean tryOpen() {
-    if (connections.incrementAndGet() <= maxConnections) {
-      return true;
+    boolean open = connections.tryTake(1);
+    if (!open) {
+      refusedConnections.increment();
     }
-    connections.decrementAndGet();
-    refusedConnections.increment();
-    return false;
+    return open;
   }
 
   void closed() {
-    connections.decrementAndGet();
-  }
-
-  void countStoodStill() {
-    stoodStill.increment();
+    connections.give(1);
   }
 
   /** What the connection of a loop holds that holds most by answers that stand still. */

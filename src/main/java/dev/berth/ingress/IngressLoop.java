@@ -51,7 +51,7 @@ final class IngressLoop {
 
   private final Executor executor;
   final int index;
-  private final Ingress ingress;
+  final Ingress ingress;
   final RouterLoop router;
   private final Timer timer;
   private final LongSupplier nanoClock;
@@ -222,7 +222,7 @@ final class IngressLoop {
       connections.values().forEach(connection -> connection.waiting(table));
       long elsewhere = ingress.mostStalledElsewhere(index, Stalled.most(table, now), now);
       for (Stalled<ClientAnswer> victim : Stalled.victims(table, now, needed, elsewhere)) {
-        ingress.countStoodStill();
+        ingress.stoodStill.increment();
         victim.answer().cutStalled();
       }
     }
@@ -375,11 +375,6 @@ final class IngressLoop {
 
   // --- what an exchange and a connection need ---
 
-  /** What all answers of the instance hold. */
-  StreamLedger streams() {
-    return router.streams();
-  }
-
   /** What requests may take. */
   RequestRoom.Share room() {
     assert router.isHere();
@@ -395,7 +390,7 @@ final class IngressLoop {
   /** So much more room is taken for a large answer than was, or less. */
   void correctLarge(long bytes) {
     assert router.isHere();
-    ingress.answerRoom.correct(bytes);
+    ingress.answerRoom.bytes.take(bytes);
     if (bytes < 0) {
       lookForRoom();
     }
@@ -411,14 +406,6 @@ final class IngressLoop {
     if (!answers.isEmpty()) {
       later(() -> answers.look(coarseNanos, Exchange::roomFound));
     }
-  }
-
-  void countRefusal() {
-    ingress.countRefusal();
-  }
-
-  void countLateHead() {
-    ingress.countLateHead();
   }
 
   long now() {
@@ -446,9 +433,5 @@ final class IngressLoop {
       throw new ReservationException(Problem.UNKNOWN_TOKEN, "nothing is reserved here", -1, -1);
     }
     return table;
-  }
-
-  boolean draining() {
-    return ingress.draining();
   }
 }

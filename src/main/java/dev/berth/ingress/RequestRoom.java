@@ -1,5 +1,6 @@
 package dev.berth.ingress;
 
+import dev.berth.protocol.Bound;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicLong;
@@ -25,15 +26,14 @@ final class RequestRoom {
 
   private static final int SHARE_OF_REST = 32;
 
-  private final long limit;
-  private final AtomicLong taken = new AtomicLong();
+  private final Bound bytes;
   private final List<Share> shares = new CopyOnWriteArrayList<>();
 
   /**
    * @param limit bytes
    */
   RequestRoom(long limit) {
-    this.limit = limit;
+    this.bytes = new Bound(limit);
   }
 
   Share newShare() {
@@ -44,15 +44,7 @@ final class RequestRoom {
 
   /** Bytes that requests hold now. */
   long held() {
-    return taken.get() - shares.stream().mapToLong(share -> share.free.get()).sum();
-  }
-
-  private boolean tryTake(long bytes) {
-    if (taken.addAndGet(bytes) <= limit) {
-      return true;
-    }
-    taken.addAndGet(-bytes);
-    return false;
+    return bytes.taken() - shares.stream().mapToLong(share -> share.free.get()).sum();
   }
 
   /** What one loop has taken. */
@@ -64,29 +56,29 @@ final class RequestRoom {
      *
      * @param own what its connection holds, if it may have others; else 0
      */
-    boolean tryHold(int bytes, long own) {
+    boolean tryHold(int wanted, long own) {
       long here = free.getPlain();
-      if (own > 0 && own * SHARE_OF_REST > limit - taken.get() + here) {
+      if (own > 0 && own * SHARE_OF_REST > bytes.most() - bytes.taken() + here) {
         return false;
       }
-      if (here < bytes) {
-        long more = Math.max(PIECE_BYTES, bytes - here);
-        if (!tryTake(more)) {
-          more = bytes - here;
-          if (!tryTake(more)) {
+      if (here < wanted) {
+        long more = Math.max(PIECE_BYTES, wanted - here);
+        if (!bytes.tryTake(more)) {
+          more = wanted - here;
+          if (!bytes.tryTake(more)) {
             return false;
           }
         }
         here += more;
       }
-      free.lazySet(here - bytes);
+      free.lazySet(here - wanted);
       return true;
     }
 
-    void release(int bytes) {
-      long here = free.getPlain() + bytes;
+    void release(int held) {
+      long here = free.getPlain() + held;
       if (here > 2 * PIECE_BYTES) {
-        taken.addAndGet(PIECE_BYTES - here);
+        bytes.give(here - PIECE_BYTES);
         here = PIECE_BYTES;
       }
       free.lazySet(here);

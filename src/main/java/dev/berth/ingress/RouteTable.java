@@ -87,11 +87,6 @@ public final class RouteTable<T> {
     return index < 0 ? null : target(index);
   }
 
-  /** Whether there is no route at all. */
-  public boolean isEmpty() {
-    return prefixes.length == 0;
-  }
-
   /** The routes by prefix, sorted. */
   public Map<String, T> routes() {
     Map<String, T> routes = new LinkedHashMap<>();

@@ -38,7 +38,7 @@ final class StreamRelay implements Handler<Buffer> {
     this.response = response;
     this.stream = stream;
     this.version = version;
-    this.progressNanos = answer.coarseNow();
+    this.progressNanos = answer.loop.coarseNow();
   }
 
   /** Lets a response be that nobody will read: its handler learns it. */
@@ -57,7 +57,7 @@ final class StreamRelay implements Handler<Buffer> {
     stream.creditByReader();
     listen();
     if (!over && !response.headWritten() && version != HttpVersion.HTTP_1_0) {
-      answer.later(this::showHead); // a client may wait for it before the first piece comes
+      answer.loop.later(this::showHead); // a client may wait for it before the first piece comes
     }
   }
 
@@ -87,7 +87,7 @@ final class StreamRelay implements Handler<Buffer> {
       return;
     }
     if (unsentBytes == 0) {
-      progressNanos = answer.coarseNow(); // else the client's time runs, whatever is added
+      progressNanos = answer.loop.coarseNow(); // else the client's time runs, whatever is added
     }
     unsentBytes += bytes;
     Future<Void> written;
@@ -103,7 +103,7 @@ final class StreamRelay implements Handler<Buffer> {
   private void sent(int bytes) {
     unsentBytes -= bytes;
     takenBytes += bytes;
-    progressNanos = answer.coarseNow();
+    progressNanos = answer.loop.coarseNow();
     stream.taken(bytes);
   }
 

@@ -2,9 +2,13 @@ package dev.berth.metrics;
 
 import io.prometheus.metrics.model.snapshots.ClassicHistogramBuckets;
 import io.prometheus.metrics.model.snapshots.CounterSnapshot;
+import io.prometheus.metrics.model.snapshots.CounterSnapshot.CounterDataPointSnapshot;
 import io.prometheus.metrics.model.snapshots.GaugeSnapshot;
+import io.prometheus.metrics.model.snapshots.GaugeSnapshot.GaugeDataPointSnapshot;
 import io.prometheus.metrics.model.snapshots.HistogramSnapshot;
+import io.prometheus.metrics.model.snapshots.HistogramSnapshot.HistogramDataPointSnapshot;
 import io.prometheus.metrics.model.snapshots.Labels;
+import io.prometheus.metrics.model.snapshots.MetricMetadata;
 import io.prometheus.metrics.model.snapshots.MetricSnapshot;
 import io.prometheus.metrics.model.snapshots.MetricSnapshots;
 import java.io.IOException;
@@ -19,6 +23,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Properties;
+import java.util.function.BiFunction;
 
 /**
  * The series of one scrape, gathered by name: each name must be shown once, with all its series. A
@@ -69,9 +74,9 @@ final class Families {
     family(Kind.HISTOGRAM, name).points.add(dataPoint(labels, bounds, counts, sum));
   }
 
-  private static HistogramSnapshot.HistogramDataPointSnapshot dataPoint(
+  private static HistogramDataPointSnapshot dataPoint(
       Labels labels, double[] bounds, long[] counts, double sum) {
-    return HistogramSnapshot.HistogramDataPointSnapshot.builder()
+    return HistogramDataPointSnapshot.builder()
         .labels(labels)
         .classicHistogramBuckets(ClassicHistogramBuckets.of(bounds, counts))
         .sum(sum)
@@ -110,7 +115,7 @@ final class Families {
     return meanings;
   }
 
-  private enum Kind {
+  enum Kind {
     COUNTER,
     GAUGE,
     HISTOGRAM
@@ -122,7 +127,7 @@ final class Families {
     final String help;
     final Map<Labels, Double> values = new LinkedHashMap<>();
     final Map<Labels, Totals> histograms = new LinkedHashMap<>();
-    final List<HistogramSnapshot.HistogramDataPointSnapshot> points = new ArrayList<>();
+    final List<HistogramDataPointSnapshot> points = new ArrayList<>();
 
     Family(Kind kind, String name, String help) {
       this.kind = kind;
@@ -135,37 +140,26 @@ final class Families {
     }
 
     MetricSnapshot snapshot(Map<String, String> helps) {
-      String help = helps.getOrDefault(name, this.help);
+      MetricMetadata metadata = new MetricMetadata(name, helps.getOrDefault(name, help));
       return switch (kind) {
-        case COUNTER -> {
-          CounterSnapshot.Builder builder = CounterSnapshot.builder().name(name).help(help);
-          values.forEach(
-              (labels, value) ->
-                  builder.dataPoint(
-                      CounterSnapshot.CounterDataPointSnapshot.builder()
-                          .labels(labels)
-                          .value(value)
-                          .build()));
-          yield builder.build();
-        }
-        case GAUGE -> {
-          GaugeSnapshot.Builder builder = GaugeSnapshot.builder().name(name).help(help);
-          values.forEach(
-              (labels, value) ->
-                  builder.dataPoint(
-                      GaugeSnapshot.GaugeDataPointSnapshot.builder()
-                          .labels(labels)
-                          .value(value)
-                          .build()));
-          yield builder.build();
-        }
+        case COUNTER ->
+            new CounterSnapshot(
+                metadata,
+                each((labels, value) -> new CounterDataPointSnapshot(value, labels, null, 0)));
+        case GAUGE ->
+            new GaugeSnapshot(
+                metadata, each((labels, value) -> new GaugeDataPointSnapshot(value, labels, null)));
         case HISTOGRAM -> {
-          HistogramSnapshot.Builder builder = HistogramSnapshot.builder().name(name).help(help);
-          histograms.forEach((labels, totals) -> builder.dataPoint(totals.dataPoint(labels)));
-          points.forEach(builder::dataPoint);
-          yield builder.build();
+          histograms.forEach((labels, totals) -> points.add(totals.dataPoint(labels)));
+          yield new HistogramSnapshot(metadata, points);
         }
       };
+    }
+
+    private <T> List<T> each(BiFunction<Labels, Double, T> dataPoint) {
+      return values.entrySet().stream()
+          .map(each -> dataPoint.apply(each.getKey(), each.getValue()))
+          .toList();
     }
   }
 
@@ -178,7 +172,7 @@ final class Families {
       sumNanos += latencies.addTo(counts);
     }
 
-    HistogramSnapshot.HistogramDataPointSnapshot dataPoint(Labels labels) {
+    HistogramDataPointSnapshot dataPoint(Labels labels) {
       return Families.dataPoint(labels, LatencyBuckets.upperBoundsMs(), counts, sumNanos / 1e6);
     }
   }

@@ -46,7 +46,7 @@ public final class LoopLag {
     }
   }
 
-  void collect(Series into) {
+  public void collect(Series into) {
     Series rays = into.with(raysLabels);
     rays.histogram("serve_event_loop_scheduling_latency_ms", List.of(lags));
     rays.counter("serve_event_loop_monitoring_iterations", lags.count());

@@ -38,11 +38,6 @@ public final class Meters {
   private final Set<Consumer<Series>> sources = ConcurrentHashMap.newKeySet();
   private final Set<Consumer<Series>> reported = ConcurrentHashMap.newKeySet();
 
-  /** As the other, with Ray Serve's names as they are. */
-  public Meters(String nodeId, String nodeAddress) {
-    this(nodeId, nodeAddress, "");
-  }
-
   /**
    * @param nodeId the instance's name
    * @param nodeAddress the address it is reached at
@@ -85,16 +80,6 @@ public final class Meters {
       sources.remove(source);
       reported.remove(source);
     };
-  }
-
-  /** Shows what a replica's user code counts. */
-  public Registration addUserMeters(UserMeters meters) {
-    return add(meters::collect);
-  }
-
-  /** Shows how late an event loop runs its tasks. */
-  public Registration addLag(LoopLag lag) {
-    return add(lag::collect);
   }
 
   /** A counter of this instance's, read at each scrape; never falls. */

@@ -9,6 +9,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -34,39 +35,8 @@ import org.jspecify.annotations.Nullable;
  * set changed while it was walked, and state read on a loop that did not own it.
  */
 public final class MetricsPusher {
-
-  /**
-   * The rhythm and the bound.
-   *
-   * @param recordInterval between two samples; positive
-   * @param pushInterval between two batches; not below recordInterval
-   * @param maxReportBytes bound of a batch's reports in their wire form; one report always fits
-   */
-  public record Settings(Duration recordInterval, Duration pushInterval, int maxReportBytes) {
-    /** Bound of a batch: 64 KiB, one inline message. */
-    public static final int DEFAULT_MAX_REPORT_BYTES = 64 << 10;
-
-    public Settings {
-      if (recordInterval.isZero() || recordInterval.isNegative()) {
-        throw new IllegalArgumentException(
-            "recordInterval: " + recordInterval + " (expected: > 0)");
-      }
-      if (pushInterval.compareTo(recordInterval) < 0) {
-        throw new IllegalArgumentException(
-            "pushInterval: " + pushInterval + " (expected: >= recordInterval)");
-      }
-      if (maxReportBytes < 1) {
-        throw new IllegalArgumentException(
-            "maxReportBytes: " + maxReportBytes + " (expected: >= 1)");
-      }
-    }
-
-    /** How long a batch may stay unanswered before the next one is sent all the same. */
-    Duration inFlightLimit() {
-      Duration twice = pushInterval.multipliedBy(2);
-      return twice.compareTo(MIN_IN_FLIGHT) < 0 ? MIN_IN_FLIGHT : twice;
-    }
-  }
+  /** Bound of a batch's reports in their wire form, in bytes: one inline message. */
+  public static final int DEFAULT_MAX_REPORT_BYTES = 64 << 10;
 
   /**
    * How often a handle that is idle is read whole, in samples: two readings in a row found it idle,
@@ -80,13 +50,13 @@ public final class MetricsPusher {
   /** A char of a Java string is at most three bytes of UTF-8. */
   private static final int MAX_BYTES_PER_CHAR = 3;
 
-  private static final Duration MIN_IN_FLIGHT = Duration.ofSeconds(2);
+  private static final long MIN_IN_FLIGHT_NANOS = TimeUnit.SECONDS.toNanos(2);
 
   private final String node;
   private final long incarnation;
   private final LongSupplier nanoClock;
   private final long pushNanos;
-  private final long inFlightLimitNanos;
+  private final long inFlightLimitNanos; // an unanswered batch holds up the next one for so long
   private final int maxReportBytes;
 
   private final ConcurrentHashMap<DeploymentId, Handle> handles = new ConcurrentHashMap<>();
@@ -107,14 +77,21 @@ public final class MetricsPusher {
   /**
    * @param node the instance's name, as the controller knows it
    * @param incarnation which start of it
+   * @param pushInterval between two batches
+   * @param maxReportBytes bound of a batch's reports in their wire form; one report always fits
    */
-  public MetricsPusher(String node, long incarnation, Settings settings, LongSupplier nanoClock) {
+  public MetricsPusher(
+      String node,
+      long incarnation,
+      Duration pushInterval,
+      int maxReportBytes,
+      LongSupplier nanoClock) {
     this.node = node;
     this.incarnation = incarnation;
     this.nanoClock = nanoClock;
-    this.pushNanos = settings.pushInterval().toNanos();
-    this.inFlightLimitNanos = settings.inFlightLimit().toNanos();
-    this.maxReportBytes = settings.maxReportBytes();
+    this.pushNanos = pushInterval.toNanos();
+    this.inFlightLimitNanos = Math.max(MIN_IN_FLIGHT_NANOS, 2 * pushNanos);
+    this.maxReportBytes = maxReportBytes;
     this.nextPushNanos = nanoClock.getAsLong() + pushNanos;
   }
 

@@ -2,6 +2,7 @@ package dev.berth.metrics;
 
 import dev.berth.api.DeploymentId;
 import dev.berth.api.ReplicaMeters;
+import dev.berth.metrics.Families.Kind;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -30,13 +31,7 @@ public final class UserMeters implements ReplicaMeters {
 
   private static final int MAX_BUCKETS = 100;
 
-  private enum Kind {
-    COUNTER,
-    GAUGE,
-    HISTOGRAM
-  }
-
-  private record Key(String name, List<String> tags) {}
+  private record Key(Kind kind, String name, List<String> tags) {}
 
   private final DeploymentId deployment;
   private final String replicaId;
@@ -91,25 +86,25 @@ public final class UserMeters implements ReplicaMeters {
   }
 
   private Meter find(Kind kind, String name, String[] tags, double[] bounds) {
-    Key key = new Key(name, List.of(tags));
+    Key key = new Key(kind, name, List.of(tags));
     Meter known = series.get(key);
-    return known != null && known.kind() == kind ? known : make(kind, key, bounds);
+    return known != null ? known : make(key, bounds);
   }
 
-  private synchronized Meter make(Kind kind, Key key, double[] bounds) {
+  private synchronized Meter make(Key key, double[] bounds) {
     checkName(key.name);
     checkTags(key.tags);
     Kind before = kinds.get(key.name);
-    if (before != null && before != kind) {
+    if (before != null && before != key.kind) {
       throw new IllegalArgumentException(
-          "meter: " + key.name + ": " + kind + " (expected: " + before + ", as it was made)");
+          "meter: " + key.name + ": " + key.kind + " (expected: " + before + ", as it was made)");
     }
     Meter known = series.get(key);
     if (known != null) {
       return known;
     }
     Meter fresh =
-        switch (kind) {
+        switch (key.kind) {
           case COUNTER -> new CounterSeries();
           case GAUGE -> new GaugeSeries();
           case HISTOGRAM -> new HistogramSeries(checkedBounds(bounds));
@@ -125,7 +120,7 @@ public final class UserMeters implements ReplicaMeters {
       }
       return fresh; // takes what is counted, and no one sees it
     }
-    kinds.put(key.name, kind);
+    kinds.put(key.name, key.kind);
     series.put(key, fresh);
     return fresh;
   }
@@ -180,7 +175,7 @@ public final class UserMeters implements ReplicaMeters {
   }
 
   /** Adds every meter to a scrape. */
-  void collect(Series into) {
+  public void collect(Series into) {
     helps.forEach(into::help);
     series.forEach((key, each) -> each.collect(key.name, into.with(labels(key.tags))));
   }
@@ -195,8 +190,6 @@ public final class UserMeters implements ReplicaMeters {
   }
 
   private sealed interface Meter {
-    Kind kind();
-
     void collect(String name, Series into);
   }
 
@@ -208,11 +201,6 @@ public final class UserMeters implements ReplicaMeters {
       if (amount > 0) {
         sum.add(amount);
       }
-    }
-
-    @Override
-    public Kind kind() {
-      return Kind.COUNTER;
     }
 
     @Override
@@ -233,11 +221,6 @@ public final class UserMeters implements ReplicaMeters {
     public void add(double amount) {
       bits.updateAndGet(
           before -> Double.doubleToRawLongBits(Double.longBitsToDouble(before) + amount));
-    }
-
-    @Override
-    public Kind kind() {
-      return Kind.GAUGE;
     }
 
     @Override
@@ -267,11 +250,6 @@ public final class UserMeters implements ReplicaMeters {
       }
       counts.incrementAndGet(bucket);
       sum.add(value);
-    }
-
-    @Override
-    public Kind kind() {
-      return Kind.HISTOGRAM;
     }
 
     @Override

@@ -56,7 +56,7 @@ public final class BerthNode {
   private final Vertx vertx;
   private final Promise<BerthNode> started = Promise.promise();
   private final Promise<Void> closed = Promise.promise();
-  private volatile @Nullable LoopVerticle control; // once the event loops are there
+  final LoopVerticle control = new LoopVerticle("control loop");
   private volatile @Nullable InstanceParts parts; // likewise
   private final AtomicBoolean closeAsked = new AtomicBoolean();
 
@@ -80,7 +80,7 @@ public final class BerthNode {
             config.folder(),
             new JournalLog(config.settings()),
             threads.commands(),
-            this::onControl,
+            control,
             identity.wallClock()::millis,
             new NodeControls(() -> parts, this::drainAsked));
     this.initial =
@@ -90,18 +90,10 @@ public final class BerthNode {
   /**
    * Starts an instance.
    *
+   * @param log of the process, whose last lines the admin server shows
    * @return completes when it listens and every application runs; fails, with nothing left of it,
    *     with {@link StartFailedException} when an application cannot run, else with what kept the
    *     instance from listening
-   */
-  public static Future<BerthNode> start(ServeConfig config) {
-    return start(config, LogFeed.NONE);
-  }
-
-  /**
-   * As the other.
-   *
-   * @param log of the process, whose last lines the admin server shows
    */
   public static Future<BerthNode> start(ServeConfig config, LogFeed log) {
     BerthNode node = new BerthNode(config, log);
@@ -119,7 +111,7 @@ public final class BerthNode {
 
   /** The port of its admin server. */
   public int adminPort() {
-    return running().adminPort();
+    return running().admin.port();
   }
 
   /** What it is made of. */
@@ -156,14 +148,13 @@ public final class BerthNode {
   // --- start ---
 
   private void begin() {
-    EventLoops.of(vertx, config.get(InstanceOptions.EVENT_LOOPS))
+    EventLoops.of(vertx, config.get(InstanceOptions.EVENT_LOOPS), control)
         .onComplete(
-            loops -> loops.control().execute(() -> startParts(loops)),
+            loops -> control.execute(() -> startParts(loops)),
             failed -> end().onComplete(ended -> started.fail(failed)));
   }
 
   private void startParts(EventLoops loops) {
-    control = loops.control();
     logTransport();
     InstanceParts made =
         new InstanceParts(config, identity, vertx, loops, threads, serve, log, this::announced);
@@ -172,19 +163,21 @@ public final class BerthNode {
     // Nothing listens before every application's code is found fit for what the file says.
     made.startCore()
         .compose(core -> initial.read())
-        .onComplete(read -> onControl(() -> serve(made)), this::fail);
+        .onComplete(read -> control.execute(() -> serve(made)), this::fail);
   }
 
   private void serve(InstanceParts made) {
+    assert control.isHere();
     Throwable problem = initial.problem();
     if (problem != null) {
       fail(problem);
     } else if (!closeAsked.get()) {
       awaited.addAll(initial.awaited());
       initial.handTo(made.control.builds);
-      made.startControl()
+      made.control
+          .start()
           .compose(controls -> made.startEdge(drainLimit()))
-          .onComplete(edge -> onControl(this::listening), this::fail);
+          .onComplete(edge -> control.execute(this::listening), this::fail);
     }
   }
 
@@ -265,6 +258,7 @@ public final class BerthNode {
 
   /** What the controller says of an application, which may be one that the start waits for. */
   private void announced(Announce announce) {
+    assert control.isHere();
     String name = announce.application();
     serve.announced(announce);
     switch (announce.status()) {
@@ -279,7 +273,7 @@ public final class BerthNode {
           fail(new StartFailedException("application " + name + ": " + announce.message()));
         }
       }
-      case NOT_STARTED -> onControl(() -> draining().look());
+      case NOT_STARTED -> control.execute(() -> draining().look());
       case DEPLOYING, DELETING, UNHEALTHY -> {}
     }
   }
@@ -293,9 +287,8 @@ public final class BerthNode {
    *     to be stopped with requests under way, since {@code berth.shutdown_timeout_s} was over
    */
   public Future<Void> close() {
-    LoopVerticle loop = Objects.requireNonNull(control, "node: not started (expected: started)");
     if (closeAsked.compareAndSet(false, true)) {
-      loop.execute(this::drain);
+      control.execute(this::drain);
     }
     return closed.future();
   }
@@ -312,9 +305,10 @@ public final class BerthNode {
   }
 
   private void drain() {
+    assert control.isHere();
     draining()
         .begin(listening, Future.join(initial.read(), serve.close()))
-        .onComplete(drained -> onControl(() -> stop(drained.cause())));
+        .onComplete(drained -> control.execute(() -> stop(drained.cause())));
   }
 
   private InstanceDrain draining() {
@@ -322,6 +316,7 @@ public final class BerthNode {
   }
 
   private void stop(@Nullable Throwable notDrained) {
+    assert control.isHere();
     if (notDrained != null) {
       LOG.warn("{} stops before everything has ended: {}", identity.node(), notDrained.toString());
     }
@@ -330,7 +325,11 @@ public final class BerthNode {
         .stopOthers()
         .timeout(Math.max(500, left), TimeUnit.MILLISECONDS)
         .onFailure(failed -> LOG.warn("{} did not stop in order", identity.node(), failed))
-        .eventually(this::end)
+        .onComplete(stopped -> control.execute(() -> ended(notDrained))); // its last is a thread's
+  }
+
+  private void ended(@Nullable Throwable notDrained) {
+    end()
         .onComplete(
             ended -> {
               LOG.info("{} stopped", identity.node());
@@ -340,10 +339,6 @@ public final class BerthNode {
                 closed.fail(notDrained);
               }
             });
-  }
-
-  private void onControl(Runnable task) {
-    Objects.requireNonNull(control).execute(task);
   }
 
   /** Gives back what is left: threads, jars, event loops. */

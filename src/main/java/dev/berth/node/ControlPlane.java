@@ -87,11 +87,6 @@ final class ControlPlane {
     this.routing = routing;
   }
 
-  /** Starts the first controller. */
-  Future<Void> start(long term) {
-    return begin(term);
-  }
-
   /** Tells the controller something, later, in the order of the calls. Any thread. */
   void tell(ControllerEvent event) {
     control.execute(
@@ -105,6 +100,7 @@ final class ControlPlane {
 
   /** The controller now; null while there is none. */
   @Nullable Controller controller() {
+    assert control.isHere();
     ControllerVerticle verticle = current;
     return verticle == null ? null : verticle.controller();
   }
@@ -115,15 +111,17 @@ final class ControlPlane {
    * @param term of the other
    */
   Future<Void> restart(long term) {
+    assert control.isHere();
     if (draining) {
       return Future.failedFuture("controller: ends (expected: an instance that does not drain)");
     }
     restarts++;
-    changing = changing.otherwiseEmpty().compose(before -> end()).compose(ended -> begin(term));
+    changing = changing.otherwiseEmpty().compose(before -> end()).compose(ended -> start(term));
     return changing;
   }
 
-  private Future<Void> begin(long wanted) {
+  Future<Void> start(long wanted) {
+    assert control.isHere();
     long term =
         Math.max(wanted, lastTerm + 1); // whatever was kept of it: later than the one before
     lastTerm = term;
@@ -192,6 +190,7 @@ final class ControlPlane {
 
   /** The instance drains: there is one controller until its end, or none. */
   void drains() {
+    assert control.isHere();
     draining = true;
   }
 

@@ -30,15 +30,15 @@ record EventLoops(List<LoopVerticle> serving, LoopVerticle control) {
   /**
    * Takes all loops of a Vert.x that was made for {@code serving + 1} of them.
    *
+   * @param control not deployed yet
    * @return fails when they are not all distinct
    */
-  static Future<EventLoops> of(Vertx vertx, int serving) {
+  static Future<EventLoops> of(Vertx vertx, int serving, LoopVerticle control) {
     List<LoopVerticle> loops = new ArrayList<>();
     List<Future<?>> deployed = new ArrayList<>();
     for (int index = 0; index < serving; index++) {
       loops.add(new LoopVerticle("loop " + index));
     }
-    LoopVerticle control = new LoopVerticle("control loop");
     loops.forEach(loop -> deployed.add(vertx.deployVerticle(loop)));
     deployed.add(vertx.deployVerticle(control));
     return Future.all(deployed)

@@ -48,7 +48,7 @@ final class HeapVerdict {
     boolean fresh = now.collections != last.collections || now.liveBytes != last.liveBytes;
     if (fresh && isFull(now)) {
       return "the live set is "
-          + percent(now.liveBytes, now.maxBytes)
+          + Math.round(100.0 * now.liveBytes / now.maxBytes)
           + " % of the "
           + now.maxBytes
           + " bytes that it may be, for 10 s";
@@ -82,9 +82,5 @@ final class HeapVerdict {
     return collecting
         && now.nowNanos - collectingSince.nowNanos >= PATIENCE_NANOS
         && now.collections - collectingSince.collections >= MIN_COLLECTIONS;
-  }
-
-  private static long percent(long part, long whole) {
-    return Math.round(100.0 * part / whole);
   }
 }

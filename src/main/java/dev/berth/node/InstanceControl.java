@@ -27,12 +27,8 @@ import dev.berth.protocol.port.LogFeed;
 import dev.berth.replica.HookThreads;
 import dev.berth.replica.Replica;
 import dev.berth.routing.DeploymentRouter;
-import dev.berth.routing.Routers;
 import io.vertx.core.Future;
 import io.vertx.core.eventbus.EventBus;
-import java.nio.file.Path;
-import java.util.Set;
-import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import java.util.function.Function;
@@ -82,22 +78,22 @@ final class InstanceControl {
   InstanceControl(Instance on, ServeControl serve, Consumer<Announce> announced) {
     this.on = on;
     this.serve = serve;
-    Executor later = on.control::execute;
     routes =
-        new Routes(on.ingress::update, on.config.get(HttpOptions.ROOT_PATH), later, this::leadsTo);
+        new Routes(
+            on.ingress::update, on.config.get(HttpOptions.ROOT_PATH), on.control, this::leadsTo);
     deployments =
         new InstanceRouters(
             on.plane.routers(),
             on.config.get(LimitOptions.MAX_RESERVATION_TTL_S).toNanos(),
             this::show);
-    builds = new Builds(on.hooks, later, serve, this::tell, this::gone);
+    builds = new Builds(on.hooks, on.control, serve, this::tell, this::gone);
     replicas =
         new InstanceReplicas(
             on.plane,
             deployments,
             builds,
             this::show,
-            later,
+            on.control,
             new AtomicLong(on.identity.chance().nextLong())::incrementAndGet,
             this::tell);
     routing = new RoutingLink(this::toRouters, on.identity.node(), deployments::isWanted);
@@ -128,7 +124,7 @@ final class InstanceControl {
     String application = replica.deployment().application();
     return all(
         on.meters.add(into -> ReplicaSeries.show(replica, routes.prefixOf(application), into)),
-        on.meters.addUserMeters(replica.meters()));
+        on.meters.add(replica.meters()::collect));
   }
 
   private static Registration all(Registration first, Registration second) {
@@ -141,11 +137,6 @@ final class InstanceControl {
   private void gone(LoadedApplication code) {
     deployments.forgetUnwanted(code);
     serve.removeUnusedJars();
-  }
-
-  /** Copies of jars that code may be loaded from; null when that is not known. */
-  @Nullable Set<Path> jarsInUse() {
-    return builds.jarsInUse();
   }
 
   private Controller controller(Epoch epoch, RandomGenerator random) {
@@ -187,6 +178,7 @@ final class InstanceControl {
         on.accessEncoding.apply(settings.get(DeploymentConfig.LOGGING_CONFIG)));
   }
 
+  /** Starts the controller, which starts what is declared. */
   Future<Void> start() {
     on.meters.addGauge("berth_commands_waiting", serve::waitingCommands);
     on.meters.addGauge("berth_commands_waiting_limit", () -> CommandQueue.MOST_COMMANDS);
@@ -197,17 +189,8 @@ final class InstanceControl {
     return plane.start(serve.term());
   }
 
-  /** Runs a task on its loop, later. Any thread. */
-  void execute(Runnable task) {
-    on.control.execute(task);
-  }
-
   /** Tells the controller. Any thread. */
   void tell(ControllerEvent event) {
     plane.tell(event);
-  }
-
-  Routers routers() {
-    return on.plane.routers();
   }
 }

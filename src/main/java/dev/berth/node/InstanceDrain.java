@@ -45,6 +45,7 @@ final class InstanceDrain {
    *     takes too long
    */
   Future<Void> begin(boolean listening, Future<?> alsoAwaited) {
+    assert control.isHere();
     parts.reservations.drain();
     parts.ingress.drain();
     parts.control.replicas.drainStarts();
@@ -95,6 +96,7 @@ final class InstanceDrain {
 
   /** An application's state changed: it may have been the last one. */
   void look() {
+    assert control.isHere();
     Controller controller = parts.control.plane.controller();
     if (withdrawn && (controller == null || controller.applications().isEmpty())) {
       allGone.tryComplete();

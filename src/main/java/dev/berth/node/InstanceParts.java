@@ -93,11 +93,11 @@ final class InstanceParts {
   private final ExplainRing explained;
   private final LogRing logRing;
   private final Runnable endLog;
-  private final DataPlane plane;
+  final DataPlane plane;
   final ReservationTable reservations;
   private final AccessLogWriter accessLog;
   final MetricsPusher pusher; // what tells the controller of the handles
-  private final AdminVerticle admin;
+  final AdminVerticle admin;
   final InstanceControl control; // what the controller commands
   private final RoutingFeedVerticle feed;
   private final List<Part> ingresses = new ArrayList<>(); // started
@@ -159,10 +159,8 @@ final class InstanceParts {
         new MetricsPusher(
             identity.node(),
             identity.incarnation(),
-            new MetricsPusher.Settings(
-                config.get(MetricsOptions.RECORD_INTERVAL_MS),
-                config.get(MetricsOptions.PUSH_INTERVAL_MS),
-                MetricsPusher.Settings.DEFAULT_MAX_REPORT_BYTES),
+            config.get(MetricsOptions.PUSH_INTERVAL_MS),
+            MetricsPusher.DEFAULT_MAX_REPORT_BYTES,
             identity.nanoClock());
     BearerTokens known = new BearerTokens(secrets, false, api);
     admin =
@@ -255,14 +253,11 @@ final class InstanceParts {
 
   // --- what the node asks ---
 
-  int adminPort() {
-    return admin.port();
-  }
-
   // --- start ---
 
   /** Starts what requests pass through. */
   Future<Void> startCore() {
+    assert loops.control().isHere();
     UpkeepVerticle upkeep =
         new UpkeepVerticle(
             plane.host(),
@@ -304,11 +299,11 @@ final class InstanceParts {
     List<LoopLag> lags = new ArrayList<>();
     for (int index = 0; index < loops.serving().size(); index++) {
       LoopLag lag = new LoopLag(index);
-      meters.addLag(lag);
+      meters.add(lag::collect);
       lags.add(lag);
     }
     LoopLag control = LoopLag.ofControl();
-    meters.addLag(control);
+    meters.add(control::collect);
     return new LoopWatchVerticle(
         loops.serving(),
         lags,
@@ -329,13 +324,9 @@ final class InstanceParts {
     }
   }
 
-  /** Starts the controller, which starts what is declared. */
-  Future<Void> startControl() {
-    return control.start();
-  }
-
   /** Starts what listens, and the metrics. */
   Future<Void> startEdge(Duration stopTimeout) {
+    assert loops.control().isHere();
     showLoops();
     MetricsPusherVerticle pushing =
         new MetricsPusherVerticle(
@@ -378,6 +369,7 @@ final class InstanceParts {
    * may have no connection yet. What is held after that is given back.
    */
   Future<Void> reservationsOver(Duration limit) {
+    assert loops.control().isHere();
     if (ingresses.isEmpty() || reservations.held() == 0) {
       return Future.succeededFuture();
     }
@@ -402,6 +394,7 @@ final class InstanceParts {
 
   /** Accepts no more, and waits for the requests under way. */
   Future<Void> stopIngress() {
+    assert loops.control().isHere();
     List<Future<?>> stopped = ingresses.stream().<Future<?>>map(Part::undeploy).toList();
     ingresses.clear();
     return Future.join(stopped).mapEmpty();
@@ -409,6 +402,7 @@ final class InstanceParts {
 
   /** Stops everything else, in the reverse order: the pusher's last batch finds its controller. */
   Future<Void> stopOthers() {
+    assert loops.control().isHere();
     control.deployments.hide();
     ingress.close();
     others.removeIf(part -> part.deployable() == admin); // it goes last: someone may be looking

@@ -16,6 +16,7 @@ import dev.berth.controller.ControllerEvent;
 import dev.berth.controller.DeploymentTarget;
 import dev.berth.metrics.Registration;
 import dev.berth.protocol.UserFailure;
+import dev.berth.protocol.port.Loop;
 import dev.berth.replica.HealthCheckSettings;
 import dev.berth.replica.Replica;
 import dev.berth.replica.ReplicaHost;
@@ -31,7 +32,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CancellationException;
-import java.util.concurrent.Executor;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
@@ -54,7 +54,7 @@ public class InstanceReplicas implements ReplicaListener {
   private final InstanceRouters routers;
   private final Builds builds;
   private final Function<Replica, Registration> shown;
-  private final Executor control;
+  private final Loop control;
   private final LongSupplier epochs;
   private final ReplicaPlacement placement;
   private final Consumer<ControllerEvent> controller;
@@ -75,7 +75,7 @@ public class InstanceReplicas implements ReplicaListener {
 
   /**
    * @param shown shows one that runs, until it is closed
-   * @param control runs tasks on the control loop
+   * @param control the control loop
    * @param epochs another number for each replica
    * @param controller told of what happens; any thread
    */
@@ -84,7 +84,7 @@ public class InstanceReplicas implements ReplicaListener {
       InstanceRouters routers,
       Builds builds,
       Function<Replica, Registration> shown,
-      Executor control,
+      Loop control,
       LongSupplier epochs,
       Consumer<ControllerEvent> controller) {
     this.plane = plane;
@@ -101,6 +101,7 @@ public class InstanceReplicas implements ReplicaListener {
   // --- start ---
 
   public void start(StartReplica command) {
+    assert control.isHere();
     String id = command.replicaId();
     HostedHere known = hosted.get(id);
     if (known != null) {
@@ -172,10 +173,10 @@ public class InstanceReplicas implements ReplicaListener {
     return plane
         .limits()
         .replica()
-        .withZombies(
+        .withOwn(
             settings.get(DeploymentConfig.CANCEL_GRACE_S).toNanos(),
-            settings.get(DeploymentConfig.MAX_ZOMBIE_REQUESTS))
-        .withMaxBufferedBody(settings.get(DeploymentConfig.MAX_BUFFERED_BODY_BYTES));
+            settings.get(DeploymentConfig.MAX_ZOMBIE_REQUESTS),
+            settings.get(DeploymentConfig.MAX_BUFFERED_BODY_BYTES));
   }
 
   private static HealthCheckSettings healthChecks(Settings settings) {
@@ -237,6 +238,7 @@ public class InstanceReplicas implements ReplicaListener {
   // --- reconfigure ---
 
   public void reconfigure(ReconfigureReplica command) {
+    assert control.isHere();
     HostedHere here = hosted.get(command.replicaId());
     DeploymentTarget target = command.target();
     if (here == null || here.stopping) {
@@ -299,6 +301,7 @@ public class InstanceReplicas implements ReplicaListener {
   // --- stop ---
 
   public void stop(StopReplica command) {
+    assert control.isHere();
     HostedHere here = hosted.get(command.replicaId());
     if (here == null) {
       ended.put(command.replicaId(), true);
@@ -354,6 +357,7 @@ public class InstanceReplicas implements ReplicaListener {
 
   /** The instance drains from now on: the graces of its deployments run. */
   void drainStarts() {
+    assert control.isHere();
     drainStartedNanos = plane.ports().nanoClock().getAsLong();
   }
 
@@ -399,6 +403,7 @@ public class InstanceReplicas implements ReplicaListener {
    * @return false when the deployment has none of that name here
    */
   public boolean kill(DeploymentId deployment, String replicaId) {
+    assert control.isHere();
     HostedHere here = hosted.get(replicaId);
     if (here == null || here.stopping || !here.target.id().equals(deployment)) {
       return false;
@@ -415,6 +420,7 @@ public class InstanceReplicas implements ReplicaListener {
 
   /** Keeps for a later controller what was complete. */
   public void remember(Remember command) {
+    assert control.isHere();
     if (command.complete() == null) {
       complete.remove(command.deployment());
     } else {

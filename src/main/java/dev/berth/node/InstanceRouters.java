@@ -14,7 +14,6 @@ import dev.berth.routing.Routers;
 import dev.berth.routing.handle.RoutedHandle;
 import java.time.Duration;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -170,8 +169,6 @@ public final class InstanceRouters {
 
   /** Takes all out of the meters; the pusher then sends a final zero of each. */
   void hide() {
-    for (DeploymentId id : List.copyOf(routed.keySet())) {
-      known(id).shown.close();
-    }
+    routed.values().forEach(each -> each.shown.close());
   }
 }

@@ -15,10 +15,10 @@ final class InstanceSeries {
 
   /** What the request bodies of the instance hold together, and how much they may. */
   static void show(BodyBounds bodies, Series into) {
-    into.gauge("berth_body_stream_bytes", bodies.streamBytes());
-    into.gauge("berth_body_stream_bytes_limit", bodies.maxStreamBytes());
-    into.gauge("berth_body_buffered_bytes", bodies.bufferedBytes());
-    into.gauge("berth_body_buffered_bytes_limit", bodies.maxBufferedBytes());
+    into.gauge("berth_body_stream_bytes", bodies.windows().taken());
+    into.gauge("berth_body_stream_bytes_limit", bodies.windows().most());
+    into.gauge("berth_body_buffered_bytes", bodies.gathered().taken());
+    into.gauge("berth_body_buffered_bytes_limit", bodies.gathered().most());
   }
 
   /** What all routers of the instance hold together, and how much they may. */
@@ -27,7 +27,7 @@ final class InstanceSeries {
     into.gauge("berth_queued_requests_limit", limits.get(LimitOptions.MAX_QUEUED_TOTAL));
     into.gauge("berth_queued_bytes", bounds.queuedBytes());
     into.gauge("berth_queued_bytes_limit", limits.get(LimitOptions.MAX_QUEUED_BYTES));
-    into.gauge("berth_stream_bytes", bounds.streamBytes());
+    into.gauge("berth_stream_bytes", bounds.streams().bytes());
     into.gauge("berth_stream_bytes_limit", limits.get(LimitOptions.STREAM_BYTES_TOTAL));
     into.gauge("berth_stream_grants_waiting", bounds.streams().waiting());
     into.counter("berth_stream_grants_waited", bounds.streams().waits());
@@ -43,7 +43,7 @@ final class InstanceSeries {
     into.counter("berth_late_answers_dropped", loop.lateAnswers());
     into.counter("berth_duplicates_dropped", loop.duplicates());
     into.gauge("berth_replica_peers", replicas.peers());
-    into.gauge("berth_replica_peers_limit", ReplicaLoop.maxPeers());
+    into.gauge("berth_replica_peers_limit", ReplicaLoop.MAX_PEERS);
     into.counter("berth_replica_duplicates_dropped", replicas.duplicates());
     into.counter("berth_falsely_held_requests", replicas.falselyHeld());
   }

@@ -55,7 +55,7 @@ final class NodeControls implements ServeControl.Controls {
   @Override
   public @Nullable Set<Path> jarsInUse() {
     InstanceParts made = parts.get();
-    return made == null ? null : made.control.jarsInUse();
+    return made == null ? null : made.control.builds.jarsInUse();
   }
 
   private Controller controller() {

@@ -24,26 +24,19 @@ final class ReplicaSeries {
             "deployment", id.name(),
             "replica", ledger.replicaId(),
             "application", id.application());
-    showRequests(replica, into.with("route", route));
-    showState(replica, ledger, into);
-    showSlots(ledger, into);
-    showBounds(replica, into);
-  }
-
-  private static void showRequests(Replica replica, Series into) {
-    into.counter("serve_deployment_request_counter", replica.processedRequests());
+    Series routed = into.with("route", route);
+    routed.counter("serve_deployment_request_counter", replica.processedRequests());
     replica
         .errors()
         .forEach(
             (type, count) ->
-                into.with("exception_type", type).counter("serve_deployment_error_counter", count));
-    into.histogram("serve_deployment_processing_latency_ms", replica.processingTimes());
-    into.gauge("serve_deployment_max_processing_latency_ms", replica.maxProcessingNanos() / 1e6);
-    into.counter("berth_replica_timeouts", replica.timeouts());
-    into.counter("berth_failures_unlogged", replica.unloggedFailures());
-  }
-
-  private static void showState(Replica replica, LedgerView ledger, Series into) {
+                routed
+                    .with("exception_type", type)
+                    .counter("serve_deployment_error_counter", count));
+    routed.histogram("serve_deployment_processing_latency_ms", replica.processingTimes());
+    routed.gauge("serve_deployment_max_processing_latency_ms", replica.maxProcessingNanos() / 1e6);
+    routed.counter("berth_replica_timeouts", replica.timeouts());
+    routed.counter("berth_failures_unlogged", replica.unloggedFailures());
     ReplicaState state = replica.state();
     boolean healthy = state == ReplicaState.RUNNING || state == ReplicaState.DRAINING;
     into.counter("serve_deployment_replica_starts", 1);
@@ -54,17 +47,11 @@ final class ReplicaSeries {
     into.gauge("serve_replica_processing_queries", ledger.running());
     into.gauge("serve_replica_utilization_percent", 100 * replica.utilization());
     into.gauge("serve_zombie_requests", ledger.zombies());
-  }
-
-  private static void showSlots(LedgerView ledger, Series into) {
     into.gauge("berth_replica_slots", ledger.maxOngoing());
     into.gauge("berth_replica_reserved_slots", ledger.reserved());
     into.counter("berth_slots_granted", ledger.granted());
     into.counter("berth_lease_expiries", ledger.expired());
     into.gauge("berth_audit_mismatches", ledger.audit() == LedgerView.Audit.MISMATCH ? 1 : 0);
-  }
-
-  private static void showBounds(Replica replica, Series into) {
     into.gauge("berth_zombie_requests_limit", replica.limits().maxZombieRequests());
     into.gauge("berth_remembered_attempts", replica.slots().remembered());
     into.gauge("berth_remembered_attempts_limit", replica.maxRemembered());

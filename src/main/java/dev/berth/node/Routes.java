@@ -4,11 +4,11 @@ import dev.berth.api.DeploymentId;
 import dev.berth.controller.ControllerAction.RouteTo;
 import dev.berth.ingress.IngressRoute;
 import dev.berth.ingress.RouteTable;
+import dev.berth.protocol.port.Loop;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.Executor;
 import java.util.function.Consumer;
 import java.util.function.Function;
 
@@ -22,20 +22,20 @@ final class Routes {
 
   private final Consumer<RouteTable<IngressRoute>> ingress;
   private final String rootPath;
-  private final Executor control;
+  private final Loop control;
   private final Function<DeploymentId, IngressRoute> made;
   private final Map<String, Routed> byApplication = new ConcurrentHashMap<>(); // those with HTTP
   private boolean changed;
 
   /**
    * @param ingress takes each new table
-   * @param control runs tasks on the control loop, later
+   * @param control the control loop
    * @param made what a route to a deployment leads to, as that is configured now
    */
   Routes(
       Consumer<RouteTable<IngressRoute>> ingress,
       String rootPath,
-      Executor control,
+      Loop control,
       Function<DeploymentId, IngressRoute> made) {
     this.ingress = ingress;
     this.rootPath = rootPath;
@@ -44,6 +44,7 @@ final class Routes {
   }
 
   void route(RouteTo command) {
+    assert control.isHere();
     String prefix = command.prefix();
     if (prefix == null) {
       unroute(command.application());
@@ -61,6 +62,7 @@ final class Routes {
 
   /** Routes to it are as it is configured now. */
   void configured(DeploymentId deployment) {
+    assert control.isHere();
     Routed route = byApplication.get(deployment.application());
     if (route != null && route.ingress.equals(deployment)) {
       put(deployment.application(), route.prefix, deployment);
@@ -68,6 +70,7 @@ final class Routes {
   }
 
   void unroute(String application) {
+    assert control.isHere();
     if (byApplication.remove(application) != null) {
       change();
     }
@@ -82,6 +85,7 @@ final class Routes {
 
   /** Makes what was changed take effect at once. */
   void flush() {
+    assert control.isHere();
     if (changed) {
       changed = false;
       Map<String, IngressRoute> routes = new HashMap<>();

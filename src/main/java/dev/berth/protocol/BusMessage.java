@@ -9,6 +9,7 @@ import dev.berth.api.Request;
 import dev.berth.api.Response;
 import io.vertx.core.buffer.Buffer;
 import java.util.List;
+import java.util.Objects;
 import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
 
@@ -184,32 +185,17 @@ public sealed interface BusMessage {
       long load,
       @Nullable HandlerTime time)
       implements Answer {
-    /** One that says no more than its kind and a text. */
-    public CallFailed(
-        long callId,
-        BerthException.Kind kind,
-        String message,
-        long load,
-        @Nullable HandlerTime time) {
-      this(callId, kind, message, -1, -1, load, time);
-    }
-
     /** What the replica reports of a failure. */
     public static CallFailed of(
         long callId, BerthException failure, long load, @Nullable HandlerTime time) {
-      String text = failure.getMessage();
-      String message = text == null ? "" : text;
+      int status = -1;
+      int retryAfter = -1;
       if (failure instanceof BerthException.BackPressure full) {
-        return new CallFailed(
-            callId,
-            failure.kind(),
-            message,
-            full.statusCode().orElse(-1),
-            full.retryAfterSeconds().orElse(-1),
-            load,
-            time);
+        status = full.statusCode().orElse(-1);
+        retryAfter = full.retryAfterSeconds().orElse(-1);
       }
-      return new CallFailed(callId, failure.kind(), message, load, time);
+      String text = Objects.requireNonNullElse(failure.getMessage(), "");
+      return new CallFailed(callId, failure.kind(), text, status, retryAfter, load, time);
     }
 
     /** The failure, as its caller sees it. */

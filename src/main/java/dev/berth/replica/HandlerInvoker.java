@@ -74,7 +74,7 @@ abstract sealed class HandlerInvoker {
     @Override
     void invoke(Request request, Invocation invocation) {
       BlockingCall call = new BlockingCall(handler, request, invocation);
-      invocation.runsOn(call);
+      invocation.call = call;
       try {
         threads.execute(call);
       } catch (RuntimeException refused) { // stopped, or no thread to be had

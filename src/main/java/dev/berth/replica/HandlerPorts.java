@@ -13,8 +13,4 @@ public record HandlerPorts(
   public HandlerPorts(HookThreads hooks, HandlerThreads.Factory threads) {
     this(hooks, threads, ReplicaListener.NONE);
   }
-
-  HandlerPorts telling(ReplicaListener told) {
-    return new HandlerPorts(hooks, threads, told);
-  }
 }

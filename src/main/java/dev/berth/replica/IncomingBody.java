@@ -68,7 +68,7 @@ final class IncomingBody implements InboundStream.Owner {
       call(receiving());
       return;
     }
-    int max = invocation.maxBufferedBytes();
+    int max = invocation.host.replica.limits().maxBufferedBodyBytes();
     if (declaredBytes() > max) {
       refuse(max); // before any more of it is read
       return;
@@ -80,7 +80,7 @@ final class IncomingBody implements InboundStream.Owner {
   }
 
   private Request receiving() {
-    if (!invocation.runsOnThread()) {
+    if (!invocation.host.runsOnThread(invocation.methodName())) {
       return request.withBody(new Request.Body.Streamed(stream));
     }
     RequestInput made = new RequestInput(stream, this);
@@ -126,19 +126,19 @@ final class IncomingBody implements InboundStream.Owner {
   }
 
   private void gather(Buffer piece) {
-    int max = invocation.maxBufferedBytes();
+    int max = invocation.host.replica.limits().maxBufferedBodyBytes();
     if (closed) {
       return;
     }
     if (gatheredBytes + (long) piece.length() > max) {
       refuse(max);
-    } else if (!loop.bodyBounds.tryBuffer(piece.length())) {
+    } else if (!loop.bodyBounds.gathered().tryTake(piece.length())) {
       invocation.breakOff(
           Kind.BACK_PRESSURE,
           "buffered_body_bytes_total: no room for "
               + piece.length()
               + " bytes more (expected: at most "
-              + loop.bodyBounds.maxBufferedBytes()
+              + loop.bodyBounds.gathered().most()
               + ")");
     } else {
       gatheredBytes += piece.length();
@@ -228,9 +228,8 @@ final class IncomingBody implements InboundStream.Owner {
     }
     closed = true;
     gathered = null;
-    BodyBounds bounds = loop.bodyBounds;
-    bounds.windowEnded(window);
-    bounds.bufferEnded(gatheredBytes);
+    loop.bodyBounds.windows().give(window);
+    loop.bodyBounds.gathered().give(gatheredBytes);
     if (called && handlerStreams && !stream.isOver()) {
       loop.execute(() -> stream.fail(new BerthException.Cancelled(why)));
     }

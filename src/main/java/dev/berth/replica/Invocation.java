@@ -52,7 +52,7 @@ sealed class Invocation extends InvocationContext implements Completable<Respons
   private long graceAt;
   private @Nullable IncomingBody body; // of a request that streams, or whose handler does
   private @Nullable ResponseStream stream;
-  private @Nullable BlockingCall call;
+  @Nullable BlockingCall call; // of a handler that may block
 
   Invocation(HostedReplica host, RouterPeer source, CallRequest message, long now, long deadline) {
     super(message, now, deadline);
@@ -63,10 +63,6 @@ sealed class Invocation extends InvocationContext implements Completable<Respons
     this.attempt = message.attempt();
     this.streamWindow = message.streamWindow();
     this.dueAt = deadline;
-  }
-
-  void runsOn(BlockingCall call) {
-    this.call = call;
   }
 
   // --- the request's body ---
@@ -84,7 +80,7 @@ sealed class Invocation extends InvocationContext implements Completable<Respons
       breakOff(
           BerthException.Kind.BACK_PRESSURE,
           "stream_bytes_total: no room for a request's body (expected: at most "
-              + loop.bodyBounds.maxStreamBytes()
+              + loop.bodyBounds.windows().most()
               + " bytes under way)");
       return;
     }
@@ -107,14 +103,6 @@ sealed class Invocation extends InvocationContext implements Completable<Respons
     }
   }
 
-  boolean runsOnThread() {
-    return host.runsOnThread(methodName());
-  }
-
-  int maxBufferedBytes() {
-    return host.replica.maxBufferedBodyBytes();
-  }
-
   /** The handler of a stream threw in a callback: it will not settle by itself. */
   void readerThrew(RuntimeException thrown) {
     if (isUnsettled()) {
@@ -122,7 +110,7 @@ sealed class Invocation extends InvocationContext implements Completable<Respons
     } else if (stream != null && !hasEnded()) {
       bodyDone(thrown);
     } else {
-      host.replica.logFailure("a reader of the request failed", thrown, this);
+      host.replica.failures.add("a reader of the request failed", thrown, this);
     }
   }
 
@@ -331,7 +319,7 @@ sealed class Invocation extends InvocationContext implements Completable<Respons
     }
     becomeCancelled();
     source.remove(this);
-    graceAt = ReplicaLoop.plus(loop.now(), host.replica.cancelGraceNanos());
+    graceAt = ReplicaLoop.plus(loop.now(), host.replica.limits().cancelGraceNanos());
     dueAt = graceAt;
     loop.wakeAt(graceAt);
     runCancelActions();
@@ -375,7 +363,7 @@ sealed class Invocation extends InvocationContext implements Completable<Respons
     send(
         headSent
             ? new StreamReset(callId, kind, message, load())
-            : new CallFailed(callId, kind, message, load(), time()));
+            : new CallFailed(callId, kind, message, -1, -1, load(), time()));
   }
 
   /** A moment that was asked for has come. */

@@ -172,7 +172,7 @@ abstract class InvocationContext implements RequestContext {
               try {
                 action.run();
               } catch (Throwable thrown) {
-                replica().logFailure("an onCancel action failed", thrown, this);
+                replica().failures.add("an onCancel action failed", thrown, this);
               }
             });
   }

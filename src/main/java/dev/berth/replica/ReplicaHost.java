@@ -46,7 +46,7 @@ public final class ReplicaHost implements ReplicaDirectory {
 
   /** Who is told of the replicas that are started from now on. */
   public void tell(ReplicaListener listener) {
-    ports = ports.telling(listener);
+    ports = new HandlerPorts(ports.hooks(), ports.threads(), listener);
   }
 
   /**
@@ -178,22 +178,11 @@ public final class ReplicaHost implements ReplicaDirectory {
   }
 
   /**
-   * Ends leases that ran out, forgets what is old, and takes a sample of the slots in use; to be
-   * called about once a second or more often, at a steady rate.
-   */
-  public void sweep() {
-    for (Replica replica : replicas.get()) {
-      if (replica != null) {
-        replica.slots().sweep();
-        replica.sampleUtilization();
-      }
-    }
-  }
-
-  /**
-   * As {@link #sweep}, and audits the ledgers, for one share of the replicas in turn, so that
-   * thousands of idle ones cost little though it is called often. Of the others, leases that ran
-   * out end too, and a ledger that never was audited is. One thread.
+   * Ends leases that ran out, forgets what is old, takes a sample of the slots in use, and audits
+   * the ledgers: for one share of the replicas in turn, so that thousands of idle ones cost little
+   * though it is called often. Of the others, leases that ran out end too, and a ledger that never
+   * was audited is. One thread, so often that each has its turn about once a second or more often,
+   * at a steady rate.
    *
    * @param turn rises by one with each call
    * @param shares after so many calls all had their turn

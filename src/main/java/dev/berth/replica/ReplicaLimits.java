@@ -47,28 +47,16 @@ public record ReplicaLimits(
     require("maxBufferedBodyBytes", maxBufferedBodyBytes, 0);
   }
 
-  /** These, with a deployment's own {@code cancel_grace_s} and {@code max_zombie_requests}. */
-  public ReplicaLimits withZombies(long ownCancelGraceNanos, int ownMaxZombieRequests) {
+  /** These, but for what a deployment says of itself. */
+  public ReplicaLimits withOwn(long cancelGrace, int maxZombies, int maxBufferedBody) {
     return new ReplicaLimits(
-        ownCancelGraceNanos,
-        ownMaxZombieRequests,
+        cancelGrace,
+        maxZombies,
         streamBufferBytes,
         streamIdleTimeoutNanos,
         refusedRouters,
         offerTtlNanos,
-        maxBufferedBodyBytes);
-  }
-
-  /** These, with a deployment's own {@code max_buffered_body_bytes}. */
-  public ReplicaLimits withMaxBufferedBody(int bytes) {
-    return new ReplicaLimits(
-        cancelGraceNanos,
-        maxZombieRequests,
-        streamBufferBytes,
-        streamIdleTimeoutNanos,
-        refusedRouters,
-        offerTtlNanos,
-        bytes);
+        maxBufferedBody);
   }
 
   private static void require(String name, long value, long least) {

@@ -56,7 +56,7 @@ public final class ReplicaLoop {
   static final long NEVER = Long.MAX_VALUE;
 
   /** Router loops of other instances this loop keeps tables for; more are refused. */
-  static final int MAX_PEERS = 4_096;
+  public static final int MAX_PEERS = 4_096;
 
   /** Replicas of an instance. */
   static final int MAX_ORDINALS = 65_536;
@@ -615,11 +615,6 @@ public final class ReplicaLoop {
   /** Router loops of other instances it keeps tables for; approximate off the loop. */
   public int peers() {
     return peers.size();
-  }
-
-  /** The most of them. */
-  public static int maxPeers() {
-    return MAX_PEERS;
   }
 
   /** Requests from elsewhere that claimed to hold a slot here. */

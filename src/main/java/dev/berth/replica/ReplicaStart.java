@@ -226,7 +226,15 @@ final class ReplicaStart {
     KnownHandles handles = new KnownHandles(seat.handles());
     ReplicaHandler handler =
         Objects.requireNonNull(
-            spec.factory().create(new SeatContext(spec, handles, replica.meters())),
+            spec.factory()
+                .create(
+                    new SeatContext(
+                        spec.deployment(),
+                        spec.replicaId(),
+                        spec.userConfig(),
+                        spec.maxOngoing(),
+                        replica.meters(),
+                        handles)),
             "factory: null (expected: a handler)");
     replica.hooks.add(handler);
     Map<String, HandlerInvoker> methods = new HashMap<>();
@@ -327,28 +335,14 @@ final class ReplicaStart {
   }
 
   /** What a factory is told. */
-  private record SeatContext(ReplicaSpec spec, KnownHandles handles, ReplicaMeters meters)
+  private record SeatContext(
+      DeploymentId deployment,
+      String replicaId,
+      Map<String, Object> userConfig,
+      int maxOngoingRequests,
+      ReplicaMeters meters,
+      KnownHandles handles)
       implements ReplicaContext {
-    @Override
-    public DeploymentId deployment() {
-      return spec.deployment();
-    }
-
-    @Override
-    public String replicaId() {
-      return spec.replicaId();
-    }
-
-    @Override
-    public Map<String, Object> userConfig() {
-      return spec.userConfig();
-    }
-
-    @Override
-    public int maxOngoingRequests() {
-      return spec.maxOngoing();
-    }
-
     @Override
     public DeploymentHandle handle(String deployment) {
       return handles.of(deployment);

@@ -5,6 +5,7 @@ import dev.berth.api.Response;
 import dev.berth.api.ResponseWriter;
 import dev.berth.protocol.BusMessage.CallResponse;
 import dev.berth.protocol.BusMessage.StreamFrame;
+import dev.berth.protocol.UnsentPieces;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.buffer.Buffer;
@@ -40,22 +41,6 @@ final class ResponseStream implements ResponseWriter {
     ENDED
   }
 
-  /** Some of the body, and who waits for it to leave. */
-  private static final class Piece {
-    final Buffer data;
-    final @Nullable Promise<Void> done;
-    int sent; // bytes of it
-
-    Piece(Buffer data, @Nullable Promise<Void> done) {
-      this.data = data;
-      this.done = done;
-    }
-
-    int left() {
-      return data.length() - sent;
-    }
-  }
-
   private final Invocation invocation;
   private final ReplicaLoop loop;
   private final Response head;
@@ -65,12 +50,12 @@ final class ResponseStream implements ResponseWriter {
   private final AtomicLong charged = new AtomicLong(); // bytes and overhead that wait; any thread
   private final AtomicLong overflows = new AtomicLong();
 
-  private final ArrayDeque<Piece> pieces = new ArrayDeque<>();
-  private final ArrayDeque<Promise<Void>> written = new ArrayDeque<>(); // sent, not yet told
+  private final UnsentPieces pieces = new UnsentPieces();
+  private final ArrayDeque<Promise<Void>> writers = new ArrayDeque<>(); // of each piece written
+  private int written; // of their pieces, the first, that were sent; they are not yet told
   private State state = State.OPEN;
   private boolean headSent;
   private boolean flushPosted;
-  private long gathered; // bytes in pieces
   private int length = CallResponse.UNKNOWN; // bytes of a body that came whole
   private long limit; // bytes that may leave in all
   private long sent; // bytes
@@ -131,9 +116,11 @@ final class ResponseStream implements ResponseWriter {
       }
       return;
     }
-    pieces.add(new Piece(data, done));
-    gathered += data.length();
-    if (gathered >= MAX_FRAME_BYTES) {
+    pieces.add(data);
+    if (done != null) {
+      writers.add(done);
+    }
+    if (pieces.bytes() >= MAX_FRAME_BYTES) {
       emit(); // full frames need not wait for the tick to end; their writers are told at its end
     }
     postFlush();
@@ -160,8 +147,7 @@ final class ResponseStream implements ResponseWriter {
   void sendWhole(Buffer body) {
     length = body.length();
     charged.addAndGet(charge(body));
-    pieces.add(new Piece(body, null));
-    gathered += body.length();
+    pieces.add(body);
     finish();
   }
 
@@ -186,7 +172,7 @@ final class ResponseStream implements ResponseWriter {
       breakOff(
           BerthException.Kind.HANDLER_FAILED,
           "stream_buffer_bytes: over " + bufferBytes + " wait (expected: a source that pauses)");
-    } else if (gathered >= RELAY_PAUSE_BYTES && !relayPaused) {
+    } else if (pieces.bytes() >= RELAY_PAUSE_BYTES && !relayPaused) {
       relayPaused = true;
       received.stream().pause();
     }
@@ -239,7 +225,7 @@ final class ResponseStream implements ResponseWriter {
   /** Sends what credit allows. State is consistent before each send. */
   private void emit() {
     retryAt = ReplicaLoop.NEVER;
-    if (!headSent && state == State.FINISHING && gathered <= MAX_FRAME_BYTES) {
+    if (!headSent && state == State.FINISHING && pieces.bytes() <= MAX_FRAME_BYTES) {
       sendTogether();
       return;
     }
@@ -248,13 +234,13 @@ final class ResponseStream implements ResponseWriter {
       return;
     }
     drop(0); // empty pieces at the front need no frame
-    while (gathered > 0 && sent < limit) {
-      int size = (int) Math.min(gathered, Math.min(limit - sent, MAX_FRAME_BYTES));
-      boolean last = state == State.FINISHING && size == gathered;
+    while (pieces.bytes() > 0 && sent < limit) {
+      int size = (int) Math.min(pieces.bytes(), Math.min(limit - sent, MAX_FRAME_BYTES));
+      boolean last = state == State.FINISHING && size == pieces.bytes();
       if (last) {
         invocation.settleSlot(); // first, so that the frame reports the slot as free
       }
-      if (!send(peek(size), last)) {
+      if (!send(pieces.peek(size), last)) {
         block(true);
         return;
       }
@@ -266,7 +252,7 @@ final class ResponseStream implements ResponseWriter {
         return;
       }
     }
-    if (gathered > 0) {
+    if (pieces.bytes() > 0) {
       block(false);
     } else if (state == State.FINISHING) {
       invocation.settleSlot();
@@ -284,12 +270,13 @@ final class ResponseStream implements ResponseWriter {
   /** All of it was there before its head had left. */
   private void sendTogether() {
     drop(0);
-    Buffer body = gathered == 0 ? Buffer.buffer(0) : peek((int) gathered);
+    int size = (int) pieces.bytes();
+    Buffer body = size == 0 ? Buffer.buffer(0) : pieces.peek(size);
     invocation.settleSlot();
     Response whole = head.withBody(new Response.Body.Whole(body));
     if (invocation.sendWhole(whole)) {
       headSent = true;
-      drop((int) gathered);
+      drop(size);
       end();
     } else {
       block(true);
@@ -315,7 +302,7 @@ final class ResponseStream implements ResponseWriter {
     if (retry) {
       retryAt = loop.now();
     }
-    account(gathered);
+    account(pieces.bytes());
     invocation.wakeAt(Math.min(idleAt, retryAt));
   }
 
@@ -333,58 +320,34 @@ final class ResponseStream implements ResponseWriter {
     invocation.end();
   }
 
-  /** The next {@code size} bytes, without a copy when one piece has them. */
-  private Buffer peek(int size) {
-    Piece first = pieces.element();
-    if (first.left() >= size) {
-      return size == first.data.length()
-          ? first.data
-          : first.data.slice(first.sent, first.sent + size);
-    }
-    Buffer frame = Buffer.buffer(size);
-    for (Piece piece : pieces) {
-      int part = Math.min(piece.left(), size - frame.length());
-      frame.appendBuffer(piece.data, piece.sent, part);
-      if (frame.length() == size) {
-        break;
-      }
-    }
-    return frame;
-  }
-
-  /** Takes {@code size} bytes off the front, and every piece that is then empty. */
+  /** Takes {@code size} bytes off the front; who wrote a piece that has left is told soon. */
   private void drop(int size) {
-    gathered -= size;
-    int left = size;
-    for (Piece first = pieces.peek(); first != null; first = pieces.peek()) {
-      int part = Math.min(first.left(), left);
-      first.sent += part;
-      left -= part;
-      if (first.left() > 0) {
-        return;
-      }
-      pieces.remove();
-      charged.addAndGet(-charge(first.data));
-      if (first.done != null) {
-        written.add(first.done);
-      }
+    long before = pieces.heldBytes();
+    int gone = pieces.drop(size);
+    if (gone > 0) {
+      charged.addAndGet(pieces.heldBytes() - before - (long) gone * PIECE_OVERHEAD_BYTES);
+      written = Math.min(written + gone, writers.size()); // a relay's pieces have none
     }
   }
 
   /** Runs writers' callbacks; they may write again, and what that sends is told in this loop. */
   private void tellWriters() {
-    for (Promise<Void> done = written.poll(); done != null; done = written.poll()) {
-      done.tryComplete();
+    while (written > 0) {
+      written--;
+      writers.remove().tryComplete();
     }
     Response.Body.Received source = relayed;
-    if (source != null && relayPaused && state == State.OPEN && gathered < RELAY_PAUSE_BYTES) {
+    if (source != null
+        && relayPaused
+        && state == State.OPEN
+        && pieces.bytes() < RELAY_PAUSE_BYTES) {
       relayPaused = false;
       source.stream().resume();
     }
   }
 
   private void postTelling() {
-    if (!written.isEmpty() && !flushPosted) {
+    if (written > 0 && !flushPosted) {
       loop.execute(this::tellWriters);
     }
   }
@@ -433,15 +396,17 @@ final class ResponseStream implements ResponseWriter {
 
   private void discard() {
     state = State.ENDED;
-    for (Piece piece : pieces) {
-      charged.addAndGet(-charge(piece.data));
-      Promise<Void> done = piece.done;
-      if (done != null) {
+    int sentBefore = written;
+    drop((int) pieces.bytes());
+    written = sentBefore;
+    for (int place = 0, all = writers.size(); place < all; place++) {
+      Promise<Void> done = writers.remove();
+      if (place < written) {
+        writers.add(done); // in their order behind the others, which go
+      } else {
         loop.execute(() -> done.tryFail(gone()));
       }
     }
-    pieces.clear();
-    gathered = 0;
     account(0);
     postTelling();
     Response.Body.Received source = relayed;

@@ -128,16 +128,6 @@ abstract class ServedReplica {
     timeouts.increment();
   }
 
-  /** What is gathered of a body for a handler that takes it whole. */
-  int maxBufferedBodyBytes() {
-    return limits.maxBufferedBodyBytes();
-  }
-
-  /** How long a cancelled request may take to settle, in nanoseconds. */
-  long cancelGraceNanos() {
-    return limits.cancelGraceNanos();
-  }
-
   void zombieFound() {
     zombies.incrementAndGet();
     lingeringChanged();
@@ -176,10 +166,6 @@ abstract class ServedReplica {
 
   private static boolean isWrapper(Throwable failure) {
     return failure instanceof CompletionException || failure instanceof ExecutionException;
-  }
-
-  void logFailure(String what, Throwable failure, RequestContext request) {
-    failures.add(what, failure, request);
   }
 
   /**

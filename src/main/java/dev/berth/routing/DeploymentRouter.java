@@ -136,8 +136,8 @@ public final class DeploymentRouter implements HandleMetricSource {
   /** Writes down what befalls a request that came in by HTTP, from when it arrived. */
   public RequestRecorder explained(
       RouterLoop loop, String requestId, String request, long arrivedNanos) {
-    return RequestRecorder.ofHttp(
-        loop.explain, deployment, unranked(loop), requestId, request, arrivedNanos);
+    return new RequestRecorder(
+        loop.explain, deployment, unranked(loop), requestId, null, null, request, arrivedNanos);
   }
 
   /**
@@ -214,21 +214,12 @@ public final class DeploymentRouter implements HandleMetricSource {
 
   /** Whether any replica takes requests, as of now; it may be full. */
   public boolean hasRoutableReplica() {
-    for (RoutedReplica replica : replicas.all) {
-      if (replica.routable()) {
-        return true;
-      }
-    }
-    return false;
+    return Arrays.stream(replicas.all).anyMatch(RoutedReplica::routable);
   }
 
-  /** Where those who collect several slots of it take turns. */
+  /** Where those who collect several slots of it take turns ({@code berth_legs_waiting}). */
   public LegGate legGate() {
     return legGate;
-  }
-
-  boolean anyUnreservable() {
-    return replicas.anyUnreservable;
   }
 
   /**
@@ -365,6 +356,11 @@ public final class DeploymentRouter implements HandleMetricSource {
         OptionalInt.of(now.refusalStatus()));
   }
 
+  /** No more may wait for answers on a loop. */
+  public BerthException pendingFull(RouterLoop loop) {
+    return backPressure("pending requests of this event loop: " + loop.pendingRequests());
+  }
+
   /** Seconds in which the queue, as it is now, will have been served at the rate of late. */
   private int retryAfter() {
     double rate = endedRate.perSecond();
@@ -414,11 +410,6 @@ public final class DeploymentRouter implements HandleMetricSource {
     for (RoutedReplica replica : replicas.all) {
       into.accept(replica.info.replicaId(), replica.ongoing());
     }
-  }
-
-  /** Who waits to collect several slots of it at once ({@code berth_legs_waiting}). */
-  public int waitingToCollect() {
-    return legGate.size();
   }
 
   /** Requests waiting for a slot on this instance ({@code serve_deployment_queued_queries}). */

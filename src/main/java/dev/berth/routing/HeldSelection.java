@@ -61,7 +61,7 @@ public final class HeldSelection extends RingEntry implements ReplicaSelection {
   }
 
   private final Leg leg; // what it is for
-  private final DeploymentRouter router;
+  final DeploymentRouter router;
   private final RouterLoop loop;
   final RoutedReplica replica;
   final @Nullable SlotLease lease; // here
@@ -378,11 +378,6 @@ public final class HeldSelection extends RingEntry implements ReplicaSelection {
     }
   }
 
-  /** What was sent there surely did not leave. */
-  void lostReplica() {
-    router.lost(replica);
-  }
-
   /** Its replica, elsewhere, has said how its slots are. */
   void reported(long load) {
     replica.reported(load);
@@ -443,10 +438,6 @@ public final class HeldSelection extends RingEntry implements ReplicaSelection {
       }
       loop.ring().schedule(this, deadlineNanos);
     }
-  }
-
-  long ttlMs() {
-    return ttlNanos / 1_000_000;
   }
 
   AttemptId attempt() {

@@ -2,9 +2,9 @@ package dev.berth.routing;
 
 import dev.berth.api.BerthException;
 import dev.berth.api.Request;
+import dev.berth.protocol.UnsentPieces;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.streams.ReadStream;
-import java.util.ArrayDeque;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -30,9 +30,7 @@ final class OutgoingBody {
   private final Buffer first;
   private final @Nullable ReadStream<Buffer> source; // null when all of it is here
   private final int heldBytes;
-  private final ArrayDeque<Buffer> pieces = new ArrayDeque<>();
-  private int sentOfHead; // bytes of the first piece
-  private int unsent; // bytes
+  private final UnsentPieces pieces = new UnsentPieces();
   private long limit; // how many bytes may be sent in all
   private long sent; // bytes
   private int sequence;
@@ -57,7 +55,6 @@ final class OutgoingBody {
     this.heldBytes = first.length() + rest.length();
     if (rest.length() > 0) {
       pieces.add(rest);
-      unsent = rest.length();
     }
     this.ended = source == null;
   }
@@ -126,12 +123,11 @@ final class OutgoingBody {
     }
     if (piece.length() > 0) {
       pieces.add(piece);
-      unsent += piece.length();
     }
-    if (unsent >= Math.min(credit(), LoopLimits.MAX_FRAME_BYTES)) {
+    if (pieces.bytes() >= Math.min(credit(), LoopLimits.MAX_FRAME_BYTES)) {
       emit();
     }
-    if (unsent > MAX_UNSENT_BYTES + piece.length()) {
+    if (pieces.bytes() > MAX_UNSENT_BYTES + piece.length()) {
       call.bodyFailed(
           new BerthException.HandlerFailed(
               "body: over " + MAX_UNSENT_BYTES + " bytes wait (expected: a source that pauses)",
@@ -164,7 +160,7 @@ final class OutgoingBody {
     if (from == null || ended || over) {
       return;
     }
-    boolean wanted = credit() > unsent;
+    boolean wanted = credit() > pieces.bytes();
     if (wanted != flowing) {
       flowing = wanted; // first: a source may deliver from within resume
       if (wanted) {
@@ -213,15 +209,15 @@ final class OutgoingBody {
   }
 
   private void emit() {
-    while (!over && !retrying && accepted && unsent > 0 && credit() > 0) {
-      int size = (int) Math.min(Math.min(unsent, credit()), LoopLimits.MAX_FRAME_BYTES);
-      if (!send(peek(size), ended && size == unsent)) {
+    while (!over && !retrying && accepted && pieces.bytes() > 0 && credit() > 0) {
+      int size = (int) Math.min(Math.min(pieces.bytes(), credit()), LoopLimits.MAX_FRAME_BYTES);
+      if (!send(pieces.peek(size), ended && size == pieces.bytes())) {
         return;
       }
       sent += size;
-      drop(size);
+      pieces.drop(size);
     }
-    if (!over && !retrying && accepted && ended && unsent == 0) {
+    if (!over && !retrying && accepted && ended && pieces.bytes() == 0) {
       send(NOTHING, true); // the end needs no credit
     }
   }
@@ -237,44 +233,10 @@ final class OutgoingBody {
     return true;
   }
 
-  /** The next {@code size} bytes, without a copy when one piece has them. */
-  private Buffer peek(int size) {
-    Buffer head = pieces.element();
-    if (head.length() - sentOfHead >= size) {
-      return size == head.length() ? head : head.slice(sentOfHead, sentOfHead + size);
-    }
-    Buffer frame = Buffer.buffer(size);
-    int from = sentOfHead;
-    for (Buffer piece : pieces) {
-      int part = Math.min(piece.length() - from, size - frame.length());
-      frame.appendBuffer(piece, from, part);
-      from = 0;
-      if (frame.length() == size) {
-        break;
-      }
-    }
-    return frame;
-  }
-
-  private void drop(int size) {
-    unsent -= size;
-    int left = size;
-    while (left > 0) {
-      int part = Math.min(pieces.element().length() - sentOfHead, left);
-      sentOfHead += part;
-      left -= part;
-      if (sentOfHead == pieces.element().length()) {
-        pieces.remove();
-        sentOfHead = 0;
-      }
-    }
-  }
-
   /** The call is over: whoever made the source ends it. */
   void stop() {
     over = true;
-    pieces.clear();
-    unsent = 0;
+    pieces.drop((int) pieces.bytes());
     ReadStream<Buffer> from = source;
     if (from != null && flowing) {
       flowing = false;

@@ -130,8 +130,7 @@ public final class RoutedChoice extends SlotRequest {
   private void reserved(SlotToken token, long grantedTtlMs, long load) {
     RoutedReplica from = java.util.Objects.requireNonNull(replica);
     AttemptId named = java.util.Objects.requireNonNull(attempt);
-    loop.pending().remove(pendingId);
-    pendingId = PendingTable.FULL;
+    leaveTable();
     from.reported(load); // still counted as ours: the selection gives it back
     select(from, null, token, named, grantedTtlMs * 1_000_000);
   }
@@ -194,7 +193,7 @@ public final class RoutedChoice extends SlotRequest {
 
   @Override
   public boolean picky() {
-    return router.anyUnreservable();
+    return router.replicas.anyUnreservable;
   }
 
   @Override

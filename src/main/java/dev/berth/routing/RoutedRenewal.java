@@ -47,7 +47,7 @@ final class RoutedRenewal extends RingEntry implements PendingEntry {
             selection.attempt(),
             to.addressFor(loop.index()),
             Objects.requireNonNull(selection.token),
-            selection.ttlMs());
+            selection.ttlNanos() / 1_000_000);
     boolean left;
     try {
       left = loop.send(to, message);
@@ -56,7 +56,7 @@ final class RoutedRenewal extends RingEntry implements PendingEntry {
       return;
     }
     if (!left) {
-      selection.lostReplica();
+      selection.router.lost(to);
       end(false);
     }
   }

@@ -81,6 +81,11 @@ public final class RouterLoop {
     return ports.nanoClock().getAsLong();
   }
 
+  /** Whether a deadline has passed, if it is one. */
+  public boolean isPast(long deadlineNanos) {
+    return deadlineNanos != SlotRequest.NO_DEADLINE && deadlineNanos - now() <= 0;
+  }
+
   /** Whether the caller is on the loop. */
   public boolean isHere() {
     return ports.loop().isHere();
@@ -242,17 +247,17 @@ public final class RouterLoop {
         duplicates.increment();
         return;
       }
-      ReplicaAddress target = reserved.target();
-      ports
-          .bus()
-          .send(
-              target.node(),
-              target.busAddress(),
-              new BusMessage.ReleaseSlot(address, reserved.attempt(), target));
+      release(reserved.target(), reserved.attempt());
     }
     if (!(answer instanceof BusMessage.CallAccepted)) { // its answer came first, and is no news
       lateAnswers.increment();
     }
+  }
+
+  /** Ends what a replica elsewhere holds under this name. Any thread. */
+  void release(ReplicaAddress target, AttemptId attempt) {
+    BusMessage release = new BusMessage.ReleaseSlot(address, attempt, target);
+    ports.bus().send(target.node(), target.busAddress(), release);
   }
 
   void duplicateDropped() {

@@ -2,7 +2,6 @@ package dev.berth.routing;
 
 import dev.berth.api.DeploymentId;
 import dev.berth.api.spi.ReplicaRanker;
-import dev.berth.protocol.AttemptId;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.RoutingSnapshot;
@@ -206,7 +205,10 @@ public final class Routers {
       LongSupplier clock = loops[0].ports.nanoClock();
       RemoteReplica remote =
           new RemoteReplica(
-              route.replica(), route.routable(), clock, attempt -> release(address, attempt));
+              route.replica(),
+              route.routable(),
+              clock,
+              attempt -> loops[0].release(address, attempt));
       remotes.put(address, new Remote(router, remote));
       return remote;
     }
@@ -218,16 +220,6 @@ public final class Routers {
         new LocalReplica(route.replica(), route.routable(), slots, router.queue, loops.length);
     directory.observe(address, (SlotObserver) local);
     return local;
-  }
-
-  private void release(ReplicaAddress target, AttemptId attempt) {
-    RouterLoop any = loops[0];
-    any.ports
-        .bus()
-        .send(
-            target.node(),
-            target.busAddress(),
-            new BusMessage.ReleaseSlot(any.address, attempt, target));
   }
 
   void forget(RoutedReplica left) {
@@ -244,7 +236,7 @@ public final class Routers {
   void offered(BusMessage.SlotOffer offer, long now) {
     Remote remote = remotes.get(offer.target());
     if (remote == null) {
-      release(offer.target(), offer.attempt());
+      loops[0].release(offer.target(), offer.attempt());
       return;
     }
     remote.replica.reported(offer.load());

@@ -131,7 +131,7 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
   }
 
   private void parentCancelled() {
-    if (!done && isPastDeadline()) {
+    if (isPastDeadline()) {
       deadlinePassed(loop.now()); // the parent ran out of time, and so did we
     } else {
       cancelNow();
@@ -151,9 +151,7 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
       return;
     }
     if (loop.pending().isFull()) {
-      end(
-          router.backPressure("pending requests of this event loop: " + loop.pending().size()),
-          false);
+      end(router.pendingFull(loop), false);
       return;
     }
     if (isPastDeadline()) {
@@ -330,9 +328,7 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
     if (id == PendingTable.FULL) {
       unsend(to);
       router.pumpIfWaiting();
-      end(
-          router.backPressure("pending requests of this event loop: " + loop.pending().size()),
-          false);
+      end(router.pendingFull(loop), false);
       return;
     }
     pendingId = id;
@@ -348,8 +344,7 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
       return;
     }
     if (!left) {
-      loop.pending().remove(id);
-      pendingId = PendingTable.FULL;
+      leaveTable();
       unsend(to);
       router.lost(to);
       if (recorder != null) {
@@ -361,8 +356,7 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
 
   /** Sending threw. The request ends with that error, whatever giving its slot back throws. */
   private void notSent(RoutedReplica to, RuntimeException broken) {
-    loop.pending().remove(pendingId);
-    pendingId = PendingTable.FULL;
+    leaveTable();
     BerthException failure =
         new BerthException.HandlerFailed(
             "the request could not be sent: " + broken.getMessage(), broken);
@@ -380,10 +374,15 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
     enqueueAgain();
   }
 
-  /** The answer to what was sent has come, or will not: out of the pending table. */
-  final void settle(long load) {
+  /** It waits for no answer any more. */
+  final void leaveTable() {
     loop.pending().remove(pendingId);
     pendingId = PendingTable.FULL;
+  }
+
+  /** The answer to what was sent has come, or will not: out of the pending table. */
+  final void settle(long load) {
+    leaveTable();
     RoutedReplica from = replica;
     if (from != null && !from.here()) {
       from.giveBack();
@@ -436,7 +435,7 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
     if (waiter != null) {
       router.queue.cancel(waiter); // or a grant is on its way, which then goes back
     }
-    end(new BerthException.Cancelled("the caller cancelled"), true);
+    end(cancelled(), true);
   }
 
   @Override
@@ -456,7 +455,11 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
   }
 
   final boolean isPastDeadline() {
-    return callDeadlineNanos != NO_DEADLINE && callDeadlineNanos - loop.now() <= 0;
+    return loop.isPast(callDeadlineNanos);
+  }
+
+  public static BerthException cancelled() {
+    return new BerthException.Cancelled("the caller cancelled");
   }
 
   public static BerthException timeout() {

@@ -47,13 +47,13 @@ final class TestApplications {
         instance.runUntil(
             () ->
                 instance.status(name) == ApplicationStatus.RUNNING
-                    || instance.failure(name) != null,
+                    || instance.failures.get(name) != null,
             () -> false);
     if (!decided) {
       throw new IllegalStateException(
           "application " + name + " did not start" + Unsettled.describe(instance));
     }
-    String failure = instance.failure(name);
+    String failure = instance.failures.get(name);
     if (failure != null) {
       throw new IllegalStateException("application " + name + ": " + failure, thrown.get());
     }
@@ -86,7 +86,7 @@ final class TestApplications {
   void replace() {
     boolean over = instance.replace();
     for (String name : code.keySet()) {
-      String failure = instance.failure(name);
+      String failure = instance.failures.get(name);
       if (failure != null) {
         throw new IllegalStateException("application " + name + ": " + failure);
       }

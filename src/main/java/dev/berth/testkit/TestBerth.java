@@ -7,6 +7,7 @@ import dev.berth.api.Request;
 import dev.berth.api.Response;
 import dev.berth.config.InstanceOptions;
 import dev.berth.config.ServeConfig;
+import dev.berth.metrics.Registration;
 import dev.berth.replica.Replica;
 import dev.berth.routing.handle.RoutedHandle;
 import io.vertx.core.Future;
@@ -108,7 +109,8 @@ public final class TestBerth implements AutoCloseable {
       throw new IllegalArgumentException(
           "loop: " + loop + " (expected: 0 to " + (instance.plane.loops() - 1) + ")");
     }
-    return RoutedHandle.of(instance.plane.routers(), id, instance.router(id).settings(), loop);
+    return RoutedHandle.of(
+        instance.plane.routers(), id, instance.deployments.router(id).settings(), loop);
   }
 
   /** Calls the ingress of the first application, as {@link #call(String, Request)} does. */
@@ -177,7 +179,7 @@ public final class TestBerth implements AutoCloseable {
     requireOpen();
     future.onComplete(done -> instance.loops.wake()); // it may be another thread's
     if (!instance.runUntil(future::isComplete, hopeless)) {
-      throw new AssertionError("future: not done" + waits());
+      throw new AssertionError("future: not done" + Unsettled.describe(instance));
     }
     if (future.failed()) {
       instance.thrown.explain(future.cause());
@@ -240,7 +242,7 @@ public final class TestBerth implements AutoCloseable {
 
   /** Requests that wait for a slot of a deployment. */
   public int queued(String deployment) {
-    return instance.router(applications.find(deployment)).queued();
+    return instance.deployments.router(applications.find(deployment)).queued();
   }
 
   /** The replicas of a deployment that have not stopped. */
@@ -277,15 +279,9 @@ public final class TestBerth implements AutoCloseable {
     requireOpen();
     instance.runUntil(() -> unsettled().isEmpty(), instance::nothingRuns);
     if (!unsettled().isEmpty()) {
-      throw new AssertionError("not at rest" + waits());
+      throw new AssertionError("not at rest" + Unsettled.describe(instance));
     }
   }
-
-  private String waits() {
-    return Unsettled.describe(instance);
-  }
-
-  // --- replicas that change or go ---
 
   /**
    * Gives every replica of a deployment another {@code user_config}, and waits for their hooks.
@@ -370,33 +366,16 @@ public final class TestBerth implements AutoCloseable {
    * @throws AssertionError naming what was left, unless {@link TestBerthBuilder#allowUnsettled}
    */
   @Override
+  @SuppressWarnings("try") // to be closed is all that is asked of it
   public void close() {
     if (closed) {
       return;
     }
     instance.loops.requireOutside();
-    Throwable failure = null;
-    try {
+    try (Registration ending = this::end) { // whatever else fails
       if (!unsettledAllowed) {
         assertAtRest();
       }
-    } catch (Throwable thrown) {
-      failure = thrown;
-    }
-    try {
-      end();
-    } catch (Throwable thrown) {
-      if (failure == null) {
-        failure = thrown;
-      } else {
-        failure.addSuppressed(thrown);
-      }
-    }
-    if (failure instanceof Error error) {
-      throw error;
-    }
-    if (failure != null) {
-      throw (RuntimeException) failure;
     }
   }
 
@@ -410,7 +389,7 @@ public final class TestBerth implements AutoCloseable {
         }
       }
       if (!applications.withdraw() && !unsettledAllowed) {
-        throw new AssertionError("the application did not stop" + waits());
+        throw new AssertionError("the application did not stop" + Unsettled.describe(instance));
       }
     } finally {
       instance.loops.close();

@@ -155,13 +155,9 @@ public final class TestBerthBuilder {
       into.put(key, value);
       return;
     }
-    String first = key.substring(0, dot);
-    JsonObject inner = into.getJsonObject(first);
-    if (inner == null) {
-      inner = new JsonObject();
-      into.put(first, inner);
-    }
-    put(inner, key.substring(dot + 1), value);
+    Map<String, Object> all = into.getMap();
+    Object inner = all.computeIfAbsent(key.substring(0, dot), first -> new JsonObject());
+    put((JsonObject) inner, key.substring(dot + 1), value);
   }
 
   private static boolean has(Application application, String deployment) {

@@ -27,7 +27,6 @@ import dev.berth.protocol.port.LoopPorts;
 import dev.berth.replica.HandlerPorts;
 import dev.berth.replica.Replica;
 import dev.berth.replica.ReplicaLoop;
-import dev.berth.routing.DeploymentRouter;
 import io.vertx.core.Future;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -71,7 +70,7 @@ final class TestInstance {
   private final Controller controller;
   private final Map<DeploymentId, Set<String>> started = new HashMap<>(); // ids of replicas
   private final Map<String, StartReplica> held = new LinkedHashMap<>(); // what waits for the test
-  private final Map<String, String> failures = new ConcurrentHashMap<>(); // by application
+  final Map<String, String> failures = new ConcurrentHashMap<>(); // by application
   private final long patienceNanos; // of real time
   private long nextTick = ReplicaLoop.TICK_NANOS;
   private long nextSweep = SWEEP_NANOS;
@@ -123,7 +122,7 @@ final class TestInstance {
     builds =
         new Builds(
             threads,
-            control::execute,
+            control,
             (application, revision) -> null, // all are built by the test
             this::tell,
             code -> {});
@@ -133,7 +132,7 @@ final class TestInstance {
             deployments,
             builds,
             shown -> NOT_SHOWN,
-            control::execute,
+            control,
             new AtomicLong(random.nextLong(1L << 32))::incrementAndGet,
             this::tell) {
           @Override
@@ -231,7 +230,8 @@ final class TestInstance {
 
   /** Starts an application's replicas; tasks say what came of it. */
   void declare(LoadedApplication application) {
-    builds.readEarly(application.name(), Future.succeededFuture(application));
+    control.execute(
+        () -> builds.readEarly(application.name(), Future.succeededFuture(application)));
     tell(
         new ControllerEvent.Declared(
             DeclaredApplication.of(
@@ -246,11 +246,6 @@ final class TestInstance {
   /** How an application stands; null when there is none. */
   @Nullable ApplicationStatus status(String application) {
     return controller.applications().get(application);
-  }
-
-  /** Why a replica of an application did not start; null when none failed. Any thread. */
-  @Nullable String failure(String application) {
-    return failures.get(application);
   }
 
   void stop(Replica replica) {
@@ -270,10 +265,6 @@ final class TestInstance {
     replica.kill();
     tell(new ControllerEvent.ReplicaDraining(replica.replicaId()));
     stop(replica);
-  }
-
-  DeploymentRouter router(DeploymentId id) {
-    return deployments.router(id);
   }
 
   // --- running ---
@@ -351,7 +342,7 @@ final class TestInstance {
   }
 
   private void upkeep() {
-    plane.host().sweep();
+    plane.host().sweep(0, 1, mismatch -> {});
     plane.host().tick();
   }
 

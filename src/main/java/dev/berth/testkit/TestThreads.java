@@ -3,7 +3,7 @@ package dev.berth.testkit;
 import dev.berth.replica.HandlerThreads;
 import dev.berth.replica.HookThreads;
 import java.util.ArrayDeque;
-import java.util.ArrayList;
+import java.util.Collection;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
@@ -199,11 +199,9 @@ final class TestThreads implements HookThreads {
 
   /** What has not ended, one line each. */
   synchronized List<String> unfinished() {
-    List<String> lines = new ArrayList<>();
-    handlers.forEach(work -> lines.add(work.describe()));
-    hooks.forEach(work -> lines.add(work.describe()));
-    abandoned.forEach(work -> lines.add(work.describe()));
-    waitingHooks.forEach(work -> lines.add(work.describe()));
-    return lines;
+    return Stream.of(handlers, hooks, abandoned, waitingHooks)
+        .flatMap(Collection::stream)
+        .map(Work::describe)
+        .toList();
   }
 }

@@ -124,12 +124,12 @@ final class Unsettled {
           "instance: %s of %s counted as waiting"
               .formatted(count(bounds.queued(), "request"), count(bounds.queuedBytes(), "byte")));
     }
-    if (bounds.streamBytes() > 0) {
-      lines.add("instance: " + count(bounds.streamBytes(), "byte") + " of responses under way");
+    if (bounds.streams().bytes() > 0) {
+      lines.add("instance: " + count(bounds.streams().bytes(), "byte") + " of responses under way");
     }
     long bodies =
-        instance.plane.limits().bodies().streamBytes()
-            + instance.plane.limits().bodies().bufferedBytes();
+        instance.plane.limits().bodies().windows().taken()
+            + instance.plane.limits().bodies().gathered().taken();
     if (bodies > 0) {
       lines.add("instance: " + count(bodies, "byte") + " of bodies of requests held");
     }

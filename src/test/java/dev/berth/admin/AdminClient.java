@@ -1,12 +1,15 @@
 package dev.berth.admin;
 
+import dev.berth.api.DeploymentId;
 import dev.berth.config.AdminOptions;
 import dev.berth.config.BearerToken;
 import dev.berth.config.ServeConfig;
 import dev.berth.metrics.Meters;
+import dev.berth.protocol.port.ControllerCommands;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;
+import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.net.Socket;
 import java.net.URI;
@@ -20,13 +23,14 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BiPredicate;
 import org.jspecify.annotations.Nullable;
 
 /** An admin server on loopback and a client of it. */
-final class AdminClient implements AutoCloseable {
-  final Meters meters = new Meters("node-1", "127.0.0.1");
-  final int port;
-  private final Vertx vertx = Vertx.vertx(new VertxOptions().setEventLoopPoolSize(1));
+public final class AdminClient implements AutoCloseable {
+  final Meters meters = new Meters("node-1", "127.0.0.1", "");
+  public final int port;
+  final Vertx vertx = Vertx.vertx(new VertxOptions().setEventLoopPoolSize(2));
   private final HttpClient http =
       HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
 
@@ -34,6 +38,10 @@ final class AdminClient implements AutoCloseable {
   @FunctionalInterface
   interface Areas {
     List<AdminRoutes> of(Meters meters);
+  }
+
+  public AdminClient(AdminRoutes area) {
+    this(Map.of(), meters -> List.of(new HealthRoutes(meters), area));
   }
 
   AdminClient(Map<String, String> secrets, Areas areas) {
@@ -50,6 +58,21 @@ final class AdminClient implements AutoCloseable {
             areas.of(meters));
     await(vertx.deployVerticle(admin));
     port = admin.port();
+  }
+
+  /** Those of the commands; {@code kill} is asked for replicas. */
+  static ServeRoutes serving(
+      ControllerCommands commands, BiPredicate<DeploymentId, String> kill, Meters meters) {
+    HttpView http = new HttpView(ServeConfig.DEFAULTS, () -> 8000, () -> 2);
+    return new ServeRoutes(commands, kill, http, meters, "1.2.3", "node-1");
+  }
+
+  HttpResponse<String> get(String path, String... headers) {
+    return send("GET", path, null, headers);
+  }
+
+  JsonObject json(String path) {
+    return new JsonObject(get(path).body());
   }
 
   HttpResponse<String> send(String method, String path, @Nullable String body, String... headers) {

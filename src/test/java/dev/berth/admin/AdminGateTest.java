@@ -2,8 +2,6 @@ package dev.berth.admin;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.berth.config.ServeConfig;
-import dev.berth.config.keys.Settings;
 import dev.berth.protocol.port.Endpoint;
 import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
@@ -40,19 +38,12 @@ class AdminGateTest {
       admin(Map.of("ci", SECRET, "ops", "another-secret-of-some-length"));
 
   private static AdminClient admin(Map<String, String> secrets) {
-    Settings http = ServeConfig.DEFAULTS;
     return new AdminClient(
         secrets,
         meters ->
             List.of(
                 new HealthRoutes(meters),
-                new ServeRoutes(
-                    COMMANDS,
-                    (deployment, replica) -> true,
-                    new HttpView(http, () -> 8000, () -> 2),
-                    meters,
-                    "1.2.3",
-                    "session"),
+                AdminClient.serving(COMMANDS, (deployment, replica) -> true, meters),
                 new EndpointRoutes(
                     "/endpoint",
                     new BearerTokens(Map.of("holder", "secret-of-a-holder"), false, NAMING))));
@@ -66,8 +57,7 @@ class AdminGateTest {
   @Test
   void withoutTokensEveryClientMayAsk() {
     assertThat(OPEN.send("PUT", APPLICATIONS, "{}").statusCode()).isEqualTo(200);
-    assertThat(OPEN.send("GET", "/metrics", null, "Authorization", "Basic x").statusCode())
-        .isEqualTo(200);
+    assertThat(OPEN.get("/metrics", "Authorization", "Basic x").statusCode()).isEqualTo(200);
   }
 
   @ParameterizedTest
@@ -91,12 +81,12 @@ class AdminGateTest {
 
   @Test
   void whetherItLivesIsToldToEveryone() {
-    assertThat(CLOSED.send("GET", "/-/healthz", null).body()).isEqualTo("success");
+    assertThat(CLOSED.get("/-/healthz").body()).isEqualTo("success");
   }
 
   @Test
   void aClientThatShowsAKnownTokenMayAsk() {
-    assertThat(CLOSED.send("GET", "/metrics", null, "Authorization", "Bearer " + SECRET).body())
+    assertThat(CLOSED.get("/metrics", "Authorization", "Bearer " + SECRET).body())
         .contains("berth_admin_unauthorized_total");
     assertThat(
             CLOSED
@@ -129,18 +119,8 @@ class AdminGateTest {
 
   @Test
   void twoTokensAreNone() {
-    assertThat(
-            CLOSED
-                .send(
-                    "DELETE",
-                    APPLICATIONS,
-                    null,
-                    "Authorization",
-                    "Bearer " + SECRET,
-                    "Authorization",
-                    "Bearer " + SECRET)
-                .statusCode())
-        .isEqualTo(401);
+    String[] two = {"Authorization", "Bearer " + SECRET, "Authorization", "Bearer " + SECRET};
+    assertThat(CLOSED.send("DELETE", APPLICATIONS, null, two).statusCode()).isEqualTo(401);
   }
 
   @Test
@@ -200,8 +180,7 @@ class AdminGateTest {
   /** What it reads a page of another site cannot see, as no header lets it. */
   @Test
   void aPageOfAnotherSiteIsNotToldThatItMayRead() {
-    HttpResponse<String> read =
-        OPEN.send("GET", APPLICATIONS, null, "Origin", "http://evil.example");
+    HttpResponse<String> read = OPEN.get(APPLICATIONS, "Origin", "http://evil.example");
     assertThat(read.headers().map().keySet())
         .noneMatch(name -> name.toLowerCase(Locale.ROOT).startsWith("access-control"));
   }

@@ -44,20 +44,14 @@ class AdminHttpIT {
   private record Got(int status, String version, Buffer body) {}
 
   private static int listen(Vertx vertx, boolean http2) {
-    Meters meters = new Meters("node-1", "127.0.0.1");
+    Meters meters = new Meters("node-1", "127.0.0.1", "");
     AdminVerticle admin =
         new AdminVerticle(
             ServeConfig.DEFAULTS.with(AdminOptions.PORT, 0).with(AdminOptions.HTTP2, http2),
             meters,
             List.of(
                 new HealthRoutes(meters),
-                new ServeRoutes(
-                    new FakeCommands(),
-                    (deployment, replica) -> false,
-                    new HttpView(ServeConfig.DEFAULTS, () -> 8000, () -> 2),
-                    meters,
-                    "1.2.3",
-                    "session"),
+                AdminClient.serving(new FakeCommands(), (deployment, replica) -> false, meters),
                 new EndpointRoutes("/api/v1/applications/*", reservations())));
     vertx.deployVerticle(admin).await();
     return admin.port();

@@ -4,81 +4,49 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.admin.LedgerRoutes.ReplicaLedger;
 import dev.berth.api.DeploymentId;
-import dev.berth.config.AdminOptions;
-import dev.berth.config.ServeConfig;
-import dev.berth.metrics.Meters;
 import dev.berth.protocol.port.LedgerView;
 import dev.berth.protocol.port.LedgerView.Audit;
 import dev.berth.protocol.port.LedgerView.LastAudit;
 import io.vertx.core.Future;
-import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;
-import io.vertx.junit5.VertxExtension;
 import java.io.IOException;
-import java.net.Socket;
-import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
-import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.extension.ExtendWith;
 
 @Timeout(60)
-@ExtendWith(VertxExtension.class)
 class AdminVerticleIT {
   private static final Instant NOW = Instant.parse("2026-01-01T00:00:00.250Z");
   private volatile LedgerView ledger =
-      new LedgerView(
-          "app#digits#1",
-          42,
-          8,
-          3,
-          2,
-          false,
-          30,
-          19,
-          1,
-          5,
-          1,
-          new LastAudit(Audit.CLEAN, 250_000_000, 2_000_000_000, 0, 0, -1));
+      ledger(30, new LastAudit(Audit.CLEAN, 250_000_000, 2_000_000_000, 0, 0, -1));
 
-  private final HttpClient client = HttpClient.newHttpClient();
-  private final Meters meters = new Meters("node-1", "127.0.0.1");
-  private int port;
-
-  @BeforeEach
-  void deploy(Vertx vertx) {
-    AdminVerticle admin =
-        new AdminVerticle(
-            ServeConfig.DEFAULTS.with(AdminOptions.PORT, 0),
-            meters,
-            List.of(
-                new HealthRoutes(meters),
-                new LedgerRoutes(
-                    () -> List.of(new ReplicaLedger(new DeploymentId("app", "digits"), ledger)),
-                    () -> NOW)));
-    vertx.deployVerticle(admin).await();
-    port = admin.port();
+  private static LedgerView ledger(long granted, LastAudit audit) {
+    return new LedgerView("app#digits#1", 42, 8, 3, 2, false, granted, 19, 1, 5, 1, audit);
   }
 
+  @AutoClose
+  private final AdminClient admin =
+      new AdminClient(
+          new LedgerRoutes(
+              () -> List.of(new ReplicaLedger(new DeploymentId("app", "digits"), ledger)),
+              () -> NOW));
+
   @Test
-  void healthSaysSuccess() throws Exception {
-    HttpResponse<String> response = get("/-/healthz");
+  void healthSaysSuccess() {
+    HttpResponse<String> response = admin.get("/-/healthz");
     assertThat(response.statusCode()).isEqualTo(200);
     assertThat(response.body()).isEqualTo("success");
   }
 
   @Test
   void metricsAreInPrometheusText() throws Exception {
-    meters.addGauge("test", () -> 7);
-    HttpResponse<String> response = get("/metrics");
+    admin.meters.addGauge("test", () -> 7);
+    HttpResponse<String> response = admin.get("/metrics");
     assertThat(response.headers().firstValue("content-type"))
         .hasValue("text/plain; version=0.0.4; charset=utf-8");
     assertThat(response.body()).contains("test 7.0\n");
@@ -86,7 +54,7 @@ class AdminVerticleIT {
 
   @Test
   void theLedgerShowsEachReplicaAndTheSums() throws Exception {
-    JsonObject json = new JsonObject(get("/api/v1/ledger").body());
+    JsonObject json = admin.json("/api/v1/ledger");
     JsonObject replica = json.getJsonArray("replicas").getJsonObject(0);
     assertThat(replica.getString("replica")).isEqualTo("app#digits#1");
     assertThat(replica.getInteger("max_ongoing_requests")).isEqualTo(8);
@@ -108,20 +76,7 @@ class AdminVerticleIT {
 
   @Test
   void aMismatchIsShownAndSummed() throws Exception {
-    ledger =
-        new LedgerView(
-            "app#digits#1",
-            42,
-            8,
-            3,
-            2,
-            false,
-            31,
-            19,
-            1,
-            5,
-            1,
-            new LastAudit(Audit.MISMATCH, 0, -1, 2, 1, 5_000_000));
+    ledger = ledger(31, new LastAudit(Audit.MISMATCH, 0, -1, 2, 1, 5_000_000));
     JsonObject json = ledger("");
     JsonObject replica = json.getJsonArray("replicas").getJsonObject(0);
     assertThat(replica.getString("audit")).isEqualTo("mismatch");
@@ -147,7 +102,7 @@ class AdminVerticleIT {
 
   @Test
   void aParameterThatIsUnknownOrNotDecodableIsA400() throws Exception {
-    HttpResponse<String> response = get("/api/v1/ledger?app=x");
+    HttpResponse<String> response = admin.get("/api/v1/ledger?app=x");
     assertThat(response.statusCode()).isEqualTo(400);
     assertThat(new JsonObject(response.body()).getString("message"))
         .isEqualTo("app: unknown parameter (expected: application, deployment, replica)");
@@ -155,13 +110,13 @@ class AdminVerticleIT {
         .isEqualTo("HTTP/1.1 400 Bad Request");
   }
 
-  private JsonObject ledger(String query) throws Exception {
-    return new JsonObject(get("/api/v1/ledger" + query).body());
+  private JsonObject ledger(String query) {
+    return admin.json("/api/v1/ledger" + query);
   }
 
   @Test
-  void anUnknownPathIsA404InJson() throws Exception {
-    HttpResponse<String> response = get("/nothing");
+  void anUnknownPathIsA404InJson() {
+    HttpResponse<String> response = admin.get("/nothing");
     assertThat(response.statusCode()).isEqualTo(404);
     assertThat(new JsonObject(response.body()).getString("code")).isEqualTo("not_found");
   }
@@ -169,15 +124,16 @@ class AdminVerticleIT {
   @Test
   void aRequestThatNamesAnotherHostIsRefused() throws Exception {
     assertThat(statusLineFor("evil.example")).isEqualTo("HTTP/1.1 403 Forbidden");
-    assertThat(statusLineFor("localhost:" + port)).isEqualTo("HTTP/1.1 200 OK");
+    assertThat(statusLineFor("localhost:" + admin.port)).isEqualTo("HTTP/1.1 200 OK");
   }
 
   @Test
-  void healthAndMetricsAnswerWhileAnotherLoopIsBlocked(Vertx vertx) throws Exception {
+  void healthAndMetricsAnswerWhileAnotherLoopIsBlocked() throws Exception {
     CountDownLatch blocked = new CountDownLatch(1);
     CountDownLatch over = new CountDownLatch(1);
     // The admin server took the first loop, so the next context is on the other.
-    vertx
+    admin
+        .vertx
         .deployVerticle(
             context -> {
               context.runOnContext(
@@ -190,9 +146,9 @@ class AdminVerticleIT {
         .onFailure(failure -> blocked.countDown());
     assertThat(blocked.await(10, TimeUnit.SECONDS)).isTrue();
     try {
-      assertThat(get("/-/healthz").statusCode()).isEqualTo(200);
-      assertThat(get("/metrics").statusCode()).isEqualTo(200);
-      assertThat(get("/api/v1/ledger").statusCode()).isEqualTo(200);
+      assertThat(admin.get("/-/healthz").statusCode()).isEqualTo(200);
+      assertThat(admin.get("/metrics").statusCode()).isEqualTo(200);
+      assertThat(admin.get("/api/v1/ledger").statusCode()).isEqualTo(200);
     } finally {
       over.countDown();
     }
@@ -206,24 +162,15 @@ class AdminVerticleIT {
     }
   }
 
-  private HttpResponse<String> get(String path) throws Exception {
-    URI uri = URI.create("http://127.0.0.1:" + port + path);
-    return client.send(HttpRequest.newBuilder(uri).build(), HttpResponse.BodyHandlers.ofString());
-  }
-
   private String statusLineFor(String host) throws IOException {
     return statusLineFor(host, "/-/healthz");
   }
 
   private String statusLineFor(String host, String path) throws IOException {
-    try (Socket socket = new Socket("127.0.0.1", port)) {
-      socket
-          .getOutputStream()
-          .write(
-              ("GET " + path + " HTTP/1.1\r\nHost: " + host + "\r\nConnection: close\r\n\r\n")
-                  .getBytes(StandardCharsets.US_ASCII));
-      String all = new String(socket.getInputStream().readAllBytes(), StandardCharsets.US_ASCII);
-      return all.lines().findFirst().orElse("");
-    }
+    return admin
+        .raw("GET " + path + " HTTP/1.1\r\nHost: " + host + "\r\nConnection: close\r\n\r\n")
+        .lines()
+        .findFirst()
+        .orElse("");
   }
 }

@@ -2,56 +2,30 @@ package dev.berth.admin;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.berth.config.AdminOptions;
 import dev.berth.config.ExplainOptions;
 import dev.berth.config.ServeConfig;
 import dev.berth.fakes.Explained;
-import dev.berth.metrics.Meters;
-import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
-import io.vertx.junit5.VertxExtension;
-import java.net.URI;
 import java.net.URLEncoder;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
-import org.junit.jupiter.api.BeforeAll;
+import java.util.Locale;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 @Timeout(60)
-@ExtendWith(VertxExtension.class)
 class ExplainRoutesTest {
   private static final ExplainRing RING = new ExplainRing(200);
-  private static final HttpClient CLIENT = HttpClient.newHttpClient();
-  private static int port;
 
-  @BeforeAll
-  static void deploy(Vertx vertx) {
-    AdminVerticle admin =
-        new AdminVerticle(
-            ServeConfig.DEFAULTS.with(AdminOptions.PORT, 0),
-            new Meters("node-1", "127.0.0.1"),
-            List.of(
-                new ExplainRoutes(RING, ServeConfig.DEFAULTS.with(ExplainOptions.RING_SIZE, 200))));
-    vertx.deployVerticle(admin).await();
-    port = admin.port();
-  }
-
-  private static HttpResponse<String> get(String path, String... headers) throws Exception {
-    HttpRequest.Builder request =
-        HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + path));
-    if (headers.length > 0) {
-      request.headers(headers);
-    }
-    return CLIENT.send(request.build(), HttpResponse.BodyHandlers.ofString());
-  }
+  @AutoClose
+  private static final AdminClient ADMIN =
+      new AdminClient(
+          new ExplainRoutes(RING, ServeConfig.DEFAULTS.with(ExplainOptions.RING_SIZE, 200)));
 
   private static String path(String id) {
     return "/api/v1/requests/"
@@ -63,7 +37,7 @@ class ExplainRoutesTest {
   void aRecordIsGivenAsJson() throws Exception {
     RING.explained(Explained.madeByIt("as-json"));
     RING.explained(Explained.byHttp("as-json"));
-    HttpResponse<String> response = get(path("as-json"));
+    HttpResponse<String> response = ADMIN.get(path("as-json"));
     assertThat(response.statusCode()).isEqualTo(200);
     assertThat(response.headers().firstValue("content-type")).hasValue("application/json");
     JsonObject json = new JsonObject(response.body());
@@ -120,19 +94,19 @@ class ExplainRoutesTest {
   void aRecordIsGivenAsTextToWhoAsksForText() throws Exception {
     RING.explained(Explained.byHttp("as-text"));
     String text = ExplainText.of(List.of(Explained.byHttp("as-text")));
-    assertThat(get(path("as-text") + "?format=text").body()).isEqualTo(text);
-    HttpResponse<String> accepted = get(path("as-text"), "Accept", "text/plain");
+    assertThat(ADMIN.get(path("as-text") + "?format=text").body()).isEqualTo(text);
+    HttpResponse<String> accepted = ADMIN.get(path("as-text"), "Accept", "text/plain");
     assertThat(accepted.body()).isEqualTo(text);
     assertThat(accepted.headers().firstValue("content-type")).hasValue("text/plain; charset=utf-8");
-    assertThat(get(path("as-text") + "?format=json", "Accept", "text/plain").body())
+    assertThat(ADMIN.get(path("as-text") + "?format=json", "Accept", "text/plain").body())
         .startsWith("{");
-    assertThat(get(path("as-text"), "Accept", "text/plain, application/json").body())
+    assertThat(ADMIN.get(path("as-text"), "Accept", "text/plain, application/json").body())
         .startsWith("{");
   }
 
   @Test
   void whereNothingIsKeptTheAnswerSaysWhyAndHowToAsk() throws Exception {
-    HttpResponse<String> response = get(path("unknown"));
+    HttpResponse<String> response = ADMIN.get(path("unknown"));
     assertThat(response.statusCode()).isEqualTo(404);
     JsonObject error = new JsonObject(response.body());
     assertThat(error.getString("code")).isEqualTo("no_explanation");
@@ -160,7 +134,7 @@ class ExplainRoutesTest {
       })
   void anIdMayHaveAnyLetters(String id) throws Exception {
     RING.explained(Explained.byHttp(id));
-    HttpResponse<String> response = get(path(id));
+    HttpResponse<String> response = ADMIN.get(path(id));
     assertThat(response.statusCode()).as(response.body()).isEqualTo(200);
     assertThat(new JsonObject(response.body()).getString("request_id")).isEqualTo(id);
     assertThat(response.headers().firstValue("x-content-type-options")).hasValue("nosniff");
@@ -170,21 +144,15 @@ class ExplainRoutesTest {
   @ValueSource(
       strings = {"%00", "%0d%0aX-Evil:%201", "%zz", "..%2f..%2f", ".", "..", "%2e%2e", "%ff"})
   void anIdThatNoRequestHasIsRefusedInJson(String encoded) throws Exception {
-    try (java.net.Socket socket = new java.net.Socket("127.0.0.1", port)) {
-      socket
-          .getOutputStream()
-          .write(
-              ("GET /api/v1/requests/"
-                      + encoded
-                      + "/explain HTTP/1.1\r\nHost: localhost\r\n"
-                      + "Connection: close\r\n\r\n")
-                  .getBytes(StandardCharsets.US_ASCII));
-      String all = new String(socket.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-      assertThat(all).startsWith("HTTP/1.1 40");
-      assertThat(all.toLowerCase(java.util.Locale.ROOT)).doesNotContain("\nx-evil");
-      assertThat(new JsonObject(all.substring(all.indexOf("\r\n\r\n") + 4)).getString("code"))
-          .isNotBlank();
-    }
+    String all =
+        ADMIN.raw(
+            "GET /api/v1/requests/"
+                + encoded
+                + "/explain HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+    assertThat(all).startsWith("HTTP/1.1 40");
+    assertThat(all.toLowerCase(Locale.ROOT)).doesNotContain("\nx-evil");
+    assertThat(new JsonObject(all.substring(all.indexOf("\r\n\r\n") + 4)).getString("code"))
+        .isNotBlank();
   }
 
   @Test
@@ -192,20 +160,20 @@ class ExplainRoutesTest {
     for (int i = 0; i < 150; i++) {
       RING.explained(Explained.with("same", "GET /" + i, 1));
     }
-    JsonObject json = new JsonObject(get(path("same")).body());
+    JsonObject json = ADMIN.json(path("same"));
     assertThat(json.getJsonArray("explanations")).hasSize(ExplainRoutes.MAX_SHOWN);
     assertThat(json.getJsonArray("explanations").getJsonObject(0).getString("request"))
         .isEqualTo("GET /149");
     assertThat(json.getInteger("explanations_in_all")).isEqualTo(150);
-    assertThat(get(path("same") + "?format=text").body()).endsWith("\nand 50 older records\n");
+    assertThat(ADMIN.get(path("same") + "?format=text").body())
+        .endsWith("\nand 50 older records\n");
   }
 
   @Test
   void theLastAreListed() throws Exception {
     RING.explained(Explained.with("list-1", "GET /1", 1));
     RING.explained(Explained.with("list-2", "GET /2", 2_000));
-    JsonArray listed =
-        new JsonObject(get("/api/v1/requests?limit=2").body()).getJsonArray("requests");
+    JsonArray listed = ADMIN.json("/api/v1/requests?limit=2").getJsonArray("requests");
     assertThat(listed).hasSize(2);
     assertThat(listed.getJsonObject(0).getString("request_id")).isEqualTo("list-2");
     assertThat(listed.getJsonObject(0).getDouble("total_us")).isEqualTo(2.0);
@@ -224,7 +192,7 @@ class ExplainRoutesTest {
         "/api/v1/requests/a/explain?as=text",
       })
   void aParameterThatIsNotUnderstoodIsA400(String path) throws Exception {
-    HttpResponse<String> response = get(path);
+    HttpResponse<String> response = ADMIN.get(path);
     assertThat(response.statusCode()).isEqualTo(400);
     assertThat(new JsonObject(response.body()).getString("code")).endsWith("_parameter");
   }

@@ -2,67 +2,47 @@ package dev.berth.admin;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.berth.config.AdminOptions;
-import dev.berth.config.ServeConfig;
-import dev.berth.metrics.Meters;
 import dev.berth.protocol.LogLine;
-import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
-import io.vertx.junit5.VertxExtension;
-import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.time.Instant;
-import java.util.List;
 import java.util.Map;
-import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 @Timeout(60)
-@ExtendWith(VertxExtension.class)
 class LogRoutesTest {
-  private static final HttpClient CLIENT = HttpClient.newHttpClient();
-  private static int port;
+  @AutoClose private static final AdminClient ADMIN = new AdminClient(new LogRoutes(ring()));
 
-  @BeforeAll
-  static void deploy(Vertx vertx) {
+  private static LogRing ring() {
     LogRing ring = new LogRing(2, 1 << 20, Instant.EPOCH);
     ring.add(new LogLine(0, "INFO", "gone", "t", "gone", Map.of(), null));
     ring.add(
         new LogLine(
             1_500, "WARN", "shop.cart", "t", "no\nway", Map.of("replica", "shop#cart#1"), "stack"));
     ring.add(new LogLine(2_000, "INFO", "dev.berth.X", "t", "on", Map.of(), null));
-    AdminVerticle admin =
-        new AdminVerticle(
-            ServeConfig.DEFAULTS.with(AdminOptions.PORT, 0),
-            new Meters("node-1", "127.0.0.1"),
-            List.of(new LogRoutes(ring)));
-    vertx.deployVerticle(admin).await();
-    port = admin.port();
+    return ring;
   }
 
-  private static HttpResponse<String> get(String query) throws Exception {
-    URI uri = URI.create("http://127.0.0.1:" + port + "/api/v1/logs" + query);
-    return CLIENT.send(HttpRequest.newBuilder(uri).build(), HttpResponse.BodyHandlers.ofString());
+  private static JsonObject lines(String query) {
+    return ADMIN.json("/api/v1/logs" + query);
   }
 
-  private static JsonArray numbers(String query) throws Exception {
+  private static JsonArray numbers(String query) {
     JsonArray numbers = new JsonArray();
-    for (Object line : new JsonObject(get(query).body()).getJsonArray("lines")) {
+    for (Object line : lines(query).getJsonArray("lines")) {
       numbers.add(((JsonObject) line).getValue("number"));
     }
     return numbers;
   }
 
   @Test
-  void aLineIsGivenWithItsNumberItsFieldsAndItsStack() throws Exception {
-    assertThat(new JsonObject(get("?level=warn").body()))
+  void aLineIsGivenWithItsNumberItsFieldsAndItsStack() {
+    assertThat(lines("?level=warn"))
         .isEqualTo(
             new JsonObject(
                 """
@@ -75,14 +55,14 @@ class LogRoutesTest {
   }
 
   @Test
-  void whoAsksForMoreThanIsKeptIsToldHowManyAreLost() throws Exception {
-    JsonObject page = new JsonObject(get("?since=0&limit=1").body());
+  void whoAsksForMoreThanIsKeptIsToldHowManyAreLost() {
+    JsonObject page = lines("?since=0&limit=1");
     assertThat(page.getInteger("lost")).isEqualTo(1);
     assertThat(page.getInteger("next")).isEqualTo(2);
   }
 
   @Test
-  void linesAreChosenByWhatTheyAreOf() throws Exception {
+  void linesAreChosenByWhatTheyAreOf() {
     assertThat(numbers("")).containsExactly(2, 3);
     assertThat(numbers("?since=2")).containsExactly(3);
     assertThat(numbers("?application=x&application=shop")).containsExactly(2);
@@ -102,8 +82,8 @@ class LogRoutesTest {
         "?levels=INFO | levels: unknown parameter (expected: since, limit, application, deployment,"
             + " replica, level)"
       })
-  void whatIsNotUnderstoodIsRefused(String query, String problem) throws Exception {
-    HttpResponse<String> refused = get(query);
+  void whatIsNotUnderstoodIsRefused(String query, String problem) {
+    HttpResponse<String> refused = ADMIN.get("/api/v1/logs" + query);
     assertThat(refused.statusCode()).isEqualTo(400);
     assertThat(new JsonObject(refused.body()).getString("message")).isEqualTo(problem);
   }

@@ -5,9 +5,6 @@ import static dev.berth.admin.FakeCommands.deployment;
 import static dev.berth.admin.FakeCommands.effective;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.berth.config.HttpOptions;
-import dev.berth.config.ServeConfig;
-import dev.berth.config.keys.Settings;
 import dev.berth.protocol.port.CommandRefused.Kind;
 import io.vertx.core.json.JsonObject;
 import java.nio.charset.StandardCharsets;
@@ -71,18 +68,9 @@ class RayCommandsTest {
   }
 
   private static AdminClient admin(Map<String, String> secrets) {
-    Settings http = ServeConfig.DEFAULTS.with(HttpOptions.HOST, "127.0.0.1");
     return new AdminClient(
         secrets,
-        meters ->
-            List.of(
-                new ServeRoutes(
-                    COMMANDS,
-                    (deployment, replica) -> false,
-                    new HttpView(http, () -> 8000, () -> 2),
-                    meters,
-                    "1.2.3",
-                    "node-1")));
+        meters -> List.of(AdminClient.serving(COMMANDS, (deployment, replica) -> false, meters)));
   }
 
   @BeforeEach

@@ -6,10 +6,8 @@ import static dev.berth.admin.FakeCommands.effective;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import ch.qos.logback.classic.Level;
-import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.core.read.ListAppender;
-import dev.berth.config.ServeConfig;
+import dev.berth.fakes.LogLines;
 import dev.berth.protocol.port.CommandRefused.Kind;
 import io.vertx.core.Promise;
 import io.vertx.core.json.JsonArray;
@@ -27,7 +25,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.slf4j.LoggerFactory;
 
 class ServeRoutesTest {
   private static final String APPLICATIONS = "/api/serve/applications/";
@@ -46,16 +43,13 @@ class ServeRoutesTest {
           meters ->
               List.of(
                   new HealthRoutes(meters),
-                  new ServeRoutes(
+                  AdminClient.serving(
                       COMMANDS,
                       (deployment, replica) -> {
                         KILLED.add(deployment + " " + replica);
                         return replica.equals("a#d#1");
                       },
-                      new HttpView(ServeConfig.DEFAULTS, () -> 8000, () -> 2),
-                      meters,
-                      "1.2.3",
-                      "node-1")));
+                      meters)));
 
   @BeforeEach
   void forget() {
@@ -86,7 +80,7 @@ class ServeRoutesTest {
   @Test
   void theVersionIsRaysAndSaysWhoReallyAnswers() {
     assertJson(
-        ADMIN.send("GET", "/api/ray/version", null),
+        ADMIN.get("/api/ray/version"),
         200,
         """
         {"version": "4", "ray_version": "2.60.0", "ray_commit": "berth 1.2.3",
@@ -97,7 +91,7 @@ class ServeRoutesTest {
   @Test
   void theDetailsAreInRaysShape() {
     COMMANDS.details = FakeCommands.serve(application("a", CONFIG, deployment("d", effective())));
-    HttpResponse<String> response = ADMIN.send("GET", APPLICATIONS, null);
+    HttpResponse<String> response = ADMIN.get(APPLICATIONS);
     assertThat(response.statusCode()).isEqualTo(200);
     JsonObject details = new JsonObject(response.body());
     assertThat(RayModels.problems("ServeInstanceDetails", details)).isEmpty();
@@ -108,8 +102,7 @@ class ServeRoutesTest {
   @CsvSource({"declarative, a", "DECLARATIVE, a", "imperative, b", "'', 'a,b'"})
   void theDetailsCanBeOfOneKindOfApplication(String type, String names) {
     COMMANDS.details = FakeCommands.serve(application("a", CONFIG), application("b", null));
-    JsonObject details =
-        new JsonObject(ADMIN.send("GET", APPLICATIONS + "?api_type=" + type, null).body());
+    JsonObject details = ADMIN.json(APPLICATIONS + "?api_type=" + type);
     assertThat(String.join(",", details.getJsonObject("applications").fieldNames()))
         .isEqualTo(names);
   }
@@ -117,7 +110,7 @@ class ServeRoutesTest {
   @Test
   void anotherKindIsRefusedInRaysWords() {
     assertText(
-        ADMIN.send("GET", APPLICATIONS + "?api_type=Unknown", null),
+        ADMIN.get(APPLICATIONS + "?api_type=Unknown"),
         400,
         "Invalid 'api_type' value: 'Unknown'. Must be one of: imperative, declarative");
   }
@@ -163,7 +156,7 @@ class ServeRoutesTest {
       Thread.onSpinWait();
     }
     // The server answers others meanwhile, and this one not.
-    assertThat(ADMIN.send("GET", "/-/healthz", null).statusCode()).isEqualTo(200);
+    assertThat(ADMIN.get("/-/healthz").statusCode()).isEqualTo(200);
     assertThat(answer).isNotDone();
     durable.complete();
     assertEmpty(answer.get(20, TimeUnit.SECONDS));
@@ -176,7 +169,7 @@ class ServeRoutesTest {
     String problems = "applications[0].name: 3 (expected: text)\ntarget_capacity: ü";
     assertText(ADMIN.send("PUT", APPLICATIONS, "{}"), status, problems);
     assertText(ADMIN.send("DELETE", APPLICATIONS, null), status, problems);
-    assertText(ADMIN.send("GET", APPLICATIONS, null), status, problems);
+    assertText(ADMIN.get(APPLICATIONS), status, problems);
   }
 
   @Test
@@ -280,7 +273,7 @@ class ServeRoutesTest {
   @Test
   void everythingIsShownUnderOurOwnNames() {
     COMMANDS.details = FakeCommands.serve(application("a", CONFIG, deployment("d", effective())));
-    HttpResponse<String> response = ADMIN.send("GET", "/api/v1/serve", null);
+    HttpResponse<String> response = ADMIN.get("/api/v1/serve");
     assertThat(response.statusCode()).isEqualTo(200);
     assertThat(new JsonObject(response.body()))
         .isEqualTo(new JsonObject(ServeJson.of(COMMANDS.details).encode()));
@@ -496,22 +489,16 @@ class ServeRoutesTest {
 
   @Test
   void eachAcceptedCommandIsOneLineThatSaysWhoAndWhatAndARefusedOneIsNone() {
-    Logger log = (Logger) LoggerFactory.getLogger(CommandAnswers.class);
-    ListAppender<ILoggingEvent> lines = new ListAppender<>();
-    lines.start();
-    log.addAppender(lines);
-    log.setLevel(Level.INFO);
-    try {
+    List<ILoggingEvent> said;
+    try (LogLines lines = new LogLines(CommandAnswers.class, Level.INFO)) {
       ADMIN.send("PUT", APPLICATIONS, "{}");
       ADMIN.send("POST", SCALE, "{\"target_num_replicas\": 3}");
       ADMIN.send("POST", "/api/v1/applications/a/rollback", null);
       COMMANDS.refuse(Kind.INVALID, "no");
       ADMIN.send("PUT", APPLICATIONS, "{}");
-    } finally {
-      log.setLevel(null); // its parent's
-      log.detachAppender(lines);
+      said = lines.all();
     }
-    assertThat(lines.list.stream().map(event -> String.valueOf(event.getKeyValuePairs())))
+    assertThat(said.stream().map(event -> String.valueOf(event.getKeyValuePairs())))
         .containsExactly(
             "[command=\"deploy\", by=\"address 127.0.0.1\"]",
             "[command=\"scale\", by=\"address 127.0.0.1\", application=\"a\", deployment=\"d\","

@@ -26,12 +26,15 @@ import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** Handlers and handles of values, in the test kit, which sends all of them as JSON. */
 class TypedBodiesTest {
+  @AutoClose private TestBerth berth;
+
   enum Kind {
     FISH,
     BREAD
@@ -82,21 +85,19 @@ class TypedBodiesTest {
     return berth.handle("price").typed(Order.class, Price.class);
   }
 
-  private static Throwable failure(Response response) {
-    try (TestBerth berth =
-        berth(Deployment.async("price", (request, context) -> Future.succeededFuture(response)))) {
-      Throwable failure = berth.awaitFailure(handle(berth).call(ORDER));
-      berth.assertAtRest();
-      return failure;
-    }
+  private Throwable failure(Response response) {
+    berth =
+        berth(Deployment.async("price", (request, context) -> Future.succeededFuture(response)));
+    Throwable failure = berth.awaitFailure(handle(berth).call(ORDER));
+    berth.assertAtRest();
+    return failure;
   }
 
   @Test
   void anOrderGoesInAndAPriceComesBack() {
-    try (TestBerth berth = priced()) {
-      assertThat(berth.await(handle(berth).call(ORDER))).isEqualTo(new Price("o-1", 1_400));
-      berth.assertAtRest();
-    }
+    berth = priced();
+    assertThat(berth.await(handle(berth).call(ORDER))).isEqualTo(new Price("o-1", 1_400));
+    berth.assertAtRest();
   }
 
   @Test
@@ -110,25 +111,22 @@ class TypedBodiesTest {
                     .handle("price")
                     .typed(Order.class, Price.class)
                     .call(new Order(sku.name(), ORDER.items())));
-    try (TestBerth berth = berth(shop, Deployment.blocking("price", Order.class, this::price))) {
-      Future<Price> price =
-          berth.handle("shop").typed(Sku.class, Price.class).call(new Sku("pike"));
-      assertThat(berth.await(price)).isEqualTo(new Price("pike", 1_400));
-      berth.assertAtRest();
-    }
+    berth = berth(shop, Deployment.blocking("price", Order.class, this::price));
+    Future<Price> price = berth.handle("shop").typed(Sku.class, Price.class).call(new Sku("pike"));
+    assertThat(berth.await(price)).isEqualTo(new Price("pike", 1_400));
+    berth.assertAtRest();
   }
 
   @Test
   void whoSpeaksJsonNeedsNoTypes() {
-    try (TestBerth berth = priced()) {
-      Request request =
-          Request.post(
-              "/any", Buffer.buffer("{\"id\":\"x\",\"items\":[{\"kind\":\"BREAD\",\"count\":1}]}"));
-      Response response = berth.call("price", request);
-      assertThat(response.status()).isEqualTo(200);
-      assertThat(response.headers().get("content-type")).isEqualTo("application/json");
-      assertThat(berth.text(response)).isEqualTo("{\"id\":\"x\",\"cents\":700}");
-    }
+    berth = priced();
+    Request request =
+        Request.post(
+            "/any", Buffer.buffer("{\"id\":\"x\",\"items\":[{\"kind\":\"BREAD\",\"count\":1}]}"));
+    Response response = berth.call("price", request);
+    assertThat(response.status()).isEqualTo(200);
+    assertThat(response.headers().get("content-type")).isEqualTo("application/json");
+    assertThat(berth.text(response)).isEqualTo("{\"id\":\"x\",\"cents\":700}");
   }
 
   @ParameterizedTest
@@ -151,19 +149,18 @@ class TypedBodiesTest {
           '' | body | No content to map
           """)
   void aBodyThatIsNoneIsRefusedByTheNameOfItsField(String json, String field, String message) {
-    try (TestBerth berth = priced()) {
-      Response response = berth.call("price", Request.post("/", Buffer.buffer(json)));
-      assertThat(response.status()).isEqualTo(400);
-      assertThat(response.headers().get("content-type")).isEqualTo("application/json");
-      JsonObject told = berth.bytes(response).toJsonObject();
-      assertThat(told.getString("code")).isEqualTo("invalid_body");
-      assertThat(told.getString("field")).isEqualTo(field);
-      assertThat(told.getString("message")).startsWith(field + ": ").contains(message);
-      assertThat(told.getString("message"))
-          .doesNotContain("dev.berth", "jackson", "java.", "Feature");
-      assertThat(called).isZero();
-      berth.assertAtRest();
-    }
+    berth = priced();
+    Response response = berth.call("price", Request.post("/", Buffer.buffer(json)));
+    assertThat(response.status()).isEqualTo(400);
+    assertThat(response.headers().get("content-type")).isEqualTo("application/json");
+    JsonObject told = berth.bytes(response).toJsonObject();
+    assertThat(told.getString("code")).isEqualTo("invalid_body");
+    assertThat(told.getString("field")).isEqualTo(field);
+    assertThat(told.getString("message")).startsWith(field + ": ").contains(message);
+    assertThat(told.getString("message"))
+        .doesNotContain("dev.berth", "jackson", "java.", "Feature");
+    assertThat(called).isZero();
+    berth.assertAtRest();
   }
 
   @Test
@@ -181,12 +178,11 @@ class TypedBodiesTest {
 
   @Test
   void aBrokenJvmIsNotTheSendersFault() {
-    try (TestBerth berth = priced()) {
-      Request full = Request.post("/", Buffer.buffer("{\"id\":\"full\",\"items\":[]}"));
-      assertThat(berth.awaitFailure(berth.handle("price").call(full)))
-          .isInstanceOf(BerthException.HandlerFailed.class);
-      berth.assertAtRest();
-    }
+    berth = priced();
+    Request full = Request.post("/", Buffer.buffer("{\"id\":\"full\",\"items\":[]}"));
+    assertThat(berth.awaitFailure(berth.handle("price").call(full)))
+        .isInstanceOf(BerthException.HandlerFailed.class);
+    berth.assertAtRest();
   }
 
   @Test
@@ -201,13 +197,12 @@ class TypedBodiesTest {
               received.add(order);
               return Future.succeededFuture(order);
             });
-    try (TestBerth berth = berth(keeping)) {
-      Future<Order> same =
-          berth.handle("price").typed(Order.class, Order.class).call(new Order("o", items));
-      items.clear();
-      assertThat(berth.await(same).items()).hasSize(1);
-      assertThat(received.get(0)).isEqualTo(same.result()).isNotSameAs(same.result());
-    }
+    berth = berth(keeping);
+    Future<Order> same =
+        berth.handle("price").typed(Order.class, Order.class).call(new Order("o", items));
+    items.clear();
+    assertThat(berth.await(same).items()).hasSize(1);
+    assertThat(received.get(0)).isEqualTo(same.result()).isNotSameAs(same.result());
   }
 
   @Test
@@ -222,21 +217,19 @@ class TypedBodiesTest {
               received.add(value);
               return value;
             });
-    try (TestBerth berth = berth(keeping)) {
-      Sku back = berth.await(berth.handle("price").typed(Sku.class, Sku.class).call(sku));
-      assertThat(back).isEqualTo(sku).isNotSameAs(sku).isNotSameAs(received.get(0));
-      assertThat(received.get(0)).isNotSameAs(sku);
-    }
+    berth = berth(keeping);
+    Sku back = berth.await(berth.handle("price").typed(Sku.class, Sku.class).call(sku));
+    assertThat(back).isEqualTo(sku).isNotSameAs(sku).isNotSameAs(received.get(0));
+    assertThat(received.get(0)).isNotSameAs(sku);
   }
 
   @Test
   void aFunctionThatAnswersAResponseHasItsSay() {
     Deployment teapot =
         Deployment.blocking("price", Sku.class, (sku, context) -> Response.json(418, "{}"));
-    try (TestBerth berth = berth(teapot)) {
-      assertThat(berth.call("price", Request.post("/", Buffer.buffer("{\"name\":\"a\"}"))).status())
-          .isEqualTo(418);
-    }
+    berth = berth(teapot);
+    assertThat(berth.call("price", Request.post("/", Buffer.buffer("{\"name\":\"a\"}"))).status())
+        .isEqualTo(418);
   }
 
   @Test
@@ -271,59 +264,55 @@ class TypedBodiesTest {
     String id = "i".repeat(200_000);
     Deployment large =
         Deployment.blocking("price", Order.class, (order, context) -> new Price(id, 1));
-    try (TestBerth berth = berth(large)) {
-      assertThat(berth.await(handle(berth).call(ORDER)).id()).isEqualTo(id);
-      assertThat(berth.awaitFailure(handle(berth).withMaxResponseBytes(100_000).call(ORDER)))
-          .isInstanceOf(BerthException.HandlerFailed.class)
-          .hasMessage("response of default#price: over 100000 bytes (expected: no more)");
-      assertThatIllegalArgumentException()
-          .isThrownBy(() -> handle(berth).withMaxResponseBytes(65_535));
-      berth.assertAtRest();
-    }
+    berth = berth(large);
+    assertThat(berth.await(handle(berth).call(ORDER)).id()).isEqualTo(id);
+    assertThat(berth.awaitFailure(handle(berth).withMaxResponseBytes(100_000).call(ORDER)))
+        .isInstanceOf(BerthException.HandlerFailed.class)
+        .hasMessage("response of default#price: over 100000 bytes (expected: no more)");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> handle(berth).withMaxResponseBytes(65_535));
+    berth.assertAtRest();
   }
 
   @Test
   void aLargeValueMeetsTheBoundsOfItsJson() {
-    try (TestBerth berth =
+    berth =
         TestBerth.of(Application.of(Deployment.blocking("price", Order.class, this::price)))
             .set("price", "berth.max_buffered_body_bytes", 100_000)
-            .start()) {
-      Order large = new Order("i".repeat(100_000), ORDER.items());
-      assertThat(berth.awaitFailure(handle(berth).call(large)))
-          .isInstanceOf(BerthException.PayloadTooLarge.class);
-      assertThat(called).isZero();
-      berth.assertAtRest();
-    }
+            .start();
+    Order large = new Order("i".repeat(100_000), ORDER.items());
+    assertThat(berth.awaitFailure(handle(berth).call(large)))
+        .isInstanceOf(BerthException.PayloadTooLarge.class);
+    assertThat(called).isZero();
+    berth.assertAtRest();
   }
 
   @Test
   void aValueWithoutJsonFailsItsCallAndIsNotSent() {
-    try (TestBerth berth = priced()) {
-      TypedHandle<Clashing, Price> clashing =
-          berth.handle("price").typed(Clashing.class, Price.class);
-      assertThat(berth.awaitFailure(clashing.call(new Clashing("a", "b"))))
-          .isInstanceOf(BerthException.HandlerFailed.class)
-          .hasMessageStartingWith("request of default#price: ");
-      assertThat(berth.ledger("price").granted()).isZero();
-      assertThatNullPointerException().isThrownBy(() -> handle(berth).call(null));
-    }
+    berth = priced();
+    TypedHandle<Clashing, Price> clashing =
+        berth.handle("price").typed(Clashing.class, Price.class);
+    assertThat(berth.awaitFailure(clashing.call(new Clashing("a", "b"))))
+        .isInstanceOf(BerthException.HandlerFailed.class)
+        .hasMessageStartingWith("request of default#price: ");
+    assertThat(berth.ledger("price").granted()).isZero();
+    assertThatNullPointerException().isThrownBy(() -> handle(berth).call(null));
   }
 
   @Test
   void aTypedCallIsCancelledAsOthersAre() {
-    try (TestBerth berth = priced()) {
-      ReplicaSelection[] held = new ReplicaSelection[5];
-      for (int i = 0; i < held.length; i++) {
-        held[i] = berth.await(berth.handle("price").choose());
-      }
-      Pending<Price> call = handle(berth).start(ORDER);
-      berth.run();
-      assertThat(berth.queued("price")).isEqualTo(1);
-      call.cancel();
-      assertThat(berth.awaitFailure(call.future())).isInstanceOf(BerthException.Cancelled.class);
-      List.of(held).forEach(each -> berth.await(each.close()));
-      berth.assertAtRest();
+    berth = priced();
+    ReplicaSelection[] held = new ReplicaSelection[5];
+    for (int i = 0; i < held.length; i++) {
+      held[i] = berth.await(berth.handle("price").choose());
     }
+    Pending<Price> call = handle(berth).start(ORDER);
+    berth.run();
+    assertThat(berth.queued("price")).isEqualTo(1);
+    call.cancel();
+    assertThat(berth.awaitFailure(call.future())).isInstanceOf(BerthException.Cancelled.class);
+    List.of(held).forEach(each -> berth.await(each.close()));
+    berth.assertAtRest();
   }
 
   @Test

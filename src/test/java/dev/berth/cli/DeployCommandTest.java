@@ -11,7 +11,6 @@ import dev.berth.protocol.ApplicationDetails;
 import dev.berth.protocol.ApplicationStatus;
 import dev.berth.protocol.DeploymentStatus;
 import dev.berth.protocol.ReplicaPhase;
-import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -51,6 +50,9 @@ class DeployCommandTest {
         SHOP,
         deployment("cart", of, message, 1, replica("shop#cart#1", ReplicaPhase.STARTING, "v2")));
   }
+
+  private static final ApplicationDetails DEPLOYING = shop(ApplicationStatus.DEPLOYING, "", 2);
+  private static final ApplicationDetails RUNNING = shop(ApplicationStatus.RUNNING, "", 2);
 
   private static ApplicationDetails failed(String message) {
     return application(
@@ -316,10 +318,7 @@ class DeployCommandTest {
 
   @Test
   void aWaitShowsEachTransitionAndEndsWhenEveryApplicationRuns() {
-    instance
-        .serves(shop(ApplicationStatus.DEPLOYING, "", 2))
-        .serves(shop(ApplicationStatus.DEPLOYING, "", 2))
-        .serves(shop(ApplicationStatus.RUNNING, "", 2));
+    instance.serves(DEPLOYING).serves(DEPLOYING).serves(RUNNING);
     instance.idlePauses = 9;
 
     assertThat(instance.execute("deploy", file, "--wait")).isZero();
@@ -338,9 +337,7 @@ class DeployCommandTest {
   @Test
   void aWaitOnATerminalIsATableInPlace() {
     instance.terminal = true;
-    instance
-        .serves(shop(ApplicationStatus.DEPLOYING, "", 2))
-        .serves(shop(ApplicationStatus.RUNNING, "", 2));
+    instance.serves(DEPLOYING).serves(RUNNING);
 
     assertThat(instance.execute("deploy", file, "--wait")).isZero();
     assertThat(instance.out.toString())
@@ -378,8 +375,7 @@ class DeployCommandTest {
   @Test
   void whatIsUnhealthyMayRecoverButNotForLong() {
     ApplicationDetails unhealthy = shop(ApplicationStatus.UNHEALTHY, "three checks failed", 2);
-    instance.serves(unhealthy).serves(unhealthy);
-    instance.serves(shop(ApplicationStatus.RUNNING, "", 2));
+    instance.serves(unhealthy).serves(unhealthy).serves(RUNNING);
     assertThat(instance.execute("deploy", file, "--wait")).isZero();
 
     try (FakeInstance ill = new FakeInstance()) {
@@ -405,17 +401,12 @@ class DeployCommandTest {
 
   @Test
   void anotherDeployInBetweenEndsTheWait() {
-    instance
-        .serves(shop(ApplicationStatus.DEPLOYING, "", 2))
-        .serves(shop(ApplicationStatus.RUNNING, "", 3));
+    instance.serves(DEPLOYING).serves(shop(ApplicationStatus.RUNNING, "", 3));
     assertThat(instance.execute("deploy", file, "--wait")).isEqualTo(1);
     assertThat(instance.err).hasToString("berth: shop: another command declared revision 3\n");
 
     try (FakeInstance deleted = new FakeInstance()) {
-      deleted
-          .answer(PUT, 200, outcome("NEW", "shop", 2))
-          .serves(shop(ApplicationStatus.DEPLOYING, "", 2))
-          .serves();
+      deleted.answer(PUT, 200, outcome("NEW", "shop", 2)).serves(DEPLOYING).serves();
       assertThat(deleted.execute("deploy", file, "--wait")).isEqualTo(1);
       assertThat(deleted.err).hasToString("berth: shop: deleted by another command\n");
     }
@@ -424,9 +415,9 @@ class DeployCommandTest {
   @Test
   void aControllerThatIsStartedAnewDoesNotEndTheWait() {
     instance
-        .serves(shop(ApplicationStatus.DEPLOYING, "", 2))
+        .serves(DEPLOYING)
         .answer("GET /api/v1/serve", 503, "{\"code\":\"unavailable\",\"message\":\"no\"}")
-        .serves(shop(ApplicationStatus.RUNNING, "", 2));
+        .serves(RUNNING);
 
     assertThat(instance.execute("deploy", file, "--wait")).isZero();
     assertThat(instance.err).hasToString("");
@@ -434,7 +425,7 @@ class DeployCommandTest {
 
   @Test
   void anInstanceThatEndsEndsTheWait() {
-    instance.serves(shop(ApplicationStatus.DEPLOYING, "", 2));
+    instance.serves(DEPLOYING);
     instance.pauses.add(instance::close);
 
     assertThat(instance.execute("deploy", file, "--wait")).isEqualTo(3);
@@ -447,23 +438,14 @@ class DeployCommandTest {
     assertThat(instance.execute("deploy", file, "--wait", "--json")).isEqualTo(1);
     assertThat(new JsonObject(instance.out.toString()))
         .isEqualTo(
-            new JsonObject()
-                .put("outcome", "failed")
-                .put(
-                    "causes",
-                    new JsonArray()
-                        .add("shop: DEPLOY_FAILED: cart failed")
-                        .add("shop/cart: DEPLOY_FAILED, replicas 0/2: why"))
-                .put(
-                    "applications",
-                    new JsonArray()
-                        .add(
-                            new JsonObject()
-                                .put("name", "shop")
-                                .put("change", "new")
-                                .put("revision", 2)
-                                .put("status", "DEPLOY_FAILED")
-                                .put("message", "cart failed"))));
+            new JsonObject(
+                """
+                {"outcome": "failed",
+                 "causes": ["shop: DEPLOY_FAILED: cart failed",
+                            "shop/cart: DEPLOY_FAILED, replicas 0/2: why"],
+                 "applications": [{"name": "shop", "change": "new", "revision": 2,
+                                   "status": "DEPLOY_FAILED", "message": "cart failed"}]}
+                """));
   }
 
   @Test

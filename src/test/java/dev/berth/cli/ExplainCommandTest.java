@@ -2,23 +2,18 @@ package dev.berth.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.berth.admin.AdminVerticle;
+import dev.berth.admin.AdminClient;
 import dev.berth.admin.ExplainRing;
 import dev.berth.admin.ExplainRoutes;
-import dev.berth.config.AdminOptions;
 import dev.berth.config.ExplainOptions;
 import dev.berth.config.ServeConfig;
 import dev.berth.fakes.Explained;
-import dev.berth.metrics.Meters;
-import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServer;
 import io.vertx.core.json.JsonObject;
 import io.vertx.junit5.VertxExtension;
-import java.io.PrintWriter;
 import java.io.StringWriter;
-import java.util.List;
-import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -30,31 +25,24 @@ import org.junit.jupiter.params.provider.ValueSource;
 @ExtendWith(VertxExtension.class)
 class ExplainCommandTest {
   private static final ExplainRing RING = new ExplainRing(8);
-  private static String address;
+
+  @AutoClose
+  private static final AdminClient ADMIN =
+      new AdminClient(
+          new ExplainRoutes(RING, ServeConfig.DEFAULTS.with(ExplainOptions.RING_SIZE, 8)));
+
+  private final String address = "http://127.0.0.1:" + ADMIN.port;
 
   private final StringWriter out = new StringWriter();
   private final StringWriter err = new StringWriter();
 
   @BeforeAll
-  static void deploy(Vertx vertx) {
-    AdminVerticle admin =
-        new AdminVerticle(
-            ServeConfig.DEFAULTS.with(AdminOptions.PORT, 0),
-            new Meters("node-1", "127.0.0.1"),
-            List.of(
-                new ExplainRoutes(RING, ServeConfig.DEFAULTS.with(ExplainOptions.RING_SIZE, 8))));
-    vertx.deployVerticle(admin).await();
-    address = "http://127.0.0.1:" + admin.port();
+  static void explain() {
     RING.explained(Explained.byHttp("a/b %2F"));
   }
 
   private int execute(String... args) {
-    return Main.commandLine(
-            config -> Future.failedFuture("not started here"),
-            () -> CompletableFuture.completedFuture("none"))
-        .setOut(new PrintWriter(out))
-        .setErr(new PrintWriter(err))
-        .execute(args);
+    return FakeInstance.execute(out, err, args);
   }
 
   @Test

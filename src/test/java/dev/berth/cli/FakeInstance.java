@@ -151,13 +151,20 @@ final class FakeInstance implements AutoCloseable {
             () -> nowNanos,
             this::pause,
             () -> new CompletableFuture<String>());
-    return Main.commandLine(
-            config -> Future.failedFuture("not started here"),
-            () -> CompletableFuture.completedFuture("none"),
-            around)
+    return Main.commandLine(config -> Future.failedFuture("not started here"), around)
         .setOut(new PrintWriter(out))
         .setErr(new PrintWriter(err, true))
         .execute(all.toArray(String[]::new));
+  }
+
+  /** Runs a command against what its arguments name. */
+  static int execute(StringWriter out, StringWriter err, String... args) {
+    return Main.commandLine(
+            config -> Future.failedFuture("not started here"),
+            Surroundings.ofProcess(() -> CompletableFuture.completedFuture("none")))
+        .setOut(new PrintWriter(out))
+        .setErr(new PrintWriter(err))
+        .execute(args);
   }
 
   private boolean pause(CompletionStage<?> stop, Duration time) {

@@ -2,37 +2,37 @@ package dev.berth.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.berth.admin.AdminVerticle;
+import dev.berth.admin.AdminClient;
 import dev.berth.admin.LedgerRoutes;
 import dev.berth.admin.LedgerRoutes.ReplicaLedger;
 import dev.berth.api.DeploymentId;
-import dev.berth.config.AdminOptions;
-import dev.berth.config.ServeConfig;
-import dev.berth.metrics.Meters;
 import dev.berth.protocol.ApplicationStatus;
 import dev.berth.protocol.DeploymentStatus;
 import dev.berth.protocol.port.LedgerView;
 import dev.berth.protocol.port.LedgerView.Audit;
 import dev.berth.protocol.port.LedgerView.LastAudit;
-import io.vertx.core.Future;
-import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;
-import io.vertx.junit5.VertxExtension;
-import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.time.Instant;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
-import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.extension.ExtendWith;
 
 @Timeout(60)
-@ExtendWith(VertxExtension.class)
 class LedgerCommandTest {
-  private static String address;
+  @AutoClose
+  private static final AdminClient ADMIN =
+      new AdminClient(
+          new LedgerRoutes(
+              () ->
+                  List.of(
+                      replica("clean", new LastAudit(Audit.CLEAN, 0, 0, 0, 0, -1)),
+                      replica("busy", new LastAudit(Audit.BUSY, 0, 12_300_000_000L, 0, 0, -1)),
+                      replica("wrong", new LastAudit(Audit.MISMATCH, 0, -1, 1, -2, 0))),
+              () -> Instant.EPOCH));
 
+  private final String address = "127.0.0.1:" + ADMIN.port;
   private final StringWriter out = new StringWriter();
   private final StringWriter err = new StringWriter();
 
@@ -42,29 +42,8 @@ class LedgerCommandTest {
         new LedgerView("app#" + deployment + "#1", 7, 8, 3, 2, false, 30, 19, 1, 5, 1, audit));
   }
 
-  @BeforeAll
-  static void deploy(Vertx vertx) {
-    List<ReplicaLedger> ledgers =
-        List.of(
-            replica("clean", new LastAudit(Audit.CLEAN, 0, 0, 0, 0, -1)),
-            replica("busy", new LastAudit(Audit.BUSY, 0, 12_300_000_000L, 0, 0, -1)),
-            replica("wrong", new LastAudit(Audit.MISMATCH, 0, -1, 1, -2, 0)));
-    AdminVerticle admin =
-        new AdminVerticle(
-            ServeConfig.DEFAULTS.with(AdminOptions.PORT, 0),
-            new Meters("node-1", "127.0.0.1"),
-            List.of(new LedgerRoutes(() -> ledgers, () -> Instant.EPOCH)));
-    vertx.deployVerticle(admin).await();
-    address = "127.0.0.1:" + admin.port();
-  }
-
   private int execute(String... args) {
-    return Main.commandLine(
-            config -> Future.failedFuture("not started here"),
-            () -> CompletableFuture.completedFuture("none"))
-        .setOut(new PrintWriter(out))
-        .setErr(new PrintWriter(err))
-        .execute(args);
+    return FakeInstance.execute(out, err, args);
   }
 
   @Test

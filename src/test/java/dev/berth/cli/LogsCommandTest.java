@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.berth.protocol.ApplicationStatus;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
+import java.util.List;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
@@ -14,27 +15,21 @@ class LogsCommandTest {
   @AutoClose private final FakeInstance instance = new FakeInstance();
 
   private static String page(String began, long next, long lost, JsonObject... lines) {
-    JsonArray array = new JsonArray();
-    for (JsonObject line : lines) {
-      array.add(line);
-    }
     return new JsonObject()
         .put("began", began)
-        .put("lines", array)
+        .put("lines", new JsonArray(List.of(lines)))
         .put("next", next)
         .put("lost", lost)
         .encode();
   }
 
   private static JsonObject line(String message) {
-    return new JsonObject()
-        .put("number", 1)
-        .put("time", "2026-01-01T00:00:00.500Z")
-        .put("level", "WARN")
-        .put("logger", "dev.berth.node.X")
-        .put("thread", "t")
-        .put("message", message)
-        .put("fields", new JsonObject().put("reason", "said \"no\""));
+    return new JsonObject(
+            """
+            {"number": 1, "time": "2026-01-01T00:00:00.500Z", "level": "WARN",
+             "logger": "dev.berth.node.X", "thread": "t", "fields": {"reason": "said \\"no\\""}}
+            """)
+        .put("message", message);
   }
 
   @Test

@@ -7,17 +7,13 @@ import dev.berth.api.Application;
 import dev.berth.config.ConfigReader;
 import dev.berth.config.ServeConfig;
 import dev.berth.node.BerthNode;
-import io.vertx.core.Future;
+import dev.berth.node.TestNode;
 import java.io.IOException;
 import java.io.InputStream;
 import java.lang.ref.PhantomReference;
 import java.lang.ref.Reference;
 import java.lang.ref.ReferenceQueue;
-import java.net.URI;
 import java.net.URL;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -27,7 +23,6 @@ import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -117,14 +112,11 @@ class ApplicationClassLoaderTest {
   void eachApplicationHasItsOwnVersionOfAClass() throws Exception {
     CompiledJar.in(folder, "one.jar", SHOP, library(1));
     CompiledJar.in(folder, "two.jar", SHOP, library(2));
-    BerthNode node = await(BerthNode.start(config("one.jar", "two.jar")));
-    try {
-      assertThat(get(node, "/asynchronous0")).isEqualTo("1");
-      assertThat(get(node, "/asynchronous1")).isEqualTo("2");
-      assertThat(get(node, "/blocking0")).isEqualTo("1");
-      assertThat(get(node, "/blocking1")).isEqualTo("2");
-    } finally {
-      await(node.close());
+    try (TestNode node = new TestNode(config("one.jar", "two.jar"))) {
+      assertThat(node.get("/asynchronous0").body()).isEqualTo("1");
+      assertThat(node.get("/asynchronous1").body()).isEqualTo("2");
+      assertThat(node.get("/blocking0").body()).isEqualTo("1");
+      assertThat(node.get("/blocking1").body()).isEqualTo("2");
     }
   }
 
@@ -171,11 +163,9 @@ class ApplicationClassLoaderTest {
     Files.move(folder.resolve("both.jar"), jars.resolve("shop.jar"));
     ServeConfig config = config("lib");
 
-    BerthNode node = await(BerthNode.start(config));
-    try {
-      assertThat(get(node, "/asynchronous0")).isEqualTo("4"); // library.jar is before shop.jar
-    } finally {
-      await(node.close());
+    try (TestNode node = new TestNode(config)) {
+      assertThat(node.get("/asynchronous0").body())
+          .isEqualTo("4"); // library.jar is before shop.jar
     }
   }
 
@@ -204,20 +194,12 @@ class ApplicationClassLoaderTest {
                 runtime_env: {jars: [plain.jar]}
             berth: {event_loops: 1, ephemeral: true, admin: {port: 0}, shutdown_timeout_s: 5}
             """);
-    BerthNode node = await(BerthNode.start(config));
-    try {
-      assertThat(get(node, "/plain")).isEqualTo("plain");
-      HttpRequest delete =
-          HttpRequest.newBuilder(
-                  URI.create("http://127.0.0.1:" + node.adminPort() + "/api/v1/applications/plain"))
-              .DELETE()
-              .build();
-      HttpClient client = HttpClient.newHttpClient();
-      assertThat(client.send(delete, BodyHandlers.discarding()).statusCode()).isEqualTo(200);
+    try (TestNode node = new TestNode(config)) {
+      assertThat(node.get("/plain").body()).isEqualTo("plain");
+      assertThat(node.admin("DELETE", "/api/v1/applications/plain", "").statusCode())
+          .isEqualTo(200);
 
       awaitUnreachable(takeLoaders(1));
-    } finally {
-      await(node.close());
     }
   }
 
@@ -237,19 +219,16 @@ class ApplicationClassLoaderTest {
             berth: {event_loops: 1, admin: {port: 0}}
             """);
 
-    assertThatThrownBy(() -> await(BerthNode.start(config))).hasMessageContaining("\"none\"");
+    assertThatThrownBy(() -> new TestNode(config)).hasMessageContaining("\"none\"");
 
     awaitUnreachable(takeLoaders(1));
   }
 
   /** In a method of its own, so that no variable of the test keeps anything alive. */
   private static void serveOnce(ServeConfig config) throws Exception {
-    BerthNode node = await(BerthNode.start(config));
-    try {
-      assertThat(get(node, "/asynchronous0")).isEqualTo("1");
-      assertThat(get(node, "/blocking0")).isEqualTo("1");
-    } finally {
-      await(node.close());
+    try (TestNode node = new TestNode(config)) {
+      assertThat(node.get("/asynchronous0").body()).isEqualTo("1");
+      assertThat(node.get("/blocking0").body()).isEqualTo("1");
     }
   }
 
@@ -303,21 +282,9 @@ class ApplicationClassLoaderTest {
     return ConfigReader.read("test.yaml", folder, text.toString());
   }
 
-  private static String get(BerthNode node, String path) throws Exception {
-    return HttpClient.newHttpClient()
-        .send(
-            HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + node.port() + path)).build(),
-            BodyHandlers.ofString())
-        .body();
-  }
-
   private static String text(URL url) throws IOException {
     try (InputStream in = url.openStream()) {
       return new String(in.readAllBytes(), StandardCharsets.UTF_8);
     }
-  }
-
-  private static <T> T await(Future<T> future) throws Exception {
-    return future.toCompletionStage().toCompletableFuture().get(20, TimeUnit.SECONDS);
   }
 }

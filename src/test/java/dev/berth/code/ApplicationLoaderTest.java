@@ -33,7 +33,7 @@ class ApplicationLoaderTest {
   void aBuilderWithoutParameterIsCalled() {
     LoadedApplication loaded = load(APPS + ":plain");
 
-    assertThat(loaded.ingress()).isEqualTo(new DeploymentId("a", "front"));
+    assertThat(loaded.id(loaded.application().ingress())).isEqualTo(new DeploymentId("a", "front"));
     assertThat(loaded.settings()).containsOnlyKeys(loaded.id("front"), loaded.id("back"));
     assertThat(loaded.classLoader()).isNull();
   }

@@ -1,9 +1,9 @@
 package dev.berth.config;
 
+import static dev.berth.config.Yaml.onlyProblem;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.berth.config.keys.Problem;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -95,9 +95,7 @@ class ApplicationConfigTest {
       strings = {"", ":", "a.B:", ":m", "a..B", ".B", "a.B.", "a.B:m:n", "a.B:m.n", "a-b.C", "1a"})
   void anythingElseIsNoImportPath(String text) {
     assertThat(ImportPath.parse(text)).isNull();
-    assertThat(Yaml.problems("applications: [{import_path: \"" + text + "\"}]"))
-        .singleElement()
-        .asString()
+    onlyProblem(Yaml.problems("applications: [{import_path: \"" + text + "\"}]"))
         .contains("applications[0].import_path: \"" + text + "\"");
   }
 
@@ -192,13 +190,9 @@ class ApplicationConfigTest {
         .containsExactly(
             "berth.yaml:3:19: applications[0].args.a[1]: 99999999999999999999, an integer"
                 + " (expected: a JSON value; integers of at most 64 bits, finite numbers)");
-    assertThat(Yaml.applicationProblems("args: {a: !date 2026-01-01}"))
-        .singleElement()
-        .asString()
+    onlyProblem(Yaml.applicationProblems("args: {a: !date 2026-01-01}"))
         .contains("applications[0].args.a: 2026-01-01, tagged !date");
-    assertThat(Yaml.applicationProblems("args: {a: .nan}"))
-        .singleElement()
-        .asString()
+    onlyProblem(Yaml.applicationProblems("args: {a: .nan}"))
         .contains("applications[0].args.a: .nan");
     assertThat(Yaml.applicationProblems("args: 5"))
         .containsExactly(
@@ -254,11 +248,6 @@ class ApplicationConfigTest {
   }
 
   private List<String> problems(String jars) {
-    try {
-      read(jars);
-      return List.of();
-    } catch (ConfigException refused) {
-      return refused.problems().stream().map(Problem::toString).toList();
-    }
+    return Yaml.problems(() -> read(jars));
   }
 }

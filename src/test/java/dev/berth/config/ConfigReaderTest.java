@@ -1,5 +1,6 @@
 package dev.berth.config;
 
+import static dev.berth.config.Yaml.onlyProblem;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
@@ -189,19 +190,9 @@ class ConfigReaderTest {
   void whatIsDeployedNamesItsApplications(@TempDir Path folder) throws IOException {
     Path file = Files.writeString(folder.resolve("a.yaml"), "http_options: {}");
 
-    assertThat(
-            catchThrowableOfType(
-                    ConfigException.class, () -> ConfigReader.submission(file, List.of()))
-                .problems())
-        .singleElement()
-        .asString()
+    onlyProblem(Yaml.problems(() -> ConfigReader.submission(file, List.of())))
         .endsWith("a.yaml:1:1: applications: missing (expected: a list of mappings)");
-    assertThat(
-            catchThrowableOfType(
-                    ConfigException.class,
-                    () -> SubmittedConfig.read("config", folder, "{}", Yaml.read("{}")))
-                .problems())
-        .extracting(Problem::toString)
+    assertThat(Yaml.problems(() -> SubmittedConfig.read("config", folder, "{}", Yaml.read("{}"))))
         .containsExactly("config:1:1: applications: missing (expected: a list of mappings)");
   }
 
@@ -229,10 +220,7 @@ class ConfigReaderTest {
     assertThat(config.warnings()).singleElement().matches(Problem::isWarning);
     assertThat(config.applications().get(0).source().problem("import_path", "v", "e").path())
         .isEqualTo("applications[1].import_path");
-    assertThat(
-            catchThrowableOfType(ConfigException.class, () -> ConfigReader.read(file, List.of()))
-                .problems())
-        .hasSize(5);
+    assertThat(Yaml.problems(() -> ConfigReader.read(file, List.of()))).hasSize(5);
     Files.writeString(file, "applications: [{name: a, x: y}]\nhttp_options: {port: x}");
     assertThat(
             catchThrowableOfType(
@@ -276,18 +264,14 @@ class ConfigReaderTest {
 
   @Test
   void malformedYamlNamesItsPlace() {
-    assertThat(Yaml.problems("applications: []\n\tberth: {}"))
-        .singleElement()
-        .asString()
+    onlyProblem(Yaml.problems("applications: []\n\tberth: {}"))
         .startsWith("berth.yaml:2:1: found character '\\t(TAB)'")
         .endsWith("(expected: one well-formed YAML or JSON document)");
   }
 
   @Test
   void aSecondDocumentIsRefused() {
-    assertThat(Yaml.problems("applications: []\n---\napplications: []"))
-        .singleElement()
-        .asString()
+    onlyProblem(Yaml.problems("applications: []\n---\napplications: []"))
         .startsWith("berth.yaml:2:1: ");
   }
 
@@ -311,9 +295,7 @@ class ConfigReaderTest {
                 .get(1)
                 .get(ApplicationConfig.ARGS))
         .containsEntry("x", 1);
-    assertThat(Yaml.applicationProblems("args: &self {x: *self}"))
-        .singleElement()
-        .asString()
+    onlyProblem(Yaml.applicationProblems("args: &self {x: *self}"))
         .endsWith("*self inside what it names (expected: no mapping or list in itself)");
   }
 
@@ -326,7 +308,7 @@ class ConfigReaderTest {
         file,
         "applications: [{name: Bücher, import_path: a.B, runtime_env: {jars: [../shop.jar]}}]");
 
-    ApplicationConfig application = ConfigReader.read(file).applications().get(0);
+    ApplicationConfig application = ConfigReader.read(file, List.of()).applications().get(0);
 
     assertThat(application.name()).isEqualTo("Bücher");
     assertThat(application.jars()).isEqualTo(List.of(jar.toAbsolutePath()));
@@ -358,7 +340,7 @@ class ConfigReaderTest {
     Files.createDirectories(copy.getParent());
     Files.copy(Path.of("conf/quickstart.yaml"), copy);
 
-    ServeConfig config = ConfigReader.read(copy);
+    ServeConfig config = ConfigReader.read(copy, List.of());
 
     assertThat(config.applications())
         .extracting(ApplicationConfig::routePrefix)
@@ -376,7 +358,7 @@ class ConfigReaderTest {
 
   private static String problem(Path file) {
     ConfigException refused =
-        catchThrowableOfType(ConfigException.class, () -> ConfigReader.read(file));
+        catchThrowableOfType(ConfigException.class, () -> ConfigReader.read(file, List.of()));
     return refused.getMessage();
   }
 }

@@ -1,5 +1,6 @@
 package dev.berth.config;
 
+import static dev.berth.config.Yaml.onlyProblem;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -137,9 +138,7 @@ class DeploymentConfigTest {
 
   @Test
   void whatIsSaidOfARolloutIsKeptToItsRange() {
-    assertThat(Yaml.deploymentProblems("berth: {max_constructor_retry_count: 0}"))
-        .singleElement()
-        .asString()
+    onlyProblem(Yaml.deploymentProblems("berth: {max_constructor_retry_count: 0}"))
         .endsWith("max_constructor_retry_count: 0 (expected: an integer from 1 to 1000000)");
     assertThat(Yaml.deployment("rolling_update_percentage: null", "max_surge_percent: null"))
         .isEqualTo(DeploymentConfig.of("cart"));
@@ -215,8 +214,7 @@ class DeploymentConfigTest {
 
   @Test
   void aShortInstanceBoundShortensTheDefaultReservation() {
-    Settings tight =
-        Yaml.read(Yaml.NO_APPLICATIONS + "berth: {limits: {max_reservation_ttl_s: 5}}").settings();
+    Settings tight = Yaml.options("berth: {limits: {max_reservation_ttl_s: 5}}").settings();
 
     assertThat(DeploymentConfig.of("cart").within(tight).get(DeploymentConfig.RESERVATION_TTL_S))
         .isEqualTo(Duration.ofSeconds(5));

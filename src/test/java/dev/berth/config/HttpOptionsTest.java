@@ -1,8 +1,8 @@
 package dev.berth.config;
 
+import static dev.berth.config.Yaml.onlyProblem;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.berth.config.keys.Problem;
 import dev.berth.config.keys.Settings;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -86,13 +86,11 @@ class HttpOptionsTest {
   @ParameterizedTest
   @ValueSource(strings = {"4711", "[4711]", "{a: 4711}", "!!x 4711"})
   void aPasswordThatIsNoStringIsNotPrintedEither(String password) {
-    assertThat(
+    onlyProblem(
             problems(
                 "ssl_keyfile: key.pem",
                 "ssl_certfile: cert.pem",
                 "ssl_keyfile_password: " + password))
-        .singleElement()
-        .asString()
         .endsWith(
             "ssl_keyfile_password: no string; its value is not shown"
                 + " (expected: a non-empty string)")
@@ -109,9 +107,7 @@ class HttpOptionsTest {
   @ParameterizedTest
   @ValueSource(strings = {"/", "a", "/a/", "/a?b", "' '", "5", "null"})
   void anythingElseIsNoRootPath(String path) {
-    assertThat(problems("root_path: " + path))
-        .singleElement()
-        .asString()
+    onlyProblem(problems("root_path: " + path))
         .startsWith("berth.yaml:2:27: http_options.root_path: ");
   }
 
@@ -120,12 +116,7 @@ class HttpOptionsTest {
   }
 
   private List<String> problems(String... keys) {
-    try {
-      read(keys);
-      return List.of();
-    } catch (ConfigException refused) {
-      return refused.problems().stream().map(Problem::toString).toList();
-    }
+    return Yaml.problems(() -> read(keys));
   }
 
   private static String text(String... keys) {

@@ -1,17 +1,20 @@
 package dev.berth.config;
 
+import static java.util.stream.Collectors.joining;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.config.keys.Problem;
 import dev.berth.config.keys.Problems;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Path;
-import java.util.ArrayList;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.IntFunction;
 import java.util.function.Supplier;
+import java.util.stream.IntStream;
+import java.util.stream.LongStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
@@ -39,6 +42,10 @@ class HugeConfigTest {
       (com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean();
   private static final String REAL = realApplications(200);
 
+  /** The least of a few: the first of them are slow since their code is new. */
+  private static final long REAL_NANOS =
+      LongStream.range(0, 5).map(none -> cpuNanos(REAL)).min().orElseThrow();
+
   @TestFactory
   Stream<DynamicTest> whateverItIsItCostsLittleMoreThanWhatIsReal() {
     return texts().entrySet().stream()
@@ -47,12 +54,15 @@ class HugeConfigTest {
 
   private static void read(String text) {
     assertThat(text.length()).isLessThanOrEqualTo(BYTES);
-    double timesReal = Double.MAX_VALUE;
-    for (int i = 0; i < TRIES && timesReal >= MOST_TIMES_REAL; i++) {
-      double real = cpuNanos(REAL);
-      timesReal = Math.min(timesReal, cpuNanos(text) / (real * (BYTES / REAL.length())));
+    double timesReal = timesReal(text, REAL_NANOS);
+    for (int i = 1; i < TRIES && timesReal >= MOST_TIMES_REAL; i++) {
+      timesReal = Math.min(timesReal, timesReal(text, cpuNanos(REAL)));
     }
     assertThat(timesReal).as("CPU, times that of real applications").isLessThan(MOST_TIMES_REAL);
+  }
+
+  private static double timesReal(String text, double realNanos) {
+    return cpuNanos(text) / (realNanos * (BYTES / REAL.length()));
   }
 
   private static long cpuNanos(String text) {
@@ -89,19 +99,15 @@ class HugeConfigTest {
     texts.put(
         "unknown keys of a deployment",
         () ->
-            "{\"applications\":[{\"import_path\":\"a.B\",\"deployments\":["
-                + mapping(i -> "\"num_replica_" + i + "\":1", 2 << 20)
-                + "]}]}");
+            application(
+                "\"deployments\":[" + mapping(i -> "\"num_replica_" + i + "\":1", 2 << 20) + "]"));
     texts.put(
         "small applications",
         () ->
             applications(
                 i ->
-                    "{\"name\":\"a"
-                        + i
-                        + "\",\"route_prefix\":\"/"
-                        + i
-                        + "\",\"import_path\":\"a.B\"}",
+                    "{\"name\":\"a%d\",\"route_prefix\":\"/%d\",\"import_path\":\"a.B\"}"
+                        .formatted(i, i),
                 28_000));
     texts.put("the same application", () -> applications(i -> "{\"import_path\":\"a.B\"}", 66_000));
     texts.put(
@@ -109,52 +115,36 @@ class HugeConfigTest {
         () ->
             applications(
                 i ->
-                    "{\"name\":\"a"
-                        + i
-                        + "\",\"route_prefix\":null,\"import_path\":\"a.B\",\"deployments\":[{\"name\":\"d\",\"ray_actor_options\":{\"num_cpus\":1}}]}",
+                    """
+                    {"name":"a%d","route_prefix":null,"import_path":"a.B",\
+                    "deployments":[{"name":"d","ray_actor_options":{"num_cpus":1}}]}"""
+                        .formatted(i),
                 13_000));
     texts.put(
         "deployments",
         () ->
-            "{\"applications\":[{\"import_path\":\"a.B\",\"deployments\":[{\"name\":\"d\"}"
-                + ",{\"name\":\"d\"}".repeat(66_000)
-                + "]}]}");
+            application(
+                "\"deployments\":[{\"name\":\"d\"}" + ",{\"name\":\"d\"}".repeat(66_000) + "]"));
     texts.put(
         "jars that are not there",
-        () ->
-            "{\"applications\":[{\"import_path\":\"a.B\",\"runtime_env\":{\"jars\":"
-                + list("\"x.jar\"").substring(0, 1_000_000)
-                + "\"]}}]}");
+        () -> application(jars(list("\"x.jar\"").substring(0, 1_000_000) + "\"]")));
     texts.put(
         "a folder of files again and again",
-        () ->
-            "{\"applications\":[{\"import_path\":\"a.B\",\"runtime_env\":{\"jars\":[\"/usr/bin\""
-                + ",\"/usr/bin\"".repeat(200_000)
-                + "]}}]}");
+        () -> application(jars("[\"/usr/bin\"" + ",\"/usr/bin\"".repeat(200_000) + "]")));
     texts.put(
-        "args",
-        () ->
-            "{\"applications\":[{\"import_path\":\"a.B\",\"args\":{\"x\":"
-                + list("1").substring(0, 466_000)
-                + "1]}}]}");
+        "args", () -> application("\"args\":{\"x\":" + list("1").substring(0, 466_000) + "1]}"));
     texts.put(
         "args with long values",
         () ->
-            "{\"applications\":[{\"import_path\":\"a.B\",\"args\":"
-                + mapping(i -> "\"" + i + "\":\"" + "x".repeat(100) + "\"", 3 << 20)
-                + "}]}");
+            application(
+                "\"args\":" + mapping(i -> "\"" + i + "\":\"" + "x".repeat(100) + "\"", 3 << 20)));
     texts.put("nested", () -> "[".repeat(BYTES));
     texts.put("nested mappings", () -> "{a: ".repeat(BYTES / 4));
     texts.put("nested block lists", () -> "- ".repeat(BYTES / 2));
     texts.put("nested keys", () -> "? ".repeat(BYTES / 2));
     texts.put(
         "nested args",
-        () ->
-            "{\"applications\":[{\"import_path\":\"a.B\",\"args\":"
-                + "{\"a\":".repeat(80)
-                + "1"
-                + "}".repeat(80)
-                + "}]}");
+        () -> application("\"args\":" + "{\"a\":".repeat(80) + "1" + "}".repeat(80)));
     texts.put("laughs", () -> laughs(9, 9));
     texts.put("laughs by twos", () -> laughs(90, 2));
     texts.put(
@@ -255,12 +245,18 @@ class HugeConfigTest {
     return "[" + (item + ",").repeat((BYTES - 40) / (item.length() + 1)) + item + "]";
   }
 
+  private static String application(String rest) {
+    return "{\"applications\":[{\"import_path\":\"a.B\"," + rest + "}]}";
+  }
+
+  private static String jars(String list) {
+    return "\"runtime_env\":{\"jars\":" + list + "}";
+  }
+
   private static String applications(IntFunction<String> application, int count) {
-    StringBuilder text = new StringBuilder("{\"applications\":[");
-    for (int i = 0; i < count; i++) {
-      text.append(i == 0 ? "" : ",").append(application.apply(i));
-    }
-    return text.append("]}").toString();
+    return IntStream.range(0, count)
+        .mapToObj(application)
+        .collect(joining(",", "{\"applications\":[", "]}"));
   }
 
   private static String realApplications(int count) {
@@ -297,11 +293,8 @@ class HugeConfigTest {
     StringBuilder text =
         new StringBuilder("applications:\n- import_path: a.B\n  args:\n    l0: &l0 x\n");
     for (int level = 1; level <= levels; level++) {
-      List<String> aliases = new ArrayList<>();
-      for (int i = 0; i < each; i++) {
-        aliases.add("*l" + (level - 1));
-      }
-      text.append("    l" + level + ": &l" + level + " [" + String.join(",", aliases) + "]\n");
+      String aliases = String.join(",", Collections.nCopies(each, "*l" + (level - 1)));
+      text.append("    l" + level + ": &l" + level + " [" + aliases + "]\n");
     }
     return text.toString();
   }

@@ -1,5 +1,6 @@
 package dev.berth.config;
 
+import static dev.berth.config.Yaml.onlyProblem;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -14,7 +15,7 @@ class InstanceOptionsTest {
 
   @Test
   void aPrefixOfMetricsIsTheStartOfAName() {
-    assertThat(Yaml.problems(Yaml.NO_APPLICATIONS + "berth: {metrics: {prefix: 1-}}"))
+    assertThat(Yaml.optionProblems("berth: {metrics: {prefix: 1-}}"))
         .containsExactly(
             "berth.yaml:2:27: berth.metrics.prefix: \"1-\" (expected: empty, or letters, digits and _,"
                 + " no digit first)");
@@ -23,9 +24,9 @@ class InstanceOptionsTest {
   @Test
   void metricsAreNotPushedMoreOftenThanTheyAreRecorded() {
     String expected = "push_interval_ms: 100 (expected: at least record_interval_ms, 200)";
-    assertThat(Yaml.problems(Yaml.NO_APPLICATIONS + "berth: {metrics: {push_interval_ms: 100}}"))
+    assertThat(Yaml.optionProblems("berth: {metrics: {push_interval_ms: 100}}"))
         .containsExactly("berth.yaml:2:37: berth.metrics." + expected);
-    assertThat(Yaml.problems(Yaml.NO_APPLICATIONS + "berth: {metrics: {record_interval_ms: 5000}}"))
+    assertThat(Yaml.optionProblems("berth: {metrics: {record_interval_ms: 5000}}"))
         .as("the default is not above it either")
         .containsExactly(
             "berth.yaml:2:18: berth.metrics.push_interval_ms: 1000"
@@ -47,9 +48,8 @@ class InstanceOptionsTest {
   @Test
   void oneStreamsWindowFitsIntoTheWhole() {
     assertThat(
-            Yaml.problems(
-                Yaml.NO_APPLICATIONS
-                    + "berth: {limits: {stream_window_bytes: 70000, stream_bytes_total: 65536}}"))
+            Yaml.optionProblems(
+                "berth: {limits: {stream_window_bytes: 70000, stream_bytes_total: 65536}}"))
         .containsExactly(
             "berth.yaml:2:39: berth.limits.stream_window_bytes: 70000"
                 + " (expected: at most stream_bytes_total, 65536)");
@@ -57,29 +57,23 @@ class InstanceOptionsTest {
 
   @Test
   void aRuleOverTwoKeysIsSilentWhenOneOfThemIsWrong() {
-    assertThat(
-            Yaml.problems(
-                Yaml.NO_APPLICATIONS
-                    + "berth: {metrics: {record_interval_ms: 5000, push_interval_ms: fast}}"))
-        .singleElement()
-        .asString()
+    onlyProblem(
+            Yaml.optionProblems(
+                "berth: {metrics: {record_interval_ms: 5000, push_interval_ms: fast}}"))
         .contains("\"fast\"");
   }
 
   @ParameterizedTest
   @ValueSource(strings = {"127.0.0.1", "127.1.2.3", "localhost", "LOCALHOST", "'::1'"})
   void theAdminServerAsksNobodyForATokenOnThisMachine(String host) {
-    assertThat(Yaml.problems(Yaml.NO_APPLICATIONS + "berth: {admin: {host: " + host + "}}"))
-        .isEmpty();
+    assertThat(Yaml.optionProblems("berth: {admin: {host: " + host + "}}")).isEmpty();
   }
 
   @ParameterizedTest
   @ValueSource(strings = {"0.0.0.0", "'::'", "10.0.0.1", "berth.example", "127.evil.example"})
   void anAdminServerThatOtherMachinesReachWantsATokenOrAWaiver(String host) {
     String admin = Yaml.NO_APPLICATIONS + "berth: {admin: {host: " + host;
-    assertThat(Yaml.problems(admin + "}}"))
-        .singleElement()
-        .asString()
+    onlyProblem(Yaml.problems(admin + "}}"))
         .startsWith("berth.yaml:2:23: berth.admin.host: ")
         .contains("bearer_tokens beside it", "allow_unauthenticated: true");
     assertThat(Yaml.problems(admin + ", allow_unauthenticated: true}}")).isEmpty();
@@ -92,13 +86,10 @@ class InstanceOptionsTest {
 
   @Test
   void anAdminTokenHasItsOwnName() {
-    assertThat(
-            Yaml.problems(
-                Yaml.NO_APPLICATIONS
-                    + "berth: {admin: {bearer_tokens: [{name: a, token: 0123456789abcdef},"
+    onlyProblem(
+            Yaml.optionProblems(
+                "berth: {admin: {bearer_tokens: [{name: a, token: 0123456789abcdef},"
                     + " {name: a, token: 0123456789abcdeg}]}}"))
-        .singleElement()
-        .asString()
         .contains("twice");
   }
 
@@ -113,9 +104,7 @@ class InstanceOptionsTest {
             Yaml.NO_APPLICATIONS + "berth: {state_dir: s, ephemeral: true}");
     assertThat(said.get(InstanceOptions.STATE_DIR)).isEqualTo(Path.of("conf/s").toAbsolutePath());
     assertThat(said.get(InstanceOptions.EPHEMERAL)).isTrue();
-    assertThat(Yaml.problems(Yaml.NO_APPLICATIONS + "berth: {state_dir: ''}"))
-        .singleElement()
-        .asString()
+    onlyProblem(Yaml.optionProblems("berth: {state_dir: ''}"))
         .contains("berth.state_dir: \"\", a string (expected: a path)");
   }
 
@@ -130,9 +119,7 @@ class InstanceOptionsTest {
     assertThat(ServeConfig.DEFAULTS.get(LimitOptions.MAX_BODY_BYTES)).isEqualTo(1_073_741_824);
     assertThat(ServeConfig.DEFAULTS.get(LimitOptions.BUFFERED_BODY_BYTES_TOTAL))
         .isEqualTo(LimitOptions.heapShare(Runtime.getRuntime().maxMemory(), 4, 256L << 20));
-    assertThat(
-            Yaml.problems(
-                Yaml.NO_APPLICATIONS + "berth: {limits: {max_body_bytes: 9007199254740993}}"))
+    assertThat(Yaml.optionProblems("berth: {limits: {max_body_bytes: 9007199254740993}}"))
         .containsExactly(
             "berth.yaml:2:34: berth.limits.max_body_bytes: 9007199254740993"
                 + " (expected: an integer from 0 to 9007199254740992)");

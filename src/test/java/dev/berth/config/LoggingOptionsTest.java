@@ -70,7 +70,7 @@ class LoggingOptionsTest {
         "enable_access_log: yes"
       })
   void anythingElseIsRefused(String key) {
-    assertThat(Yaml.problems(Yaml.NO_APPLICATIONS + "logging_config: {" + key + "}")).hasSize(1);
+    assertThat(Yaml.optionProblems("logging_config: {" + key + "}")).hasSize(1);
   }
 
   @Test
@@ -90,15 +90,14 @@ class LoggingOptionsTest {
                 + " (expected: leave it out)");
     assertThat(read("logs_dir: null").warnings()).isEmpty();
     assertThat(
-            Yaml.problems(
-                Yaml.NO_APPLICATIONS
-                    + "logging_config: {additional_log_standard_attrs: [5], logs_dir: ''}"))
+            Yaml.optionProblems(
+                "logging_config: {additional_log_standard_attrs: [5], logs_dir: ''}"))
         .filteredOn(line -> !line.contains("warning"))
         .hasSize(2);
   }
 
   private static ServeConfig read(String keys) {
-    return Yaml.read(Yaml.NO_APPLICATIONS + "logging_config: {" + keys + "}");
+    return Yaml.options("logging_config: {" + keys + "}");
   }
 
   private static Settings logging(LogEncoding encoding, LogLevel level, boolean access) {

@@ -23,7 +23,7 @@ class OneDeclarationTest {
 
   private static final Keys KEYS = new Keys();
   private static final Key<Duration> LONGEST_S =
-      KEYS.key("longest_s", Types.seconds(), Duration.ofSeconds(8)).means("Of all.");
+      KEYS.key("longest_s", Types.SECONDS, Duration.ofSeconds(8)).means("Of all.");
 
   private static final Key<Integer> OLD =
       KEYS.key("old", Types.integer(0, 9, ""), 0).reaches(Reach.NOTHING).means("Not used.");
@@ -31,7 +31,7 @@ class OneDeclarationTest {
   private static final Keys INNER = new Keys();
   private static final Key<Duration> LINGER_S =
       INNER
-          .key("linger_s", Types.seconds())
+          .key("linger_s", Types.SECONDS)
           .fallback(all -> all.get(LONGEST_S).dividedBy(2), "half of longest_s")
           .atMost(() -> LONGEST_S)
           .reaches(Reach.REPLICA_ANEW)

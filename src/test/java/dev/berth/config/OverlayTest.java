@@ -228,11 +228,6 @@ class OverlayTest {
   }
 
   private static List<String> problems(Setting setting) {
-    try {
-      read(FILE, List.of(setting));
-      return List.of();
-    } catch (ConfigException refused) {
-      return refused.problems().stream().map(Problem::toString).toList();
-    }
+    return Yaml.problems(() -> read(FILE, List.of(setting)));
   }
 }

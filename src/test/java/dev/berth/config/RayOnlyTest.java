@@ -1,5 +1,7 @@
 package dev.berth.config;
 
+import static dev.berth.config.Yaml.onlyProblem;
+import static dev.berth.config.Yaml.onlyRefusal;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.config.keys.Key;
@@ -136,7 +138,7 @@ class RayOnlyTest {
 
   @Test
   void aWarningHasThePlaceOfItsKey() {
-    assertThat(Yaml.read(Yaml.NO_APPLICATIONS + "tracing_config: {enabled: true}").warnings())
+    assertThat(Yaml.options("tracing_config: {enabled: true}").warnings())
         .singleElement()
         .hasToString(
             "berth.yaml:2:1: warning: tracing_config: has no effect: no spans are made; the header"
@@ -151,10 +153,7 @@ class RayOnlyTest {
         "http_options: {middlewares: [a]}",
       })
   void whatWouldMisleadIsRefusedAtTheTop(String line) {
-    assertThat(Yaml.problems(Yaml.NO_APPLICATIONS + line))
-        .filteredOn(problem -> !problem.contains(" warning: "))
-        .singleElement()
-        .asString()
+    onlyRefusal(Yaml.optionProblems(line))
         .startsWith("berth.yaml:2:")
         .contains("not supported by this version: ");
   }
@@ -169,10 +168,7 @@ class RayOnlyTest {
         "runtime_env: {container: {}}"
       })
   void whatWouldMisleadIsRefusedInAnApplication(String line) {
-    assertThat(Yaml.applicationProblems(line))
-        .singleElement()
-        .asString()
-        .contains("not supported by this version: ");
+    onlyProblem(Yaml.applicationProblems(line)).contains("not supported by this version: ");
   }
 
   @ParameterizedTest
@@ -187,10 +183,7 @@ class RayOnlyTest {
         "ray_actor_options: {runtime_env: {working_dir: /x}}"
       })
   void whatWouldMisleadIsRefusedInADeployment(String line) {
-    assertThat(Yaml.deploymentProblems(line))
-        .singleElement()
-        .asString()
-        .contains("not supported by this version: ");
+    onlyProblem(Yaml.deploymentProblems(line)).contains("not supported by this version: ");
   }
 
   @ParameterizedTest
@@ -213,11 +206,7 @@ class RayOnlyTest {
         "max_concurrent_queries: 5 | max_ongoing_requests"
       })
   void whatHasNoEffectIsCheckedAllTheSame(String line, String expected) {
-    assertThat(Yaml.deploymentProblems(line))
-        .filteredOn(problem -> !problem.contains(" warning: "))
-        .singleElement()
-        .asString()
-        .contains(expected);
+    onlyRefusal(Yaml.deploymentProblems(line)).contains(expected);
   }
 
   @Test
@@ -259,11 +248,9 @@ class RayOnlyTest {
   @Test
   void targetCapacityIsAPercentage() {
     assertThat(Yaml.read(Yaml.NO_APPLICATIONS).find(ServeConfig.TARGET_CAPACITY)).isNull();
-    assertThat(
-            Yaml.read(Yaml.NO_APPLICATIONS + "target_capacity: 12.5")
-                .find(ServeConfig.TARGET_CAPACITY))
+    assertThat(Yaml.options("target_capacity: 12.5").find(ServeConfig.TARGET_CAPACITY))
         .isEqualTo(12.5);
-    assertThat(Yaml.problems(Yaml.NO_APPLICATIONS + "target_capacity: 101"))
+    assertThat(Yaml.optionProblems("target_capacity: 101"))
         .containsExactly(
             "berth.yaml:2:18: target_capacity: 101 (expected: a number from 0 to 100)");
   }

@@ -1,5 +1,6 @@
 package dev.berth.config;
 
+import static dev.berth.config.Yaml.onlyProblem;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
@@ -39,9 +40,7 @@ class ReservationOptionsTest {
 
   @Test
   void aBearerTokenHasOnePlaceAndOneName() {
-    assertThat(problems("{bearer_tokens: [{name: ci}]}"))
-        .singleElement()
-        .asString()
+    onlyProblem(problems("{bearer_tokens: [{name: ci}]}"))
         .contains("token: missing (expected: token or token_file)");
     assertThat(
             problems(

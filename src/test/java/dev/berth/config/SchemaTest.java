@@ -13,7 +13,6 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -36,88 +35,19 @@ class SchemaTest {
               .setOutputFormat(OutputFormat.Flag));
 
   /** Each is tried behind each key: most keys find good ones and bad ones among them. */
-  private static final List<Object> VALUES =
-      Arrays.asList(
-          null,
-          true,
-          false,
-          -2,
-          -1,
-          0,
-          1,
-          2,
-          10,
-          50,
-          99,
-          100,
-          101,
-          256,
-          503,
-          504,
-          1024,
-          65_535,
-          65_536,
-          70_000,
-          1 << 20,
-          31_536_000,
-          31_536_001,
-          Integer.MAX_VALUE,
-          1L << 31,
-          1L << 53,
-          (1L << 53) + 2,
-          -0.5,
-          1e-10,
-          0.5,
-          1.5,
-          100.5,
-          "",
-          " ",
-          "x",
-          "x y",
-          "a#b",
-          "a\nb",
-          "5",
-          "true",
-          "INFO",
-          "info",
-          "WARNING",
-          "TEXT",
-          "JSON",
-          "json",
-          "single",
-          "event_loops",
-          "auto",
-          "PACK",
-          "changed",
-          "direct",
-          "pack",
-          "EveryNode",
-          "Disabled",
-          "/",
-          "/a",
-          "/a/",
-          "//",
-          "/a/b",
-          "/{x}",
-          "/a?b",
-          "/a#b",
-          "a.B",
-          "a.B:m",
-          "a.B:",
-          "a..B",
-          "1a",
-          "a-b",
-          "127.0.0.1",
-          "ray.serve._private.request_router:PowerOfTwoChoicesRequestRouter",
-          List.of(),
-          List.of("x"),
-          List.of(1),
-          List.of(Map.of()),
-          List.of(Map.of("a", "b")),
-          List.of(Map.of("a", 1)),
-          Map.of(),
-          Map.of("a", "b"),
-          Map.of("a", 1));
+  private static final List<?> VALUES =
+      (List<?>)
+          yaml(
+              """
+              [null, true, false, -2, -1, 0, 1, 2, 10, 50, 99, 100, 101, 256, 503, 504, 1024, 65535,
+               65536, 70000, 1048576, 31536000, 31536001, 2147483647, 2147483648, 9007199254740992,
+               9007199254740994, -0.5, 1.0e-10, 0.5, 1.5, 100.5, "", " ", x, x y, "a#b", "a\\nb", "5",
+               "true", INFO, info, WARNING, TEXT, JSON, json, single, event_loops, auto, PACK,
+               changed, direct, pack, EveryNode, Disabled, /, /a, /a/, //, /a/b, "/{x}", "/a?b",
+               "/a#b", a.B, "a.B:m", "a.B:", a..B, 1a, a-b, 127.0.0.1,
+               "ray.serve._private.request_router:PowerOfTwoChoicesRequestRouter",
+               [], [x], [1], [{}], [{a: b}], [{a: 1}], {}, {a: b}, {a: 1}]
+              """);
 
   /** What no schema of one value can tell: another key's value, or a file. */
   private static final Pattern BEYOND =
@@ -235,8 +165,12 @@ class SchemaTest {
     return value;
   }
 
+  private static Object yaml(String text) {
+    return new Load(LoadSettings.builder().build()).loadFromString(text);
+  }
+
   private static JsonObject json(String yaml) {
-    return (JsonObject) json(new Load(LoadSettings.builder().build()).loadFromString(yaml));
+    return (JsonObject) json(yaml(yaml));
   }
 
   private static List<String> problems(JsonObject file) {

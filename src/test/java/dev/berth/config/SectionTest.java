@@ -1,5 +1,6 @@
 package dev.berth.config;
 
+import static dev.berth.config.Yaml.onlyProblem;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import org.junit.jupiter.api.Test;
@@ -48,7 +49,7 @@ class SectionTest {
 
   @Test
   void aKeyInTheWrongMappingIsSentToTheRightOne() {
-    assertThat(Yaml.problems(Yaml.NO_APPLICATIONS + "port: 8000\nmax_body_bytes: 1\n"))
+    assertThat(Yaml.optionProblems("port: 8000\nmax_body_bytes: 1\n"))
         .containsExactly(
             "berth.yaml:2:1: port: unknown key, did you mean http_options.port?"
                 + " (expected: one of http_options, logging_config, applications, berth,"
@@ -57,15 +58,13 @@ class SectionTest {
                 + " did you mean berth.limits.max_body_bytes?"
                 + " (expected: one of http_options, logging_config, applications, berth,"
                 + " proxy_location, target_capacity)");
-    assertThat(Yaml.applicationProblems("num_replicas: 2"))
-        .singleElement()
-        .asString()
+    onlyProblem(Yaml.applicationProblems("num_replicas: 2"))
         .contains("did you mean applications[].deployments[].num_replicas?");
   }
 
   @Test
   void aKeyLikeNoOtherListsTheOnesThereAre() {
-    assertThat(Yaml.problems(Yaml.NO_APPLICATIONS + "colour: blue\n"))
+    assertThat(Yaml.optionProblems("colour: blue\n"))
         .containsExactly(
             "berth.yaml:2:1: colour: unknown key"
                 + " (expected: one of http_options, logging_config, applications, berth,"
@@ -86,7 +85,7 @@ class SectionTest {
 
   @Test
   void aKeyThatIsNoNameIsRefused() {
-    assertThat(Yaml.problems(Yaml.NO_APPLICATIONS + "5: x\n[a]: y\n"))
+    assertThat(Yaml.optionProblems("5: x\n[a]: y\n"))
         .containsExactly(
             "berth.yaml:2:1: 5, an integer as a key (expected: a name)",
             "berth.yaml:3:1: a list as a key (expected: a name)");
@@ -99,8 +98,7 @@ class SectionTest {
             "berth.yaml:1:14: applications: null (expected: a list of mappings)",
             "berth.yaml:2:22: http_options.port: null (expected: an integer from 0 to 65535)",
             "berth.yaml:2:34: http_options.host: null (expected: a non-empty string on one line)");
-    assertThat(Yaml.problems(Yaml.NO_APPLICATIONS + "http_options: {request_timeout_s: null}"))
-        .isEmpty();
+    assertThat(Yaml.optionProblems("http_options: {request_timeout_s: null}")).isEmpty();
     assertThat(
             Yaml.deployment(
                 "num_replicas: null",
@@ -140,9 +138,8 @@ class SectionTest {
   @Test
   void theValueOfARefusedKeyIsNeverShown() {
     assertThat(
-            Yaml.problems(
-                Yaml.NO_APPLICATIONS
-                    + "http_options: {ssl_keyfile_password: hush, ssl_keyfile_pasword: hush}"))
+            Yaml.optionProblems(
+                "http_options: {ssl_keyfile_password: hush, ssl_keyfile_pasword: hush}"))
         .hasSize(2) // without TLS, and unknown
         .noneMatch(problem -> problem.contains("hush"));
   }

@@ -1,5 +1,6 @@
 package dev.berth.config;
 
+import static dev.berth.config.Yaml.onlyProblem;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -7,7 +8,6 @@ import dev.berth.config.keys.Problem;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -31,15 +31,6 @@ class SubmittedConfigTest {
 
   private ServeConfig readOne(String text) {
     return SubmittedConfig.readOne("PUT", folder, text, "shop", RUNNING);
-  }
-
-  private static List<String> problems(Runnable reading) {
-    try {
-      reading.run();
-      return List.of();
-    } catch (ConfigException refused) {
-      return refused.problems().stream().map(Problem::toString).toList();
-    }
   }
 
   @Test
@@ -95,7 +86,7 @@ class SubmittedConfigTest {
   @Test
   void everyProblemIsToldAtOnceWithItsPath() {
     assertThat(
-            problems(
+            Yaml.problems(
                 () ->
                     read(
                         "{applications: [{name: a, colour: red, route_prefix: /a}, {import_path: a.B, deployments:"
@@ -110,9 +101,7 @@ class SubmittedConfigTest {
   @Test
   void aReservationIsHeldToTheBoundOfTheRunningInstance() {
     String deployments = "deployments: [{name: d, berth: {reservation_ttl_s: 6}}]";
-    assertThat(problems(() -> readOne("{import_path: a.B, " + deployments + "}")))
-        .singleElement()
-        .asString()
+    onlyProblem(Yaml.problems(() -> readOne("{import_path: a.B, " + deployments + "}")))
         .contains("deployments[0].berth.reservation_ttl_s: 6 (expected: at most berth.limits");
   }
 
@@ -125,10 +114,10 @@ class SubmittedConfigTest {
         .isEqualTo(Map.of("name", "shop", "import_path", "a.B", "args", Map.of("x", 1)));
     assertThat(readOne("{name: shop, import_path: a.B}").applications().get(0).entry())
         .isEqualTo(Map.of("name", "shop", "import_path", "a.B"));
-    assertThat(problems(() -> readOne("{name: other, import_path: a.B}")))
+    assertThat(Yaml.problems(() -> readOne("{name: other, import_path: a.B}")))
         .containsExactly("PUT:1:8: name: \"other\" (expected: shop, or nothing)");
-    assertThat(problems(() -> readOne("[]"))).singleElement().asString().contains("a mapping");
-    assertThat(problems(() -> readOne(""))).singleElement().asString().contains("empty");
+    onlyProblem(Yaml.problems(() -> readOne("[]"))).contains("a mapping");
+    onlyProblem(Yaml.problems(() -> readOne(""))).contains("empty");
   }
 
   @Test
@@ -141,9 +130,7 @@ class SubmittedConfigTest {
                 .get(0)
                 .jars())
         .containsExactly(folder.resolve("shop.jar"));
-    assertThat(problems(() -> readOne("{import_path: a.B, runtime_env: {jars: [gone.jar]}}")))
-        .singleElement()
-        .asString()
+    onlyProblem(Yaml.problems(() -> readOne("{import_path: a.B, runtime_env: {jars: [gone.jar]}}")))
         .contains("runtime_env.jars[0]: \"gone.jar\", which does not exist");
   }
 

@@ -1,5 +1,6 @@
 package dev.berth.config;
 
+import static dev.berth.config.Yaml.onlyProblem;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.config.keys.Settings;
@@ -33,7 +34,7 @@ class TypesTest {
       },
       quoteCharacter = '`')
   void anIntegerIsAnIntegerInItsRange(String given, String shown) {
-    assertThat(Yaml.problems(Yaml.NO_APPLICATIONS + "http_options:\n  port: " + given))
+    assertThat(Yaml.optionProblems("http_options:\n  port: " + given))
         .containsExactly(
             "berth.yaml:3:9: http_options.port: "
                 + shown
@@ -43,7 +44,7 @@ class TypesTest {
   @ParameterizedTest
   @CsvSource({"0, 0", "65535, 65535", "0x1F90, 8080", "0o17, 15"})
   void theEndsOfARangeBelongToIt(String given, int read) {
-    ServeConfig config = Yaml.read(Yaml.NO_APPLICATIONS + "http_options: {port: " + given + "}");
+    ServeConfig config = Yaml.options("http_options: {port: " + given + "}");
 
     assertThat(config.get(HttpOptions.PORT)).isEqualTo(read);
   }
@@ -57,8 +58,7 @@ class TypesTest {
     "31536000, 31536000000000000"
   })
   void secondsMayHaveAFraction(String given, long nanos) {
-    ServeConfig config =
-        Yaml.read(Yaml.NO_APPLICATIONS + "http_options: {keep_alive_timeout_s: " + given + "}");
+    ServeConfig config = Yaml.options("http_options: {keep_alive_timeout_s: " + given + "}");
 
     assertThat(config.get(HttpOptions.KEEP_ALIVE_TIMEOUT_S)).isEqualTo(Duration.ofNanos(nanos));
   }
@@ -67,11 +67,7 @@ class TypesTest {
   @ValueSource(
       strings = {"0", "-1", "1e-10", "31536001", "1e300", ".inf", ".nan", "1s", "'1'", "[1]"})
   void secondsAreAboveZeroAndAtMostAYear(String given) {
-    assertThat(
-            Yaml.problems(
-                Yaml.NO_APPLICATIONS + "http_options: {keep_alive_timeout_s: " + given + "}"))
-        .singleElement()
-        .asString()
+    onlyProblem(Yaml.optionProblems("http_options: {keep_alive_timeout_s: " + given + "}"))
         .startsWith("berth.yaml:2:38: http_options.keep_alive_timeout_s: ")
         .endsWith(" (expected: a number of seconds above 0, at most 31536000)");
   }
@@ -92,9 +88,8 @@ class TypesTest {
   @Test
   void millisecondsAreWhole() {
     assertThat(
-            Yaml.problems(
-                Yaml.NO_APPLICATIONS
-                    + "berth: {metrics: {record_interval_ms: 0.5, push_interval_ms: 60001}}"))
+            Yaml.optionProblems(
+                "berth: {metrics: {record_interval_ms: 0.5, push_interval_ms: 60001}}"))
         .containsExactly(
             "berth.yaml:2:39: berth.metrics.record_interval_ms: 0.5, a number with a fraction"
                 + " (expected: an integer from 10 to 60000)",
@@ -105,10 +100,10 @@ class TypesTest {
   @Test
   void bytesArePlainIntegersBeyondThirtyTwoBits() {
     assertThat(
-            Yaml.read(Yaml.NO_APPLICATIONS + "berth: {limits: {max_queued_bytes: 8589934592}}")
+            Yaml.options("berth: {limits: {max_queued_bytes: 8589934592}}")
                 .get(LimitOptions.MAX_QUEUED_BYTES))
         .isEqualTo(1L << 33);
-    assertThat(Yaml.problems(Yaml.NO_APPLICATIONS + "berth: {limits: {max_queued_bytes: 64MiB}}"))
+    assertThat(Yaml.optionProblems("berth: {limits: {max_queued_bytes: 64MiB}}"))
         .containsExactly(
             "berth.yaml:2:36: berth.limits.max_queued_bytes: \"64MiB\", a string"
                 + " (expected: an integer >= 0)");
@@ -123,9 +118,7 @@ class TypesTest {
     assertThat(List.of("0", "-2", "1.0", "'1'"))
         .allSatisfy(
             given ->
-                assertThat(Yaml.deploymentProblems("max_queued_requests: " + given))
-                    .singleElement()
-                    .asString()
+                onlyProblem(Yaml.deploymentProblems("max_queued_requests: " + given))
                     .endsWith(" (expected: -1 or an integer >= 1)"));
   }
 
@@ -163,9 +156,7 @@ class TypesTest {
             Backpressure.DEFAULTS
                 .with(Backpressure.STATUS_CODE, 429)
                 .with(Backpressure.RETRY_AFTER_S, Duration.ofSeconds(3)));
-    assertThat(Yaml.deploymentProblems("backpressure_config: {retry_after_s: 0.5}"))
-        .singleElement()
-        .asString()
+    onlyProblem(Yaml.deploymentProblems("backpressure_config: {retry_after_s: 0.5}"))
         .endsWith(
             "retry_after_s: 0.5, a number with a fraction"
                 + " (expected: a whole number of seconds from 0 to 86400)");
@@ -180,9 +171,7 @@ class TypesTest {
   @ParameterizedTest
   @ValueSource(strings = {"a", "/a/", "//", "'/{id}'", "'/a}'", "''", "5"})
   void aRoutePrefixAsRayRefusesIt(String prefix) {
-    assertThat(Yaml.applicationProblems("route_prefix: " + prefix))
-        .singleElement()
-        .asString()
+    onlyProblem(Yaml.applicationProblems("route_prefix: " + prefix))
         .endsWith(
             " (expected: a path that starts with /, does not end with / unless it is / itself,"
                 + " and has no { or })");
@@ -196,17 +185,13 @@ class TypesTest {
   @ParameterizedTest
   @ValueSource(strings = {"''", "'  '", "a#b", "\"a\\nb\"", "5", "true"})
   void aNameIsALineWithoutHash(String name) {
-    assertThat(Yaml.applicationProblems("name: " + name))
-        .singleElement()
-        .asString()
+    onlyProblem(Yaml.applicationProblems("name: " + name))
         .endsWith(" (expected: a non-empty string on one line, without #)");
   }
 
   @Test
   void aLongValueIsShownShortened() {
-    assertThat(Yaml.applicationProblems("route_prefix: " + "x".repeat(1000)))
-        .singleElement()
-        .asString()
+    onlyProblem(Yaml.applicationProblems("route_prefix: " + "x".repeat(1000)))
         .contains("\"" + "x".repeat(60) + "...\"")
         .hasSizeLessThan(250);
   }

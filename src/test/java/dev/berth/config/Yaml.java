@@ -1,9 +1,14 @@
 package dev.berth.config;
 
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+
 import dev.berth.config.keys.Problem;
 import dev.berth.config.keys.Settings;
 import java.nio.file.Path;
 import java.util.List;
+import org.assertj.core.api.AbstractStringAssert;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 
 /** Short texts, read as if each were a file named {@code berth.yaml}. */
 final class Yaml {
@@ -15,6 +20,15 @@ final class Yaml {
 
   static ServeConfig read(String text) {
     return ConfigReader.read("berth.yaml", Path.of(""), text);
+  }
+
+  /** Of a file with these lines and no applications. */
+  static ServeConfig options(String lines) {
+    return read(NO_APPLICATIONS + lines);
+  }
+
+  static List<String> optionProblems(String lines) {
+    return problems(NO_APPLICATIONS + lines);
   }
 
   /** The only application of a file that gives it these lines beside its import path. */
@@ -29,12 +43,23 @@ final class Yaml {
 
   /** Every problem of a text, a line each; empty when it is valid. */
   static List<String> problems(String text) {
-    try {
-      read(text);
-      return List.of();
-    } catch (ConfigException refused) {
-      return refused.problems().stream().map(Problem::toString).toList();
-    }
+    return problems(() -> read(text));
+  }
+
+  static List<String> problems(ThrowingCallable reading) {
+    ConfigException refused = catchThrowableOfType(ConfigException.class, reading);
+    return refused == null
+        ? List.of()
+        : refused.problems().stream().map(Problem::toString).toList();
+  }
+
+  static AbstractStringAssert<?> onlyProblem(List<String> problems) {
+    return assertThat(problems).singleElement().asString();
+  }
+
+  /** Beside warnings. */
+  static AbstractStringAssert<?> onlyRefusal(List<String> problems) {
+    return onlyProblem(problems.stream().filter(each -> !each.contains(" warning: ")).toList());
   }
 
   /** The problems of an application that has these lines beside its import path. */

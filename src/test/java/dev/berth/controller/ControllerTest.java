@@ -48,6 +48,11 @@ class ControllerTest {
         .toList();
   }
 
+  /** What operators see of the first deployment. */
+  private DeploymentDetails front() {
+    return it.controller.details("app").deployments().get(0);
+  }
+
   private void runs(int replicas) {
     it.declare("app", of(FRONT, "v1", replicas));
     it.runAll();
@@ -81,16 +86,16 @@ class ControllerTest {
   void aStartThatWaitsForAThreadIsSaidByItsReplicaAndItsDeployment() {
     it.declare("app", of(FRONT, "v1", 2));
     it.send(new ControllerEvent.ReplicaWaits("f1", "waits for a start thread since noon"));
-    DeploymentDetails details = it.controller.details("app").deployments().get(0);
+    DeploymentDetails details = front();
     assertThat(details.message()).isEqualTo("f1 waits for a start thread since noon");
     assertThat(details.replicas().get(0).reason()).isEqualTo("waits for a start thread since noon");
     assertThat(details.replicas().get(1).reason()).isEmpty();
     it.send(new ControllerEvent.ReplicaWaits("f1", ""));
-    assertThat(it.controller.details("app").deployments().get(0).message()).isEmpty();
+    assertThat(front().message()).isEmpty();
     it.send(new ControllerEvent.ReplicaWaits("f2", "waits"));
     it.run("f1", "f2");
     it.send(new ControllerEvent.ReplicaWaits("f2", "waits, of earlier"));
-    assertThat(it.controller.details("app").deployments().get(0).message()).isEmpty();
+    assertThat(front().message()).isEmpty();
   }
 
   @Test
@@ -369,7 +374,7 @@ class ControllerTest {
     it.send(new ControllerEvent.Scaled(FRONT, 1));
     String told = it.hosted.values().stream().filter(each -> each.stopping).findAny().get().id;
     it.send(new ControllerEvent.ReplicaDraining(told));
-    assertThat(it.controller.details("app").deployments().get(0).replicas())
+    assertThat(front().replicas())
         .filteredOn(replica -> replica.replicaId().equals(told))
         .singleElement()
         .returns(ReplicaPhase.DRAINING, ReplicaDetails::phase);
@@ -409,7 +414,7 @@ class ControllerTest {
   }
 
   private String reasonOfTheFirst() {
-    return it.controller.details("app").deployments().get(0).replicas().get(0).reason();
+    return front().replicas().get(0).reason();
   }
 
   @Test

@@ -40,12 +40,11 @@ class HandleReportsTest {
   }
 
   @Test
-  void anOlderBatchOrTheSameAgainChangesNothingAndIsCounted() {
+  void anOlderBatchOrTheSameAgainChangesNothing() {
     reports.record(batch("n1", 1, 2, report(MODEL, 2, 3)), 0);
     assertThat(reports.record(batch("n1", 1, 1, report(MODEL, 9, 9)), 1)).isFalse();
     assertThat(reports.record(batch("n1", 1, 2, report(MODEL, 9, 9)), 1)).isFalse();
-    assertThat(reports.last("n1", MODEL)).isEqualTo(report(MODEL, 2, 3));
-    assertThat(reports.stale()).isEqualTo(2);
+    assertThat(reports.load(MODEL, 1)).isEqualTo(new DeploymentLoad(2, 3, 1, 6.0, 1, 1));
   }
 
   @Test
@@ -54,8 +53,7 @@ class HandleReportsTest {
     DeploymentLoad later = reports.load(MODEL, 1_000_000);
     assertThat(later.queued()).isEqualTo(2);
     assertThat(later.oldestNanos()).isEqualTo(1_000_000);
-    assertThat(reports.ageNanos("n1", 1_000_000)).hasValue(1_000_000);
-    assertThat(reports.ageNanos("n2", 1_000_000)).isEmpty();
+    assertThat(later.instances()).as("the other one never reported").isOne();
   }
 
   @Test
@@ -77,11 +75,11 @@ class HandleReportsTest {
   void anInstanceThatStartsAnewForgetsWhatItsEarlierStartSaid() {
     reports.record(batch("n1", 1, 7, report(MODEL, 2, 3)), 0);
     assertThat(reports.record(batch("n1", 2, 1), 1)).isTrue();
-    assertThat(reports.last("n1", MODEL)).isNull();
+    assertThat(reports.load(MODEL, 2).instances()).isZero();
     assertThat(reports.record(batch("n1", 1, 8, report(MODEL, 9, 9)), 2))
         .as("a late batch of the earlier start")
         .isFalse();
-    assertThat(reports.last("n1", MODEL)).isNull();
+    assertThat(reports.load(MODEL, 2).instances()).isZero();
   }
 
   @Test

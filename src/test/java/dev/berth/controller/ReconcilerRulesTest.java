@@ -805,55 +805,18 @@ class ReconcilerRulesTest {
             }));
   }
 
-  private static void hold(Row row) {
+  @ParameterizedTest
+  @MethodSource({
+    "startUp",
+    "health",
+    "rollingUpdate",
+    "freeze",
+    "changes",
+    "scaling",
+    "stopping",
+    "recovery"
+  })
+  void eachRuleHolds(Row row) {
     row.holds().accept(new Model());
-  }
-
-  @ParameterizedTest
-  @MethodSource("startUp")
-  void rulesOfTheStart(Row row) {
-    hold(row);
-  }
-
-  @ParameterizedTest
-  @MethodSource("health")
-  void rulesOfHealth(Row row) {
-    hold(row);
-  }
-
-  @ParameterizedTest
-  @MethodSource("rollingUpdate")
-  void rulesOfTheRollingUpdate(Row row) {
-    hold(row);
-  }
-
-  @ParameterizedTest
-  @MethodSource("freeze")
-  void rulesOfARolloutThatFails(Row row) {
-    hold(row);
-  }
-
-  @ParameterizedTest
-  @MethodSource("changes")
-  void rulesOfWhatRestarts(Row row) {
-    hold(row);
-  }
-
-  @ParameterizedTest
-  @MethodSource("scaling")
-  void rulesOfScaling(Row row) {
-    hold(row);
-  }
-
-  @ParameterizedTest
-  @MethodSource("stopping")
-  void rulesOfStopping(Row row) {
-    hold(row);
-  }
-
-  @ParameterizedTest
-  @MethodSource("recovery")
-  void rulesOfRecovery(Row row) {
-    hold(row);
   }
 }

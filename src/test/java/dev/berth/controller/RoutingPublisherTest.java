@@ -41,6 +41,25 @@ class RoutingPublisherTest {
     publisher.on(new PullRouting(node, 1, false, List.of(new PullRouting.Held(deployment, held))));
   }
 
+  /** Drops what it pulled before. */
+  private void pullOther(String node, long incarnation, boolean all) {
+    publisher.on(
+        new PullRouting(
+            node, incarnation, all, List.of(new PullRouting.Held(OTHER, Version.NONE))));
+  }
+
+  /** One instance has pulled the first snapshot, and been told. */
+  private void told() {
+    publisher.recovered();
+    publisher.publish(first);
+    pull("n1", ECHO, Version.NONE);
+    sent.clear();
+  }
+
+  private static Sent gone(Version at) {
+    return update("n1", RoutingDelta.whole(new RoutingSnapshot(ECHO, at, false, List.of())));
+  }
+
   private RoutingSnapshot draining(RoutingSnapshot from, int replica, long counter) {
     List<Route> routes = new ArrayList<>(from.replicas());
     routes.set(replica, new Route(routes.get(replica).replica(), false));
@@ -98,11 +117,7 @@ class RoutingPublisherTest {
 
     assertThat(sent)
         .as("of what is declared, its first snapshot says more")
-        .containsExactly(
-            update(
-                "n1",
-                RoutingDelta.whole(
-                    new RoutingSnapshot(ECHO, new Version(TERM, 0), false, List.of()))));
+        .containsExactly(gone(new Version(TERM, 0)));
     sent.clear();
     RoutingSnapshot other = snapshots.of(OTHER, new Version(TERM, 1), 1);
     publisher.publish(other);
@@ -117,11 +132,7 @@ class RoutingPublisherTest {
     pull("n1", ECHO, first.version().counter() == 0 ? Version.NONE : new Version(TERM, 0));
 
     assertThat(publisher.last(ECHO)).isNull();
-    assertThat(sent)
-        .containsExactly(
-            update(
-                "n1",
-                RoutingDelta.whole(new RoutingSnapshot(ECHO, first.version(), false, List.of()))));
+    assertThat(sent).containsExactly(gone(first.version()));
   }
 
   @Test
@@ -155,10 +166,7 @@ class RoutingPublisherTest {
 
   @Test
   void anInstanceThatHoldsWhatItWasToldHearsNothing() {
-    publisher.recovered();
-    publisher.publish(first);
-    pull("n1", ECHO, Version.NONE);
-    sent.clear();
+    told();
     for (int i = 0; i < 5; i++) {
       publisher.on(new CheckRouting("n1", 1, RoutingDigest.of(ECHO, first.version())));
     }
@@ -168,10 +176,7 @@ class RoutingPublisherTest {
 
   @Test
   void aDifferenceCountsOnlyTheSecondTimeInARow() {
-    publisher.recovered();
-    publisher.publish(first);
-    pull("n1", ECHO, Version.NONE);
-    sent.clear();
+    told();
     long right = RoutingDigest.of(ECHO, first.version());
     publisher.on(new CheckRouting("n1", 1, 0));
     publisher.on(new CheckRouting("n1", 1, right));
@@ -184,11 +189,8 @@ class RoutingPublisherTest {
 
   @Test
   void whatAnInstanceNoLongerWantsIsDroppedWhenItPullsEverything() {
-    publisher.recovered();
-    publisher.publish(first);
-    pull("n1", ECHO, Version.NONE);
-    publisher.on(
-        new PullRouting("n1", 1, true, List.of(new PullRouting.Held(OTHER, Version.NONE))));
+    told();
+    pullOther("n1", 1, true);
     sent.clear();
     publisher.publish(draining(first, 0, 2));
 
@@ -200,8 +202,7 @@ class RoutingPublisherTest {
     publisher.publish(first);
     pull("n1", ECHO, Version.NONE);
     pull("n2", ECHO, Version.NONE);
-    publisher.on(
-        new PullRouting("n1", 1, true, List.of(new PullRouting.Held(OTHER, Version.NONE))));
+    pullOther("n1", 1, true);
     sent.clear();
     RoutingSnapshot second = draining(first, 0, 2);
     publisher.publish(second);
@@ -214,8 +215,7 @@ class RoutingPublisherTest {
     pull("n1", ECHO, Version.NONE);
     pull("n2", ECHO, Version.NONE);
     publisher.lost("n1");
-    publisher.on(
-        new PullRouting("n2", 2, false, List.of(new PullRouting.Held(OTHER, Version.NONE))));
+    pullOther("n2", 2, false);
     sent.clear();
     publisher.publish(draining(first, 0, 2));
 

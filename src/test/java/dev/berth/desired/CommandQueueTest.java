@@ -2,6 +2,7 @@ package dev.berth.desired;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.berth.fakes.PlaneBuilder;
 import dev.berth.protocol.port.CommandRefused;
 import io.vertx.core.Future;
 import java.util.ArrayDeque;
@@ -16,7 +17,7 @@ class CommandQueueTest {
             task -> {
               throw new RejectedExecutionException("shut down");
             },
-            Runnable::run);
+            PlaneBuilder.loopOf(Runnable::run, () -> true));
     for (int i = 0; i < 2; i++) {
       Future<Void> command = queue.add(1, () -> queue.offLoop(() -> null));
       assertThat(command.cause()).isInstanceOf(CommandRefused.class);
@@ -27,7 +28,8 @@ class CommandQueueTest {
   @Test
   void thoseThatWaitAreCountedAndBounded() {
     ArrayDeque<Runnable> offLoop = new ArrayDeque<>();
-    CommandQueue queue = new CommandQueue(offLoop::add, Runnable::run);
+    CommandQueue queue =
+        new CommandQueue(offLoop::add, PlaneBuilder.loopOf(Runnable::run, () -> true));
     for (int i = 0; i <= CommandQueue.MOST_COMMANDS; i++) { // one runs, the others wait
       assertThat(queue.<Void>add(1, () -> queue.offLoop(() -> null)).failed()).isFalse();
     }

@@ -3,13 +3,9 @@ package dev.berth.desired;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.config.ConfigReader;
-import dev.berth.config.InstanceOptions;
-import dev.berth.config.ServeConfig;
-import dev.berth.controller.ControllerAction.Announce;
-import dev.berth.protocol.ApplicationStatus;
 import dev.berth.protocol.DeployOutcome;
 import dev.berth.protocol.RevisionDetails;
-import dev.berth.protocol.port.CommandRefused;
+import dev.berth.protocol.port.CommandRefused.Kind;
 import dev.berth.protocol.port.ControllerCommands.Submitted;
 import io.vertx.core.Future;
 import io.vertx.core.json.JsonObject;
@@ -18,71 +14,27 @@ import java.io.IOException;
 import java.lang.reflect.Proxy;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayDeque;
-import java.util.Deque;
 import java.util.List;
-import java.util.Set;
 import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 /** What goes and what stays, what would, and what can be gone back to. */
-class DeployOutcomeTest {
+class DeployOutcomeTest extends ServeControlRig {
   private static final String ONE = "file://h/one.yaml";
   private static final String TWO = "file://h/two.yaml";
 
-  @TempDir Path folder;
-
-  private final Deque<Runnable> offLoop = new ArrayDeque<>();
-  private final FakeControls controls = new FakeControls();
-  private ServeControl control; // that runs
-
-  @AfterEach
-  void stop() {
-    if (control != null) {
-      control.close();
-      runAll();
-    }
-  }
-
-  private void runAll() {
-    while (!offLoop.isEmpty()) {
-      offLoop.poll().run();
-    }
-  }
-
   /** An instance, in place of the one before. */
-  private ServeControl start() {
-    return start(log -> log);
+  private void start() {
+    start(log -> log);
   }
 
-  private ServeControl start(UnaryOperator<StateLog> around) {
-    stop();
-    ServeConfig file = ConfigReader.read("file", folder, "applications: []");
-    JournalLog log =
-        new JournalLog(
-            ServeConfig.DEFAULTS.with(InstanceOptions.STATE_DIR, folder.resolve("state")));
-    ServeControl now =
-        new ServeControl(
-            file, folder, around.apply(log), offLoop::add, Runnable::run, () -> 5_000, controls);
-    now.open();
-    control = now;
-    return now;
-  }
-
-  private <T> T ok(Future<T> command) {
-    runAll();
-    assertThat(command.failed()).as(String.valueOf(command.cause())).isFalse();
-    return command.result();
-  }
-
-  private String refused(Future<?> command) {
-    runAll();
-    assertThat(command.cause()).isInstanceOf(CommandRefused.class);
-    return String.valueOf(command.cause().getMessage());
+  private void start(UnaryOperator<StateLog> around) {
+    stopAll();
+    start(
+        ConfigReader.read("file", folder, "applications: []"),
+        around.apply(new JournalLog(kept())));
   }
 
   private static String entry(String name) {
@@ -99,7 +51,7 @@ class DeployOutcomeTest {
   }
 
   private String deploy(Submitted what) {
-    return text(ok(control.commands().deploy(what)));
+    return text(ok(commands().deploy(what)));
   }
 
   private static String text(DeployOutcome outcome) {
@@ -108,12 +60,6 @@ class DeployOutcomeTest {
         outcome.applications().stream()
             .map(each -> each.change() + " " + each.name() + " " + each.revision())
             .toList());
-  }
-
-  private void ran(String name) {
-    long revision = ok(control.commands().history(name)).get(0).revision();
-    control.announced(new Announce(name, revision, ApplicationStatus.RUNNING, "", true, Set.of()));
-    runAll();
   }
 
   // --- what stays ---
@@ -146,9 +92,9 @@ class DeployOutcomeTest {
   void whatSomebodyElseSubmittedSinceStays() {
     start();
     deploy(file(ONE, "a", "b", "c", "d"));
-    ok(control.commands().deploy("b", "{import_path: x.Other, route_prefix: /b}"));
+    deploy("b", "{import_path: x.Other, route_prefix: /b}");
     deploy(file(TWO, "c")); // the same, by another
-    ok(control.commands().delete("d"));
+    ok(commands().delete("d"));
 
     assertThat(deploy(file(ONE, "a")))
         .as("b says something else, c is the other file's too, d is gone")
@@ -168,7 +114,7 @@ class DeployOutcomeTest {
     deploy(file(ONE));
     assertThat(control.state().targetCapacity()).as("the one that said it").isNull();
     deploy(half);
-    ok(control.commands().deploy("{applications: []}"));
+    ok(commands().deploy("{applications: []}"));
     assertThat(control.state().targetCapacity()).as("Ray's declares all").isNull();
   }
 
@@ -186,8 +132,8 @@ class DeployOutcomeTest {
             null,
             false);
 
-    assertThat(refused(control.commands().deploy(takes)))
-        .isEqualTo(
+    assertThat(refused(Kind.INVALID, commands().deploy(takes)))
+        .hasMessage(
             "config:1:40: applications[0].route_prefix: \"/a\" (expected: unique; application a"
                 + " has it already)");
     assertThat(deploy(with(takes, true, null, false)))
@@ -238,11 +184,13 @@ class DeployOutcomeTest {
   void whatWasDecidedOnWhatIsNotSoAnyMoreIsRefused() {
     start();
     deploy(file(ONE, "a"));
-    long looked = ok(control.commands().deploy(with(file(TWO, "b"), false, null, true))).revision();
+    long looked = ok(commands().deploy(with(file(TWO, "b"), false, null, true))).revision();
     deploy(file(null, "c")); // meanwhile
 
-    assertThat(refused(control.commands().deploy(with(file(TWO, "b"), true, looked, false))))
-        .isEqualTo("revision: 1 (expected: 2, another command declared something meanwhile)");
+    assertThat(
+            refused(
+                Kind.PRECONDITION, commands().deploy(with(file(TWO, "b"), true, looked, false))))
+        .hasMessage("revision: 1 (expected: 2, another command declared something meanwhile)");
     assertThat(deploy(with(file(TWO, "b"), true, 2L, false)))
         .isEqualTo("NEW b 3, DELETED a 1, DELETED c 2");
   }
@@ -251,8 +199,8 @@ class DeployOutcomeTest {
   void pathsOfJarsAreKeptSoThatTheyHoldElsewhere() throws IOException {
     Files.writeString(folder.resolve("a.jar"), "one");
     start();
-    ok(control.commands().deploy("a", "{import_path: x.A, runtime_env: {jars: [a.jar]}}"));
-    RevisionDetails now = ok(control.commands().history("a")).get(0);
+    deploy("a", "{import_path: x.A, runtime_env: {jars: [a.jar]}}");
+    RevisionDetails now = ok(commands().history("a")).get(0);
     assertThat(new JsonObject(now.config()).getJsonObject("runtime_env").getJsonArray("jars"))
         .containsExactly(folder.resolve("a.jar").toString());
   }
@@ -261,11 +209,11 @@ class DeployOutcomeTest {
 
   private void deployA(String jar) throws IOException {
     Files.writeString(folder.resolve("a.jar"), jar);
-    ok(control.commands().deploy("a", "{import_path: x.A, runtime_env: {jars: [a.jar]}}"));
+    deploy("a", "{import_path: x.A, runtime_env: {jars: [a.jar]}}");
   }
 
   private List<String> history() {
-    return ok(control.commands().history("a")).stream()
+    return ok(commands().history("a")).stream()
         .map(each -> each.revision() + " " + each.state())
         .toList();
   }
@@ -279,21 +227,20 @@ class DeployOutcomeTest {
     }
     deployA("bad");
     assertThat(history()).containsExactly("4 WANTED", "3 RAN", "2 RAN", "1 RAN");
-    control.announced(
-        new Announce("a", 4, ApplicationStatus.DEPLOY_FAILED, "no model", true, Set.of()));
-    runAll();
+    failed("a");
     start();
 
     assertThat(history()).containsExactly("4 FAILED", "3 SERVES", "2 RAN", "1 RAN");
-    RevisionDetails failed = ok(control.commands().history("a")).get(0);
+    RevisionDetails failed = ok(commands().history("a")).get(0);
     assertThat(failed.message()).isEqualTo("no model");
     assertThat(failed.jars()).singleElement().asString().matches("a\\.jar [0-9a-f]{64}");
-    assertThat(refused(control.commands().history("b"))).startsWith("application: b");
+    assertThat(refused(Kind.NOT_FOUND, commands().history("b")))
+        .hasMessageStartingWith("application: b");
 
-    assertThat(ok(control.commands().rollback("a", 1L, true))).isEqualTo(1);
-    assertThat(ok(control.commands().rollback("a", null, true))).isEqualTo(3);
+    assertThat(ok(commands().rollback("a", 1L, true))).isEqualTo(1);
+    assertThat(ok(commands().rollback("a", null, true))).isEqualTo(3);
     assertThat(history()).as("said, not done").startsWith("4 FAILED");
-    assertThat(ok(control.commands().rollback("a", 1L, false))).isEqualTo(5);
+    assertThat(ok(commands().rollback("a", 1L, false))).isEqualTo(5);
     assertThat(history()).containsExactly("5 WANTED", "3 RAN", "2 RAN", "1 RAN");
   }
 
@@ -304,11 +251,11 @@ class DeployOutcomeTest {
       deployA("build " + i);
       ran("a");
     }
-    assertThat(refused(control.commands().rollback("a", 9L, false)))
-        .isEqualTo("revision: 9 of application a (expected: one that ran earlier, of [2, 1])");
-    assertThat(ok(control.commands().rollback("a", 1L, false))).isEqualTo(4);
-    assertThat(refused(control.commands().rollback("a", 1L, true)))
-        .isEqualTo(
+    assertThat(refused(Kind.PRECONDITION, commands().rollback("a", 9L, false)))
+        .hasMessage("revision: 9 of application a (expected: one that ran earlier, of [2, 1])");
+    assertThat(ok(commands().rollback("a", 1L, false))).isEqualTo(4);
+    assertThat(refused(Kind.PRECONDITION, commands().rollback("a", 1L, true)))
+        .hasMessage(
             "revision: 1 of application a (expected: one that says something else than 4, which is"
                 + " wanted now)");
     Path copy =
@@ -319,11 +266,9 @@ class DeployOutcomeTest {
             .orElseThrow();
     Files.delete(copy);
     for (Future<Long> each :
-        List.of(
-            control.commands().rollback("a", 2L, false),
-            control.commands().rollback("a", 2L, true))) {
-      assertThat(refused(each))
-          .isEqualTo(
+        List.of(commands().rollback("a", 2L, false), commands().rollback("a", 2L, true))) {
+      assertThat(refused(Kind.PRECONDITION, each))
+          .hasMessage(
               "revision: 2 of application a: its a.jar is gone from %s (expected: there)"
                   .formatted(folder.resolve("state")));
     }
@@ -359,7 +304,8 @@ class DeployOutcomeTest {
     boolean[] full = {false};
     start(log -> fullUnlessForgotten(log, full));
 
-    assertThat(refused(control.commands().deploy("b", entry("b")))).startsWith("cannot be kept");
+    assertThat(refused(Kind.UNAVAILABLE, commands().deploy("b", entry("b"))))
+        .hasMessageStartingWith("cannot be kept");
     assertThat(history()).hasSize(4);
   }
 

@@ -41,7 +41,7 @@ class JarStoreTest {
 
   @Test
   void aCopyIsNamedByItsContentAndMadeOnce() throws IOException {
-    JarStore store = JarStore.in(folder, digests);
+    JarStore store = JarStore.in(folder, digests, JarStore.MOST_BYTES);
 
     List<Jar> first = store.keep(List.of(jar("shop one.jar", "x"), jar("b.jar", "y")), NO_ROOM);
     List<Jar> second = store.keep(List.of(jar("shop one.jar", "x")), NO_ROOM);
@@ -56,7 +56,7 @@ class JarStoreTest {
 
   @Test
   void aJarIsToldByTheSha256OfItsBytes() throws IOException {
-    JarStore store = JarStore.in(folder, digests);
+    JarStore store = JarStore.in(folder, digests, JarStore.MOST_BYTES);
     Path jar = zip("a.jar", "one", 1);
     Jar first = store.keep(List.of(jar), NO_ROOM).get(0);
 
@@ -72,7 +72,7 @@ class JarStoreTest {
   /** Two entries of one name, size and CRC are easily made. */
   @Test
   void aJarWhoseChecksumsWereForgedIsAnotherOne() throws IOException {
-    JarStore store = JarStore.in(folder, digests);
+    JarStore store = JarStore.in(folder, digests, JarStore.MOST_BYTES);
     Path good = zip("a.jar", "plumless", 1);
     String before = JarStore.identifyAsBefore(List.of(good)).get(0).digest();
     Jar kept = store.keep(List.of(good), NO_ROOM).get(0);
@@ -96,7 +96,7 @@ class JarStoreTest {
 
   @Test
   void aCopyThatNothingNeedsGoesButForThoseOfTheCommandUnderWay() throws IOException {
-    JarStore store = JarStore.in(folder, digests);
+    JarStore store = JarStore.in(folder, digests, JarStore.MOST_BYTES);
     Jar needed = store.keep(List.of(jar("a.jar", "a")), NO_ROOM).get(0);
     Jar unused = store.keep(List.of(jar("b.jar", "b")), NO_ROOM).get(0);
 
@@ -139,7 +139,7 @@ class JarStoreTest {
 
   @Test
   void aCopyThatTheDiskRefusesIsTriedAgainWhenThereIsRoom() throws IOException {
-    JarStore store = JarStore.in(folder, digests);
+    JarStore store = JarStore.in(folder, digests, JarStore.MOST_BYTES);
     Path inTheWay = Files.createDirectories(folder.resolve("jars/copying.tmp/in the way"));
     BooleanSupplier makeRoom =
         () -> {

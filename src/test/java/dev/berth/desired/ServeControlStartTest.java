@@ -3,20 +3,12 @@ package dev.berth.desired;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.berth.code.CompiledJar;
-import dev.berth.config.ApplicationConfig;
 import dev.berth.config.ConfigException;
 import dev.berth.config.ConfigReader;
 import dev.berth.config.ServeConfig;
 import dev.berth.config.Setting;
-import dev.berth.controller.ControllerAction.Announce;
 import dev.berth.controller.ControllerEvent;
-import dev.berth.controller.ControllerEvent.BuildFailed;
-import dev.berth.controller.DeclaredApplication;
-import dev.berth.protocol.ApplicationStatus;
-import dev.berth.protocol.port.CommandRefused;
-import io.vertx.core.Future;
-import io.vertx.core.json.JsonArray;
+import dev.berth.protocol.port.CommandRefused.Kind;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -25,94 +17,43 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Objects;
-import java.util.Set;
-import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 /** What starts make of a file and of what is kept, with their jars and their disk. */
-class ServeControlStartTest {
-  private static final String A = "{name: a, route_prefix: /a, import_path: 'x.A:build'";
+class ServeControlStartTest extends ServeControlRig {
+  private static final String A = "{name: a, route_prefix: /a, import_path: 'x.A:build'}";
+  private static final String A_CHANGED = A.replace("}", ", args: {x: 1}}");
+  private static final String A_REFUSED = A.replace("}", ", colour: red}");
   private static final String WITH_JAR = ", runtime_env: {jars: [a.jar]}}";
+  private static final String A_WITH_JAR = A.replace("}", WITH_JAR);
+  private static final String C = "{import_path: 'x.C:build', route_prefix: /c}";
   private static final String B = "{name: b, route_prefix: /b, import_path: 'x.B:build'}";
 
-  @TempDir Path folder;
-
-  private final StateStoreTestFiles disk = new StateStoreTestFiles();
-  private @Nullable ServeControl running;
-
-  private final FakeControls controls = new FakeControls();
-
-  // --- steps ---
-
-  private Path file(String text) throws IOException {
-    return Files.writeString(folder.resolve("shop.yaml"), text);
+  private void says(String... entries) throws IOException {
+    Files.writeString(
+        folder.resolve("shop.yaml"), "applications: [" + String.join(", ", entries) + "]");
   }
 
-  /** Starts with what the file says by now. */
-  private ServeControl start(String... settings) throws IOException {
-    stop();
+  /** Starts with what the file says by now, in place of the one that runs. */
+  private void start(String... settings) throws IOException {
+    stopAll();
     Files.createDirectories(folder.resolve("state"));
     List<Setting> all = new ArrayList<>();
     all.add(Setting.text("test", "berth.state_dir", folder.resolve("state").toString()));
     Arrays.stream(settings).forEach(each -> all.add(Setting.parse("--set", each)));
     ServeConfig config = ConfigReader.readToStart(folder.resolve("shop.yaml"), all);
-    ServeControl control =
-        new ServeControl(
-            config,
-            folder,
-            new JournalLog(config.settings(), directory -> disk),
-            Runnable::run,
-            Runnable::run,
-            () -> 1_000,
-            controls);
-    running = control;
-    control.open();
-    return control;
+    start(config, new JournalLog(config.settings(), directory -> disk));
   }
 
-  @AfterEach
-  void stop() {
-    ServeControl last = running;
-    running = null;
-    if (last != null) {
-      assertThat(last.close().succeeded()).isTrue();
-    }
+  private void startWith(String... entries) throws IOException {
+    says(entries);
+    start();
   }
 
-  private static void ok(Future<Void> command) {
-    assertThat(command.succeeded()).as(String.valueOf(command.cause())).isTrue();
-  }
-
-  private static @Nullable DeclaredApplication find(ServeControl control, String name) {
-    return control.applications().stream()
-        .filter(each -> each.name().equals(name))
-        .findFirst()
-        .orElse(null);
-  }
-
-  private static long revision(ServeControl control, String name) {
-    return Objects.requireNonNull(find(control, name)).revision();
-  }
-
-  private static Path jar(ServeControl control, String name) {
-    return Objects.requireNonNull(control.find(name, revision(control, name)))
-        .config()
-        .jars()
-        .get(0);
-  }
-
-  private static String className(ServeControl control, String name) {
-    return Objects.requireNonNull(control.find(name, revision(control, name)))
-        .config()
-        .get(ApplicationConfig.IMPORT_PATH)
-        .className();
-  }
-
-  private String uri() throws IOException {
-    return Objects.requireNonNull(ConfigReader.read(folder.resolve("shop.yaml")).origin().uri());
+  private void deployTheFile() throws IOException {
+    Path file = folder.resolve("shop.yaml");
+    String uri = ConfigReader.read(file, List.of()).origin().uri();
+    ok(commands().deploy(null, Files.readString(file), uri));
   }
 
   // --- an unchanged file ---
@@ -120,104 +61,100 @@ class ServeControlStartTest {
   @Test
   void aJarThatWasRebuiltAndDeployedIsNotDeclaredAgainByTheFileThatNamesItsPath()
       throws IOException {
-    CompiledJar.holding(folder.resolve("a.jar"), "one");
-    file("applications: [" + A + WITH_JAR + "]");
-    ServeControl first = start();
-    CompiledJar.holding(folder.resolve("a.jar"), "two");
-    ok(first.commands().deploy(null, Files.readString(folder.resolve("shop.yaml")), uri()));
-    assertThat(revision(first, "a")).isEqualTo(2);
-    ok(first.commands().deploy("b", B));
+    jarOf("one");
+    startWith(A_WITH_JAR);
+    jarOf("two");
+    deployTheFile();
+    assertThat(revision("a")).isEqualTo(2);
+    deploy("b", B);
 
-    ServeControl second = start();
+    start();
 
-    assertThat(revision(second, "a")).isEqualTo(2);
-    assertThat(find(second, "b")).isNotNull();
-    assertThat(second.fromFile()).isFalse();
+    assertThat(revision("a")).isEqualTo(2);
+    assertThat(names()).contains("b");
+    assertThat(control.fromFile()).isFalse();
   }
 
   @Test
   void aBadBuildThatWasRolledBackStaysRolledBack() throws IOException {
-    Path jar = CompiledJar.holding(folder.resolve("a.jar"), "good");
+    Path jar = jarOf("good");
     byte[] good = Files.readAllBytes(jar);
-    file("applications: [" + A + WITH_JAR + "]");
-    ServeControl first = start();
-    first.announced(new Announce("a", 1, ApplicationStatus.RUNNING, "", true, Set.of()));
-    CompiledJar.holding(jar, "bad");
-    ok(first.commands().deploy("a", A + WITH_JAR));
-    assertThat(first.commands().rollback("a").result()).isEqualTo(3);
+    startWith(A_WITH_JAR);
+    ran("a");
+    jarOf("bad");
+    deploy("a", A_WITH_JAR);
+    assertThat(ok(commands().rollback("a"))).isEqualTo(3);
 
-    ServeControl second = start();
+    start();
 
-    assertThat(revision(second, "a")).isEqualTo(3);
-    assertThat(jar(second, "a")).hasBinaryContent(good);
+    assertThat(revision("a")).isEqualTo(3);
+    assertThat(jar("a")).hasBinaryContent(good);
   }
 
   @Test
   void aJarThatWasRebuiltInPlaceIsDeclared() throws IOException {
-    Path jar = CompiledJar.holding(folder.resolve("a.jar"), "one");
-    file("applications: [" + A + WITH_JAR + ", " + B + "]");
-    ok(start().commands().deploy("c", "{import_path: 'x.C:build', route_prefix: /c}"));
-    CompiledJar.holding(jar, "two");
+    Path jar = jarOf("one");
+    startWith(A_WITH_JAR, B);
+    deploy("c", C);
+    jarOf("two");
 
-    ServeControl second = start();
+    start();
 
-    assertThat(revision(second, "a")).isEqualTo(4);
-    assertThat(jar(second, "a")).hasSameBinaryContentAs(jar);
-    assertThat(revision(second, "b")).isEqualTo(2);
-    assertThat(find(second, "c")).isNotNull();
+    assertThat(revision("a")).isEqualTo(4);
+    assertThat(jar("a")).hasSameBinaryContentAs(jar);
+    assertThat(revision("b")).isEqualTo(2);
+    assertThat(names()).contains("c");
   }
 
   /** The same words through YAML, JSON and the journal, with another path of the same jar. */
   @Test
   void whatWasDeployedAsJsonIsWhatTheFileSays() throws IOException {
-    CompiledJar.holding(folder.resolve("a.jar"), "one");
+    jarOf("one");
     String entry =
         "{import_path: 'x.A:build', args: {a: 1.0, b: 1e3, c: 0x10, d: \"ä\\u2028\", e: [null, ~],"
             + " g: yes, h: 'x\\y'}"
             + WITH_JAR;
-    file("applications: [" + entry + "]");
-    start();
+    startWith(entry);
     var submission = ConfigReader.submission(folder.resolve("shop.yaml"), List.of());
     String json = io.vertx.core.json.Json.encode(submission.applications().get("default"));
     assertThat(json).contains(folder.resolve("a.jar").toString());
 
-    ok(start().commands().deploy("default", json, null));
+    start();
+    deploy("default", json);
 
-    assertThat(revision(start(), "default")).isEqualTo(1);
+    start();
+    assertThat(revision("default")).isEqualTo(1);
   }
 
   @Test
   void aFileThatSettingsChangeIsNotDeclaredAgainAfterItWasDeployedWithoutThem() throws IOException {
-    file("applications: [" + A + "}]");
+    says(A);
     String set = "applications.a.import_path=x.Set:build";
-    ServeControl first = start(set);
-    ok(first.commands().deploy(null, Files.readString(folder.resolve("shop.yaml")), uri()));
-    assertThat(className(first, "a")).isEqualTo("x.A");
+    start(set);
+    deployTheFile();
+    assertThat(className("a")).isEqualTo("x.A");
 
-    assertThat(className(start(set), "a")).isEqualTo("x.A");
+    start(set);
+    assertThat(className("a")).isEqualTo("x.A");
   }
 
   @Test
   void aFileOfAnEarlierDeployIsTheStartsOwnFromThenOn() throws IOException {
     Files.writeString(folder.resolve("shop.yaml"), "{}");
-    ServeControl first = start();
-    Files.writeString(folder.resolve("shop.yaml"), "applications: [" + A + "}, " + B + "]");
-    ok(first.commands().deploy(null, Files.readString(folder.resolve("shop.yaml")), uri()));
-    file("applications: [" + A + ", args: {x: 1}}]");
+    start();
+    says(A, B);
+    deployTheFile();
+    startWith(A_CHANGED);
 
-    ServeControl second = start();
-
-    assertThat(revision(second, "a")).isEqualTo(3);
-    assertThat(find(second, "b")).as("named no longer").isNull();
+    assertThat(revision("a")).isEqualTo(3);
+    assertThat(names()).as("named no longer").doesNotContain("b");
   }
 
   @Test
   void whoSaysNoFileIsToldWhatOneIs() throws IOException {
-    file("applications: []");
-    Future<Void> refused = start().commands().deploy(null, "applications: []", "C:\\shop.yaml");
+    startWith();
 
-    assertThat(refused.cause())
-        .isInstanceOf(CommandRefused.class)
+    assertThat(refused(Kind.INVALID, commands().deploy(null, "applications: []", "C:\\shop.yaml")))
         .hasMessageContaining("Berth-File: C:\\shop.yaml (expected: file://HOST/PATH");
   }
 
@@ -225,94 +162,87 @@ class ServeControlStartTest {
 
   @Test
   void aJarThatIsMissingOrHalfWrittenLeavesTheKeptOne() throws IOException {
-    Path jar = CompiledJar.holding(folder.resolve("a.jar"), "one");
+    Path jar = jarOf("one");
     byte[] one = Files.readAllBytes(jar);
-    file("applications: [" + A + WITH_JAR + "]");
-    ok(start().commands().deploy("b", B));
+    startWith(A_WITH_JAR);
+    deploy("b", B);
 
     Files.delete(jar);
-    assertThat(jar(start(), "a")).hasBinaryContent(one);
-    CompiledJar.holding(jar, "two");
+    start();
+    assertThat(jar("a")).hasBinaryContent(one);
+    jarOf("two");
     byte[] two = Files.readAllBytes(jar);
     Files.write(jar, Arrays.copyOf(two, two.length - 30));
-    assertThat(jar(start(), "a")).as("its end is missing").hasBinaryContent(one);
+    start();
+    assertThat(jar("a")).as("its end is missing").hasBinaryContent(one);
     byte[] damaged = two.clone();
     damaged[44] ^= 0x55; // what is in it
     Files.write(jar, damaged);
-    assertThat(jar(start(), "a")).as("not all was written").hasBinaryContent(one);
+    start();
+    assertThat(jar("a")).as("not all was written").hasBinaryContent(one);
     Files.write(jar, two);
 
-    ServeControl last = start();
+    start();
 
-    assertThat(jar(last, "a")).hasBinaryContent(two);
-    assertThat(revision(last, "a")).isEqualTo(3);
+    assertThat(jar("a")).hasBinaryContent(two);
+    assertThat(revision("a")).isEqualTo(3);
   }
 
   @Test
   void anEntryThatIsRefusedLeavesTheKeptOneAndFailsAloneWhereNoneIsKept() throws IOException {
-    file("applications: [" + A + "}]");
-    ok(start().commands().deploy("b", B));
-    file(
-        "applications: ["
-            + A
-            + ", colour: red}, {name: c, route_prefix: /c}, {name: d, route_prefix: /d,"
-            + " import_path: 'x.D:build'}]");
+    startWith(A);
+    deploy("b", B);
+    startWith(
+        A_REFUSED,
+        "{name: c, route_prefix: /c}",
+        "{name: d, route_prefix: /d, import_path: 'x.D:build'}");
 
-    ServeControl second = start();
-    second.begin();
-
-    assertThat(className(second, "a")).isEqualTo("x.A");
-    assertThat(className(second, "d")).isEqualTo("x.D");
-    assertThat(find(second, "b")).isNotNull();
-    assertThat(revision(second, "c")).as("never accepted").isZero();
+    assertThat(className("a")).isEqualTo("x.A");
+    assertThat(className("d")).isEqualTo("x.D");
+    assertThat(names()).contains("b");
+    assertThat(revision("c")).as("never accepted").isZero();
     controls.told.clear();
-    assertThat(second.find("c", 0)).isNull();
-    assertThat(controls.told).singleElement().isInstanceOf(BuildFailed.class);
-    assertThat(((BuildFailed) controls.told.get(0)).reason()).contains("import_path: missing");
+    assertThat(control.find("c", 0)).isNull();
+    buildFailed("import_path: missing");
 
-    ok(second.commands().deploy("c", "{import_path: 'x.C:build', route_prefix: /c}"));
-    assertThat(className(second, "c")).isEqualTo("x.C");
-    assertThat(revision(second, "c")).isPositive();
+    deploy("c", C);
+    assertThat(className("c")).isEqualTo("x.C");
+    assertThat(revision("c")).isPositive();
   }
 
   @Test
   void whatFailedAloneGoesWhenItIsDeletedOrReplaced() throws IOException {
-    file("applications: [" + A + "}]");
-    ok(start().commands().deploy("b", B));
-    file("applications: [" + A + "}, {name: c}]");
-
-    ServeControl second = start();
-    ok(second.commands().delete("c"));
-    assertThat(find(second, "c")).isNull();
+    startWith(A);
+    deploy("b", B);
+    startWith(A, "{name: c}");
+    ok(commands().delete("c"));
+    assertThat(names()).doesNotContain("c");
     assertThat(controls.told).last().isEqualTo(new ControllerEvent.Withdrawn("c"));
-    assertThat(second.commands().delete("c").failed()).isTrue();
-    ServeControl third = start();
-    assertThat(find(third, "c")).as("it is not durable").isNotNull();
-    ok(third.commands().deploy("{applications: [" + B + "]}"));
-    assertThat(find(third, "c")).isNull();
-    ServeControl fourth = start();
-    ok(fourth.commands().deleteAll());
-    assertThat(fourth.applications()).isEmpty();
+    refused(Kind.NOT_FOUND, commands().delete("c"));
+    start();
+    assertThat(names()).as("it is not durable").contains("c");
+    ok(commands().deploy("{applications: [" + B + "]}"));
+    assertThat(names()).doesNotContain("c");
+    start();
+    ok(commands().deleteAll());
+    assertThat(control.applications()).isEmpty();
   }
 
   @Test
   void anEntryWithoutANameThatCanBeReadDeletesNothing() throws IOException {
-    file("applications: [" + A + "}, " + B + "]");
-    ok(start().commands().deploy("c", "{import_path: 'x.C:build', route_prefix: /c}"));
-    file("applications: [" + A + "}, {name: [b], import_path: 'x.B:build'}]");
+    startWith(A, B);
+    deploy("c", C);
+    startWith(A, "{name: [b], import_path: 'x.B:build'}");
 
-    assertThat(start().applications())
-        .extracting(DeclaredApplication::name)
-        .containsExactly("a", "b", "c");
+    assertThat(names()).containsExactly("a", "b", "c");
   }
 
   @Test
   void whereNoApplicationIsKeptAStartFailsAsItDoesWithoutAState() throws IOException {
-    file("applications: [" + A + "}]");
-    ServeControl first = start();
-    ok(first.commands().deploy("b", B));
-    ok(first.commands().deleteAll());
-    file("applications: [" + A + ", colour: red}]");
+    startWith(A);
+    deploy("b", B);
+    ok(commands().deleteAll());
+    says(A_REFUSED);
 
     assertThatThrownBy(this::start)
         .isInstanceOf(ConfigException.class)
@@ -321,101 +251,95 @@ class ServeControlStartTest {
 
   @Test
   void whereItCannotBeKeptWhatIsKeptServes() throws IOException {
-    file("applications: [" + A + "}]");
-    ok(start().commands().deploy("b", B));
-    file("applications: [" + A + ", args: {x: 1}}]");
+    startWith(A);
+    deploy("b", B);
+    says(A_CHANGED);
     stop();
     disk.failAfter(1, true); // once the file that grows is open
 
-    ServeControl second = start();
-    assertThat(revision(second, "a")).isEqualTo(1);
+    start();
+    assertThat(revision("a")).isEqualTo(1);
     disk.heal();
 
-    assertThat(revision(start(), "a")).isEqualTo(3);
+    start();
+    assertThat(revision("a")).isEqualTo(3);
   }
 
   @Test
   void aStateOfAnEarlierVersionRunsOnWhereNothingCanBeWritten() throws IOException {
-    file("applications: [" + A + "}, " + B + "]"); // b was deleted since
+    says(A, B); // b was deleted since
     JsonObject entry =
         new JsonObject(
-            ConfigReader.read(folder.resolve("shop.yaml")).applications().get(0).entry());
+            ConfigReader.read(folder.resolve("shop.yaml"), List.of())
+                .applications()
+                .get(0)
+                .entry());
     String sorted = "{\"import_path\":\"x.A:build\",\"name\":\"a\",\"route_prefix\":\"/a\"}";
     String digest = DeclaredEntry.digest("[\"a\"," + sorted + "]");
     String ofB =
         DeclaredEntry.digest("[\"b\"," + sorted.replace("A", "B").replace("a\"", "b\"") + "]");
-    JsonObject kept =
-        new JsonObject()
-            .put("name", "a")
-            .put("revision", 7)
-            .put("deployed_ms", 1)
-            .put("healthy", true)
-            .put("config", entry.encode())
-            .put("digest", digest)
-            .put("external_scaler", false)
-            .put("jars", new JsonArray());
     JsonObject before =
-        new JsonObject()
-            .put("revision", 7)
-            .put("term", 1)
-            .put("file", DeclaredEntry.digest("null " + digest + " " + ofB))
-            .put("removed", new JsonArray())
-            .put("applications", new JsonArray().add(kept));
+        new JsonObject(
+            """
+            {"revision": 7, "term": 1, "file": "%s", "removed": [],
+             "applications": [{"name": "a", "revision": 7, "deployed_ms": 1, "healthy": true,
+               "digest": "%s", "external_scaler": false, "jars": []}]}
+            """
+                .formatted(DeclaredEntry.digest("null " + digest + " " + ofB), digest));
+    before.getJsonArray("applications").getJsonObject(0).put("config", entry.encode());
     ByteBuffer record = StateStoreRecords.record(DesiredChange.of(1, before));
-    byte[] head = StateStoreRecords.fileHead();
+    byte[] head = StateStoreRecords.fileHead(StateStoreRecords.VERSION);
     ByteBuffer whole = ByteBuffer.allocate(head.length + record.remaining()).put(head).put(record);
     disk.put("state-00000001", whole.array());
     disk.failAfter(1, true);
 
-    assertThat(revision(start(), "a")).isEqualTo(7);
+    start();
+    assertThat(revision("a")).isEqualTo(7);
     stop();
     disk.heal();
-    ServeControl second = start();
-    assertThat(revision(second, "a")).isEqualTo(7);
-    assertThat(find(second, "b")).isNull();
-    file("applications: [" + A + ", args: {x: 1}}, " + B + "]");
-
-    ServeControl third = start();
-    assertThat(revision(third, "a")).isEqualTo(8);
-    assertThat(find(third, "b")).isNull();
+    start();
+    assertThat(revision("a")).isEqualTo(7);
+    assertThat(names()).doesNotContain("b");
+    startWith(A_CHANGED, B);
+    assertThat(revision("a")).isEqualTo(8);
+    assertThat(names()).doesNotContain("b");
   }
 
   // --- berth.declare ---
 
   @Test
   void neverLeavesWhatIsKeptAndTheFileToALaterStart() throws IOException {
-    file("applications: [" + A + "}, " + B + "]");
-    ok(start().commands().deploy("c", "{import_path: 'x.C:build', route_prefix: /c}"));
-    file("applications: [" + A + ", args: {x: 1}}, {name: d}]");
+    startWith(A, B);
+    deploy("c", C);
+    says(A_CHANGED, "{name: d}");
 
-    ServeControl never = start("berth.declare=never");
-    assertThat(revision(never, "a")).isEqualTo(1);
-    assertThat(never.applications()).hasSize(3);
-    file("applications: [" + A + ", args: {x: 1}}]");
-
-    ServeControl changed = start();
-    assertThat(revision(changed, "a")).isEqualTo(4);
-    assertThat(find(changed, "b")).isNull();
+    start("berth.declare=never");
+    assertThat(revision("a")).isEqualTo(1);
+    assertThat(control.applications()).hasSize(3);
+    startWith(A_CHANGED);
+    assertThat(revision("a")).isEqualTo(4);
+    assertThat(names()).doesNotContain("b");
   }
 
   @Test
   void neverDeclaresNothingWhereNothingIsKept() throws IOException {
-    file("applications: [" + A + "}, {name: d}]");
+    says(A, "{name: d}");
 
-    assertThat(start("berth.declare=never").applications()).isEmpty();
+    start("berth.declare=never");
+    assertThat(control.applications()).isEmpty();
   }
 
   @Test
   void allDeclaresWhatWasDisplacedAndWhatWasDeleted() throws IOException {
-    file("applications: [" + A + "}, " + B + "]");
-    ServeControl first = start();
-    ok(first.commands().deploy("a", A + ", args: {x: 1}}"));
-    ok(first.commands().delete("b"));
-    assertThat(start().applications()).hasSize(1);
+    startWith(A, B);
+    deploy("a", A_CHANGED);
+    ok(commands().delete("b"));
+    start();
+    assertThat(control.applications()).hasSize(1);
 
-    ServeControl all = start("berth.declare=all");
+    start("berth.declare=all");
 
-    assertThat(Objects.requireNonNull(find(all, "a")).config()).doesNotContain("args");
-    assertThat(find(all, "b")).isNotNull();
+    assertThat(find("a").config()).doesNotContain("args");
+    assertThat(names()).contains("b");
   }
 }

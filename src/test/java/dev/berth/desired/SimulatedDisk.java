@@ -2,11 +2,8 @@ package dev.berth.desired;
 
 import dev.berth.config.InstanceOptions;
 import dev.berth.config.ServeConfig;
-import java.io.IOException;
-import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.Arrays;
-import java.util.List;
 import java.util.SplittableRandom;
 
 /**
@@ -64,86 +61,19 @@ public final class SimulatedDisk {
   /** What a process keeps its state with; until it ends or crashes. */
   public JournalLog log(Path directory) {
     return new JournalLog(
-        ServeConfig.DEFAULTS.with(InstanceOptions.STATE_DIR, directory), none -> new Held(files));
+        ServeConfig.DEFAULTS.with(InstanceOptions.STATE_DIR, directory), none -> held(files));
   }
 
   /** By one process; when that is gone, what it still does is done nowhere. */
-  private final class Held implements StateStoreFiles {
-    private final StateStoreTestFiles own;
-
-    Held(StateStoreTestFiles own) {
-      this.own = own;
-    }
-
-    private void change() throws IOException {
-      wait.run();
-      if (fails && own == files) {
-        failed++;
-        own.failAfter(0, false);
-      }
-    }
-
-    @Override
-    public List<String> list() {
-      return own.list();
-    }
-
-    @Override
-    public byte[] read(String name) throws IOException {
-      return own.read(name);
-    }
-
-    @Override
-    public Output open(String name) throws IOException {
-      change();
-      Output output = own.open(name);
-      return new Output() {
-        @Override
-        public void write(ByteBuffer bytes, long position) throws IOException {
-          change();
-          output.write(bytes, position);
-        }
-
-        @Override
-        public void truncate(long size) throws IOException {
-          change();
-          output.truncate(size);
-        }
-
-        @Override
-        public void force() throws IOException {
-          change();
-          output.force();
-        }
-
-        @Override
-        public void close() throws IOException {
-          output.close();
-        }
-      };
-    }
-
-    @Override
-    public void rename(String from, String to) throws IOException {
-      change();
-      own.rename(from, to);
-    }
-
-    @Override
-    public void delete(String name) throws IOException {
-      change();
-      own.delete(name);
-    }
-
-    @Override
-    public void forceNames() throws IOException {
-      change();
-      own.forceNames();
-    }
-
-    @Override
-    public void close() {
-      own.close();
-    }
+  private StateStoreTestFiles held(StateStoreTestFiles own) {
+    own.beforeEachChange(
+        () -> {
+          wait.run();
+          if (fails && own == files) {
+            failed++;
+            own.failAfter(0, false);
+          }
+        });
+    return own;
   }
 }

@@ -1,5 +1,6 @@
 package dev.berth.desired;
 
+import static java.util.stream.Collectors.joining;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.config.Declare;
@@ -18,6 +19,8 @@ import java.util.Set;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.slf4j.event.Level;
 
 /** The table of the guide, row by row. */
@@ -104,7 +107,90 @@ class StartRulesTest {
     assertThat(line.text()).contains(parts);
   }
 
-  // --- nothing is kept; what the file said last ---
+  // --- what came before, what the file says now, what is told of it, what is wanted then ---
+
+  /**
+   * Steps: {@code start} with a file that says these, a deploy through {@code rest}, with the
+   * {@code file} of the start or an{@code other} one, {@code ran}, {@code failed}, {@code back} to
+   * what ran before, {@code delete}. Where nothing is told nothing is done.
+   */
+  @ParameterizedTest(name = "{0}")
+  @CsvSource(
+      delimiter = '|',
+      textBlock =
+          """
+          # an unchanged file
+          it leaves a deploy alone        | start a 1; rest a 2; rest b 1 | a 1 | | a 2, b 1
+          and one of another file         | start a 1; other a 2 | a 1 | | a 2
+          what was deleted stays deleted  | start a 1; delete a | a 1 | WARN application a: stays deleted ... berth deploy /srv/shop.yaml --app a |
+          until the file says it anew     | start a 1; delete a; start a 1 | a 2 | INFO application a: declared | a 2
+          it does not try a failure again | start a 1; ran a; start a bad; failed a | a bad | | a bad (1 serves)
+          until it says something else    | start a 1; ran a; start a bad; failed a; start a bad | a 3 | INFO application a: declared | a 3
+          # what is known already
+          deployed since, and rolled back | start a 1; ran a; rest a 2; ran a; back a | a 2 | | a 1
+          deployed since, and failed      | start a 1; ran a; rest a bad; failed a | a bad | | a bad (1 serves)
+          wanted by now, by a rollback    | start a 1; rest a 2; ran a; rest a 3; back a | a 2 | | a 2
+          wanted by now, by a deploy      | start a 1; ran a; rest a 2; rest a 3; back a; start a 1; rest a 2 | a 2 | | a 2
+          and then the file alone moves   | start a 1; rest a 2; start a 2 | a 4 | INFO application a: declared | a 4
+          # the file moved, or both did
+          what the file alone says anew   | start a 1 | a 2 | INFO application a: declared | a 2
+          an older content is new too     | start a 1; start a 2 | a 1 | INFO application a: declared | a 1
+          it was deployed itself          | start a 1; file a 2 | a 3 | INFO application a: declared | a 3
+          a deploy is displaced           | start a 1; rest a 2; ran a | a 3 | WARN application a: declared ... revision 2 ... berth rollback a brings it back | a 3
+          and brought back                | start a 1; rest a 2; ran a; start a 3; back a | a 3 | | a 2
+          no promise of what never ran    | start a 1; ran a; rest a 2 | a 3 | WARN revision 2 ... has not run: berth rollback a brings revision 1 back | a 3
+          nor where nothing ran before it | start a 1; rest b 1 | a 1 b 2 | WARN application b ... revision 2 ... has not run: only a deploy brings it back | a 1, b 2
+          deployed, and then first named  | start a 1; rest b 1; ran b | a 1 b 2 | WARN application b: declared ... revision 2 ... berth rollback b | a 1, b 2
+          # what the file names no longer
+          it is deleted                   | start a 1 b 1 | a 1 | WARN application b: revision 2 is deleted | a 1
+          and can come back               | start a 1 b 1; start a 1 | a 1 b 1 | INFO application b: declared | a 1, b 1
+          and go and come back again      | start a 1 b 1; start a 1; start a 1 b 1; start a 1; start a 1 | a 1 b 1 | INFO application b: declared | a 1, b 1
+          gone once, it is told once      | start a 1 b 1; start a 1 | a 1 | | a 1
+          it stays if a command spoke     | start a 1 b 1; rest b 2 | a 1 | WARN application b: revision 3 stays | a 1, b 2
+          told once too                   | start a 1 b 1; rest b 2; start a 1; rest b 1 | a 1 | | a 1, b 1
+          what no file names              | rest a 1 | | | a 1
+          """)
+  void aRowOfTheTable(
+      String rule,
+      String before,
+      @Nullable String file,
+      @Nullable String told,
+      @Nullable String wanted) {
+    Stream.of(before.split("; ")).forEach(this::carryOut);
+
+    start(file == null ? new String[0] : file.split(" "));
+
+    if (told == null) {
+      nothingIsDone();
+    } else {
+      String[] levelAndText = told.split(" ", 2);
+      said(Level.valueOf(levelAndText[0]), levelAndText[1].split(" \\.\\.\\. "));
+    }
+    assertThat(state.applications().stream().map(StartRulesTest::shown).collect(joining(", ")))
+        .isEqualTo(wanted == null ? "" : wanted);
+  }
+
+  private void carryOut(String step) {
+    String[] words = step.split(" ");
+    String name = words[1];
+    switch (words[0]) {
+      case "start" -> start(step.substring("start ".length()).split(" "));
+      case "rest" -> rest(name, words[2]);
+      case "file" -> deploy(name, words[2], Said.START);
+      case "other" -> deploy(name, words[2], ANOTHER);
+      case "ran" -> ran(name);
+      case "failed" -> failed(name);
+      case "back" -> done(state.rollback(name, 1));
+      case "delete" -> done(state.delete(name));
+      default -> throw new AssertionError(step);
+    }
+  }
+
+  private static String shown(DesiredApplication each) {
+    String wanted = each.wanted().digest();
+    String serves = each.serving().digest();
+    return each.name() + " " + wanted + (serves.equals(wanted) ? "" : " (" + serves + " serves)");
+  }
 
   @Test
   void whereNothingIsKeptEverythingIsDeclared() {
@@ -115,27 +201,16 @@ class StartRulesTest {
   }
 
   @Test
-  void anUnchangedFileLeavesADeployAlone() {
+  void whatTheFileSaidLastIsKnownWhetherItIsDeclaredOrWasKnownAlready() {
     start("a", "1");
-    rest("a", "2");
-    rest("b", "1");
-
-    start("a", "1");
-
-    nothingIsDone();
-    runs("a", "2");
-    runs("b", "1");
-  }
-
-  @Test
-  void anUnchangedFileLeavesADeployOfAnotherFileAlone() {
-    start("a", "1");
-    deploy("a", "2", ANOTHER);
-
-    start("a", "1");
-
-    nothingIsDone();
-    runs("a", "2");
+    start("a", "2");
+    assertThat(state.said("a")).isEqualTo(new Said("2", null, "2"));
+    ran("a");
+    rest("a", "3");
+    ran("a");
+    done(state.rollback("a", 1));
+    start("a", "3");
+    assertThat(state.said("a")).isEqualTo(new Said("3", null, "3"));
   }
 
   @Test
@@ -155,144 +230,6 @@ class StartRulesTest {
   }
 
   @Test
-  void anUnchangedFileLeavesADeletedApplicationDeletedAndSaysSo() {
-    start("a", "1");
-    done(state.delete("a"));
-
-    start("a", "1");
-
-    assertThat(state.applications()).isEmpty();
-    said(Level.WARN, "application a: stays deleted", "berth deploy /srv/shop.yaml --app a");
-    start("a", "2");
-    runs("a", "2");
-    said(Level.INFO, "application a: declared");
-  }
-
-  // --- what is known already ---
-
-  @Test
-  void whatWasDeployedSinceIsNotDeclaredAgainThoughItWasRolledBack() {
-    start("a", "1");
-    ran("a");
-    rest("a", "2");
-    ran("a");
-    done(state.rollback("a", 1));
-
-    start("a", "2");
-
-    nothingIsDone();
-    runs("a", "1");
-    assertThat(state.said("a")).isEqualTo(new Said("2", null, "2"));
-  }
-
-  @Test
-  void whatWasDeployedSinceAndFailedIsNotDeclaredAgain() {
-    start("a", "1");
-    ran("a");
-    rest("a", "bad");
-    failed("a");
-
-    start("a", "bad");
-
-    nothingIsDone();
-    assertThat(there("a").failed()).isEqualTo("no model");
-    assertThat(there("a").serving().digest()).isEqualTo("1");
-  }
-
-  @Test
-  void whatIsWantedNowIsTakenForTheFilesOwn() {
-    start("a", "1");
-    ran("a");
-    rest("a", "2");
-    rest("a", "3");
-    done(state.rollback("a", 1));
-
-    start("a", "1");
-    nothingIsDone();
-    rest("a", "2");
-    start("a", "2");
-    nothingIsDone();
-    start("a", "4");
-
-    said(Level.INFO, "application a: declared");
-  }
-
-  // --- the file moved, or both did ---
-
-  @Test
-  void whatTheFileAloneSaysAnewIsDeclared() {
-    start("a", "1");
-
-    start("a", "2");
-
-    runs("a", "2");
-    said(Level.INFO, "application a: declared");
-    assertThat(state.said("a")).isEqualTo(new Said("2", null, "2"));
-  }
-
-  @Test
-  void anOlderContentOfTheFileIsSomethingNewToo() {
-    start("a", "1");
-    start("a", "2");
-
-    start("a", "1");
-
-    runs("a", "1");
-    said(Level.INFO, "application a: declared");
-  }
-
-  @Test
-  void whatTheFileSaysAfterItWasDeployedItselfIsItsOwnMove() {
-    start("a", "1");
-    deploy("a", "2", Said.START);
-
-    start("a", "3");
-
-    runs("a", "3");
-    said(Level.INFO, "application a: declared");
-  }
-
-  @Test
-  void whatTheFileSaysAnewDisplacesADeployAndSaysHowToHaveItBack() {
-    start("a", "1");
-    rest("a", "2");
-    ran("a");
-
-    start("a", "3");
-
-    runs("a", "3");
-    said(Level.WARN, "application a: declared", "revision 2", "berth rollback a brings it back");
-    done(state.rollback("a", 1));
-    runs("a", "2");
-  }
-
-  @Test
-  void whatHasNotRunIsNotPromisedBack() {
-    start("a", "1");
-    ran("a");
-    rest("a", "2");
-
-    start("a", "3");
-    said(Level.WARN, "revision 2", "has not run: berth rollback a brings revision 1 back");
-    rest("b", "1");
-    start("a", "3", "b", "2");
-
-    said(Level.WARN, "application b", "revision 4", "has not run: only a deploy brings it back");
-  }
-
-  @Test
-  void whatWasDeployedAndIsNowFirstNamedByTheFileGivesWayToIt() {
-    start("a", "1");
-    rest("b", "1");
-    ran("b");
-
-    start("a", "1", "b", "2");
-
-    runs("b", "2");
-    said(Level.WARN, "application b: declared", "revision 2", "berth rollback b");
-  }
-
-  @Test
   void theFileOfAnEarlierDeployIsKnownWhenAnInstanceStartsWithIt() {
     deploy("a", "1", FILE);
     deploy("b", "1", FILE);
@@ -304,41 +241,6 @@ class StartRulesTest {
     assertThat(last.lines().get(0).level()).as("the file alone moved").isEqualTo(Level.INFO);
   }
 
-  // --- what the file names no longer ---
-
-  @Test
-  void whatTheFileNamesNoLongerIsDeletedAndCanComeBack() {
-    start("a", "1", "b", "1");
-
-    start("a", "1");
-
-    assertThat(state.find("b")).isNull();
-    said(Level.WARN, "application b: revision 2 is deleted");
-    start("a", "1", "b", "1");
-    runs("b", "1");
-    start("a", "1");
-    start("a", "1");
-    nothingIsDone();
-    start("a", "1", "b", "1");
-    runs("b", "1");
-    said(Level.INFO, "application b: declared");
-  }
-
-  @Test
-  void whatTheFileNamesNoLongerStaysIfACommandSpokeSince() {
-    start("a", "1", "b", "1");
-    rest("b", "2");
-
-    start("a", "1");
-
-    runs("b", "2");
-    said(Level.WARN, "application b: revision 3 stays");
-    rest("b", "1"); // as the file had it once
-    start("a", "1");
-    nothingIsDone();
-    runs("b", "1");
-  }
-
   @Test
   void aFileThatSaysNothingOfApplicationsDeletesNone() {
     start("a", "1");
@@ -348,16 +250,6 @@ class StartRulesTest {
     nothingIsDone();
     start();
     assertThat(state.applications()).as("an empty list").isEmpty();
-  }
-
-  @Test
-  void whatNoFileNamesIsLeftAlone() {
-    rest("a", "1");
-
-    start();
-
-    nothingIsDone();
-    runs("a", "1");
   }
 
   // --- what cannot be declared ---
@@ -440,21 +332,6 @@ class StartRulesTest {
     runs("a", "2@/b");
     runs("b", "2@/c");
     assertThat(state.find("c")).isNull();
-  }
-
-  @Test
-  void whatDoesNotStartIsNotDeclaredAgain() {
-    start("a", "1");
-    ran("a");
-    start("a", "bad");
-    failed("a");
-
-    start("a", "bad");
-
-    nothingIsDone();
-    assertThat(there("a").serving().digest()).isEqualTo("1");
-    start("a", "3");
-    said(Level.INFO, "application a: declared");
   }
 
   // --- the capacity ---

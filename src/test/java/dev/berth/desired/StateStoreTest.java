@@ -4,12 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import ch.qos.logback.classic.Level;
-import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.core.read.ListAppender;
 import dev.berth.code.StartFailedException;
 import dev.berth.desired.DesiredApplication.Wanted;
 import dev.berth.desired.DesiredState.Mark;
+import dev.berth.fakes.LogLines;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
@@ -20,15 +19,16 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableMap;
 import java.util.Objects;
 import java.util.Random;
+import java.util.TreeMap;
 import java.util.zip.CRC32C;
 import jdk.jfr.Recording;
 import jdk.jfr.consumer.RecordingFile;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.slf4j.LoggerFactory;
 
 class StateStoreTest {
   private static final long SMALL = 400; // bytes of changes before a new file
@@ -155,47 +155,47 @@ class StateStoreTest {
     return node.disk.bytes(last(node.disk)).length - before;
   }
 
+  /** Changes in one file, and what there is after each, by the byte where it ends. */
+  private record History(
+      StateStoreTestFiles disk, byte[] file, NavigableMap<Integer, DesiredChange> ends) {
+    static History of(int changes, int applications) throws IOException {
+      Node node = new Node(new StateStoreTestFiles(), StateStore.LEAST_GROWTH);
+      NavigableMap<Integer, DesiredChange> ends =
+          new TreeMap<>(Map.of(0, DesiredState.EMPTY.whole()));
+      for (int i = 0; i < changes; i++) {
+        node.deploy("a" + i % applications, "v" + i);
+        ends.put(node.disk.bytes("state-00000001").length, node.state.whole());
+      }
+      return new History(node.disk, node.disk.bytes("state-00000001"), ends);
+    }
+
+    /** What the first bytes tell. */
+    DesiredChange until(int length) {
+      return ends.floorEntry(length).getValue();
+    }
+  }
+
   /** Whatever byte it ends at, nothing that was whole before it is lost, and it can go on. */
   @Test
   void aFileThatEndsAnywhereIsCutOffWhereItWasLastWhole() throws IOException {
-    Node node = new Node(new StateStoreTestFiles(), StateStore.LEAST_GROWTH);
-    List<DesiredChange> after = new ArrayList<>();
-    List<Integer> ends = new ArrayList<>();
-    for (int i = 0; i < 6; i++) {
-      node.deploy("a" + i % 2, "v" + i);
-      after.add(node.state.whole());
-      ends.add(node.disk.bytes(last(node.disk)).length);
-    }
-    byte[] whole = node.disk.bytes("state-00000001");
+    History history = History.of(6, 2);
+    byte[] whole = history.file;
     for (int length = 0; length < whole.length; length++) {
       StateStoreTestFiles torn = new StateStoreTestFiles();
       torn.put("state-00000001", Arrays.copyOf(whole, length));
 
       Node again = new Node(torn);
 
-      int kept = (int) ends.stream().filter(acceptable(length)).count();
-      DesiredChange expected = kept == 0 ? DesiredState.EMPTY.whole() : after.get(kept - 1);
-      assertThat(again.state.whole()).as("%d bytes", length).isEqualTo(expected);
+      assertThat(again.state.whole()).as("%d bytes", length).isEqualTo(history.until(length));
       assertThat(again.deploy("new", "one")).isTrue();
       assertThat(read(torn.cut())).as("%d bytes", length).isEqualTo(again.state.whole());
     }
   }
 
-  private static java.util.function.Predicate<Integer> acceptable(int length) {
-    return end -> end <= length;
-  }
-
   @Test
   void whateverBitIsTurnedNothingBeforeItIsLostAndNothingWrongIsTakenForRight() throws IOException {
-    Node node = new Node(new StateStoreTestFiles(), StateStore.LEAST_GROWTH);
-    List<DesiredChange> after = new ArrayList<>();
-    List<Integer> ends = new ArrayList<>();
-    for (int i = 0; i < 2; i++) {
-      node.deploy("a", "v" + i);
-      after.add(node.state.whole());
-      ends.add(node.disk.bytes(last(node.disk)).length);
-    }
-    byte[] whole = node.disk.bytes("state-00000001");
+    History history = History.of(2, 1);
+    byte[] whole = history.file;
     for (int bit = 0; bit < whole.length * 8; bit++) {
       byte[] turned = whole.clone();
       turned[bit / 8] ^= (byte) (1 << bit % 8);
@@ -204,10 +204,7 @@ class StateStoreTest {
 
       Node again = new Node(disk);
 
-      int at = bit / 8;
-      int kept = (int) ends.stream().filter(end -> end <= at).count();
-      DesiredChange expected = kept == 0 ? DesiredState.EMPTY.whole() : after.get(kept - 1);
-      assertThat(again.state.whole()).as("bit %d", bit).isEqualTo(expected);
+      assertThat(again.state.whole()).as("bit %d", bit).isEqualTo(history.until(bit / 8));
       if (bit % 5 != 0) {
         continue; // how it goes on is looked at for some
       }
@@ -304,14 +301,10 @@ class StateStoreTest {
 
   @Test
   void whatOperatorsWereToldOfAndIsCutOffIsMissed() throws IOException {
-    Node node = new Node(new StateStoreTestFiles(), StateStore.LEAST_GROWTH);
-    List<Integer> ends = new ArrayList<>();
-    for (int i = 0; i < 5; i++) {
-      node.deploy("a" + i, "v");
-      ends.add(node.disk.bytes(last(node.disk)).length);
-    }
-    for (int cut : new int[] {ends.get(1), ends.get(1) + 7, ends.get(2) - 1}) {
-      StateStoreTestFiles disk = node.disk.killed();
+    History history = History.of(5, 5);
+    List<Integer> ends = List.copyOf(history.ends.keySet());
+    for (int cut : new int[] {ends.get(2), ends.get(2) + 7, ends.get(3) - 1}) {
+      StateStoreTestFiles disk = history.disk.killed();
       disk.put("state-00000001", Arrays.copyOf(disk.bytes("state-00000001"), cut));
       List<ILoggingEvent> lines = new ArrayList<>();
       Node again = logged(disk, lines);
@@ -339,20 +332,10 @@ class StateStoreTest {
   /** Opens it; adds what it warns of. */
   private static Node logged(StateStoreTestFiles disk, List<ILoggingEvent> lines)
       throws IOException {
-    ListAppender<ILoggingEvent> appender = new ListAppender<>();
-    Logger logger = (Logger) LoggerFactory.getLogger(StateStore.class);
-    Level before = logger.getLevel();
-    appender.start();
-    logger.setAdditive(false);
-    logger.setLevel(Level.WARN);
-    logger.addAppender(appender);
-    try {
-      return new Node(disk);
-    } finally {
-      logger.detachAppender(appender);
-      logger.setLevel(before);
-      logger.setAdditive(true);
-      lines.addAll(appender.list);
+    try (LogLines warnings = new LogLines(StateStore.class, Level.WARN)) {
+      Node node = new Node(disk);
+      lines.addAll(warnings.all());
+      return node;
     }
   }
 
@@ -429,7 +412,7 @@ class StateStoreTest {
     ByteBuffer head = ByteBuffer.allocate(20).putInt(payload.length).putLong(1);
     head.putInt(crc(head.array(), 12)).putInt(crc(payload, payload.length));
     ByteBuffer file = ByteBuffer.allocate(StateStoreRecords.FILE_HEAD + 20 + payload.length);
-    file.put(StateStoreRecords.fileHead()).put(head.array()).put(payload);
+    file.put(StateStoreRecords.fileHead(StateStoreRecords.VERSION)).put(head.array()).put(payload);
 
     assertRefused(file.array(), "a record of another form at byte " + StateStoreRecords.FILE_HEAD);
   }
@@ -530,7 +513,8 @@ class StateStoreTest {
     Path directory = folder.resolve("a/state");
     DesiredState state = DesiredState.EMPTY;
     try (StateStore store =
-        StateStore.open(Objects.requireNonNull(StateStoreDisk.hold(directory)))) {
+        StateStore.open(
+            Objects.requireNonNull(StateStoreDisk.hold(directory)), StateStore.LEAST_GROWTH)) {
       DesiredChange change = Objects.requireNonNull(state.deploy("a", wanted("1"), null, 1));
       store.append(change, state);
       state = state.with(List.of(change));
@@ -543,7 +527,9 @@ class StateStoreTest {
                   Files.getPosixFilePermissions(directory.resolve("state-00000001"))))
           .isEqualTo("rw-------");
     }
-    StateStore again = StateStore.open(Objects.requireNonNull(StateStoreDisk.hold(directory)));
+    StateStore again =
+        StateStore.open(
+            Objects.requireNonNull(StateStoreDisk.hold(directory)), StateStore.LEAST_GROWTH);
     again.close();
     assertThat(again.recovered().whole()).isEqualTo(state.whole());
   }

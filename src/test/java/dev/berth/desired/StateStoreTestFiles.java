@@ -25,6 +25,7 @@ final class StateStoreTestFiles implements StateStoreFiles {
   private int failIn = Integer.MAX_VALUE; // operations that change something
   private boolean failureStays;
   private int operations;
+  private Runnable before = () -> {};
 
   void full(boolean full) {
     this.full = full;
@@ -58,7 +59,12 @@ final class StateStoreTestFiles implements StateStoreFiles {
     return operations;
   }
 
+  void beforeEachChange(Runnable before) {
+    this.before = before;
+  }
+
   private void change() throws IOException {
+    before.run();
     operations++;
     if (failIn <= 0) {
       failIn = failureStays ? 0 : Integer.MAX_VALUE;

@@ -2,6 +2,7 @@ package dev.berth.fakes;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.SplittableRandom;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 
@@ -16,7 +17,7 @@ public final class Contest {
 
   /** One round; prepare and check run on the thread that called {@link #run}. */
   public interface Round {
-    void prepare(int round);
+    default void prepare(int round) {}
 
     /** Runs on every contender's own thread, 0 being that of the caller. */
     void act(int contender, int round);
@@ -26,21 +27,28 @@ public final class Contest {
 
   private final int contenders;
   private final int rounds;
+  private final int mostSpins;
   private final Round round;
   private final AtomicInteger arrived = new AtomicInteger();
   private volatile int generation;
   private final ConcurrentLinkedQueue<Throwable> failures = new ConcurrentLinkedQueue<>();
   private volatile boolean over;
 
-  private Contest(int contenders, int rounds, Round round) {
+  private Contest(int contenders, int rounds, int mostSpins, Round round) {
     this.contenders = contenders;
     this.rounds = rounds;
+    this.mostSpins = mostSpins;
     this.round = round;
   }
 
   /** Stops at the first round that fails; what is thrown names the round. */
   public static void run(int contenders, int rounds, Round round) {
-    new Contest(contenders, rounds, round).run();
+    run(contenders, rounds, 1, round);
+  }
+
+  /** Each contender first spins for a while that its seed draws, so that they meet everywhere. */
+  public static void run(int contenders, int rounds, int mostSpins, Round round) {
+    new Contest(contenders, rounds, mostSpins, round).run();
   }
 
   private void run() {
@@ -52,12 +60,13 @@ public final class Contest {
       thread.start();
       threads.add(thread);
     }
+    SplittableRandom random = new SplittableRandom(0);
     int at = 0;
     try {
       for (; at < rounds && failures.isEmpty(); at++) {
         round.prepare(at);
         meet();
-        act(0, at);
+        act(0, at, random);
         meet();
         if (failures.isEmpty()) {
           round.check(at);
@@ -81,17 +90,21 @@ public final class Contest {
   }
 
   private void contend(int contender) {
+    SplittableRandom random = new SplittableRandom(contender);
     for (int at = 0; ; at++) {
       meet();
       if (over) {
         return;
       }
-      act(contender, at);
+      act(contender, at, random);
       meet();
     }
   }
 
-  private void act(int contender, int at) {
+  private void act(int contender, int at, SplittableRandom random) {
+    for (int i = random.nextInt(mostSpins); i > 0; i--) {
+      Thread.onSpinWait();
+    }
     try {
       round.act(contender, at);
     } catch (Throwable failed) {

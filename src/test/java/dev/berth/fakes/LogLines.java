@@ -14,7 +14,11 @@ public final class LogLines implements AutoCloseable {
   private final ListAppender<ILoggingEvent> kept = new ListAppender<>();
 
   public LogLines(Class<?> of, Level least) {
-    logger = (Logger) LoggerFactory.getLogger(of);
+    this(of.getName(), least);
+  }
+
+  public LogLines(String name, Level least) {
+    logger = (Logger) LoggerFactory.getLogger(name);
     before = logger.getLevel();
     kept.start();
     logger.setAdditive(false);

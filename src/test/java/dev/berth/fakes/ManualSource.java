@@ -1,5 +1,7 @@
 package dev.berth.fakes;
 
+import dev.berth.api.Headers;
+import dev.berth.api.Response;
 import dev.berth.routing.BegunBody;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.streams.ReadStream;
@@ -9,6 +11,7 @@ public final class ManualSource extends ToldSource implements BegunBody {
   private Buffer first = Buffer.buffer();
   private long demand;
   private Runnable onDemand = () -> {};
+  private int cancels;
 
   /** The same, of which the beginning is known. */
   public ManualSource beginning(String text) {
@@ -47,10 +50,20 @@ public final class ManualSource extends ToldSource implements BegunBody {
     force(Buffer.buffer(piece));
   }
 
-  private void force(Buffer piece) {
+  public void force(Buffer piece) {
     if (handler != null) {
       handler.handle(piece);
     }
+  }
+
+  /** A response that was received, of which this is the body. */
+  public Response response() {
+    return Response.of(200, Headers.empty(), new Response.Body.Received(this, () -> cancels++));
+  }
+
+  /** How often that was cancelled. */
+  public int cancels() {
+    return cancels;
   }
 
   @Override

@@ -1,15 +1,24 @@
 package dev.berth.fakes;
 
+import dev.berth.protocol.port.Loop;
 import java.util.ArrayDeque;
-import java.util.concurrent.Executor;
 
-/** Keeps tasks until told to run them, in order, on the caller's thread. Any thread may add. */
-public final class QueueExecutor implements Executor {
+/**
+ * Keeps tasks until told to run them, in order, on the caller's thread. Any thread may add. As an
+ * event loop it is the thread that made it.
+ */
+public final class QueueExecutor implements Loop {
+  private final Thread own = Thread.currentThread();
   private final ArrayDeque<Runnable> tasks = new ArrayDeque<>();
 
   @Override
   public synchronized void execute(Runnable task) {
     tasks.add(task);
+  }
+
+  @Override
+  public boolean isHere() {
+    return Thread.currentThread() == own;
   }
 
   private synchronized @org.jspecify.annotations.Nullable Runnable poll() {

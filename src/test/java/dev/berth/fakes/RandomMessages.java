@@ -20,6 +20,8 @@ import dev.berth.protocol.RoutingDelta;
 import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.protocol.SlotToken;
 import io.vertx.core.buffer.Buffer;
+import java.lang.reflect.Constructor;
+import java.lang.reflect.RecordComponent;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -54,77 +56,56 @@ public final class RandomMessages {
     return next(pick(types()));
   }
 
-  /** A message of one type; a type that this class does not know fails. */
+  /** A message of one type: each component by its name, or else by its type. */
   public BusMessage next(Class<?> type) {
+    return (BusMessage) made(type);
+  }
+
+  private Object made(Class<?> type) {
+    RecordComponent[] parts = type.getRecordComponents();
+    Class<?>[] types = Stream.of(parts).map(RecordComponent::getType).toArray(Class<?>[]::new);
+    try {
+      Constructor<?> canonical = type.getDeclaredConstructor(types);
+      return canonical.newInstance(Stream.of(parts).map(this::value).toArray());
+    } catch (ReflectiveOperationException e) {
+      throw new AssertionError(type.getName(), e);
+    }
+  }
+
+  private @Nullable Object value(RecordComponent part) {
+    return switch (part.getName()) {
+      case "load" -> load();
+      case "ttlMs", "deadlineMicros" -> duration();
+      case "statusCode" -> pick(List.of(-1, 429, 503));
+      case "retryAfterSeconds" -> random.nextInt(100) - 1;
+      case "follows" -> random.nextInt(-1, 1 << 20);
+      case "digest" -> random.nextLong();
+      case "handles" -> list(this::report);
+      case "held" -> list(() -> new BusMessage.PullRouting.Held(deployment(), version()));
+      default -> value(part.getType());
+    };
+  }
+
+  /** A type that this class does not know fails. */
+  private @Nullable Object value(Class<?> type) {
     return switch (type.getSimpleName()) {
-      case "CallRequest" ->
-          new BusMessage.CallRequest(
-              number(),
-              router(),
-              attempt(),
-              replica(),
-              admission(),
-              duration(),
-              (int) number(),
-              number(),
-              text(40),
-              text(10),
-              text(10),
-              request(),
-              random.nextBoolean(),
-              random.nextBoolean());
-      case "RequestFrame" ->
-          new BusMessage.RequestFrame(
-              number(), router(), replica(), (int) number(), body(), random.nextBoolean());
-      case "RequestCredit" -> new BusMessage.RequestCredit(number(), number());
-      case "CancelCall" ->
-          new BusMessage.CancelCall(number(), router(), attempt(), replica(), random.nextBoolean());
-      case "StreamCredit" ->
-          new BusMessage.StreamCredit(number(), router(), replica(), (int) number());
-      case "ReserveSlot" ->
-          new BusMessage.ReserveSlot(number(), router(), attempt(), replica(), duration());
-      case "ReleaseSlot" -> new BusMessage.ReleaseSlot(router(), attempt(), replica());
-      case "RenewLease" ->
-          new BusMessage.RenewLease(number(), router(), attempt(), replica(), token(), duration());
-      case "CallAccepted" -> new BusMessage.CallAccepted(number(), load());
-      case "CallRefused" ->
-          new BusMessage.CallRefused(number(), pick(List.of(Refusal.values())), load());
-      case "CallResponse" ->
-          new BusMessage.CallResponse(
-              number(),
-              Response.of(200 + random.nextInt(400), headers(), new Response.Body.Whole(body())),
-              random.nextInt(-1, 1 << 20),
-              load(),
-              time());
-      case "CallFailed" ->
-          new BusMessage.CallFailed(
-              number(),
-              kind(),
-              text(200),
-              pick(List.of(-1, 429, 503)),
-              random.nextInt(100) - 1,
-              load(),
-              time());
-      case "StreamFrame" ->
-          new BusMessage.StreamFrame(
-              number(), (int) number(), body(), random.nextBoolean(), load());
-      case "StreamReset" -> new BusMessage.StreamReset(number(), kind(), text(200), load());
-      case "SlotReserved" ->
-          new BusMessage.SlotReserved(number(), attempt(), replica(), token(), duration(), load());
-      case "ReplicaLoad" -> new BusMessage.ReplicaLoad(replica(), load());
-      case "SlotOffer" ->
-          new BusMessage.SlotOffer(replica(), attempt(), token(), duration(), load());
-      case "HandleMetricBatch" ->
-          new BusMessage.HandleMetricBatch(text(20), number(), number(), list(this::report));
-      case "RoutingUpdate" -> new BusMessage.RoutingUpdate(delta());
-      case "PullRouting" ->
-          new BusMessage.PullRouting(
-              text(20),
-              number(),
-              random.nextBoolean(),
-              list(() -> new BusMessage.PullRouting.Held(deployment(), version())));
-      case "CheckRouting" -> new BusMessage.CheckRouting(text(20), number(), random.nextLong());
-      case "RepullRouting" -> new BusMessage.RepullRouting(number());
+      case "long" -> number();
+      case "int" -> (int) number();
+      case "boolean" -> random.nextBoolean();
+      case "String" -> text(40);
+      case "Buffer" -> body();
+      case "RouterAddress" -> router();
+      case "ReplicaAddress" -> replica();
+      case "AttemptId" -> attempt();
+      case "SlotToken" -> token();
+      case "Admission" -> admission();
+      case "Refusal" -> pick(List.of(Refusal.values()));
+      case "Kind" -> pick(List.of(BerthException.Kind.values()));
+      case "HandlerTime" -> time();
+      case "RoutingDelta" -> delta();
+      case "Request" -> request();
+      case "Response" ->
+          Response.of(200 + random.nextInt(400), headers(), new Response.Body.Whole(body()));
       default -> throw new IllegalArgumentException("type: " + type + " (expected: a known one)");
     };
   }
@@ -242,10 +223,6 @@ public final class RandomMessages {
     return random.nextInt(4) == 0
         ? Load.NONE
         : Load.of(random.nextInt(65_536), 1 + random.nextInt(65_535), random.nextInt());
-  }
-
-  private BerthException.Kind kind() {
-    return pick(List.of(BerthException.Kind.values()));
   }
 
   private long duration() {

@@ -5,11 +5,16 @@ import dev.berth.api.HandlerFactory;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.ReplicaInfo;
 import dev.berth.protocol.RoutingSnapshot;
+import dev.berth.protocol.port.ReplicaDirectory;
+import dev.berth.protocol.port.SlotObserver;
+import dev.berth.protocol.port.Slots;
 import dev.berth.replica.HealthCheckSettings;
 import dev.berth.replica.Replica;
 import dev.berth.replica.ReplicaLoop;
 import dev.berth.replica.ReplicaSeat;
 import dev.berth.replica.ReplicaSpec;
+import dev.berth.replica.slots.SlotLedger;
+import java.util.List;
 import java.util.Map;
 import java.util.OptionalInt;
 import java.util.stream.Stream;
@@ -70,5 +75,20 @@ public final class Replicas {
         new RoutingSnapshot.Version(1, 1),
         true,
         Stream.of(replicas).map(each -> new RoutingSnapshot.Route(each, true)).toList());
+  }
+
+  /** Replicas of this instance by their ordinal. */
+  public static ReplicaDirectory directory(List<SlotLedger> ledgers) {
+    return new ReplicaDirectory() {
+      @Override
+      public Slots slotsOf(ReplicaAddress address) {
+        return ledgers.get(address.ordinal());
+      }
+
+      @Override
+      public void observe(ReplicaAddress address, SlotObserver observer) {
+        ledgers.get(address.ordinal()).observe(observer);
+      }
+    };
   }
 }

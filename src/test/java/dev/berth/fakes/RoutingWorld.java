@@ -19,6 +19,7 @@ import dev.berth.protocol.ReplicaInfo;
 import dev.berth.protocol.RequestExplanation;
 import dev.berth.protocol.RouterAddress;
 import dev.berth.protocol.RoutingSnapshot;
+import dev.berth.protocol.SlotToken;
 import dev.berth.protocol.port.BareHandle;
 import dev.berth.protocol.port.ReplicaDirectory;
 import dev.berth.protocol.port.SlotObserver;
@@ -71,6 +72,7 @@ public final class RoutingWorld implements ReplicaDirectory {
   private final ArrayDeque<Runnable> tasks = new ArrayDeque<>();
   private final List<Replica> replicas = new ArrayList<>();
   private final Map<Integer, Replica> byOrdinal = new HashMap<>();
+  private final List<Replica> all = new ArrayList<>(); // those that were removed too
   private final int loops;
   private long version;
   private long secrets = 1;
@@ -149,6 +151,7 @@ public final class RoutingWorld implements ReplicaDirectory {
 
   private Replica add(Replica replica) {
     replicas.add(replica);
+    all.add(replica);
     byOrdinal.put(replica.info.address().ordinal(), replica);
     return replica;
   }
@@ -248,16 +251,19 @@ public final class RoutingWorld implements ReplicaDirectory {
     return chosen.result();
   }
 
+  /** Of every replica that there was. */
+  public void assertAllAtRest() {
+    assertAtRest(all.toArray(Replica[]::new));
+  }
+
   /** No slot is held, nothing waits, runs or is remembered, and no room is taken. */
   public void assertAtRest(Replica... replicas) {
     for (Replica replica : replicas) {
       assertThat(replica.ledger.ongoing()).as(replica.info.replicaId()).isZero();
       assertThat(replica.ledger.audit()).hasToString("CLEAN");
     }
-    assertThat(router.counters().reserved()).as("reserved").isZero();
-    assertThat(router.counters().running()).as("running").isZero();
-    assertThat(router.queued()).as("queued").isZero();
-    assertThat(RoutingProbe.ownElsewhere(router)).as("own elsewhere").isZero();
+    assertAtRest(router);
+    routers.all().forEach(RoutingWorld::assertAtRest);
     for (int loop = 0; loop < loops; loop++) {
       assertThat(RoutingProbe.heldAttempts(routers.loop(loop))).as("held attempts").isZero();
       assertThat(routers.loop(loop).pendingRequests()).as("pending").isZero();
@@ -265,7 +271,16 @@ public final class RoutingWorld implements ReplicaDirectory {
     }
     assertThat(routers.bounds().queued()).as("queued in all").isZero();
     assertThat(routers.bounds().queuedBytes()).as("bytes queued").isZero();
-    assertThat(routers.bounds().streamBytes()).as("bytes of streams").isZero();
+    assertThat(routers.bounds().streams().bytes()).as("bytes of streams").isZero();
+  }
+
+  private static void assertAtRest(DeploymentRouter router) {
+    String of = router.deployment().toString();
+    assertThat(router.counters().reserved()).as("reserved, %s", of).isZero();
+    assertThat(router.counters().running()).as("running, %s", of).isZero();
+    assertThat(router.queued()).as("queued, %s", of).isZero();
+    assertThat(router.legGate().size()).as("at the gate, %s", of).isZero();
+    assertThat(RoutingProbe.ownElsewhere(router)).as("own elsewhere, %s", of).isZero();
   }
 
   private boolean inLoop() {
@@ -305,22 +320,20 @@ public final class RoutingWorld implements ReplicaDirectory {
   }
 
   private static ReplicaAddress targetOf(BusMessage message) {
-    if (message instanceof BusMessage.CallRequest call) {
-      return call.target();
-    } else if (message instanceof BusMessage.CancelCall cancel) {
-      return cancel.target();
-    } else if (message instanceof BusMessage.StreamCredit credit) {
-      return credit.target();
-    } else if (message instanceof BusMessage.RequestFrame frame) {
-      return frame.target();
-    } else if (message instanceof BusMessage.ReserveSlot reserve) {
-      return reserve.target();
-    } else if (message instanceof BusMessage.ReleaseSlot release) {
-      return release.target();
-    } else if (message instanceof BusMessage.RenewLease renew) {
-      return renew.target();
+    try {
+      return (ReplicaAddress) message.getClass().getMethod("target").invoke(message);
+    } catch (ReflectiveOperationException none) {
+      throw new IllegalArgumentException("message: " + message + " (expected: to a replica)", none);
     }
-    throw new IllegalArgumentException("message: " + message + " (expected: one to a replica)");
+  }
+
+  private static Response whole(Buffer bytes) {
+    return Response.of(200, Headers.empty(), new Response.Body.Whole(bytes));
+  }
+
+  /** What a call of this id is answered: 200, and nothing. */
+  public static BusMessage.CallResponse answer(long callId) {
+    return new BusMessage.CallResponse(callId, whole(Buffer.buffer()), 0, 0, null);
   }
 
   public <T extends BusMessage> List<T> sent(Class<T> type) {
@@ -370,6 +383,21 @@ public final class RoutingWorld implements ReplicaDirectory {
       ledger = Ledgers.ledger(info.address().epoch(), max, clock, () -> secrets++);
     }
 
+    /** Others have taken all of its slots, which no router has been told. */
+    public Replica filled() {
+      while (ledger.tryAcquire()) {
+        // Until none is left.
+      }
+      return this;
+    }
+
+    /** Answers what runs, and what runs after that, until nothing does. */
+    public void finishAll() {
+      while (!running.isEmpty()) {
+        finish();
+      }
+    }
+
     private boolean isRemote() {
       return !info.address().node().equals(NODE);
     }
@@ -388,37 +416,36 @@ public final class RoutingWorld implements ReplicaDirectory {
         }
       } else if (message instanceof BusMessage.ReserveSlot reserve) {
         Slots.Reservation outcome = ledger.reserve(reserve.attempt(), reserve.ttlMs() * 1_000_000);
-        answer(
-            reserve.source(),
-            outcome instanceof Slots.Reservation.Granted granted
-                ? new BusMessage.SlotReserved(
-                    reserve.callId(),
-                    reserve.attempt(),
-                    info.address(),
-                    granted.lease().token(),
-                    reserve.ttlMs(),
-                    ledger.load())
-                : new BusMessage.CallRefused(
-                    reserve.callId(),
-                    ((Slots.Reservation.Refused) outcome).reason(),
-                    ledger.load()));
+        if (outcome instanceof Slots.Reservation.Granted granted) {
+          SlotToken token = granted.lease().token();
+          reserved(reserve.source(), reserve.callId(), reserve.attempt(), token, reserve.ttlMs());
+        } else {
+          Refusal why = ((Slots.Reservation.Refused) outcome).reason();
+          refused(reserve.source(), reserve.callId(), why);
+        }
       } else if (message instanceof BusMessage.ReleaseSlot release) {
         ledger.release(release.attempt());
         answer(release.source(), new BusMessage.ReplicaLoad(info.address(), ledger.load()));
       } else if (message instanceof BusMessage.RenewLease renew) {
         Refusal refusal = ledger.renew(renew.token(), renew.ttlMs() * 1_000_000);
-        answer(
-            renew.source(),
-            refusal == null
-                ? new BusMessage.SlotReserved(
-                    renew.callId(),
-                    renew.attempt(),
-                    info.address(),
-                    renew.token(),
-                    renew.ttlMs(),
-                    ledger.load())
-                : new BusMessage.CallRefused(renew.callId(), refusal, ledger.load()));
+        if (refusal == null) {
+          reserved(renew.source(), renew.callId(), renew.attempt(), renew.token(), renew.ttlMs());
+        } else {
+          refused(renew.source(), renew.callId(), refusal);
+        }
       }
+    }
+
+    private void reserved(
+        RouterAddress to, long callId, AttemptId attempt, SlotToken token, long ttlMs) {
+      answer(
+          to,
+          new BusMessage.SlotReserved(
+              callId, attempt, info.address(), token, ttlMs, ledger.load()));
+    }
+
+    private void refused(RouterAddress to, long callId, Refusal why) {
+      answer(to, new BusMessage.CallRefused(callId, why, ledger.load()));
     }
 
     private void admit(BusMessage.CallRequest call) {
@@ -432,7 +459,7 @@ public final class RoutingWorld implements ReplicaDirectory {
         }
       }
       if (refusal != null) {
-        answer(call.source(), new BusMessage.CallRefused(call.callId(), refusal, ledger.load()));
+        refused(call.source(), call.callId(), refusal);
         return;
       }
       executions++;
@@ -452,29 +479,27 @@ public final class RoutingWorld implements ReplicaDirectory {
 
     public void respond(BusMessage.CallRequest call) {
       complete(call);
+      Response body = whole(Buffer.buffer(info.replicaId()));
       answer(
-          call.source(),
-          new BusMessage.CallResponse(
-              call.callId(),
-              Response.of(
-                  200, Headers.empty(), new Response.Body.Whole(Buffer.buffer(info.replicaId()))),
-              0,
-              load(),
-              time(call)));
+          call.source(), new BusMessage.CallResponse(call.callId(), body, 0, load(), time(call)));
     }
 
     /** Its oldest request's response begins; {@link #endStream} ends it. */
     public BusMessage.CallRequest beginStream() {
       BusMessage.CallRequest call = running.get(0);
+      beginStream(call);
+      return call;
+    }
+
+    public void beginStream(BusMessage.CallRequest call) {
       answer(
           call.source(),
           new BusMessage.CallResponse(
               call.callId(),
-              Response.of(200, Headers.empty(), new Response.Body.Whole(Buffer.buffer(0))),
-              -1,
+              whole(Buffer.buffer()),
+              BusMessage.CallResponse.UNKNOWN,
               load(),
               time(call)));
-      return call;
     }
 
     public void endStream(BusMessage.CallRequest call) {
@@ -495,7 +520,13 @@ public final class RoutingWorld implements ReplicaDirectory {
       answer(
           call.source(),
           new BusMessage.CallFailed(
-              call.callId(), BerthException.Kind.HANDLER_FAILED, message, load(), time(call)));
+              call.callId(),
+              BerthException.Kind.HANDLER_FAILED,
+              message,
+              -1,
+              -1,
+              load(),
+              time(call)));
     }
 
     private void complete(BusMessage.CallRequest call) {

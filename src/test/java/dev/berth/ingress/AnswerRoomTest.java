@@ -77,13 +77,13 @@ class AnswerRoomTest {
     assertThat(take("/a")).isNegative();
     assertThat(take("/b")).as("behind it").isNegative();
     assertThat(room.needed()).isEqualTo(6 * MIB);
-    room.correct(-2 * MIB);
+    room.bytes.take(-2 * MIB);
     look(0);
     assertThat(started).as("the first does not fit yet").isEmpty();
-    room.correct(-(held - 2 * MIB));
+    room.bytes.take(-(held - 2 * MIB));
     look(0);
     assertThat(started).containsExactly("/a 4", "/b 2");
-    assertThat(room.taken()).isEqualTo(6 * MIB);
+    assertThat(room.bytes.taken()).isEqualTo(6 * MIB);
     assertThat(room.needed()).isZero();
   }
 
@@ -107,14 +107,14 @@ class AnswerRoomTest {
     long held = take("/a") + take("/a") - 2 * MIB;
     assertThat(take("gone", "/a")).isNegative();
     assertThat(take("/b")).as("behind it").isNegative();
-    room.correct(-2 * MIB);
+    room.bytes.take(-2 * MIB);
     assertThat(room.waiting()).isEqualTo(6 * MIB);
     queue.forget("gone");
     queue.forget("gone");
     assertThat(room.waiting()).isEqualTo(2 * MIB);
     look(0);
     assertThat(started).containsExactly("/b 2");
-    assertThat(room.taken()).isEqualTo(held + 2 * MIB);
+    assertThat(room.bytes.taken()).isEqualTo(held + 2 * MIB);
     assertThat(room.needed()).isZero();
   }
 
@@ -144,7 +144,7 @@ class AnswerRoomTest {
   void whatIsThereIsCountedThoughItWasNotExpected() {
     sizes.came("/a", MIB);
     long expected = take("/a");
-    room.correct(20 * MIB - expected);
+    room.bytes.take(20 * MIB - expected);
     assertThat(room.needed()).isEqualTo(12 * MIB);
     assertThat(take("/a")).isNegative();
   }
@@ -163,17 +163,17 @@ class AnswerRoomTest {
       } else if (random.nextInt(8) == 0) {
         queue.forget("request " + (step - random.nextInt(20))); // waits, runs, or never was
       } else if (!held.isEmpty()) {
-        room.correct(-held.remove(random.nextInt(held.size())));
+        room.bytes.take(-held.remove(random.nextInt(held.size())));
         sizes.came(path, random.nextInt(3) == 0 ? random.nextLong(9 * MIB) : 100);
       }
       queue.look(step, (request, bytes) -> held.add(Math.max(0, bytes)));
-      assertThat(room.taken()).isLessThanOrEqualTo(16 * MIB);
-      assertThat(room.taken()).isEqualTo(held.stream().mapToLong(each -> each).sum());
+      assertThat(room.bytes.taken()).isLessThanOrEqualTo(16 * MIB);
+      assertThat(room.bytes.taken()).isEqualTo(held.stream().mapToLong(each -> each).sum());
     }
     queue.look(LATE + 20_000, (request, bytes) -> held.add(Math.max(0, bytes)));
-    held.forEach(bytes -> room.correct(-bytes));
+    held.forEach(bytes -> room.bytes.take(-bytes));
     assertThat(queue.isEmpty()).isTrue();
-    assertThat(room.taken()).isZero();
+    assertThat(room.bytes.taken()).isZero();
     assertThat(room.waiting()).isZero();
   }
 }

@@ -14,7 +14,6 @@ import io.vertx.core.MultiMap;
 import io.vertx.core.buffer.Buffer;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
-import java.util.Map;
 import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -37,10 +36,6 @@ class ExplainIT {
     return rig.request(path).header("X-Berth-Explain", "1");
   }
 
-  private HttpResponse<String> send(HttpRequest.Builder request) throws Exception {
-    return rig.send(request).get(10, TimeUnit.SECONDS);
-  }
-
   private RequestExplanation record() throws Exception {
     RequestExplanation record = rig.upstream.explained.poll(10, TimeUnit.SECONDS);
     assertThat(record).isNotNull();
@@ -54,7 +49,8 @@ class ExplainIT {
   @Test
   void theResponseSaysItsReplicaAndOverheadAndTheRecordTheRest() throws Exception {
     rig.upstream.behave(call -> call.respond("ok"));
-    HttpResponse<String> response = send(explained("/a?secret=1").header("X-Request-ID", "r-1"));
+    HttpResponse<String> response =
+        rig.answer(explained("/a?secret=1").header("X-Request-ID", "r-1"));
 
     assertThat(response.statusCode()).isEqualTo(200);
     assertThat(response.headers().firstValue("x-berth-replica")).hasValue("app#model#1");
@@ -75,7 +71,7 @@ class ExplainIT {
           call.startStream(Headers.empty());
           call.frame(Buffer.buffer("all"), true);
         });
-    HttpResponse<String> response = send(explained("/"));
+    HttpResponse<String> response = rig.answer(explained("/"));
 
     assertThat(response.body()).isEqualTo("all");
     assertThat(response.headers().firstValue("x-berth-replica")).isPresent();
@@ -86,7 +82,7 @@ class ExplainIT {
   @Test
   void whoDoesNotAskIsToldNothing() throws Exception {
     rig.upstream.behave(call -> call.respond("ok"));
-    HttpResponse<String> response = send(rig.request("/"));
+    HttpResponse<String> response = rig.answer(rig.request("/"));
 
     assertThat(response.headers().map())
         .doesNotContainKeys("x-berth-replica", "x-berth-overhead-us");
@@ -97,26 +93,21 @@ class ExplainIT {
   @Test
   void anErrorIsExplainedWithWhatIsKnown() throws Exception {
     rig.upstream.behave(call -> call.fail(BerthException.Kind.HANDLER_FAILED, "no"));
-    HttpResponse<String> failed = send(explained("/"));
+    HttpResponse<String> failed = rig.answer(explained("/"));
     assertThat(failed.statusCode()).isEqualTo(500);
     assertThat(failed.headers().firstValue("x-berth-replica")).hasValue("app#model#1");
     assertThat(record().outcome()).isEqualTo("handler_failed");
 
     rig.upstream.behave(call -> {});
-    HttpResponse<String> late = send(explained("/").header("X-Request-Timeout-Seconds", "0.05"));
+    HttpResponse<String> late =
+        rig.answer(explained("/").header("X-Request-Timeout-Seconds", "0.05"));
     assertThat(late.statusCode()).isEqualTo(408);
     assertThat(late.headers().firstValue("x-berth-overhead-us")).isPresent();
     assertThat(record().outcome()).isEqualTo("timeout");
 
     DeploymentId gone = new DeploymentId("app", "gone");
-    rig.ingress.update(
-        RouteTable.of(
-            "",
-            Map.of(
-                "/",
-                new IngressRoute(
-                    "app", rig.upstream.failedRouter(gone), Backpressure.DEFAULTS, null))));
-    HttpResponse<String> refused = send(explained("/"));
+    rig.route("/", rig.upstream.failedRouter(gone), Backpressure.DEFAULTS);
+    HttpResponse<String> refused = rig.answer(explained("/"));
     assertThat(refused.statusCode()).isEqualTo(503);
     assertThat(refused.headers().firstValue("x-berth-replica")).isEmpty();
     RequestExplanation record = record();
@@ -127,7 +118,7 @@ class ExplainIT {
   @Test
   void aRequestThatNoRouteTakesIsNotExplained() throws Exception {
     rig.route("/only");
-    HttpResponse<String> response = send(explained("/other"));
+    HttpResponse<String> response = rig.answer(explained("/other"));
     assertThat(response.statusCode()).isEqualTo(404);
     assertThat(response.headers().firstValue("x-berth-overhead-us")).isEmpty();
     assertThat(rig.upstream.explained).isEmpty();
@@ -142,7 +133,7 @@ class ExplainIT {
                     .with(HttpOptions.KEEP_ALIVE_TIMEOUT_S, IngressRig.SHORT))
             .route("/");
     HttpResponse<String> response =
-        send(
+        rig.answer(
             explained("/")
                 .POST(HttpRequest.BodyPublishers.ofByteArray(new byte[IngressRig.MAX_BODY + 1])));
     assertThat(response.statusCode()).isEqualTo(413);

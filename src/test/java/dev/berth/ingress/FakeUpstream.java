@@ -255,7 +255,7 @@ final class FakeUpstream implements ReplicaDirectory {
     }
 
     void fail(BerthException.Kind kind, String text) {
-      answer(new BusMessage.CallFailed(message.callId(), kind, text, Load.NONE, null));
+      answer(new BusMessage.CallFailed(message.callId(), kind, text, -1, -1, Load.NONE, null));
     }
 
     void startStream(Headers headers) {

@@ -155,20 +155,19 @@ class Http2IT {
   @ParameterizedTest
   @ValueSource(strings = {"/-/healthz", "/-/routes", "/-/nothing"})
   void whatTheIngressAnswersItselfEndsTheStreamAndResetsNothing(String path) throws Exception {
-    try (RawHttp2 raw = new RawHttp2(rig.port())) {
-      raw.get(1, path).get(3, path).frame(RawHttp2.PING, 0, 0, new byte[8]);
-      Frame frame;
-      int ended = 0;
-      int pongs = 0;
-      while (pongs == 0) {
-        frame = raw.read();
-        assertThat(frame).isNotNull();
-        assertThat(frame.type()).isNotEqualTo(RawHttp2.RST_STREAM);
-        ended += frame.type() == RawHttp2.DATA && frame.flags() == RawHttp2.END_STREAM ? 1 : 0;
-        pongs += frame.type() == RawHttp2.PING ? 1 : 0;
-      }
-      assertThat(ended).isEqualTo(2);
+    RawHttp2 raw = rig.http2();
+    raw.get(1, path).get(3, path).frame(RawHttp2.PING, 0, 0, new byte[8]);
+    Frame frame;
+    int ended = 0;
+    int pongs = 0;
+    while (pongs == 0) {
+      frame = raw.read();
+      assertThat(frame).isNotNull();
+      assertThat(frame.type()).isNotEqualTo(RawHttp2.RST_STREAM);
+      ended += frame.type() == RawHttp2.DATA && frame.flags() == RawHttp2.END_STREAM ? 1 : 0;
+      pongs += frame.type() == RawHttp2.PING ? 1 : 0;
     }
+    assertThat(ended).isEqualTo(2);
   }
 
   @ParameterizedTest
@@ -190,14 +189,13 @@ class Http2IT {
 
   @Test
   void aConnectRequestIs405() throws Exception {
-    try (RawHttp2 raw = new RawHttp2(rig.port())) {
-      raw.headers(1, true, ":method", "CONNECT", ":authority", "a:1");
-      assertThat(raw.next(RawHttp2.DATA, 1).text()).startsWith("method: one for proxies");
-      raw.get(3, "/%zz");
-      assertThat(raw.next(RawHttp2.DATA, 3).text()).startsWith("request target: malformed");
-      raw.get(5, "no/slash");
-      assertThat(raw.next(RawHttp2.DATA, 5).text()).startsWith("request target: malformed");
-    }
+    RawHttp2 raw = rig.http2();
+    raw.headers(1, true, ":method", "CONNECT", ":authority", "a:1");
+    assertThat(raw.next(RawHttp2.DATA, 1).text()).startsWith("method: one for proxies");
+    raw.get(3, "/%zz");
+    assertThat(raw.next(RawHttp2.DATA, 3).text()).startsWith("request target: malformed");
+    raw.get(5, "no/slash");
+    assertThat(raw.next(RawHttp2.DATA, 5).text()).startsWith("request target: malformed");
     rig.assertAtRest();
   }
 
@@ -217,58 +215,43 @@ class Http2IT {
 
   @Test
   void aBodyOverTheLimitIs413AndTheRestIsNotWanted() throws Exception {
-    try (RawHttp2 raw = new RawHttp2(rig.port())) {
-      raw.post(1, "/");
-      byte[] piece = new byte[16 << 10];
-      for (int i = 0; i < 3; i++) {
-        raw.frame(RawHttp2.DATA, 0, 1, piece);
-      }
-      raw.next(RawHttp2.WINDOW_UPDATE, 1);
-      raw.frame(RawHttp2.DATA, 0, 1, piece).frame(RawHttp2.DATA, 0, 1, new byte[1]);
-      assertThat(raw.next(RawHttp2.DATA, 1).text()).contains("larger than 65536 bytes");
-      assertThat(raw.next(RawHttp2.RST_STREAM, 1).errorCode()).isEqualTo(NO_ERROR);
-      upstream.behave(call -> call.respond("ok"));
-      assertThat(raw.get(3, "/").next(RawHttp2.DATA, 3).text())
-          .as("the connection goes on")
-          .isEqualTo("ok");
+    RawHttp2 raw = rig.http2();
+    raw.post(1, "/");
+    byte[] piece = new byte[16 << 10];
+    for (int i = 0; i < 3; i++) {
+      raw.frame(RawHttp2.DATA, 0, 1, piece);
     }
+    raw.next(RawHttp2.WINDOW_UPDATE, 1);
+    raw.frame(RawHttp2.DATA, 0, 1, piece).frame(RawHttp2.DATA, 0, 1, new byte[1]);
+    assertThat(raw.next(RawHttp2.DATA, 1).text()).contains("larger than 65536 bytes");
+    assertThat(raw.next(RawHttp2.RST_STREAM, 1).errorCode()).isEqualTo(NO_ERROR);
+    upstream.behave(call -> call.respond("ok"));
+    assertThat(raw.get(3, "/").next(RawHttp2.DATA, 3).text())
+        .as("the connection goes on")
+        .isEqualTo("ok");
     assertErrors(413, "POST", 1);
     rig.assertAtRest();
   }
 
   @Test
   void anAnnouncedBodyOverTheLimitIs413AtOnce() throws Exception {
-    try (RawHttp2 raw = new RawHttp2(rig.port())) {
-      raw.headers(
-          1,
-          false,
-          ":method",
-          "POST",
-          ":scheme",
-          "http",
-          ":path",
-          "/",
-          "content-length",
-          "99999999",
-          "expect",
-          "100-continue");
-      assertThat(raw.next(RawHttp2.DATA, 1).text()).contains("larger than 65536 bytes");
-      assertThat(raw.next(RawHttp2.RST_STREAM, 1).errorCode()).isEqualTo(NO_ERROR);
-    }
+    RawHttp2 raw = rig.http2();
+    raw.post(1, "/", "content-length", "99999999", "expect", "100-continue");
+    assertThat(raw.next(RawHttp2.DATA, 1).text()).contains("larger than 65536 bytes");
+    assertThat(raw.next(RawHttp2.RST_STREAM, 1).errorCode()).isEqualTo(NO_ERROR);
     rig.assertAtRest();
   }
 
   @Test
   void aBodyThatStandsStillIs408AndOthersGoOn() throws Exception {
     hurry();
-    try (RawHttp2 raw = new RawHttp2(rig.port())) {
-      raw.post(1, "/").get(3, "/");
-      Call other = upstream.nextCall();
-      assertThat(raw.next(RawHttp2.DATA, 1).text()).isEqualTo("Request body stood still for 0.3s.");
-      assertThat(raw.next(RawHttp2.RST_STREAM, 1).errorCode()).isEqualTo(NO_ERROR);
-      other.respond("other");
-      assertThat(raw.next(RawHttp2.DATA, 3).text()).isEqualTo("other");
-    }
+    RawHttp2 raw = rig.http2();
+    raw.post(1, "/").get(3, "/");
+    Call other = upstream.nextCall();
+    assertThat(raw.next(RawHttp2.DATA, 1).text()).isEqualTo("Request body stood still for 0.3s.");
+    assertThat(raw.next(RawHttp2.RST_STREAM, 1).errorCode()).isEqualTo(NO_ERROR);
+    other.respond("other");
+    assertThat(raw.next(RawHttp2.DATA, 3).text()).isEqualTo("other");
     rig.assertAtRest();
   }
 
@@ -363,40 +346,39 @@ class Http2IT {
 
   @Test
   void aSlowReaderOfOneStreamHoldsThatOneBackAndNoOther() throws Exception {
-    try (RawHttp2 raw = new RawHttp2(rig.port())) {
-      // A large window for the connection; each stream has the 64 KiB that are the default.
-      raw.frame(RawHttp2.WINDOW_UPDATE, 0, 0, new byte[] {0x10, 0, 0, 0});
-      raw.get(1, "/");
-      Call slow = upstream.nextCall();
-      slow.startStream(Headers.empty());
-      Buffer frame = Buffer.buffer(new byte[8 << 10]);
-      long sent = 0;
-      long credited = slow.message.streamWindow();
-      while (true) {
-        while (sent + frame.length() <= credited) {
-          slow.frame(frame, false);
-          sent += frame.length();
-        }
-        Integer more = slow.credits.poll(300, TimeUnit.MILLISECONDS);
-        if (more == null) {
-          break; // its client reads no more, so no more is asked for
-        }
-        credited += more;
+    RawHttp2 raw = rig.http2();
+    // A large window for the connection; each stream has the 64 KiB that are the default.
+    raw.frame(RawHttp2.WINDOW_UPDATE, 0, 0, new byte[] {0x10, 0, 0, 0});
+    raw.get(1, "/");
+    Call slow = upstream.nextCall();
+    slow.startStream(Headers.empty());
+    Buffer frame = Buffer.buffer(new byte[8 << 10]);
+    long sent = 0;
+    long credited = slow.message.streamWindow();
+    while (true) {
+      while (sent + frame.length() <= credited) {
+        slow.frame(frame, false);
+        sent += frame.length();
       }
-      assertThat(sent).isLessThan(1 << 20);
-      raw.get(3, "/");
-      Call fast = upstream.nextCall();
-      fast.startStream(Headers.empty());
-      for (int i = 0; i < 4; i++) {
-        fast.frame(Buffer.buffer(new byte[8 << 10]), i == 3);
+      Integer more = slow.credits.poll(300, TimeUnit.MILLISECONDS);
+      if (more == null) {
+        break; // its client reads no more, so no more is asked for
       }
-      int received = 0;
-      while (received < 4 * (8 << 10)) {
-        received += raw.next(RawHttp2.DATA, 3).payload().length;
-      }
-      assertThat(slow.cancelledWithin(10)).as("ended when it stood still").isTrue();
-      assertThat(raw.next(RawHttp2.RST_STREAM, 1).errorCode()).isEqualTo(INTERNAL_ERROR);
+      credited += more;
     }
+    assertThat(sent).isLessThan(1 << 20);
+    raw.get(3, "/");
+    Call fast = upstream.nextCall();
+    fast.startStream(Headers.empty());
+    for (int i = 0; i < 4; i++) {
+      fast.frame(Buffer.buffer(new byte[8 << 10]), i == 3);
+    }
+    int received = 0;
+    while (received < 4 * (8 << 10)) {
+      received += raw.next(RawHttp2.DATA, 3).payload().length;
+    }
+    assertThat(slow.cancelledWithin(10)).as("ended when it stood still").isTrue();
+    assertThat(raw.next(RawHttp2.RST_STREAM, 1).errorCode()).isEqualTo(INTERNAL_ERROR);
     assertErrors(408, "GET", 1);
     rig.assertAtRest();
   }
@@ -404,18 +386,17 @@ class Http2IT {
   @Test
   void aStreamThatItsClientDoesNotReadIsEndedHoweverSlowlyItGrows() throws Exception {
     hurry();
-    try (RawHttp2 raw = new RawHttp2(rig.port())) {
-      raw.frame(RawHttp2.SETTINGS, 0, 0, new byte[] {0, 4, 0, 0, 0, 0}); // windows of 0 bytes
-      raw.get(1, "/");
-      Call call = upstream.nextCall();
-      call.startStream(Headers.empty());
-      int pieces = 0;
-      do {
-        assertThat(++pieces).as("pieces in 10 s").isLessThan(500);
-        call.frame(Buffer.buffer("x"), false);
-      } while (call.cancels.poll(20, TimeUnit.MILLISECONDS) == null);
-      assertThat(raw.next(RawHttp2.RST_STREAM, 1).errorCode()).isEqualTo(INTERNAL_ERROR);
-    }
+    RawHttp2 raw = rig.http2();
+    raw.frame(RawHttp2.SETTINGS, 0, 0, new byte[] {0, 4, 0, 0, 0, 0}); // windows of 0 bytes
+    raw.get(1, "/");
+    Call call = upstream.nextCall();
+    call.startStream(Headers.empty());
+    int pieces = 0;
+    do {
+      assertThat(++pieces).as("pieces in 10 s").isLessThan(500);
+      call.frame(Buffer.buffer("x"), false);
+    } while (call.cancels.poll(20, TimeUnit.MILLISECONDS) == null);
+    assertThat(raw.next(RawHttp2.RST_STREAM, 1).errorCode()).isEqualTo(INTERNAL_ERROR);
     assertErrors(408, "GET", 1);
     rig.assertAtRest();
   }
@@ -423,12 +404,11 @@ class Http2IT {
   @Test
   void anAnswerThatItsClientDoesNotReadIsNotKeptForEver() throws Exception {
     hurry();
-    try (RawHttp2 raw = new RawHttp2(rig.port())) {
-      raw.frame(RawHttp2.SETTINGS, 0, 0, new byte[] {0, 4, 0, 0, 0, 0}); // windows of 0 bytes
-      raw.get(1, "/");
-      upstream.nextCall().respond("never read");
-      assertThat(raw.next(RawHttp2.RST_STREAM, 1).errorCode()).isEqualTo(INTERNAL_ERROR);
-    }
+    RawHttp2 raw = rig.http2();
+    raw.frame(RawHttp2.SETTINGS, 0, 0, new byte[] {0, 4, 0, 0, 0, 0}); // windows of 0 bytes
+    raw.get(1, "/");
+    upstream.nextCall().respond("never read");
+    assertThat(raw.next(RawHttp2.RST_STREAM, 1).errorCode()).isEqualTo(INTERNAL_ERROR);
   }
 
   @Test
@@ -473,29 +453,27 @@ class Http2IT {
 
   @Test
   void aResetGivesUpItsRequestAndNoOther() throws Exception {
-    try (RawHttp2 raw = new RawHttp2(rig.port()).get(1, "/").get(3, "/")) {
-      Call first = upstream.nextCall();
-      Call second = upstream.nextCall();
-      raw.reset(1, CANCEL);
-      assertThat(first.cancelledWithin(10)).isTrue();
-      second.respond("second");
-      assertThat(raw.next(RawHttp2.DATA, 3).text()).isEqualTo("second");
-      assertThat(second.cancels).isEmpty();
-    }
+    RawHttp2 raw = rig.http2().get(1, "/").get(3, "/");
+    Call first = upstream.nextCall();
+    Call second = upstream.nextCall();
+    raw.reset(1, CANCEL);
+    assertThat(first.cancelledWithin(10)).isTrue();
+    second.respond("second");
+    assertThat(raw.next(RawHttp2.DATA, 3).text()).isEqualTo("second");
+    assertThat(second.cancels).isEmpty();
     assertErrors(499, "GET", 1);
     rig.assertAtRest();
   }
 
   @Test
   void aResetMidStreamCancelsIt() throws Exception {
-    try (RawHttp2 raw = new RawHttp2(rig.port()).get(1, "/")) {
-      Call call = upstream.nextCall();
-      call.startStream(Headers.empty());
-      call.frame(Buffer.buffer("half"), false);
-      assertThat(raw.next(RawHttp2.DATA, 1).text()).isEqualTo("half");
-      raw.reset(1, CANCEL);
-      assertThat(call.cancelledWithin(10)).isTrue();
-    }
+    RawHttp2 raw = rig.http2().get(1, "/");
+    Call call = upstream.nextCall();
+    call.startStream(Headers.empty());
+    call.frame(Buffer.buffer("half"), false);
+    assertThat(raw.next(RawHttp2.DATA, 1).text()).isEqualTo("half");
+    raw.reset(1, CANCEL);
+    assertThat(call.cancelledWithin(10)).isTrue();
     assertErrors(499, "GET", 1);
     rig.assertAtRest();
   }
@@ -560,34 +538,32 @@ class Http2IT {
 
   @Test
   void aStreamOverTheLimitIsRefusedAndMayBeSentAgain() throws Exception {
-    try (RawHttp2 raw = new RawHttp2(rig.port())) {
-      List<Call> calls = new ArrayList<>();
-      for (int i = 0; i < MAX_STREAMS; i++) {
-        raw.get(1 + 2 * i, "/");
-        calls.add(upstream.nextCall());
-      }
-      int over = 1 + 2 * MAX_STREAMS;
-      raw.get(over, "/");
-      assertThat(raw.next(RawHttp2.RST_STREAM, over).errorCode()).isEqualTo(REFUSED_STREAM);
-      calls.get(0).respond("room");
-      raw.next(RawHttp2.DATA, 1);
-      raw.get(over + 2, "/");
-      upstream.nextCall().respond("now");
-      assertThat(raw.next(RawHttp2.DATA, over + 2).text()).isEqualTo("now");
+    RawHttp2 raw = rig.http2();
+    List<Call> calls = new ArrayList<>();
+    for (int i = 0; i < MAX_STREAMS; i++) {
+      raw.get(1 + 2 * i, "/");
+      calls.add(upstream.nextCall());
     }
+    int over = 1 + 2 * MAX_STREAMS;
+    raw.get(over, "/");
+    assertThat(raw.next(RawHttp2.RST_STREAM, over).errorCode()).isEqualTo(REFUSED_STREAM);
+    calls.get(0).respond("room");
+    raw.next(RawHttp2.DATA, 1);
+    raw.get(over + 2, "/");
+    upstream.nextCall().respond("now");
+    assertThat(raw.next(RawHttp2.DATA, over + 2).text()).isEqualTo("now");
     rig.assertAtRest();
   }
 
   @Test
   void aFloodOfResetsClosesTheConnection() throws Exception {
-    try (RawHttp2 raw = new RawHttp2(rig.port())) {
-      for (int i = 0; i <= MAX_RESETS; i++) {
-        int stream = 1 + 2 * i;
-        raw.get(stream, "/").reset(stream, CANCEL);
-      }
-      assertThat(raw.next(RawHttp2.GOAWAY).errorCode()).isEqualTo(ENHANCE_YOUR_CALM);
-      raw.readToEnd();
+    RawHttp2 raw = rig.http2();
+    for (int i = 0; i <= MAX_RESETS; i++) {
+      int stream = 1 + 2 * i;
+      raw.get(stream, "/").reset(stream, CANCEL);
     }
+    assertThat(raw.next(RawHttp2.GOAWAY).errorCode()).isEqualTo(ENHANCE_YOUR_CALM);
+    raw.readToEnd();
     rig.assertAtRest();
     rig.eventually("no connection", () -> rig.metric("berth_http_connections") == 0);
   }
@@ -597,27 +573,22 @@ class Http2IT {
     upstream.behave(call -> call.respond("ok"));
     Answer longUri = send(client, HttpMethod.GET, "/" + "x".repeat(5000));
     assertThat(longUri.head().statusCode()).isEqualTo(414);
-    try (RawHttp2 raw = new RawHttp2(rig.port())) {
-      String long1 = "x".repeat(4500);
-      raw.headers(
-          1, true, ":method", "GET", ":scheme", "http", ":path", "/", "a", long1, "b", long1);
-      byte[] head = raw.next(RawHttp2.HEADERS, 1).payload();
-      assertThat(new String(head, StandardCharsets.ISO_8859_1)).contains("431");
-      assertThat(raw.get(3, "/").next(RawHttp2.DATA, 3).text()).isEqualTo("ok");
-    }
+    RawHttp2 raw = rig.http2();
+    String long1 = "x".repeat(4500);
+    raw.get(1, "/", "a", long1, "b", long1);
+    byte[] head = raw.next(RawHttp2.HEADERS, 1).payload();
+    assertThat(new String(head, StandardCharsets.ISO_8859_1)).contains("431");
+    assertThat(raw.get(3, "/").next(RawHttp2.DATA, 3).text()).isEqualTo("ok");
     rig.assertAtRest();
   }
 
   @Test
   void aHeadFarOverItsLimitsClosesTheConnection() throws Exception {
-    try (RawHttp2 raw = new RawHttp2(rig.port())) {
-      String piece = "x".repeat(4000);
-      raw.headers(
-          1, true, ":method", "GET", ":scheme", "http", ":path", "/", "a", piece, "b", piece, "c",
-          piece, "d", piece);
-      assertThat(raw.next(RawHttp2.GOAWAY).errorCode()).isNotEqualTo(NO_ERROR);
-      raw.readToEnd();
-    }
+    RawHttp2 raw = rig.http2();
+    String piece = "x".repeat(4000);
+    raw.get(1, "/", "a", piece, "b", piece, "c", piece, "d", piece);
+    assertThat(raw.next(RawHttp2.GOAWAY).errorCode()).isNotEqualTo(NO_ERROR);
+    raw.readToEnd();
   }
 
   // --- connections ---
@@ -625,57 +596,53 @@ class Http2IT {
   @Test
   void aConnectionWithoutRequestsIsClosedAndABusyOneIsNot() throws Exception {
     hurry();
-    try (RawHttp2 idle = new RawHttp2(rig.port());
-        RawHttp2 busy = new RawHttp2(rig.port())) {
-      busy.get(1, "/");
-      Call call = upstream.nextCall();
-      assertThat(idle.next(RawHttp2.GOAWAY).errorCode()).isEqualTo(NO_ERROR);
-      idle.readToEnd();
-      call.respond("late");
-      assertThat(busy.next(RawHttp2.DATA, 1).text()).isEqualTo("late");
-      assertThat(busy.next(RawHttp2.GOAWAY).errorCode())
-          .as("after keep_alive_timeout_s")
-          .isEqualTo(NO_ERROR);
-    }
+    RawHttp2 idle = rig.http2();
+    RawHttp2 busy = rig.http2();
+    busy.get(1, "/");
+    Call call = upstream.nextCall();
+    assertThat(idle.next(RawHttp2.GOAWAY).errorCode()).isEqualTo(NO_ERROR);
+    idle.readToEnd();
+    call.respond("late");
+    assertThat(busy.next(RawHttp2.DATA, 1).text()).isEqualTo("late");
+    assertThat(busy.next(RawHttp2.GOAWAY).errorCode())
+        .as("after keep_alive_timeout_s")
+        .isEqualTo(NO_ERROR);
   }
 
   @Test
   void aConnectionThatSendsNoMoreThanItsPrefaceIsClosed() throws Exception {
     hurry();
-    try (RawClient raw = new RawClient(rig.port()).send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")) {
-      raw.readToEnd();
-    }
+    RawClient raw = rig.raw().send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+    raw.readToEnd();
     rig.eventually("no connection", () -> rig.connections() == 0);
   }
 
   @Test
   void aHeadThatIsBegunAndNotEndedClosesAConnectionWithoutOthers() throws Exception {
     hurry();
-    try (RawHttp2 raw = new RawHttp2(rig.port())) {
-      raw.frame(RawHttp2.HEADERS, 0, 1, RawHttp2.block(":method", "GET")); // no END_HEADERS
-      assertThat(raw.next(RawHttp2.GOAWAY).errorCode()).isEqualTo(NO_ERROR);
-      raw.readToEnd();
-    }
+    RawHttp2 raw = rig.http2();
+    raw.frame(RawHttp2.HEADERS, 0, 1, RawHttp2.block(":method", "GET")); // no END_HEADERS
+    assertThat(raw.next(RawHttp2.GOAWAY).errorCode()).isEqualTo(NO_ERROR);
+    raw.readToEnd();
     rig.eventually("no connection", () -> rig.connections() == 0);
   }
 
   @Test
   void drainingSaysGoAwayAndLetsTheRequestsUnderWayEnd() throws Exception {
-    try (RawHttp2 raw = new RawHttp2(rig.port()).get(1, "/")) {
-      Call first = upstream.nextCall();
-      rig.ingress.drain();
-      Frame goAway = raw.next(RawHttp2.GOAWAY);
-      assertThat(goAway.errorCode()).isEqualTo(NO_ERROR);
-      raw.get(3, "/"); // was under way to us
-      Call second = upstream.nextCall();
-      Future<Void> undeployed = rig.undeploy();
-      first.respond("first");
-      assertThat(raw.next(RawHttp2.DATA, 1).text()).isEqualTo("first");
-      second.respond("second");
-      assertThat(raw.next(RawHttp2.DATA, 3).text()).isEqualTo("second");
-      raw.readToEnd();
-      await(undeployed);
-    }
+    RawHttp2 raw = rig.http2().get(1, "/");
+    Call first = upstream.nextCall();
+    rig.ingress.drain();
+    Frame goAway = raw.next(RawHttp2.GOAWAY);
+    assertThat(goAway.errorCode()).isEqualTo(NO_ERROR);
+    raw.get(3, "/"); // was under way to us
+    Call second = upstream.nextCall();
+    Future<Void> undeployed = rig.undeploy();
+    first.respond("first");
+    assertThat(raw.next(RawHttp2.DATA, 1).text()).isEqualTo("first");
+    second.respond("second");
+    assertThat(raw.next(RawHttp2.DATA, 3).text()).isEqualTo("second");
+    raw.readToEnd();
+    await(undeployed);
     rig.assertAtRest();
   }
 
@@ -704,13 +671,7 @@ class Http2IT {
   }
 
   private void assertErrors(int status, String method, int count) throws Exception {
-    String series =
-        "serve_num_http_error_requests_total{application=\"app\",error_code=\""
-            + status
-            + "\",method=\""
-            + method
-            + "\",route=\"/\"}";
-    rig.eventually(series, () -> rig.metric(series) == count);
+    rig.eventually(status + " " + method, () -> rig.errors(status, method) == count);
   }
 
   private static <T extends Throwable> T failureOf(Future<?> future, Class<T> type)

@@ -1,5 +1,6 @@
 package dev.berth.ingress;
 
+import static dev.berth.ingress.IngressRig.said;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.BerthException;
@@ -89,29 +90,25 @@ class IngressIT {
 
   @Test
   void healthSaysSuccess() throws Exception {
-    HttpResponse<String> response = rig.get("/-/healthz");
-    assertThat(response.statusCode()).isEqualTo(200);
-    assertThat(response.body()).isEqualTo("success");
+    assertThat(said(rig.get("/-/healthz"))).isEqualTo("200 success");
   }
 
   @Test
   void healthFailsWhileDraining() throws Exception {
     ingress.drain();
     HttpResponse<String> draining = rig.get("/-/healthz");
-    assertThat(draining.statusCode()).isEqualTo(503);
-    assertThat(draining.body()).isEqualTo("This node is being drained.");
+    assertThat(said(draining)).isEqualTo("503 This node is being drained.");
     assertThat(draining.headers().firstValue("connection")).hasValue("close");
   }
 
   @Test
   void healthFailsUntilThereAreRoutesAndNotWhenTheyGoAgain() throws Exception {
-    Ingress fresh = new Ingress(limits(16), new Meters("n", "a"), System::nanoTime, 0xbe28);
+    Ingress fresh = new Ingress(limits(16), new Meters("n", "a", ""), System::nanoTime, 0xbe28);
     IngressRig.await(vertx.deployVerticle(new IngressVerticle(fresh, upstream.loop(), 0, SHORT)));
     String health = "http://127.0.0.1:" + fresh.port() + "/-/healthz";
     HttpRequest request = HttpRequest.newBuilder(URI.create(health)).build();
     HttpResponse<String> early = rig.client.send(request, HttpResponse.BodyHandlers.ofString());
-    assertThat(early.statusCode()).isEqualTo(503);
-    assertThat(early.body()).isEqualTo("Route table is not populated yet.");
+    assertThat(said(early)).isEqualTo("503 Route table is not populated yet.");
     fresh.update(ingress.routes());
     fresh.update(RouteTable.empty());
     assertThat(rig.client.send(request, HttpResponse.BodyHandlers.ofString()).statusCode())
@@ -132,8 +129,7 @@ class IngressIT {
             null));
     ingress.update(RouteTable.of("", routes));
     HttpResponse<String> unready = rig.get("/-/readyz");
-    assertThat(unready.statusCode()).isEqualTo(503);
-    assertThat(unready.body()).isEqualTo("No replicas are available yet.");
+    assertThat(said(unready)).isEqualTo("503 No replicas are available yet.");
     assertThat(rig.get("/-/healthz").statusCode()).as("it lives").isEqualTo(200);
     ingress.drain();
     assertThat(rig.get("/-/readyz").body()).isEqualTo("This node is being drained.");
@@ -202,12 +198,11 @@ class IngressIT {
   @Test
   void newRoutesAreSeenByTheNextRequestOfAnOpenConnection() throws Exception {
     upstream.behave(call -> call.respond("ok"));
-    try (RawClient raw = new RawClient(ingress.port())) {
-      assertThat(raw.get("/x").readHead()).startsWith("HTTP/1.1 200");
-      raw.read(2);
-      ingress.update(RouteTable.empty());
-      assertThat(raw.get("/x").readHead()).startsWith("HTTP/1.1 404");
-    }
+    RawClient raw = rig.raw();
+    assertThat(raw.get("/x").readHead()).startsWith("HTTP/1.1 200");
+    raw.read(2);
+    ingress.update(RouteTable.empty());
+    assertThat(raw.get("/x").readHead()).startsWith("HTTP/1.1 404");
   }
 
   // --- responses ---
@@ -222,8 +217,7 @@ class IngressIT {
                     "content-type", "image/png", "x-berth-replica", "r1", "x-berth-replica", "r2"),
                 Buffer.buffer("png")));
     HttpResponse<String> response = rig.get("/");
-    assertThat(response.statusCode()).isEqualTo(201);
-    assertThat(response.body()).isEqualTo("png");
+    assertThat(said(response)).isEqualTo("201 png");
     assertThat(response.headers().allValues("x-berth-replica")).containsExactly("r1", "r2");
     assertThat(response.headers().firstValue("content-length")).hasValue("3");
   }
@@ -251,40 +245,34 @@ class IngressIT {
   @Test
   void aHeadRequestGetsTheHeadAndNoBody() throws Exception {
     upstream.behave(call -> call.respond("four"));
-    try (RawClient raw = new RawClient(ingress.port())) {
-      raw.send("HEAD / HTTP/1.1\r\nHost: test\r\n\r\n");
-      assertThat(raw.readHead()).startsWith("HTTP/1.1 200").contains("content-length: 4\r\n");
-      assertThat(raw.get("/").readHead()).as("nothing stood between").startsWith("HTTP/1.1 200");
-    }
+    RawClient raw = rig.raw().send("HEAD / HTTP/1.1\r\nHost: test\r\n\r\n");
+    assertThat(raw.readHead()).startsWith("HTTP/1.1 200").contains("content-length: 4\r\n");
+    assertThat(raw.get("/").readHead()).as("nothing stood between").startsWith("HTTP/1.1 200");
   }
 
   @Test
   void aHeadRequestOfAStreamEndsTheStream() throws Exception {
-    try (RawClient raw = new RawClient(ingress.port())) {
-      raw.send("HEAD / HTTP/1.1\r\nHost: test\r\n\r\n");
-      Call call = upstream.nextCall();
-      call.startStream(Headers.empty());
-      assertThat(raw.readHead()).startsWith("HTTP/1.1 200");
-      assertThat(call.cancelledWithin(10)).isTrue();
-    }
+    RawClient raw = rig.raw().send("HEAD / HTTP/1.1\r\nHost: test\r\n\r\n");
+    Call call = upstream.nextCall();
+    call.startStream(Headers.empty());
+    assertThat(raw.readHead()).startsWith("HTTP/1.1 200");
+    assertThat(call.cancelledWithin(10)).isTrue();
   }
 
   @ParameterizedTest
   @ValueSource(ints = {204, 304})
   void aStatusWithoutBodyHasNone(int status) throws Exception {
     upstream.behave(call -> call.respond(status, Headers.empty(), Buffer.buffer("dropped")));
-    try (RawClient raw = new RawClient(ingress.port())) {
-      assertThat(raw.get("/").readHead()).startsWith("HTTP/1.1 " + status);
-      assertThat(raw.get("/").readHead()).startsWith("HTTP/1.1 " + status);
-    }
+    RawClient raw = rig.raw();
+    assertThat(raw.get("/").readHead()).startsWith("HTTP/1.1 " + status);
+    assertThat(raw.get("/").readHead()).startsWith("HTTP/1.1 " + status);
   }
 
   @Test
   void aResponseThatHttpCannotCarryIsAnInternalServerError() throws Exception {
     upstream.behave(call -> call.respond(200, new Unsendable(), Buffer.buffer("ok")));
     HttpResponse<String> response = rig.get("/");
-    assertThat(response.statusCode()).isEqualTo(500);
-    assertThat(response.body()).isEqualTo("Internal Server Error");
+    assertThat(said(response)).isEqualTo("500 Internal Server Error");
     assertThat(response.headers().map()).doesNotContainKey("x-before");
   }
 
@@ -322,16 +310,8 @@ class IngressIT {
 
   @Test
   void aDeploymentThatFailedToDeployIs503() throws Exception {
-    ingress.update(
-        RouteTable.of(
-            "",
-            Map.of(
-                "/",
-                new IngressRoute(
-                    "app",
-                    upstream.failedRouter(new DeploymentId("app", "broken")),
-                    Backpressure.DEFAULTS,
-                    null))));
+    DeploymentId broken = new DeploymentId("app", "broken");
+    rig.route("/", upstream.failedRouter(broken), Backpressure.DEFAULTS);
     HttpResponse<String> response = rig.get("/");
     assertThat(response.statusCode()).isEqualTo(503);
     assertThat(response.body()).contains("failed to deploy");
@@ -341,11 +321,10 @@ class IngressIT {
   void aClientThatAcceptsJsonIsToldInJson() throws Exception {
     upstream.behave(call -> call.fail(BerthException.Kind.HANDLER_FAILED, "secret"));
     HttpResponse<String> response =
-        rig.send(
-                rig.request("/")
-                    .header("Accept", "text/html, application/json")
-                    .header("X-Request-ID", "r1"))
-            .get(10, TimeUnit.SECONDS);
+        rig.answer(
+            rig.request("/")
+                .header("Accept", "text/html, application/json")
+                .header("X-Request-ID", "r1"));
     assertThat(response.headers().firstValue("content-type")).hasValue("application/json");
     JsonObject json = new JsonObject(response.body());
     assertThat(json.getString("code")).isEqualTo("handler_failed");
@@ -358,8 +337,7 @@ class IngressIT {
   @Test
   void aRequestIdIsPassedInAndEchoed() throws Exception {
     upstream.behave(call -> call.respond(call.message.requestId()));
-    HttpResponse<String> response =
-        rig.send(rig.request("/").header("X-Request-ID", "mine")).get(10, TimeUnit.SECONDS);
+    HttpResponse<String> response = rig.answer(rig.request("/").header("X-Request-ID", "mine"));
     assertThat(response.body()).isEqualTo("mine");
     assertThat(response.headers().allValues("x-request-id")).containsExactly("mine");
   }
@@ -376,10 +354,8 @@ class IngressIT {
   @ValueSource(strings = {"two words", "\u00e9", ""})
   void anIdThatCouldNotBePassedOnAsItIsIsReplaced(String id) throws Exception {
     upstream.behave(call -> call.respond(call.message.requestId()));
-    try (RawClient raw = new RawClient(ingress.port())) {
-      raw.send("GET / HTTP/1.1\r\nHost: t\r\nX-Request-ID: " + id + "\r\n\r\n");
-      assertThat(raw.readHead()).containsPattern("x-request-id: be27-[0-9a-f]+\r\n");
-    }
+    RawClient raw = rig.raw().send("GET / HTTP/1.1\r\nHost: t\r\nX-Request-ID: " + id + "\r\n\r\n");
+    assertThat(raw.readHead()).containsPattern("x-request-id: be27-[0-9a-f]+\r\n");
   }
 
   @Test
@@ -429,82 +405,79 @@ class IngressIT {
     Arrays.fill(body, (byte) 'x');
     upstream.behave(call -> call.respond(Integer.toString(call.request().bytes().length())));
     HttpResponse<String> sized =
-        rig.send(rig.request("/").POST(HttpRequest.BodyPublishers.ofByteArray(body)))
-            .get(10, TimeUnit.SECONDS);
+        rig.answer(rig.request("/").POST(HttpRequest.BodyPublishers.ofByteArray(body)));
     assertThat(sized.body()).isEqualTo(Integer.toString(size));
     HttpResponse<String> chunked =
-        rig.send(
-                rig.request("/")
-                    .POST(
-                        HttpRequest.BodyPublishers.fromPublisher(
-                            HttpRequest.BodyPublishers.ofByteArray(body))))
-            .get(10, TimeUnit.SECONDS);
+        rig.answer(
+            rig.request("/")
+                .POST(
+                    HttpRequest.BodyPublishers.fromPublisher(
+                        HttpRequest.BodyPublishers.ofByteArray(body))));
     assertThat(chunked.body()).isEqualTo(Integer.toString(size));
   }
 
   @Test
   void aBodyThatComesInPiecesIsPutTogether() throws Exception {
     upstream.behave(call -> call.respond(call.request().bytes().toString()));
-    try (RawClient raw = new RawClient(ingress.port())) {
-      raw.send("POST / HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n");
-      raw.send("2\r\nde\r\n").send("4\r\nfghi\r\n").send("0\r\n\r\n");
-      assertThat(raw.readHead()).startsWith("HTTP/1.1 200");
-      assertThat(raw.read(9)).isEqualTo("abcdefghi");
-    }
+    RawClient raw =
+        rig.raw()
+            .send("POST / HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n");
+    raw.send("2\r\nde\r\n").send("4\r\nfghi\r\n").send("0\r\n\r\n");
+    assertThat(raw.readHead()).startsWith("HTTP/1.1 200");
+    assertThat(raw.read(9)).isEqualTo("abcdefghi");
   }
 
   @Test
   void aBodyOverTheLimitIs413AndASmallExcessKeepsTheConnection() throws Exception {
     upstream.behave(call -> call.respond("ok"));
-    try (RawClient raw = new RawClient(ingress.port())) {
-      raw.send(
-          "POST / HTTP/1.1\r\nHost: t\r\nContent-Length: "
-              + (IngressRig.MAX_BODY + 10)
-              + "\r\n\r\n"
-              + "x".repeat(IngressRig.MAX_BODY + 10));
-      String head = raw.readHead();
-      assertThat(head).startsWith("HTTP/1.1 413").doesNotContain("connection: close");
-      raw.readUntil("bytes.");
-      assertThat(raw.get("/").readHead()).startsWith("HTTP/1.1 200");
-    }
+    RawClient raw =
+        rig.raw()
+            .send(
+                "POST / HTTP/1.1\r\nHost: t\r\nContent-Length: "
+                    + (IngressRig.MAX_BODY + 10)
+                    + "\r\n\r\n"
+                    + "x".repeat(IngressRig.MAX_BODY + 10));
+    String head = raw.readHead();
+    assertThat(head).startsWith("HTTP/1.1 413").doesNotContain("connection: close");
+    raw.readUntil("bytes.");
+    assertThat(raw.get("/").readHead()).startsWith("HTTP/1.1 200");
   }
 
   @Test
   void aClientStillSendingAHugeBodyReadsIts413BeforeTheConnectionCloses() throws Exception {
     hurry();
-    try (RawClient raw = new RawClient(ingress.port())) {
-      raw.send("POST / HTTP/1.1\r\nHost: t\r\nContent-Length: 1000000000\r\n\r\n");
-      raw.send("x".repeat(100_000)).send("x".repeat(100_000));
-      assertThat(raw.readToEnd())
-          .startsWith("HTTP/1.1 413")
-          .contains("connection: close")
-          .endsWith("Request body is larger than 65536 bytes.");
-    }
+    RawClient raw =
+        rig.raw().send("POST / HTTP/1.1\r\nHost: t\r\nContent-Length: 1000000000\r\n\r\n");
+    raw.send("x".repeat(100_000)).send("x".repeat(100_000));
+    assertThat(raw.readToEnd())
+        .startsWith("HTTP/1.1 413")
+        .contains("connection: close")
+        .endsWith("Request body is larger than 65536 bytes.");
   }
 
   @Test
   void aChunkedBodyThatGrowsOverTheLimitIs413() throws Exception {
     String piece = "x".repeat(0x8000);
-    try (RawClient raw = new RawClient(ingress.port())) {
-      raw.send("POST / HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n");
-      for (int i = 0; i < 3; i++) {
-        raw.send("8000\r\n" + piece + "\r\n");
-      }
-      assertThat(raw.readHead()).startsWith("HTTP/1.1 413").contains("connection: close");
-      raw.send("0\r\n\r\n");
-      assertThat(raw.readToEnd()).contains("larger than");
+    RawClient raw =
+        rig.raw().send("POST / HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n");
+    for (int i = 0; i < 3; i++) {
+      raw.send("8000\r\n" + piece + "\r\n");
     }
+    assertThat(raw.readHead()).startsWith("HTTP/1.1 413").contains("connection: close");
+    raw.send("0\r\n\r\n");
+    assertThat(raw.readToEnd()).contains("larger than");
   }
 
   @Test
   void aClientThatExpectsToBeToldIsToldToGoOn() throws Exception {
     upstream.behave(call -> call.respond(call.request().bytes().toString()));
-    try (RawClient raw = new RawClient(ingress.port())) {
-      raw.send("POST / HTTP/1.1\r\nHost: t\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n");
-      assertThat(raw.readHead()).startsWith("HTTP/1.1 100");
-      assertThat(raw.send("hi").readHead()).startsWith("HTTP/1.1 200");
-      assertThat(raw.read(2)).isEqualTo("hi");
-    }
+    RawClient raw =
+        rig.raw()
+            .send(
+                "POST / HTTP/1.1\r\nHost: t\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n");
+    assertThat(raw.readHead()).startsWith("HTTP/1.1 100");
+    assertThat(raw.send("hi").readHead()).startsWith("HTTP/1.1 200");
+    assertThat(raw.read(2)).isEqualTo("hi");
   }
 
   @ParameterizedTest
@@ -512,35 +485,32 @@ class IngressIT {
   void aClientThatIsNotToldToGoOnIsClosedSinceItsNextBytesMeanNothing(
       String path, int length, int status) throws Exception {
     hurry();
-    try (RawClient raw = new RawClient(ingress.port())) {
-      raw.send(
-          "POST "
-              + path
-              + " HTTP/1.1\r\nHost: t\r\nContent-Length: "
-              + length
-              + "\r\nExpect: 100-continue\r\n\r\n");
-      assertThat(raw.readToEnd()).startsWith("HTTP/1.1 " + status).contains("connection: close");
-    }
+    assertThat(
+            rig.told(
+                "POST "
+                    + path
+                    + " HTTP/1.1\r\nHost: t\r\nContent-Length: "
+                    + length
+                    + "\r\nExpect: 100-continue\r\n\r\n"))
+        .startsWith("HTTP/1.1 " + status)
+        .contains("connection: close");
   }
 
   @Test
   void whatElseAClientMayExpectIs417() throws Exception {
-    try (RawClient raw = new RawClient(ingress.port())) {
-      raw.send("POST / HTTP/1.1\r\nHost: t\r\nContent-Length: 2\r\nExpect: 200-ok\r\n\r\n");
-      assertThat(raw.readToEnd()).startsWith("HTTP/1.1 417").contains("connection: close");
-    }
+    assertThat(
+            rig.told("POST / HTTP/1.1\r\nHost: t\r\nContent-Length: 2\r\nExpect: 200-ok\r\n\r\n"))
+        .startsWith("HTTP/1.1 417")
+        .contains("connection: close");
     assertOngoingReturnsToZero();
   }
 
   @Test
   void aBodyThatStandsStillIs408() throws Exception {
     hurry();
-    try (RawClient raw = new RawClient(ingress.port())) {
-      raw.send("POST / HTTP/1.1\r\nHost: t\r\nContent-Length: 10\r\n\r\nhalf");
-      assertThat(raw.readToEnd())
-          .startsWith("HTTP/1.1 408")
-          .endsWith("Request body stood still for 0.3s.");
-    }
+    assertThat(rig.told("POST / HTTP/1.1\r\nHost: t\r\nContent-Length: 10\r\n\r\nhalf"))
+        .startsWith("HTTP/1.1 408")
+        .endsWith("Request body stood still for 0.3s.");
     assertOngoingReturnsToZero();
   }
 
@@ -553,31 +523,26 @@ class IngressIT {
           .as("the version was not read")
           .startsWith("HTTP/1.0 414");
     }
-    try (RawClient raw = new RawClient(ingress.port())) {
-      raw.send("GET / HTTP/1.1\r\nHost: t\r\nX-Long: " + "x".repeat(9000) + "\r\n\r\n");
-      assertThat(raw.readToEnd()).startsWith("HTTP/1.1 431");
-    }
+    assertThat(rig.told("GET / HTTP/1.1\r\nHost: t\r\nX-Long: " + "x".repeat(9000) + "\r\n\r\n"))
+        .startsWith("HTTP/1.1 431");
     assertOngoingReturnsToZero();
   }
 
   @Test
   void whatIsNotHttpIs400() throws Exception {
-    try (RawClient raw = new RawClient(ingress.port())) {
-      raw.send("GET / HTTP/1.1\r\nHost: t\r\nContent-Length: two\r\n\r\n");
-      assertThat(raw.readToEnd()).startsWith("HTTP/1.1 400");
-    }
+    assertThat(rig.told("GET / HTTP/1.1\r\nHost: t\r\nContent-Length: two\r\n\r\n"))
+        .startsWith("HTTP/1.1 400");
   }
 
-  /** Of two lengths another server takes the other one, and what follows is a request to it. */
   @ParameterizedTest
   @ValueSource(strings = {"/", "/-/healthz", "/nothing"})
   void aRequestThatNamesNoHostIs400(String path) throws Exception {
     try (RawClient raw = new RawClient(ingress.port()).send("GET " + path + " HTTP/1.1\r\n\r\n")) {
       assertThat(raw.readToEnd()).startsWith("HTTP/1.1 400");
     }
-    try (RawClient raw = new RawClient(ingress.port()).send("GET /-/healthz HTTP/1.0\r\n\r\n")) {
-      assertThat(raw.readToEnd()).as("HTTP/1.0 needs none").contains("success");
-    }
+    assertThat(rig.told("GET /-/healthz HTTP/1.0\r\n\r\n"))
+        .as("HTTP/1.0 needs none")
+        .contains("success");
     assertOngoingReturnsToZero();
   }
 
@@ -585,10 +550,8 @@ class IngressIT {
   @ValueSource(strings = {"OPTIONS *", "GET //", "GET /%7a"})
   void aTargetThatNoRouteTakesIs404(String target) throws Exception {
     rig.route("/classify");
-    try (RawClient raw = new RawClient(ingress.port())) {
-      raw.send(target + " HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n");
-      assertThat(raw.readToEnd()).startsWith("HTTP/1.1 404");
-    }
+    assertThat(rig.told(target + " HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n"))
+        .startsWith("HTTP/1.1 404");
     assertOngoingReturnsToZero();
   }
 
@@ -596,10 +559,10 @@ class IngressIT {
   void anAbsoluteTargetIsRoutedByItsPath() throws Exception {
     rig.route("/classify");
     upstream.behave(call -> call.respond(call.request().path()));
-    try (RawClient raw = new RawClient(ingress.port())) {
-      raw.send("GET http://t/classify/x?y HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n");
-      assertThat(raw.readToEnd()).startsWith("HTTP/1.1 200").endsWith("/classify/x");
-    }
+    assertThat(
+            rig.told("GET http://t/classify/x?y HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n"))
+        .startsWith("HTTP/1.1 200")
+        .endsWith("/classify/x");
   }
 
   // --- streams ---
@@ -612,10 +575,9 @@ class IngressIT {
           call.frame(Buffer.buffer("one"), false);
           call.frame(Buffer.buffer("two"), true);
         });
-    try (RawClient raw = new RawClient(ingress.port())) {
-      raw.send("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
-      assertThat(raw.readToEnd()).doesNotContain("chunked").endsWith("onetwo");
-    }
+    assertThat(rig.told("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n"))
+        .doesNotContain("chunked")
+        .endsWith("onetwo");
   }
 
   @Test
@@ -696,11 +658,7 @@ class IngressIT {
       call.reset(BerthException.Kind.HANDLER_FAILED);
       assertThat(raw.readToEnd()).doesNotContain("0\r\n");
     }
-    assertThat(
-            rig.metric(
-                "serve_num_http_error_requests_total{application=\"app\",error_code=\"500\","
-                    + "method=\"GET\",route=\"/\"}"))
-        .isEqualTo(1);
+    assertThat(rig.errors(500, "GET")).isEqualTo(1);
     assertOngoingReturnsToZero();
   }
 
@@ -729,11 +687,7 @@ class IngressIT {
       }
       assertThat(call.cancelledWithin(10)).as("ended when it stood still").isTrue();
     }
-    assertThat(
-            rig.metric(
-                "serve_num_http_error_requests_total{application=\"app\",error_code=\"408\","
-                    + "method=\"GET\",route=\"/\"}"))
-        .isEqualTo(1);
+    assertThat(rig.errors(408, "GET")).isEqualTo(1);
     assertOngoingReturnsToZero();
   }
 
@@ -759,23 +713,17 @@ class IngressIT {
 
   @Test
   void aClientThatLeavesCancelsItsCallAndIsCounted499() throws Exception {
-    RawClient raw = new RawClient(ingress.port());
-    raw.get("/");
+    RawClient raw = rig.raw().get("/");
     Call call = upstream.nextCall();
     raw.close();
     assertThat(call.cancelledWithin(10)).isTrue();
     assertOngoingReturnsToZero();
-    assertThat(
-            rig.metric(
-                "serve_num_http_error_requests_total{application=\"app\",error_code=\"499\","
-                    + "method=\"GET\",route=\"/\"}"))
-        .isEqualTo(1);
+    assertThat(rig.errors(499, "GET")).isEqualTo(1);
   }
 
   @Test
   void aClientThatLeavesMidStreamCancelsIt() throws Exception {
-    RawClient raw = new RawClient(ingress.port());
-    raw.get("/");
+    RawClient raw = rig.raw().get("/");
     Call call = upstream.nextCall();
     call.startStream(Headers.empty());
     call.frame(Buffer.buffer("half"), false);
@@ -848,38 +796,35 @@ class IngressIT {
   @Test
   void pipelinedRequestsAreAnsweredInOrder() throws Exception {
     upstream.behave(call -> call.respond(call.request().path()));
-    try (RawClient raw = new RawClient(ingress.port()).get("/a").get("/b").get("/c")) {
-      for (String path : List.of("/a", "/b", "/c")) {
-        raw.readHead();
-        assertThat(raw.read(2)).isEqualTo(path);
-      }
+    RawClient raw = rig.raw().get("/a").get("/b").get("/c");
+    for (String path : List.of("/a", "/b", "/c")) {
+      raw.readHead();
+      assertThat(raw.read(2)).isEqualTo(path);
     }
   }
 
   @Test
   void anIdleConnectionIsClosedAndABusyOneIsNot() throws Exception {
     hurry();
-    try (RawClient idle = new RawClient(ingress.port());
-        RawClient busy = new RawClient(ingress.port())) {
-      busy.get("/");
-      Call call = upstream.nextCall();
-      upstream.behave(next -> next.respond("ok"));
-      idle.get("/").readHead();
-      assertThat(idle.readToEnd()).as("closed after keep_alive_timeout_s").isEqualTo("ok");
-      call.respond("late");
-      assertThat(busy.readHead()).startsWith("HTTP/1.1 200");
-    }
+    RawClient idle = rig.raw();
+    RawClient busy = rig.raw();
+    busy.get("/");
+    Call call = upstream.nextCall();
+    upstream.behave(next -> next.respond("ok"));
+    idle.get("/").readHead();
+    assertThat(idle.readToEnd()).as("closed after keep_alive_timeout_s").isEqualTo("ok");
+    call.respond("late");
+    assertThat(busy.readHead()).startsWith("HTTP/1.1 200");
   }
 
   @Test
   void aConnectionThatNeverSendsARequestIsClosed() throws Exception {
     hurry();
-    try (RawClient silent = new RawClient(ingress.port());
-        RawClient oneByte = new RawClient(ingress.port())) {
-      oneByte.send("P"); // of POST, or of HTTP/2
-      assertThat(silent.readToEnd()).isEmpty();
-      assertThat(oneByte.readToEnd()).isEmpty();
-    }
+    RawClient silent = rig.raw();
+    RawClient oneByte = rig.raw();
+    oneByte.send("P"); // of POST, or of HTTP/2
+    assertThat(silent.readToEnd()).isEmpty();
+    assertThat(oneByte.readToEnd()).isEmpty();
   }
 
   @Test
@@ -905,29 +850,28 @@ class IngressIT {
   @Test
   void aHeadThatTricklesInIsNotGivenMoreTime() throws Exception {
     hurry();
-    try (RawClient raw = new RawClient(ingress.port()).send("GET / HTTP/1.1\r\n")) {
-      CompletableFuture<String> answer =
-          CompletableFuture.supplyAsync(
-              () -> {
-                try {
-                  return raw.readToEnd();
-                } catch (IOException closed) {
-                  return closed.toString();
-                }
-              });
-      long trickle =
-          vertx.setPeriodic(
-              100,
-              id -> {
-                try {
-                  raw.send("X-Slow: 1\r\n");
-                } catch (IOException closed) {
-                  vertx.cancelTimer(id);
-                }
-              });
-      assertThat(answer.get(5, TimeUnit.SECONDS)).startsWith("HTTP/1.1 408");
-      vertx.cancelTimer(trickle);
-    }
+    RawClient raw = rig.raw().send("GET / HTTP/1.1\r\n");
+    CompletableFuture<String> answer =
+        CompletableFuture.supplyAsync(
+            () -> {
+              try {
+                return raw.readToEnd();
+              } catch (IOException closed) {
+                return closed.toString();
+              }
+            });
+    long trickle =
+        vertx.setPeriodic(
+            100,
+            id -> {
+              try {
+                raw.send("X-Slow: 1\r\n");
+              } catch (IOException closed) {
+                vertx.cancelTimer(id);
+              }
+            });
+    assertThat(answer.get(5, TimeUnit.SECONDS)).startsWith("HTTP/1.1 408");
+    vertx.cancelTimer(trickle);
   }
 
   @Test
@@ -945,21 +889,19 @@ class IngressIT {
       assertThat(rig.metric("berth_http_connections")).isEqualTo(2);
     }
     rig.eventually("room again", () -> rig.metric("berth_http_connections") == 0);
-    try (RawClient next = new RawClient(ingress.port())) {
-      assertThat(next.get("/").readHead()).startsWith("HTTP/1.1 200");
-    }
+    RawClient next = rig.raw();
+    assertThat(next.get("/").readHead()).startsWith("HTTP/1.1 200");
   }
 
   @Test
   void stoppingLetsTheRequestUnderWayEnd() throws Exception {
-    try (RawClient raw = new RawClient(ingress.port()).get("/")) {
-      Call call = upstream.nextCall();
-      ingress.drain();
-      Future<Void> undeployed = rig.undeploy();
-      call.respond("last");
-      assertThat(raw.readToEnd()).contains("connection: close").endsWith("last");
-      IngressRig.await(undeployed);
-    }
+    RawClient raw = rig.raw().get("/");
+    Call call = upstream.nextCall();
+    ingress.drain();
+    Future<Void> undeployed = rig.undeploy();
+    call.respond("last");
+    assertThat(raw.readToEnd()).contains("connection: close").endsWith("last");
+    IngressRig.await(undeployed);
   }
 
   @Test

@@ -6,15 +6,19 @@ import dev.berth.config.LimitOptions;
 import dev.berth.config.ServeConfig;
 import dev.berth.config.keys.Settings;
 import dev.berth.metrics.Meters;
+import dev.berth.routing.DeploymentRouter;
 import dev.berth.routing.slots.InstanceBounds;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;
+import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -38,11 +42,12 @@ final class IngressRig implements AutoCloseable {
           .with(new VertxOptions().setEventLoopPoolSize(1))
           .build();
   final HttpClient client = HttpClient.newHttpClient();
-  private final Meters meters = new Meters("node-1", "127.0.0.1");
+  private final Meters meters = new Meters("node-1", "127.0.0.1", "");
   final FakeUpstream upstream;
   final Ingress ingress;
 
   private final String deployment;
+  private final List<AutoCloseable> clients = new ArrayList<>();
 
   /** On a free port of this machine. */
   static final Settings LOCAL =
@@ -122,10 +127,33 @@ final class IngressRig implements AutoCloseable {
   }
 
   IngressRig route(String prefix, Settings backpressure) {
+    return route(prefix, upstream.router(), backpressure);
+  }
+
+  IngressRig route(String prefix, DeploymentRouter to, Settings backpressure) {
     ingress.update(
-        RouteTable.of(
-            "", Map.of(prefix, new IngressRoute("app", upstream.router(), backpressure, null))));
+        RouteTable.of("", Map.of(prefix, new IngressRoute("app", to, backpressure, null))));
     return this;
+  }
+
+  /** A connection that is closed before the server is, where its test does not. */
+  RawClient raw() throws IOException {
+    RawClient raw = new RawClient(port());
+    clients.add(raw);
+    return raw;
+  }
+
+  RawHttp2 http2() throws IOException {
+    RawHttp2 raw = new RawHttp2(port());
+    clients.add(raw);
+    return raw;
+  }
+
+  /** All that a connection of its own is told before it is closed. */
+  String told(String sent) throws IOException {
+    try (RawClient raw = new RawClient(port())) {
+      return raw.send(sent).readToEnd();
+    }
   }
 
   HttpRequest.Builder request(String path) {
@@ -137,8 +165,17 @@ final class IngressRig implements AutoCloseable {
     return client.sendAsync(request.build(), HttpResponse.BodyHandlers.ofString());
   }
 
+  HttpResponse<String> answer(HttpRequest.Builder request) throws Exception {
+    return send(request).get(10, TimeUnit.SECONDS);
+  }
+
   HttpResponse<String> get(String path) throws Exception {
-    return send(request(path)).get(10, TimeUnit.SECONDS);
+    return answer(request(path));
+  }
+
+  /** A status and a body. */
+  static String said(HttpResponse<String> response) {
+    return response.statusCode() + " " + response.body();
   }
 
   /** How many requests to {@code /} ended with a status. */
@@ -148,6 +185,16 @@ final class IngressRig implements AutoCloseable {
             + "status_code=\""
             + status
             + "\"}");
+  }
+
+  /** How many requests to {@code /} failed with a status. */
+  double errors(int status, String method) {
+    return metric(
+        "serve_num_http_error_requests_total{application=\"app\",error_code=\""
+            + status
+            + "\",method=\""
+            + method
+            + "\",route=\"/\"}");
   }
 
   long heldBytes() {
@@ -173,8 +220,9 @@ final class IngressRig implements AutoCloseable {
         .orElse(0);
   }
 
-  /** Nothing runs, waits or is remembered. */
+  /** Once its clients have gone nothing runs, waits or is remembered. */
   void assertAtRest() throws Exception {
+    closeClients();
     eventually("no request under way", () -> ongoing() == 0);
     eventually("no slot in use", () -> upstream.router().counters().running() == 0);
     eventually("no room taken", () -> requestBytes() == 0);
@@ -208,8 +256,15 @@ final class IngressRig implements AutoCloseable {
     }
   }
 
+  private void closeClients() throws Exception {
+    for (AutoCloseable client : clients) {
+      client.close();
+    }
+  }
+
   @Override
   public void close() throws Exception {
+    closeClients();
     await(vertx.close());
   }
 

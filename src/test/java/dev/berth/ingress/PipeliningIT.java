@@ -52,27 +52,25 @@ class PipeliningIT {
 
   @Test
   void aConnectionIsNotIdleWhileTheRequestRunsThatBeganAsAnotherEnded() throws Exception {
-    try (RawClient raw = new RawClient(rig.ingress.port());
-        RawClient idle = new RawClient(rig.ingress.port())) {
-      raw.send(GET + GET);
-      upstream.nextCall().respond("one");
-      raw.readUntil("one");
-      Call second = upstream.nextCall();
-      idle.get("/-/healthz");
-      assertThat(idle.readToEnd()).as("closed when it was idle for long").endsWith("success");
-      second.respond("two");
-      assertThat(raw.readUntil("two")).startsWith("HTTP/1.1 200");
-    }
+    RawClient raw = rig.raw();
+    RawClient idle = rig.raw();
+    raw.send(GET + GET);
+    upstream.nextCall().respond("one");
+    raw.readUntil("one");
+    Call second = upstream.nextCall();
+    idle.get("/-/healthz");
+    assertThat(idle.readToEnd()).as("closed when it was idle for long").endsWith("success");
+    second.respond("two");
+    assertThat(raw.readUntil("two")).startsWith("HTTP/1.1 200");
   }
 
   @ParameterizedTest
   @ValueSource(strings = {"zz\r\n", "2\r\nhi\r\nzz\r\n", "-1\r\n", "ffffffff1\r\n", "2\nhi\n"})
   void aBodyThatIsNoHttpBehindAnotherRequestLeavesNothing(String body) throws Exception {
-    try (RawClient raw = new RawClient(rig.ingress.port()).send(GET + CHUNKED + body)) {
-      upstream.nextCall().respond("one");
-      raw.readUntil("one");
-      raw.readToEnd();
-    }
+    RawClient raw = rig.raw().send(GET + CHUNKED + body);
+    upstream.nextCall().respond("one");
+    raw.readUntil("one");
+    raw.readToEnd();
   }
 
   @Test

@@ -85,10 +85,9 @@ class ProxyIT {
   @ParameterizedTest
   @CsvSource({"/-/healthz, 200", "/-/routes, 200", "/-/nothing, 404"})
   void aHeadRequestOfABuiltInPathHasNoBody(String path, int status) throws Exception {
-    try (RawClient raw = new RawClient(rig.ingress.port())) {
-      raw.send("HEAD " + path + " HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n");
-      assertThat(raw.readToEnd()).startsWith("HTTP/1.1 " + status).endsWith("\r\n\r\n");
-    }
+    RawClient raw = rig.raw();
+    raw.send("HEAD " + path + " HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n");
+    assertThat(raw.readToEnd()).startsWith("HTTP/1.1 " + status).endsWith("\r\n\r\n");
   }
 
   @ParameterizedTest
@@ -189,15 +188,14 @@ class ProxyIT {
 
   @Test
   void aTimeoutInMidStreamCutsTheResponseSoThatItNeverLooksWhole() throws Exception {
-    try (RawClient raw = new RawClient(rig.ingress.port())) {
-      raw.send("GET / HTTP/1.1\r\nHost: t\r\nx-request-timeout-seconds: 0.3\r\n\r\n");
-      Call call = upstream.nextCall();
-      call.startStream(Headers.empty());
-      call.frame(Buffer.buffer("generated 0"), false);
-      assertThat(raw.readUntil("generated 0\r\n")).startsWith("HTTP/1.1 200");
-      assertThat(raw.readToEnd()).isEmpty(); // closed, without the last chunk
-      assertThat(call.cancelledWithin(10)).isTrue();
-    }
+    RawClient raw = rig.raw();
+    raw.send("GET / HTTP/1.1\r\nHost: t\r\nx-request-timeout-seconds: 0.3\r\n\r\n");
+    Call call = upstream.nextCall();
+    call.startStream(Headers.empty());
+    call.frame(Buffer.buffer("generated 0"), false);
+    assertThat(raw.readUntil("generated 0\r\n")).startsWith("HTTP/1.1 200");
+    assertThat(raw.readToEnd()).isEmpty(); // closed, without the last chunk
+    assertThat(call.cancelledWithin(10)).isTrue();
     rig.eventually("counted as 408", () -> rig.answered(408) == 1);
   }
 

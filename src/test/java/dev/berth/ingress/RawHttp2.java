@@ -7,6 +7,7 @@ import java.io.OutputStream;
 import java.net.Socket;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** An HTTP/2 client that sends the frames a test wants, the wrong ones too (RFC 9113, 7541). */
@@ -65,14 +66,19 @@ final class RawHttp2 implements AutoCloseable {
   }
 
   /** A GET without a body. */
-  RawHttp2 get(int stream, String path) throws IOException {
-    return headers(
-        stream, true, ":method", "GET", ":scheme", "http", ":path", path, ":authority", "test");
+  RawHttp2 get(int stream, String path, String... pairs) throws IOException {
+    return headers(stream, true, head("GET", path, pairs));
   }
 
-  RawHttp2 post(int stream, String path) throws IOException {
-    return headers(
-        stream, false, ":method", "POST", ":scheme", "http", ":path", path, ":authority", "test");
+  RawHttp2 post(int stream, String path, String... pairs) throws IOException {
+    return headers(stream, false, head("POST", path, pairs));
+  }
+
+  private static String[] head(String method, String path, String... more) {
+    String[] own = {
+      ":method", method, ":scheme", "http", ":path", path, ":authority", "test",
+    };
+    return Stream.of(own, more).flatMap(Stream::of).toArray(String[]::new);
   }
 
   RawHttp2 reset(int stream, int code) throws IOException {

@@ -32,7 +32,7 @@ class RequestRoomIT {
   private List<RawClient> fill(int requests) throws Exception {
     List<RawClient> clients = new ArrayList<>();
     for (int i = 0; i < requests; i++) {
-      clients.add(new RawClient(rig.port()).get("/"));
+      clients.add(rig.raw().get("/"));
     }
     rig.eventually("all are under way", () -> rig.ongoing() == requests);
     return clients;
@@ -42,22 +42,18 @@ class RequestRoomIT {
   void aRequestForWhichThereIsNoRoomIs503AndReachesNoReplica() throws Exception {
     rig = IngressRig.narrow(8 * SMALL);
     List<RawClient> clients = fill(8);
-    try (RawClient refused = new RawClient(rig.port()).get("/")) {
-      assertThat(refused.readHead()).startsWith("HTTP/1.1 503").contains("retry-after: 1");
-      assertThat(refused.read(31)).isEqualTo("Too many requests are under way");
-      for (int i = 0; i < 8; i++) {
-        rig.upstream.nextCall().respond("done");
-      }
-      assertThat(clients.get(0).readUntil("done")).startsWith("HTTP/1.1 200");
-      refused.readUntil(".");
-      refused.get("/");
-      rig.upstream.nextCall().respond("again");
-      assertThat(refused.readUntil("again")).startsWith("HTTP/1.1 200");
+    RawClient refused = rig.raw().get("/");
+    assertThat(refused.readHead()).startsWith("HTTP/1.1 503").contains("retry-after: 1");
+    assertThat(refused.read(31)).isEqualTo("Too many requests are under way");
+    for (int i = 0; i < 8; i++) {
+      rig.upstream.nextCall().respond("done");
     }
+    assertThat(clients.get(0).readUntil("done")).startsWith("HTTP/1.1 200");
+    refused.readUntil(".");
+    refused.get("/");
+    rig.upstream.nextCall().respond("again");
+    assertThat(refused.readUntil("again")).startsWith("HTTP/1.1 200");
     assertThat(rig.metric("berth_http_requests_refused_total")).isEqualTo(1);
-    for (RawClient client : clients) {
-      client.close();
-    }
     rig.assertAtRest();
   }
 
@@ -73,52 +69,49 @@ class RequestRoomIT {
   @Test
   void aConnectionWithManyRequestsLeavesRoomForOthers() throws Exception {
     rig = IngressRig.narrow(100 * SMALL);
-    try (RawHttp2 greedy = new RawHttp2(rig.port());
-        RawHttp2 other = new RawHttp2(rig.port())) {
-      for (int stream = 1; stream < 200; stream += 2) {
-        greedy.get(stream, "/");
-      }
-      assertThat(greedy.next(RawHttp2.HEADERS).text()).contains("503");
-      rig.eventually("the others wait", () -> rig.ongoing() <= 5);
-      other.get(1, "/").get(3, "/");
-      rig.eventually("both are under way", () -> rig.ongoing() >= 6);
+    RawHttp2 greedy = rig.http2();
+    RawHttp2 other = rig.http2();
+    for (int stream = 1; stream < 200; stream += 2) {
+      greedy.get(stream, "/");
     }
+    assertThat(greedy.next(RawHttp2.HEADERS).text()).contains("503");
+    rig.eventually("the others wait", () -> rig.ongoing() <= 5);
+    other.get(1, "/").get(3, "/");
+    rig.eventually("both are under way", () -> rig.ongoing() >= 6);
     rig.assertAtRest();
   }
 
   @Test
   void aRequestWhoseAnswerIsNotReadKeepsItsRoomUntilItIsCut() throws Exception {
     rig = IngressRig.narrow(8 * SMALL);
-    try (RawHttp2 raw = new RawHttp2(rig.port())) {
-      raw.frame(RawHttp2.SETTINGS, 0, 0, new byte[] {0, 4, 0, 0, 0, 0}).get(1, "/");
-      rig.upstream.nextCall().respond("never read");
-      rig.eventually("answered", () -> rig.answered(200) == 1);
-      assertThat(rig.ongoing()).as("under way until it is taken").isEqualTo(1);
-      assertThat(rig.requestBytes()).isEqualTo(SMALL);
-      raw.next(RawHttp2.RST_STREAM, 1);
-    }
+    RawHttp2 raw = rig.http2();
+    raw.frame(RawHttp2.SETTINGS, 0, 0, new byte[] {0, 4, 0, 0, 0, 0}).get(1, "/");
+    rig.upstream.nextCall().respond("never read");
+    rig.eventually("answered", () -> rig.answered(200) == 1);
+    assertThat(rig.ongoing()).as("under way until it is taken").isEqualTo(1);
+    assertThat(rig.requestBytes()).isEqualTo(SMALL);
+    raw.next(RawHttp2.RST_STREAM, 1);
     rig.assertAtRest();
   }
 
   @Test
   void ofARefusedStreamNothingIsKeptThoughItsWindowIsShut() throws Exception {
     rig = IngressRig.narrow(8 * SMALL);
-    try (RawHttp2 raw = new RawHttp2(rig.port())) {
-      raw.frame(RawHttp2.SETTINGS, 0, 0, new byte[] {0, 4, 0, 0, 0, 0}).get(1, "/");
-      rig.upstream.nextCall();
-      raw.get(3, "/");
-      RawHttp2.Frame refusal = raw.next(RawHttp2.HEADERS, 3);
-      assertThat(refusal.text()).contains("503");
-      assertThat(refusal.flags() & 1).as("END_STREAM").isEqualTo(1);
-      rig.eventually("only the first is left", () -> rig.ongoing() == 1);
-    }
+    RawHttp2 raw = rig.http2();
+    raw.frame(RawHttp2.SETTINGS, 0, 0, new byte[] {0, 4, 0, 0, 0, 0}).get(1, "/");
+    rig.upstream.nextCall();
+    raw.get(3, "/");
+    RawHttp2.Frame refusal = raw.next(RawHttp2.HEADERS, 3);
+    assertThat(refusal.text()).contains("503");
+    assertThat(refusal.flags() & 1).as("END_STREAM").isEqualTo(1);
+    rig.eventually("only the first is left", () -> rig.ongoing() == 1);
     rig.assertAtRest();
   }
 
   /** Two requests under way, where an answer that was taken has shown how large they are. */
-  private final class TwoLarge implements AutoCloseable {
-    private final RawClient one = new RawClient(rig.port()).get("/");
-    private final RawClient two = new RawClient(rig.port());
+  private final class TwoLarge {
+    private final RawClient one = rig.raw().get("/");
+    private final RawClient two = rig.raw();
     private final Call first;
     private final Call second;
 
@@ -138,52 +131,43 @@ class RequestRoomIT {
       first.respond("done");
       second.respond("done");
     }
-
-    @Override
-    public void close() throws Exception {
-      one.close();
-      two.close();
-    }
   }
 
   @Test
   void aRequestForALargeAnswerWaitsUntilClientsHaveTheirs() throws Exception {
     rig = IngressRig.narrow(4 << 20);
-    try (TwoLarge large = new TwoLarge(2 << 20);
-        RawClient three = new RawClient(rig.port()).get("/")) {
-      rig.eventually("all are under way", () -> rig.ongoing() == 3);
-      assertThat(rig.metric(LARGE)).isEqualTo(4 << 20);
-      large.first.respond("small this time");
-      rig.upstream.nextCall().respond("the third");
-      assertThat(three.readUntil("the third")).startsWith("HTTP/1.1 200");
-      large.second.respond("the second");
-      assertThat(large.two.readUntil("the second")).startsWith("HTTP/1.1 200");
-    }
+    TwoLarge large = new TwoLarge(2 << 20);
+    RawClient three = rig.raw().get("/");
+    rig.eventually("all are under way", () -> rig.ongoing() == 3);
+    assertThat(rig.metric(LARGE)).isEqualTo(4 << 20);
+    large.first.respond("small this time");
+    rig.upstream.nextCall().respond("the third");
+    assertThat(three.readUntil("the third")).startsWith("HTTP/1.1 200");
+    large.second.respond("the second");
+    assertThat(large.two.readUntil("the second")).startsWith("HTTP/1.1 200");
     rig.assertAtRest();
   }
 
   @Test
   void aRequestForALargeAnswerIsRefusedWhenItWaitedTooLong() throws Exception {
     rig = IngressRig.narrow(4 << 20);
-    try (TwoLarge large = new TwoLarge(4 << 20);
-        RawClient three = new RawClient(rig.port()).get("/")) {
-      assertThat(three.readHead()).startsWith("HTTP/1.1 503").contains("retry-after: 1");
-      assertThat(rig.metric("berth_http_requests_refused_total")).isEqualTo(1);
-      large.end();
-    }
+    TwoLarge large = new TwoLarge(4 << 20);
+    RawClient three = rig.raw().get("/");
+    assertThat(three.readHead()).startsWith("HTTP/1.1 503").contains("retry-after: 1");
+    assertThat(rig.metric("berth_http_requests_refused_total")).isEqualTo(1);
+    large.end();
     rig.assertAtRest();
   }
 
   @Test
   void aClientThatLeavesWhileItWaitsForRoomIsNotServed() throws Exception {
     rig = IngressRig.narrow(4 << 20);
-    try (TwoLarge large = new TwoLarge(4 << 20)) {
-      RawClient three = new RawClient(rig.port()).get("/");
-      rig.eventually("all are under way", () -> rig.ongoing() == 3);
-      three.close();
-      rig.eventually("it is given up", () -> rig.ongoing() == 2);
-      large.end();
-    }
+    TwoLarge large = new TwoLarge(4 << 20);
+    RawClient three = new RawClient(rig.port()).get("/");
+    rig.eventually("all are under way", () -> rig.ongoing() == 3);
+    three.close();
+    rig.eventually("it is given up", () -> rig.ongoing() == 2);
+    large.end();
     rig.assertAtRest();
   }
 
@@ -191,28 +175,27 @@ class RequestRoomIT {
   void whoAsksForLargeAnswersAndLeavesGetsNoReaderCut() throws Exception {
     rig = new IngressRig(wide(48 << 20)).route("/");
     Buffer large = Buffer.buffer(new byte[24 << 20]); // more than the kernel takes on both sides
-    try (RawClient reader = new RawClient(rig.port()).get("/");
-        RawClient other = new RawClient(rig.port())) {
-      rig.upstream.nextCall().respond(200, Headers.empty(), large);
-      reader.readHead();
-      long since = System.nanoTime();
-      rig.eventually("it is not taken", () -> rig.metric(LARGE) == large.length());
-      other.get("/");
-      Call running = rig.upstream.nextCall();
-      for (int i = 0; i < 5; i++) {
-        RawClient gone = new RawClient(rig.port()).get("/");
-        rig.eventually("it waits for room", () -> rig.metric(LARGE_WAITING) == large.length());
-        gone.close();
-        rig.eventually("it is given up", () -> rig.ongoing() == 2);
-        assertThat(rig.metric(LARGE_WAITING)).isZero();
-      }
-      rig.eventually(
-          "the reader has stood still for longer than who is in the way may",
-          () -> System.nanoTime() - since > 3 * Stall.AFTER_NANOS / 2);
-      assertThat(reader.read(large.length())).hasSize(large.length());
-      assertThat(rig.metric("berth_http_answers_stood_still_total")).isZero();
-      running.respond("done");
+    RawClient reader = rig.raw().get("/");
+    RawClient other = rig.raw();
+    rig.upstream.nextCall().respond(200, Headers.empty(), large);
+    reader.readHead();
+    long since = System.nanoTime();
+    rig.eventually("it is not taken", () -> rig.metric(LARGE) == large.length());
+    other.get("/");
+    Call running = rig.upstream.nextCall();
+    for (int i = 0; i < 5; i++) {
+      RawClient gone = new RawClient(rig.port()).get("/");
+      rig.eventually("it waits for room", () -> rig.metric(LARGE_WAITING) == large.length());
+      gone.close();
+      rig.eventually("it is given up", () -> rig.ongoing() == 2);
+      assertThat(rig.metric(LARGE_WAITING)).isZero();
     }
+    rig.eventually(
+        "the reader has stood still for longer than who is in the way may",
+        () -> System.nanoTime() - since > 3 * Stall.AFTER_NANOS / 2);
+    assertThat(reader.read(large.length())).hasSize(large.length());
+    assertThat(rig.metric("berth_http_answers_stood_still_total")).isZero();
+    running.respond("done");
     rig.assertAtRest();
   }
 
@@ -227,25 +210,24 @@ class RequestRoomIT {
             now::get,
             new SplittableRandom(1)::nextLong);
     rig.ingress.serveReservations(table, null);
-    try (TwoLarge large = new TwoLarge(4 << 20);
-        RawClient three = new RawClient(rig.port())) {
-      String token =
-          IngressRig.await(
-                  table
-                      .reserve(
-                          new Wish(rig.upstream.router().deployment(), 1_000_000_000L, 0, ""),
-                          new Caller("c", null))
-                      .answer())
-              .token();
-      three.send("GET / HTTP/1.1\r\nHost: test\r\nX-Berth-Reservation: " + token + "\r\n\r\n");
-      rig.eventually("it waits for room", () -> rig.metric(LARGE_WAITING) > 0);
-      now.addAndGet(2_000_000_000L);
-      table.sweep();
-      large.first.respond("done");
-      assertThat(three.readHead()).startsWith("HTTP/1.1 410");
-      large.second.respond("done");
-      rig.eventually("no slot is held", () -> rig.upstream.router().counters().reserved() == 0);
-    }
+    TwoLarge large = new TwoLarge(4 << 20);
+    RawClient three = rig.raw();
+    String token =
+        IngressRig.await(
+                table
+                    .reserve(
+                        new Wish(rig.upstream.router().deployment(), 1_000_000_000L, 0, ""),
+                        new Caller("c", null))
+                    .answer())
+            .token();
+    three.send("GET / HTTP/1.1\r\nHost: test\r\nX-Berth-Reservation: " + token + "\r\n\r\n");
+    rig.eventually("it waits for room", () -> rig.metric(LARGE_WAITING) > 0);
+    now.addAndGet(2_000_000_000L);
+    table.sweep();
+    large.first.respond("done");
+    assertThat(three.readHead()).startsWith("HTTP/1.1 410");
+    large.second.respond("done");
+    rig.eventually("no slot is held", () -> rig.upstream.router().counters().reserved() == 0);
     rig.assertAtRest();
   }
 
@@ -260,19 +242,7 @@ class RequestRoomIT {
     rig = IngressRig.narrow(8 * SMALL);
     Call call;
     try (RawHttp2 raw = new RawHttp2(rig.port())) {
-      raw.headers(
-          1,
-          true,
-          ":method",
-          "GET",
-          ":scheme",
-          "http",
-          ":path",
-          "/",
-          ":authority",
-          "test",
-          "x-request-disconnect-disabled",
-          "?1");
+      raw.get(1, "/", "x-request-disconnect-disabled", "?1");
       call = rig.upstream.nextCall();
     }
     rig.eventually("the connection is closed", () -> rig.connections() == 0);
@@ -284,13 +254,11 @@ class RequestRoomIT {
   @Test
   void aBodyTakesRoomAsItComes() throws Exception {
     rig = IngressRig.narrow(64 << 10);
-    try (RawClient raw = new RawClient(rig.port())) {
-      raw.send(
-          "POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 60000\r\n\r\n" + "x".repeat(30_000));
-      rig.eventually("what came is charged", () -> rig.requestBytes() > 30_000);
-      raw.send("x".repeat(30_000));
-      assertThat(raw.readHead()).startsWith("HTTP/1.1 503");
-    }
+    RawClient raw = rig.raw();
+    raw.send("POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 60000\r\n\r\n" + "x".repeat(30_000));
+    rig.eventually("what came is charged", () -> rig.requestBytes() > 30_000);
+    raw.send("x".repeat(30_000));
+    assertThat(raw.readHead()).startsWith("HTTP/1.1 503");
     rig.assertAtRest();
   }
 
@@ -299,12 +267,11 @@ class RequestRoomIT {
     rig = IngressRig.narrow(8 * SMALL);
     rig.upstream.behave(
         call -> call.respond(200, Headers.empty(), Buffer.buffer(new byte[16 << 20])));
-    try (RawClient raw = new RawClient(rig.port())) {
-      raw.send("GET / HTTP/1.1\r\nHost: test\r\n\r\n".repeat(20));
-      rig.upstream.nextCall();
-      rig.eventually("it is closed", () -> rig.connections() == 0);
-      assertThat(rig.answered(200)).isEqualTo(1);
-    }
+    RawClient raw = rig.raw();
+    raw.send("GET / HTTP/1.1\r\nHost: test\r\n\r\n".repeat(20));
+    rig.upstream.nextCall();
+    rig.eventually("it is closed", () -> rig.connections() == 0);
+    assertThat(rig.answered(200)).isEqualTo(1);
     rig.assertAtRest();
   }
 
@@ -313,12 +280,11 @@ class RequestRoomIT {
     rig = IngressRig.narrow(8 * SMALL);
     int size = 8 << 20;
     rig.upstream.behave(call -> call.respond(200, Headers.empty(), Buffer.buffer(new byte[size])));
-    try (RawClient raw = new RawClient(rig.port())) {
-      raw.send("GET / HTTP/1.1\r\nHost: test\r\n\r\n".repeat(5));
-      for (int i = 0; i < 5; i++) {
-        assertThat(raw.readHead()).startsWith("HTTP/1.1 200");
-        assertThat(raw.read(size)).hasSize(size);
-      }
+    RawClient raw = rig.raw();
+    raw.send("GET / HTTP/1.1\r\nHost: test\r\n\r\n".repeat(5));
+    for (int i = 0; i < 5; i++) {
+      assertThat(raw.readHead()).startsWith("HTTP/1.1 200");
+      assertThat(raw.read(size)).hasSize(size);
     }
     rig.assertAtRest();
   }

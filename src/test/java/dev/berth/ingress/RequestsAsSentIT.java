@@ -179,7 +179,7 @@ class RequestsAsSentIT {
 
   @TestFactory
   Stream<DynamicTest> requestsOfOperatorsTooWhetherTheyAreAllowedOrNot() throws Exception {
-    Meters meters = new Meters("node-1", "127.0.0.1");
+    Meters meters = new Meters("node-1", "127.0.0.1", "");
     Endpoint.Answer fine = new Endpoint.Answer(200, Map.of(), Buffer.buffer("{}"));
     AdminVerticle admin =
         new AdminVerticle(

@@ -61,66 +61,61 @@ class SlowBodyIT {
   @Test
   void aTrickleIs408BeforeItsSlotIsHeldForLong() throws Exception {
     rig.upstream.streamRequests();
-    try (RawClient raw = new RawClient(rig.port())) {
-      chunk(raw.send("POST / HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n"), 40_000);
-      Call call = rig.upstream.nextCall();
-      call.credit(1 << 20);
-      trickle(() -> chunk(raw, 1));
-      assertThat(call.cancelledWithin(10)).isTrue();
-      assertThat(raw.readToEnd()).startsWith("HTTP/1.1 408 ").contains(TOO_SLOW);
-    }
+    RawClient raw = rig.raw();
+    chunk(raw.send("POST / HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n"), 40_000);
+    Call call = rig.upstream.nextCall();
+    call.credit(1 << 20);
+    trickle(() -> chunk(raw, 1));
+    assertThat(call.cancelledWithin(10)).isTrue();
+    assertThat(raw.readToEnd()).startsWith("HTTP/1.1 408 ").contains(TOO_SLOW);
   }
 
   @Test
   void aShortBodyThatTricklesIs408Too() throws Exception {
-    try (RawClient raw = new RawClient(rig.port())) {
-      raw.send("POST / HTTP/1.1\r\nHost: t\r\nContent-Length: 1000\r\n\r\n");
-      trickle(() -> raw.send("x"));
-      assertThat(raw.readToEnd()).startsWith("HTTP/1.1 408 ").contains(TOO_SLOW);
-    }
+    RawClient raw = rig.raw();
+    raw.send("POST / HTTP/1.1\r\nHost: t\r\nContent-Length: 1000\r\n\r\n");
+    trickle(() -> raw.send("x"));
+    assertThat(raw.readToEnd()).startsWith("HTTP/1.1 408 ").contains(TOO_SLOW);
   }
 
   @Test
   void aTrickleOverHttp2Is408AndItsNeighbourGoesOn() throws Exception {
-    try (RawHttp2 raw = new RawHttp2(rig.port())) {
-      raw.post(1, "/").get(3, "/");
-      Call other = rig.upstream.nextCall();
-      trickle(() -> raw.frame(RawHttp2.DATA, 0, 1, new byte[1]));
-      assertThat(raw.next(RawHttp2.DATA, 1).text()).isEqualTo(TOO_SLOW);
-      other.respond("other");
-      assertThat(raw.next(RawHttp2.DATA, 3).text()).isEqualTo("other");
-    }
+    RawHttp2 raw = rig.http2();
+    raw.post(1, "/").get(3, "/");
+    Call other = rig.upstream.nextCall();
+    trickle(() -> raw.frame(RawHttp2.DATA, 0, 1, new byte[1]));
+    assertThat(raw.next(RawHttp2.DATA, 1).text()).isEqualTo(TOO_SLOW);
+    other.respond("other");
+    assertThat(raw.next(RawHttp2.DATA, 3).text()).isEqualTo("other");
   }
 
   @Test
   void whoIsHeldBackIsNotBlamed() throws Exception {
     rig.upstream.streamRequests();
-    try (RawClient raw = new RawClient(rig.port())) {
-      chunk(raw.send("POST / HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n"), 40_000);
-      Call call = rig.upstream.nextCall();
-      pause(4 * GRACE.toMillis()); // its handler reads nothing
-      chunk(raw, 20_000).send("0\r\n\r\n");
-      call.credit(1 << 20);
-      int size = call.message.request().bytes().length();
-      while (size < 60_000) {
-        size += call.nextFrame().data().length();
-      }
-      call.respond("all of it");
-      assertThat(raw.readHead()).startsWith("HTTP/1.1 200 ");
+    RawClient raw = rig.raw();
+    chunk(raw.send("POST / HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n"), 40_000);
+    Call call = rig.upstream.nextCall();
+    pause(4 * GRACE.toMillis()); // its handler reads nothing
+    chunk(raw, 20_000).send("0\r\n\r\n");
+    call.credit(1 << 20);
+    int size = call.message.request().bytes().length();
+    while (size < 60_000) {
+      size += call.nextFrame().data().length();
     }
+    call.respond("all of it");
+    assertThat(raw.readHead()).startsWith("HTTP/1.1 200 ");
   }
 
   @Test
   void whoseConnectionIsFullOfWhatNobodyReadsIsNotBlamed() throws Exception {
     rig.upstream.streamRequests();
-    try (RawHttp2 raw = new RawHttp2(rig.port())) {
-      fillTheConnection(raw);
-      pause(4 * GRACE.toMillis());
-      rig.upstream.behave(call -> call.respond("the first answer"));
-      raw.get(101, "/"); // no window is needed for it
-      RawHttp2.Frame first = raw.next(RawHttp2.HEADERS);
-      assertThat(first.stream()).as(raw.next(RawHttp2.DATA).text()).isEqualTo(101);
-    }
+    RawHttp2 raw = rig.http2();
+    fillTheConnection(raw);
+    pause(4 * GRACE.toMillis());
+    rig.upstream.behave(call -> call.respond("the first answer"));
+    raw.get(101, "/"); // no window is needed for it
+    RawHttp2.Frame first = raw.next(RawHttp2.HEADERS);
+    assertThat(first.stream()).as(raw.next(RawHttp2.DATA).text()).isEqualTo(101);
   }
 
   /** Streams that take all of the connection's window, and one more that has begun. */

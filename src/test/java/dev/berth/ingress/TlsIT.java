@@ -4,11 +4,10 @@ import static dev.berth.ingress.IngressRig.await;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import ch.qos.logback.classic.Logger;
-import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.core.read.ListAppender;
+import ch.qos.logback.classic.Level;
 import dev.berth.config.HttpOptions;
 import dev.berth.config.keys.Settings;
+import dev.berth.fakes.LogLines;
 import dev.berth.ingress.tls.Tls;
 import io.netty.handler.ssl.OpenSsl;
 import io.netty.pkitesting.CertificateBuilder;
@@ -39,13 +38,12 @@ import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.slf4j.LoggerFactory;
 
 /** TLS over real sockets, by the engine that this machine has. */
 class TlsIT {
@@ -55,7 +53,7 @@ class TlsIT {
   private X509Bundle authority;
   private Path certificate;
   private Path key;
-  private @Nullable IngressRig rig;
+  @AutoClose private @Nullable IngressRig rig;
 
   @BeforeEach
   void writeFiles() throws Exception {
@@ -63,13 +61,6 @@ class TlsIT {
     certificate = folder.resolve("server.pem");
     key = folder.resolve("server.key");
     install(Certificates.server(authority, "first"));
-  }
-
-  @AfterEach
-  void stop() throws Exception {
-    if (rig != null) {
-      rig.close();
-    }
   }
 
   private void install(X509Bundle server) throws IOException {
@@ -83,24 +74,26 @@ class TlsIT {
         .with(HttpOptions.SSL_KEYFILE, key);
   }
 
-  private IngressRig start(@Nullable String password, @Nullable Path authorities) throws Exception {
+  private void start() throws Exception {
+    start(null, null);
+  }
+
+  private void start(@Nullable String password, @Nullable Path authorities) throws Exception {
     Settings http =
         tls(IngressRig.LOCAL)
             .with(HttpOptions.SSL_KEYFILE_PASSWORD, password)
             .with(HttpOptions.SSL_CA_CERTS, authorities);
-    IngressRig made = new IngressRig(http).route("/");
-    made.upstream.behave(call -> call.respond(call.request().bytes().toString()));
-    rig = made;
-    return made;
+    rig = new IngressRig(http).route("/");
+    rig.upstream.behave(call -> call.respond(call.request().bytes().toString()));
   }
 
-  private HttpClientOptions client(IngressRig made) {
+  private HttpClientOptions client() {
     return new HttpClientOptions()
         .setSsl(true)
         .setUseAlpn(true)
         .setProtocolVersion(HttpVersion.HTTP_2)
         .setDefaultHost("127.0.0.1")
-        .setDefaultPort(made.port())
+        .setDefaultPort(rig.port())
         .setVerifyHost(true)
         .setTrustOptions(
             new PemTrustOptions().addCertValue(Buffer.buffer(authority.getCertificatePEM())));
@@ -119,10 +112,10 @@ class TlsIT {
     "TLSv1.2, HTTP_1_1",
   })
   void bothVersionsOfTlsCarryBothOfHttp(String tls, HttpVersion version) throws Exception {
-    IngressRig made = start(null, null);
+    start();
     HttpClient client =
-        made.vertx.createHttpClient(
-            client(made)
+        rig.vertx.createHttpClient(
+            client()
                 .setEnabledSecureTransportProtocols(Set.of(tls))
                 .setProtocolVersion(version)
                 .setAlpnVersions(List.of(version)));
@@ -141,15 +134,14 @@ class TlsIT {
     HttpClientRequest request = sent.get();
     assertThat(request.connection().sslSession().getProtocol()).isEqualTo(tls);
     assertThat(await(request.response()).version()).isEqualTo(version);
-    made.assertAtRest();
+    rig.assertAtRest();
   }
 
   @Test
   void olderVersionsOfTlsAreRefused() throws Exception {
-    IngressRig made = start(null, null);
+    start();
     HttpClient client =
-        made.vertx.createHttpClient(
-            client(made).setEnabledSecureTransportProtocols(Set.of("TLSv1.1")));
+        rig.vertx.createHttpClient(client().setEnabledSecureTransportProtocols(Set.of("TLSv1.1")));
     assertThatThrownBy(() -> await(client.request(HttpMethod.GET, "/")))
         .hasMessageContaining("SSLHandshakeException");
   }
@@ -157,12 +149,11 @@ class TlsIT {
   @Test
   void plainHttpIsNotAnsweredAndASilentClientIsClosed() throws Exception {
     Settings tight = IngressRig.limits(2, IngressRig.LOCAL, IngressRig.SHORT);
-    IngressRig made = new IngressRig(tls(tight)).route("/");
-    rig = made;
-    try (RawClient plain = new RawClient(made.port());
-        RawClient silent = new RawClient(made.port())) {
-      made.eventually("counted before the handshake", () -> made.connections() == 2);
-      try (RawClient third = new RawClient(made.port())) {
+    rig = new IngressRig(tls(tight)).route("/");
+    try (RawClient plain = new RawClient(rig.port());
+        RawClient silent = new RawClient(rig.port())) {
+      rig.eventually("counted before the handshake", () -> rig.connections() == 2);
+      try (RawClient third = new RawClient(rig.port())) {
         assertThat(third.readToEnd()).as("too many").isEmpty();
       } catch (IOException reset) {
         // an end too
@@ -171,45 +162,45 @@ class TlsIT {
       assertThat(plain.readToEnd()).doesNotContain("HTTP");
       assertThat(silent.readToEnd()).isEmpty();
     }
-    made.eventually("no connection", () -> made.connections() == 0);
+    rig.eventually("no connection", () -> rig.connections() == 0);
   }
 
   @Test
   void aHeadThatIsNotWholeInTimeIs408OverTlsToo() throws Exception {
     Settings tight = IngressRig.limits(4, IngressRig.LOCAL, IngressRig.SHORT);
-    IngressRig made = new IngressRig(tls(tight)).route("/");
-    rig = made;
+    rig = new IngressRig(tls(tight)).route("/");
     // What comes with the end of the handshake may be all of the first piece.
-    assertThat(answerTo(made, "GET / HTTP/1.1\r\n", "Ho")).startsWith("HTTP/1.1 408");
+    assertThat(answerTo("GET / HTTP/1.1\r\n", "Ho")).startsWith("HTTP/1.1 408");
   }
 
   @Test
   void aRequestThatIsNotHttpIsRefusedOverTlsToo() throws Exception {
     String head = "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n";
     String hidden = "GET /hidden HTTP/1.1\r\nHost: a\r\n\r\n";
-    assertThat(answerTo(start(null, null), head + hidden, ""))
+    start();
+    assertThat(answerTo(head + hidden, ""))
         .startsWith("HTTP/1.1 400")
         .doesNotContain("HTTP/1.1 200");
   }
 
   /** What came back for two pieces until the connection was closed. */
-  private static String answerTo(IngressRig made, String first, String second) throws Exception {
+  private String answerTo(String first, String second) throws Exception {
     NetClient client =
-        made.vertx.createNetClient(
+        rig.vertx.createNetClient(
             new NetClientOptions()
                 .setSsl(true)
                 .setHostnameVerificationAlgorithm("")
                 .setTrustAll(true));
     StringBuilder read = new StringBuilder();
     await(
-        connectQuickly(made, client)
+        connectQuickly(client)
             .compose(
                 socket -> {
                   Promise<Void> closed = Promise.promise();
                   socket.handler(piece -> read.append(piece));
                   socket.closeHandler(end -> closed.complete());
                   socket.write(first);
-                  made.vertx.setTimer(50, id -> socket.write(second));
+                  rig.vertx.setTimer(50, id -> socket.write(second));
                   return closed.future();
                 }));
     return read.toString();
@@ -219,10 +210,10 @@ class TlsIT {
    * The server's clock runs from the moment it accepts. So a handshake that took much of that time,
    * on a machine that has other work, is not the one to measure by: another is made.
    */
-  private static Future<NetSocket> connectQuickly(IngressRig made, NetClient client) {
+  private Future<NetSocket> connectQuickly(NetClient client) {
     long began = System.nanoTime();
     return client
-        .connect(made.port(), "127.0.0.1")
+        .connect(rig.port(), "127.0.0.1")
         .transform(
             connected -> {
               boolean quick = System.nanoTime() - began < IngressRig.SHORT.toNanos() / 3;
@@ -231,7 +222,7 @@ class TlsIT {
               }
               Future<?> left =
                   connected.succeeded() ? connected.result().close() : Future.succeededFuture();
-              return left.compose(closed -> connectQuickly(made, client));
+              return left.compose(closed -> connectQuickly(client));
             });
   }
 
@@ -239,7 +230,8 @@ class TlsIT {
   @CsvSource({"rsa2048", "ecp384"})
   void keysOfEachKindServe(String kind) throws Exception {
     install(Certificates.server(authority, kind, CertificateBuilder.Algorithm.valueOf(kind)));
-    assertThat(subject(start(null, null))).isEqualTo("CN=" + kind);
+    start();
+    assertThat(subject()).isEqualTo("CN=" + kind);
   }
 
   @Test
@@ -248,34 +240,35 @@ class TlsIT {
     Certificates.write(certificate, server.getCertificatePathPEM());
     Certificates.write(
         key, Certificates.encrypted(server.getKeyPair().getPrivate(), "open sesame"));
-    assertThat(subject(start("open sesame", null))).isEqualTo("CN=encrypted");
+    start("open sesame", null);
+    assertThat(subject()).isEqualTo("CN=encrypted");
   }
 
   @Test
   void aClientNeedsACertificateWhenAuthoritiesAreGiven() throws Exception {
     Path authorities = Certificates.write(folder.resolve("ca.pem"), authority.getCertificatePEM());
-    IngressRig made = start(null, authorities);
+    start(null, authorities);
     HttpClient without =
-        made.vertx.createHttpClient(client(made).setProtocolVersion(HttpVersion.HTTP_1_1));
+        rig.vertx.createHttpClient(client().setProtocolVersion(HttpVersion.HTTP_1_1));
     assertThatThrownBy(
             () -> await(without.request(HttpMethod.GET, "/").compose(HttpClientRequest::send)))
         .isNotNull();
     X509Bundle stranger = Certificates.client(Certificates.authority());
-    assertThatThrownBy(() -> await(get(made, certified(made, stranger)))).isNotNull();
-    assertThat(await(get(made, certified(made, Certificates.client(authority))))).isEqualTo(200);
-    made.assertAtRest();
+    assertThatThrownBy(() -> await(get(certified(stranger)))).isNotNull();
+    assertThat(await(get(certified(Certificates.client(authority))))).isEqualTo(200);
+    rig.assertAtRest();
   }
 
-  private HttpClientOptions certified(IngressRig made, X509Bundle own) {
-    return client(made)
+  private HttpClientOptions certified(X509Bundle own) {
+    return client()
         .setKeyCertOptions(
             new PemKeyCertOptions()
                 .addCertValue(Buffer.buffer(own.getCertificatePathPEM()))
                 .addKeyValue(Buffer.buffer(own.getPrivateKeyPEM())));
   }
 
-  private static Future<Integer> get(IngressRig made, HttpClientOptions options) {
-    HttpClient client = made.vertx.createHttpClient(options);
+  private Future<Integer> get(HttpClientOptions options) {
+    HttpClient client = rig.vertx.createHttpClient(options);
     return client
         .request(HttpMethod.GET, "/")
         .compose(HttpClientRequest::send)
@@ -287,19 +280,19 @@ class TlsIT {
 
   @Test
   void newFilesServeNewConnectionsAndNoRequestFails() throws Exception {
-    IngressRig made = start(null, null);
-    assertThat(subject(made)).isEqualTo("CN=first");
-    HttpClient kept = made.vertx.createHttpClient(client(made), new PoolOptions());
+    start();
+    assertThat(subject()).isEqualTo("CN=first");
+    HttpClient kept = rig.vertx.createHttpClient(client(), new PoolOptions());
     assertThat(await(get(kept))).isEqualTo(200);
 
     AtomicInteger served = new AtomicInteger();
     AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
     long load =
-        made.vertx.setPeriodic(
+        rig.vertx.setPeriodic(
             5,
             id -> {
               // One request on the connection that is kept, one on a new one.
-              for (HttpClient each : List.of(kept, made.vertx.createHttpClient(client(made)))) {
+              for (HttpClient each : List.of(kept, rig.vertx.createHttpClient(client()))) {
                 get(each)
                     .onSuccess(status -> served.incrementAndGet())
                     .onFailure(failed -> failure.compareAndSet(null, failed))
@@ -307,12 +300,12 @@ class TlsIT {
               }
             });
     install(Certificates.server(authority, "second"));
-    awaitSubject(made, "CN=second");
+    awaitSubject("CN=second");
     int before = served.get();
-    made.eventually("more requests", () -> served.get() > before + 20);
-    made.vertx.cancelTimer(load);
+    rig.eventually("more requests", () -> served.get() > before + 20);
+    rig.vertx.cancelTimer(load);
     assertThat(failure.get()).isNull();
-    made.assertAtRest();
+    rig.assertAtRest();
   }
 
   private static void closeUnless(HttpClient client, HttpClient kept) {
@@ -330,25 +323,19 @@ class TlsIT {
 
   @Test
   void aBrokenNewPairIsNotTakenAndTheOldOneServes() throws Exception {
-    IngressRig made = start(null, null);
-    ListAppender<ILoggingEvent> said = new ListAppender<>();
-    Logger logger = (Logger) LoggerFactory.getLogger(Tls.class);
-    said.start();
-    logger.addAppender(said);
-    try {
+    start();
+    try (LogLines said = new LogLines(Tls.class, Level.WARN)) {
       Certificates.write(key, Certificates.server(authority, "x").getPrivateKeyPEM());
-      made.eventually("a warning", () -> warnings(said) > 0);
-      assertThat(subject(made)).isEqualTo("CN=first");
+      rig.eventually("a warning", () -> warnings(said) > 0);
+      assertThat(subject()).isEqualTo("CN=first");
       install(Certificates.server(authority, "repaired"));
-      awaitSubject(made, "CN=repaired");
-    } finally {
-      logger.detachAppender(said);
+      awaitSubject("CN=repaired");
+      assertThat(warnings(said)).as("said once").isOne();
     }
-    assertThat(warnings(said)).as("said once").isOne();
   }
 
-  private static long warnings(ListAppender<ILoggingEvent> said) {
-    return List.copyOf(said.list).stream()
+  private static long warnings(LogLines said) {
+    return List.copyOf(said.all()).stream()
         .filter(event -> event.getFormattedMessage().contains("not taken"))
         .count();
   }
@@ -387,8 +374,8 @@ class TlsIT {
   // --- helpers ---
 
   /** Of the certificate that a new connection is shown. */
-  private String subject(IngressRig made) throws Exception {
-    HttpClient client = made.vertx.createHttpClient(client(made));
+  private String subject() throws Exception {
+    HttpClient client = rig.vertx.createHttpClient(client());
     try {
       HttpClientRequest request = await(client.request(HttpMethod.GET, "/"));
       X509Certificate shown =
@@ -401,12 +388,12 @@ class TlsIT {
   }
 
   /** Connects again and again until the certificate is another one. */
-  private void awaitSubject(IngressRig made, String wanted) throws Exception {
+  private void awaitSubject(String wanted) throws Exception {
     long began = System.nanoTime();
-    String shown = subject(made);
+    String shown = subject();
     while (!shown.equals(wanted)) {
       assertThat(System.nanoTime() - began).as("after %s", shown).isLessThan(10_000_000_000L);
-      shown = subject(made);
+      shown = subject();
     }
   }
 }

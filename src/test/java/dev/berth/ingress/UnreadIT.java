@@ -39,44 +39,40 @@ class UnreadIT {
   @ParameterizedTest
   @ValueSource(strings = {"keep-alive", "close"})
   void aWholeAnswerThatIsNotReadIsDropped(String then) throws Exception {
-    try (RawClient raw = new RawClient(rig.port())) {
-      raw.send("GET / HTTP/1.1\r\nHost: test\r\nConnection: " + then + "\r\n\r\n");
-      rig.upstream.nextCall().respond(200, Headers.empty(), Buffer.buffer(new byte[ANSWER]));
-      assertClosed();
-    }
+    RawClient raw = rig.raw();
+    raw.send("GET / HTTP/1.1\r\nHost: test\r\nConnection: " + then + "\r\n\r\n");
+    rig.upstream.nextCall().respond(200, Headers.empty(), Buffer.buffer(new byte[ANSWER]));
+    assertClosed();
   }
 
   @ParameterizedTest
   @ValueSource(strings = {"1.0", "1.1"})
   void aStreamThatIsNotReadIsCutWithItsConnection(String version) throws Exception {
-    try (RawClient raw = new RawClient(rig.port())) {
-      raw.send("GET / HTTP/" + version + "\r\nHost: test\r\n\r\n");
-      Call call = rig.upstream.nextCall();
-      call.startStream(Headers.empty());
-      pour(call);
-      assertThat(call.cancelledWithin(10)).as("given up").isTrue();
-      assertClosed();
-    }
+    RawClient raw = rig.raw();
+    raw.send("GET / HTTP/" + version + "\r\nHost: test\r\n\r\n");
+    Call call = rig.upstream.nextCall();
+    call.startStream(Headers.empty());
+    pour(call);
+    assertThat(call.cancelledWithin(10)).as("given up").isTrue();
+    assertClosed();
   }
 
   @Test
   void whatAnHttp2ClientDoesNotReadOfItsSocketIsDropped() throws Exception {
-    try (RawHttp2 raw = wide().get(1, "/")) {
-      rig.upstream.nextCall().respond(200, Headers.empty(), Buffer.buffer(new byte[ANSWER]));
-      raw.get(3, "/");
-      rig.upstream.nextCall(); // a handler that takes its time does not keep it
-      assertClosed();
-    }
+    RawHttp2 raw = wide().get(1, "/");
+    rig.upstream.nextCall().respond(200, Headers.empty(), Buffer.buffer(new byte[ANSWER]));
+    raw.get(3, "/");
+    rig.upstream.nextCall(); // a handler that takes its time does not keep it
+    assertClosed();
   }
 
   @Test
   void aFloodOfResetsBehindAnUnreadAnswerClosesTheConnection() throws Exception {
-    try (RawHttp2 raw = wide().get(1, "/")) {
-      rig.upstream.nextCall().respond(200, Headers.empty(), Buffer.buffer(new byte[ANSWER]));
-      rig.upstream.behave(call -> {});
-      flood(raw);
-      assertClosed();
-    }
+    RawHttp2 raw = wide().get(1, "/");
+    rig.upstream.nextCall().respond(200, Headers.empty(), Buffer.buffer(new byte[ANSWER]));
+    rig.upstream.behave(call -> {});
+    flood(raw);
+    assertClosed();
   }
 
   private static void flood(RawHttp2 raw) {
@@ -91,46 +87,43 @@ class UnreadIT {
 
   @Test
   void whoSendsTooMuchAndReadsNothingIsClosed() throws Exception {
-    try (RawClient raw = new RawClient(rig.port()).get("/")) {
-      rig.upstream.nextCall().respond(200, Headers.empty(), Buffer.buffer(new byte[ANSWER]));
-      raw.send("POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 99999999\r\n\r\nsome of it");
-      assertClosed();
-    }
+    RawClient raw = rig.raw().get("/");
+    rig.upstream.nextCall().respond(200, Headers.empty(), Buffer.buffer(new byte[ANSWER]));
+    raw.send("POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 99999999\r\n\r\nsome of it");
+    assertClosed();
   }
 
   @Test
   void stoppingDropsWhatIsNotRead() throws Exception {
     rig.close();
     rig = IngressRig.tight(10, IngressRig.LOCAL, IngressRig.SHORT.multipliedBy(2));
-    try (RawClient raw = new RawClient(rig.port());
-        RawHttp2 other = wide()) {
-      raw.get("/");
-      rig.upstream.nextCall().respond(200, Headers.empty(), Buffer.buffer(new byte[ANSWER]));
-      other.get(1, "/");
-      rig.upstream.nextCall().respond(200, Headers.empty(), Buffer.buffer(new byte[ANSWER]));
-      rig.ingress.drain();
-      Future<Void> stopped = rig.undeploy();
-      IngressRig.await(stopped);
-      assertClosed();
-    }
+    RawClient raw = rig.raw();
+    RawHttp2 other = wide();
+    raw.get("/");
+    rig.upstream.nextCall().respond(200, Headers.empty(), Buffer.buffer(new byte[ANSWER]));
+    other.get(1, "/");
+    rig.upstream.nextCall().respond(200, Headers.empty(), Buffer.buffer(new byte[ANSWER]));
+    rig.ingress.drain();
+    Future<Void> stopped = rig.undeploy();
+    IngressRig.await(stopped);
+    assertClosed();
   }
 
   @Test
   void aSlowReaderReadsItsAnswerToTheEnd() throws Exception {
     rig.close();
     rig = IngressRig.tight(10, IngressRig.LOCAL, IngressRig.SHORT);
-    try (RawClient raw = new RawClient(rig.port()).get("/")) {
-      rig.upstream.nextCall().respond(200, Headers.empty(), Buffer.buffer(new byte[ANSWER]));
-      raw.readHead();
-      int read = 0;
-      for (int turn = 0; turn < 20; turn++) { // far longer than an idle one may be
-        read += raw.read(512 << 10).length();
-        CompletableFuture<Void> later = new CompletableFuture<>();
-        rig.vertx.setTimer(100, id -> later.complete(null));
-        later.get(10, TimeUnit.SECONDS);
-      }
-      assertThat(read + raw.read(ANSWER - read).length()).isEqualTo(ANSWER);
+    RawClient raw = rig.raw().get("/");
+    rig.upstream.nextCall().respond(200, Headers.empty(), Buffer.buffer(new byte[ANSWER]));
+    raw.readHead();
+    int read = 0;
+    for (int turn = 0; turn < 20; turn++) { // far longer than an idle one may be
+      read += raw.read(512 << 10).length();
+      CompletableFuture<Void> later = new CompletableFuture<>();
+      rig.vertx.setTimer(100, id -> later.complete(null));
+      later.get(10, TimeUnit.SECONDS);
     }
+    assertThat(read + raw.read(ANSWER - read).length()).isEqualTo(ANSWER);
     assertClosed();
   }
 
@@ -138,19 +131,18 @@ class UnreadIT {
   void aStreamToASlowHttp10ReaderArrivesWhole() throws Exception {
     rig.close();
     rig = IngressRig.tight(10, IngressRig.LOCAL, Duration.ofSeconds(5));
-    try (RawClient raw = new RawClient(rig.port()).send("GET / HTTP/1.0\r\nHost: test\r\n\r\n")) {
-      Call call = rig.upstream.nextCall();
-      call.startStream(Headers.empty());
-      pour(call); // until the client holds it back
-      call.frame(Buffer.buffer(new byte[256 << 10]), false); // for the queue
-      call.frame(Buffer.buffer("the last"), true);
-      assertThat(raw.readToEnd()).endsWith("the last");
-    }
+    RawClient raw = rig.raw().send("GET / HTTP/1.0\r\nHost: test\r\n\r\n");
+    Call call = rig.upstream.nextCall();
+    call.startStream(Headers.empty());
+    pour(call); // until the client holds it back
+    call.frame(Buffer.buffer(new byte[256 << 10]), false); // for the queue
+    call.frame(Buffer.buffer("the last"), true);
+    assertThat(raw.readToEnd()).endsWith("the last");
     assertClosed();
   }
 
   private RawHttp2 wide() throws IOException {
-    RawHttp2 raw = new RawHttp2(rig.port());
+    RawHttp2 raw = rig.http2();
     raw.frame(RawHttp2.SETTINGS, 0, 0, WIDE);
     return raw.frame(RawHttp2.WINDOW_UPDATE, 0, 0, new byte[] {0x7f, -1, 0, 0});
   }

@@ -41,7 +41,7 @@ class BackPressureIT extends GatedServer {
 
   @ParameterizedTest
   @CsvSource({
-    "/gated, 503, [0-9]+",
+    "/gated, 503, 1",
     "/gated-429, 429, 7",
     "/composed/child, 503, [0-9]+",
     "/composed/blocking, 503, [0-9]+",
@@ -50,24 +50,21 @@ class BackPressureIT extends GatedServer {
   })
   void whoFindsNoRoomIsToldTheStatusOfTheDeploymentThatRefusedAndTheOthersAreServed(
       String path, int status, String retryAfter) throws Exception {
-    try (Client first = new Client(server.port());
-        Client second = new Client(server.port());
-        Client others = new Client(server.port())) {
-      first.get(gate.path(path, "first"));
-      Gate.Visitor running = gate.next();
-      second.get(gate.path(path, "second"));
-      awaitQueued(1);
+    Client others = client();
+    Client first = client().get(gate.path(path, "first"));
+    Gate.Visitor running = gate.next();
+    Client second = client().get(gate.path(path, "second"));
+    awaitQueued(1);
 
-      for (int i = 0; i < 10; i++) {
-        Client.Answer refused = others.get(gate.path(path, "other")).answer();
-        assertThat(refused.status()).isEqualTo(status);
-        assertThat(refused.header("retry-after")).matches(retryAfter);
-        assertThat(refused.body()).startsWith("Request dropped due to backpressure");
-      }
-
-      running.release();
-      assertThat(first.answer().body()).isEqualTo("done first");
-      nextDone("second", second);
+    for (int i = 0; i < 10; i++) {
+      Client.Answer refused = others.get(gate.path(path, "other")).answer();
+      assertThat(refused.status()).isEqualTo(status);
+      assertThat(refused.header("retry-after")).matches(retryAfter);
+      assertThat(refused.body()).startsWith("Request dropped due to backpressure");
     }
+
+    running.release();
+    assertThat(first.answer().body()).isEqualTo("done first");
+    nextDone("second", second);
   }
 }

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
-import java.net.URI;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.file.Files;
@@ -47,16 +46,16 @@ class ChangesUnderLoadIT {
       flow.awaitAnswer("2 ");
       flow.deploy(2, 1, "live", false);
       flow.awaitAnswer("2 live");
-      flow.post("/deployments/work/scale", new JsonObject().put("target_num_replicas", 3));
+      flow.post("/deployments/work/scale", "{\"target_num_replicas\": 3}");
       flow.awaitReplicas(3);
-      flow.post("/deployments/work/scale", new JsonObject().put("target_num_replicas", 1));
+      flow.post("/deployments/work/scale", "{\"target_num_replicas\": 1}");
       flow.awaitReplicas(1);
 
       flow.deploy(3, 1, "live", true);
       flow.await("DEPLOY_FAILED", () -> flow.status().equals("DEPLOY_FAILED"));
       assertThat(flow.application().getString("message")).contains("version 3 is broken");
       assertThat(server.get("/flow").body()).isEqualTo("2 live");
-      flow.post("/rollback", new JsonObject());
+      flow.post("/rollback", "{}");
       flow.awaitReplicas(1);
 
       List<String> before = flow.replicaIds();
@@ -153,38 +152,27 @@ class ChangesUnderLoadIT {
     }
 
     void deploy(int version, int replicas, String setting, boolean broken) throws Exception {
-      JsonObject deployment =
-          new JsonObject()
-              .put("name", "work")
-              .put("num_replicas", replicas)
-              .put("user_config", new JsonObject().put("setting", setting))
-              .put("berth", new JsonObject().put("max_constructor_retry_count", 1));
-      JsonObject application =
-          new JsonObject()
-              .put("name", "flow")
-              .put("route_prefix", "/flow")
-              .put("import_path", "dev.berth.it.app.FlowApplication:build")
-              .put("runtime_env", new JsonObject().put("jars", new JsonArray().add(jar)))
-              .put("external_scaler_enabled", true)
-              .put("args", new JsonObject().put("version", version).put("broken", broken))
-              .put("deployments", new JsonArray().add(deployment));
+      String application =
+          """
+          {"applications": [{"name": "flow", "route_prefix": "/flow",
+            "import_path": "dev.berth.it.app.FlowApplication:build",
+            "runtime_env": {"jars": ["%s"]}, "external_scaler_enabled": true,
+            "args": {"version": %d, "broken": %b},
+            "deployments": [{"name": "work", "num_replicas": %d, "user_config": {"setting": "%s"},
+                             "berth": {"max_constructor_retry_count": 1}}]}]}
+          """;
       command(
           "PUT",
           "/api/serve/applications/",
-          new JsonObject().put("applications", new JsonArray().add(application)).encode());
+          application.formatted(jar, version, broken, replicas, setting));
     }
 
-    void post(String path, JsonObject body) throws Exception {
-      command("POST", "/api/v1/applications/flow" + path, body.encode());
+    void post(String path, String body) throws Exception {
+      command("POST", "/api/v1/applications/flow" + path, body);
     }
 
     void command(String method, String path, String body) throws Exception {
-      HttpResponse<String> answer =
-          server.send(
-              HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + server.adminPort() + path))
-                  .header("Content-Type", "application/json")
-                  .method(method, HttpRequest.BodyPublishers.ofString(body))
-                  .build());
+      HttpResponse<String> answer = server.admin(method, path, body);
       assertThat(answer.statusCode() / 100)
           .as("%s %s: %s %s", method, path, answer.statusCode(), answer.body())
           .isEqualTo(2);

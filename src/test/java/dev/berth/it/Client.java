@@ -1,12 +1,16 @@
 package dev.berth.it;
 
+import static java.util.stream.Collectors.joining;
+
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.OutputStream;
 import java.net.InetAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.util.Locale;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,20 +28,37 @@ final class Client implements AutoCloseable {
     socket.setTcpNoDelay(true);
   }
 
+  Client send(String text) throws IOException {
+    return send(text.getBytes(StandardCharsets.UTF_8));
+  }
+
+  Client send(byte[] bytes) throws IOException {
+    socket.getOutputStream().write(bytes);
+    return this;
+  }
+
+  /** One of a body that is sent in such. */
+  void chunk(byte[] bytes) throws IOException {
+    send(Integer.toHexString(bytes.length) + "\r\n").send(bytes).send("\r\n");
+  }
+
+  /** What the server sends, for those that read it by themselves. */
+  InputStream in() throws IOException {
+    return socket.getInputStream();
+  }
+
+  OutputStream out() throws IOException {
+    return socket.getOutputStream();
+  }
+
   /**
    * Sends a GET and does not wait.
    *
    * @param headers lines as they are sent
    */
   Client get(String path, String... headers) throws IOException {
-    StringBuilder head = new StringBuilder("GET " + path + " HTTP/1.1\r\nHost: localhost\r\n");
-    for (String header : headers) {
-      head.append(header).append("\r\n");
-    }
-    socket
-        .getOutputStream()
-        .write(head.append("\r\n").toString().getBytes(StandardCharsets.US_ASCII));
-    return this;
+    String lines = Stream.of(headers).map(header -> header + "\r\n").collect(joining());
+    return send("GET " + path + " HTTP/1.1\r\nHost: localhost\r\n" + lines + "\r\n");
   }
 
   /** The client goes, without a word. */
@@ -47,20 +68,20 @@ final class Client implements AutoCloseable {
 
   /** Reads one answer with a content-length. */
   Answer answer() throws IOException {
-    InputStream in = socket.getInputStream();
-    ByteArrayOutputStream head = new ByteArrayOutputStream();
-    while (!head.toString(StandardCharsets.US_ASCII).endsWith("\r\n\r\n")) {
-      int next = in.read();
-      if (next < 0) {
-        throw new IOException("closed after " + head.size() + " bytes (expected: an answer)");
-      }
-      head.write(next);
-    }
-    String text = head.toString(StandardCharsets.US_ASCII);
+    String text = head();
     Answer answer = new Answer(Integer.parseInt(text.substring(9, 12)), text, "");
     String length = answer.header("content-length");
-    byte[] body = in.readNBytes(length == null ? 0 : Integer.parseInt(length));
+    byte[] body = in().readNBytes(length == null ? 0 : Integer.parseInt(length));
     return new Answer(answer.status(), text, new String(body, StandardCharsets.UTF_8));
+  }
+
+  /** The next status line with its headers. */
+  String head() throws IOException {
+    return readUntil("\r\n\r\n");
+  }
+
+  String line() throws IOException {
+    return readUntil("\r\n").strip();
   }
 
   /** Reads up to and including a text, head and framing as they come. */

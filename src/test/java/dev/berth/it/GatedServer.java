@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
@@ -12,6 +14,7 @@ import org.junit.jupiter.api.BeforeEach;
 /** A server whose handlers wait at a gate: after each test nothing of it is held. */
 abstract class GatedServer {
   @AutoClose static Server server; // started by the test class
+  private final List<Client> clients = new ArrayList<>();
   Gate gate;
 
   @BeforeEach
@@ -21,8 +24,18 @@ abstract class GatedServer {
 
   @AfterEach
   void everythingIsGivenBack() throws IOException {
+    for (Client client : clients) {
+      client.close();
+    }
     gate.close();
     assertAtRest(server);
+  }
+
+  /** One that leaves after the test at the latest. */
+  Client client() throws IOException {
+    Client client = new Client(server.port());
+    clients.add(client);
+    return client;
   }
 
   static void awaitQueued(int requests) {

@@ -122,23 +122,6 @@ class QuickstartIT {
   }
 
   @Test
-  void aPathWithoutRouteIsNotFound() throws Exception {
-    HttpResponse<String> response = server.get("/nowhere");
-
-    assertThat(response.statusCode()).isEqualTo(404);
-    assertThat(response.body())
-        .isEqualTo("Path '/nowhere' not found. Ping http://.../-/routes for available routes.");
-  }
-
-  @Test
-  void healthAndRoutesAreServedBesideTheApplications() throws Exception {
-    assertThat(server.get("/-/healthz").body()).isEqualTo("success");
-    assertThat(new JsonObject(server.get("/-/routes").body()).getMap())
-        .containsOnlyKeys("/classify", "/echo", "/stream");
-    assertThat(server.admin("/-/healthz")).isEqualTo("success");
-  }
-
-  @Test
   void metricsCountRequestsAndComeToRest() throws Exception {
     double before = server.sum("serve_num_router_requests_total");
     server.get("/echo");

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
 import java.nio.file.Path;
-import java.time.Duration;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -18,73 +17,39 @@ class SlotsIT extends GatedServer {
   }
 
   @Test
-  void ofThreeRequestsAtOnceOneRunsOneWaitsAndOneIsRefused() throws Exception {
-    try (Client first = new Client(server.port());
-        Client second = new Client(server.port());
-        Client third = new Client(server.port())) {
-      first.get(gate.path("/gated", "first"));
-      Gate.Visitor running = gate.next();
-      assertThat(running.name()).isEqualTo("first");
-      second.get(gate.path("/gated", "second"));
-      awaitQueued(1);
-
-      long asked = System.nanoTime();
-      Client.Answer refused = third.get(gate.path("/gated", "third")).answer();
-
-      assertThat(Duration.ofNanos(System.nanoTime() - asked)).isLessThan(Duration.ofSeconds(1));
-      assertThat(refused.status()).isEqualTo(503);
-      assertThat(refused.header("retry-after")).isEqualTo("1");
-      assertThat(refused.body()).startsWith("Request dropped due to backpressure");
-      assertThat(gate.staysEmptyFor(100)).isTrue();
-
-      running.release();
-      assertThat(first.answer().body()).isEqualTo("done first");
-      nextDone("second", second);
-    }
-  }
-
-  @Test
   void aClientThatLeavesGivesItsSlotBackOnlyWhenTheHandlerHasSettled() throws Exception {
-    try (Client leaving = new Client(server.port());
-        Client waiting = new Client(server.port())) {
-      leaving.get(gate.path("/gated", "leaving"));
-      Gate.Visitor running = gate.next();
-      leaving.leave();
-      server.await(
-          "its call ended", () -> server.sum("serve_num_ongoing_requests_at_replicas") == 0);
+    Client leaving = client().get(gate.path("/gated", "leaving"));
+    Gate.Visitor running = gate.next();
+    leaving.leave();
+    server.await("its call ended", () -> server.sum("serve_num_ongoing_requests_at_replicas") == 0);
 
-      waiting.get(gate.path("/gated", "waiting"));
-      awaitQueued(1);
-      assertThat(gate.staysEmptyFor(200)).isTrue(); // the handler still runs
+    Client waiting = client().get(gate.path("/gated", "waiting"));
+    awaitQueued(1);
+    assertThat(gate.staysEmptyFor(200)).isTrue(); // the handler still runs
 
-      running.release();
-      Gate.Visitor next = gate.next();
-      assertThat(next.name()).isEqualTo("waiting");
-      next.release();
-      assertThat(waiting.answer().status()).isEqualTo(200);
-    }
+    running.release();
+    Gate.Visitor next = gate.next();
+    assertThat(next.name()).isEqualTo("waiting");
+    next.release();
+    assertThat(waiting.answer().status()).isEqualTo(200);
   }
 
   @Test
   void aWaitingClientThatLeavesMakesRoomInTheQueue() throws Exception {
-    try (Client first = new Client(server.port());
-        Client leaving = new Client(server.port());
-        Client next = new Client(server.port())) {
-      first.get(gate.path("/gated", "first"));
-      Gate.Visitor running = gate.next();
-      leaving.get(gate.path("/gated", "leaving"));
-      awaitQueued(1);
-      leaving.leave();
-      awaitQueued(0);
-      next.get(gate.path("/gated", "next"));
-      awaitQueued(1);
+    Client first = client().get(gate.path("/gated", "first"));
+    Gate.Visitor running = gate.next();
+    Client leaving = client().get(gate.path("/gated", "leaving"));
+    awaitQueued(1);
+    leaving.leave();
+    awaitQueued(0);
+    Client next = client().get(gate.path("/gated", "next"));
+    awaitQueued(1);
 
-      running.release();
-      assertThat(first.answer().status()).isEqualTo(200);
-      Gate.Visitor second = gate.next();
-      assertThat(second.name()).isEqualTo("next");
-      second.release();
-      assertThat(next.answer().status()).isEqualTo(200);
-    }
+    running.release();
+    assertThat(first.answer().status()).isEqualTo(200);
+    Gate.Visitor second = gate.next();
+    assertThat(second.name()).isEqualTo("next");
+    second.release();
+    assertThat(next.answer().status()).isEqualTo(200);
   }
 }

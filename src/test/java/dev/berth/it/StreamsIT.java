@@ -6,13 +6,12 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
-import java.net.InetAddress;
-import java.net.Socket;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.zip.CRC32;
@@ -166,27 +165,19 @@ class StreamsIT {
   // --- limits ---
 
   @Test
-  void aDeclaredBodyOverTheLimitIs413AtOnce() throws Exception {
-    try (Socket socket = connect()) {
-      send(socket, "POST /s/count HTTP/1.1\r\nHost: t\r\nContent-Length: 300000000\r\n\r\n");
-      assertThat(head(socket)).startsWith("HTTP/1.1 413").contains("connection: close");
-    }
-  }
-
-  @Test
   void aHandlerThatTakesBodiesWholeAnswers413ToALargerOne() throws Exception {
     HttpResponse<String> declared =
         post("/whole", HttpRequest.BodyPublishers.ofByteArray(new byte[3 * MIB]));
     assertThat(declared.statusCode()).isEqualTo(413);
     Sent sent = new Sent(3 * MIB);
-    try (Socket socket = connect()) {
-      send(socket, "POST /whole HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n");
+    try (Client client = new Client(server.port())) {
+      client.send("POST /whole HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n");
       byte[] part = new byte[MIB / 2];
       for (int i = 0; i < 5; i++) {
         sent.read(part, 0, part.length);
-        chunk(socket, part);
+        client.chunk(part);
       }
-      assertThat(head(socket)).startsWith("HTTP/1.1 413");
+      assertThat(client.head()).startsWith("HTTP/1.1 413");
     }
   }
 
@@ -194,50 +185,48 @@ class StreamsIT {
 
   @Test
   void aClientThatExpectsToBeToldIsToldWhenAReplicaHasAccepted() throws Exception {
-    try (Socket socket = connect()) {
-      send(
-          socket,
+    try (Client client = new Client(server.port())) {
+      client.send(
           "POST /s/count HTTP/1.1\r\nHost: t\r\nContent-Length: 100000\r\n"
               + "Expect: 100-continue\r\n\r\n");
-      assertThat(head(socket)).startsWith("HTTP/1.1 100");
-      socket.getOutputStream().write(new byte[100_000]);
-      assertThat(head(socket)).startsWith("HTTP/1.1 200");
+      assertThat(client.head()).startsWith("HTTP/1.1 100");
+      client.send(new byte[100_000]);
+      assertThat(client.head()).startsWith("HTTP/1.1 200");
     }
   }
 
   @Test
   void aRefusedRequestIsNeverToldToGoOn() throws Exception {
-    Socket one = connect();
-    try (Socket two = connect();
-        Socket waiting = connect();
-        Socket refused = connect()) {
-      for (Socket busy : new Socket[] {one, two}) {
-        send(busy, "POST /s/react HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n");
-        chunk(busy, new byte[] {1});
+    Client one = new Client(server.port());
+    try (Client two = new Client(server.port());
+        Client waiting = new Client(server.port());
+        Client refused = new Client(server.port())) {
+      for (Client busy : List.of(one, two)) {
+        busy.send("POST /s/react HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n");
+        busy.chunk(new byte[] {1});
       }
       server.await("two run", () -> server.sum("serve_replica_processing_queries") == 2);
       String large = "Content-Length: 100000\r\nExpect: 100-continue\r\n\r\n";
-      send(waiting, "POST /s/count HTTP/1.1\r\nHost: t\r\n" + large);
+      waiting.send("POST /s/count HTTP/1.1\r\nHost: t\r\n" + large);
       server.await("one waits", () -> server.sum("serve_deployment_queued_queries") == 1);
-      send(refused, "POST /s/count HTTP/1.1\r\nHost: t\r\n" + large);
-      String answer = new String(refused.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+      refused.send("POST /s/count HTTP/1.1\r\nHost: t\r\n" + large);
+      String answer = refused.readToEnd();
       assertThat(answer).startsWith("HTTP/1.1 503").contains("connection: close");
-      assertThat(waiting.getInputStream().available()).as("told nothing yet").isZero();
+      assertThat(waiting.in().available()).as("told nothing yet").isZero();
       one.close();
-      assertThat(head(waiting)).startsWith("HTTP/1.1 100");
-      waiting.getOutputStream().write(new byte[100_000]);
-      assertThat(head(waiting)).startsWith("HTTP/1.1 200");
+      assertThat(waiting.head()).startsWith("HTTP/1.1 100");
+      waiting.send(new byte[100_000]);
+      assertThat(waiting.head()).startsWith("HTTP/1.1 200");
     }
   }
 
   @Test
   void aBodyThatIsTooLargeForItsHandlerIsNotAskedFor() throws Exception {
-    try (Socket socket = connect()) {
-      send(
-          socket,
+    try (Client client = new Client(server.port())) {
+      client.send(
           "POST /whole HTTP/1.1\r\nHost: t\r\nContent-Length: 3000000\r\n"
               + "Expect: 100-continue\r\n\r\n");
-      assertThat(head(socket)).startsWith("HTTP/1.1 413").contains("connection: close");
+      assertThat(client.head()).startsWith("HTTP/1.1 413").contains("connection: close");
     }
   }
 
@@ -245,13 +234,13 @@ class StreamsIT {
 
   @Test
   void anAnswerBeforeTheBodyIsReadByAClientThatIsStillSending() throws Exception {
-    try (Socket socket = connect()) {
-      send(socket, "POST /s/early HTTP/1.1\r\nHost: t\r\nContent-Length: 100000000\r\n\r\n");
-      OutputStream out = socket.getOutputStream();
+    try (Client client = new Client(server.port())) {
+      client.send("POST /s/early HTTP/1.1\r\nHost: t\r\nContent-Length: 100000000\r\n\r\n");
+      OutputStream out = client.out();
       for (int i = 0; i < 4; i++) {
         out.write(new byte[50_000]);
       }
-      String answer = new String(socket.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+      String answer = client.readToEnd();
       assertThat(answer)
           .startsWith("HTTP/1.1 200")
           .contains("connection: close")
@@ -261,14 +250,13 @@ class StreamsIT {
 
   @Test
   void aSmallRestIsDroppedAndTheConnectionKept() throws Exception {
-    try (Socket socket = connect()) {
-      send(socket, "POST /s/early HTTP/1.1\r\nHost: t\r\nContent-Length: 200000\r\n\r\n");
-      socket.getOutputStream().write(new byte[200_000]);
-      assertThat(head(socket)).startsWith("HTTP/1.1 200").doesNotContain("connection: close");
-      assertThat(new String(socket.getInputStream().readNBytes(6), StandardCharsets.UTF_8))
-          .isEqualTo("enough");
-      send(socket, "GET /s/early HTTP/1.1\r\nHost: t\r\n\r\n");
-      assertThat(head(socket)).startsWith("HTTP/1.1 200");
+    try (Client client = new Client(server.port())) {
+      client.send("POST /s/early HTTP/1.1\r\nHost: t\r\nContent-Length: 200000\r\n\r\n");
+      client.send(new byte[200_000]);
+      assertThat(client.head()).startsWith("HTTP/1.1 200").doesNotContain("connection: close");
+      assertThat(new String(client.in().readNBytes(6), StandardCharsets.UTF_8)).isEqualTo("enough");
+      client.send("GET /s/early HTTP/1.1\r\nHost: t\r\n\r\n");
+      assertThat(client.head()).startsWith("HTTP/1.1 200");
     }
   }
 
@@ -276,19 +264,19 @@ class StreamsIT {
 
   @Test
   void anEchoAnswersEachPieceBeforeTheNextIsSent() throws Exception {
-    try (Socket socket = connect()) {
-      send(socket, "POST /s/echo HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n");
+    try (Client client = new Client(server.port())) {
+      client.send("POST /s/echo HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n");
       for (int i = 0; i < 5; i++) {
         String piece = "piece " + i;
-        chunk(socket, piece.getBytes(StandardCharsets.UTF_8));
+        client.chunk(piece.getBytes(StandardCharsets.UTF_8));
         if (i == 0) {
-          assertThat(head(socket)).startsWith("HTTP/1.1 200");
+          assertThat(client.head()).startsWith("HTTP/1.1 200");
         }
-        assertThat(line(socket)).isEqualTo("7");
-        assertThat(line(socket)).isEqualTo(piece);
+        assertThat(client.line()).isEqualTo("7");
+        assertThat(client.line()).isEqualTo(piece);
       }
-      send(socket, "0\r\n\r\n");
-      assertThat(line(socket)).isEqualTo("0");
+      client.send("0\r\n\r\n");
+      assertThat(client.line()).isEqualTo("0");
     }
   }
 
@@ -300,50 +288,49 @@ class StreamsIT {
     Sent sent = new Sent(size);
     CRC32 sum = new CRC32();
     long bytes = 0;
-    try (Socket socket = connect()) {
-      send(socket, "POST " + path + " HTTP/1.1\r\nHost: t\r\nContent-Length: " + size + "\r\n\r\n");
+    try (Client client = new Client(server.port())) {
+      client.send("POST " + path + " HTTP/1.1\r\nHost: t\r\nContent-Length: " + size + "\r\n\r\n");
       Thread sending =
           new Thread(
               () -> {
                 try {
-                  sent.transferTo(socket.getOutputStream());
+                  sent.transferTo(client.out());
                 } catch (IOException cut) {
                   throw new UncheckedIOException(cut);
                 }
               });
       sending.start();
-      assertThat(head(socket)).startsWith("HTTP/1.1 200");
-      for (int length = chunkSize(socket); length > 0; length = chunkSize(socket)) {
-        byte[] piece = socket.getInputStream().readNBytes(length);
+      assertThat(client.head()).startsWith("HTTP/1.1 200");
+      for (int length = chunkSize(client); length > 0; length = chunkSize(client)) {
+        byte[] piece = client.in().readNBytes(length);
         bytes += piece.length;
         sum.update(piece);
-        line(socket);
+        client.line();
       }
       sending.join();
     }
     assertThat(bytes + " " + sum.getValue()).isEqualTo(sent.expected());
   }
 
-  private static int chunkSize(Socket socket) throws IOException {
-    return Integer.parseInt(line(socket), 16);
+  private static int chunkSize(Client client) throws IOException {
+    return Integer.parseInt(client.line(), 16);
   }
 
   // --- clients that stand still, or go ---
 
   @Test
   void aClientThatStopsSendingIs408AndItsHandlerIsCancelled() throws Exception {
-    try (Socket socket = connect()) {
-      send(socket, "POST /s/count HTTP/1.1\r\nHost: t\r\nContent-Length: 1000000\r\n\r\n");
-      socket.getOutputStream().write(new byte[100_000]);
-      assertThat(head(socket)).startsWith("HTTP/1.1 408");
+    try (Client client = new Client(server.port())) {
+      client.send("POST /s/count HTTP/1.1\r\nHost: t\r\nContent-Length: 1000000\r\n\r\n");
+      client.send(new byte[100_000]);
+      assertThat(client.head()).startsWith("HTTP/1.1 408");
     }
   }
 
   @Test
   void aHandlerThatDoesNotReadIsNoFaultOfItsClient() throws Exception {
-    try (Socket socket = connect()) {
-      send(
-          socket,
+    try (Client client = new Client(server.port())) {
+      client.send(
           "POST /s/paused HTTP/1.1\r\nHost: t\r\nX-Request-Timeout-Seconds: 1.6\r\n"
               + "Content-Length: 1000000\r\n\r\n");
       long begun = System.nanoTime();
@@ -351,12 +338,12 @@ class StreamsIT {
           CompletableFuture.runAsync(
               () -> {
                 try {
-                  socket.getOutputStream().write(new byte[1_000_000]);
+                  client.send(new byte[1_000_000]);
                 } catch (IOException closed) {
                   // The answer came first.
                 }
               });
-      assertThat(head(socket)).startsWith("HTTP/1.1 408"); // by the request's own timeout
+      assertThat(client.head()).startsWith("HTTP/1.1 408"); // by the request's own timeout
       assertThat(Duration.ofNanos(System.nanoTime() - begun))
           .isGreaterThan(Duration.ofMillis(1500));
       sending.join();
@@ -365,55 +352,14 @@ class StreamsIT {
 
   @Test
   void aClientKilledMidUploadFreesTheSlotOfAHandlerThatReactsWithinASecond() throws Exception {
-    Socket socket = connect();
-    send(socket, "POST /s/react HTTP/1.1\r\nHost: t\r\nContent-Length: 1000000\r\n\r\n");
-    socket.getOutputStream().write(new byte[200_000]);
+    Client client = new Client(server.port());
+    client.send("POST /s/react HTTP/1.1\r\nHost: t\r\nContent-Length: 1000000\r\n\r\n");
+    client.send(new byte[200_000]);
     server.await("it runs", () -> server.sum("serve_replica_processing_queries") == 1);
     long left = System.nanoTime();
-    socket.close();
+    client.close();
     server.await("the slot", () -> server.sum("serve_replica_processing_queries") == 0);
     assertThat(Duration.ofNanos(System.nanoTime() - left)).isLessThan(Duration.ofSeconds(1));
     assertThat(server.sum("serve_zombie_requests")).isZero();
-  }
-
-  // --- helpers of the wire ---
-
-  private static Socket connect() throws IOException {
-    Socket socket = new Socket(InetAddress.getLoopbackAddress(), server.port());
-    socket.setSoTimeout(20_000);
-    socket.setTcpNoDelay(true);
-    return socket;
-  }
-
-  private static void send(Socket socket, String text) throws IOException {
-    socket.getOutputStream().write(text.getBytes(StandardCharsets.US_ASCII));
-  }
-
-  private static void chunk(Socket socket, byte[] bytes) throws IOException {
-    send(socket, Integer.toHexString(bytes.length) + "\r\n");
-    socket.getOutputStream().write(bytes);
-    send(socket, "\r\n");
-  }
-
-  private static String line(Socket socket) throws IOException {
-    StringBuilder line = new StringBuilder();
-    for (int next = socket.getInputStream().read(); next != '\n'; ) {
-      if (next < 0) {
-        throw new IOException("closed after: " + line);
-      }
-      if (next != '\r') {
-        line.append((char) next);
-      }
-      next = socket.getInputStream().read();
-    }
-    return line.toString();
-  }
-
-  private static String head(Socket socket) throws IOException {
-    StringBuilder head = new StringBuilder();
-    for (String line = line(socket); !line.isEmpty(); line = line(socket)) {
-      head.append(line).append("\r\n");
-    }
-    return head.toString();
   }
 }

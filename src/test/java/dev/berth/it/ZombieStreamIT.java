@@ -3,9 +3,6 @@ package dev.berth.it;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.Socket;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -32,15 +29,12 @@ class ZombieStreamIT {
                     graceful_shutdown_timeout_s: 0.1
                     berth: {cancel_grace_s: 0.2}
             """)) {
-      Socket socket = new Socket(InetAddress.getLoopbackAddress(), server.port());
-      socket
-          .getOutputStream()
-          .write(
-              "POST /s/hang HTTP/1.1\r\nHost: t\r\nContent-Length: 1000000\r\n\r\n"
-                  .getBytes(StandardCharsets.US_ASCII));
-      socket.getOutputStream().write(new byte[200_000]);
+      Client client = new Client(server.port());
+      client
+          .send("POST /s/hang HTTP/1.1\r\nHost: t\r\nContent-Length: 1000000\r\n\r\n")
+          .send(new byte[200_000]);
       server.await("it runs", () -> server.sum("serve_replica_processing_queries") == 1);
-      socket.close();
+      client.close();
       server.await("a zombie", () -> server.sum("serve_zombie_requests") == 1);
       assertThat(server.sum("serve_replica_processing_queries")).isEqualTo(1);
       assertThat(server.sum("serve_num_ongoing_http_requests")).isZero();

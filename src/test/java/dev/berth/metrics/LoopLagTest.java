@@ -7,7 +7,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 class LoopLagTest {
-  private final Meters meters = new Meters("n1", "127.0.0.1");
+  private final Meters meters = new Meters("n1", "127.0.0.1", "");
   private final LoopLag lag = new LoopLag(3);
 
   private List<String> lines() {
@@ -16,7 +16,7 @@ class LoopLagTest {
 
   @Test
   void lagsAreAHistogramOfEachLoop() {
-    meters.addLag(lag);
+    meters.add(lag::collect);
     String labels = "component=\"instance\",loop=\"3\",loop_type=\"serving\"";
     lag.add(TimeUnit.MICROSECONDS.toNanos(500));
     lag.add(TimeUnit.SECONDS.toNanos(5));
@@ -31,7 +31,7 @@ class LoopLagTest {
 
   @Test
   void aBlockIsSeenWhileItLastsAndCountedAfterwards() {
-    meters.addLag(lag);
+    meters.add(lag::collect);
     assertThat(lines())
         .contains(
             "berth_event_loop_blocked{loop=\"3\"} 0.0",

@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 class MetersTest {
   private static final String TEXT = "text/plain; version=0.0.4; charset=utf-8";
 
-  private final Meters meters = new Meters("node-1", "127.0.0.1");
+  private final Meters meters = new Meters("node-1", "127.0.0.1", "");
 
   @Test
   void aRequestIsCountedByRouteMethodApplicationAndStatus() {

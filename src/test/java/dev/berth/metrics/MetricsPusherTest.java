@@ -1,7 +1,6 @@
 package dev.berth.metrics;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import dev.berth.api.DeploymentId;
 import dev.berth.fakes.ManualClock;
@@ -387,22 +386,8 @@ class MetricsPusherTest {
     assertThat(pusher.handles()).isZero();
   }
 
-  @Test
-  void settingsOutsideTheirRangeAreRefused() {
-    assertThatIllegalArgumentException()
-        .isThrownBy(() -> new MetricsPusher.Settings(Duration.ZERO, PUSH, 1))
-        .withMessageContaining("recordInterval");
-    assertThatIllegalArgumentException()
-        .isThrownBy(() -> new MetricsPusher.Settings(PUSH, RECORD, 1))
-        .withMessageContaining("pushInterval");
-    assertThatIllegalArgumentException()
-        .isThrownBy(() -> new MetricsPusher.Settings(RECORD, PUSH, 0))
-        .withMessageContaining("maxReportBytes");
-  }
-
   private MetricsPusher pusher(int maxReportBytes) {
-    return new MetricsPusher(
-        "node-1", 7, new MetricsPusher.Settings(RECORD, PUSH, maxReportBytes), clock);
+    return new MetricsPusher("node-1", 7, PUSH, maxReportBytes, clock);
   }
 
   private @Nullable HandleMetricBatch tick(MetricsPusher pusher) {

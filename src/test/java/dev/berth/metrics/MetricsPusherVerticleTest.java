@@ -24,8 +24,7 @@ class MetricsPusherVerticleTest {
   private static final Duration PUSH = Duration.ofMillis(20);
 
   private final MetricsPusher pusher =
-      new MetricsPusher(
-          "node-1", 1, new MetricsPusher.Settings(RECORD, PUSH, 1 << 16), System::nanoTime);
+      new MetricsPusher("node-1", 1, PUSH, 1 << 16, System::nanoTime);
   private final BlockingQueue<HandleMetricBatch> pushed = new LinkedBlockingQueue<>();
 
   @Test

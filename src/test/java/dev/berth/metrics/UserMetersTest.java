@@ -12,9 +12,9 @@ import org.junit.jupiter.params.provider.ValueSource;
 class UserMetersTest {
   private static final double[] USUAL = {};
 
-  private final Meters meters = new Meters("node-1", "127.0.0.1");
+  private final Meters meters = new Meters("node-1", "127.0.0.1", "");
   private final UserMeters user = new UserMeters(new DeploymentId("app", "model"), "app#model#1");
-  private final Registration shown = meters.addUserMeters(user);
+  private final Registration shown = meters.add(user::collect);
 
   private String scrape() {
     return meters.scrape("text/plain");
@@ -37,7 +37,7 @@ class UserMetersTest {
   @Test
   void aMetersHelpIsShownForAllWhoHaveItWhoeverSaidItFirst() {
     UserMeters other = new UserMeters(new DeploymentId("other", "model"), "other#model#1");
-    meters.addUserMeters(other);
+    meters.add(other::collect);
     user.counter("words").increment();
     other.describe("words_total", "Words, counted.").counter("words").increment();
     other.describe("words", "Something else.");
@@ -80,7 +80,7 @@ class UserMetersTest {
   @Test
   void twoReplicasShareANameAndEachHasItsSeries() {
     UserMeters other = new UserMeters(new DeploymentId("app", "model"), "app#model#2");
-    meters.addUserMeters(other);
+    meters.add(other::collect);
     user.gauge("temperature").set(1);
     other.gauge("temperature").set(2);
     assertThat(scrape())
@@ -99,7 +99,7 @@ class UserMetersTest {
   @Test
   void whatAnotherDeploymentCallsTheSameTakesNoOtherMetersAway() {
     UserMeters other = new UserMeters(new DeploymentId("app", "other"), "app#other#1");
-    meters.addUserMeters(other);
+    meters.add(other::collect);
     user.gauge("words").set(1);
     user.gauge("mine").set(1);
     other.counter("words").increment();
@@ -136,7 +136,7 @@ class UserMetersTest {
   @Test
   void beyondTheBoundAMeterCountsNothing() {
     UserMeters few = new UserMeters(new DeploymentId("app", "model"), "app#model#2", 2);
-    meters.addUserMeters(few);
+    meters.add(few::collect);
     for (String tag : new String[] {"1", "2", "3", "4"}) {
       few.counter("words", "user", tag).increment();
     }

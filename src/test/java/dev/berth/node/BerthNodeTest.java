@@ -5,10 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.berth.code.StartFailedException;
 import dev.berth.config.ConfigException;
-import dev.berth.config.ConfigReader;
 import dev.berth.config.ServeConfig;
 import dev.berth.config.keys.Problem;
-import io.vertx.core.Future;
 import java.io.IOException;
 import java.net.ConnectException;
 import java.net.InetAddress;
@@ -19,14 +17,11 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
-import java.nio.file.Path;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -34,9 +29,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 /** One instance in this JVM; the packaged one is tested by the integration tests. */
 class BerthNodeTest {
   private static ServeConfig config(int port, String... applications) {
-    return ConfigReader.read(
-        "test.yaml",
-        Path.of("."),
+    return TestNode.read(
         """
         http_options: {host: 127.0.0.1, port: %d}
         applications: [%s]
@@ -50,25 +43,34 @@ class BerthNodeTest {
         .formatted(name, name, builder);
   }
 
-  private static <T> T await(Future<T> future) throws Exception {
-    return future.toCompletionStage().toCompletableFuture().get(20, TimeUnit.SECONDS);
+  /** The thread of the access log is the last that ends; what comes then is the control loop's. */
+  @Test
+  void anInstanceThatLogsAccessEndsToo() throws Exception {
+    TestNode node =
+        new TestNode(
+            TestNode.read(
+                """
+                http_options: {host: 127.0.0.1, port: 0}
+                logging_config: {enable_access_log: true}
+                applications: [%s]
+                berth: {event_loops: 1, admin: {port: 0}, shutdown_timeout_s: 5}
+                """
+                    .formatted(application("a", "plain"))));
+    assertThat(node.get("/a").statusCode()).isEqualTo(200);
+    node.node.close().toCompletionStage().toCompletableFuture().get(10, TimeUnit.SECONDS);
   }
 
   @Test
   void aSpreadReplicaServesEachConnectionOnTheLoopItCameInOn() throws Exception {
-    BerthNode node = await(BerthNode.start(config(0, application("spread", "spread"))));
-    try {
+    try (TestNode node = new TestNode(config(0, application("spread", "spread")))) {
       Set<String> threads = new HashSet<>();
       for (int i = 0; i < 6; i++) { // connections go to the ingresses in turn
         HttpClient client = HttpClient.newHttpClient();
-        threads.add(get(client, node.port(), "/spread"));
-        threads.add(get(client, node.port(), "/spread"));
+        threads.add(anew(client, node, "/spread"));
+        threads.add(anew(client, node, "/spread"));
       }
       assertThat(threads).hasSize(3); // all serving loops, and not the control loop
-      assertThat(get(HttpClient.newHttpClient(), node.adminPort(), "/-/healthz"))
-          .isEqualTo("success");
-    } finally {
-      await(node.close());
+      assertThat(node.admin("GET", "/-/healthz", "").body()).isEqualTo("success");
     }
   }
 
@@ -76,24 +78,18 @@ class BerthNodeTest {
   void applicationsAnswerAtTheirRoutesAndAtNoOther() throws Exception {
     String hidden =
         "{name: hidden, route_prefix: null, import_path: 'dev.berth.node.TestApplications:plain'}";
-    BerthNode node =
-        await(
-            BerthNode.start(
-                config(0, application("a", "plain"), application("b", "spread"), hidden)));
-    HttpClient client = HttpClient.newHttpClient();
-    try {
-      assertThat(get(client, node.port(), "/-/routes")).isEqualTo("{\"/a\":\"a\",\"/b\":\"b\"}");
+    try (TestNode node =
+        new TestNode(config(0, application("a", "plain"), application("b", "spread"), hidden))) {
+      assertThat(node.get("/-/routes").body()).isEqualTo("{\"/a\":\"a\",\"/b\":\"b\"}");
       for (String path : List.of("/a", "/a/", "/a/x?y", "/b")) {
-        assertThat(get(client, node.port(), path)).as(path).startsWith("vert.x");
+        assertThat(node.get(path).body()).as(path).startsWith("vert.x");
       }
       for (String path : List.of("/", "/hidden", "/ab", "/c")) {
-        assertThat(get(client, node.port(), path))
+        assertThat(node.get(path).body())
             .as(path)
             .isEqualTo(
                 "Path '" + path + "' not found. Ping http://.../-/routes for available routes.");
       }
-    } finally {
-      await(node.close());
     }
   }
 
@@ -101,25 +97,19 @@ class BerthNodeTest {
   @CsvSource({"direct, 0", "event_bus, 5"})
   void whatTheFileNamesCarriesRequestsFromLoopToLoop(String carrier, String carried)
       throws Exception {
-    ServeConfig config =
-        ConfigReader.read(
-            "test.yaml",
-            Path.of("."),
-            """
-            http_options: {host: 127.0.0.1, port: 0}
-            applications: [%s]
-            berth: {event_loops: 3, admin: {port: 0}, messages: %s}
-            """
-                .formatted(application("carried", "carried"), carrier));
-    BerthNode node = await(BerthNode.start(config));
-    try {
+    String config =
+        """
+        http_options: {host: 127.0.0.1, port: 0}
+        applications: [%s]
+        berth: {event_loops: 3, admin: {port: 0}, messages: %s}
+        """
+            .formatted(application("carried", "carried"), carrier);
+    try (TestNode node = new TestNode(config)) {
       String answer = "";
       for (int i = 0; i < 6; i++) { // connections go to the ingresses in turn
-        answer = get(HttpClient.newHttpClient(), node.port(), "/carried");
+        answer = anew(HttpClient.newHttpClient(), node, "/carried");
       }
       assertThat(answer).isEqualTo(carried);
-    } finally {
-      await(node.close());
     }
   }
 
@@ -127,44 +117,36 @@ class BerthNodeTest {
   void withoutAnyRouteTheHealthIs503() throws Exception {
     String hidden =
         "{name: hidden, route_prefix: null, import_path: 'dev.berth.node.TestApplications:plain'}";
-    BerthNode node = await(BerthNode.start(config(0, hidden)));
-    HttpClient client = HttpClient.newHttpClient();
-    try {
+    try (TestNode node = new TestNode(config(0, hidden))) {
       for (String path : List.of("/-/healthz", "/-/routes")) {
-        HttpResponse<String> answer = answer(client, node.port(), path);
+        HttpResponse<String> answer = node.get(path);
         assertThat(answer.statusCode()).as(path).isEqualTo(503);
         assertThat(answer.body()).as(path).isEqualTo("Route table is not populated yet.");
       }
-      assertThat(get(client, node.port(), "/")).startsWith("Path '/' not found.");
-    } finally {
-      await(node.close());
+      assertThat(node.get("/").body()).startsWith("Path '/' not found.");
     }
   }
 
   @Test
   void withARouteTheHealthAndTheRoutesAre200() throws Exception {
-    BerthNode node = await(BerthNode.start(config(0, application("plain", "plain"))));
-    HttpClient client = HttpClient.newHttpClient();
-    try {
-      HttpResponse<String> health = answer(client, node.port(), "/-/healthz");
+    try (TestNode node = new TestNode(config(0, application("plain", "plain")))) {
+      HttpResponse<String> health = node.get("/-/healthz");
       assertThat(health.statusCode()).isEqualTo(200);
       assertThat(health.body()).isEqualTo("success");
-      HttpResponse<String> routes = answer(client, node.port(), "/-/routes");
+      HttpResponse<String> routes = node.get("/-/routes");
       assertThat(routes.statusCode()).isEqualTo(200);
       assertThat(routes.body()).isEqualTo("{\"/plain\":\"plain\"}");
-    } finally {
-      await(node.close());
     }
   }
 
   @Test
   void aClosedNodeIsGoneAndClosingItAgainIsNothing() throws Exception {
     Set<Thread> before = threads();
-    BerthNode node = await(BerthNode.start(config(0, application("plain", "plain"))));
-    int port = node.port();
+    TestNode node = new TestNode(config(0, application("plain", "plain")));
+    int port = node.node.port();
 
-    await(node.close());
-    await(node.close());
+    node.close();
+    node.close();
 
     assertThatThrownBy(() -> new Socket(InetAddress.getLoopbackAddress(), port).close())
         .isInstanceOf(ConnectException.class);
@@ -177,7 +159,7 @@ class BerthNodeTest {
     ServeConfig config =
         config(0, application("plain", "plain"), application("broken", "unstartable"));
 
-    assertThatThrownBy(() -> await(BerthNode.start(config)))
+    assertThatThrownBy(() -> new TestNode(config))
         .isInstanceOf(ExecutionException.class)
         .cause()
         .isInstanceOf(StartFailedException.class)
@@ -192,7 +174,7 @@ class BerthNodeTest {
     ServeConfig config =
         config(0, application("plain", "plain"), application("failing", "failing"));
 
-    assertThatThrownBy(() -> await(BerthNode.start(config)))
+    assertThatThrownBy(() -> new TestNode(config))
         .hasMessageContaining("application failing: import_path: ");
     awaitNoThreadBut(before);
   }
@@ -209,7 +191,7 @@ class BerthNodeTest {
               application("failing", "failing"),
               application("two", "text"));
 
-      assertThatThrownBy(() -> await(BerthNode.start(config)))
+      assertThatThrownBy(() -> new TestNode(config))
           .cause()
           .isInstanceOfSatisfying(
               ConfigException.class,
@@ -228,22 +210,14 @@ class BerthNodeTest {
     try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       ServeConfig config = config(taken.getLocalPort(), application("plain", "plain"));
 
-      assertThatThrownBy(() -> await(BerthNode.start(config)))
-          .cause()
-          .isInstanceOf(IOException.class);
+      assertThatThrownBy(() -> new TestNode(config)).cause().isInstanceOf(IOException.class);
     }
     awaitNoThreadBut(before);
   }
 
-  private static String get(HttpClient client, int port, String path) throws Exception {
-    return answer(client, port, path).body();
-  }
-
-  private static HttpResponse<String> answer(HttpClient client, int port, String path)
-      throws Exception {
-    return client.send(
-        HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + path)).build(),
-        BodyHandlers.ofString());
+  private static String anew(HttpClient client, TestNode node, String path) throws Exception {
+    URI uri = URI.create("http://127.0.0.1:" + node.node.port() + path);
+    return client.send(HttpRequest.newBuilder(uri).build(), BodyHandlers.ofString()).body();
   }
 
   private static Set<Thread> threads() {
@@ -252,7 +226,7 @@ class BerthNodeTest {
 
   /** Threads of ours and of Vert.x end soon after the instance. */
   private static void awaitNoThreadBut(Set<Thread> before) {
-    await(() -> left(before).isEmpty(), () -> "threads left: " + left(before));
+    TestNode.until(() -> left(before).isEmpty(), () -> "threads left: " + left(before));
   }
 
   private static List<String> left(Set<Thread> before) {
@@ -261,13 +235,5 @@ class BerthNodeTest {
         .map(Thread::getName)
         .filter(name -> name.startsWith("vert") || name.startsWith("berth"))
         .toList();
-  }
-
-  private static void await(BooleanSupplier condition, java.util.function.Supplier<String> what) {
-    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(10);
-    while (!condition.getAsBoolean()) {
-      assertThat(System.nanoTime() - deadline).as(what.get()).isNegative();
-      new CompletableFuture<Void>().completeOnTimeout(null, 10, TimeUnit.MILLISECONDS).join();
-    }
   }
 }

@@ -21,8 +21,10 @@ import io.vertx.junit5.VertxExtension;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -89,10 +91,16 @@ class ControlPlaneTest {
     }
   }
 
+  private <T> T onLoop(Supplier<T> call) throws Exception {
+    CompletableFuture<T> done = new CompletableFuture<>();
+    loop.execute(() -> done.complete(call.get()));
+    return done.get(10, TimeUnit.SECONDS);
+  }
+
   @Test
   void oneThatFailsIsFollowedByOneOfALaterTermThatKnowsWhatIsWanted() throws Exception {
     ControlPlane made = plane();
-    made.start(1).await();
+    onLoop(() -> made.start(1)).await();
     assertThat(nextBuild().epoch()).isEqualTo(new Epoch(1, "n"));
     DeploymentId id = new DeploymentId("a", "d");
     DeploymentTarget target =
@@ -107,10 +115,10 @@ class ControlPlaneTest {
   @Test
   void aRestartTakesALaterTermThanAnyBefore() throws Exception {
     ControlPlane made = plane();
-    made.start(7).await();
+    onLoop(() -> made.start(7)).await();
     nextBuild();
 
-    made.restart(3).await(); // whoever keeps the terms has lost one
+    onLoop(() -> made.restart(3)).await(); // whoever keeps the terms has lost one
 
     assertThat(nextBuild().epoch()).isEqualTo(new Epoch(8, "n"));
   }
@@ -118,9 +126,13 @@ class ControlPlaneTest {
   @Test
   void anInstanceThatDrainsKeepsItsController() throws Exception {
     ControlPlane made = plane();
-    made.start(2).await();
-    made.drains();
+    onLoop(() -> made.start(2)).await();
+    onLoop(
+        () -> {
+          made.drains();
+          return true;
+        });
 
-    assertThat(made.restart(3).failed()).isTrue();
+    assertThat(onLoop(() -> made.restart(3)).failed()).isTrue();
   }
 }

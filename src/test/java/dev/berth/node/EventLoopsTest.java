@@ -37,7 +37,7 @@ class EventLoopsTest {
 
   @Test
   void eachServingLoopAndTheControlLoopHasAThreadOfItsOwn() throws Exception {
-    EventLoops loops = await(EventLoops.of(vertx(4), 3));
+    EventLoops loops = await(EventLoops.of(vertx(4), 3, new LoopVerticle("control loop")));
 
     Set<Thread> threads = new HashSet<>();
     for (LoopVerticle loop : loops.serving()) {
@@ -48,7 +48,7 @@ class EventLoopsTest {
 
   @Test
   void whatIsDeployedOnALoopRunsThereWhateverTheOrder() throws Exception {
-    EventLoops loops = await(EventLoops.of(vertx(3), 2));
+    EventLoops loops = await(EventLoops.of(vertx(3), 2, new LoopVerticle("control loop")));
     LoopVerticle second = loops.serving().get(1);
     Part late = new Part();
     Part later = new Part();
@@ -62,21 +62,21 @@ class EventLoopsTest {
 
   @Test
   void fewerThreadsThanLoopsIsAnError() {
-    assertThatThrownBy(() -> await(EventLoops.of(vertx(2), 2)))
+    assertThatThrownBy(() -> await(EventLoops.of(vertx(2), 2, new LoopVerticle("control loop"))))
         .hasRootCauseInstanceOf(IllegalStateException.class)
         .hasMessageContaining("control loop: shares its thread");
   }
 
   @Test
   void aThreadThatNoLoopHasIsAnError() {
-    assertThatThrownBy(() -> await(EventLoops.of(vertx(4), 2)))
+    assertThatThrownBy(() -> await(EventLoops.of(vertx(4), 2, new LoopVerticle("control loop"))))
         .hasRootCauseInstanceOf(IllegalStateException.class)
         .hasMessageContaining("one more than asked for (expected: 3)");
   }
 
   @Test
   void aPartThatThrowsFailsItsDeploymentOnly() throws Exception {
-    EventLoops loops = await(EventLoops.of(vertx(2), 1));
+    EventLoops loops = await(EventLoops.of(vertx(2), 1, new LoopVerticle("control loop")));
     LoopVerticle loop = loops.serving().get(0);
 
     Future<Void> failed =

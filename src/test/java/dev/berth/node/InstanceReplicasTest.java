@@ -84,6 +84,7 @@ class InstanceReplicasTest {
           plane, routers, builds, shown -> () -> {}, control, counter::incrementAndGet, told::add);
 
   private final DeploymentTarget first = target("max_ongoing_requests: 3, user_config: {k: 1}");
+  private final DeploymentTarget second = target("max_ongoing_requests: 3, user_config: {k: 2}");
 
   /** Writes down what it is told. */
   private final class Hooked extends Answering {
@@ -446,18 +447,17 @@ class InstanceReplicasTest {
   @Test
   void aReconfigureGivenTwiceCallsTheHookOnceAndIsAnsweredAgain() {
     running();
-    DeploymentTarget next = target("max_ongoing_requests: 3, user_config: {k: 2}");
-    reconfigure(next);
-    reconfigure(next);
+    reconfigure(second);
+    reconfigure(second);
     assertThat(found().phase()).isEqualTo(ReplicaPhase.UPDATING);
     runAll();
-    ReplicaReconfigured answer = new ReplicaReconfigured(ID, next.version());
+    ReplicaReconfigured answer = new ReplicaReconfigured(ID, second.version());
     assertThat(take()).containsExactly(answer);
-    reconfigure(next);
+    reconfigure(second);
     runAll();
     assertThat(take()).containsExactly(answer);
     assertThat(calls).containsExactly("reconfigure{k=2}");
-    assertThat(found().target()).isEqualTo(next);
+    assertThat(found().target()).isEqualTo(second);
   }
 
   @Test
@@ -488,29 +488,27 @@ class InstanceReplicasTest {
   void aHookThatFailsIsToldAndItsReplicaServesOn() {
     Replica replica = running();
     failing = "reconfigure{k=2}";
-    DeploymentTarget next = target("max_ongoing_requests: 3, user_config: {k: 2}");
-    reconfigure(next);
+    reconfigure(second);
     runAll();
     assertThat(take())
         .containsExactly(
             new ReconfigureFailed(
-                ID, next.version(), "IllegalStateException: reconfigure{k=2} fails"));
+                ID, second.version(), "IllegalStateException: reconfigure{k=2} fails"));
     assertThat(found().phase()).isEqualTo(ReplicaPhase.RUNNING);
     assertThat(replica.healthy()).isTrue();
     assertThat(replica.slots().tryAcquire()).isTrue();
 
     failing = "";
-    reconfigure(next);
+    reconfigure(second);
     runAll();
     assertThat(calls).as("it is asked again").hasSize(2);
-    assertThat(take()).containsExactly(new ReplicaReconfigured(ID, next.version()));
+    assertThat(take()).containsExactly(new ReplicaReconfigured(ID, second.version()));
   }
 
   @Test
   void aHookThatNeverEndsIsToldToHaveFailed() {
     running();
-    DeploymentTarget next = target("max_ongoing_requests: 3, user_config: {k: 2}");
-    reconfigure(next); // and no thread for it
+    reconfigure(second); // and no thread for it
     clock.advance(Duration.ofMinutes(10));
     plane.host().tick();
     control.runAll();
@@ -526,7 +524,6 @@ class InstanceReplicasTest {
   @Test
   void ofTwoReconfiguresTheLaterOneIsAnswered() {
     running();
-    DeploymentTarget second = target("max_ongoing_requests: 3, user_config: {k: 2}");
     DeploymentTarget third = target("max_ongoing_requests: 3, user_config: {k: 3}");
     reconfigure(second);
     reconfigure(third);
@@ -581,7 +578,7 @@ class InstanceReplicasTest {
       clock.advance(Duration.ofSeconds(20));
       plane.replicas(0).tick();
       plane.host().tick();
-      plane.host().sweep();
+      plane.host().sweep(0, 1, mismatch -> {});
       runAll();
     }
     assertThat(replicas.size()).isZero();

@@ -72,7 +72,7 @@ class InstanceThreadsTest {
   }
 
   private double metric(String name) {
-    Meters meters = new Meters("n1", "here");
+    Meters meters = new Meters("n1", "here", "");
     meters.add(threads::show);
     return meters
         .scrape("text/plain")

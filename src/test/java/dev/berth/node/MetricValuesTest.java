@@ -2,14 +2,7 @@ package dev.berth.node;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.berth.config.ConfigReader;
-import io.vertx.core.Future;
-import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
-import java.net.http.HttpResponse.BodyHandlers;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -40,44 +33,27 @@ class MetricValuesTest {
   private static final String BROKEN = "application=\"broken\",deployment=\"broken\"";
   private static final String GATED = "application=\"gated\",deployment=\"front\"";
 
-  private final HttpClient client = HttpClient.newHttpClient();
-  private BerthNode node;
+  private TestNode node;
 
   @BeforeEach
   void start() throws Exception {
-    node = await(BerthNode.start(ConfigReader.read("test.yaml", Path.of("."), CONFIG)));
+    node = new TestNode(CONFIG);
   }
 
   @AfterEach
   void stop() throws Exception {
     TestApplications.openGates();
-    await(node.close());
+    node.close();
   }
 
-  private static <T> T await(Future<T> future) throws Exception {
-    return future.toCompletionStage().toCompletableFuture().get(20, TimeUnit.SECONDS);
-  }
-
-  private CompletableFuture<HttpResponse<String>> get(int port, String path) {
-    URI uri = URI.create("http://127.0.0.1:" + port + path);
-    return client.sendAsync(HttpRequest.newBuilder(uri).build(), BodyHandlers.ofString());
-  }
-
-  private int status(String path) throws Exception {
-    return get(node.port(), path).get(20, TimeUnit.SECONDS).statusCode();
+  private int status(String path) {
+    return node.get(path).statusCode();
   }
 
   /** {@code name{labels} value}, without what names one replica. */
-  private List<String> lines() throws Exception {
-    String all = get(node.adminPort(), "/metrics").get(20, TimeUnit.SECONDS).body();
+  private List<String> lines() {
+    String all = node.admin("GET", "/metrics", "").body();
     return all.replaceAll(",replica(_id)?=\"[^\"]*\"", "").lines().toList();
-  }
-
-  private void awaitLine(String line) throws Exception {
-    for (int i = 0; i < 1_000 && !lines().contains(line); i++) {
-      // each look is a request
-    }
-    assertThat(lines()).contains(line);
   }
 
   @Test
@@ -113,10 +89,12 @@ class MetricValuesTest {
   @Test
   void whatRunsWaitsAndIsRefusedIsToldApart() throws Exception {
     TestApplications.Gate gate = TestApplications.gate("values");
-    CompletableFuture<HttpResponse<String>> running = get(node.port(), "/gated/held");
+    CompletableFuture<HttpResponse<String>> running = node.getAsync("/gated/held");
     gate.entered.get(20, TimeUnit.SECONDS);
-    CompletableFuture<HttpResponse<String>> waiting = get(node.port(), "/gated/held");
-    awaitLine("serve_deployment_queued_queries{" + GATED + "} 1.0");
+    CompletableFuture<HttpResponse<String>> waiting = node.getAsync("/gated/held");
+    TestNode.until(
+        () -> lines().contains("serve_deployment_queued_queries{" + GATED + "} 1.0"),
+        () -> "lines: " + lines());
     assertThat(status("/gated")).isEqualTo(503);
     assertThat(lines())
         .contains(

@@ -2,26 +2,16 @@ package dev.berth.node;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.berth.config.ConfigReader;
-import dev.berth.config.ServeConfig;
 import dev.berth.node.TestApplications.Gate;
 import io.vertx.core.Future;
-import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
-import java.net.http.HttpResponse.BodyHandlers;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -30,81 +20,47 @@ import org.junit.jupiter.api.Test;
 class NodeLifecycleTest {
   private static final int CYCLES = 60;
 
-  // By HTTP/2 the JDK's client gives up what is under way when it hears GOAWAY (JDK-8335181).
-  private final HttpClient client =
-      HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
-  private @Nullable BerthNode started;
+  private TestNode node;
 
   @BeforeEach
   void start() throws Exception {
-    ServeConfig config =
-        ConfigReader.read(
-            "test.yaml",
-            Path.of("."),
+    node =
+        new TestNode(
             """
             http_options: {host: 127.0.0.1, port: 0}
             applications: []
             berth: {event_loops: 2, ephemeral: true, admin: {port: 0}, shutdown_timeout_s: 5,
               metrics: {record_interval_ms: 20, push_interval_ms: 20}}
             """);
-    started = await(BerthNode.start(config));
   }
 
   @AfterEach
   void stop() throws Exception {
     TestApplications.openGates();
-    await(node().close());
-  }
-
-  private BerthNode node() {
-    return Objects.requireNonNull(started);
-  }
-
-  private static <T> T await(Future<T> future) throws Exception {
-    return future.toCompletionStage().toCompletableFuture().get(20, TimeUnit.SECONDS);
+    node.close();
   }
 
   private static void until(BooleanSupplier condition, String what) {
-    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
-    while (!condition.getAsBoolean()) {
-      assertThat(System.nanoTime() - deadline).as(what).isNegative();
-      new CompletableFuture<Void>().completeOnTimeout(null, 2, TimeUnit.MILLISECONDS).join();
-    }
-  }
-
-  private HttpResponse<String> send(
-      String method, int port, String path, String body, String... headers) {
-    HttpRequest.Builder request =
-        HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + path))
-            .method(method, BodyPublishers.ofString(body));
-    if (headers.length > 0) {
-      request.headers(headers);
-    }
-    try {
-      return client.send(request.build(), BodyHandlers.ofString());
-    } catch (Exception failed) {
-      throw new AssertionError(method + " " + path, failed);
-    }
+    TestNode.until(condition, () -> what);
   }
 
   private void deploy(String name, String more) {
     String entry =
         "{name: %s, route_prefix: /%s, import_path: 'dev.berth.node.TestApplications:plain'%s}"
             .formatted(name, name, more);
-    HttpResponse<String> answer =
-        send("PUT", node().adminPort(), "/api/v1/applications/" + name, entry);
+    HttpResponse<String> answer = node.admin("PUT", "/api/v1/applications/" + name, entry);
     assertThat(answer.statusCode()).as(answer.body()).isEqualTo(200);
     until(() -> get("/" + name) == 200, name + " does not answer");
   }
 
   private int get(String path) {
-    return send("GET", node().port(), path, "").statusCode();
+    return node.get(path).statusCode();
   }
 
   private <T> T onControl(java.util.function.Function<InstanceControl, T> look) {
     CompletableFuture<T> seen = new CompletableFuture<>();
-    InstanceControl control = node().running().control;
-    control.execute(() -> seen.complete(look.apply(control)));
+    InstanceControl control = node.node.running().control;
+    node.node.control.execute(() -> seen.complete(look.apply(control)));
     return seen.orTimeout(10, TimeUnit.SECONDS).join();
   }
 
@@ -131,14 +87,13 @@ class NodeLifecycleTest {
     assertThat(tooLong.statusCode()).isEqualTo(400);
     assertThat(tooLong.body()).contains("Idempotency-Key: 129 characters (expected: 1 to 128)");
     assertThat(put(entry.formatted("b"), "x".repeat(128)).statusCode()).isEqualTo(200);
-    assertThat(send("GET", node().adminPort(), "/metrics", "").body())
+    assertThat(node.admin("GET", "/metrics", "").body())
         .contains("\nberth_idempotent_answers 2.0\n")
         .contains("\nberth_idempotent_answers_limit 10000.0\n");
   }
 
   private HttpResponse<String> put(String entry, String key) {
-    int admin = node().adminPort();
-    return send("PUT", admin, "/api/v1/applications/a", entry, "Idempotency-Key", key);
+    return node.admin("PUT", "/api/v1/applications/a", entry, "Idempotency-Key", key);
   }
 
   @Test
@@ -163,8 +118,7 @@ class NodeLifecycleTest {
             });
     for (int restart = 0; restart < 5; restart++) {
       int seen = sent.get();
-      assertThat(send("POST", node().adminPort(), "/api/v1/controller/restart", "").statusCode())
-          .isEqualTo(200);
+      assertThat(node.admin("POST", "/api/v1/controller/restart", "").statusCode()).isEqualTo(200);
       until(() -> sent.get() > seen + 3, "no requests");
     }
     over.set(true);
@@ -200,9 +154,8 @@ class NodeLifecycleTest {
     String id = killed.split(" ")[0];
 
     assertThat(
-            send(
+            node.admin(
                     "DELETE",
-                    node().adminPort(),
                     "/api/v1/applications/a/deployments/front/replicas/" + id.replace("#", "%23"),
                     "")
                 .statusCode())
@@ -226,18 +179,17 @@ class NodeLifecycleTest {
         "{name: a, route_prefix: /a, import_path: 'dev.berth.node.TestApplications:gated', args: {"
             + args
             + "}}";
-    assertThat(send("PUT", node().adminPort(), "/api/v1/applications/a", entry).statusCode())
-        .isEqualTo(200);
+    assertThat(node.admin("PUT", "/api/v1/applications/a", entry).statusCode()).isEqualTo(200);
   }
 
   /** The instance drains while a request is held; it ends in time, and the request is answered. */
   private void drainsWithoutLoss(Gate held, CompletableFuture<Integer> request) throws Exception {
-    Future<Void> closed = node().close();
+    Future<Void> closed = node.node.close();
     onControl(control -> true); // the drain has begun
     assertThat(closed.isComplete()).as("with a request under way").isFalse();
     held.open.complete(null);
     assertThat(request.get(10, TimeUnit.SECONDS)).isEqualTo(200);
-    await(closed); // and not since its time was over
+    TestNode.await(closed); // and not since its time was over
   }
 
   @Test
@@ -271,17 +223,16 @@ class NodeLifecycleTest {
     for (int cycle = 0; cycle < CYCLES; cycle++) {
       String name = "app" + cycle;
       deploy(name, "");
-      assertThat(
-              send("DELETE", node().adminPort(), "/api/v1/applications/" + name, "").statusCode())
+      assertThat(node.admin("DELETE", "/api/v1/applications/" + name, "").statusCode())
           .isEqualTo(200);
     }
     until(() -> onControl(control -> control.replicas.size()) == 0, "replicas are left");
     until(() -> onControl(control -> control.builds.names()).isEmpty(), "builds are left");
     until(() -> onControl(control -> control.deployments.size()) == 0, "routers are left");
-    assertThat(onControl(InstanceControl::routers).all()).isEmpty();
-    until(() -> node().running().pusher.handles() == 0, "handles are left in the pusher");
+    assertThat(node.node.running().plane.routers().all()).isEmpty();
+    until(() -> node.node.running().pusher.handles() == 0, "handles are left in the pusher");
     until(() -> get("/app0") == 404, "a route is left");
-    String metrics = send("GET", node().adminPort(), "/metrics", "").body();
+    String metrics = node.admin("GET", "/metrics", "").body();
     assertThat(metrics).doesNotContain("app0\"").doesNotContain("app" + (CYCLES - 1) + "\"");
   }
 }

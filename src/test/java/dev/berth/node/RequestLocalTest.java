@@ -2,13 +2,7 @@ package dev.berth.node;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.berth.config.ConfigReader;
-import io.vertx.core.Future;
-import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpResponse.BodyHandlers;
-import java.nio.file.Path;
+import java.net.http.HttpResponse;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -22,10 +16,6 @@ class RequestLocalTest {
   private static final List<String> POINTS =
       List.of("called", "after", "answer", "chosen", "dispatched", "failed", "late");
 
-  private static <T> T await(Future<T> future) throws Exception {
-    return future.toCompletionStage().toCompletableFuture().get(20, TimeUnit.SECONDS);
-  }
-
   @Test
   void nobodysWorkIsNamedNobodys() {
     assertThat(RequestLocal.fields()).isEmpty();
@@ -35,27 +25,19 @@ class RequestLocalTest {
   @ParameterizedTest
   @CsvSource({"direct", "event_bus"})
   void everyCallbackOfARequestIsNamedAsItsWork(String carrier) throws Exception {
-    BerthNode node =
-        await(
-            BerthNode.start(
-                ConfigReader.read(
-                    "test.yaml",
-                    Path.of("."),
-                    """
-                    http_options: {host: 127.0.0.1, port: 0}
-                    applications:
-                      - {name: shop, import_path: 'dev.berth.node.TestApplications:whose'}
-                    berth: {event_loops: 2, admin: {port: 0}, messages: %s}
-                    """
-                        .formatted(carrier))));
-    try {
-      HttpClient client = HttpClient.newHttpClient();
-      URI uri = URI.create("http://127.0.0.1:" + node.port() + "/");
+    try (TestNode node =
+        new TestNode(
+            """
+            http_options: {host: 127.0.0.1, port: 0}
+            applications:
+              - {name: shop, import_path: 'dev.berth.node.TestApplications:whose'}
+            berth: {event_loops: 2, admin: {port: 0}, messages: %s}
+            """
+                .formatted(carrier))) {
       List<CompletableFuture<String>> answers =
           IntStream.range(0, 20)
-              .mapToObj(i -> HttpRequest.newBuilder(uri).header("x-request-id", "r-" + i))
-              .map(request -> client.sendAsync(request.build(), BodyHandlers.ofString()))
-              .map(sent -> sent.thenApply(answer -> answer.body()))
+              .mapToObj(i -> node.getAsync("/", "x-request-id", "r-" + i))
+              .map(sent -> sent.thenApply(HttpResponse::body))
               .toList();
       for (int i = 0; i < answers.size(); i++) {
         String answer = answers.get(i).get(20, TimeUnit.SECONDS);
@@ -74,8 +56,6 @@ class RequestLocalTest {
               .endsWith(id);
         }
       }
-    } finally {
-      await(node.close());
     }
   }
 }

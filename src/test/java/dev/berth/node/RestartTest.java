@@ -5,20 +5,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.berth.code.CompiledJar;
 import dev.berth.config.ConfigReader;
 import dev.berth.config.ServeConfig;
-import io.vertx.core.Future;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
-import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
-import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -26,17 +19,15 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Whole instances over one directory, one after the other. */
 class RestartTest {
-  private static final HttpClient CLIENT = HttpClient.newHttpClient();
-
   private static final String TRIED = "dev.berth.node.RestartTest.tried";
 
   @TempDir Path folder;
 
-  private BerthNode start(String applications) throws Exception {
+  private TestNode start(String applications) throws Exception {
     return start(applications, "state");
   }
 
-  private BerthNode start(String applications, String stateDir) throws Exception {
+  private TestNode start(String applications, String stateDir) throws Exception {
     Path file =
         Files.writeString(
             folder.resolve("test.yaml"),
@@ -47,11 +38,7 @@ class RestartTest {
             """
                 .formatted(applications, stateDir));
     ServeConfig config = ConfigReader.readToStart(file, List.of());
-    return await(BerthNode.start(config));
-  }
-
-  private static <T> T await(Future<T> future) throws Exception {
-    return future.toCompletionStage().toCompletableFuture().get(30, TimeUnit.SECONDS);
+    return new TestNode(config);
   }
 
   private Path jar(String answer) throws IOException {
@@ -93,48 +80,34 @@ class RestartTest {
             .formatted(TRIED));
   }
 
-  private static HttpResponse<String> deploy(BerthNode node, String entry) throws Exception {
+  private static int deploy(TestNode node, String entry) {
     return put(node, "shop", entry);
   }
 
-  private static HttpResponse<String> put(BerthNode node, String name, String entry)
-      throws Exception {
-    return CLIENT.send(
-        admin(node, "/api/v1/applications/" + name).PUT(BodyPublishers.ofString(entry)).build(),
-        BodyHandlers.ofString());
+  private static int put(TestNode node, String name, String entry) {
+    return node.admin("PUT", "/api/v1/applications/" + name, entry).statusCode();
   }
 
-  private static void post(BerthNode node, String path) throws Exception {
+  private static void post(TestNode node, String path) {
     HttpResponse<String> answer =
-        CLIENT.send(
-            admin(node, path).POST(BodyPublishers.ofString("{}")).build(), BodyHandlers.ofString());
+        node.admin("POST", path, "{}", "Content-Type", "application/json");
     assertThat(answer.statusCode()).as(answer.body()).isEqualTo(200);
   }
 
-  private static HttpRequest.Builder admin(BerthNode node, String path) {
-    return HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + node.adminPort() + path))
-        .header("Content-Type", "application/json");
-  }
-
   /** The shop as operators see it, once it has that status. */
-  private static JsonObject awaitStatus(BerthNode node, String expected) throws Exception {
-    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
-    while (true) {
-      String body =
-          CLIENT.send(admin(node, "/api/v1/serve").build(), BodyHandlers.ofString()).body();
-      JsonObject shop =
-          new JsonObject(body)
+  private static JsonObject awaitStatus(TestNode node, String expected) {
+    AtomicReference<JsonObject> last = new AtomicReference<>(new JsonObject());
+    TestNode.until(
+        () -> {
+          new JsonObject(node.admin("GET", "/api/v1/serve", "").body())
               .getJsonArray("applications").stream()
                   .map(JsonObject.class::cast)
                   .filter(each -> "shop".equals(each.getString("name")))
-                  .findFirst()
-                  .orElseGet(JsonObject::new);
-      if (expected.equals(shop.getString("status"))) {
-        return shop;
-      }
-      assertThat(System.nanoTime() - deadline).as("last: " + body).isNegative();
-      new CompletableFuture<Void>().completeOnTimeout(null, 10, TimeUnit.MILLISECONDS).join();
-    }
+                  .forEach(last::set);
+          return expected.equals(last.get().getString("status"));
+        },
+        () -> "last: " + last);
+    return last.get();
   }
 
   private void copy(String from, String to) throws IOException {
@@ -145,20 +118,8 @@ class RestartTest {
     }
   }
 
-  private static void awaitAnswer(BerthNode node, String expected) throws Exception {
-    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
-    String last = "";
-    while (!last.equals(expected)) {
-      assertThat(System.nanoTime() - deadline).as("last: " + last).isNegative();
-      last =
-          CLIENT
-              .send(
-                  HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + node.port() + "/shop"))
-                      .build(),
-                  BodyHandlers.ofString())
-              .body();
-      new CompletableFuture<Void>().completeOnTimeout(null, 10, TimeUnit.MILLISECONDS).join();
-    }
+  private static void awaitAnswer(TestNode node, String expected) {
+    TestNode.until(() -> node.get("/shop").body().equals(expected), () -> node.get("/shop").body());
   }
 
   @AfterEach
@@ -171,23 +132,16 @@ class RestartTest {
     String entry =
         "{import_path: 'acme.Shop:build', route_prefix: /shop, runtime_env: {jars: [shop.jar]}}";
     jar("one");
-    BerthNode first = start("");
-    try {
-      assertThat(deploy(first, entry).statusCode()).isEqualTo(200);
+    try (TestNode first = start("")) {
+      assertThat(deploy(first, entry)).isEqualTo(200);
       awaitAnswer(first, "one");
-      assertThat(deploy(first, "{import_path: acme.Shop, colour: red}").statusCode())
-          .isEqualTo(400);
+      assertThat(deploy(first, "{import_path: acme.Shop, colour: red}")).isEqualTo(400);
       jar("two"); // written over, and not deployed
-    } finally {
-      await(first.close());
     }
-    BerthNode second = start("");
-    try {
+    try (TestNode second = start("")) {
       awaitAnswer(second, "one");
-      assertThat(deploy(second, entry).statusCode()).isEqualTo(200);
+      assertThat(deploy(second, entry)).isEqualTo(200);
       awaitAnswer(second, "two");
-    } finally {
-      await(second.close());
     }
   }
 
@@ -198,12 +152,11 @@ class RestartTest {
         "{import_path: 'acme.Shop:build', route_prefix: /shop, runtime_env: {jars: [shop.jar]},"
             + " deployments: [{name: shop, berth: {max_constructor_retry_count: 1}}]}";
     jar("one");
-    BerthNode first = start("");
-    try {
-      assertThat(deploy(first, entry).statusCode()).isEqualTo(200);
+    try (TestNode first = start("")) {
+      assertThat(deploy(first, entry)).isEqualTo(200);
       awaitStatus(first, "RUNNING");
       jarThatDoesNotStart();
-      assertThat(deploy(first, entry).statusCode()).isEqualTo(200);
+      assertThat(deploy(first, entry)).isEqualTo(200);
       assertThat(awaitStatus(first, "DEPLOY_FAILED").getString("message")).contains("no model");
       assertThat(System.clearProperty(TRIED)).isEqualTo("yes");
 
@@ -211,22 +164,17 @@ class RestartTest {
 
       assertServesTheEarlierRevision(first);
       copy("state", "crashed"); // what a crash would leave now
-    } finally {
-      await(first.close());
     }
-    BerthNode second = start("", "crashed");
-    try {
+    try (TestNode second = start("", "crashed")) {
       assertServesTheEarlierRevision(second);
       post(second, "/api/v1/applications/shop/rollback");
       assertThat(awaitStatus(second, "RUNNING").getLong("revision")).isEqualTo(3);
       awaitAnswer(second, "one");
       assertThat(System.getProperty(TRIED)).as("only a deploy tries it again").isNull();
-      assertThat(deploy(second, entry).statusCode()).isEqualTo(200);
+      assertThat(deploy(second, entry)).isEqualTo(200);
       awaitStatus(second, "DEPLOY_FAILED");
       assertThat(System.getProperty(TRIED)).isEqualTo("yes");
       awaitAnswer(second, "one");
-    } finally {
-      await(second.close());
     }
   }
 
@@ -236,28 +184,19 @@ class RestartTest {
         "{name: shop, import_path: 'acme.Shop:build', route_prefix: /shop, runtime_env: {jars:"
             + " [shop.jar]}, deployments: [{name: shop, berth: {max_constructor_retry_count: 1}}]}";
     jar("one");
-    BerthNode first = start("");
-    try {
-      assertThat(deploy(first, entry).statusCode()).isEqualTo(200);
+    try (TestNode first = start("")) {
+      assertThat(deploy(first, entry)).isEqualTo(200);
       awaitStatus(first, "RUNNING");
-    } finally {
-      await(first.close());
     }
     jarThatDoesNotStart();
-    BerthNode second = start(entry); // who names it first, declares it
-    try {
+    try (TestNode second = start(entry)) { // who names it first, declares it
       awaitAnswer(second, "one");
       assertServesTheEarlierRevision(second);
-    } finally {
-      await(second.close());
     }
     System.clearProperty(TRIED);
-    BerthNode third = start(entry);
-    try {
+    try (TestNode third = start(entry)) {
       assertServesTheEarlierRevision(third);
       assertThat(System.getProperty(TRIED)).as("the file says it no more").isNull();
-    } finally {
-      await(third.close());
     }
   }
 
@@ -266,27 +205,21 @@ class RestartTest {
     String entry =
         "{import_path: 'acme.Shop:build', route_prefix: /other, runtime_env: {jars: [shop.jar]}}";
     jar("one");
-    BerthNode first = start("");
-    try {
-      assertThat(put(first, "other", entry).statusCode()).isEqualTo(200);
-    } finally {
-      await(first.close());
+    try (TestNode first = start("")) {
+      assertThat(put(first, "other", entry)).isEqualTo(200);
     }
-    BerthNode second = start("{name: shop, route_prefix: /shop, colour: red}");
-    try {
+    try (TestNode second = start("{name: shop, route_prefix: /shop, colour: red}")) {
       JsonObject shop = awaitStatus(second, "DEPLOY_FAILED");
       assertThat(shop.getString("message")).contains("colour: unknown key", "import_path: missing");
       assertThat(shop.getLong("revision")).isZero();
       post(second, "/api/v1/controller/restart");
       awaitStatus(second, "DEPLOY_FAILED");
-      assertThat(deploy(second, entry.replace("/other", "/shop")).statusCode()).isEqualTo(200);
+      assertThat(deploy(second, entry.replace("/other", "/shop"))).isEqualTo(200);
       awaitAnswer(second, "one");
-    } finally {
-      await(second.close());
     }
   }
 
-  private static void assertServesTheEarlierRevision(BerthNode node) throws Exception {
+  private static void assertServesTheEarlierRevision(TestNode node) throws Exception {
     JsonObject shop = awaitStatus(node, "DEPLOY_FAILED");
     assertThat(shop.getString("message")).contains("no model").endsWith("; revision 1 serves");
     assertThat(shop.getLong("revision")).isEqualTo(2);

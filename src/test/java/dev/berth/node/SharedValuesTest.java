@@ -10,21 +10,12 @@ import dev.berth.api.DeploymentHandle;
 import dev.berth.api.Request;
 import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
-import dev.berth.config.ConfigReader;
 import dev.berth.fakes.StreamedHandler;
 import io.vertx.core.Future;
-import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
-import java.net.http.HttpResponse.BodyHandlers;
-import java.nio.file.Path;
-import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -113,17 +104,6 @@ public class SharedValuesTest {
             });
   }
 
-  private static HttpResponse<String> post(BerthNode node, String path, String body)
-      throws Exception {
-    return HttpClient.newHttpClient()
-        .send(
-            HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + node.port() + path))
-                .timeout(Duration.ofSeconds(10))
-                .POST(BodyPublishers.ofString(body))
-                .build(),
-            BodyHandlers.ofString());
-  }
-
   /** The ingress of an application of its own. */
   public static Application typed() {
     return Application.of(Deployment.blocking("skus", Sku.class, (sku, context) -> sku));
@@ -134,44 +114,35 @@ public class SharedValuesTest {
   void whatCannotChangeIsPassedAsItIsAndAllElseAsJson(String carrier) throws Exception {
     String application = "{name: %s, route_prefix: /%s, import_path: '%s:%s'}";
     String own = SharedValuesTest.class.getName();
-    BerthNode node =
-        BerthNode.start(
-                ConfigReader.read(
-                    "test.yaml",
-                    Path.of("."),
-                    """
-                    http_options: {host: 127.0.0.1, port: 0}
-                    applications: [%s, %s]
-                    berth: {event_loops: 3, admin: {port: 0}, messages: %s}
-                    """
-                        .formatted(
-                            application.formatted("front", "front", own, "build"),
-                            application.formatted("typed", "typed", own, "typed"),
-                            carrier)))
-            .toCompletionStage()
-            .toCompletableFuture()
-            .get(20, TimeUnit.SECONDS);
-    try {
+    String config =
+        """
+        http_options: {host: 127.0.0.1, port: 0}
+        applications: [%s, %s]
+        berth: {event_loops: 3, admin: {port: 0}, messages: %s}
+        """
+            .formatted(
+                application.formatted("front", "front", own, "build"),
+                application.formatted("typed", "typed", own, "typed"),
+                carrier);
+    try (TestNode node = new TestNode(config)) {
       for (String path : List.of("/front/skus", "/front/relay")) {
-        assertThat(post(node, path, "").body())
+        assertThat(node.send("POST", path, "").body())
             .as(path)
             .isEqualTo("sent true, answered true, equal true");
       }
       for (String path : List.of("/front/baskets", "/front/others", "/front/echo")) {
-        assertThat(post(node, path, "").body())
+        assertThat(node.send("POST", path, "").body())
             .as(path)
             .isEqualTo("sent false, answered false, equal true");
       }
-      assertThat(post(node, "/front/streams", "").body()).isEqualTo("HandlerFailed read");
+      assertThat(node.send("POST", "/front/streams", "").body()).isEqualTo("HandlerFailed read");
 
-      HttpResponse<String> answer = post(node, "/typed", "{\"name\":\"cod\"}");
+      HttpResponse<String> answer = node.send("POST", "/typed", "{\"name\":\"cod\"}");
       assertThat(answer.body()).isEqualTo("{\"name\":\"cod\"}");
       assertThat(answer.headers().firstValue("content-length")).contains("14");
-      HttpResponse<String> refused = post(node, "/typed", "{\"name\":[]}");
+      HttpResponse<String> refused = node.send("POST", "/typed", "{\"name\":[]}");
       assertThat(refused.statusCode()).isEqualTo(400);
       assertThat(refused.body()).contains("\"field\":\"name\"");
-    } finally {
-      node.close().toCompletionStage().toCompletableFuture().get(20, TimeUnit.SECONDS);
     }
   }
 }

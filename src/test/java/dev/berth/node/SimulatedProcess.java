@@ -19,6 +19,7 @@ import dev.berth.protocol.port.BusSender;
 import dev.berth.protocol.port.Explanations;
 import dev.berth.protocol.port.InstancePorts;
 import dev.berth.protocol.port.LogFeed;
+import dev.berth.protocol.port.Loop;
 import dev.berth.protocol.port.LoopPorts;
 import dev.berth.replica.HookThreads;
 import dev.berth.replica.Replica;
@@ -58,7 +59,7 @@ public final class SimulatedProcess {
    */
   public record Around(
       LongSupplier nanoClock,
-      Executor control,
+      Loop control,
       Executor serving,
       Executor threads,
       HookThreads hooks,
@@ -302,7 +303,7 @@ public final class SimulatedProcess {
     /** What a server does several times a second. */
     public void tick() {
       plane.host().tick();
-      plane.host().sweep();
+      plane.host().sweep(0, 1, mismatch -> {});
       for (int loop = 0; loop < LOOPS; loop++) {
         plane.replicas(loop).tick();
       }

@@ -3,57 +3,41 @@ package dev.berth.node;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import ch.qos.logback.classic.Level;
-import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.core.read.ListAppender;
 import dev.berth.api.DeploymentId;
 import dev.berth.controller.ControllerAction.Announce;
 import dev.berth.controller.ControllerAction.AnnounceDeployment;
 import dev.berth.controller.ControllerAction.AnnounceReplica;
 import dev.berth.controller.DeploymentVersion;
+import dev.berth.fakes.LogLines;
 import dev.berth.protocol.ApplicationStatus;
 import dev.berth.protocol.DeploymentStatus;
 import dev.berth.protocol.ReplicaPhase;
 import dev.berth.protocol.StatusTrigger;
 import java.util.Set;
 import java.util.stream.Collectors;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
-import org.slf4j.LoggerFactory;
 
 class TransitionLogTest {
   private static final DeploymentId FRONT = new DeploymentId("shop", "front");
   private static final DeploymentVersion V1 = new DeploymentVersion("c1", "l1");
 
-  private final Logger log = (Logger) LoggerFactory.getLogger("dev.berth.Transitions");
-  private final ListAppender<ILoggingEvent> lines = new ListAppender<>();
+  @AutoClose private final LogLines lines = new LogLines("dev.berth.Transitions", Level.INFO);
+
   private final TransitionLog transitions = new TransitionLog();
-
-  @BeforeEach
-  void listen() {
-    lines.start();
-    log.setLevel(Level.INFO); // tests log less
-    log.addAppender(lines);
-  }
-
-  @AfterEach
-  void leave() {
-    log.detachAppender(lines);
-    log.setLevel(null);
-  }
 
   /** The pairs of the only line since the last look, as {@code key=value} in their order. */
   private String pairs() {
-    assertThat(lines.list).hasSize(1);
-    ILoggingEvent line = lines.list.remove(0);
+    assertThat(lines.all()).hasSize(1);
+    ILoggingEvent line = lines.all().remove(0);
     return line.getKeyValuePairs().stream()
         .map(pair -> pair.key + "=" + pair.value)
         .collect(Collectors.joining(" "));
   }
 
   private Level level() {
-    return lines.list.get(0).getLevel();
+    return lines.all().get(0).getLevel();
   }
 
   private void application(ApplicationStatus status, String message) {
@@ -71,7 +55,7 @@ class TransitionLogTest {
   @Test
   void aReplicasLineSaysWhoseItIsItsVersionFromWhereToWhereAndWhy() {
     replica(ReplicaPhase.STARTING, "");
-    assertThat(lines.list.get(0).getFormattedMessage())
+    assertThat(lines.all().get(0).getFormattedMessage())
         .isEqualTo("replica shop#front#x1: NONE -> STARTING");
     assertThat(pairs())
         .isEqualTo(
@@ -118,7 +102,7 @@ class TransitionLogTest {
   void whatADrainStopsIsNotToldAsIfItWereDeleted() {
     application(ApplicationStatus.RUNNING, "");
     deployment(DeploymentStatus.HEALTHY, StatusTrigger.CONFIG_UPDATE_COMPLETED, "");
-    lines.list.clear();
+    lines.all().clear();
     transitions.drains();
 
     application(ApplicationStatus.DELETING, "");
@@ -149,7 +133,7 @@ class TransitionLogTest {
     assertThat(transitions.size()).isEqualTo(3);
     application(ApplicationStatus.NOT_STARTED, "");
     assertThat(transitions.size()).as("the deployment of another one").isEqualTo(1);
-    lines.list.clear();
+    lines.all().clear();
 
     deployment(DeploymentStatus.UPDATING, StatusTrigger.CONFIG_UPDATE_STARTED, "");
     assertThat(pairs()).contains("from=NONE");

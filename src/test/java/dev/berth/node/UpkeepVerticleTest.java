@@ -3,35 +3,19 @@ package dev.berth.node;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import ch.qos.logback.classic.Level;
-import ch.qos.logback.classic.Logger;
-import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.core.read.ListAppender;
+import dev.berth.fakes.LogLines;
 import dev.berth.protocol.port.LedgerView;
 import dev.berth.protocol.port.LedgerView.Audit;
 import dev.berth.replica.MismatchedReplica;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
-import org.slf4j.LoggerFactory;
 
 class UpkeepVerticleTest {
   private static final int TICKS_PER_SECOND = 10;
 
   private final MismatchedReplica rig = new MismatchedReplica();
   private final UpkeepVerticle upkeep = new UpkeepVerticle(rig.host(), () -> {});
-  private final Logger log = (Logger) LoggerFactory.getLogger(UpkeepVerticle.class);
-  private final ListAppender<ILoggingEvent> lines = new ListAppender<>();
-
-  @BeforeEach
-  void listen() {
-    lines.start();
-    log.addAppender(lines);
-  }
-
-  @AfterEach
-  void leave() {
-    log.detachAppender(lines);
-  }
+  @AutoClose private final LogLines lines = new LogLines(UpkeepVerticle.class, Level.WARN);
 
   private void seconds(int seconds) {
     for (int tick = 0; tick < seconds * TICKS_PER_SECOND; tick++) {
@@ -47,7 +31,7 @@ class UpkeepVerticleTest {
     assertThat(rig.view().audit()).isEqualTo(Audit.CLEAN);
     seconds(5);
     assertThat(rig.view().lastAudit().ageNanos()).isLessThanOrEqualTo(1_000_000_000L);
-    assertThat(lines.list).isEmpty();
+    assertThat(lines.all()).isEmpty();
   }
 
   @Test
@@ -69,9 +53,9 @@ class UpkeepVerticleTest {
     seconds(10);
 
     assertThat(upkeep.mismatches()).isEqualTo(1);
-    assertThat(lines.list).hasSize(1);
-    assertThat(lines.list.get(0).getLevel()).isEqualTo(Level.ERROR);
-    assertThat(lines.list.get(0).getFormattedMessage())
+    assertThat(lines.all()).hasSize(1);
+    assertThat(lines.all().get(0).getLevel()).isEqualTo(Level.ERROR);
+    assertThat(lines.all().get(0).getFormattedMessage())
         .startsWith("replica " + rig.view().replicaId() + ": its slots do not add up: ");
 
     rig.loseASlot();
@@ -82,6 +66,6 @@ class UpkeepVerticleTest {
     assertThat(view.lastAudit().difference()).isEqualTo(2);
     assertThat(view.lastAudit().findings()).isEqualTo(2);
     assertThat(upkeep.mismatches()).isEqualTo(2);
-    assertThat(lines.list).as("lines for one replica").hasSize(1);
+    assertThat(lines.all()).as("lines for one replica").hasSize(1);
   }
 }

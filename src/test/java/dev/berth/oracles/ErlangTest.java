@@ -3,21 +3,16 @@ package dev.berth.oracles;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.DeploymentId;
-import dev.berth.api.Headers;
 import dev.berth.api.Request;
-import dev.berth.api.Response;
 import dev.berth.fakes.FakeCaller;
 import dev.berth.fakes.PlaneBuilder;
 import dev.berth.fakes.Replicas;
+import dev.berth.fakes.RoutingWorld;
 import dev.berth.node.InstanceLimits;
 import dev.berth.protocol.BusMessage;
-import dev.berth.protocol.Load;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.protocol.port.LoopPorts;
-import dev.berth.protocol.port.ReplicaDirectory;
-import dev.berth.protocol.port.SlotObserver;
-import dev.berth.protocol.port.Slots;
 import dev.berth.replica.BodyBounds;
 import dev.berth.replica.ReplicaLimits;
 import dev.berth.replica.slots.LedgerLimits;
@@ -29,7 +24,6 @@ import dev.berth.routing.RouterLoop;
 import dev.berth.routing.RouterSettings;
 import dev.berth.routing.Routers;
 import dev.berth.routing.slots.InstanceBounds;
-import io.vertx.core.buffer.Buffer;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
@@ -141,7 +135,7 @@ class ErlangTest {
   }
 
   /** One run; times are in nanoseconds, one mean service is a millisecond of them. */
-  private static final class Run implements ReplicaDirectory {
+  private static final class Run {
     private static final long MEAN_SERVICE_NANOS = 1_000_000;
     private static final DeploymentId DEPLOYMENT = new DeploymentId("oracle", "mmc");
     private static final Request REQUEST = Request.get("/");
@@ -194,7 +188,7 @@ class ErlangTest {
                       bodies,
                       bounds,
                       new LoopLimits(65_536, 65_536)))
-              .routers(this);
+              .routers(Replicas.directory(ledgers));
       router = routers.router(DEPLOYMENT, RouterSettings.DEFAULTS);
       List<RoutingSnapshot.Route> routes = new ArrayList<>();
       for (int i = 0; i < replicas; i++) {
@@ -297,14 +291,7 @@ class ErlangTest {
         if (!ledger.observer().completing(ledger)) {
           ledger.complete();
         }
-        loop()
-            .onMessage(
-                new BusMessage.CallResponse(
-                    end.call.callId(),
-                    Response.of(200, Headers.empty(), new Response.Body.Whole(Buffer.buffer())),
-                    0,
-                    Load.NONE,
-                    null));
+        loop().onMessage(RoutingWorld.answer(end.call.callId()));
         runTasks();
       }
     }
@@ -327,16 +314,6 @@ class ErlangTest {
 
     private static double exponential(SplittableRandom random) {
       return -Math.log(1 - random.nextDouble());
-    }
-
-    @Override
-    public Slots slotsOf(ReplicaAddress address) {
-      return ledgers.get(address.ordinal());
-    }
-
-    @Override
-    public void observe(ReplicaAddress address, SlotObserver observer) {
-      ledgers.get(address.ordinal()).observe(observer);
     }
   }
 

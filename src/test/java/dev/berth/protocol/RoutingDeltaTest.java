@@ -59,7 +59,6 @@ class RoutingDeltaTest {
     RoutingSnapshot before = snapshots.of(ECHO, new Version(1, 1), 3);
     RoutingSnapshot after = snapshots.of(ECHO, new Version(1, 2), 3);
     RoutingDelta delta = RoutingDelta.between(before, after);
-
     assertThat(delta.isWhole()).isTrue();
     assertThat(delta.removed()).isEmpty();
     assertThat(delta.applyTo(snapshots.of(ECHO, new Version(1, 0), 2))).isEqualTo(after);
@@ -81,7 +80,6 @@ class RoutingDeltaTest {
   void itNeverLeadsBack() {
     RoutingSnapshot first = snapshots.of(ECHO, new Version(1, 1), 3);
     RoutingSnapshot later = new RoutingSnapshot(ECHO, new Version(1, 2), true, first.replicas());
-
     assertThatThrownBy(() -> RoutingDelta.between(later, first))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageStartingWith("to: ");

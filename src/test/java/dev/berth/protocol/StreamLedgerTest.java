@@ -211,11 +211,9 @@ class StreamLedgerTest {
       assertThat(ledger.bytes())
           .as("seed %d turn %d", seed, turn)
           .isBetween(0L, BOUND + FIRST_BYTES + (long) count * LEAST_BYTES);
-      for (Stream each : streams) {
-        assertThat(each.window.underWay())
-            .as("seed %d turn %d: under way of one that took all", seed, turn)
-            .isPositive();
-      }
+      assertThat(streams.stream().allMatch(each -> each.window.underWay() > 0))
+          .as("seed %d turn %d: each that took all has something under way", seed, turn)
+          .isTrue();
     }
     assertThat(slowest).isPositive();
     streams.forEach(stream -> stream.window.close());

@@ -1,7 +1,6 @@
 package dev.berth.replica;
 
 import static dev.berth.replica.ReplicaRig.callId;
-import static dev.berth.replica.slots.Ledgers.assertAtRest;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.BerthException;
@@ -10,6 +9,8 @@ import dev.berth.api.Response;
 import dev.berth.protocol.BusMessage.CallFailed;
 import dev.berth.protocol.BusMessage.CallResponse;
 import dev.berth.protocol.Load;
+import java.io.IOException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -19,6 +20,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -28,71 +30,78 @@ class BlockingHandlerTest {
   private static final long ID = callId(1, 1);
 
   private final ReplicaRig rig = new ReplicaRig();
+  private final AtomicInteger calls = new AtomicInteger();
+  private final CountDownLatch running = new CountDownLatch(1);
+  private final BlockingHandler counting =
+      (request, context) -> {
+        calls.incrementAndGet();
+        return Response.text("ok");
+      };
+
+  @AfterEach
+  void nothingIsLeft() {
+    rig.assertAtRest();
+  }
+
+  /** Its threads are those of a pool. */
+  private Replica pooled(BlockingHandler handler, HandlerThreads pool) {
+    Replica replica = rig.start(1, handler);
+    HandlerInvoker invoker = HandlerInvoker.of(handler, pool);
+    KnownHandles none = new KnownHandles(name -> null);
+    rig.loop().host(new HostedReplica(replica, rig.loop(), invoker, Map.of(), none));
+    return replica;
+  }
+
+  /** One that runs on a thread of its own by now. */
+  private Thread running(BlockingHandler handler) throws InterruptedException {
+    rig.sendHeld(rig.start(1, handler), ID);
+    Thread worker = new Thread(rig.workers::runAll);
+    worker.start();
+    running.await();
+    return worker;
+  }
+
+  private void ends(Thread worker) throws InterruptedException {
+    worker.join();
+    rig.runAll();
+    assertThat(rig.bus.take()).isEmpty();
+  }
 
   @Test
   void itRunsOffTheLoopAndItsAnswerHopsBack() {
-    AtomicInteger calls = new AtomicInteger();
-    BlockingHandler handler =
-        (request, context) -> {
-          calls.incrementAndGet();
-          return Response.text("ok");
-        };
-    Replica replica = rig.start(1, handler);
-
-    rig.sendHeld(replica, ID);
+    rig.sendHeld(rig.start(1, counting), ID);
     assertThat(calls).hasValue(0);
     assertThat(rig.workers.runAll()).isEqualTo(1);
     assertThat(calls).hasValue(1);
-
     // The test is the loop's thread, so the worker's answer needed no hop; see the thread test.
     assertThat(rig.answer(CallResponse.class).body().toString()).isEqualTo("ok");
-    assertAtRest(replica.slots());
   }
 
   @Test
   void whatItThrowsIsAFailedCall() {
     BlockingHandler handler =
         (request, context) -> {
-          throw new java.io.IOException("secret");
+          throw new IOException("secret");
         };
-    Replica replica = rig.start(1, handler);
-
-    rig.sendHeld(replica, ID);
-    rig.runAll();
-
+    rig.settled(rig.busy(1, handler, ID));
     CallFailed failed = rig.answer(CallFailed.class);
     assertThat(failed.kind()).isEqualTo(BerthException.Kind.HANDLER_FAILED);
     assertThat(failed.message()).doesNotContain("secret");
     assertThat(Load.ongoing(failed.load())).isZero();
-    assertAtRest(replica.slots());
   }
 
   @Test
   void nullIsAFailedCall() {
     BlockingHandler handler = (request, context) -> null;
-    Replica replica = rig.start(1, handler);
-
-    rig.sendHeld(replica, ID);
-    rig.runAll();
-
+    rig.settled(rig.busy(1, handler, ID));
     rig.answer(CallFailed.class);
-    assertAtRest(replica.slots());
   }
 
   @Test
   void cancelledBeforeItsThreadCameItNeverRunsAndItsSlotIsFreeAtOnce() {
-    AtomicInteger calls = new AtomicInteger();
-    BlockingHandler handler =
-        (request, context) -> {
-          calls.incrementAndGet();
-          return Response.text("ok");
-        };
-    Replica replica = rig.start(1, handler);
-    rig.sendHeld(replica, ID);
-
+    Replica replica = rig.busy(1, counting, ID);
     rig.cancel(replica, ID);
-
-    assertAtRest(replica.slots());
+    rig.assertAtRest();
     rig.runAll();
     assertThat(calls).hasValue(0);
     assertThat(rig.bus.take()).isEmpty();
@@ -100,129 +109,81 @@ class BlockingHandlerTest {
 
   @Test
   void aThreadThatCannotBeHadIsAFailedCall() {
-    BlockingHandler handler = (request, context) -> Response.text("ok");
-    Replica replica = rig.start(1, handler);
     HandlerThreads pool = new HandlerThreads.Pool("r", 1);
     pool.stop();
-    HostedReplica part =
-        new HostedReplica(
-            replica,
-            rig.loop(),
-            HandlerInvoker.of(handler, pool),
-            Map.of(),
-            new KnownHandles(name -> null));
-    rig.loop().host(part);
-
-    rig.sendHeld(replica, ID);
-
+    rig.sendHeld(pooled(counting, pool), ID);
     rig.answer(CallFailed.class);
-    assertAtRest(replica.slots());
   }
 
   @Test
   void aCancelInterruptsItsThreadAndTheSlotComesBackWhenItReturns() throws Exception {
-    CountDownLatch running = new CountDownLatch(1);
     CountDownLatch interrupted = new CountDownLatch(1);
     CountDownLatch mayReturn = new CountDownLatch(1);
-    BlockingHandler handler =
-        (request, context) -> {
-          running.countDown();
-          try {
-            new CountDownLatch(1).await();
-          } catch (InterruptedException expected) {
-            interrupted.countDown();
-          }
-          mayReturn.await();
-          return Response.text("late");
-        };
-    Replica replica = rig.start(1, handler);
-    rig.sendHeld(replica, ID);
-    Thread worker = new Thread(rig.workers::runAll);
-    worker.start();
-    running.await();
-
-    rig.cancel(replica, ID);
+    Thread worker =
+        running(
+            (request, context) -> {
+              running.countDown();
+              try {
+                new CountDownLatch(1).await();
+              } catch (InterruptedException expected) {
+                interrupted.countDown();
+              }
+              mayReturn.await();
+              return Response.text("late");
+            });
+    rig.cancel(rig.replica(), ID);
     interrupted.await();
-    assertThat(replica.slots().ongoing()).isEqualTo(1);
+    assertThat(rig.replica().slots().ongoing()).isEqualTo(1);
     mayReturn.countDown();
-    worker.join();
-    rig.runAll();
-
-    assertThat(rig.bus.take()).isEmpty();
-    assertAtRest(replica.slots());
+    ends(worker);
   }
 
   @Test
   void aHandlerThatIgnoresItsInterruptStaysAZombie() throws Exception {
-    CountDownLatch running = new CountDownLatch(1);
     AtomicBoolean mayReturn = new AtomicBoolean();
-    BlockingHandler handler =
-        (request, context) -> {
-          running.countDown();
-          while (!mayReturn.get()) {
-            Thread.onSpinWait();
-          }
-          return Response.text("late");
-        };
-    Replica replica = rig.start(1, handler);
-    rig.sendHeld(replica, ID);
-    Thread worker = new Thread(rig.workers::runAll);
-    worker.start();
-    running.await();
-
-    rig.cancel(replica, ID);
-    rig.pass(java.time.Duration.ofNanos(ReplicaLimits.DEFAULTS.cancelGraceNanos()));
-    assertThat(replica.zombies()).isEqualTo(1);
-
+    Thread worker =
+        running(
+            (request, context) -> {
+              running.countDown();
+              while (!mayReturn.get()) {
+                Thread.onSpinWait();
+              }
+              return Response.text("late");
+            });
+    rig.cancel(rig.replica(), ID);
+    rig.pass(Duration.ofNanos(ReplicaLimits.DEFAULTS.cancelGraceNanos()));
+    assertThat(rig.replica().zombies()).isEqualTo(1);
     mayReturn.set(true);
-    worker.join();
-    rig.runAll();
-    assertThat(replica.zombies()).isZero();
-    assertAtRest(replica.slots());
+    ends(worker);
+    assertThat(rig.replica().zombies()).isZero();
   }
 
   @Test
   void aPooledThreadNeverCarriesAnInterruptIntoTheNextRequest() throws Exception {
-    ReplicaRig busy = new ReplicaRig();
     HandlerThreads.Pool pool = new HandlerThreads.Pool("pooled", 1);
     List<String> wrong = Collections.synchronizedList(new ArrayList<>());
-    AtomicInteger served = new AtomicInteger();
-    BlockingHandler handler =
-        (request, context) -> {
-          if (Thread.currentThread().isInterrupted() && !context.cancelled()) {
-            wrong.add("interrupted without a cancel");
-          }
-          served.incrementAndGet();
-          return Response.text("ok");
-        };
-    Replica replica = busy.start(1, handler);
-    busy.loop()
-        .host(
-            new HostedReplica(
-                replica,
-                busy.loop(),
-                HandlerInvoker.of(handler, pool),
-                Map.of(),
-                new KnownHandles(name -> null)));
+    Replica replica =
+        pooled(
+            (request, context) -> {
+              if (Thread.currentThread().isInterrupted() && !context.cancelled()) {
+                wrong.add("interrupted without a cancel");
+              }
+              return counting.handle(request, context);
+            },
+            pool);
     for (int i = 0; i < 2_000; i++) {
+      rig.sendHeld(replica, callId(1, i));
+      if (i % 2 == 0) {
+        rig.cancel(replica, callId(1, i)); // before, while, or after it runs
+      }
       while (replica.slots().ongoing() > 0) {
-        busy.tasks.runAll();
+        rig.tasks.runAll();
         Thread.onSpinWait();
       }
-      busy.sendHeld(replica, callId(1, i));
-      if (i % 2 == 0) {
-        busy.cancel(replica, callId(1, i)); // before, while, or after it runs
-      }
-    }
-    while (replica.slots().ongoing() > 0) {
-      busy.tasks.runAll();
-      Thread.onSpinWait();
     }
     pool.stop();
-
     assertThat(wrong).isEmpty();
-    assertThat(served.get()).isGreaterThanOrEqualTo(1_000);
-    assertAtRest(replica.slots());
+    assertThat(calls.get()).isGreaterThanOrEqualTo(1_000);
   }
 
   @Test

@@ -3,7 +3,6 @@ package dev.berth.replica;
 import static dev.berth.replica.ReplicaRig.WINDOW;
 import static dev.berth.replica.ReplicaRig.call;
 import static dev.berth.replica.ReplicaRig.callId;
-import static dev.berth.replica.slots.Ledgers.assertAtRest;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.BerthException;
@@ -62,19 +61,35 @@ class BlockingStreamTest {
   /** Starts the handler's thread; the test is the loop's. */
   private Replica open(Code code, String first, int window) {
     Replica replica = rig.start(1, streaming(code));
-    assertThat(replica.slots().tryAcquire()).isTrue();
-    rig.send(call(replica).id(ID).window(window).following(Buffer.buffer(first)));
+    rig.sendHeld(call(replica).id(ID).window(window).following(Buffer.buffer(first)));
     worker = new Thread(rig.workers::runAll);
     worker.start();
     return replica;
+  }
+
+  private Replica open(Code code) {
+    return open(code, "", WINDOW);
+  }
+
+  /** With an output for an answer. */
+  private Replica output(int window, Response.BlockingProducer producer) {
+    return open(request -> Response.output("text/plain", producer), "", window);
+  }
+
+  private void untilItsSlotIsFree() {
+    until(() -> rig.replica().slots().ongoing() == 0);
+  }
+
+  private void take() {
+    rig.tasks.runAll();
+    sent.addAll(rig.bus.take());
   }
 
   /** Runs the loop until it is so. */
   private void until(BooleanSupplier condition) {
     long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(10);
     while (!condition.getAsBoolean()) {
-      rig.tasks.runAll();
-      sent.addAll(rig.bus.take());
+      take();
       assertThat(System.nanoTime() - deadline).as("sent: %s", sent).isNegative();
       Thread.onSpinWait();
     }
@@ -104,8 +119,7 @@ class BlockingStreamTest {
   void nothingIsLeft() throws Exception {
     worker.join();
     rig.runAll();
-    assertThat(rig.loop().invocations()).isZero();
-    assertThat(rig.bodyBounds.streamBytes()).isZero();
+    rig.assertAtRest();
   }
 
   @Test
@@ -128,7 +142,6 @@ class BlockingStreamTest {
     rig.frame(replica, ID, 1, Buffer.buffer("!"), true);
     assertThat(await(CallResponse.class).response().status()).isEqualTo(200);
     assertThat(read).hasValue("firstsecond!");
-    assertAtRest(replica.slots());
   }
 
   @Test
@@ -139,15 +152,12 @@ class BlockingStreamTest {
             request -> {
               mayRead.await();
               return Response.text("" + request.input().readAllBytes().length);
-            },
-            "",
-            WINDOW);
+            });
     until(() -> limit() == WINDOW);
     for (int i = 0; i < WINDOW / FRAME; i++) {
       rig.frame(replica, ID, i, Buffer.buffer(new byte[FRAME]), false);
     }
-    rig.tasks.runAll();
-    sent.addAll(rig.bus.take());
+    take();
     assertThat(limit()).as("nothing is read").isEqualTo(WINDOW);
     mayRead.countDown();
     until(() -> limit() == 2 * WINDOW);
@@ -170,14 +180,11 @@ class BlockingStreamTest {
                 throw ended;
               }
               return Response.text("read");
-            },
-            "",
-            WINDOW);
+            });
     until(() -> reading.getCount() == 0);
     rig.cancel(replica, ID);
-    until(() -> replica.slots().ongoing() == 0);
+    untilItsSlotIsFree();
     assertThat(thrown.get()).isNotNull();
-    assertAtRest(replica.slots());
   }
 
   @Test
@@ -205,88 +212,72 @@ class BlockingStreamTest {
           return sent.stream().anyMatch(CallFailed.class::isInstance);
         });
     assertThat(await(CallFailed.class).kind()).isEqualTo(BerthException.Kind.TIMEOUT);
-    until(() -> replica.slots().ongoing() == 0);
+    untilItsSlotIsFree();
   }
 
   @Test
   void anOutputWaitsForItsReader() {
     Replica replica =
-        open(
-            request ->
-                Response.output(
-                    "text/plain",
-                    out -> {
-                      for (int i = 0; i < 8; i++) {
-                        out.write(new byte[FRAME]);
-                      }
-                      out.write('x');
-                    }),
-            "",
-            2 * FRAME);
+        output(
+            2 * FRAME,
+            out -> {
+              for (int i = 0; i < 8; i++) {
+                out.write(new byte[FRAME]);
+              }
+              out.write('x');
+            });
     until(() -> sentBytes() == 2 * FRAME);
-    rig.tasks.runAll();
-    sent.addAll(rig.bus.take());
+    take();
     assertThat(sentBytes()).as("no more than the reader allowed").isEqualTo(2 * FRAME);
     assertThat(replica.slots().ongoing()).isOne();
     rig.credit(replica, ID, 20 * FRAME);
     until(() -> sentBytes() == 8 * FRAME + 1);
-    until(() -> replica.slots().ongoing() == 0);
+    untilItsSlotIsFree();
     assertThat(((StreamFrame) sent.get(sent.size() - 1)).last()).isTrue();
-    assertAtRest(replica.slots());
   }
 
   @Test
   void anOutputThatThrowsResetsItsStream() {
     Replica replica =
-        open(
-            request ->
-                Response.output(
-                    "text/plain",
-                    out -> {
-                      out.write(new byte[FRAME]);
-                      throw new IOException("secret");
-                    }),
-            "",
-            WINDOW);
+        output(
+            WINDOW,
+            out -> {
+              out.write(new byte[FRAME]);
+              throw new IOException("secret");
+            });
     assertThat(await(StreamReset.class).message())
         .contains(replica.replicaId())
         .doesNotContain("secret");
-    assertAtRest(replica.slots());
   }
 
   @Test
   void anOutputThatCannotBeginIsAFailedCallAndWaitsForNobody() {
     Replica replica =
-        open(request -> Response.output("a/b", out -> out.write(1)).withHeaders(null), "", WINDOW);
+        open(request -> Response.output("a/b", out -> out.write(1)).withHeaders(null));
     assertThat(await(CallFailed.class).kind()).isEqualTo(BerthException.Kind.HANDLER_FAILED);
-    until(() -> replica.slots().ongoing() == 0);
+    untilItsSlotIsFree();
   }
 
   @Test
   void cancellingEndsAnOutputThatNobodyReads() {
     AtomicReference<Throwable> thrown = new AtomicReference<>();
     Replica replica =
-        open(
-            request ->
-                Response.output(
-                    "text/plain",
-                    out -> {
-                      try {
-                        while (true) {
-                          out.write(new byte[FRAME]);
-                        }
-                      } catch (IOException | BerthException ended) {
-                        thrown.set(ended);
-                        throw ended;
-                      }
-                    }),
-            "",
-            FRAME);
+        output(
+            FRAME,
+            out -> {
+              try {
+                while (true) {
+                  out.write(new byte[FRAME]);
+                }
+              } catch (IOException | BerthException ended) {
+                thrown.set(ended);
+                throw ended;
+              }
+            });
     until(() -> sentBytes() == FRAME);
     rig.cancel(replica, ID);
-    until(() -> replica.slots().ongoing() == 0);
+    untilItsSlotIsFree();
     assertThat(thrown.get()).isInstanceOf(BerthException.Cancelled.class);
-    assertAtRest(replica.slots());
   }
 
   @Test
@@ -300,12 +291,10 @@ class BlockingStreamTest {
                 Thread.onSpinWait();
               }
               return Response.output("text/plain", out -> out.write(new byte[10 * FRAME]));
-            },
-            "",
-            WINDOW);
+            });
     until(() -> running.getCount() == 0);
     rig.cancel(replica, ID);
-    until(() -> replica.slots().ongoing() == 0);
+    untilItsSlotIsFree();
     assertThat(sentBytes()).isZero();
   }
 
@@ -313,10 +302,7 @@ class BlockingStreamTest {
   void anOutputOfAHandlerOnTheLoopIsAFailedCall() {
     worker = new Thread(() -> {});
     worker.start();
-    Replica replica =
-        rig.start(1, ReplicaRig.answering(Response.output("text/plain", out -> out.write(1))));
-    rig.sendHeld(replica, ID);
+    rig.busy(1, ReplicaRig.answering(Response.output("a/b", out -> out.write(1))), ID);
     assertThat(rig.answer(CallFailed.class).kind()).isEqualTo(BerthException.Kind.HANDLER_FAILED);
-    assertAtRest(replica.slots());
   }
 }

@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.berth.api.AsyncHandler;
 import dev.berth.api.BerthException;
 import dev.berth.api.BlockingHandler;
+import dev.berth.api.ReplicaHandler;
 import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
 import dev.berth.protocol.BusMessage.CallFailed;
@@ -15,7 +16,6 @@ import dev.berth.protocol.BusMessage.CallResponse;
 import dev.berth.protocol.HandlerTime;
 import dev.berth.protocol.RequestFailure;
 import dev.berth.protocol.port.ExplainedParent;
-import dev.berth.replica.ReplicaRig.Call;
 import dev.berth.replica.ReplicaRig.Waiting;
 import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
@@ -31,28 +31,26 @@ class ExplainedInvocationTest {
   private final ReplicaRig rig = new ReplicaRig();
   private final Waiting handler = new Waiting();
 
-  private void send(Replica replica, Call call) {
-    assertThat(replica.slots().tryAcquire()).isTrue();
-    rig.send(call.id(ID));
+  /** Runs a request that is explained. */
+  private Replica explained(ReplicaHandler of) {
+    Replica replica = rig.start(1, of);
+    rig.sendHeld(call(replica).explained());
+    return replica;
   }
 
   @Test
   void theAnswerSaysHowLongItsHandlerTook() {
-    Replica replica = rig.start(1, handler);
-    send(replica, call(replica).explained());
+    Replica replica = explained(handler);
     rig.clock.advanceNanos(5 * MS);
     handler.answer();
-
     assertThat(rig.answer(CallResponse.class).time()).isEqualTo(new HandlerTime(0, 5 * MS));
   }
 
   @Test
   void aFailureSaysItToo() {
-    Replica replica = rig.start(1, handler);
-    send(replica, call(replica).explained());
+    Replica replica = explained(handler);
     rig.clock.advanceNanos(5 * MS);
     handler.promises.remove().fail(new IllegalStateException("no stock"));
-
     CallFailed told = rig.answer(CallFailed.class);
     assertThat(told.time())
         .isEqualTo(
@@ -66,21 +64,19 @@ class ExplainedInvocationTest {
   /** Who only passes a failure on is not who failed. */
   @Test
   void aFailureOfACallIsThatOfTheDeploymentCalled() {
-    Replica replica = rig.start(1, handler);
-    send(replica, call(replica).explained());
+    explained(handler);
     RequestFailure why = new RequestFailure("app#prices", "java.lang.Error", "sold out");
     BerthException told = new BerthException.HandlerFailed("replica app#prices#1: failed", null);
     ((ExplainedParent) handler.contexts.element().withTimeout(Duration.ofDays(1)))
         .callFailed(told, why);
     handler.promises.remove().fail(new CompletionException(told));
-
     assertThat(rig.answer(CallFailed.class).time()).isEqualTo(new HandlerTime(0, 0, why));
   }
 
   @Test
   void gatheringABodyIsNotTheHandlersTime() {
     Replica replica = rig.start(1, handler);
-    send(replica, call(replica).following(Buffer.buffer("half")).explained());
+    rig.sendHeld(call(replica).following(Buffer.buffer("half")).explained());
     rig.bus.take();
     rig.clock.advanceNanos(2 * MS);
     rig.frame(replica, ID, 0, Buffer.buffer("rest"), true);
@@ -104,7 +100,7 @@ class ExplainedInvocationTest {
                             later ->
                                 Response.stream(
                                     "text/plain", writer -> writer.write(Buffer.buffer()))));
-    send(replica, call(replica).explained());
+    rig.sendHeld(call(replica).explained());
     rig.clock.advanceNanos(4 * MS);
     rig.timers.get(0).task.run();
     rig.tasks.runAll();
@@ -128,7 +124,7 @@ class ExplainedInvocationTest {
                   rig.clock.advanceNanos(6 * MS);
                   return Response.text("ok");
                 });
-    send(replica, call(replica).explained());
+    rig.sendHeld(call(replica).explained());
     rig.runAll();
 
     assertThat(rig.answer(CallResponse.class).time()).isEqualTo(new HandlerTime(0, 6 * MS));
@@ -136,18 +132,15 @@ class ExplainedInvocationTest {
 
   @Test
   void aRequestThatIsKilledHadItsHandlerUntilThen() {
-    Replica replica = rig.start(1, handler);
-    send(replica, call(replica).explained());
+    Replica replica = explained(handler);
     rig.clock.advanceNanos(7 * MS);
     rig.settled(replica.kill());
-
     assertThat(rig.answer(CallFailed.class).time()).isEqualTo(new HandlerTime(0, 7 * MS));
   }
 
   @Test
   void itsHandlerMayHaveSoManyCallsExplained() {
-    Replica replica = rig.start(1, handler);
-    send(replica, call(replica).explained());
+    Replica replica = explained(handler);
     RequestContext context = handler.contexts.element();
 
     assertThat(context).isInstanceOf(ExplainedParent.class);
@@ -161,16 +154,16 @@ class ExplainedInvocationTest {
   @Test
   void anyOtherRequestHasNothingOfIt() {
     Replica replica = rig.start(1, handler);
-    send(replica, call(replica));
+    rig.sendHeld(call(replica));
     assertThat(handler.contexts.element()).isNotInstanceOf(ExplainedParent.class);
     handler.answer();
     assertThat(rig.answer(CallResponse.class).time()).isNull();
 
     Replica failing = rig.start(1, (AsyncHandler) (request, context) -> Future.failedFuture("no"));
-    send(failing, call(failing));
+    rig.sendHeld(call(failing));
     assertThat(rig.answer(CallFailed.class).time()).isNull();
     Replica answering = rig.start(1, answering(Response.text("ok")));
-    send(answering, call(answering));
+    rig.sendHeld(call(answering));
     assertThat(rig.answer(CallResponse.class).time()).isNull();
   }
 }

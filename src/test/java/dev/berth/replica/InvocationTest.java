@@ -10,10 +10,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import ch.qos.logback.classic.Level;
 import dev.berth.api.AsyncHandler;
 import dev.berth.api.BerthException;
-import dev.berth.api.DeploymentId;
+import dev.berth.api.Headers;
 import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
+import dev.berth.api.Response.Body.Whole;
 import dev.berth.fakes.LogLines;
+import dev.berth.fakes.ManualSource;
 import dev.berth.protocol.AttemptId;
 import dev.berth.protocol.BusMessage.CallFailed;
 import dev.berth.protocol.BusMessage.CallResponse;
@@ -25,11 +27,14 @@ import dev.berth.protocol.port.Slots;
 import dev.berth.replica.ReplicaRig.Waiting;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
+import io.vertx.core.buffer.Buffer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.OptionalInt;
 import java.util.concurrent.CompletionException;
+import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -45,66 +50,51 @@ class InvocationTest {
 
   static Stream<Arguments> brokenHandlers() {
     return Stream.of(
-        Arguments.of("throws", (AsyncHandler) (request, context) -> boom()),
-        Arguments.of(
-            "throws an error",
-            (AsyncHandler)
-                (request, context) -> {
-                  throw new StackOverflowError("secret");
-                }),
-        Arguments.of(
-            "fails",
-            (AsyncHandler)
-                (request, context) -> Future.failedFuture(new IllegalStateException("secret"))),
-        Arguments.of(
-            "fails and fails to say why",
-            (AsyncHandler) (request, context) -> Future.failedFuture(new Unspeakable())),
+        Arguments.of("throws", broken(() -> boom(new IllegalStateException("secret")))),
+        Arguments.of("throws an error", broken(() -> boom(new StackOverflowError("secret")))),
+        Arguments.of("fails", failing(new IllegalStateException("secret"))),
+        Arguments.of("fails and fails to say why", failing(new Unspeakable())),
         Arguments.of(
             "fails for a wrapped reason that is not to be had",
-            (AsyncHandler)
-                (request, context) ->
-                    Future.failedFuture(
-                        new CompletionException("secret", null) {
-                          @Override
-                          public Throwable getCause() {
-                            throw new IllegalStateException("secret");
-                          }
-                        })),
+            failing(
+                new CompletionException("secret", null) {
+                  @Override
+                  public Throwable getCause() {
+                    throw new IllegalStateException("secret");
+                  }
+                })),
         Arguments.of(
             "fails for a reason that is its own",
-            (AsyncHandler)
-                (request, context) ->
-                    Future.failedFuture(
-                        new CompletionException("secret", null) {
-                          @Override
-                          public Throwable getCause() {
-                            return this;
-                          }
-                        })),
-        Arguments.of("no future", (AsyncHandler) (request, context) -> null),
-        Arguments.of(
-            "no response", (AsyncHandler) (request, context) -> Future.succeededFuture(null)),
-        Arguments.of("no body", answering(Response.of(200, dev.berth.api.Headers.empty(), null))),
-        Arguments.of(
-            "no headers",
-            answering(
-                Response.of(
-                    200, null, new Response.Body.Whole(io.vertx.core.buffer.Buffer.buffer("x"))))),
-        Arguments.of(
-            "no bytes",
-            answering(
-                Response.of(200, dev.berth.api.Headers.empty(), new Response.Body.Whole(null)))),
-        Arguments.of(
-            "no producer",
-            answering(
-                Response.of(200, dev.berth.api.Headers.empty(), new Response.Body.Produced(null)))),
-        Arguments.of(
-            "no stream",
-            answering(
-                Response.of(
-                    200,
-                    dev.berth.api.Headers.empty(),
-                    new Response.Body.Received(null, () -> {})))));
+            failing(
+                new CompletionException("secret", null) {
+                  @Override
+                  public Throwable getCause() {
+                    return this;
+                  }
+                })),
+        Arguments.of("no future", broken(() -> null)),
+        Arguments.of("no response", broken(() -> Future.succeededFuture(null))),
+        Arguments.of("no body", answering(Response.of(200, Headers.empty(), null))),
+        Arguments.of("no headers", answering(Response.of(200, null, new Whole(Buffer.buffer())))),
+        Arguments.of("no bytes", answering(with(new Whole(null)))),
+        Arguments.of("no producer", answering(with(new Response.Body.Produced(null)))),
+        Arguments.of("no stream", answering(with(new Response.Body.Received(null, () -> {})))));
+  }
+
+  private static Response with(Response.Body body) {
+    return Response.of(200, Headers.empty(), body);
+  }
+
+  private static AsyncHandler broken(Supplier<Future<Response>> code) {
+    return (request, context) -> code.get();
+  }
+
+  private static AsyncHandler failing(Throwable failure) {
+    return (request, context) -> Future.failedFuture(failure);
+  }
+
+  private static <E extends Throwable> Future<Response> boom(E failure) throws E {
+    throw failure;
   }
 
   private static final class Unspeakable extends RuntimeException {
@@ -114,10 +104,6 @@ class InvocationTest {
     public String getMessage() {
       throw new UnsupportedOperationException("secret");
     }
-  }
-
-  private static Future<Response> boom() {
-    throw new IllegalStateException("secret");
   }
 
   @ParameterizedTest(name = "{0}")
@@ -141,11 +127,7 @@ class InvocationTest {
     BerthException child =
         new BerthException.BackPressure("child is full", OptionalInt.of(3), OptionalInt.of(429));
     for (Throwable failure : List.of(child, new CompletionException(child))) {
-      Replica replica =
-          rig.start(1, (AsyncHandler) (request, context) -> Future.failedFuture(failure));
-
-      rig.sendHeld(replica, callId(1, 1));
-
+      Replica replica = rig.busy(1, failing(failure), callId(1, 1));
       CallFailed failed = rig.answer(CallFailed.class);
       assertThat(failed.kind()).isEqualTo(BerthException.Kind.BACK_PRESSURE);
       assertThat(failed.message()).isEqualTo("child is full");
@@ -161,7 +143,7 @@ class InvocationTest {
   }
 
   @Test
-  void failuresAreCountedByClassWithABound() {
+  void failuresAreCountedByClass() {
     int[] next = {0};
     Replica replica =
         rig.start(1, (AsyncHandler) (request, context) -> Future.failedFuture(failure(next[0]++)));
@@ -173,15 +155,6 @@ class InvocationTest {
         .containsEntry("java.lang.IllegalStateException", 3L)
         .containsEntry("java.lang.UnsupportedOperationException", 3L)
         .hasSize(2);
-
-    FailureLog bounded = new FailureLog(new DeploymentId("app", "echo"), "r", () -> 0, 1);
-    for (int i = 0; i < 4; i++) {
-      bounded.add("handler failed", failure(i));
-    }
-    assertThat(bounded.counts())
-        .containsOnly(
-            java.util.Map.entry("java.lang.IllegalStateException", 2L),
-            java.util.Map.entry("other", 2L));
   }
 
   private static Throwable failure(int i) {
@@ -234,13 +207,9 @@ class InvocationTest {
   }
 
   @Test
-  void anAnswerFromAnotherThreadHopsToTheLoop() throws InterruptedException {
+  void anAnswerFromAnotherThreadHopsToTheLoop() {
     Replica replica = rig.busy(1, handler, callId(1, 1));
-
-    Thread elsewhere = new Thread(handler::answer);
-    elsewhere.start();
-    elsewhere.join();
-
+    ReplicaRig.elsewhere(handler::answer);
     assertThat(rig.bus.take()).isEmpty();
     assertThat(replica.slots().ongoing()).isEqualTo(1);
     rig.runAll();
@@ -265,30 +234,6 @@ class InvocationTest {
   }
 
   @Test
-  void cancelActionsRunOnceEachInATaskOfTheirOwn() {
-    Replica replica = rig.busy(1, handler, callId(1, 1));
-    RequestContext context = handler.contexts.element();
-    List<String> ran = new ArrayList<>();
-    context.onCancel(() -> ran.add("first"));
-    context.onCancel(
-        () -> {
-          throw new IllegalStateException("user code");
-        });
-    context.onCancel(() -> ran.add("second"));
-
-    rig.cancel(replica, callId(1, 1));
-    rig.cancel(replica, callId(1, 1));
-
-    assertThat(ran).as("not on the stack of the message").isEmpty();
-    rig.runAll();
-    assertThat(ran).containsExactly("first", "second");
-    context.onCancel(() -> ran.add("late"));
-    rig.runAll();
-    assertThat(ran).containsExactly("first", "second", "late");
-    assertThat(replica.failures()).containsEntry("java.lang.IllegalStateException", 1L);
-  }
-
-  @Test
   void aCancelActionOfAnAnsweredRequestNeverRuns() {
     Replica replica = rig.busy(1, handler, callId(1, 1));
     List<String> ran = new ArrayList<>();
@@ -306,21 +251,19 @@ class InvocationTest {
   void anAnswerThatIsAReceivedStreamIsCancelledWhenNoOneWantsItAnyMore() {
     Replica replica = rig.busy(1, handler, callId(1, 1));
     rig.cancel(replica, callId(1, 1));
-    ManualStream source = new ManualStream();
+    ManualSource source = new ManualSource();
 
     handler.promises.remove().complete(source.response());
     rig.runAll();
 
-    assertThat(source.cancels).isEqualTo(1);
+    assertThat(source.cancels()).isEqualTo(1);
     assertAtRest(replica.slots());
   }
 
   @Test
   void afterCompletesWhenItsDelayIsOver() {
     Replica replica = rig.busy(1, handler, callId(1, 1));
-
     Future<Void> after = handler.contexts.element().after(Duration.ofMillis(40));
-
     assertThat(after.isComplete()).isFalse();
     assertThat(rig.timers.get(0).delayNanos).isEqualTo(Duration.ofMillis(40).toNanos());
     rig.timers.get(0).task.run();
@@ -451,12 +394,12 @@ class InvocationTest {
             ReplicaRig.DEPLOYMENT,
             77,
             5,
-            java.util.Map.of(),
+            Map.of(),
             context -> handler,
-            ReplicaLimits.DEFAULTS.withZombies(Duration.ofSeconds(1).toNanos(), 0),
+            ReplicaLimits.DEFAULTS.withOwn(Duration.ofSeconds(1).toNanos(), 0, 4 << 20),
             HealthCheckSettings.DEFAULTS,
             null);
-    var begun = rig.host.begin(hasty, java.util.List.of(rig.seat(0))).running();
+    var begun = rig.host.begin(hasty, List.of(rig.seat(0))).running();
     rig.runAll();
     Replica replica = begun.result();
     rig.sendHeld(replica, callId(1, 1));
@@ -470,32 +413,24 @@ class InvocationTest {
     assertAtRest(replica.slots());
   }
 
+  private static void cancelled(ReplicaRig rig, int from, int to) {
+    for (int i = from; i < to; i++) {
+      rig.sendHeld(rig.replica(), callId(i, 1));
+      rig.cancel(rig.replica(), callId(i, 1));
+    }
+  }
+
   @Test
   void aReplicaWithTooManyZombiesIsUnhealthyAndSaysSoOnce() {
-    ReplicaLimits d = ReplicaLimits.DEFAULTS;
-    ReplicaLimits two =
-        new ReplicaLimits(
-            d.cancelGraceNanos(),
-            2,
-            d.streamBufferBytes(),
-            d.streamIdleTimeoutNanos(),
-            d.refusedRouters(),
-            d.offerTtlNanos(),
-            d.maxBufferedBodyBytes());
-    ReplicaRig strict = new ReplicaRig(two, 1);
+    ReplicaRig strict =
+        new ReplicaRig(ReplicaLimits.DEFAULTS.withOwn(GRACE.toNanos(), 2, 4 << 20), 1);
     Replica replica = strict.start(5, handler);
-    for (int i = 0; i < 2; i++) {
-      strict.sendHeld(replica, callId(i, 1));
-      strict.cancel(replica, callId(i, 1));
-    }
+    cancelled(strict, 0, 2);
     strict.pass(GRACE);
     assertThat(replica.zombies()).isEqualTo(2);
     assertThat(replica.state()).isEqualTo(ReplicaState.RUNNING);
 
-    for (int i = 2; i < 4; i++) {
-      strict.sendHeld(replica, callId(i, 1));
-      strict.cancel(replica, callId(i, 1));
-    }
+    cancelled(strict, 2, 4);
     strict.pass(GRACE);
 
     assertThat(replica.state()).isEqualTo(ReplicaState.UNHEALTHY);
@@ -507,12 +442,10 @@ class InvocationTest {
 
   @Test
   void aReplicaUnhealthyForItsZombiesIsWellAgainWhenNoMoreLingerThanMay() {
-    ReplicaRig strict = new ReplicaRig(ReplicaLimits.DEFAULTS.withZombies(GRACE.toNanos(), 1), 1);
+    ReplicaRig strict =
+        new ReplicaRig(ReplicaLimits.DEFAULTS.withOwn(GRACE.toNanos(), 1, 4 << 20), 1);
     Replica replica = strict.start(3, handler);
-    for (int i = 0; i < 3; i++) {
-      strict.sendHeld(replica, callId(i, 1));
-      strict.cancel(replica, callId(i, 1));
-    }
+    cancelled(strict, 0, 3);
     try (LogLines lines = new LogLines(Replica.class, Level.WARN)) {
       strict.pass(GRACE);
       assertThat(replica.unhealthyReason()).isEqualTo("zombies: 3 (expected: at most 1)");
@@ -533,15 +466,14 @@ class InvocationTest {
 
   @Test
   void aReplicaThatMayHaveMoreZombiesFromNowOnIsWellAtOnce() {
-    ReplicaLimits none = ReplicaLimits.DEFAULTS.withZombies(GRACE.toNanos(), 0);
+    ReplicaLimits none = ReplicaLimits.DEFAULTS.withOwn(GRACE.toNanos(), 0, 4 << 20);
     ReplicaRig strict = new ReplicaRig(none, 1);
     Replica replica = strict.start(1, handler);
-    strict.sendHeld(replica, callId(1, 1));
-    strict.cancel(replica, callId(1, 1));
+    cancelled(strict, 0, 1);
     strict.pass(GRACE);
     assertThat(replica.state()).isEqualTo(ReplicaState.UNHEALTHY);
 
-    replica.configure(1, none.withZombies(GRACE.toNanos(), 1), HealthCheckSettings.DEFAULTS);
+    replica.configure(1, none.withOwn(GRACE.toNanos(), 1, 4 << 20), HealthCheckSettings.DEFAULTS);
 
     assertThat(replica.zombies()).isEqualTo(1);
     assertThat(replica.state()).isEqualTo(ReplicaState.RUNNING);
@@ -563,7 +495,7 @@ class InvocationTest {
   @Test
   void anInstanceThatLeftHasItsRequestsCancelledAndTheOthersGoOn() {
     Replica replica = rig.start(2, handler);
-    rig.send(call(replica).from(AWAY).attempt(rig.attempt()).ifFree());
+    rig.send(rig.away(replica));
     rig.sendHeld(replica, callId(1, 1));
     rig.bus.take();
 
@@ -583,9 +515,7 @@ class InvocationTest {
     Promise<Response> inner = Promise.promise();
     Replica replica = rig.start(1, (AsyncHandler) (request, context) -> inner.future());
     rig.sendHeld(replica, callId(1, 1));
-
     inner.complete(Response.text("now"));
-
     assertThat(rig.answer(CallResponse.class).body().toString()).isEqualTo("now");
     assertAtRest(replica.slots());
   }

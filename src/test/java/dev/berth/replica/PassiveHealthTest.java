@@ -33,6 +33,10 @@ class PassiveHealthTest {
     return Future.succeededFuture(Response.text("here"));
   }
 
+  private static Future<Response> says(int status) {
+    return Future.succeededFuture(Response.of(status, "text/plain", Buffer.buffer("on purpose")));
+  }
+
   private long call() {
     long id = ReplicaRig.callId(++calls, 1);
     rig.sendHeld(replica, id);
@@ -43,17 +47,9 @@ class PassiveHealthTest {
   private void callsOver(int count, Duration span) {
     for (int i = 0; i < count; i++) {
       call();
-      pass(span.dividedBy(count));
+      rig.passLooking(span.dividedBy(count));
     }
-    pass(LOOK);
-  }
-
-  /** Time as the control loop sees it: it looks ten times a second. */
-  private void pass(Duration span) {
-    for (long left = span.toMillis(); left > 0; left -= 100) {
-      rig.pass(Duration.ofMillis(Math.min(100, left)));
-      rig.host.tick();
-    }
+    rig.passLooking(LOOK);
   }
 
   @Test
@@ -73,8 +69,7 @@ class PassiveHealthTest {
     callsOver(8, Duration.ofSeconds(2));
     behaviour = PassiveHealthTest::answers;
     call();
-    pass(LOOK.multipliedBy(2));
-
+    rig.passLooking(LOOK.multipliedBy(2));
     assertThat(replica.suspect()).isFalse();
     assertThat(rig.suspicions).hasSize(2).last().isEqualTo("cleared");
   }
@@ -96,7 +91,7 @@ class PassiveHealthTest {
     for (int i = 0; i < 50; i++) {
       call();
     }
-    pass(Duration.ofSeconds(5));
+    rig.passLooking(Duration.ofSeconds(5));
     assertThat(rig.suspicions).isEmpty();
 
     callsOver(6, Duration.ofSeconds(1));
@@ -107,32 +102,26 @@ class PassiveHealthTest {
   void aSuspectThatGoesOnFailingIsNamedAgain() {
     callsOver(8, Duration.ofSeconds(2));
     callsOver(12, Duration.ofSeconds(4));
-
     assertThat(rig.suspicions).hasSizeBetween(2, 4).allMatch(each -> each.startsWith("suspect"));
   }
 
   @Test
   void whatTheHandlerAnswersOnPurposeIsNoFailure() {
-    behaviour =
-        () ->
-            Future.succeededFuture(Response.of(404, "text/plain", Buffer.buffer("no such thing")));
+    behaviour = () -> says(404);
     callsOver(20, Duration.ofSeconds(4));
-
     assertThat(rig.suspicions).isEmpty();
     assertThat(replica.suspect()).isFalse();
   }
 
   @Test
   void aServerErrorOnPurposeSpeaksNeitherForItNorAgainstIt() {
-    behaviour =
-        () -> Future.succeededFuture(Response.of(503, "text/plain", Buffer.buffer("loading")));
+    behaviour = () -> says(503);
     callsOver(20, Duration.ofSeconds(4));
     assertThat(rig.suspicions).isEmpty();
 
     behaviour = PassiveHealthTest::fails;
     callsOver(8, Duration.ofSeconds(2));
-    behaviour =
-        () -> Future.succeededFuture(Response.of(503, "text/plain", Buffer.buffer("loading")));
+    behaviour = () -> says(503);
     callsOver(4, Duration.ofSeconds(1));
     assertThat(replica.suspect()).isTrue();
   }
@@ -144,7 +133,6 @@ class PassiveHealthTest {
             Future.failedFuture(
                 new BerthException.DeploymentUnavailable("deployment: app#other (expected: one)"));
     callsOver(20, Duration.ofSeconds(4));
-
     assertThat(rig.suspicions).isEmpty();
   }
 
@@ -153,9 +141,8 @@ class PassiveHealthTest {
     behaviour = () -> Promise.<Response>promise().future();
     for (int i = 0; i < 20; i++) {
       rig.cancel(replica, call());
-      pass(Duration.ofMillis(200));
+      rig.passLooking(Duration.ofMillis(200));
     }
-
     assertThat(rig.suspicions).isEmpty();
   }
 
@@ -164,11 +151,10 @@ class PassiveHealthTest {
     behaviour = () -> Promise.<Response>promise().future();
     for (int i = 0; i < 8; i++) {
       long id = ReplicaRig.callId(++calls, 1);
-      assertThat(replica.slots().tryAcquire()).isTrue();
-      rig.loop().onMessage(ReplicaRig.call(replica).id(id).deadlineMs(100).message());
-      pass(Duration.ofMillis(300));
+      rig.sendHeld(ReplicaRig.call(replica).id(id).deadlineMs(100));
+      rig.passLooking(Duration.ofMillis(300));
     }
-    pass(LOOK);
+    rig.passLooking(LOOK);
 
     assertThat(rig.suspicions).isNotEmpty().first().asString().endsWith("its time was over");
     assertThat(replica.timeouts()).isEqualTo(8);
@@ -181,9 +167,9 @@ class PassiveHealthTest {
       long id = call();
       rig.loop()
           .onMessage(new CancelCall(id, ReplicaRig.OWN, rig.attempt(), replica.address(), true));
-      pass(Duration.ofMillis(300));
+      rig.passLooking(Duration.ofMillis(300));
     }
-    pass(LOOK);
+    rig.passLooking(LOOK);
 
     assertThat(rig.suspicions).isNotEmpty();
     assertThat(replica.timeouts()).isEqualTo(8);
@@ -198,9 +184,9 @@ class PassiveHealthTest {
           .get(i % 2)
           .onMessage(ReplicaRig.call(spread).id(ReplicaRig.callId(++calls, 1)).message());
       rig.runAll();
-      pass(Duration.ofMillis(300));
+      rig.passLooking(Duration.ofMillis(300));
     }
-    pass(LOOK);
+    rig.passLooking(LOOK);
 
     assertThat(spread.suspect()).isTrue();
   }
@@ -228,7 +214,7 @@ class PassiveHealthTest {
     for (int i = 0; i < 8; i++) {
       rig.send(ReplicaRig.call(replica).id(ReplicaRig.callId(++calls, 1)));
       rig.runAll();
-      pass(Duration.ofMillis(300));
+      rig.passLooking(Duration.ofMillis(300));
     }
 
     assertThat(replica.slots().ongoing()).isZero();
@@ -241,13 +227,10 @@ class PassiveHealthTest {
     Request unread = Request.post("/", Buffer.buffer("begin"));
     for (int i = 0; i < 8; i++) {
       long id = ReplicaRig.callId(++calls, 1);
-      assertThat(replica.slots().tryAcquire()).isTrue();
-      rig.loop()
-          .onMessage(
-              ReplicaRig.call(replica).id(id).deadlineMs(100).following(unread.bytes()).message());
-      pass(Duration.ofMillis(300));
+      rig.sendHeld(ReplicaRig.call(replica).id(id).deadlineMs(100).following(unread.bytes()));
+      rig.passLooking(Duration.ofMillis(300));
     }
-    pass(LOOK);
+    rig.passLooking(LOOK);
 
     assertThat(rig.suspicions).isEmpty();
   }

@@ -11,8 +11,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -41,26 +39,13 @@ class ReconfigurationsTest {
     }
 
     final List<Object> taken = new CopyOnWriteArrayList<>();
-    final CountDownLatch hangs = new CountDownLatch(1);
-    final CountDownLatch interrupted = new CountDownLatch(1);
-    final CountDownLatch mayEnd = new CountDownLatch(1);
+    final Hang hang = new Hang();
 
     @Override
     public void reconfigure(Map<String, Object> userConfig) throws InterruptedException {
       taken.add(userConfig.get("k"));
-      if (!userConfig.containsKey("hang")) {
-        return;
-      }
-      hangs.countDown();
-      while (mayEnd.getCount() > 0) {
-        try {
-          mayEnd.await();
-        } catch (InterruptedException heard) {
-          interrupted.countDown();
-          if (userConfig.get("hang").equals("until interrupted")) {
-            throw heard;
-          }
-        }
+      if (userConfig.containsKey("hang")) {
+        hang.here(userConfig.get("hang").equals("until interrupted"));
       }
     }
   }
@@ -74,12 +59,13 @@ class ReconfigurationsTest {
 
   @AfterEach
   void letGo() {
-    handler.mayEnd.countDown();
+    handler.hang.end();
   }
 
-  private Thread onThread() {
-    Thread thread = new Thread(offLoop::runAll);
+  private Thread hanging(QueueExecutor hooks) throws InterruptedException {
+    Thread thread = new Thread(hooks::runAll);
     thread.start();
+    handler.hang.awaitBegun();
     return thread;
   }
 
@@ -93,12 +79,11 @@ class ReconfigurationsTest {
   @Test
   void aHookThatHangsIsInterruptedWhenItsTimeIsOverAndHasFailed() throws Exception {
     Future<Void> hung = reconfigurations.give(Map.of("k", 1, "hang", "until interrupted"));
-    Thread thread = onThread();
-    assertThat(handler.hangs.await(10, TimeUnit.SECONDS)).isTrue();
+    Thread thread = hanging(offLoop);
     clock.advanceNanos(Reconfigurations.PATIENCE_NANOS - 1);
     reconfigurations.tick();
     assertThat(hung.isComplete()).as("a nanosecond before").isFalse();
-    assertThat(handler.interrupted.getCount()).isEqualTo(1);
+    assertThat(handler.hang.isInterrupted()).isFalse();
 
     clock.advanceNanos(1);
     reconfigurations.tick();
@@ -107,7 +92,7 @@ class ReconfigurationsTest {
         .isInstanceOf(TimeoutException.class)
         .hasMessage("reconfigure: not done in 600 s (expected: an end)");
     thread.join();
-    assertThat(handler.interrupted.getCount()).isZero();
+    assertThat(handler.hang.isInterrupted()).isTrue();
     assertThat(reconfigurations.nextLook()).as("nothing is under way").isNull();
 
     Future<Void> next = reconfigurations.give(Map.of("k", 2));
@@ -120,11 +105,10 @@ class ReconfigurationsTest {
   void aHookThatHeedsNothingIsJoinedByNoOtherAndThatOneEndsToo() throws Exception {
     Future<Void> deaf = reconfigurations.give(Map.of("k", 1, "hang", "on"));
     Future<Void> second = reconfigurations.give(Map.of("k", 2));
-    Thread thread = onThread();
-    assertThat(handler.hangs.await(10, TimeUnit.SECONDS)).isTrue();
+    Thread thread = hanging(offLoop);
     patienceEnds();
     assertThat(deaf.failed()).isTrue();
-    assertThat(handler.interrupted.await(10, TimeUnit.SECONDS)).isTrue();
+    handler.hang.awaitInterrupted();
     assertThat(second.isComplete()).as("its own time has just begun").isFalse();
 
     patienceEnds();
@@ -134,7 +118,7 @@ class ReconfigurationsTest {
     assertThat(offLoop.size()).as("it got no thread").isZero();
 
     Future<Void> third = reconfigurations.give(Map.of("k", 3));
-    handler.mayEnd.countDown();
+    handler.hang.end();
     thread.join(); // which runs what the end of the first one lets run
     offLoop.runAll();
     assertThat(third.succeeded()).isTrue();
@@ -171,13 +155,12 @@ class ReconfigurationsTest {
   void aStopInterruptsWhatRunsAndEndsWhatWaits() throws Exception {
     Future<Void> runs = reconfigurations.give(Map.of("k", 1, "hang", "until interrupted"));
     Future<Void> waits = reconfigurations.give(Map.of("k", 2));
-    Thread thread = onThread();
-    assertThat(handler.hangs.await(10, TimeUnit.SECONDS)).isTrue();
+    Thread thread = hanging(offLoop);
 
     reconfigurations.close();
 
     thread.join();
-    assertThat(handler.interrupted.getCount()).isZero();
+    assertThat(handler.hang.isInterrupted()).isTrue();
     for (Future<Void> each : List.of(runs, waits, reconfigurations.give(Map.of("k", 3)))) {
       assertThat(each.cause()).isInstanceOf(CancellationException.class);
     }
@@ -190,9 +173,7 @@ class ReconfigurationsTest {
     ReplicaRig rig = new ReplicaRig();
     Replica replica = rig.start(1, handler);
     Future<Void> hung = replica.reconfigure(Map.of("hang", "until interrupted"));
-    Thread thread = new Thread(rig.offLoop::runAll);
-    thread.start();
-    assertThat(handler.hangs.await(10, TimeUnit.SECONDS)).isTrue();
+    Thread thread = hanging(rig.offLoop);
     rig.host.tick();
     rig.clock.advanceNanos(Reconfigurations.PATIENCE_NANOS);
 

@@ -7,11 +7,9 @@ import static dev.berth.replica.ReplicaRig.callId;
 import static dev.berth.replica.slots.Ledgers.assertAtRest;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.berth.protocol.Admission;
+import dev.berth.fakes.RecordingBus;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.BusMessage.CallRefused;
-import dev.berth.protocol.BusMessage.ReleaseSlot;
-import dev.berth.protocol.BusMessage.ReserveSlot;
 import dev.berth.protocol.BusMessage.SlotOffer;
 import dev.berth.protocol.Load;
 import dev.berth.protocol.RouterAddress;
@@ -48,7 +46,7 @@ class RefusedRoutersTest {
   }
 
   private SlotOffer offerTo(RouterAddress router) {
-    List<dev.berth.fakes.RecordingBus.Sent> sent = rig.bus.takeSent();
+    List<RecordingBus.Sent> sent = rig.bus.takeSent();
     assertThat(sent).hasSize(1);
     assertThat(sent.get(0).node()).isEqualTo(router.node());
     assertThat(sent.get(0).address()).isEqualTo(router.busAddress());
@@ -112,19 +110,15 @@ class RefusedRoutersTest {
     assertThat(offer.ttlMs()).isEqualTo(250);
     assertThat(Load.ongoing(offer.load())).isEqualTo(1);
     assertThat(slots.reserved()).isEqualTo(1);
-    rig.send(
-        call(replica).from(AWAY).attempt(rig.attempt()).by(new Admission.Token(offer.token())));
+    rig.send(rig.away(replica).by(offer.token()));
     assertThat(handler.calls).isEqualTo(1);
   }
 
   @Test
   void aRefusedReserveIsNotedToo() {
-    rig.loop()
-        .onMessage(new ReserveSlot(callId(1, 1), AWAY, rig.attempt(), replica.address(), 1_000));
+    rig.askFor(replica, rig.attempt(), 1_000);
     rig.answer(CallRefused.class);
-
     slots.complete();
-
     offerTo(AWAY);
   }
 
@@ -132,9 +126,7 @@ class RefusedRoutersTest {
   void aRouterOfThisInstanceIsNotNotedForItsOwnObserverIsTold() {
     rig.send(call(replica).attempt(rig.attempt()).ifFree());
     rig.answer(CallRefused.class);
-
     slots.complete();
-
     assertThat(rig.bus.take()).isEmpty();
     assertThat(slots.ongoing()).isZero();
   }
@@ -142,11 +134,9 @@ class RefusedRoutersTest {
   @Test
   void aRefusalForAnotherReasonIsNotNoted() {
     replica.setMaxOngoing(2);
-    rig.send(call(replica).from(AWAY).attempt(rig.attempt()).ifFree().deadlineMs(0));
+    rig.send(rig.away(replica).deadlineMs(0));
     rig.answer(CallRefused.class);
-
     slots.complete();
-
     assertThat(rig.bus.take()).isEmpty();
   }
 
@@ -157,7 +147,7 @@ class RefusedRoutersTest {
     offerTo(AWAY);
 
     rig.clock.advance(Duration.ofMillis(250));
-    rig.host.sweep();
+    rig.host.sweep(0, 1, mismatch -> {});
 
     assertThat(rig.bus.take()).isEmpty();
     assertAtRest(slots);
@@ -170,7 +160,7 @@ class RefusedRoutersTest {
     slots.complete();
     SlotOffer offer = offerTo(AWAY);
 
-    rig.loop().onMessage(new ReleaseSlot(AWAY, offer.attempt(), replica.address()));
+    rig.release(replica, offer.attempt());
 
     List<BusMessage> sent = rig.bus.take();
     assertThat(sent).hasSize(2);
@@ -184,14 +174,13 @@ class RefusedRoutersTest {
     isRefused(AWAY);
     slots.complete();
     SlotOffer offer = offerTo(AWAY);
-    rig.send(
-        call(replica).from(AWAY).attempt(rig.attempt()).by(new Admission.Token(offer.token())));
+    rig.send(rig.away(replica).by(offer.token()));
     handler.answer();
 
     List<BusMessage> sent = rig.bus.take();
     assertThat(sent).hasSize(2);
     SlotOffer again = (SlotOffer) sent.get(0);
-    rig.loop().onMessage(new ReleaseSlot(AWAY, again.attempt(), replica.address()));
+    rig.release(replica, again.attempt());
     rig.bus.take();
     assertThat(replica.notedRouters()).isZero();
     assertAtRest(slots);
@@ -207,7 +196,7 @@ class RefusedRoutersTest {
 
     slots.complete();
     SlotOffer first = offerTo(AWAY);
-    rig.loop().onMessage(new ReleaseSlot(AWAY, first.attempt(), replica.address()));
+    rig.release(replica, first.attempt());
 
     assertThat(rig.bus.takeSent().get(0).node()).isEqualTo(AWAY_TOO.node());
   }
@@ -229,18 +218,11 @@ class RefusedRoutersTest {
       } else {
         SlotOffer offer = offerTo(AWAY);
         order.add("theirs");
-        rig.send(
-            call(replica)
-                .id(callId(1, i))
-                .from(AWAY)
-                .attempt(rig.attempt())
-                .by(new Admission.Token(offer.token())));
+        rig.send(rig.away(replica).id(callId(1, i)).by(offer.token()));
       }
     }
 
-    assertThat(order)
-        .containsExactly(
-            "theirs", "own", "theirs", "own", "theirs", "own", "theirs", "own", "theirs", "own");
+    assertThat(String.join(" ", order)).isEqualTo("theirs own ".repeat(5).trim());
   }
 
   @Test
@@ -250,12 +232,7 @@ class RefusedRoutersTest {
     for (int i = 0; i < 4; i++) {
       replica.settleSlot();
       SlotOffer offer = offerTo(AWAY);
-      rig.send(
-          call(replica)
-              .id(callId(1, i))
-              .from(AWAY)
-              .attempt(rig.attempt())
-              .by(new Admission.Token(offer.token())));
+      rig.send(rig.away(replica).id(callId(1, i)).by(offer.token()));
     }
   }
 
@@ -295,7 +272,7 @@ class RefusedRoutersTest {
             slots.complete(); // on another thread, say
           }
         });
-    rig.send(call(replica).from(AWAY).attempt(rig.attempt()).ifFree());
+    rig.send(rig.away(replica));
 
     List<BusMessage> sent = rig.bus.take();
     assertThat(sent.get(0)).isInstanceOf(CallRefused.class);
@@ -313,7 +290,7 @@ class RefusedRoutersTest {
     offerTo(AWAY_TOO);
     assertThat(slots.ongoing()).isEqualTo(1);
     rig.clock.advance(Duration.ofSeconds(1));
-    rig.host.sweep();
+    rig.host.sweep(0, 1, mismatch -> {});
     assertAtRest(slots);
   }
 
@@ -352,7 +329,6 @@ class RefusedRoutersTest {
     for (int i = 0; i < 300; i++) {
       isRefused(new RouterAddress("peer" + i, 0));
     }
-
     assertThat(replica.notedRouters()).isEqualTo(256);
     assertThat(replica.refused.forgotten()).isEqualTo(44);
   }
@@ -375,10 +351,8 @@ class RefusedRoutersTest {
   void anInstanceThatLeftIsOfferedNothing() {
     isRefused(AWAY);
     isRefused(AWAY_TOO);
-
     rig.loop().nodeLeft(AWAY.node());
     slots.complete();
-
     offerTo(AWAY_TOO);
     assertThat(replica.notedRouters()).isZero();
   }
@@ -386,10 +360,8 @@ class RefusedRoutersTest {
   @Test
   void aDrainingReplicaOffersNothing() {
     isRefused(AWAY);
-
     replica.drain();
     slots.complete();
-
     assertThat(rig.bus.take()).isEmpty();
     assertAtRest(slots);
   }

@@ -11,8 +11,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 /** A replica's hooks: their order, their failures, its health. */
@@ -123,12 +121,12 @@ class ReplicaHooksTest {
   void aCheckComesOncePerPeriodAndOneAtATime() {
     rig.start(1, new Hooked(""));
     calls.clear();
-    pass(PERIOD);
+    rig.passLooking(PERIOD);
     assertThat(rig.health.size()).isEqualTo(1);
-    pass(PERIOD);
+    rig.passLooking(PERIOD);
     assertThat(rig.health.size()).as("while one waits, no other joins it").isEqualTo(1);
     rig.health.runAll();
-    pass(PERIOD);
+    rig.passLooking(PERIOD);
     rig.health.runAll();
     assertThat(calls).containsExactly("check", "check");
   }
@@ -165,43 +163,33 @@ class ReplicaHooksTest {
 
   @Test
   void aCheckThatHangsIsInterruptedAndMakesItUnhealthyIfItHeedsNothing() throws Exception {
-    CountDownLatch hangs = new CountDownLatch(1);
-    CountDownLatch interrupted = new CountDownLatch(1);
-    CountDownLatch mayEnd = new CountDownLatch(1);
-    boolean[] hang = {false};
+    Hang hang = new Hang();
+    boolean[] hangs = {false};
     AsyncHandler handler =
         new Answering("ok") {
           @Override
-          public void checkHealth() {
-            if (!hang[0]) {
-              return;
-            }
-            hangs.countDown();
-            while (mayEnd.getCount() > 0) {
-              try {
-                mayEnd.await();
-              } catch (InterruptedException ignoredOnPurpose) {
-                interrupted.countDown();
-              }
+          public void checkHealth() throws InterruptedException {
+            if (hangs[0]) {
+              hang.here(false);
             }
           }
         };
     Replica replica = rig.start(1, handler);
-    hang[0] = true;
-    pass(PERIOD);
+    hangs[0] = true;
+    rig.passLooking(PERIOD);
     Thread checking = new Thread(rig.health::runAll);
     checking.start();
-    assertThat(hangs.await(10, TimeUnit.SECONDS)).isTrue();
+    hang.awaitBegun();
 
-    pass(Duration.ofSeconds(31));
-    assertThat(interrupted.await(10, TimeUnit.SECONDS)).isTrue();
+    rig.passLooking(Duration.ofSeconds(31));
+    hang.awaitInterrupted();
     assertThat(replica.state()).isEqualTo(ReplicaState.RUNNING);
-    pass(Duration.ofSeconds(20));
+    rig.passLooking(Duration.ofSeconds(20));
     assertThat(replica.state()).isEqualTo(ReplicaState.UNHEALTHY);
     assertThat(rig.health.size()).as("no other was piled on it").isZero();
 
-    hang[0] = false;
-    mayEnd.countDown();
+    hangs[0] = false;
+    hang.end();
     checking.join();
     checks(1);
     assertThat(replica.state()).isEqualTo(ReplicaState.RUNNING);
@@ -232,16 +220,9 @@ class ReplicaHooksTest {
 
   private void checks(int times) {
     for (int i = 0; i < times; i++) {
-      pass(PERIOD);
+      rig.passLooking(PERIOD);
       rig.health.runAll();
       rig.runAll();
-    }
-  }
-
-  private void pass(Duration span) {
-    for (long left = span.toMillis(); left > 0; left -= 100) {
-      rig.pass(Duration.ofMillis(100));
-      rig.host.tick();
     }
   }
 }

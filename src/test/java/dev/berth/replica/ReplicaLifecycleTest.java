@@ -12,17 +12,13 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.berth.api.AsyncHandler;
 import dev.berth.api.BerthException;
 import dev.berth.api.BlockingHandler;
+import dev.berth.api.HandlerFactory;
 import dev.berth.api.ReplicaContext;
 import dev.berth.api.ReplicaHandler;
-import dev.berth.api.Request;
-import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
-import dev.berth.protocol.Admission;
+import dev.berth.fakes.Answering;
 import dev.berth.protocol.BusMessage.CallFailed;
-import dev.berth.protocol.BusMessage.CallRefused;
 import dev.berth.protocol.BusMessage.CallResponse;
-import dev.berth.protocol.BusMessage.RenewLease;
-import dev.berth.protocol.BusMessage.ReserveSlot;
 import dev.berth.protocol.BusMessage.SlotReserved;
 import dev.berth.protocol.Refusal;
 import dev.berth.protocol.ReplicaAddress;
@@ -37,6 +33,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
 /** A replica's life: made off the loop, drained with what it accepted, stopped once. */
@@ -84,15 +81,7 @@ class ReplicaLifecycleTest {
   @Test
   void aFactoryThatThrowsFailsTheStartWithItsCauseAndLeavesNothingBehind() {
     Exception cause = new Exception("no model file");
-    Future<Replica> begun =
-        rig.begin(
-            1,
-            context -> {
-              throw cause;
-            },
-            1);
-    rig.runAll();
-
+    Future<Replica> begun = rig.settled(rig.begin(1, failing(1, cause, null), 1));
     assertThat(begun.cause()).isSameAs(cause);
     assertThat(rig.host.replicas()).isEmpty();
     Replica next = rig.start(1, handler);
@@ -102,27 +91,14 @@ class ReplicaLifecycleTest {
   @Test
   void aFactoryThatReturnsNullFailsTheStart() {
     Future<Replica> begun = rig.settled(rig.begin(1, context -> null, 1));
-
     assertThat(begun.cause()).hasMessageContaining("factory: null");
   }
 
   @Test
   void whatWasMadeBeforeAFactoryFailedIsStoppedAndItsFailureSuppressed() {
-    int[] calls = {0};
     Exception cause = new Exception("second fails");
     Exception stopFails = new Exception("stop fails");
-    Future<Replica> begun =
-        rig.begin(
-            1,
-            context -> {
-              if (++calls[0] == 2) {
-                throw cause;
-              }
-              return new Stoppable(stopFails);
-            },
-            2);
-    rig.runAll();
-
+    Future<Replica> begun = rig.settled(rig.begin(1, failing(2, cause, stopFails), 2));
     assertThat(begun.cause()).isSameAs(cause);
     assertThat(cause.getSuppressed()).containsExactly(stopFails);
   }
@@ -130,27 +106,28 @@ class ReplicaLifecycleTest {
   @Test
   void aHandlerThatFailsWithOneExceptionForAllFailsItsStartWithThat() {
     Exception cause = new Exception("always this one");
-    int[] calls = {0};
-    Future<Replica> begun =
-        rig.begin(
-            1,
-            context -> {
-              if (++calls[0] == 2) {
-                throw cause;
-              }
-              return new Stoppable(cause);
-            },
-            2);
-    rig.runAll();
-
+    Future<Replica> begun = rig.settled(rig.begin(1, failing(2, cause, cause), 2));
     assertThat(begun.cause()).isSameAs(cause);
     assertThat(rig.host.replicas()).isEmpty();
   }
 
-  private record Stoppable(Exception onStop) implements AsyncHandler {
-    @Override
-    public Future<Response> handle(Request request, RequestContext context) {
-      return Future.succeededFuture(Response.text("ok"));
+  /** Its call of this number fails; what was made before fails to stop. */
+  private static HandlerFactory failing(int number, Exception cause, Exception onStop) {
+    AtomicInteger calls = new AtomicInteger();
+    return context -> {
+      if (calls.incrementAndGet() == number) {
+        throw cause;
+      }
+      return new Stoppable(onStop);
+    };
+  }
+
+  private static final class Stoppable extends Answering {
+    private final Exception onStop;
+
+    Stoppable(Exception onStop) {
+      super("ok");
+      this.onStop = onStop;
     }
 
     @Override
@@ -175,7 +152,7 @@ class ReplicaLifecycleTest {
     assertThat(third.address().ordinal()).isZero();
     assertThat(third.address().epoch()).isNotEqualTo(first.address().epoch());
     rig.send(call(first).from(AWAY).attempt(rig.attempt()).ifFree());
-    assertThat(rig.answer(CallRefused.class).reason()).isEqualTo(Refusal.FOREIGN_EPOCH);
+    assertThat(rig.refusal()).isEqualTo(Refusal.FOREIGN_EPOCH);
   }
 
   @Test
@@ -232,18 +209,12 @@ class ReplicaLifecycleTest {
     assertThat(replica.state()).isEqualTo(ReplicaState.DRAINING);
     assertThat(drained.isComplete()).isFalse();
 
-    rig.send(call(replica).id(callId(2, 1)).from(AWAY).attempt(rig.attempt()).ifFree());
-    assertThat(rig.answer(CallRefused.class).reason()).isEqualTo(Refusal.DRAINING);
-    rig.loop()
-        .onMessage(new ReserveSlot(callId(3, 1), AWAY, rig.attempt(), replica.address(), 1_000));
-    assertThat(rig.answer(CallRefused.class).reason()).isEqualTo(Refusal.DRAINING);
+    rig.send(rig.away(replica).id(callId(2, 1)));
+    assertThat(rig.refusal()).isEqualTo(Refusal.DRAINING);
+    rig.askFor(replica, rig.attempt(), 1_000);
+    assertThat(rig.refusal()).isEqualTo(Refusal.DRAINING);
 
-    rig.send(
-        call(replica)
-            .id(callId(4, 1))
-            .from(AWAY)
-            .attempt(rig.attempt())
-            .by(new Admission.Token(token)));
+    rig.send(rig.away(replica).id(callId(4, 1)).by(token));
     assertThat(handler.calls).as("the granted lease runs").isEqualTo(2);
     handler.answer();
     rig.runAll();
@@ -263,7 +234,7 @@ class ReplicaLifecycleTest {
     assertThat(drained.isComplete()).isFalse();
 
     rig.clock.advance(Duration.ofSeconds(5));
-    rig.host.sweep();
+    rig.host.sweep(0, 1, mismatch -> {});
     rig.runAll();
 
     assertThat(drained.succeeded()).isTrue();
@@ -287,9 +258,7 @@ class ReplicaLifecycleTest {
   @Test
   void anIdleReplicaIsDrainedAtOnceAndASecondDrainIsTheSame() {
     Replica replica = rig.start(1, handler);
-
     Future<Void> drained = rig.settled(replica.drain());
-
     assertThat(drained.succeeded()).isTrue();
     assertThat(replica.drain()).isSameAs(drained);
     assertThat(rig.states).containsExactly(ReplicaState.RUNNING, ReplicaState.DRAINING);
@@ -322,9 +291,7 @@ class ReplicaLifecycleTest {
     SlotToken token = rig.reserve(replica, rig.attempt(), 10_000);
     rig.settled(replica.shutDown(GRACE));
     rig.clock.advance(Duration.ofSeconds(9));
-
-    rig.loop().onMessage(renewal(replica, token, 60_000));
-
+    rig.renew(replica, token, 60_000);
     assertThat(rig.answer(SlotReserved.class).ttlMs()).isEqualTo(11_000);
   }
 
@@ -336,13 +303,9 @@ class ReplicaLifecycleTest {
     rig.tasks.runAll();
     rig.clock.advance(GRACE);
 
-    rig.loop().onMessage(renewal(replica, token, 60_000));
+    rig.renew(replica, token, 60_000);
 
-    assertThat(rig.answer(CallRefused.class).reason()).isEqualTo(Refusal.DRAINING);
-  }
-
-  private RenewLease renewal(Replica replica, SlotToken token, long ttlMs) {
-    return new RenewLease(callId(6, 1), AWAY, rig.attempt(), replica.address(), token, ttlMs);
+    assertThat(rig.refusal()).isEqualTo(Refusal.DRAINING);
   }
 
   // --- shut down ---
@@ -365,18 +328,16 @@ class ReplicaLifecycleTest {
         .containsExactly(ReplicaState.RUNNING, ReplicaState.DRAINING, ReplicaState.STOPPED);
     assertThat(rig.host.replicas()).isEmpty();
     rig.bus.take();
-    rig.send(call(replica).from(AWAY).attempt(rig.attempt()).ifFree());
-    assertThat(rig.answer(CallRefused.class).reason()).isEqualTo(Refusal.UNKNOWN_REPLICA);
+    rig.send(rig.away(replica));
+    assertThat(rig.refusal()).isEqualTo(Refusal.UNKNOWN_REPLICA);
   }
 
   @Test
   void aSecondShutDownDoesNotStartASecondOne() {
     Replica replica = rig.start(1, handler);
-
     Future<Void> first = replica.shutDown(GRACE);
     Future<Void> second = replica.shutDown(Duration.ZERO);
     rig.runAll();
-
     assertThat(second).isSameAs(first);
     assertThat(handler.stops).isEqualTo(1);
   }
@@ -425,9 +386,7 @@ class ReplicaLifecycleTest {
   @Test
   void aHandlerWhoseStopFailsIsStoppedAllTheSame() {
     Replica replica = rig.start(1, new Stoppable(new Exception("stop fails")));
-
     Future<Void> stopped = rig.settled(replica.shutDown(GRACE));
-
     assertThat(stopped.succeeded()).isTrue();
     assertThat(replica.failures()).containsEntry("java.lang.Exception", 1L);
   }
@@ -481,7 +440,7 @@ class ReplicaLifecycleTest {
 
     rig.send(call(replica));
 
-    assertThat(rig.answer(CallRefused.class).reason()).isEqualTo(Refusal.UNKNOWN_REPLICA);
+    assertThat(rig.refusal()).isEqualTo(Refusal.UNKNOWN_REPLICA);
     assertAtRest(replica.slots());
     assertThat(handler.calls).isZero();
   }
@@ -507,10 +466,8 @@ class ReplicaLifecycleTest {
   void aKilledBlockingReplicaStopsItsThreads() {
     BlockingHandler blocking = (request, context) -> Response.text("ok");
     Replica replica = rig.busy(1, blocking, callId(1, 1));
-
     replica.kill();
     rig.tasks.runAll();
-
     assertThat(rig.workersStopped).isEqualTo(1);
     assertThat(replica.slots().ongoing()).as("its thread never came").isZero();
   }
@@ -519,7 +476,7 @@ class ReplicaLifecycleTest {
   void aLateDuplicateOfARequestThatRanIsNotToldThatItsReplicaIsUnknown() {
     for (boolean kill : new boolean[] {false, true}) {
       Replica replica = rig.start(1, answering(Response.text("ok")));
-      ReplicaRig.Call call = call(replica).from(AWAY).attempt(rig.attempt()).ifFree();
+      ReplicaRig.Call call = rig.away(replica);
       rig.send(call);
       if (kill) {
         replica.kill();
@@ -539,14 +496,14 @@ class ReplicaLifecycleTest {
   void aStoppedReplicaKnowsItsAttemptsForAsLongAsTheyAreRemembered() {
     Duration remembered = Duration.ofNanos(LedgerLimits.DEFAULTS.rememberNanos());
     Replica replica = rig.start(1, answering(Response.text("ok")));
-    ReplicaRig.Call call = call(replica).from(AWAY).attempt(rig.attempt()).ifFree();
+    ReplicaRig.Call call = rig.away(replica);
     rig.send(call);
     rig.settled(replica.shutDown(GRACE));
     assertThat(replica.state()).isEqualTo(ReplicaState.STOPPED);
     for (Duration later :
         List.of(Duration.ofMillis(25), remembered.minusMillis(75), Duration.ofMillis(25))) {
       rig.pass(later);
-      rig.host.sweep();
+      rig.host.sweep(0, 1, mismatch -> {});
       rig.bus.take();
 
       rig.send(call);
@@ -557,9 +514,7 @@ class ReplicaLifecycleTest {
     rig.pass(Duration.ofMillis(100));
     rig.send(call);
 
-    assertThat(rig.answer(CallRefused.class).reason())
-        .as("nothing of it is kept longer")
-        .isEqualTo(Refusal.UNKNOWN_REPLICA);
+    assertThat(rig.refusal()).as("nothing of it is kept longer").isEqualTo(Refusal.UNKNOWN_REPLICA);
   }
 
   // --- live changes ---
@@ -580,17 +535,5 @@ class ReplicaLifecycleTest {
     replica.setMaxOngoing(2);
     assertThat(rig.workersResizedTo).isEqualTo(2);
     assertThat(replica.slots().tryAcquire()).isTrue();
-  }
-
-  @Test
-  void theSweepEndsLeasesOfDeadOwners() {
-    Replica replica = rig.start(1, answering(Response.text("ok")));
-    rig.reserve(replica, rig.attempt(), 1_000);
-    rig.clock.advance(Duration.ofSeconds(1));
-
-    rig.host.sweep();
-
-    assertAtRest(replica.slots());
-    assertThat(replica.view().expired()).isEqualTo(1);
   }
 }

@@ -5,7 +5,6 @@ import static dev.berth.replica.slots.Ledgers.assertAtRest;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.AsyncHandler;
-import dev.berth.api.Request;
 import dev.berth.api.Response;
 import dev.berth.protocol.Admission;
 import dev.berth.protocol.AttemptId;
@@ -129,21 +128,15 @@ class ReplicaLoopWalkTest {
         right = new Admission.IfFree(1_000);
       }
       CallRequest message =
-          new CallRequest(
-              callId(freePlace(from), id),
-              from,
-              attempt,
-              replica.address(),
-              right,
-              random.nextInt(3) == 0 ? 1_000L * random.nextInt(500) : -1,
-              random.nextInt(100_000),
-              0,
-              "r" + id,
-              "",
-              "",
-              Request.get("/"),
-              false,
-              false);
+          ReplicaRig.call(replica)
+              .id(callId(freePlace(from), id))
+              .from(from)
+              .attempt(attempt)
+              .by(right)
+              .deadlineMs(random.nextInt(3) == 0 ? random.nextInt(500) : -1)
+              .window(random.nextInt(100_000))
+              .named("r" + id, "", "")
+              .message();
       Sent sent = new Sent(message);
       byRequestId.put("r" + id, sent);
       byCall.put(from + "/" + message.callId(), sent);
@@ -186,9 +179,6 @@ class ReplicaLoopWalkTest {
     }
 
     private void cancel() {
-      if (byCall.isEmpty()) {
-        return;
-      }
       List<Sent> recent =
           byCall.values().stream().filter(s -> s.ended == 0 && !s.cancelled).toList();
       if (recent.isEmpty()) {
@@ -267,16 +257,8 @@ class ReplicaLoopWalkTest {
           } else {
             attempts.add(offer.attempt());
           }
-        } else if (message instanceof CallResponse m && !m.streamed()) {
-          ended(sent.address(), m.callId(), false);
-        } else if (message instanceof CallFailed m) {
-          ended(sent.address(), m.callId(), false);
-        } else if (message instanceof StreamReset m) {
-          ended(sent.address(), m.callId(), false);
-        } else if (message instanceof StreamFrame m && m.last()) {
-          ended(sent.address(), m.callId(), false);
-        } else if (message instanceof CallRefused m) {
-          ended(sent.address(), m.callId(), true);
+        } else if (message instanceof BusMessage.Answer answer && isEnd(answer)) {
+          ended(sent.address(), answer.callId(), answer instanceof CallRefused);
         }
       }
       assertThat(replica.slots().ongoing())
@@ -288,6 +270,14 @@ class ReplicaLoopWalkTest {
             .as("seed %d: refused and ran: %s", seed, sent.message)
             .isFalse();
       }
+    }
+
+    private static boolean isEnd(BusMessage.Answer answer) {
+      return answer instanceof CallFailed
+          || answer instanceof StreamReset
+          || answer instanceof CallRefused
+          || (answer instanceof CallResponse head && !head.streamed())
+          || (answer instanceof StreamFrame frame && frame.last());
     }
 
     private void ended(String address, long callId, boolean refused) {
@@ -319,13 +309,13 @@ class ReplicaLoopWalkTest {
         credit();
         look();
         rig.pass(Duration.ofMillis(50));
-        rig.host.sweep();
+        rig.host.sweep(0, 1, mismatch -> {});
       }
       rig.clock.advance(Duration.ofSeconds(3));
-      rig.host.sweep();
+      rig.host.sweep(0, 1, mismatch -> {});
       look();
       rig.clock.advance(Duration.ofSeconds(3));
-      rig.host.sweep();
+      rig.host.sweep(0, 1, mismatch -> {});
       assertAtRest(replica.slots());
       assertThat(rig.loop().invocations()).as("seed %d", seed).isZero();
       assertThat(replica.zombies()).as("seed %d", seed).isZero();

@@ -17,9 +17,10 @@ class ReplicaMetricsTest {
   private static final String TEXT = "text/plain; version=0.0.4; charset=utf-8";
 
   private final ReplicaRig rig = new ReplicaRig();
+  private final ReplicaRig.Waiting handler = new ReplicaRig.Waiting();
 
   private static List<String> lines(Replica replica) {
-    Meters meters = new Meters("n", "a");
+    Meters meters = new Meters("n", "a", "");
     meters.add(into -> into.histogram("time_ms", replica.processingTimes()));
     return meters.scrape(TEXT).lines().toList();
   }
@@ -30,7 +31,6 @@ class ReplicaMetricsTest {
 
   @Test
   void aRequestTakesAsLongAsItsHandler() {
-    ReplicaRig.Waiting handler = new ReplicaRig.Waiting();
     Replica replica = rig.busy(2, handler, callId(1, 1));
     rig.pass(Duration.ofMillis(50));
     rig.sendHeld(replica, callId(2, 1));
@@ -46,7 +46,6 @@ class ReplicaMetricsTest {
 
   @Test
   void aCancelledRequestTakesUntilItsHandlerSettles() {
-    ReplicaRig.Waiting handler = new ReplicaRig.Waiting();
     Replica replica = rig.busy(1, handler, callId(1, 1));
     rig.cancel(replica, callId(1, 1));
     rig.pass(Duration.ofMillis(400));
@@ -69,9 +68,8 @@ class ReplicaMetricsTest {
 
   @Test
   void aFailureOfOursIsCountedToo() {
-    Replica replica = rig.start(1, failing(new BerthException.Timeout("child")));
-    rig.sendHeld(replica, callId(1, 1));
-    rig.runAll();
+    Replica replica =
+        rig.settled(rig.busy(1, failing(new BerthException.Timeout("child")), callId(1, 1)));
     assertThat(replica.errors()).containsOnlyKeys(BerthException.Timeout.class.getName());
     assertThat(replica.failures()).as("and is nothing to log").isEmpty();
   }
@@ -91,13 +89,12 @@ class ReplicaMetricsTest {
 
   @Test
   void utilizationIsTheMeanOfBusySlotsWhileRequestsRun() {
-    ReplicaRig.Waiting handler = new ReplicaRig.Waiting();
     Replica replica = rig.start(4, handler);
     assertThat(replica.utilization()).isZero();
-    rig.host.sweep();
+    rig.host.sweep(0, 1, mismatch -> {});
     rig.sendHeld(replica, callId(1, 1));
     rig.sendHeld(replica, callId(2, 1));
-    rig.host.sweep();
+    rig.host.sweep(0, 1, mismatch -> {});
     assertThat(replica.utilization()).isEqualTo(0.25);
   }
 }

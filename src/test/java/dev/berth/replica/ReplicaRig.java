@@ -18,17 +18,22 @@ import dev.berth.node.InstanceLimits;
 import dev.berth.protocol.Admission;
 import dev.berth.protocol.AttemptId;
 import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.BusMessage.CallRefused;
 import dev.berth.protocol.BusMessage.CallRequest;
 import dev.berth.protocol.BusMessage.CancelCall;
+import dev.berth.protocol.BusMessage.ReleaseSlot;
+import dev.berth.protocol.BusMessage.RenewLease;
 import dev.berth.protocol.BusMessage.RequestFrame;
 import dev.berth.protocol.BusMessage.ReserveSlot;
 import dev.berth.protocol.BusMessage.SlotReserved;
 import dev.berth.protocol.BusMessage.StreamCredit;
+import dev.berth.protocol.Refusal;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.RouterAddress;
 import dev.berth.protocol.SlotToken;
 import dev.berth.protocol.StreamLedger;
 import dev.berth.protocol.port.BareHandle;
+import dev.berth.replica.slots.Ledgers;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.buffer.Buffer;
@@ -39,6 +44,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
@@ -81,6 +87,7 @@ final class ReplicaRig {
   final List<ReplicaLoop> loops = new ArrayList<>();
   private final AtomicLong counters = new AtomicLong();
   private final Map<Long, Long> limits = new HashMap<>(); // of responses, by call
+  private final List<Replica> started = new ArrayList<>();
   private long epochs = 7;
   int workersStopped;
   int workersResizedTo;
@@ -206,7 +213,13 @@ final class ReplicaRig {
     Future<Replica> begun = begin(maxOngoing, factory, seats);
     runAll();
     assertThat(begun.succeeded()).as("started: %s", begun.cause()).isTrue();
+    started.add(begun.result());
     return begun.result();
+  }
+
+  /** The last that was started. */
+  Replica replica() {
+    return started.get(started.size() - 1);
   }
 
   Future<Replica> begin(int maxOngoing, HandlerFactory factory, int seats) {
@@ -252,6 +265,11 @@ final class ReplicaRig {
     return asked;
   }
 
+  /** Runs to its end on a thread that is no loop's. */
+  static void elsewhere(Runnable action) {
+    CompletableFuture.runAsync(action, task -> new Thread(task).start()).join();
+  }
+
   /** Moves the clock in ticks, as the real timer would, and runs what each tick queues. */
   void pass(Duration span) {
     long left = span.toNanos();
@@ -261,6 +279,22 @@ final class ReplicaRig {
       left -= step;
       loops.forEach(ReplicaLoop::tick);
       tasks.runAll();
+    }
+  }
+
+  /** No replica holds a slot, no loop knows a request, and no room for bodies is taken. */
+  void assertAtRest() {
+    started.forEach(replica -> Ledgers.assertAtRest(replica.slots()));
+    loops.forEach(loop -> assertThat(loop.invocations()).isZero());
+    assertThat(bodyBounds.windows().taken()).isZero();
+    assertThat(bodyBounds.gathered().taken()).isZero();
+  }
+
+  /** The same, as the control loop sees it: it looks ten times a second. */
+  void passLooking(Duration span) {
+    for (long left = span.toMillis(); left > 0; left -= 100) {
+      pass(Duration.ofMillis(Math.min(100, left)));
+      host.tick();
     }
   }
 
@@ -279,6 +313,11 @@ final class ReplicaRig {
     return new Call(replica.address());
   }
 
+  /** A request of a router elsewhere, to be run if a slot is free. */
+  Call away(Replica replica) {
+    return call(replica).from(AWAY).attempt(attempt()).ifFree();
+  }
+
   /** A request in the making: held by this instance's router unless said otherwise. */
   static final class Call {
     long callId = callId(1, 1);
@@ -291,6 +330,10 @@ final class ReplicaRig {
     Request request = Request.get("/");
     boolean bodyFollows;
     boolean explained;
+    long waitedMicros;
+    private String requestId = "req-1";
+    private String methodName = "";
+    private String sessionId = "";
 
     Call(ReplicaAddress target) {
       this.target = target;
@@ -326,6 +369,14 @@ final class ReplicaRig {
       return this;
     }
 
+    /** What its context says of it. */
+    Call named(String id, String method, String session) {
+      requestId = id;
+      methodName = method;
+      sessionId = session;
+      return this;
+    }
+
     /** A body of which this is the first piece. */
     Call following(Buffer first) {
       request = Request.of("POST", "/", null, request.headers(), first);
@@ -355,6 +406,10 @@ final class ReplicaRig {
       return this;
     }
 
+    Call by(SlotToken token) {
+      return by(new Admission.Token(token));
+    }
+
     CallRequest message() {
       return new CallRequest(
           callId,
@@ -364,10 +419,10 @@ final class ReplicaRig {
           admission,
           deadlineMs < 0 ? -1 : deadlineMs * 1_000,
           window,
-          0,
-          "req-1",
-          "",
-          "",
+          waitedMicros,
+          requestId,
+          methodName,
+          sessionId,
           request,
           bodyFollows,
           explained);
@@ -382,6 +437,12 @@ final class ReplicaRig {
   void sendHeld(Replica replica, long callId) {
     assertThat(replica.slots().tryAcquire()).isTrue();
     loop().onMessage(call(replica).id(callId).message());
+  }
+
+  /** The same, of a call in the making. */
+  void sendHeld(Call call) {
+    assertThat(host.slotsOf(call.target).tryAcquire()).isTrue();
+    send(call);
   }
 
   void send(Call call) {
@@ -407,8 +468,27 @@ final class ReplicaRig {
   /** A lease taken over the wire by a router elsewhere. */
   SlotToken reserve(Replica replica, AttemptId attempt, long ttlMs) {
     bus.take();
-    loop().onMessage(new ReserveSlot(callId(9, 1), AWAY, attempt, replica.address(), ttlMs));
+    askFor(replica, attempt, ttlMs);
     return ((SlotReserved) bus.take().get(0)).token();
+  }
+
+  /** Asks for a slot, as a router elsewhere. */
+  void askFor(Replica replica, AttemptId attempt, long ttlMs) {
+    loop().onMessage(new ReserveSlot(callId(9, 1), AWAY, attempt, replica.address(), ttlMs));
+  }
+
+  void release(Replica replica, AttemptId attempt) {
+    loop().onMessage(new ReleaseSlot(AWAY, attempt, replica.address()));
+  }
+
+  void renew(Replica replica, SlotToken token, long ttlMs) {
+    loop()
+        .onMessage(new RenewLease(callId(6, 1), AWAY, attempt(), replica.address(), token, ttlMs));
+  }
+
+  /** Why the last request was refused. */
+  Refusal refusal() {
+    return answer(CallRefused.class).reason();
   }
 
   /** The one message sent since the last look. */

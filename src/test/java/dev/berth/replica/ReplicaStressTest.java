@@ -134,7 +134,8 @@ class ReplicaStressTest {
     for (Thread router : routers) {
       router.join();
     }
-    Thread sweeper = new Thread(host::sweep); // expiry from yet another thread
+    Thread sweeper =
+        new Thread(() -> host.sweep(0, 1, mismatch -> {})); // expiry from yet another thread
     sweeper.start();
     sweeper.join();
 
@@ -142,7 +143,7 @@ class ReplicaStressTest {
     var stopped = replica.shutDown(Duration.ofSeconds(30));
     long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(40);
     while (!stopped.isComplete() && System.nanoTime() - deadline < 0) {
-      host.sweep();
+      host.sweep(0, 1, mismatch -> {});
       Thread.onSpinWait();
     }
     assertThat(stopped.isComplete()).isTrue();
@@ -172,21 +173,12 @@ class ReplicaStressTest {
 
   private CallRequest request(
       int router, long number, RouterAddress source, ReplicaAddress target, Admission by) {
-    return new CallRequest(
-        ReplicaRig.callId(1_000 * router + (int) (number % 1_000), (int) (number / 1_000)),
-        source,
-        new AttemptId(3, router, attempts.incrementAndGet()),
-        target,
-        by,
-        -1,
-        0,
-        0,
-        "r",
-        "",
-        "",
-        Request.get("/" + number),
-        false,
-        false);
+    int place = 1_000 * router + (int) (number % 1_000);
+    ReplicaRig.Call call = new ReplicaRig.Call(target).from(source).by(by).window(0);
+    call.request = Request.get("/" + number);
+    return call.id(ReplicaRig.callId(place, (int) (number / 1_000)))
+        .attempt(new AttemptId(3, router, attempts.incrementAndGet()))
+        .message();
   }
 
   /** Router 2 is elsewhere, the others take slots through the ledger; the calls sent. */

@@ -65,6 +65,19 @@ class ReplicaSweepTest {
   }
 
   @Test
+  void whatIsOldIsForgottenByEachInItsTurn() {
+    replicas.forEach(each -> each.slots().release(rig.attempt()));
+    rig.clock.advance(Duration.ofSeconds(61));
+    for (int done = 1; done <= SHARES; done++) {
+      sweep();
+      for (int place = 0; place < REPLICAS; place++) {
+        assertThat(replicas.get(place).slots().remembered())
+            .isEqualTo(place % SHARES < done ? 0 : 1);
+      }
+    }
+  }
+
+  @Test
   void aLeaseEndsWhenItRunsOutWhoseverTurnItIs() {
     sweep();
     for (Replica each : replicas) {

@@ -8,19 +8,13 @@ import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
 import dev.berth.api.AsyncHandler;
 import dev.berth.api.BlockingHandler;
-import dev.berth.api.Headers;
 import dev.berth.api.ReplicaHandler;
-import dev.berth.api.Request;
 import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
 import dev.berth.fakes.Answering;
-import dev.berth.protocol.Admission;
-import dev.berth.protocol.AttemptId;
 import dev.berth.protocol.BusMessage.CallFailed;
-import dev.berth.protocol.BusMessage.CallRequest;
 import dev.berth.protocol.BusMessage.CallResponse;
 import io.vertx.core.Future;
-import io.vertx.core.buffer.Buffer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -33,29 +27,16 @@ class RequestContextTest {
   private final ReplicaRig rig = new ReplicaRig();
   private final ReplicaRig.Waiting handler = new ReplicaRig.Waiting();
 
-  private CallRequest request(Replica replica, String method, long waitedMicros) {
-    assertThat(replica.slots().tryAcquire()).isTrue();
-    return new CallRequest(
-        ReplicaRig.callId(1, 1),
-        ReplicaRig.OWN,
-        new AttemptId(1, 0, 0),
-        replica.address(),
-        Admission.Held.HELD,
-        -1,
-        ReplicaRig.WINDOW,
-        waitedMicros,
-        "req-9",
-        method,
-        "session-3",
-        Request.of("GET", "/", null, Headers.of("traceparent", "00-1"), Buffer.buffer(0)),
-        false,
-        false);
+  private void send(Replica replica, String method) {
+    ReplicaRig.Call call = ReplicaRig.call(replica).named("req-9", method, "session-3");
+    call.waitedMicros = 1_500;
+    rig.sendHeld(call.header("traceparent", "00-1"));
   }
 
   private RequestContext context() {
     Replica replica = rig.start(2, handler);
     rig.clock.advanceNanos(Duration.ofSeconds(5).toNanos());
-    rig.loop().onMessage(request(replica, "", 1_500));
+    send(replica, "");
     return handler.contexts.element();
   }
 
@@ -118,12 +99,16 @@ class RequestContextTest {
   }
 
   @Test
-  void actionsRunOnCancelInTheirOrderButForThoseWithdrawn() {
+  void actionsRunOnceOnCancelInTheirOrderAndInATaskOfTheirOwnButForThoseWithdrawn() {
     Replica replica = rig.busy(1, handler, ReplicaRig.callId(1, 1));
     RequestContext context = handler.contexts.element();
     List<String> ran = new ArrayList<>();
     context.onCancel(() -> ran.add("first"));
     Runnable second = context.onCancel(() -> ran.add("second"));
+    context.onCancel(
+        () -> {
+          throw new IllegalStateException("user code");
+        });
     context.onCancel(() -> ran.add("third"));
     Runnable fourth = context.onCancel(() -> ran.add("fourth"));
     second.run();
@@ -131,12 +116,15 @@ class RequestContextTest {
     fourth.run(); // again: nothing
 
     rig.cancel(replica, ReplicaRig.callId(1, 1));
+    rig.cancel(replica, ReplicaRig.callId(1, 1));
+    assertThat(ran).as("not on the stack of the message").isEmpty();
     rig.runAll();
-
     assertThat(ran).containsExactly("first", "third");
+    assertThat(replica.failures()).containsEntry("java.lang.IllegalStateException", 1L);
+
     context.onCancel(() -> ran.add("late"));
     rig.runAll();
-    assertThat(ran).endsWith("late");
+    assertThat(ran).containsExactly("first", "third", "late");
   }
 
   /** Has a method that answers on the loop and one that may block. */
@@ -161,7 +149,7 @@ class RequestContextTest {
   }
 
   private String answer(Replica replica, String method) {
-    rig.loop().onMessage(request(replica, method, 0));
+    send(replica, method);
     rig.runAll();
     return rig.answer(CallResponse.class).body().toString();
   }
@@ -180,7 +168,7 @@ class RequestContextTest {
   @Test
   void aMethodThatIsNotThereFailsWithTheNamesOfThoseThatAre() {
     Replica replica = rig.start(1, new Methods());
-    rig.loop().onMessage(request(replica, "other", 0));
+    send(replica, "other");
     CallFailed failed = rig.answer(CallFailed.class);
     assertThat(failed.toString())
         .contains("NO_SUCH_METHOD")
@@ -191,7 +179,7 @@ class RequestContextTest {
   @Test
   void aHandlerWithoutMethodsSaysSo() {
     Replica replica = rig.start(1, handler);
-    rig.loop().onMessage(request(replica, "other", 0));
+    send(replica, "other");
     assertThat(rig.answer(CallFailed.class).toString())
         .contains("method of app#echo: other (expected: none: it has no methods)");
   }

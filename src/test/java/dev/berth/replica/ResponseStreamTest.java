@@ -13,6 +13,7 @@ import dev.berth.api.BerthException;
 import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
 import dev.berth.api.ResponseWriter;
+import dev.berth.fakes.ManualSource;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.BusMessage.CallAccepted;
 import dev.berth.protocol.BusMessage.CallFailed;
@@ -40,6 +41,7 @@ class ResponseStreamTest {
 
   private final ReplicaRig rig = new ReplicaRig();
   private final Streaming handler = new Streaming();
+  private final ManualSource source = new ManualSource(); // of a body that is passed on
 
   /** Hands its writer to the test, which plays the producer. */
   private static final class Streaming implements AsyncHandler {
@@ -62,8 +64,7 @@ class ResponseStreamTest {
 
   private Replica open(int window) {
     Replica replica = rig.start(1, handler);
-    assertThat(replica.slots().tryAcquire()).isTrue();
-    rig.send(call(replica).window(window));
+    rig.sendHeld(call(replica).window(window));
     CallResponse head = rig.answer(CallResponse.class);
     assertThat(head.streamed()).isTrue();
     assertThat(head.body().length()).isZero();
@@ -136,12 +137,8 @@ class ResponseStreamTest {
 
   @Test
   void aBodyWithoutPiecesIsOneMessage() {
-    Replica replica =
-        rig.start(1, answering(Response.stream("text/plain", w -> Future.succeededFuture())));
-
-    rig.sendHeld(replica, ID);
-    rig.runAll();
-
+    AsyncHandler empty = answering(Response.stream("a/b", writer -> Future.succeededFuture()));
+    Replica replica = rig.settled(rig.busy(1, empty, ID));
     CallResponse answer = (CallResponse) rig.answer();
     assertThat(answer.streamed()).isFalse();
     assertThat(answer.body().length()).isZero();
@@ -152,9 +149,7 @@ class ResponseStreamTest {
   void aBodyThatEndsInItsFirstTickIsOneMessageThatNeedsNoCredit() {
     List<Future<Void>> writes = new ArrayList<>();
     Replica replica = rig.start(1, answering(Response.stream("text/plain", hundred(writes, 600))));
-    assertThat(replica.slots().tryAcquire()).isTrue();
-
-    rig.send(call(replica).window(0));
+    rig.sendHeld(call(replica).window(0));
     rig.runAll();
 
     CallResponse answer = (CallResponse) rig.answer();
@@ -170,9 +165,7 @@ class ResponseStreamTest {
   void aBodyThatEndsInItsFirstTickAndIsTooLargeForOneMessageWaitsForCredit() {
     Replica replica =
         rig.start(1, answering(Response.stream("text/plain", hundred(new ArrayList<>(), 700))));
-    assertThat(replica.slots().tryAcquire()).isTrue();
-
-    rig.send(call(replica).window(5));
+    rig.sendHeld(call(replica).window(5));
     rig.runAll();
 
     List<BusMessage> sent = rig.bus.take();
@@ -227,9 +220,7 @@ class ResponseStreamTest {
   @Test
   void noFrameIsLargerThanSixtyFourKibibytes() {
     open(1 << 20);
-
     handler.writer.write(bytes(3 * MAX_FRAME_BYTES + 5));
-
     assertThat(frames())
         .extracting(frame -> frame.data().length())
         .containsExactly(MAX_FRAME_BYTES, MAX_FRAME_BYTES, MAX_FRAME_BYTES, 5);
@@ -238,9 +229,7 @@ class ResponseStreamTest {
   @Test
   void fullFramesLeaveBeforeTheTickEnds() {
     open(1 << 20);
-
     Future<Void> write = handler.writer.write(bytes(MAX_FRAME_BYTES));
-
     assertThat(rig.bus.take()).hasSize(1);
     assertThat(write.isComplete()).as("its callbacks get a task of their own").isFalse();
     rig.runAll();
@@ -263,14 +252,8 @@ class ResponseStreamTest {
   }
 
   private void writeNext(int[] written) {
-    handler
-        .writer
-        .write("x")
-        .onSuccess(
-            none -> {
-              written[0]++;
-              writeNext(written);
-            });
+    Future<Void> write = handler.writer.write("x");
+    write.onSuccess(none -> written[0]++).onSuccess(none -> writeNext(written));
   }
 
   @Test
@@ -301,9 +284,7 @@ class ResponseStreamTest {
   @Test
   void aWholeBodyTooLargeForOneMessageLeavesAtOnceWithinTheInstanceWhileThereIsRoom() {
     Buffer body = bytes(1 << 20);
-    Replica replica = rig.start(1, answering(Response.of(200, "a/b", body)));
-
-    rig.sendHeld(replica, ID);
+    Replica replica = rig.busy(1, answering(Response.of(200, "a/b", body)), ID);
 
     CallResponse answer = rig.answer(CallResponse.class);
     assertThat(answer.streamed()).isFalse();
@@ -336,10 +317,7 @@ class ResponseStreamTest {
 
   @Test
   void aWholeBodyOfSixtyFourKibibytesRidesInTheMessage() {
-    Replica replica = rig.start(1, answering(Response.of(200, "a/b", bytes(MAX_FRAME_BYTES))));
-
-    rig.sendHeld(replica, ID);
-
+    Replica replica = rig.busy(1, answering(Response.of(200, "a/b", bytes(MAX_FRAME_BYTES))), ID);
     assertThat(rig.answer(CallResponse.class).streamed()).isFalse();
   }
 
@@ -354,11 +332,12 @@ class ResponseStreamTest {
       assertThat(replica.slots().tryAcquire()).isTrue();
       fresh.send(call(replica).window(random.nextInt(1_000)));
       Buffer expected = Buffer.buffer();
+      Buffer received = Buffer.buffer();
       List<Future<Void>> writes = new ArrayList<>();
       int pieces = random.nextInt(40);
       for (int i = 0; i < pieces; i++) {
         Buffer piece = bytes(random.nextInt(10) == 0 ? random.nextInt(150_000) : random.nextInt(9));
-        long unsent = expected.length() - received(fresh).length();
+        long unsent = expected.length() - received(fresh, received).length();
         if (unsent + piece.length() < 900_000) {
           expected.appendBuffer(piece);
           writes.add(streaming.writer.write(piece));
@@ -376,17 +355,14 @@ class ResponseStreamTest {
         fresh.credit(replica, ID, 1 + random.nextInt(100_000));
       }
       fresh.runAll();
-      assertThat(received(fresh)).as("seed %d round %d", seed, round).isEqualTo(expected);
+      assertThat(received(fresh, received)).as("seed %d round %d", seed, round).isEqualTo(expected);
       assertThat(writes).as("seed %d round %d", seed, round).allMatch(Future::succeeded);
       assertAtRest(replica.slots());
     }
   }
 
-  private final java.util.Map<ReplicaRig, Buffer> receivedBy = new java.util.IdentityHashMap<>();
-
-  /** What has arrived so far; checks sequence, size, and that nothing follows the last frame. */
-  private Buffer received(ReplicaRig from) {
-    Buffer so = receivedBy.computeIfAbsent(from, rig -> Buffer.buffer());
+  /** Adds what has arrived since, in pieces that may travel. */
+  private static Buffer received(ReplicaRig from, Buffer so) {
     for (BusMessage message : from.bus.take()) {
       if (message instanceof StreamFrame frame) {
         assertThat(frame.data().length()).isLessThanOrEqualTo(MAX_FRAME_BYTES);
@@ -423,6 +399,17 @@ class ResponseStreamTest {
   }
 
   @Test
+  void whatPiecesCostIsGivenBackAsTheyLeave() {
+    open(0);
+    int most = ReplicaLimits.DEFAULTS.streamBufferBytes() / ResponseStream.PIECE_OVERHEAD_BYTES;
+    for (int i = 0; i <= most; i++) {
+      Future<Void> written = handler.writer.write(Buffer.buffer(0));
+      rig.runAll();
+      assertThat(written.succeeded()).isTrue();
+    }
+  }
+
+  @Test
   void manyTinyPiecesAreBoundedByWhatTheyCostNotByTheirBytes() {
     open(0);
     int accepted = 0;
@@ -449,20 +436,17 @@ class ResponseStreamTest {
   }
 
   @Test
-  void aThreadThatWritesWithoutAwaitingCannotOutrunTheBound() throws InterruptedException {
+  void aThreadThatWritesWithoutAwaitingCannotOutrunTheBound() {
     open(0);
     int[] accepted = {0};
-    Thread elsewhere =
-        new Thread(
-            () -> {
-              for (int i = 0; i < 100; i++) {
-                if (!handler.writer.write(bytes(64 * 1024)).failed()) {
-                  accepted[0]++;
-                }
-              }
-            });
-    elsewhere.start();
-    elsewhere.join();
+    ReplicaRig.elsewhere(
+        () -> {
+          for (int i = 0; i < 100; i++) {
+            if (!handler.writer.write(bytes(64 * 1024)).failed()) {
+              accepted[0]++;
+            }
+          }
+        });
 
     assertThat(accepted[0]).as("though the loop has not run").isEqualTo(15);
     rig.runAll();
@@ -505,9 +489,7 @@ class ResponseStreamTest {
     open(1_000);
     handler.writer.write("a");
     assertThat(frames()).hasSize(1);
-
     rig.pass(IDLE.multipliedBy(3));
-
     assertThat(rig.bus.take()).isEmpty();
     assertThat(handler.context.cancelled()).isFalse();
   }
@@ -571,20 +553,14 @@ class ResponseStreamTest {
   @ParameterizedTest
   @ValueSource(strings = {"throws", "fails", "null"})
   void aProducerThatFailsBeforeItsHeadLeftIsAFailedCall(String how) {
-    Replica replica =
-        rig.start(
-            1,
-            answering(
-                Response.stream(
-                    "a/b",
-                    writer ->
-                        switch (how) {
-                          case "throws" -> throw new IllegalStateException("secret");
-                          case "fails" -> Future.failedFuture("secret");
-                          default -> null;
-                        })));
-
-    rig.sendHeld(replica, ID);
+    Response.Producer producer =
+        writer ->
+            switch (how) {
+              case "throws" -> throw new IllegalStateException("secret");
+              case "fails" -> Future.failedFuture("secret");
+              default -> null;
+            };
+    Replica replica = rig.busy(1, answering(Response.stream("a/b", producer)), ID);
     rig.runAll();
 
     CallFailed failed = rig.answer(CallFailed.class);
@@ -628,21 +604,17 @@ class ResponseStreamTest {
     open(100);
     handler.done.complete();
     rig.runAll();
-
     assertThat(handler.writer.write("late").failed()).isTrue();
   }
 
   @Test
-  void aProducerThatSettlesOnAnotherThreadHopsToTheLoop() throws InterruptedException {
+  void aProducerThatSettlesOnAnotherThreadHopsToTheLoop() {
     Replica replica = open(100);
-    Thread elsewhere =
-        new Thread(
-            () -> {
-              handler.writer.write("x");
-              handler.done.complete();
-            });
-    elsewhere.start();
-    elsewhere.join();
+    ReplicaRig.elsewhere(
+        () -> {
+          handler.writer.write("x");
+          handler.done.complete();
+        });
     assertThat(rig.bus.take()).isEmpty();
 
     assertThat(frames()).extracting(StreamFrame::last).containsExactly(true);
@@ -651,63 +623,61 @@ class ResponseStreamTest {
 
   // --- relay ---
 
-  private Replica relay(ManualStream source, int window) {
+  private Replica relay(int window) {
     Replica replica = rig.start(1, answering(source.response()));
-    assertThat(replica.slots().tryAcquire()).isTrue();
-    rig.send(call(replica).window(window));
+    rig.sendHeld(call(replica).window(window));
     assertThat(rig.answer(CallResponse.class).streamed()).isTrue();
     return replica;
   }
 
   @Test
   void aReceivedBodyIsPassedOnPieceByPiece() {
-    ManualStream source = new ManualStream();
-    Replica replica = relay(source, 1_000);
+    Replica replica = relay(1_000);
 
-    source.send(Buffer.buffer("one "));
+    source.give("one ");
     assertThat(frames()).extracting(f -> f.data().toString()).containsExactly("one ");
-    source.send(Buffer.buffer("two"));
+    source.give("two");
     source.end();
 
     assertThat(frames()).extracting(f -> f.data() + " " + f.last()).containsExactly("two true");
     assertAtRest(replica.slots());
-    assertThat(source.cancels).isZero();
+    assertThat(source.cancels()).isZero();
   }
 
   @Test
   void aSlowReceiverPausesTheSourceAndCreditResumesIt() {
-    ManualStream source = new ManualStream();
-    Replica replica = relay(source, 10);
-
-    for (int i = 0; i < 10; i++) {
-      source.send(bytes(MAX_FRAME_BYTES / 2));
+    Replica replica = relay(10);
+    int given = 0;
+    for (; source.isFlowing(); given++) {
+      source.give(bytes(MAX_FRAME_BYTES / 2));
     }
-    rig.runAll();
-    assertThat(source.paused).isTrue();
-    assertThat(source.delivered).isEqualTo(3);
-
-    rig.bus.take();
+    assertThat(given).isEqualTo(3);
+    int sent = sentBytes();
+    assertThat(source.isFlowing()).isFalse();
     rig.credit(replica, ID, 1 << 20);
     rig.runAll();
-    assertThat(source.paused).isFalse();
-    assertThat(source.delivered).isEqualTo(10);
+    for (; given < 10; given++) {
+      source.give(bytes(MAX_FRAME_BYTES / 2));
+    }
     source.end();
-    assertThat(frames().stream().mapToInt(f -> f.data().length()).sum())
-        .isEqualTo(5 * MAX_FRAME_BYTES - 10);
+    assertThat(sent + sentBytes()).isEqualTo(5 * MAX_FRAME_BYTES);
     assertAtRest(replica.slots());
+  }
+
+  private int sentBytes() {
+    return frames().stream().mapToInt(frame -> frame.data().length()).sum();
   }
 
   @Test
   void aReceiverThatLeavesCancelsTheSourceAndFreesTheSlot() {
-    ManualStream source = new ManualStream();
-    Replica replica = relay(source, 10);
+    Replica replica = relay(10);
 
     rig.cancel(replica, ID);
     rig.runAll();
 
-    assertThat(source.cancels).isEqualTo(1);
+    assertThat(source.cancels()).isEqualTo(1);
     assertAtRest(replica.slots());
-    source.send(Buffer.buffer("late"));
+    source.force("late");
     source.end();
     rig.runAll();
     assertThat(rig.bus.take()).isEmpty();
@@ -715,26 +685,22 @@ class ResponseStreamTest {
 
   @Test
   void aSourceThatFailsResetsTheStreamWithItsOwnKind() {
-    ManualStream source = new ManualStream();
-    Replica replica = relay(source, 10);
+    Replica replica = relay(10);
 
     source.fail(new BerthException.OutcomeUnknown("peer lost"));
 
-    StreamReset reset = rig.answer(StreamReset.class);
-    assertThat(reset.kind()).isEqualTo(BerthException.Kind.OUTCOME_UNKNOWN);
+    assertThat(rig.answer(StreamReset.class).kind()).isEqualTo(BerthException.Kind.OUTCOME_UNKNOWN);
     rig.runAll();
-    assertThat(source.cancels).as("it has ended by itself").isZero();
+    assertThat(source.cancels()).as("it has ended by itself").isZero();
     assertAtRest(replica.slots());
   }
 
   @Test
   void aSourceThatIgnoresItsPauseIsCutAtTheBound() {
-    ManualStream source = new ManualStream();
-    Replica replica = relay(source, 0);
+    Replica replica = relay(0);
     int sent = 0;
-    while (source.cancels == 0 && sent < 100) {
-      source.paused = false;
-      source.send(bytes(MAX_FRAME_BYTES));
+    while (source.cancels() == 0 && sent < 100) {
+      source.force(bytes(MAX_FRAME_BYTES));
       rig.runAll();
       sent++;
     }
@@ -750,8 +716,7 @@ class ResponseStreamTest {
   @Test
   void aStreamedResponseStillHasItsDeadline() {
     Replica replica = rig.start(1, handler);
-    rig.send(
-        call(replica).from(AWAY).attempt(rig.attempt()).ifFree().deadlineMs(500).window(1_000));
+    rig.send(rig.away(replica).deadlineMs(500).window(1_000));
     assertThat(rig.bus.take().get(0)).isInstanceOf(CallAccepted.class);
     handler.writer.write("x");
 

@@ -11,9 +11,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CancellationException;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -24,7 +22,7 @@ import org.junit.jupiter.api.Timeout;
 class SlowHooksTest {
   private final ReplicaRig rig = new ReplicaRig();
   private final List<String> calls = Collections.synchronizedList(new ArrayList<>());
-  private final CountDownLatch mayEnd = new CountDownLatch(1);
+  private final Hang hang = new Hang();
   private final List<Thread> running = new ArrayList<>();
 
   /** Hangs in the hooks that it is told to. */
@@ -32,8 +30,6 @@ class SlowHooksTest {
     private final List<String> hanging;
     private boolean swallows;
     private boolean fails; // in its start
-    private final CountDownLatch hangs = new CountDownLatch(1);
-    private final CountDownLatch interrupted = new CountDownLatch(1);
 
     Slow(String... hanging) {
       super("ok");
@@ -42,20 +38,13 @@ class SlowHooksTest {
 
     private void called(String hook) {
       calls.add(hook);
-      if (!hanging.contains(hook)) {
-        return;
-      }
-      hangs.countDown();
-      do {
+      if (hanging.contains(hook)) {
         try {
-          mayEnd.await();
+          hang.here(!swallows);
         } catch (InterruptedException given) {
-          interrupted.countDown();
-          if (!swallows) {
-            throw new IllegalStateException(hook + " interrupted", given);
-          }
+          throw new IllegalStateException(hook + " interrupted", given);
         }
-      } while (mayEnd.getCount() > 0);
+      }
     }
 
     @Override
@@ -79,10 +68,7 @@ class SlowHooksTest {
 
   @AfterEach
   void end() throws InterruptedException {
-    mayEnd.countDown();
-    for (Thread thread : running) {
-      thread.join();
-    }
+    letGo();
   }
 
   private ReplicaHost.Starting begin(AsyncHandler handler, Duration timeout) {
@@ -107,9 +93,9 @@ class SlowHooksTest {
     thread.start();
   }
 
-  private void giveThread(Slow handler) throws InterruptedException {
+  private void giveThreadToHang() throws InterruptedException {
     giveThread();
-    assertThat(handler.hangs.await(20, TimeUnit.SECONDS)).isTrue();
+    hang.awaitBegun();
   }
 
   private void endThreads() throws InterruptedException {
@@ -119,11 +105,13 @@ class SlowHooksTest {
     rig.tasks.runAll();
   }
 
+  private void letGo() throws InterruptedException {
+    hang.end();
+    endThreads();
+  }
+
   private void pass(Duration span) {
-    for (long left = span.toMillis(); left > 0; left -= 100) {
-      rig.pass(Duration.ofMillis(100));
-      rig.host.tick();
-    }
+    rig.passLooking(span);
     rig.tasks.runAll();
   }
 
@@ -137,7 +125,7 @@ class SlowHooksTest {
   void aStartThatTakesTooLongHasFailedAndSaysWhereItStands() throws Exception {
     Slow handler = new Slow("start");
     ReplicaHost.Starting starting = begin(handler, s(2.5));
-    giveThread(handler);
+    giveThreadToHang();
     pass(s(2.4));
     assertThat(starting.running().isComplete()).isFalse();
     pass(s(0.3));
@@ -159,13 +147,12 @@ class SlowHooksTest {
     Slow handler = new Slow("start");
     handler.swallows = true;
     ReplicaHost.Starting starting = begin(handler, s(1));
-    giveThread(handler);
+    giveThreadToHang();
     pass(s(1.2));
     assertThat(starting.running().cause()).isInstanceOf(TimeoutException.class);
-    assertThat(handler.interrupted.await(20, TimeUnit.SECONDS)).isTrue();
+    hang.awaitInterrupted();
     assertThat(starting.over().isComplete()).isFalse();
-    mayEnd.countDown();
-    endThreads();
+    letGo();
     assertThat(starting.over().succeeded()).isTrue();
     assertThat(calls).containsExactly("start", "stop");
     assertThat(rig.states).as("it is wanted no more").isEmpty();
@@ -177,11 +164,10 @@ class SlowHooksTest {
     Slow handler = new Slow("start");
     ReplicaHost.Starting starting = begin(handler, s(2));
     pass(s(100));
-    giveThread(handler);
+    giveThreadToHang();
     pass(s(1.5));
     assertThat(starting.running().isComplete()).isFalse();
-    mayEnd.countDown();
-    endThreads();
+    letGo();
     assertThat(starting.running().succeeded()).isTrue();
     pass(s(5));
     assertThat(rig.states).containsExactly(ReplicaState.RUNNING);
@@ -191,11 +177,10 @@ class SlowHooksTest {
   void aStartWithoutABoundMayTakeAsLongAsItLikes() throws Exception {
     Slow handler = new Slow("start");
     ReplicaHost.Starting starting = begin(handler, null);
-    giveThread(handler);
+    giveThreadToHang();
     pass(Duration.ofHours(1));
     assertThat(starting.running().isComplete()).isFalse();
-    mayEnd.countDown();
-    endThreads();
+    letGo();
     assertThat(starting.running().succeeded()).isTrue();
   }
 
@@ -217,7 +202,7 @@ class SlowHooksTest {
     begin(second, null);
     pass(s(2));
     rig.waits.clear();
-    giveThread(second);
+    giveThreadToHang();
     pass(s(1));
     assertThat(rig.waits).contains("");
     pass(s(40));
@@ -252,9 +237,9 @@ class SlowHooksTest {
   void aFirstCheckThatHangsIsInterruptedAtItsTimeoutAndFailsTheStart() throws Exception {
     Slow handler = new Slow("check");
     ReplicaHost.Starting starting = begin(handler, null);
-    giveThread(handler);
+    giveThreadToHang();
     pass(s(29));
-    assertThat(handler.interrupted.getCount()).isOne();
+    assertThat(hang.isInterrupted()).isFalse();
     pass(s(3));
     endThreads();
     assertThat(starting.running().cause()).hasMessage("check interrupted");
@@ -266,9 +251,9 @@ class SlowHooksTest {
     Slow handler = new Slow("stop");
     handler.fails = true;
     ReplicaHost.Starting starting = begin(handler, null);
-    giveThread(handler);
+    giveThreadToHang();
     pass(s(9));
-    assertThat(handler.interrupted.getCount()).isOne();
+    assertThat(hang.isInterrupted()).isFalse();
     pass(s(3));
     endThreads();
     assertThat(starting.running().cause()).hasMessage("start fails");
@@ -294,13 +279,13 @@ class SlowHooksTest {
     pass(s(50));
     Future<Void> stopped = replica.shutDown(Duration.ZERO);
     assertThat(stopped.isComplete()).as("it waits").isFalse();
-    giveThread(handler);
+    giveThreadToHang();
     pass(s(9));
     assertThat(stopped.isComplete()).as("it has its 10 s").isFalse();
-    assertThat(handler.interrupted.getCount()).isOne();
+    assertThat(hang.isInterrupted()).isFalse();
     pass(s(2));
     assertThat(stopped.isComplete()).isTrue();
-    assertThat(handler.interrupted.await(20, TimeUnit.SECONDS)).isTrue();
+    hang.awaitInterrupted();
   }
 
   @Test

@@ -12,6 +12,7 @@ import io.vertx.core.Future;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 /** What a loop that takes no tasks costs the requests that have nothing to do with it: nothing. */
@@ -107,10 +108,7 @@ class BlockedLoopTest {
   @Test
   void theyAreCandidatesAgainWhenTheLastOtherOneLeaves() {
     world.publish();
-    call(0);
-    call(0);
-    call(0);
-    call(0);
+    IntStream.range(0, 4).forEach(i -> call(0));
     Future<Response> waiting = world.settled(call(0));
     block();
     stuck.finish();
@@ -182,12 +180,16 @@ class BlockedLoopTest {
 
   // --- who waits on it ---
 
-  @Test
-  void whoWaitsOnItIsPassedOverAndKeepsItsPlace() {
+  private void fillTheOther() {
     world.withdraw(stuck);
     call(0);
     call(0);
     world.run();
+  }
+
+  @Test
+  void whoWaitsOnItIsPassedOverAndKeepsItsPlace() {
+    fillTheOther();
     Future<Response> paused = call(BLOCKED);
     Future<Response> behind = call(2);
     block();
@@ -204,10 +206,7 @@ class BlockedLoopTest {
 
   @Test
   void aSlotThatOnlyThoseOnItWaitForIsANewcomers() {
-    world.withdraw(stuck);
-    call(0);
-    call(0);
-    world.run();
+    fillTheOther();
     call(BLOCKED);
     block();
     well.finish();
@@ -244,10 +243,7 @@ class BlockedLoopTest {
   /** It runs already, and its beat has not been answered yet. */
   @Test
   void aNewcomerOnItDoesNotOvertakeThoseWhoWaitThere() {
-    world.withdraw(stuck);
-    call(0);
-    call(0);
-    world.run();
+    fillTheOther();
     call(BLOCKED);
     block();
     well.respond();
@@ -265,42 +261,38 @@ class BlockedLoopTest {
    */
   @Test
   void aSlotHandedToAChooseWhoseLoopStallsIsIdleForASecondAtMost() {
-    world.withdraw(stuck);
-    SlotLease one = well.ledger.hold(Duration.ofSeconds(60).toNanos());
-    SlotLease other = well.ledger.hold(Duration.ofSeconds(60).toNanos());
-    Future<ReplicaSelection> chosen =
-        world.handle(BLOCKED).withReservationTtl(Duration.ofSeconds(40)).choose();
-    world.run();
-    one.release();
-    assertThat(world.router.queued()).isZero();
+    Future<ReplicaSelection> chosen = handedToAChoose();
     world.clock.advance(Duration.ofMillis(999));
     well.ledger.sweep();
     assertThat(well.ledger.ongoing()).as("it may take it yet").isEqualTo(2);
-
     world.clock.advance(Duration.ofMillis(2));
     well.ledger.sweep();
-
     assertThat(well.ledger.ongoing()).isOne();
     world.run(); // its loop runs again
     assertThat(chosen.result().leaseRemaining())
         .as("the slot is taken anew, for its whole time")
         .isEqualTo(Duration.ofSeconds(40));
-    other.release();
   }
 
   @Test
   void aSlotThatIsTakenInTimeIsHeldForItsWholeTime() {
+    Future<ReplicaSelection> chosen = handedToAChoose();
+    world.clock.advance(Duration.ofMillis(900));
+    world.run();
+    assertThat(chosen.result().leaseRemaining()).isEqualTo(Duration.ofSeconds(40));
+  }
+
+  /** One of two slots that are held is released, and is on its way to that loop. */
+  private Future<ReplicaSelection> handedToAChoose() {
     world.withdraw(stuck);
     SlotLease one = well.ledger.hold(Duration.ofSeconds(60).toNanos());
-    SlotLease other = well.ledger.hold(Duration.ofSeconds(60).toNanos());
+    well.ledger.hold(Duration.ofSeconds(60).toNanos());
     Future<ReplicaSelection> chosen =
         world.handle(BLOCKED).withReservationTtl(Duration.ofSeconds(40)).choose();
     world.run();
     one.release();
-    world.clock.advance(Duration.ofMillis(900));
-    world.run();
-    assertThat(chosen.result().leaseRemaining()).isEqualTo(Duration.ofSeconds(40));
-    other.release();
+    assertThat(world.router.queued()).isZero();
+    return chosen;
   }
 
   // --- its replica is the only one ---

@@ -4,13 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.BerthException;
 import dev.berth.api.DeploymentHandle;
-import dev.berth.api.Headers;
 import dev.berth.api.ReplicaSelection;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
 import dev.berth.fakes.PlaneBuilder;
 import dev.berth.fakes.RoutingWorld;
 import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.Refusal;
 import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
 import java.time.Duration;
@@ -84,8 +84,7 @@ class DeadlineTest {
 
     replica.answer(
         sent.source(),
-        new BusMessage.CallRefused(
-            sent.callId(), dev.berth.protocol.Refusal.TOO_LATE, replica.ledger.load()));
+        new BusMessage.CallRefused(sent.callId(), Refusal.TOO_LATE, replica.ledger.load()));
     world.run();
 
     assertThat(late.cause()).isInstanceOf(BerthException.Timeout.class);
@@ -102,16 +101,7 @@ class DeadlineTest {
     }
     world.run();
 
-    for (BusMessage.CallRequest call : List.copyOf(replica.running)) {
-      replica.answer(
-          call.source(),
-          new BusMessage.CallResponse(
-              call.callId(),
-              Response.of(200, Headers.empty(), new Response.Body.Whole(Buffer.buffer(0))),
-              BusMessage.CallResponse.UNKNOWN,
-              0,
-              null));
-    }
+    List.copyOf(replica.running).forEach(replica::beginStream);
     world.run();
 
     assertThat(responses).allMatch(Future::succeeded);

@@ -20,8 +20,10 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Assigning requests: Ray Serve's AsyncioRouter and RequestRouter behaviours, on exact slots. */
@@ -34,13 +36,14 @@ class DeploymentRouterTest {
     return world.handle().call(REQUEST);
   }
 
+  private void maxQueued(int max) {
+    world.router.configure(RoutingProbe.withMaxQueued(world.router.settings(), max));
+  }
+
   private List<Future<Response>> calls(int count) {
     List<Future<Response>> all = new ArrayList<>();
-    for (int i = 0; i < count; i++) {
-      all.add(call());
-    }
-    world.run();
-    return all;
+    IntStream.range(0, count).forEach(i -> all.add(call()));
+    return world.settled(all);
   }
 
   @Test
@@ -71,19 +74,14 @@ class DeploymentRouterTest {
 
   @Test
   void aRefusedRequestIsTriedElsewhereAndBothCountsAreLearned() {
-    RoutingWorld.Replica full = world.remote("full", 4);
+    world.remote("full", 4).filled();
     RoutingWorld.Replica free = world.published(world.remote("free", 4));
-    for (int i = 0; i < 4; i++) {
-      full.ledger.tryAcquire();
-    }
     List<Future<Response>> responses = calls(4);
     assertThat(free.running).hasSize(4);
     assertThat(RoutingProbe.remoteReplicas(world.router))
         .extracting(replica -> replica.info.replicaId() + " " + replica.ongoing())
         .contains("full 4", "free 4");
-    while (!free.running.isEmpty()) {
-      free.finish();
-    }
+    free.finishAll();
     assertThat(responses).allMatch(Future::succeeded);
     assertThat(world.router.counters().retries()).isPositive();
   }
@@ -93,16 +91,14 @@ class DeploymentRouterTest {
     RoutingWorld.Replica replica = world.published(world.local("r1", 1));
     List<Future<Response>> responses = calls(100);
     assertThat(world.router.queued()).isEqualTo(99);
-    for (int i = 0; i < 100; i++) {
-      replica.finish();
-    }
+    replica.finishAll();
     assertThat(responses).allMatch(Future::succeeded);
     world.assertAtRest(replica);
   }
 
   @Test
   void beyondMaxQueuedRequestsARequestIsRefusedAtOnce() {
-    world.router.configure(RoutingProbe.withMaxQueued(world.router.settings(), 5));
+    maxQueued(5);
     RoutingWorld.Replica replica = world.published(world.local("r1", 1));
     calls(1); // runs, and never counts as queued
     List<Future<Response>> waiting = calls(5);
@@ -120,18 +116,16 @@ class DeploymentRouterTest {
 
   @Test
   void maxQueuedRequestsChangesLiveAndThoseWhoWaitStay() {
-    world.router.configure(RoutingProbe.withMaxQueued(world.router.settings(), 5));
+    maxQueued(5);
     RoutingWorld.Replica replica = world.published(world.local("r1", 1));
     List<Future<Response>> accepted = calls(6);
-    world.router.configure(RoutingProbe.withMaxQueued(world.router.settings(), 6));
+    maxQueued(6);
     accepted.addAll(calls(1));
     assertThat(calls(1).get(0).failed()).isTrue();
-    world.router.configure(RoutingProbe.withMaxQueued(world.router.settings(), 1));
+    maxQueued(1);
     assertThat(calls(1).get(0).failed()).isTrue();
     assertThat(accepted).noneMatch(Future::isComplete);
-    for (int i = 0; i < 7; i++) {
-      replica.finish();
-    }
+    replica.finishAll();
     assertThat(accepted).allMatch(Future::succeeded);
     world.assertAtRest(replica);
   }
@@ -156,9 +150,7 @@ class DeploymentRouterTest {
     List<Future<Response>> responses = calls(6);
     assertThat(alive.running).hasSize(6);
     assertThat(RoutingProbe.remoteReplicas(world.router)).hasSize(1);
-    while (!alive.running.isEmpty()) {
-      alive.finish();
-    }
+    alive.finishAll();
     assertThat(responses).allMatch(Future::succeeded);
   }
 
@@ -189,9 +181,7 @@ class DeploymentRouterTest {
     RoutingWorld.Replica replica = world.published(world.local("r1", 1));
     calls(3);
     assertThat(world.router.counters().requests()).isEqualTo(3);
-    replica.finish();
-    replica.finish();
-    replica.finish();
+    replica.finishAll();
     assertThat(world.router.counters().requests()).as("answers count nothing").isEqualTo(3);
   }
 
@@ -296,7 +286,7 @@ class DeploymentRouterTest {
     replica.answer(
         running.source(),
         new BusMessage.CallFailed(
-            running.callId(), BerthException.Kind.HANDLER_FAILED, "too late", 0, null));
+            running.callId(), BerthException.Kind.HANDLER_FAILED, "too late", -1, -1, 0, null));
     world.run();
     assertThat(call.future().cause()).isInstanceOf(BerthException.Cancelled.class);
     assertThat(world.routers.loop(0).lateAnswers()).isOne();
@@ -318,7 +308,7 @@ class DeploymentRouterTest {
 
   @Test
   void aDeadlineEndsAWaitAndItsPlaceIsFree() {
-    world.router.configure(RoutingProbe.withMaxQueued(world.router.settings(), 1));
+    maxQueued(1);
     RoutingWorld.Replica replica = world.published(world.local("r1", 1));
     calls(1);
     Future<Response> waiting = world.handle().withTimeout(Duration.ofMillis(100)).call(REQUEST);
@@ -386,8 +376,17 @@ class DeploymentRouterTest {
   }
 
   @Test
+  void oneThatDrainsIsNoReplicaToRouteTo() {
+    RoutingWorld.Replica replica = world.published(world.local("r1", 1));
+    assertThat(world.router.hasRoutableReplica()).isTrue();
+    replica.ledger.drain();
+    world.publish();
+    assertThat(world.router.hasRoutableReplica()).isFalse();
+  }
+
+  @Test
   void theRetryAfterComesFromTheQueueAndItsRate() {
-    world.router.configure(RoutingProbe.withMaxQueued(world.router.settings(), 40));
+    maxQueued(40);
     RoutingWorld.Replica replica = world.published(world.local("r1", 1));
     calls(41);
     for (int i = 0; i < 20; i++) { // two a second
@@ -405,8 +404,7 @@ class DeploymentRouterTest {
   @Test
   void theRateIsKnownOfOneAmongManyDeploymentsToo() {
     for (int i = 0; i < 1_000; i++) {
-      DeploymentId other = new DeploymentId("other", "d" + i);
-      world.routers.router(other, RouterSettings.DEFAULTS);
+      world.routers.router(new DeploymentId("other", "d" + i), RouterSettings.DEFAULTS);
     }
     serving(10);
     calls(41);
@@ -425,23 +423,18 @@ class DeploymentRouterTest {
     assertThat(refusal().retryAfterSeconds()).as("at most").hasValue(60);
   }
 
-  @Test
-  void aPartOfASecondIsAWholeOneToComeBackAfter() {
-    serving(30);
+  /** Forty at thirty a second are a part of the second second. */
+  @ParameterizedTest
+  @CsvSource({"30, 2", "1000, 1"})
+  void aPartOfASecondIsAWholeOneToComeBackAfter(int perSecond, int retryAfter) {
+    serving(perSecond);
     calls(41);
-    assertThat(refusal().retryAfterSeconds()).hasValue(2); // 40 at thirty a second
-  }
-
-  @Test
-  void whoeverIsServedFastIsTold1Second() {
-    serving(1000);
-    calls(41);
-    assertThat(refusal().retryAfterSeconds()).hasValue(1);
+    assertThat(refusal().retryAfterSeconds()).hasValue(retryAfter);
   }
 
   /** One slot that served a number of requests in each of the last seconds; room for 40 more. */
   private RoutingWorld.Replica serving(int perSecond) {
-    world.router.configure(RoutingProbe.withMaxQueued(world.router.settings(), 40));
+    maxQueued(40);
     RoutingWorld.Replica replica = world.published(world.local("r1", 1));
     for (int second = 0; second < 10; second++) {
       for (int i = 0; i < perSecond; i++) {
@@ -455,21 +448,12 @@ class DeploymentRouterTest {
 
   @Test
   void aRefusalCarriesTheStatusAndTheRetryAfterOfItsDeployment() {
-    world.router.configure(RoutingProbe.withMaxQueued(world.router.settings(), 1));
+    maxQueued(1);
     world.published(world.local("r1", 1));
     calls(2);
     assertThat(refusal().statusCode()).hasValue(503);
     assertThat(refusal().retryAfterSeconds()).hasValue(1);
-    RouterSettings now = world.router.settings();
-    world.router.configure(
-        new RouterSettings(
-            now.maxQueued(),
-            now.queueTimeoutNanos(),
-            now.reservationTtlNanos(),
-            now.maxReservationTtlNanos(),
-            429,
-            7,
-            now.requestTimeoutNanos()));
+    world.router.configure(RoutingProbe.refusing(world.router.settings(), 429, 7));
     assertThat(refusal().statusCode()).hasValue(429);
     assertThat(refusal().retryAfterSeconds()).hasValue(7);
   }

@@ -21,6 +21,7 @@ import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** What a handler asks of others, while its own request is explained. */
@@ -173,8 +174,9 @@ class ExplainedCallTest {
             Kind.ENDED);
     assertThat(record.steps())
         .filteredOn(step -> step.kind() == Kind.SENT)
-        .last()
-        .returns(where.equals("here") ? "its slot held" : "by its lease", Step::detail);
+        .extracting(Step::detail)
+        .isEqualTo(
+            where.equals("here") ? List.of("its slot held") : List.of("reserve", "by its lease"));
     assertThat(record.phases().held()).isEqualTo(7 * MS);
     assertThat(record.phases().handler()).isEqualTo(3 * MS);
     assertThat(record.phases().overhead()).isZero();
@@ -182,25 +184,21 @@ class ExplainedCallTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"here", "there"})
-  void aSelectionThatIsClosedEndsItsRecord(String where) {
+  @CsvSource({
+    "here, released, LEASE_RELEASED",
+    "there, released, LEASE_RELEASED",
+    "here, expired, LEASE_EXPIRED",
+    "there, expired, LEASE_EXPIRED"
+  })
+  void aSelectionThatIsClosedOrRunsOutEndsItsRecord(String where, String outcome, Kind how) {
     replica(where);
-    choose().close();
-    world.run();
-    assertThat(only().outcome()).isEqualTo("released");
-    assertThat(kinds(only()))
-        .containsSubsequence(Kind.LEASE_GRANTED, Kind.LEASE_RELEASED, Kind.ENDED);
-  }
-
-  @ParameterizedTest
-  @ValueSource(strings = {"here", "there"})
-  void aSelectionThatRunsOutEndsItsRecord(String where) {
-    replica(where);
-    choose();
+    ReplicaSelection selection = choose();
+    if (outcome.equals("released")) {
+      selection.close();
+    }
     world.pass(Duration.ofSeconds(11));
-    assertThat(only().outcome()).isEqualTo("expired");
-    assertThat(kinds(only()))
-        .containsSubsequence(Kind.LEASE_GRANTED, Kind.LEASE_EXPIRED, Kind.ENDED);
+    assertThat(only().outcome()).isEqualTo(outcome);
+    assertThat(kinds(only())).containsSubsequence(Kind.LEASE_GRANTED, how, Kind.ENDED);
   }
 
   @Test

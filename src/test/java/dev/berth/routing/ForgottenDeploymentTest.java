@@ -16,11 +16,10 @@ import org.junit.jupiter.api.Test;
 /** What becomes of those who ask for a deployment that is taken away. */
 class ForgottenDeploymentTest {
   private final RoutingWorld world = new RoutingWorld();
-  private final RoutingWorld.Replica replica = world.local("r1", 1);
+  private final RoutingWorld.Replica replica = world.published(world.local("r1", 1));
 
   @Test
   void whoWaitsIsToldAndWhoRunsIsAnswered() {
-    world.publish();
     Future<Response> running = world.handle().call(Request.get("/"));
     Future<Response> waiting = world.settled(world.handle().call(Request.get("/")));
     world.routers.forget(RoutingWorld.DEPLOYMENT);
@@ -35,7 +34,6 @@ class ForgottenDeploymentTest {
 
   @Test
   void aHandleThatWasMadeBeforeIsToldAtOnceAndNoSnapshotBringsItBack() {
-    world.publish();
     DeploymentHandle handle = world.handle();
     DeploymentRouter router = world.router;
     world.routers.forget(RoutingWorld.DEPLOYMENT);
@@ -53,7 +51,6 @@ class ForgottenDeploymentTest {
 
   @Test
   void aDeploymentOfItsNameThatIsMadeLaterHasARouterOfItsOwn() {
-    world.publish();
     world.routers.forget(RoutingWorld.DEPLOYMENT);
     DeploymentHandle handle = world.handle();
     world.publish();

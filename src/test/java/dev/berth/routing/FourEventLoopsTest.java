@@ -26,6 +26,7 @@ import io.vertx.core.Promise;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -33,8 +34,10 @@ import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Tag;
@@ -140,23 +143,6 @@ class FourEventLoopsTest {
     }
   }
 
-  /** Exactly one answer, whatever happens. */
-  private static final class OneAnswer {
-    private final AtomicInteger answers = new AtomicInteger();
-    private final Runnable then;
-
-    OneAnswer(Runnable then) {
-      this.then = then;
-    }
-
-    void once() {
-      if (answers.incrementAndGet() > 1) {
-        throw new AssertionError("answers: 2 (expected: one)");
-      }
-      then.run();
-    }
-  }
-
   /** The users of one loop: a task that does a few things and posts itself again. */
   private final class Users implements Runnable {
     private final int index;
@@ -183,7 +169,7 @@ class FourEventLoopsTest {
     @Override
     public void run() {
       for (int i = 0; i < STEPS_PER_TASK && left > 0 && !mustWait(); i++) {
-        Step step = STEPS[random.nextInt(STEPS.length)];
+        Step step = STEPS.get(random.nextInt(STEPS.size()));
         if (taken(step)) {
           done[step.ordinal()]++;
           left--;
@@ -216,40 +202,41 @@ class FourEventLoopsTest {
       return switch (step) {
         case CALL -> call();
         case CHOOSE -> choose();
-        case DISPATCH -> dispatch(selections.poll());
-        case DISPATCH_AND_CLOSE -> race(selections.poll());
-        case CLOSE -> close(selections.poll());
-        case RENEW -> renew(selections.peekLast());
+        case DISPATCH -> with(selections.poll(), each -> started(each.start(Request.get("/"))));
+        case DISPATCH_AND_CLOSE -> with(selections.poll(), this::race);
+        case CLOSE -> with(selections.poll(), this::close);
+        case RENEW -> with(selections.peekLast(), ReplicaSelection::renew);
         case FORGET -> selections.poll() != null;
-        case CANCEL_CALL -> cancel(oldOrNew(calls));
-        case CANCEL_CHOICE -> cancel(oldOrNew(choices));
+        case CANCEL_CALL -> with(oldOrNew(calls), RoutedCall::cancel);
+        case CANCEL_CHOICE -> with(oldOrNew(choices), RoutedChoice::cancel);
         case CHANGE_MAX -> {
           replicas.get(random.nextInt(LOOPS)).setMaxOngoing(1 + random.nextInt(2 * SLOTS));
           yield true;
         }
         case TIME -> {
           clock.advance(Duration.ofMillis(random.nextInt(3_000)));
-          tick();
+          plane.tick(index);
           yield true;
         }
         case SWEEP -> {
-          plane.host().sweep();
+          plane.host().sweep(0, 1, mismatch -> {});
           yield true;
         }
       };
-    }
-
-    private void tick() {
-      plane.tick(index);
     }
 
     private boolean mayAsk() {
       return underWay.get() < UNDER_WAY_MAX;
     }
 
-    private OneAnswer asked() {
+    /** To be run with the answer: exactly one, whatever happens. */
+    private Runnable asked() {
       underWay.incrementAndGet();
-      return new OneAnswer(this::answered);
+      AtomicBoolean told = new AtomicBoolean();
+      return () -> {
+        assertThat(told.getAndSet(true)).as("a second answer").isFalse();
+        answered();
+      };
     }
 
     private boolean call() {
@@ -279,17 +266,17 @@ class FourEventLoopsTest {
       if (!mayAsk()) {
         return false;
       }
-      OneAnswer answer = asked();
+      Runnable answer = asked();
       choices.add(
           RoutingProbe.choose(
               router,
               loop,
               TTL,
               selection -> {
-                answer.once();
+                answer.run();
                 selections.add(selection);
               },
-              failure -> answer.once()));
+              failure -> answer.run()));
       trim(choices);
       return true;
     }
@@ -301,111 +288,66 @@ class FourEventLoopsTest {
       }
     }
 
-    private boolean dispatch(@Nullable ReplicaSelection selection) {
-      if (selection != null) {
-        started(selection.start(Request.get("/")));
-      }
-      return selection != null;
-    }
-
     private void started(Pending<Response> call) {
-      OneAnswer answer = asked();
-      call.future().onComplete(result -> answer.once());
+      Runnable answer = asked();
+      call.future().onComplete(result -> answer.run());
       if (random.nextInt(8) == 0) {
         call.cancel();
       }
     }
 
     /** Another thread closes it while this one dispatches. */
-    private boolean race(@Nullable ReplicaSelection selection) {
-      if (selection != null) {
-        threads.loop(random.nextInt(LOOPS)).execute(selection::close);
-        started(selection.start(Request.get("/")));
-      }
-      return selection != null;
+    private void race(ReplicaSelection selection) {
+      threads.loop(random.nextInt(LOOPS)).execute(selection::close);
+      started(selection.start(Request.get("/")));
     }
 
-    private boolean close(@Nullable ReplicaSelection selection) {
-      if (selection == null) {
-        return false;
-      }
+    private void close(ReplicaSelection selection) {
       if (random.nextBoolean()) {
         selection.close();
       } else {
         threads.loop(random.nextInt(LOOPS)).execute(selection::close);
       }
-      return true;
-    }
-
-    private boolean renew(@Nullable ReplicaSelection selection) {
-      if (selection != null) {
-        selection.renew();
-      }
-      return selection != null;
     }
 
     private <T> @Nullable T oldOrNew(ArrayDeque<T> from) {
       return random.nextBoolean() ? from.pollFirst() : from.pollLast();
     }
 
-    private boolean cancel(@Nullable RoutedCall call) {
-      if (call != null) {
-        call.cancel();
+    private <T> boolean with(@Nullable T one, Consumer<T> use) {
+      if (one != null) {
+        use.accept(one);
       }
-      return call != null;
-    }
-
-    private boolean cancel(@Nullable RoutedChoice choice) {
-      if (choice != null) {
-        choice.cancel();
-      }
-      return choice != null;
+      return one != null;
     }
   }
 
   private static final long NO_DEADLINE = SlotRequest.NO_DEADLINE;
 
+  /** What users do, and how often: mostly asking, and rarely what concerns everyone. */
   private enum Step {
-    CALL,
-    CHOOSE,
-    DISPATCH,
-    DISPATCH_AND_CLOSE,
-    CLOSE,
-    RENEW,
-    FORGET,
-    CANCEL_CALL,
-    CANCEL_CHOICE,
-    CHANGE_MAX,
-    TIME,
-    SWEEP
-  }
+    CALL(80),
+    CHOOSE(80),
+    DISPATCH(40),
+    DISPATCH_AND_CLOSE(10),
+    CLOSE(20),
+    RENEW(5),
+    FORGET(2),
+    CANCEL_CALL(4),
+    CANCEL_CHOICE(4),
+    CHANGE_MAX(1),
+    TIME(3),
+    SWEEP(1);
 
-  /** How often each is taken: mostly asking, and rarely what concerns everyone. */
-  private static final Step[] STEPS = steps();
+    private final int weight;
 
-  private static Step[] steps() {
-    List<Step> weighted = new ArrayList<>();
-    Map<Step, Integer> weights =
-        Map.ofEntries(
-            Map.entry(Step.CALL, 80),
-            Map.entry(Step.CHOOSE, 80),
-            Map.entry(Step.DISPATCH, 40),
-            Map.entry(Step.DISPATCH_AND_CLOSE, 10),
-            Map.entry(Step.CLOSE, 20),
-            Map.entry(Step.RENEW, 5),
-            Map.entry(Step.FORGET, 2),
-            Map.entry(Step.CANCEL_CALL, 4),
-            Map.entry(Step.CANCEL_CHOICE, 4),
-            Map.entry(Step.CHANGE_MAX, 1),
-            Map.entry(Step.TIME, 3),
-            Map.entry(Step.SWEEP, 1));
-    for (Step step : Step.values()) {
-      for (int i = 0; i < weights.get(step); i++) {
-        weighted.add(step);
-      }
+    Step(int weight) {
+      this.weight = weight;
     }
-    return weighted.toArray(Step[]::new);
   }
+
+  private static final List<Step> STEPS =
+      Stream.of(Step.values()).flatMap(s -> Collections.nCopies(s.weight, s).stream()).toList();
 
   @Test
   @Timeout(value = 10, unit = TimeUnit.MINUTES)
@@ -462,14 +404,14 @@ class FourEventLoopsTest {
 
   private void timePasses(List<Users> users, Duration time) throws InterruptedException {
     clock.advance(time);
-    plane.host().sweep();
+    plane.host().sweep(0, 1, mismatch -> {});
     CountDownLatch ticked = new CountDownLatch(LOOPS);
     for (Users user : users) {
       threads
           .loop(user.index)
           .execute(
               () -> {
-                user.tick();
+                plane.tick(user.index);
                 ticked.countDown();
               });
     }

@@ -10,9 +10,6 @@ import dev.berth.fakes.PlaneBuilder;
 import dev.berth.fakes.Replicas;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.ReplicaAddress;
-import dev.berth.protocol.port.ReplicaDirectory;
-import dev.berth.protocol.port.SlotObserver;
-import dev.berth.protocol.port.Slots;
 import dev.berth.replica.slots.Ledgers;
 import dev.berth.replica.slots.SlotLedger;
 import dev.berth.routing.handle.RoutedHandle;
@@ -50,19 +47,7 @@ class LoopAffinityTest {
       tasks.add(new ArrayDeque<>());
       plane.loop(tasks.get(loop)::add, () -> current == loop);
     }
-    ReplicaDirectory directory =
-        new ReplicaDirectory() {
-          @Override
-          public Slots slotsOf(ReplicaAddress address) {
-            return ledger;
-          }
-
-          @Override
-          public void observe(ReplicaAddress address, SlotObserver observer) {
-            ledger.observe(observer);
-          }
-        };
-    routers = plane.routers(directory);
+    routers = plane.routers(Replicas.directory(List.of(ledger)));
     routers.router(DEPLOYMENT, RouterSettings.DEFAULTS);
     routers.update(
         Replicas.snapshot(

@@ -53,17 +53,8 @@ class OffersTest {
   @Test
   void anOfferThatComesTwiceIsUsedOnce() {
     replica.offer(1, 8, TTL);
-    BusMessage.SlotOffer again =
-        new BusMessage.SlotOffer(
-            replica.info.address(),
-            new AttemptId(replica.info.address().epoch(), -1, 8),
-            new SlotToken(replica.info.address().epoch(), 1, 1),
-            TTL.toMillis(),
-            replica.ledger.load());
     world.run();
-    replica.answer(new RouterAddress(RoutingWorld.NODE, 1), again);
-    world.run();
-
+    again(new AttemptId(replica.info.address().epoch(), -1, 8));
     assertThat(world.sent(BusMessage.CallRequest.class))
         .filteredOn(call -> call.admission() instanceof Admission.Token)
         .hasSize(1);
@@ -76,17 +67,20 @@ class OffersTest {
     replica.offer(0, 7, TTL);
     world.run();
     assertThat(world.router.queued()).isZero();
+    again(first);
+    assertThat(world.sent(BusMessage.ReleaseSlot.class)).isEmpty();
+  }
 
+  /** The offer comes a second time, to the second loop. */
+  private void again(AttemptId attempt) {
     replica.answer(
         new RouterAddress(RoutingWorld.NODE, 1),
         new BusMessage.SlotOffer(
             replica.info.address(),
-            first,
+            attempt,
             new SlotToken(replica.info.address().epoch(), 1, 1),
             TTL.toMillis(),
             replica.ledger.load()));
     world.run();
-
-    assertThat(world.sent(BusMessage.ReleaseSlot.class)).isEmpty();
   }
 }

@@ -1,22 +1,18 @@
 package dev.berth.routing;
 
 import dev.berth.api.DeploymentId;
-import dev.berth.api.Headers;
 import dev.berth.api.Request;
-import dev.berth.api.Response;
 import dev.berth.fakes.FakeCaller;
 import dev.berth.fakes.ManualClock;
 import dev.berth.fakes.PlaneBuilder;
 import dev.berth.fakes.Replicas;
+import dev.berth.fakes.RoutingWorld;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.port.LedgerView;
-import dev.berth.protocol.port.ReplicaDirectory;
-import dev.berth.protocol.port.SlotObserver;
-import dev.berth.protocol.port.Slots;
 import dev.berth.replica.slots.Ledgers;
 import dev.berth.replica.slots.SlotLedger;
-import io.vertx.core.buffer.Buffer;
+import java.util.List;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.IntPredicate;
@@ -26,14 +22,12 @@ import org.jspecify.annotations.Nullable;
  * The real routers of a few event loops around one replica with one slot. A test says which thread
  * is a loop, and runs what is left to do when all threads rest.
  */
-final class OneReplicaWorld implements ReplicaDirectory {
+final class OneReplicaWorld {
   private static final DeploymentId DEPLOYMENT = new DeploymentId("app", "model");
   private static final Request REQUEST = Request.get("/");
-  private static final Buffer NO_BODY = Buffer.buffer(0);
 
   final ManualClock clock = new ManualClock();
   final SlotLedger ledger;
-  private volatile SlotObserver observer = SlotObserver.NONE;
   private final ConcurrentLinkedQueue<Runnable> tasks = new ConcurrentLinkedQueue<>();
   private final ConcurrentLinkedQueue<BusMessage.CallRequest> running =
       new ConcurrentLinkedQueue<>();
@@ -57,7 +51,7 @@ final class OneReplicaWorld implements ReplicaDirectory {
       int index = loop;
       plane.loop(tasks::add, () -> turning == Thread.currentThread() || inLoop.test(index));
     }
-    routers = plane.routers(this);
+    routers = plane.routers(Replicas.directory(List.of(ledger)));
     router = routers.router(DEPLOYMENT, RouterSettings.DEFAULTS);
     router.update(
         Replicas.snapshot(
@@ -67,17 +61,6 @@ final class OneReplicaWorld implements ReplicaDirectory {
   private long time() {
     whenTheClockIsRead.run();
     return clock.getAsLong();
-  }
-
-  @Override
-  public Slots slotsOf(ReplicaAddress address) {
-    return ledger;
-  }
-
-  @Override
-  public void observe(ReplicaAddress address, SlotObserver next) {
-    observer = next;
-    ledger.observe(next);
   }
 
   private boolean send(String node, String address, BusMessage message) {
@@ -107,7 +90,7 @@ final class OneReplicaWorld implements ReplicaDirectory {
 
   /** The handler of the running request is done: its slot is free, its answer not yet sent. */
   void completeSlot() {
-    if (!observer.completing(ledger)) {
+    if (!ledger.observer().completing(ledger)) {
       ledger.complete();
     }
   }
@@ -115,13 +98,7 @@ final class OneReplicaWorld implements ReplicaDirectory {
   /** Sends the answer of the oldest request that was sent, its slot being complete. */
   void respondFirst() {
     BusMessage.CallRequest call = running.poll();
-    BusMessage answer =
-        new BusMessage.CallResponse(
-            call.callId(),
-            Response.of(200, Headers.empty(), new Response.Body.Whole(NO_BODY)),
-            0,
-            0,
-            null);
+    BusMessage answer = RoutingWorld.answer(call.callId());
     here(() -> routers.loop(call.source().loop()).onMessage(answer));
   }
 
@@ -165,15 +142,12 @@ final class OneReplicaWorld implements ReplicaDirectory {
         || ledger.ongoing() != 0
         || ledger.audit() != LedgerView.Audit.CLEAN) {
       throw new AssertionError(
-          "waiting: "
-              + router.queue.size()
-              + ", in the bounds: "
-              + router.bounds.queued()
-              + ", running: "
-              + router.counters.running()
-              + ", "
-              + ledger.view("r", 0)
-              + " (expected: all at rest)");
+          "waiting: %d, in the bounds: %d, running: %d, %s (expected: all at rest)"
+              .formatted(
+                  router.queue.size(),
+                  router.bounds.queued(),
+                  router.counters.running(),
+                  ledger.view("r", 0)));
     }
   }
 

@@ -14,11 +14,11 @@ import dev.berth.protocol.Refusal;
 import dev.berth.protocol.wire.WireCodec;
 import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
-import io.vertx.core.streams.ReadStream;
 import java.io.ByteArrayInputStream;
 import java.time.Duration;
 import java.util.List;
 import java.util.Random;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -36,11 +36,16 @@ class OutgoingBodyTest {
   private long limit;
 
   private void start() {
-    start(streamed(source));
+    start(streamed());
   }
 
-  private static Request streamed(ReadStream<Buffer> stream) {
-    return Request.of("POST", "/", null, Headers.empty(), new Request.Body.Streamed(stream));
+  private Request streamed() {
+    return Request.of("POST", "/", null, Headers.empty(), new Request.Body.Streamed(source));
+  }
+
+  private void endOfSource() {
+    source.end();
+    world.run();
   }
 
   private void start(Request what) {
@@ -66,7 +71,8 @@ class OutgoingBodyTest {
     return text.toString();
   }
 
-  private void assertOver() {
+  @AfterEach
+  void nothingIsLeft() {
     assertThat(world.routers.loop(0).pendingRequests()).isZero();
     world.assertAtRest();
     assertThat(source.isFlowing()).isFalse();
@@ -82,6 +88,8 @@ class OutgoingBodyTest {
 
     credit(1_000);
     assertThat(source.isFlowing()).isTrue();
+    call.cancel();
+    world.run();
   }
 
   @Test
@@ -91,7 +99,6 @@ class OutgoingBodyTest {
     assertThat(request.request().bytes().length()).isEqualTo(FRAME);
     replica.finish();
     assertThat(response.succeeded()).isTrue();
-    assertOver();
   }
 
   @Test
@@ -105,7 +112,6 @@ class OutgoingBodyTest {
     assertThat(sentText()).isEqualTo("y".repeat(FRAME) + "z");
     assertThat(frames()).extracting(BusMessage.RequestFrame::last).containsExactly(false, true);
     replica.finish();
-    assertOver();
   }
 
   @Test
@@ -117,13 +123,11 @@ class OutgoingBodyTest {
     assertThat(frames()).isEmpty();
     world.run();
     source.give("c");
-    source.end();
-    world.run();
+    endOfSource();
     assertThat(frames()).extracting(frame -> frame.data().toString()).containsExactly("ab", "c");
     assertThat(frames()).extracting(BusMessage.RequestFrame::sequence).containsExactly(0, 1);
     assertThat(frames()).extracting(BusMessage.RequestFrame::last).containsExactly(false, true);
     replica.finish();
-    assertOver();
   }
 
   @Test
@@ -141,12 +145,10 @@ class OutgoingBodyTest {
     assertThat(source.isFlowing()).as("one byte waits, and there is no credit").isFalse();
     credit(5);
     assertThat(source.isFlowing()).isTrue();
-    source.end();
-    world.run();
+    endOfSource();
     assertThat(sentText()).isEqualTo("1234567890ab");
     assertThat(frames().get(frames().size() - 1).last()).isTrue();
     replica.finish();
-    assertOver();
   }
 
   @Test
@@ -161,7 +163,6 @@ class OutgoingBodyTest {
     assertThat(sentText()).isEqualTo("abc");
     call.cancel();
     world.run();
-    assertOver();
   }
 
   @Test
@@ -170,8 +171,7 @@ class OutgoingBodyTest {
     credit(3);
     source.give("abc");
     world.run();
-    source.end();
-    world.run();
+    endOfSource();
     assertThat(frames())
         .last()
         .satisfies(
@@ -180,7 +180,6 @@ class OutgoingBodyTest {
               assertThat(end.data().length()).isZero();
             });
     replica.finish();
-    assertOver();
   }
 
   @Test
@@ -189,8 +188,9 @@ class OutgoingBodyTest {
     world.remove(replica);
     replica = away;
     replica.ledger.tryAcquire(); // full, and the router does not know
+    source.beginning("first");
     world.publish();
-    call = world.handle().start(streamed(source.beginning("first")));
+    call = world.handle().start(streamed());
     response = world.settled(call.future());
     assertThat(world.sent(BusMessage.CallRequest.class)).hasSize(1);
     assertThat(replica.running).isEmpty();
@@ -203,12 +203,10 @@ class OutgoingBodyTest {
     assertThat(request.request().bytes()).hasToString("first");
     credit(100);
     source.give("rest");
-    source.end();
-    world.run();
+    endOfSource();
     assertThat(sentText()).isEqualTo("rest");
     replica.finish();
     assertThat(response.succeeded()).isTrue();
-    assertOver();
   }
 
   @Test
@@ -219,7 +217,6 @@ class OutgoingBodyTest {
     world.run();
     assertThat(response.cause()).isInstanceOf(BerthException.OutcomeUnknown.class);
     assertThat(world.sent(BusMessage.CallRequest.class)).hasSize(1);
-    assertOver();
   }
 
   @Test
@@ -229,7 +226,7 @@ class OutgoingBodyTest {
     source.give("abc");
     replica.finish();
     assertThat(response.result().status()).isEqualTo(200);
-    assertOver();
+    nothingIsLeft();
     int sent = frames().size();
     source.force("more");
     credit(100);
@@ -244,7 +241,6 @@ class OutgoingBodyTest {
     world.run();
     assertThat(response.cause()).isInstanceOf(BerthException.Cancelled.class);
     assertThat(replica.cancelled).hasSize(1);
-    assertOver();
   }
 
   @Test
@@ -256,7 +252,6 @@ class OutgoingBodyTest {
         .isInstanceOf(BerthException.HandlerFailed.class)
         .hasRootCauseMessage("disk");
     assertThat(replica.cancelled).hasSize(1);
-    assertOver();
   }
 
   @Test
@@ -267,18 +262,16 @@ class OutgoingBodyTest {
     call.cancel();
     world.run();
     assertThat(response.cause()).isInstanceOf(BerthException.Cancelled.class);
-    assertOver();
   }
 
   @Test
   void aDeadlineEndsItHoweverTheSourceStands() {
     world.publish();
-    response = world.handle().withTimeout(Duration.ofMillis(100)).call(streamed(source));
+    response = world.handle().withTimeout(Duration.ofMillis(100)).call(streamed());
     world.run();
     world.pass(Duration.ofMillis(200));
     assertThat(response.cause()).isInstanceOf(BerthException.Timeout.class);
     assertThat(replica.cancelled).hasSize(1);
-    assertOver();
   }
 
   @Test
@@ -290,28 +283,18 @@ class OutgoingBodyTest {
       world.run();
     }
     assertThat(response.cause()).hasMessageContaining("a source that pauses");
-    assertOver();
   }
 
   @Test
   void anInputOfABlockingHandlerCannotBeSentOn() {
     world.publish();
+    Request.Body input = new Request.Body.Input(new ByteArrayInputStream(new byte[0]));
     response =
-        world
-            .handle()
-            .call(
-                Request.of(
-                    "POST",
-                    "/",
-                    null,
-                    Headers.empty(),
-                    new Request.Body.Input(new ByteArrayInputStream(new byte[0]))));
-    world.run();
+        world.settled(world.handle().call(Request.of("POST", "/", null, Headers.empty(), input)));
     assertThat(response.cause())
         .isInstanceOf(BerthException.HandlerFailed.class)
         .hasMessageContaining("an input");
     assertThat(replica.ledger.ongoing()).isZero();
-    assertOver();
   }
 
   /** A replica that gives credit in moods, a source of random pieces, through the wire codec. */
@@ -360,7 +343,6 @@ class OutgoingBodyTest {
     }
     assertThat(sent).as("seed %s", seed).isEqualTo(body);
     replica.finish();
-    assertOver();
   }
 
   private long sentBytes() {

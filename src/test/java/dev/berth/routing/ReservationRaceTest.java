@@ -73,14 +73,11 @@ class ReservationRaceTest {
 
   @Test
   void ofTwoUsesAReleaseAndTheDeadlineExactlyOneEndsAReservation() {
-    SplittableRandom[] random = new SplittableRandom[CONTENDERS];
-    for (int i = 0; i < CONTENDERS; i++) {
-      random[i] = new SplittableRandom(70 + i);
-    }
     int rounds = Effort.times(10_000);
     Contest.run(
         CONTENDERS,
         rounds,
+        60,
         new Contest.Round() {
           private String token = "";
           private int ranBefore;
@@ -97,9 +94,6 @@ class ReservationRaceTest {
 
           @Override
           public void act(int contender, int round) {
-            for (int i = random[contender].nextInt(60); i > 0; i--) {
-              Thread.onSpinWait();
-            }
             switch (contender) {
               case RELEASER -> {
                 if (round % 2 == 0) {

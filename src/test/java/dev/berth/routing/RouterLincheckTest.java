@@ -2,11 +2,7 @@ package dev.berth.routing;
 
 import dev.berth.fakes.Effort;
 import dev.berth.fakes.Interleavings;
-import java.lang.reflect.Method;
 import java.util.List;
-import org.jetbrains.kotlinx.lincheck.Actor;
-import org.jetbrains.kotlinx.lincheck.execution.ExecutionScenario;
-import org.jetbrains.lincheck.datastructures.ManagedStrategyGuaranteeKt;
 import org.jetbrains.lincheck.datastructures.Operation;
 import org.jetbrains.lincheck.datastructures.Param;
 import org.jetbrains.lincheck.datastructures.ThreadIdGen;
@@ -28,44 +24,17 @@ class RouterLincheckTest {
     Interleavings.options()
         .iterations(0)
         .invocationsPerIteration(Effort.times(100))
-        .addGuarantee(
-            ManagedStrategyGuaranteeKt.forClasses(
-                    "java.util.concurrent.ConcurrentHashMap",
-                    "java.util.concurrent.ConcurrentHashMap$KeySetView",
-                    "java.util.concurrent.ConcurrentLinkedQueue",
-                    "java.util.concurrent.atomic.LongAdder",
-                    "java.util.SplittableRandom")
-                .allMethods()
-                .treatAsAtomic())
         .sequentialSpecification(AnythingGoes.class)
         .addCustomScenario(
-            new ExecutionScenario(
-                List.of(actor("call", 0)),
-                List.of(List.of(actor("complete", 0)), List.of(actor("call", 1))),
-                List.of(),
-                new Actor(method("nobodyWaitsBesideAFreeSlot"), List.of())))
+            Interleavings.scenario(
+                RouterOperations.class, "call 0", List.of("complete 0", "call 1"), ""))
         .addCustomScenario(
-            new ExecutionScenario(
-                List.of(actor("call", 0), actor("call", 1)),
-                List.of(
-                    List.of(actor("complete", 0)),
-                    List.of(actor("cancel", 1)),
-                    List.of(actor("call", 2))),
-                List.of(),
-                new Actor(method("nobodyWaitsBesideAFreeSlot"), List.of())))
+            Interleavings.scenario(
+                RouterOperations.class,
+                "call 0, call 1",
+                List.of("complete 0", "cancel 1", "call 2"),
+                ""))
         .check(RouterOperations.class);
-  }
-
-  private static Actor actor(String name, int loop) {
-    return new Actor(method(name, int.class), List.of(loop));
-  }
-
-  private static Method method(String name, Class<?>... parameters) {
-    try {
-      return RouterOperations.class.getMethod(name, parameters);
-    } catch (NoSuchMethodException e) {
-      throw new AssertionError(e);
-    }
   }
 
   /** Each loop has one call at most. */

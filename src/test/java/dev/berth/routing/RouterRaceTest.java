@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.fakes.Contest;
 import dev.berth.fakes.Effort;
-import java.util.SplittableRandom;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -22,12 +21,11 @@ class RouterRaceTest {
   @Test
   void aRequestThatArrivesWhileASlotComesFreeIsNotForgotten() {
     int rounds = Effort.times(30_000);
-    SplittableRandom[] random = {new SplittableRandom(1), new SplittableRandom(2)};
-
     Contest.run(
         2,
         rounds,
-        new Contest.Round() {
+        120,
+        new Round() {
           @Override
           public void prepare(int round) {
             world.call(0);
@@ -35,22 +33,11 @@ class RouterRaceTest {
 
           @Override
           public void act(int contender, int round) {
-            for (int i = random[contender].nextInt(120); i > 0; i--) {
-              Thread.onSpinWait();
-            }
             if (contender == 0) {
               world.completeSlot();
             } else {
               world.call(1);
             }
-          }
-
-          @Override
-          public void check(int round) {
-            world.nobodyWaitsBesideAFreeSlot();
-            world.respondFirst(); // its slot was completed in the round
-            world.finish();
-            world.assertAtRest();
           }
         });
 
@@ -60,13 +47,11 @@ class RouterRaceTest {
   @Test
   void aCancelThatMeetsItsGrantPassesTheSlotOn() {
     int rounds = Effort.times(20_000);
-    SplittableRandom[] random = {
-      new SplittableRandom(3), new SplittableRandom(4), new SplittableRandom(5)
-    };
     Contest.run(
         LOOPS,
         rounds,
-        new Contest.Round() {
+        120,
+        new Round() {
           private RoutedCall waiting;
 
           @Override
@@ -77,25 +62,25 @@ class RouterRaceTest {
 
           @Override
           public void act(int contender, int round) {
-            for (int i = random[contender].nextInt(120); i > 0; i--) {
-              Thread.onSpinWait();
-            }
             switch (contender) {
               case 0 -> world.completeSlot();
               case 1 -> waiting.cancel();
               default -> world.call(2);
             }
           }
-
-          @Override
-          public void check(int round) {
-            world.nobodyWaitsBesideAFreeSlot();
-            world.respondFirst();
-            world.finish();
-            world.assertAtRest();
-          }
         });
 
     assertThat(world.answered()).isEqualTo(3 * rounds);
+  }
+
+  /** Of one slot, which is completed in each round. */
+  private abstract class Round implements Contest.Round {
+    @Override
+    public void check(int round) {
+      world.nobodyWaitsBesideAFreeSlot();
+      world.respondFirst();
+      world.finish();
+      world.assertAtRest();
+    }
   }
 }

@@ -15,6 +15,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -28,6 +29,11 @@ class RoutingCostTest {
     return world.handle().call(Request.get("/" + number));
   }
 
+  private void calls(int count) {
+    IntStream.range(0, count).forEach(this::call);
+    world.run();
+  }
+
   @Test
   void aDecisionSendsNoMessageButTheRequestItself() {
     for (int i = 0; i < 5; i++) {
@@ -35,9 +41,7 @@ class RoutingCostTest {
       world.remote("far" + i, 1);
     }
     world.publish();
-    for (int i = 0; i < 10; i++) {
-      call(i);
-    }
+    calls(10);
     assertThat(world.sent).hasSize(10).allMatch(BusMessage.CallRequest.class::isInstance);
   }
 
@@ -59,9 +63,7 @@ class RoutingCostTest {
     RoutingWorld.Replica replica = world.published(world.local("r1", 1));
     world.settled(call(0));
     int sent = world.sent.size();
-    for (int i = 1; i <= 1000; i++) {
-      call(i);
-    }
+    calls(1000);
     world.pass(Duration.ofSeconds(5));
     assertThat(world.router.queued()).isEqualTo(1000);
     assertThat(world.sent).hasSize(sent);
@@ -76,10 +78,7 @@ class RoutingCostTest {
       world.local("r" + i, 1);
     }
     world.publish();
-    for (int i = 0; i <= replicas; i++) {
-      call(i);
-    }
-    world.run();
+    calls(replicas + 1);
     assertThat(world.router.queued()).as("the first one has looked at all of them").isOne();
     long looked = world.looks();
     List<Pending<Response>> calls = new ArrayList<>();
@@ -100,10 +99,7 @@ class RoutingCostTest {
       all.add(world.local("r" + i, 1));
     }
     world.publish();
-    for (int i = 0; i < replicas + 100; i++) {
-      call(i);
-    }
-    world.run();
+    calls(replicas + 100);
     long looked = world.looks();
     for (int i = 0; i < 99; i++) {
       all.get(i).respond();
@@ -116,17 +112,16 @@ class RoutingCostTest {
 
   @Test
   void manyWhoWaitForAFullReplicaElsewhereAskNoMoreOftenThanOne() {
-    RoutingWorld.Replica far = world.remote("far", 1);
-    far.ledger.tryAcquire();
-    world.publish();
-    for (int i = 0; i < 1000; i++) {
-      call(i);
-    }
+    RoutingWorld.Replica far = world.published(world.remote("far", 1).filled());
+    calls(1000);
     world.pass(Duration.ofSeconds(5));
     assertThat(world.sent(BusMessage.CallRequest.class).size())
         .as("one request for each step of the back-off")
         .isBetween(8, 20);
     assertThat(world.router.queued()).isEqualTo(1000);
+    far.ledger.complete();
+    world.pass(Duration.ofMillis(800));
+    assertThat(far.running).as("the next step finds the slot").hasSize(1);
   }
 
   @Test
@@ -149,10 +144,8 @@ class RoutingCostTest {
 
   @Test
   void whenTheReplicasNearAreFullOneFarIsTriedWithoutAPause() {
-    RoutingWorld.Replica near = world.local("near", 1);
-    RoutingWorld.Replica far = world.remote("far", 1);
-    near.ledger.tryAcquire();
-    world.publish();
+    world.local("near", 1).filled();
+    RoutingWorld.Replica far = world.published(world.remote("far", 1));
     call(0);
     world.run(); // no time passes
     assertThat(far.running).hasSize(1);

@@ -37,6 +37,18 @@ public final class RoutingProbe {
         of.requestTimeoutNanos());
   }
 
+  /** The settings, which refuse with another status, and tell when to come back. */
+  public static RouterSettings refusing(RouterSettings of, int status, int retryAfterSeconds) {
+    return new RouterSettings(
+        of.maxQueued(),
+        of.queueTimeoutNanos(),
+        of.reservationTtlNanos(),
+        of.maxReservationTtlNanos(),
+        status,
+        retryAfterSeconds,
+        of.requestTimeoutNanos());
+  }
+
   /** A choose that waits, begun as a handle does. */
   public static RoutedChoice choose(
       DeploymentRouter router,

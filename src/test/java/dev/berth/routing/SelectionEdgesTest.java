@@ -110,9 +110,8 @@ class SelectionEdgesTest {
 
   @Test
   void aCallThatCannotBeSentFailsAndLeavesNothingBehind() {
-    RoutingWorld.Replica replica = world.local("near", 1);
+    RoutingWorld.Replica replica = world.published(world.local("near", 1));
     replica.failingSends = true;
-    world.publish();
     Future<Response> response = world.settled(world.handle().call(REQUEST));
     assertThat(response.cause()).hasMessageContaining("the bus is broken");
     world.assertAtRest(replica);
@@ -120,9 +119,8 @@ class SelectionEdgesTest {
 
   @Test
   void aChooseThatCannotBeSentFailsAndHoldsNothing() {
-    RoutingWorld.Replica replica = world.remote("far", 1);
+    RoutingWorld.Replica replica = world.published(world.remote("far", 1));
     replica.failingSends = true;
-    world.publish();
     Future<ReplicaSelection> chosen = world.settled(world.handle().choose());
     assertThat(chosen.cause()).hasMessageContaining("the bus is broken");
     assertThat(SlotsProbe.own(RoutingProbe.remoteReplicas(world.router).get(0))).isZero();
@@ -154,9 +152,7 @@ class SelectionEdgesTest {
 
   @Test
   void aChooseWaitsBetweenTriesOfFullReplicasElsewhere() {
-    RoutingWorld.Replica replica = world.remote("far", 1);
-    replica.ledger.tryAcquire();
-    world.publish();
+    RoutingWorld.Replica replica = world.published(world.remote("far", 1).filled());
     Future<ReplicaSelection> chosen = world.handle().choose();
     world.pass(Duration.ofSeconds(5));
     assertThat(world.sent(BusMessage.ReserveSlot.class).size())
@@ -272,9 +268,8 @@ class SelectionEdgesTest {
 
   @Test
   void aReplicaThatWasUnavailableIsChosenAgainOnceItIsPublishedAgain() {
-    RoutingWorld.Replica away = world.remote("away", 1);
+    RoutingWorld.Replica away = world.published(world.remote("away", 1));
     away.unreachable = true;
-    world.publish();
     Future<ReplicaSelection> chosen = world.settled(world.handle().choose());
     assertThat(chosen.isComplete()).as("it waits for a replica").isFalse();
     away.unreachable = false;
@@ -287,11 +282,19 @@ class SelectionEdgesTest {
 
   // --- a reserve whose answer is lost ---
 
+  /** Its peer is given up, and a replica here is there. */
+  private RoutingWorld.Replica lostAndReplaced() {
+    RoutingWorld.Replica near = world.local("near", 1);
+    world.routers.nodeLost("there");
+    world.publish();
+    world.run();
+    return near;
+  }
+
   @Test
   void aReserveWhoseAnswerIsLostIsReleasedByItsNameWhenItsCallerGivesUp() {
-    RoutingWorld.Replica replica = world.remote("far", 1);
+    RoutingWorld.Replica replica = world.published(world.remote("far", 1));
     replica.answersLost = true;
-    world.publish();
     Future<ReplicaSelection> chosen = world.handle().withTimeout(Duration.ofSeconds(1)).choose();
     world.run();
     assertThat(replica.ledger.reserved()).as("a slot that nobody knows of").isOne();
@@ -308,15 +311,11 @@ class SelectionEdgesTest {
 
   @Test
   void aReserveWhoseAnswerComesAfterItsPeerWasGivenUpIsReleasedAtOnce() {
-    RoutingWorld.Replica away = world.remote("away", 1);
+    RoutingWorld.Replica away = world.published(world.remote("away", 1));
     away.answersLost = true;
-    world.publish();
     Future<ReplicaSelection> chosen = world.settled(world.handle().choose());
     BusMessage.ReserveSlot reserve = world.sent(BusMessage.ReserveSlot.class).get(0);
-    RoutingWorld.Replica near = world.local("near", 1);
-    world.routers.nodeLost("there");
-    world.publish();
-    world.run();
+    RoutingWorld.Replica near = lostAndReplaced();
     assertThat(chosen.result().replicaId()).isEqualTo("near");
     assertThat(away.ledger.reserved()).isOne();
     away.answersLost = false;
@@ -338,14 +337,10 @@ class SelectionEdgesTest {
 
   @Test
   void aReserveWhoseAnswerIsLostWithItsPeerHoldsItsSlotNoLongerThanItsTimeToLive() {
-    RoutingWorld.Replica away = world.remote("away", 1);
+    RoutingWorld.Replica away = world.published(world.remote("away", 1));
     away.answersLost = true;
-    world.publish();
     Future<ReplicaSelection> chosen = world.settled(world.handle().choose());
-    RoutingWorld.Replica near = world.local("near", 1);
-    world.routers.nodeLost("there");
-    world.publish();
-    world.run();
+    RoutingWorld.Replica near = lostAndReplaced();
     world.settled(chosen.result().close());
     assertThat(away.ledger.reserved()).isOne();
     world.pass(Duration.ofSeconds(10));

@@ -9,7 +9,6 @@ import dev.berth.api.Request;
 import dev.berth.fakes.Contest;
 import dev.berth.fakes.Effort;
 import java.time.Duration;
-import java.util.SplittableRandom;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -93,13 +92,10 @@ class SelectionRaceTest {
   }
 
   private void race(Act act) {
-    SplittableRandom[] random = new SplittableRandom[CONTENDERS];
-    for (int i = 0; i < CONTENDERS; i++) {
-      random[i] = new SplittableRandom(60 + i);
-    }
     Contest.run(
         CONTENDERS,
         Effort.times(20_000),
+        60,
         new Contest.Round() {
           private ReplicaSelection selection;
           private @Nullable Pending<?>[] calls;
@@ -122,9 +118,6 @@ class SelectionRaceTest {
 
           @Override
           public void act(int contender, int round) {
-            for (int i = random[contender].nextInt(60); i > 0; i--) {
-              Thread.onSpinWait();
-            }
             int kind = round % KINDS;
             if (contender == 2 && (kind == RUNS || kind == RUNS_OUT)) {
               return; // no one closes it

@@ -8,6 +8,7 @@ import dev.berth.api.Request;
 import dev.berth.api.Response;
 import dev.berth.fakes.FakeCaller;
 import dev.berth.fakes.RoutingWorld;
+import dev.berth.protocol.Load;
 import dev.berth.routing.slots.RemoteReplica;
 import dev.berth.routing.slots.SlotsProbe;
 import io.vertx.core.Future;
@@ -15,6 +16,7 @@ import io.vertx.core.buffer.Buffer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -97,12 +99,8 @@ class SlotQueueTest {
 
   @Test
   void theReplicaWithAFreeSlotIsFoundWhateverTheRanking() {
-    List<RoutingWorld.Replica> full = new ArrayList<>();
-    for (int i = 0; i < 50; i++) {
-      RoutingWorld.Replica replica = world.local("full" + i, 1);
-      replica.ledger.tryAcquire();
-      full.add(replica);
-    }
+    List<RoutingWorld.Replica> full =
+        IntStream.range(0, 50).mapToObj(i -> world.local("full" + i, 1).filled()).toList();
     RoutingWorld.Replica free = world.published(world.local("free", 1));
     for (int i = 0; i < 20; i++) {
       world.settled(call(i));
@@ -114,8 +112,7 @@ class SlotQueueTest {
 
   @Test
   void threeRequestsFindTheThreeFreeSlotsOfThreeReplicas() {
-    RoutingWorld.Replica busy = world.local("busy", 1);
-    busy.ledger.tryAcquire();
+    world.local("busy", 1).filled();
     RoutingWorld.Replica one = world.local("one", 1);
     RoutingWorld.Replica two = world.published(world.local("two", 2));
     calls(0, 3);
@@ -139,38 +136,37 @@ class SlotQueueTest {
   @Test
   void grantsAreFirstInFirstOut() {
     RoutingWorld.Replica replica = world.published(world.local("r1", 1));
-    List<String> served = new ArrayList<>();
     calls(0, 20);
-    for (int i = 0; i < 20; i++) {
-      served.addAll(paths(replica));
-      replica.finish();
-    }
-    assertThat(served).containsExactlyElementsOf(expected(20));
+    assertThat(served(world, replica)).containsExactlyElementsOf(expected(20));
   }
 
   private static List<String> expected(int count) {
-    List<String> paths = new ArrayList<>();
-    for (int i = 0; i < count; i++) {
-      paths.add("/" + i);
+    return IntStream.range(0, count).mapToObj(i -> "/" + i).toList();
+  }
+
+  /** All that run, one after another to their ends. */
+  private static List<String> served(RoutingWorld world, RoutingWorld.Replica replica) {
+    List<String> served = new ArrayList<>();
+    for (world.run(); !replica.running.isEmpty(); replica.finish()) {
+      served.addAll(paths(replica));
     }
-    return paths;
+    return served;
+  }
+
+  /** A replica elsewhere with ten slots, as it is estimated. */
+  private RemoteReplica far() {
+    world.published(world.remote("far", 10));
+    return RoutingProbe.remoteReplicas(world.router).get(0);
   }
 
   @Test
   void grantsAreFirstInFirstOutAcrossEventLoops() {
     RoutingWorld wide = new RoutingWorld(4, RouterSettings.DEFAULTS);
     RoutingWorld.Replica replica = wide.published(wide.local("r1", 1));
-    List<String> served = new ArrayList<>();
     for (int i = 0; i < 20; i++) {
       call(wide.handle(i % 4), i);
     }
-    wide.run();
-    for (int i = 0; i < 20; i++) {
-      served.addAll(paths(replica));
-      replica.respond();
-      wide.run();
-    }
-    assertThat(served).containsExactlyElementsOf(expected(20));
+    assertThat(served(wide, replica)).containsExactlyElementsOf(expected(20));
   }
 
   @Test
@@ -270,12 +266,7 @@ class SlotQueueTest {
     waiting.get(2).cancel();
     world.run();
     assertThat(world.router.queued()).isEqualTo(4);
-    List<String> served = new ArrayList<>();
-    for (int i = 0; i < 5; i++) {
-      served.addAll(paths(replica));
-      replica.finish();
-    }
-    assertThat(served).containsExactly("/0", "/1", "/2", "/4", "/5");
+    assertThat(served(world, replica)).containsExactly("/0", "/1", "/2", "/4", "/5");
   }
 
   @Test
@@ -323,18 +314,16 @@ class SlotQueueTest {
 
   @Test
   void anOlderReportNeverReplacesANewer() {
-    world.published(world.remote("far", 10));
-    RemoteReplica remote = RoutingProbe.remoteReplicas(world.router).get(0);
-    remote.reported(dev.berth.protocol.Load.of(7, 10, 4));
-    remote.reported(dev.berth.protocol.Load.of(2, 10, 2));
+    RemoteReplica remote = far();
+    remote.reported(Load.of(7, 10, 4));
+    remote.reported(Load.of(2, 10, 2));
     assertThat(remote.ongoing()).isEqualTo(7);
   }
 
   @Test
   void aStaleReportCountsForNothing() {
-    world.published(world.remote("far", 10));
-    RemoteReplica remote = RoutingProbe.remoteReplicas(world.router).get(0);
-    remote.reported(dev.berth.protocol.Load.of(7, 10, 4));
+    RemoteReplica remote = far();
+    remote.reported(Load.of(7, 10, 4));
     world.clock.advanceNanos(SlotsProbe.STALE_NANOS + 1);
     assertThat(remote.ongoing()).isZero();
     assertThat(SlotsProbe.take(remote)).isNotNull();
@@ -343,36 +332,19 @@ class SlotQueueTest {
 
   @Test
   void theEstimateIsWhatWasReportedLessOursThenPlusOursNow() {
-    world.published(world.remote("far", 10));
-    RemoteReplica remote = RoutingProbe.remoteReplicas(world.router).get(0);
+    RemoteReplica remote = far();
     SlotsProbe.take(remote);
     SlotsProbe.take(remote);
-    remote.reported(dev.berth.protocol.Load.of(5, 10, 2)); // 2 of them ours
+    remote.reported(Load.of(5, 10, 2)); // 2 of them ours
     SlotsProbe.take(remote);
     assertThat(remote.ongoing()).isEqualTo(6);
-    remote.giveBack();
-    remote.giveBack();
-    remote.giveBack();
+    IntStream.range(0, 3).forEach(i -> remote.giveBack());
     assertThat(remote.ongoing()).isEqualTo(3);
   }
 
   @Test
-  void aFullEstimateIsNotTriedUntilItsBackOffIsOver() {
-    RoutingWorld.Replica replica = world.published(world.remote("far", 1));
-    replica.ledger.tryAcquire();
-    call(0);
-    world.pass(Duration.ofSeconds(5));
-    int tries = world.sent(dev.berth.protocol.BusMessage.CallRequest.class).size();
-    assertThat(tries).as("0.025 s doubling to 0.5 s").isBetween(8, 20);
-    replica.ledger.complete();
-    world.pass(Duration.ofMillis(800));
-    assertThat(replica.running).hasSize(1);
-  }
-
-  @Test
   void anOfferedSlotServesTheOldestAtOnce() {
-    RoutingWorld.Replica replica = world.published(world.remote("far", 1));
-    replica.ledger.tryAcquire();
+    RoutingWorld.Replica replica = world.published(world.remote("far", 1).filled());
     calls(0, 2);
     replica.ledger.complete();
     replica.offer(0, 1, Duration.ofMillis(250));
@@ -383,16 +355,13 @@ class SlotQueueTest {
 
   @Test
   void anOfferThatIsRefusedAfterAllIsNoRequestOfItsReplica() {
-    RoutingWorld.Replica replica = world.published(world.remote("far", 1));
-    replica.ledger.tryAcquire();
+    RoutingWorld.Replica replica = world.published(world.remote("far", 1).filled());
     FakeCaller caller = new FakeCaller();
     world.router.call(world.routers.loop(0), Request.get("/"), caller, 0);
     world.run();
     replica.ledger.complete();
     replica.ledger.release(replica.offer(0, 1, Duration.ofMillis(250))); // gone when it is used
-    RoutingWorld.Replica other = world.local("near", 1);
-    other.ledger.tryAcquire();
-    world.publish();
+    RoutingWorld.Replica other = world.published(world.local("near", 1).filled());
     world.run();
     assertThat(caller.isOver()).as("refused: it did not run").isFalse();
     other.ledger.complete();

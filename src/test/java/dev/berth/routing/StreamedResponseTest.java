@@ -15,6 +15,7 @@ import io.vertx.core.buffer.Buffer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -36,14 +37,7 @@ class StreamedResponseTest {
     world.router.call(world.routers.loop(0), Request.get("/"), caller, 0);
     world.run();
     request = replica.running.get(0);
-    replica.answer(
-        request.source(),
-        new BusMessage.CallResponse(
-            request.callId(),
-            Response.of(200, Headers.empty(), new Response.Body.Whole(Buffer.buffer())),
-            BusMessage.CallResponse.UNKNOWN,
-            0,
-            null));
+    replica.beginStream();
     world.run();
     body = (Response.Body.Received) Objects.requireNonNull(caller.response).body();
     body.stream()
@@ -59,7 +53,13 @@ class StreamedResponseTest {
     world.run();
   }
 
-  private void assertOver() {
+  private void cancel() {
+    body.cancel().run();
+    world.run();
+  }
+
+  @AfterEach
+  void nothingIsLeft() {
     assertThat(world.routers.loop(0).pendingRequests()).isZero();
     world.assertAtRest();
     assertThat(caller.told).containsExactly("routed r1", "response of r1");
@@ -74,7 +74,6 @@ class StreamedResponseTest {
     frame(1, "b", false);
     frame(2, "", true);
     assertThat(received).containsExactly("a", "b", "end");
-    assertOver();
   }
 
   @Test
@@ -91,7 +90,8 @@ class StreamedResponseTest {
     assertThat(world.sent(BusMessage.StreamCredit.class))
         .singleElement()
         .satisfies(credit -> assertThat(credit.limit()).isEqualTo(12_000 + FIRST));
-    assertThat(world.routers.bounds().streamBytes()).isEqualTo(12_000 + FIRST - 16_000);
+    assertThat(world.routers.bounds().streams().bytes()).isEqualTo(12_000 + FIRST - 16_000);
+    cancel();
   }
 
   @Test
@@ -103,9 +103,10 @@ class StreamedResponseTest {
       List<BusMessage.StreamCredit> credits = world.sent(BusMessage.StreamCredit.class);
       limit = credits.isEmpty() ? limit : credits.get(credits.size() - 1).limit();
       assertThat(limit - 5_000L * (i + 1)).isBetween(5_000L, (long) WINDOW);
-      assertThat(world.routers.bounds().streamBytes()).isEqualTo(limit - 5_000L * (i + 1));
+      assertThat(world.routers.bounds().streams().bytes()).isEqualTo(limit - 5_000L * (i + 1));
     }
     assertThat(limit - 2_000_000).isGreaterThan(WINDOW / 2);
+    cancel();
   }
 
   @Test
@@ -116,7 +117,6 @@ class StreamedResponseTest {
     frame(1, "b", true);
     assertThat(received).containsExactly("a", "b", "end");
     assertThat(world.routers.loop(0).duplicates()).isOne();
-    assertOver();
   }
 
   @Test
@@ -126,7 +126,6 @@ class StreamedResponseTest {
     frame(2, "c", true);
     assertThat(received).containsExactly("a", "OutcomeUnknown");
     assertThat(replica.cancelled).hasSize(1);
-    assertOver();
   }
 
   @Test
@@ -139,18 +138,15 @@ class StreamedResponseTest {
             request.callId(), BerthException.Kind.HANDLER_FAILED, "it broke", 0));
     world.run();
     assertThat(received).containsExactly("a", "HandlerFailed");
-    assertOver();
   }
 
   @Test
   void cancellingTellsTheReplicaAndFailsTheStream() {
     body.stream().resume();
     frame(0, "a", false);
-    body.cancel().run();
-    world.run();
+    cancel();
     assertThat(received).containsExactly("a", "Cancelled");
     assertThat(replica.cancelled).hasSize(1);
-    assertOver();
   }
 
   @Test
@@ -160,7 +156,6 @@ class StreamedResponseTest {
     world.routers.replicaLost(replica.info.address());
     world.run();
     assertThat(received).containsExactly("a", "OutcomeUnknown");
-    assertOver();
   }
 
   @Test
@@ -170,7 +165,6 @@ class StreamedResponseTest {
     frame(1, "defg", false);
     assertThat(gathered.cause()).hasMessageContaining("over 5 bytes");
     assertThat(replica.cancelled).hasSize(1);
-    assertOver();
   }
 
   @Test
@@ -179,6 +173,5 @@ class StreamedResponseTest {
     frame(0, "abc", false);
     frame(1, "def", true);
     assertThat(gathered.result()).hasToString("abcdef");
-    assertOver();
   }
 }

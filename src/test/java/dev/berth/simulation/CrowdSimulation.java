@@ -67,7 +67,7 @@ final class CrowdSimulation {
   private static final long PATIENCE_NANOS = LegsWorkload.millis(240_000);
 
   /** What a run came to. */
-  record Result(long hash, long events, Set<Met> met, int cut) {}
+  record Result(long hash, long events, Set<Met> met, int cut) implements SeededRuns.Result {}
 
   /** One who asks, and the socket that takes what comes. */
   private final class Reader implements CallOwner {
@@ -187,15 +187,14 @@ final class CrowdSimulation {
             case SLOW -> 200;
             default -> readerRandom.nextInt(10);
           };
-      door.loops
-          .get(loop)
-          .start(
-              LegsWorkload.millis(pause),
-              () -> {
-                pumping = false;
-                int most = pace == Pace.DRIBBLE ? 1 : pace == Pace.SLOW ? 410 : 1 << 20;
-                take(Math.min(unsent, most));
-              });
+      int most = pace == Pace.DRIBBLE ? 1 : pace == Pace.SLOW ? 410 : 1 << 20;
+      SimulatedLoop at = door.loops.get(loop);
+      at.start(LegsWorkload.millis(pause), () -> pumped(most));
+    }
+
+    private void pumped(int most) {
+      pumping = false;
+      take(Math.min(unsent, most));
     }
 
     private void take(int bytes) {
@@ -384,19 +383,16 @@ final class CrowdSimulation {
 
   /** As the ingress of one loop does. */
   private void sweep(int loop) {
-    world.idle(
-        SWEEP_NANOS,
-        () ->
-            door.loops
-                .get(loop)
-                .execute(
-                    () -> {
-                      world.discount();
-                      cutStalled(loop);
-                      if (!over) {
-                        sweep(loop);
-                      }
-                    }));
+    SimulatedLoop at = door.loops.get(loop);
+    Runnable sweep =
+        () -> {
+          world.discount();
+          cutStalled(loop);
+          if (!over) {
+            sweep(loop);
+          }
+        };
+    world.idle(SWEEP_NANOS, () -> at.execute(sweep));
   }
 
   private void cutStalled(int loop) {
@@ -492,24 +488,14 @@ final class CrowdSimulation {
     }
   }
 
-  /** Nothing of a tick is looked at. */
   // --- what must hold ---
 
   private void checkAtEnd() {
     for (Replica replica : started) {
-      zero(replica.replicaId() + ": running", replica.view().running());
+      if (replica.view().running() != 0) {
+        throw world.fail("at the end: " + replica.view() + " (expected: nothing runs)");
+      }
     }
-    for (SimulatedInstance instance : instances) {
-      zero(instance.node + ": bytes of answers", instance.routers.bounds().streamBytes());
-      zero(instance.node + ": grants", instance.routers.bounds().streams().waiting());
-      zero(instance.node + ": needed", instance.routers.bounds().streams().needed());
-      zero(instance.node + ": queued", instance.routers.bounds().queued());
-    }
-  }
-
-  private void zero(String what, long value) {
-    if (value != 0) {
-      throw world.fail(what + " at the end: " + value + " (expected: 0)");
-    }
+    instances.forEach(SimulatedInstance::checkEmpty);
   }
 }

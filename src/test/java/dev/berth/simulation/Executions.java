@@ -55,13 +55,8 @@ final class Executions {
     Execution before = byRequest.putIfAbsent(requestId, execution);
     if (before != null) {
       throw world.fail(
-          "executions of "
-              + requestId
-              + ": on "
-              + before.replicaId
-              + " and on "
-              + replicaId
-              + " (expected: at most one)");
+          "executions of %s: on %s and on %s (expected: at most one)"
+              .formatted(requestId, before.replicaId, replicaId));
     }
     running.merge(replicaId, 1, Integer::sum);
     context.onCancel(() -> listener.cancelled(execution));

@@ -49,9 +49,7 @@ class FaultEffectTest {
     to.stall(1_000_000, () -> met.add("stall"));
     world.after(500_000, "event", () -> to.execute(() -> {}));
     assertThat(met).isEmpty();
-
     runAll();
-
     assertThat(met).containsExactly("stall");
   }
 
@@ -59,9 +57,7 @@ class FaultEffectTest {
   void aStallInWhichNothingCameDoesNot() {
     to.stall(1_000_000, () -> met.add("stall"));
     world.after(2_000_000, "event", () -> to.execute(() -> {}));
-
     runAll();
-
     assertThat(met).isEmpty();
   }
 
@@ -70,9 +66,7 @@ class FaultEffectTest {
     to.stall(1_000_000, () -> met.add("long"));
     to.stall(500_000, () -> met.add("short"));
     to.execute(() -> {});
-
     runAll();
-
     assertThat(met).containsExactly("long");
   }
 
@@ -103,9 +97,7 @@ class FaultEffectTest {
   @Test
   void whatComesLateAndTwiceToALoopThatLivesCounts() {
     send(1, new FaultRates(0, 1, 0, 1, 0));
-
     runAll();
-
     assertThat(covers(Fault.DELAY)).isTrue();
     assertThat(covers(Fault.DUPLICATE)).isTrue();
   }

@@ -134,11 +134,9 @@ final class Invariants {
           && !instance.avoids(Replicas.info(incarnation.replica))
           && controller.isRoutableAt(instance, incarnation)) {
         throw world.fail(
-            instance.node
-                + ": "
-                + instance.router.queued()
-                + " wait beside a free slot of "
-                + incarnation.replica.replicaId());
+            "%s: %s wait beside a free slot of %s"
+                .formatted(
+                    instance.node, instance.router.queued(), incarnation.replica.replicaId()));
       }
     }
   }
@@ -184,12 +182,8 @@ final class Invariants {
           continue;
         }
         throw world.fail(
-            "place "
-                + place
-                + " was served before "
-                + op
-                + " in place "
-                + RoutingProbe.place(request));
+            "place %s was served before %s in place %s"
+                .formatted(place, op, RoutingProbe.place(request)));
       }
     }
   }
@@ -198,10 +192,8 @@ final class Invariants {
   void took(SimulatedInstance instance, ReplicaInfo replica) {
     if (instance.avoids(replica)) {
       throw world.fail(
-          instance.node
-              + ": took a slot of "
-              + replica.replicaId()
-              + ", on a blocked loop (expected: another's)");
+          "%s: took a slot of %s, on a blocked loop (expected: another's)"
+              .formatted(instance.node, replica.replicaId()));
     }
     if (RoutingProbe.routable(instance.router).stream().anyMatch(instance::avoids)) {
       coverage.seen(Transition.REPLICA_AVOIDED);
@@ -279,22 +271,9 @@ final class Invariants {
   }
 
   private void checkEmpty(SimulatedInstance instance) {
-    zero(instance, "queued", instance.router.queued());
-    zero(instance, "running gauge", instance.router.counters().running());
-    zero(instance, "requests sent and not over", RoutingProbe.notOver(instance.router));
-    zero(instance, "reserved gauge", instance.router.counters().reserved());
-    zero(instance, "own elsewhere", RoutingProbe.ownElsewhere(instance.router));
-    zero(instance, "bound of queued requests", instance.routers.bounds().queued());
-    zero(instance, "bound of queued bytes", instance.routers.bounds().queuedBytes());
-    zero(instance, "bound of stream bytes", instance.routers.bounds().streamBytes());
-    zero(instance, "bound of bytes of bodies", instance.plane.limits().bodies().streamBytes());
-    zero(instance, "bound of gathered bytes", instance.plane.limits().bodies().bufferedBytes());
+    instance.checkEmpty();
     for (int index = 0; index < SimulatedInstance.LOOPS; index++) {
       RouterLoop loop = instance.routers.loop(index);
-      zero(instance, "pending requests", loop.pendingRequests());
-      zero(instance, "deadlines", loop.deadlines());
-      zero(instance, "held attempts", RoutingProbe.heldAttempts(loop));
-      zero(instance, "invocations", instance.plane.replicas(index).invocations());
       coverage.seen(Transition.LATE_ANSWER_DROPPED, loop.lateAnswers());
       coverage.seen(Transition.DUPLICATE_ANSWER_DROPPED, loop.duplicates());
       coverage.seen(
@@ -303,12 +282,6 @@ final class Invariants {
     coverage.seen(Transition.HAND_OFF, instance.router.handOffs());
     coverage.seen(Transition.RETRY_AFTER_REFUSAL, instance.router.counters().retries());
     coverage.seen(Transition.SELECTION_EXPIRED, instance.router.counters().selectionsExpired());
-  }
-
-  private void zero(SimulatedInstance instance, String what, long value) {
-    if (value != 0) {
-      throw world.fail(instance.node + ": " + what + " at the end: " + value + " (expected: 0)");
-    }
   }
 
   private void count(SimulatedController.Incarnation incarnation, LedgerView view) {

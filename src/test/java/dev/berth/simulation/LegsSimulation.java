@@ -14,7 +14,6 @@ import dev.berth.replica.Replica;
 import dev.berth.replica.ReplicaSpec;
 import dev.berth.routing.DeploymentRouter;
 import dev.berth.routing.LoopLimits;
-import dev.berth.routing.RouterLoop;
 import dev.berth.routing.RoutingProbe;
 import dev.berth.routing.slots.InstanceBounds;
 import io.vertx.core.Future;
@@ -42,7 +41,8 @@ final class LegsSimulation {
 
   /** What a run came to. */
   record Result(
-      long hash, long events, Map<LegsWorkload.Outcome, Integer> outcomes, long anew, int gated) {}
+      long hash, long events, Map<LegsWorkload.Outcome, Integer> outcomes, long anew, int gated)
+      implements SeededRuns.Result {}
 
   /** A replica to keep running. */
   private static final class Seat {
@@ -134,18 +134,18 @@ final class LegsSimulation {
       nextFault();
     }
     while (!workload.closed()) {
-      step();
+      world.mustStep();
     }
     over = true;
     bus.rates(FaultRates.NONE);
     long end = world.elapsedNanos() + CALM_NANOS;
     while (workload.waiting > 0 && world.nextNanos() <= end) {
-      step();
+      world.mustStep();
     }
     checkAllAnswered();
     long rest = world.elapsedNanos() + LegsWorkload.millis(12_000);
     while (world.nextNanos() <= rest) {
-      step();
+      world.mustStep();
     }
     checkAtEnd();
     long anew =
@@ -156,17 +156,13 @@ final class LegsSimulation {
     return new Result(world.hash(), world.ran(), workload.outcomes, anew, gated);
   }
 
-  private void step() {
-    world.mustStep();
-  }
-
   private void startTicking(SimulatedInstance instance) {
     instance.start(
         new SimulatedInstance.TickListener() {
           @Override
           public void ticking(SimulatedInstance at, int loop) {
             for (DeploymentRouter router : at.routers.all()) {
-              gated = Math.max(gated, router.waitingToCollect());
+              gated = Math.max(gated, router.legGate().size());
             }
           }
 
@@ -297,10 +293,8 @@ final class LegsSimulation {
           && asker.deadlineNanos != Long.MAX_VALUE
           && asker.deadlineNanos - tickedNanos < -2 * TICK_NANOS) {
         throw world.fail(
-            asker
-                + ": no answer "
-                + (world.getAsLong() - asker.deadlineNanos) / 1_000_000
-                + " ms after its deadline");
+            "%s: no answer %s ms after its deadline"
+                .formatted(asker, (world.getAsLong() - asker.deadlineNanos) / 1_000_000));
       }
     }
   }
@@ -330,32 +324,6 @@ final class LegsSimulation {
         throw world.fail(asker + ": over, but its parent would still cancel it");
       }
     }
-    for (SimulatedInstance instance : instances) {
-      for (DeploymentRouter router : instance.routers.all()) {
-        zero(router, "queued", router.queued());
-        zero(router, "at the gate", router.waitingToCollect());
-        zero(router, "running gauge", router.counters().running());
-        zero(router, "requests sent and not over", RoutingProbe.notOver(router));
-        zero(router, "reserved gauge", router.counters().reserved());
-        zero(router, "own elsewhere", RoutingProbe.ownElsewhere(router));
-      }
-      zero(instance.node, "bound of queued requests", instance.routers.bounds().queued());
-      for (int index = 0; index < SimulatedInstance.LOOPS; index++) {
-        RouterLoop loop = instance.routers.loop(index);
-        zero(instance.node, "pending requests", loop.pendingRequests());
-        zero(instance.node, "deadlines", loop.deadlines());
-        zero(instance.node, "held attempts", RoutingProbe.heldAttempts(loop));
-      }
-    }
-  }
-
-  private void zero(DeploymentRouter router, String what, long value) {
-    zero(router.deployment().toString(), what, value);
-  }
-
-  private void zero(String where, String what, long value) {
-    if (value != 0) {
-      throw world.fail(where + ": " + what + " at the end: " + value + " (expected: 0)");
-    }
+    instances.forEach(SimulatedInstance::checkEmpty);
   }
 }

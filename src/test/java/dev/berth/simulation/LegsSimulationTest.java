@@ -5,18 +5,20 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.util.EnumMap;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.condition.DisabledIfSystemProperty;
-import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 
 /** Slots of several deployments at once: no deadlock, no livelock, no leak. */
 @Tag("simulation")
-class LegsSimulationTest {
+class LegsSimulationTest extends SeededRuns<LegsSimulation.Result> {
   /** More with {@code -Dsimulation.legs.seeds=N}. */
   private static final int SEEDS = Integer.getInteger("simulation.legs.seeds", 60);
 
+  LegsSimulationTest() {
+    super("simulation.legs.seed", LegsSimulation::run, 1);
+  }
+
   @Test
-  @DisabledIfSystemProperty(named = "simulation.legs.seed", matches = ".+")
   void everyoneIsServedOrEndsByTheDeadlineAndNothingIsLeft() {
+    assumeAllSeeds();
     EnumMap<LegsWorkload.Outcome, Integer> outcomes = new EnumMap<>(LegsWorkload.Outcome.class);
     long events = 0;
     long anew = 0;
@@ -38,25 +40,5 @@ class LegsSimulationTest {
       assertThat(anew).as("collections begun anew").isPositive();
       assertThat(gated).as("waiting at a gate").isGreaterThan(1);
     }
-  }
-
-  @Test
-  @DisabledIfSystemProperty(named = "simulation.legs.seed", matches = ".+")
-  void theSameSeedIsTheSameRun() {
-    for (long seed = 1; seed <= 2; seed++) {
-      assertThat(LegsSimulation.run(seed).hash())
-          .as("seed %d", seed)
-          .isEqualTo(LegsSimulation.run(seed).hash());
-    }
-    assertThat(LegsSimulation.run(1).hash()).isNotEqualTo(LegsSimulation.run(2).hash());
-  }
-
-  @Test
-  @EnabledIfSystemProperty(named = "simulation.legs.seed", matches = ".+")
-  void theSeedAskedForKeepsItsPromises() {
-    LegsSimulation.Result result = LegsSimulation.run(Long.getLong("simulation.legs.seed"));
-
-    System.out.printf("simulation of legs: %s%n", result);
-    assertThat(result.events()).isPositive();
   }
 }

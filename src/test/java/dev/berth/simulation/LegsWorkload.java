@@ -45,6 +45,7 @@ final class LegsWorkload {
     final String name;
     final SimulatedInstance at;
     final int loop;
+    final SimulatedLoop home; // that of its loop
     final List<DeploymentId> wanted;
     final long deadlineNanos; // or Long.MAX_VALUE
     final @Nullable FakeParent parent;
@@ -56,6 +57,7 @@ final class LegsWorkload {
       this.name = name;
       this.at = at;
       this.loop = loop;
+      this.home = at.loops.get(loop);
       this.wanted = wanted;
       this.deadlineNanos =
           rough ? world.getAsLong() + millis(5 + random.nextInt(1_500)) : Long.MAX_VALUE;
@@ -94,7 +96,7 @@ final class LegsWorkload {
 
     @Override
     public String toString() {
-      return name + " at " + at.loops.get(loop) + " wants " + wanted;
+      return name + " at " + home + " wants " + wanted;
     }
   }
 
@@ -139,20 +141,18 @@ final class LegsWorkload {
     Asker asker = new Asker("l" + askers.size(), at, loop, wanted);
     askers.add(asker);
     waiting++;
-    at.loops
-        .get(loop)
-        .execute(
-            () -> {
-              asker.asked = true;
-              asker.askedNanos = world.elapsedNanos();
-              if (kind < 7) {
-                askForAll(asker);
-              } else if (kind < 9) {
-                choose(asker);
-              } else {
-                call(asker);
-              }
-            });
+    asker.home.execute(
+        () -> {
+          asker.asked = true;
+          asker.askedNanos = world.elapsedNanos();
+          if (kind < 7) {
+            askForAll(asker);
+          } else if (kind < 9) {
+            choose(asker);
+          } else {
+            call(asker);
+          }
+        });
     if (!closed()) {
       boolean burst = random.nextInt(4) > 0;
       world.after(burst ? 1 : random.nextLong(2 * meanGapNanos), "arrival", this::arrive);
@@ -217,7 +217,7 @@ final class LegsWorkload {
       world.after(
           random.nextLong(random.nextBoolean() ? millis(3) : millis(400)),
           "cancel",
-          () -> asker.at.loops.get(asker.loop).execute(() -> cancel(asker, choice)));
+          () -> asker.home.execute(() -> cancel(asker, choice)));
     }
   }
 
@@ -247,7 +247,7 @@ final class LegsWorkload {
       return; // its leases run out
     }
     long think = random.nextInt(3) == 0 ? random.nextLong(millis(300)) : random.nextLong(millis(2));
-    asker.at.loops.get(asker.loop).start(think, () -> use(asker, held));
+    asker.home.start(think, () -> use(asker, held));
   }
 
   private void use(Asker asker, Selections held) {
@@ -280,15 +280,9 @@ final class LegsWorkload {
                 return;
               }
               asker.answer(Outcome.ENDED_SINGLE);
-              asker
-                  .at
-                  .loops
-                  .get(asker.loop)
-                  .start(
-                      random.nextLong(millis(20)),
-                      () -> {
-                        settled(asker, selection.dispatch(Request.get("/" + asker.name)));
-                      });
+              asker.home.start(
+                  random.nextLong(millis(20)),
+                  () -> settled(asker, selection.dispatch(Request.get("/" + asker.name))));
             });
   }
 

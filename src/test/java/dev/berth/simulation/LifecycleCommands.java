@@ -285,18 +285,8 @@ final class LifecycleCommands implements ServeControl.Controls {
     boolean before = now.equals(acknowledged) && Objects.equals(capacityNow, capacity);
     if ((certainly || !before) && (by == null || !isAs(now, capacityNow, by))) {
       throw on.world.fail(
-          when
-              + ": declared: "
-              + now
-              + ", "
-              + capacityNow
-              + " (expected: what was acknowledged: "
-              + acknowledged
-              + ", "
-              + capacity
-              + ", with what was under way: "
-              + by
-              + ")");
+          "%s: declared: %s, %s (expected: what was acknowledged: %s, %s, with what was under way: %s)"
+              .formatted(when, now, capacityNow, acknowledged, capacity, by));
     }
   }
 

@@ -161,12 +161,9 @@ final class LifecycleEnd {
       Found here = on.hosted(replica.replicaId());
       if (here == null || here.phase() != ReplicaPhase.RUNNING || !part.is(here.target())) {
         throw broken(
-            replica.replicaId()
-                + ": "
-                + (here == null ? "not there" : here.toString())
-                + " (expected: running "
-                + part
-                + ")");
+            "%s: %s (expected: running %s)"
+                .formatted(
+                    replica.replicaId(), (here == null ? "not there" : here.toString()), part));
       }
     }
   }

@@ -8,6 +8,7 @@ import dev.berth.controller.ControllerEvent;
 import dev.berth.controller.ControllerEvent.Inventory.Found;
 import dev.berth.controller.Epoch;
 import dev.berth.desired.SimulatedDisk;
+import dev.berth.fakes.PlaneBuilder;
 import dev.berth.node.SimulatedProcess;
 import dev.berth.node.SimulatedProcess.Instance;
 import dev.berth.protocol.ApplicationDetails;
@@ -27,6 +28,7 @@ import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -54,7 +56,8 @@ final class LifecycleSimulation {
       long hash,
       EnumMap<LifecycleFault, Integer> faults,
       Map<DeploymentStatus, Long> statuses,
-      Map<String, Long> counts) {}
+      Map<String, Long> counts)
+      implements SeededRuns.Result {}
 
   final World world;
   final SplittableRandom random;
@@ -146,18 +149,8 @@ final class LifecycleSimulation {
     LifecycleSimulation simulation = new LifecycleSimulation(seed, folder);
     LifecycleUserCode.RUNS.put(simulation.run, simulation.hooks);
     try {
-      return simulation.run();
-    } catch (RuntimeException | AssertionError broken) {
-      throw new SimulationFailure(
-          broken.getMessage()
-              + ", seed "
-              + seed
-              + ", event "
-              + simulation.world.ran()
-              + Seeds.replay("LifecycleSimulationTest", "simulation.lifecycle.seed", seed)
-              + "\n"
-              + String.join("\n", simulation.world.tail()),
-          broken);
+      return simulation.world.told(
+          seed, "LifecycleSimulationTest", "simulation.lifecycle.seed", simulation::run);
     } finally {
       LifecycleUserCode.RUNS.remove(simulation.run);
       simulation.halt();
@@ -275,11 +268,14 @@ final class LifecycleSimulation {
     Object[] self = new Object[1];
     SimulatedThreads hooked = threads;
     SimulatedThreads hanging = hangingChecks;
+    SimulatedLoop traffic = serving;
+    BooleanSupplier elsewhere = // what happens to the process, its control loop sees at once
+        () -> hooked.isCurrent() || hanging.isCurrent() || traffic.isHere();
     SimulatedProcess own =
         new SimulatedProcess(
             new SimulatedProcess.Around(
                 world,
-                control,
+                PlaneBuilder.loopOf(control, () -> !elsewhere.getAsBoolean()),
                 serving,
                 threads,
                 (application, kind, hook) -> runHook(kind, hook, hooked, hanging),
@@ -318,13 +314,10 @@ final class LifecycleSimulation {
             snapshot -> world.note("routed", snapshot.version().counter()),
             own::fromRouters,
             world.getAsLong());
-    links
-        .values()
-        .forEach(
-            link -> {
-              link.toldToStop.clear();
-              link.saidNanos = 0;
-            });
+    for (Link link : links.values()) {
+      link.toldToStop.clear();
+      link.saidNanos = 0;
+    }
     watch.processBegins();
     commands.processBegins(own);
     controllerBegins(own.serve().term());

@@ -13,20 +13,22 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.condition.DisabledIfSystemProperty;
-import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.api.io.TempDir;
 import org.slf4j.LoggerFactory;
 
 /** Whatever is declared and whatever fails, what runs comes to be what was declared last. */
 @Tag("simulation")
-class LifecycleSimulationTest {
+class LifecycleSimulationTest extends SeededRuns<LifecycleSimulation.Result> {
   /** More with {@code -Dsimulation.lifecycle.seeds=N}. */
   private static final int SEEDS = Integer.getInteger("simulation.lifecycle.seeds", 120);
 
   private static final Logger LOG = (Logger) LoggerFactory.getLogger("dev.berth");
 
   @TempDir static Path folder;
+
+  LifecycleSimulationTest() {
+    super("simulation.lifecycle.seed", seed -> LifecycleSimulation.run(seed, folder), 1);
+  }
 
   /** Everything fails there, and says so. */
   @BeforeAll
@@ -40,8 +42,8 @@ class LifecycleSimulationTest {
   }
 
   @Test
-  @DisabledIfSystemProperty(named = "simulation.lifecycle.seed", matches = ".+")
   void whateverHappensItComesToBeAsDeclaredLast() {
+    assumeAllSeeds();
     EnumMap<LifecycleFault, Integer> faults = new EnumMap<>(LifecycleFault.class);
     EnumMap<DeploymentStatus, Long> statuses = new EnumMap<>(DeploymentStatus.class);
     Map<String, Long> counts = new TreeMap<>();
@@ -61,27 +63,5 @@ class LifecycleSimulationTest {
       assertThat(statuses).as("what no seed reached").containsOnlyKeys(DeploymentStatus.values());
       assertThat(counts.values()).as("what no seed reached: %s", counts).doesNotContain(0L);
     }
-  }
-
-  @Test
-  @DisabledIfSystemProperty(named = "simulation.lifecycle.seed", matches = ".+")
-  void theSameSeedIsTheSameRun() {
-    for (long seed = 1; seed <= 2; seed++) {
-      assertThat(LifecycleSimulation.run(seed, folder).hash())
-          .as("seed %d", seed)
-          .isEqualTo(LifecycleSimulation.run(seed, folder).hash());
-    }
-    assertThat(LifecycleSimulation.run(1, folder).hash())
-        .isNotEqualTo(LifecycleSimulation.run(2, folder).hash());
-  }
-
-  @Test
-  @EnabledIfSystemProperty(named = "simulation.lifecycle.seed", matches = ".+")
-  void theSeedAskedForKeepsItsPromises() {
-    LifecycleSimulation.Result result =
-        LifecycleSimulation.run(Long.getLong("simulation.lifecycle.seed"), folder);
-
-    System.out.printf("simulation of lifecycles: %s%n", result);
-    assertThat(result.events()).isPositive();
   }
 }

@@ -415,14 +415,7 @@ final class LifecycleWatch {
     }
     if (well > wanted + surge(target) && !fleet.leftAsFound) {
       throw broken(
-          id
-              + ": "
-              + well
-              + " replicas (expected: at most "
-              + wanted
-              + " + "
-              + surge(target)
-              + ")");
+          "%s: %s replicas (expected: at most %s + %s)".formatted(id, well, wanted, surge(target)));
     }
     int most = wanted + Math.max(surge(target), active > well ? 1 : 0);
     if (fleet.startedNow > 0 && active > most) {
@@ -438,16 +431,8 @@ final class LifecycleWatch {
     int least = Math.min(fleet.wantedBefore, target.settings().get(DeploymentConfig.NUM_REPLICAS));
     if (fleet.serving() < least) {
       throw broken(
-          id
-              + ": stopped "
-              + fleet.leftNow
-              + " of "
-              + fleet.servingBefore
-              + ", "
-              + fleet.serving()
-              + " serve on (expected: at least "
-              + least
-              + ")");
+          "%s: stopped %s of %s, %s serve on (expected: at least %s)"
+              .formatted(id, fleet.leftNow, fleet.servingBefore, fleet.serving(), least));
     }
   }
 
@@ -472,14 +457,8 @@ final class LifecycleWatch {
       }
       if (complete && !rep.version().equals(target.version())) {
         throw broken(
-            id
-                + ": "
-                + replica
-                + " of "
-                + rep.version()
-                + " is routable (expected: "
-                + target.version()
-                + ", whose rollout is over)");
+            "%s: %s of %s is routable (expected: %s, whose rollout is over)"
+                .formatted(id, replica, rep.version(), target.version()));
       }
     }
     if (routable.size() * 2 < serving) {

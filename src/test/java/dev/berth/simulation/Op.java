@@ -451,12 +451,8 @@ final class Op implements CallOwner {
     }
     if (bytes != execution.bytesWritten || !text.endsWith("#end") || !text.contains(requestId)) {
       throw world.fail(
-          requestId
-              + ": "
-              + bytes
-              + " bytes (expected: the "
-              + execution.bytesWritten
-              + " its handler wrote, its own id and the end)");
+          "%s: %s bytes (expected: the %s its handler wrote, its own id and the end)"
+              .formatted(requestId, bytes, execution.bytesWritten));
     }
     if (!answeredBy.isEmpty() && !answeredBy.equals(execution.replicaId)) {
       throw world.fail(

@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Predicate;
 
 /**
  * One run: a stretch of at least so many events under faults, then calm until all is over. Every
@@ -20,7 +21,8 @@ final class Simulation {
   private static final long CALM_NANOS = TimeUnit.SECONDS.toNanos(25);
 
   /** What a run came to. */
-  record Result(long seed, long hash, long events, int requests, Coverage coverage) {}
+  record Result(long seed, long hash, long events, int requests, Coverage coverage)
+      implements SeededRuns.Result {}
 
   private final long seed;
   private final World world;
@@ -150,20 +152,11 @@ final class Simulation {
     SimulatedController.Seat seat = controller.seats.get(random.nextInt(controller.seats.size()));
     int drawn = random.nextInt(orderly ? 50 : 100);
     if (drawn < 14) {
-      Runnable met = meeting(Fault.DRAIN, seat);
-      if (controller.drain(seat)) {
-        met.run();
-      }
+      meeting(Fault.DRAIN, seat, controller::drain);
     } else if (drawn < 24 && !orderly) {
-      Runnable met = meeting(Fault.KILL, seat);
-      if (controller.kill(seat)) {
-        met.run();
-      }
+      meeting(Fault.KILL, seat, controller::kill);
     } else if (drawn < 50) {
-      Runnable met = meeting(Fault.LOWER, seat);
-      if (controller.changeMax(seat)) {
-        met.run();
-      }
+      meeting(Fault.LOWER, seat, controller::changeMax);
     } else if (drawn < 72) {
       workload.someoneVanishes();
     } else if (drawn < 92) {
@@ -230,17 +223,16 @@ final class Simulation {
         TimeUnit.MICROSECONDS.toNanos(
             random.nextInt(20) == 0 ? 1_200_000 : random.nextInt(150_000));
     world.note("stalled", instance.loops.get(loop) + " " + nanos);
-    instance
-        .loops
-        .get(loop)
-        .stall(nanos, () -> met.forEach(phase -> coverage.fault(Fault.STALL, phase)));
+    SimulatedLoop stalled = instance.loops.get(loop);
+    stalled.stall(nanos, () -> met.forEach(phase -> coverage.fault(Fault.STALL, phase)));
   }
 
-  /** The phases of the requests that a fault of this replica meets, to be counted if it happens. */
-  private Runnable meeting(Fault fault, SimulatedController.Seat seat) {
+  /** Counts the phases of the requests that a fault of this replica meets, if it happens. */
+  private void meeting(
+      Fault fault, SimulatedController.Seat seat, Predicate<SimulatedController.Seat> happens) {
     SimulatedController.Incarnation current = seat.current;
     String replica = current == null ? "none" : current.replica.replicaId();
-    return () -> {
+    if (happens.test(seat)) {
       for (Op op : workload.active) {
         if (op.active()) {
           Phase phase = op.phase();
@@ -249,6 +241,6 @@ final class Simulation {
           }
         }
       }
-    };
+    }
   }
 }

@@ -14,11 +14,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.condition.DisabledIfSystemProperty;
-import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 
 @Tag("simulation")
-class SimulationTest {
+class SimulationTest extends SeededRuns<Simulation.Result> {
   /** 200 in every build; more with {@code -Dsimulation.seeds=N}. */
   private static final int SEEDS = Integer.getInteger("simulation.seeds", 200);
 
@@ -29,9 +27,13 @@ class SimulationTest {
 
   private static final Set<Long> UNDER_WAY = ConcurrentHashMap.newKeySet();
 
+  SimulationTest() {
+    super("simulation.seed", Simulation::run, Simulation.LEAST_EVENTS);
+  }
+
   @Test
-  @DisabledIfSystemProperty(named = "simulation.seed", matches = ".+")
   void everySeedKeepsEveryInvariantAndTogetherTheyReachEverything() throws Exception {
+    assumeAllSeeds();
     long started = System.nanoTime();
     List<Simulation.Result> results = runAll();
     Coverage coverage = new Coverage();
@@ -54,28 +56,6 @@ class SimulationTest {
     if (Seeds.areOfEveryBuild()) {
       assertThat(coverage.missing()).as("what no seed reached").isEmpty();
     }
-  }
-
-  @Test
-  @DisabledIfSystemProperty(named = "simulation.seed", matches = ".+")
-  void theSameSeedIsTheSameRun() {
-    for (long seed = 1; seed <= 3; seed++) {
-      assertThat(Simulation.run(seed).hash())
-          .as("seed %d", seed)
-          .isEqualTo(Simulation.run(seed).hash());
-    }
-    assertThat(Simulation.run(1).hash()).isNotEqualTo(Simulation.run(2).hash());
-  }
-
-  @Test
-  @EnabledIfSystemProperty(named = "simulation.seed", matches = ".+")
-  void theSeedAskedForKeepsEveryInvariant() {
-    Simulation.Result result = Simulation.run(Long.getLong("simulation.seed"));
-
-    System.out.printf(
-        "simulation: seed %d, %,d events, hash %016x%n",
-        result.seed(), result.events(), result.hash());
-    assertThat(result.events()).isGreaterThanOrEqualTo(Simulation.LEAST_EVENTS);
   }
 
   private static Simulation.Result run(long seed) {

@@ -23,9 +23,13 @@ final class Apps {
     return Application.of(Deployment.blocking("one", handler));
   }
 
+  static Future<Response> text(String text) {
+    return Future.succeededFuture(Response.text(text));
+  }
+
   /** Answers with the path. */
   static Application echo() {
-    return of((request, context) -> Future.succeededFuture(Response.text(request.path())));
+    return of((request, context) -> text(request.path()));
   }
 
   /** Answers after a delay. */
@@ -37,9 +41,7 @@ final class Apps {
   /** Answers with the replica's id. */
   static Application naming(int replicas) {
     return Application.of(
-        Deployment.async(
-                "one",
-                (request, context) -> Future.succeededFuture(Response.text(context.replicaId())))
+        Deployment.async("one", (request, context) -> text(context.replicaId()))
             .withNumReplicas(replicas));
   }
 

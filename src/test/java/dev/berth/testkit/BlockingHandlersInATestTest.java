@@ -21,26 +21,27 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 /** What runs on real threads, and how the test waits for it. */
 class BlockingHandlersInATestTest {
+  @AutoClose private TestBerth berth;
   private static final Duration SHORT = Duration.ofMillis(50); // for what never comes
   private static final Duration LONG_ENOUGH = Duration.ofMillis(500); // for a thread to begin
 
   @Test
   void aBlockingHandlerRunsOnAThreadOfItsOwn() {
     AtomicReference<Thread> handled = new AtomicReference<>();
-    try (TestBerth berth =
+    berth =
         TestBerth.start(
             Apps.blocking(
                 (request, context) -> {
                   handled.set(Thread.currentThread());
                   return Response.text(request.path());
-                }))) {
-      assertThat(berth.text(berth.call(Request.get("/x")))).isEqualTo("/x");
-      assertThat(handled.get()).isNotSameAs(Thread.currentThread());
-    }
+                }));
+    assertThat(berth.text(berth.call(Request.get("/x")))).isEqualTo("/x");
+    assertThat(handled.get()).isNotSameAs(Thread.currentThread());
   }
 
   @Test
@@ -55,34 +56,29 @@ class BlockingHandlersInATestTest {
                       (request, context) ->
                           back.call(request).toCompletionStage().toCompletableFuture().get();
                 }),
-            Deployment.async(
-                "back",
-                (request, context) ->
-                    Future.succeededFuture(Response.text("back " + request.path()))));
-    try (TestBerth berth = TestBerth.start(application)) {
-      assertThat(berth.text(berth.call(Request.get("/x")))).isEqualTo("back /x");
-      berth.assertAtRest();
-    }
+            Deployment.async("back", (request, context) -> Apps.text("back " + request.path())));
+    berth = TestBerth.start(application);
+    assertThat(berth.text(berth.call(Request.get("/x")))).isEqualTo("back /x");
+    berth.assertAtRest();
   }
 
   @Test
   void runDoesNotWaitForABlockingHandlerAndAwaitDoes() {
     CountDownLatch go = new CountDownLatch(1);
-    try (TestBerth berth = TestBerth.start(Apps.blocking(waitingFor(go)))) {
-      Future<Response> response = berth.handle("one").call(Request.get("/"));
-      berth.run();
-      assertThat(response.isComplete()).isFalse();
-      assertThat(berth.ledger("one").running()).isEqualTo(1);
-      go.countDown();
-      assertThat(berth.text(berth.await(response))).isEqualTo("went");
-    }
+    berth = TestBerth.start(Apps.blocking(waitingFor(go)));
+    Future<Response> response = berth.handle("one").call(Request.get("/"));
+    berth.run();
+    assertThat(response.isComplete()).isFalse();
+    assertThat(berth.ledger("one").running()).isEqualTo(1);
+    go.countDown();
+    assertThat(berth.text(berth.await(response))).isEqualTo("went");
   }
 
   @Test
   void impatienceNamesWhatRunsAndWhere() {
     CountDownLatch never = new CountDownLatch(1);
     CountDownLatch entered = new CountDownLatch(1);
-    try (TestBerth berth =
+    berth =
         TestBerth.of(
                 Apps.blocking(
                     (request, context) -> {
@@ -91,15 +87,14 @@ class BlockingHandlersInATestTest {
                     }))
             .patience(SHORT)
             .allowUnsettled()
-            .start()) {
-      Future<Response> response = berth.handle("one").call(Request.get("/stuck"));
-      berth.run();
-      assertThat(await(entered)).isTrue();
-      assertThatThrownBy(() -> berth.await(response))
-          .isInstanceOf(AssertionError.class)
-          .hasMessageContaining("replica default#one#1: 1 request runs: GET /stuck")
-          .hasMessageContaining("handler of default#one#1 at " + getClass().getName());
-    }
+            .start();
+    Future<Response> response = berth.handle("one").call(Request.get("/stuck"));
+    berth.run();
+    assertThat(await(entered)).isTrue();
+    assertThatThrownBy(() -> berth.await(response))
+        .isInstanceOf(AssertionError.class)
+        .hasMessageContaining("replica default#one#1: 1 request runs: GET /stuck")
+        .hasMessageContaining("handler of default#one#1 at " + getClass().getName());
   }
 
   @Test
@@ -160,11 +155,9 @@ class BlockingHandlersInATestTest {
                           .get();
                   return (AsyncHandler) (request, context) -> Future.succeededFuture(warm);
                 }),
-            Deployment.async(
-                "b", (request, context) -> Future.succeededFuture(Response.text(request.path()))));
-    try (TestBerth berth = TestBerth.start(application)) {
-      assertThat(berth.text(berth.call(Request.get("/")))).isEqualTo("/warm");
-    }
+            Deployment.async("b", (request, context) -> Apps.text(request.path())));
+    berth = TestBerth.start(application);
+    assertThat(berth.text(berth.call(Request.get("/")))).isEqualTo("/warm");
   }
 
   @Test
@@ -178,8 +171,7 @@ class BlockingHandlersInATestTest {
                       made.add(replica.replicaId() + " begins");
                       Thread.yield();
                       made.add(replica.replicaId() + " ends");
-                      return (AsyncHandler)
-                          (request, context) -> Future.succeededFuture(Response.text(""));
+                      return (AsyncHandler) (request, context) -> Apps.text("");
                     })
                 .withNumReplicas(2));
     TestBerth.start(application).close();

@@ -15,10 +15,12 @@ import io.vertx.core.Future;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 /** Requests whose handlers call others, two levels down: what ends above ends below. */
 class CallGraphTest {
+  @AutoClose private TestBerth berth;
   private final List<String> seen = new ArrayList<>();
 
   /** {@code top} calls {@code middle}, which calls {@code leaf}, which takes an hour. */
@@ -50,80 +52,74 @@ class CallGraphTest {
 
   @Test
   void aLeafKnowsTheRequestTheSessionAndTheTimeLeftOfItsRoot() {
-    try (TestBerth berth = TestBerth.start(application())) {
-      Pending<Response> call = top(berth, Duration.ofSeconds(3)).start(Request.get("/"));
-      berth.run();
-      assertThat(seen).containsExactly("r-1 s-1 3000");
-      call.cancel();
-      berth.run();
-      berth.assertAtRest();
-    }
+    berth = TestBerth.start(application());
+    Pending<Response> call = top(berth, Duration.ofSeconds(3)).start(Request.get("/"));
+    berth.run();
+    assertThat(seen).containsExactly("r-1 s-1 3000");
+    call.cancel();
+    berth.run();
+    berth.assertAtRest();
   }
 
   @Test
   void cancellingTheRootFreesTheSlotOfTheLeaf() {
-    try (TestBerth berth = TestBerth.start(application())) {
-      Pending<Response> call = top(berth, Duration.ofSeconds(60)).start(Request.get("/"));
-      Future<Response> waits = berth.handle("top").call(Request.get("/second"));
-      berth.run();
-      assertThat(berth.ledger("leaf").running()).isEqualTo(1);
-      assertThat(berth.queued("leaf")).isEqualTo(1);
+    berth = TestBerth.start(application());
+    Pending<Response> call = top(berth, Duration.ofSeconds(60)).start(Request.get("/"));
+    Future<Response> waits = berth.handle("top").call(Request.get("/second"));
+    berth.run();
+    assertThat(berth.ledger("leaf").running()).isEqualTo(1);
+    assertThat(berth.queued("leaf")).isEqualTo(1);
 
-      call.cancel();
-      berth.run();
+    call.cancel();
+    berth.run();
 
-      assertThat(call.future().cause()).isInstanceOf(BerthException.Cancelled.class);
-      assertThat(berth.queued("leaf")).as("the second has the leaf's slot").isZero();
-      assertThat(seen).hasSize(2);
-      berth.advance(Duration.ofHours(1));
-      assertThat(berth.text(berth.await(waits))).isEqualTo("late");
-      berth.assertAtRest();
-    }
+    assertThat(call.future().cause()).isInstanceOf(BerthException.Cancelled.class);
+    assertThat(berth.queued("leaf")).as("the second has the leaf's slot").isZero();
+    assertThat(seen).hasSize(2);
+    berth.advance(Duration.ofHours(1));
+    assertThat(berth.text(berth.await(waits))).isEqualTo("late");
+    berth.assertAtRest();
   }
 
   @Test
   void whatWaitsForALeafLeavesItsQueueWithItsRoot() {
-    try (TestBerth berth = TestBerth.start(application())) {
-      ReplicaSelection held = berth.await(berth.handle("leaf").choose());
-      Pending<Response> call = top(berth, Duration.ofSeconds(60)).start(Request.get("/"));
-      berth.run();
-      assertThat(berth.queued("leaf")).isEqualTo(1);
-      call.cancel();
-      berth.run();
-      assertThat(berth.queued("leaf")).isZero();
-      held.close();
-      assertThat(seen).isEmpty();
-      berth.assertAtRest();
-    }
+    berth = TestBerth.start(application());
+    ReplicaSelection held = berth.await(berth.handle("leaf").choose());
+    Pending<Response> call = top(berth, Duration.ofSeconds(60)).start(Request.get("/"));
+    berth.run();
+    assertThat(berth.queued("leaf")).isEqualTo(1);
+    call.cancel();
+    berth.run();
+    assertThat(berth.queued("leaf")).isZero();
+    held.close();
+    assertThat(seen).isEmpty();
+    berth.assertAtRest();
   }
 
   @Test
   void theDeadlineOfTheRootEndsTheLeaf() {
-    try (TestBerth berth = TestBerth.start(application())) {
-      Future<Response> response = top(berth, Duration.ofSeconds(3)).call(Request.get("/"));
-      berth.run();
-      berth.advance(Duration.ofMillis(3_100));
-      assertThat(response.cause()).isInstanceOf(BerthException.Timeout.class);
-      assertThat(berth.ledger("leaf").running()).isZero();
-      berth.assertAtRest();
-    }
+    berth = TestBerth.start(application());
+    Future<Response> response = top(berth, Duration.ofSeconds(3)).call(Request.get("/"));
+    berth.run();
+    berth.advance(Duration.ofMillis(3_100));
+    assertThat(response.cause()).isInstanceOf(BerthException.Timeout.class);
+    assertThat(berth.ledger("leaf").running()).isZero();
+    berth.assertAtRest();
   }
 
   @Test
   void aFullLeafIsTheRootsBackPressure() {
-    try (TestBerth berth =
-        TestBerth.of(application()).set("leaf", "max_queued_requests", 1).start()) {
-      ReplicaSelection held = berth.await(berth.handle("leaf").choose());
-      Pending<Response> waits = top(berth, Duration.ofSeconds(3)).start(Request.get("/"));
-      berth.run();
-      Throwable failure =
-          berth.awaitFailure(top(berth, Duration.ofSeconds(3)).call(Request.get("/")));
-      assertThat(failure).isInstanceOf(BerthException.BackPressure.class);
-      waits.cancel();
-      berth.run();
-      held.close();
-      berth.assertAtRest();
-    }
+    berth = TestBerth.of(application()).set("leaf", "max_queued_requests", 1).start();
+    ReplicaSelection held = berth.await(berth.handle("leaf").choose());
+    Pending<Response> waits = top(berth, Duration.ofSeconds(3)).start(Request.get("/"));
+    berth.run();
+    Throwable failure =
+        berth.awaitFailure(top(berth, Duration.ofSeconds(3)).call(Request.get("/")));
+    assertThat(failure).isInstanceOf(BerthException.BackPressure.class);
+    waits.cancel();
+    berth.run();
+    held.close();
+    berth.assertAtRest();
   }
 
   @Test
@@ -134,16 +130,15 @@ class CallGraphTest {
                 "top",
                 (request, context) -> {
                   context.handle("leaf").call(request);
-                  return Future.succeededFuture(Response.text("started"));
+                  return Apps.text("started");
                 }),
             application().deployments().get(2));
-    try (TestBerth berth = TestBerth.start(fireAndForget)) {
-      assertThat(berth.text(berth.call(Request.get("/")))).isEqualTo("started");
-      berth.run();
-      assertThat(berth.ledger("leaf").running()).isEqualTo(1);
-      berth.advance(Duration.ofHours(1));
-      berth.assertAtRest();
-    }
+    berth = TestBerth.start(fireAndForget);
+    assertThat(berth.text(berth.call(Request.get("/")))).isEqualTo("started");
+    berth.run();
+    assertThat(berth.ledger("leaf").running()).isEqualTo(1);
+    berth.advance(Duration.ofHours(1));
+    berth.assertAtRest();
   }
 
   @Test
@@ -157,15 +152,14 @@ class CallGraphTest {
                   return (AsyncHandler) (request, context) -> leaf.call(request);
                 }),
             application().deployments().get(2));
-    try (TestBerth berth = TestBerth.of(outside).allowUnsettled().start()) {
-      Pending<Response> call = top(berth, Duration.ofSeconds(3)).start(Request.get("/"));
-      berth.run();
-      assertThat(seen).hasSize(1).noneMatch(line -> line.startsWith("r-1") || line.contains("s-1"));
-      assertThat(seen.get(0)).endsWith(" -1");
-      call.cancel();
-      berth.run();
-      assertThat(berth.ledger("leaf").running()).isEqualTo(1);
-    }
+    berth = TestBerth.of(outside).allowUnsettled().start();
+    Pending<Response> call = top(berth, Duration.ofSeconds(3)).start(Request.get("/"));
+    berth.run();
+    assertThat(seen).hasSize(1).noneMatch(line -> line.startsWith("r-1") || line.contains("s-1"));
+    assertThat(seen.get(0)).endsWith(" -1");
+    call.cancel();
+    berth.run();
+    assertThat(berth.ledger("leaf").running()).isEqualTo(1);
   }
 
   @Test
@@ -182,14 +176,13 @@ class CallGraphTest {
                         .withRequestId("own")
                         .call(request)),
             application().deployments().get(2).withMaxOngoingRequests(2));
-    try (TestBerth berth = TestBerth.start(hurried)) {
-      top(berth, Duration.ofSeconds(3)).call(Request.get("/1"));
-      top(berth, Duration.ofSeconds(3)).call(Request.get("/60"));
-      berth.run();
-      assertThat(seen).containsExactly("own s-1 1000", "own s-1 3000");
-      berth.advance(Duration.ofSeconds(4));
-      berth.assertAtRest();
-    }
+    berth = TestBerth.start(hurried);
+    top(berth, Duration.ofSeconds(3)).call(Request.get("/1"));
+    top(berth, Duration.ofSeconds(3)).call(Request.get("/60"));
+    berth.run();
+    assertThat(seen).containsExactly("own s-1 1000", "own s-1 3000");
+    berth.advance(Duration.ofSeconds(4));
+    berth.assertAtRest();
   }
 
   @Test
@@ -197,12 +190,11 @@ class CallGraphTest {
     Application wrong =
         Application.of(
             Deployment.async("top", (request, context) -> context.handle("no-such").call(request)));
-    try (TestBerth berth = TestBerth.start(wrong)) {
-      Throwable failure = berth.awaitFailure(berth.handle("top").call(Request.get("/")));
-      assertThat(failure).isInstanceOf(BerthException.HandlerFailed.class);
-      assertThat(berth.handlerFailures().get(0))
-          .hasMessageContaining("deployment: no-such (expected: one of application default");
-      berth.assertAtRest();
-    }
+    berth = TestBerth.start(wrong);
+    Throwable failure = berth.awaitFailure(berth.handle("top").call(Request.get("/")));
+    assertThat(failure).isInstanceOf(BerthException.HandlerFailed.class);
+    assertThat(berth.handlerFailures().get(0))
+        .hasMessageContaining("deployment: no-such (expected: one of application default");
+    berth.assertAtRest();
   }
 }

@@ -17,10 +17,12 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 /** Hooks of handlers, by the clock of the test. */
 class HooksInATestTest {
+  @AutoClose private TestBerth berth;
   private final List<String> calls = new CopyOnWriteArrayList<>();
   private final Set<String> sick = ConcurrentHashMap.newKeySet(); // replicas
   private final CountDownLatch hang = new CountDownLatch(1);
@@ -35,7 +37,7 @@ class HooksInATestTest {
 
     @Override
     public Future<Response> handle(Request request, RequestContext context) {
-      return Future.succeededFuture(Response.text(replicaId));
+      return Apps.text(replicaId);
     }
 
     @Override
@@ -97,55 +99,48 @@ class HooksInATestTest {
 
   @Test
   void everyReplicaIsGivenAnotherConfiguration() {
-    try (TestBerth berth = TestBerth.start(application(2))) {
-      calls.clear();
-      berth.reconfigure("one", Map.of("fish", 2));
-      assertThat(calls).containsExactly("reconfigure {fish=2}", "reconfigure {fish=2}");
-      assertThatThrownBy(() -> berth.reconfigure("one", Map.of("bird", 1)))
-          .hasMessage("bird: no fish");
-    }
+    berth = TestBerth.start(application(2));
+    calls.clear();
+    berth.reconfigure("one", Map.of("fish", 2));
+    assertThat(calls).containsExactly("reconfigure {fish=2}", "reconfigure {fish=2}");
+    assertThatThrownBy(() -> berth.reconfigure("one", Map.of("bird", 1)))
+        .hasMessage("bird: no fish");
   }
 
   @Test
   void healthIsCheckedByTheClock() {
-    try (TestBerth berth =
-        TestBerth.of(application(1)).set("one", "health_check_period_s", 10).start()) {
-      calls.clear();
-      berth.advance(Duration.ofSeconds(8));
-      assertThat(calls).isEmpty();
-      berth.advance(Duration.ofSeconds(4)); // the period is shifted by up to a tenth
-      assertThat(calls).containsExactly("check");
-    }
+    berth = TestBerth.of(application(1)).set("one", "health_check_period_s", 10).start();
+    calls.clear();
+    berth.advance(Duration.ofSeconds(8));
+    assertThat(calls).isEmpty();
+    berth.advance(Duration.ofSeconds(4)); // the period is shifted by up to a tenth
+    assertThat(calls).containsExactly("check");
   }
 
   @Test
   void aSickReplicaGetsNoMoreRequestsUntilItIsWell() {
-    try (TestBerth berth =
-        TestBerth.of(application(2)).set("one", "health_check_period_s", 10).start()) {
-      sick.add("default#one#1");
-      berth.advance(Duration.ofSeconds(40));
-      assertThat(berth.replicas("one"))
-          .extracting(TestReplica::state)
-          .containsExactly("UNHEALTHY", "RUNNING");
-      assertThat(answers(berth)).containsOnly("default#one#2");
-      sick.clear();
-      berth.advance(Duration.ofSeconds(12));
-      assertThat(answers(berth)).containsOnly("default#one#1", "default#one#2");
-    }
+    berth = TestBerth.of(application(2)).set("one", "health_check_period_s", 10).start();
+    sick.add("default#one#1");
+    berth.advance(Duration.ofSeconds(40));
+    assertThat(berth.replicas("one"))
+        .extracting(TestReplica::state)
+        .containsExactly("UNHEALTHY", "RUNNING");
+    assertThat(answers(berth)).containsOnly("default#one#2");
+    sick.clear();
+    berth.advance(Duration.ofSeconds(12));
+    assertThat(answers(berth)).containsOnly("default#one#1", "default#one#2");
   }
 
   @Test
   void aSickReplicaIsReplacedWhenTheTestAsks() {
-    try (TestBerth berth =
-        TestBerth.of(application(2)).set("one", "health_check_period_s", 10).start()) {
-      sick.add("default#one#1");
-      berth.advance(Duration.ofSeconds(40));
-      berth.replaceReplicas();
-      assertThat(answers(berth)).containsOnly("default#one#2", "default#one#3");
-      assertThat(berth.replicas("one"))
-          .extracting(TestReplica::state)
-          .containsExactly("RUNNING", "RUNNING");
-    }
+    berth = TestBerth.of(application(2)).set("one", "health_check_period_s", 10).start();
+    sick.add("default#one#1");
+    berth.advance(Duration.ofSeconds(40));
+    berth.replaceReplicas();
+    assertThat(answers(berth)).containsOnly("default#one#2", "default#one#3");
+    assertThat(berth.replicas("one"))
+        .extracting(TestReplica::state)
+        .containsExactly("RUNNING", "RUNNING");
   }
 
   private static List<String> answers(TestBerth berth) {
@@ -156,26 +151,24 @@ class HooksInATestTest {
 
   @Test
   void aHangingCheckCostsThePatienceOfTheTestOnceAndFailsByTheClock() {
-    try (TestBerth berth =
+    berth =
         TestBerth.of(application(1))
             .set("one", "health_check_period_s", 10)
             .set("one", "health_check_timeout_s", 5)
             .patience(Duration.ofMillis(300))
-            .start()) {
-      hanging = true;
-      berth.advance(Duration.ofSeconds(12));
-      assertThat(berth.unsettled())
-          .singleElement()
-          .satisfies(
-              line -> assertThat(line).startsWith("health check at " + getClass().getName()));
-      berth.advance(Duration.ofSeconds(30));
-      assertThat(berth.replicas("one").get(0).state()).isEqualTo("UNHEALTHY");
-      hanging = false;
-      hang.countDown();
-      berth.assertAtRest(); // waits for the check that hung
-      berth.advance(Duration.ofSeconds(12));
-      berth.assertAtRest();
-      assertThat(berth.replicas("one").get(0).state()).isEqualTo("RUNNING");
-    }
+            .start();
+    hanging = true;
+    berth.advance(Duration.ofSeconds(12));
+    assertThat(berth.unsettled())
+        .singleElement()
+        .satisfies(line -> assertThat(line).startsWith("health check at " + getClass().getName()));
+    berth.advance(Duration.ofSeconds(30));
+    assertThat(berth.replicas("one").get(0).state()).isEqualTo("UNHEALTHY");
+    hanging = false;
+    hang.countDown();
+    berth.assertAtRest(); // waits for the check that hung
+    berth.advance(Duration.ofSeconds(12));
+    berth.assertAtRest();
+    assertThat(berth.replicas("one").get(0).state()).isEqualTo("RUNNING");
   }
 }

@@ -16,6 +16,7 @@ import java.io.IOException;
 import java.util.List;
 import java.util.OptionalInt;
 import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -27,6 +28,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * counterpart here; a second deploy of an application comes with Lifecycle.
  */
 class LocalTestingModeTest {
+  @AutoClose private TestBerth berth;
 
   private static Application greeting(String theirs, String ours) {
     return Application.of(
@@ -59,17 +61,15 @@ class LocalTestingModeTest {
               if (ours.isEmpty()) {
                 throw new IllegalStateException("Exception in inner constructor.");
               }
-              return (AsyncHandler)
-                  (request, context) -> Future.succeededFuture(Response.text(ours));
+              return (AsyncHandler) (request, context) -> Apps.text(ours);
             }));
   }
 
   @Test
   void deploymentsAreComposed() {
-    try (TestBerth berth = TestBerth.start(greeting("Theodore", "Kevin"))) {
-      assertThat(berth.text(berth.call(Request.get("/Edith"))))
-          .isEqualTo("Hello Edith from Theodore and Kevin!");
-    }
+    berth = TestBerth.start(greeting("Theodore", "Kevin"));
+    assertThat(berth.text(berth.call(Request.get("/Edith"))))
+        .isEqualTo("Hello Edith from Theodore and Kevin!");
   }
 
   @ParameterizedTest
@@ -85,31 +85,26 @@ class LocalTestingModeTest {
 
   @Test
   void loggingCanBeConfiguredWithoutHarm() {
-    try (TestBerth berth =
-        TestBerth.of(Apps.echo()).set("one", "logging_config.log_level", "WARNING").start()) {
-      assertThat(berth.text(berth.call(Request.get("/x")))).isEqualTo("/x");
-    }
+    berth = TestBerth.of(Apps.echo()).set("one", "logging_config.log_level", "WARNING").start();
+    assertThat(berth.text(berth.call(Request.get("/x")))).isEqualTo("/x");
   }
 
   @Test
   void severalApplicationsAreDeployedTogether() {
-    try (TestBerth berth =
-        TestBerth.of(Apps.echo()).with("b", greeting("Theodore", "Kevin")).start()) {
-      assertThat(berth.text(berth.call("one", Request.get("/x")))).isEqualTo("/x");
-      assertThat(berth.text(berth.call("outer", Request.get("/Y"))))
-          .isEqualTo("Hello Y from Theodore and Kevin!");
-    }
+    berth = TestBerth.of(Apps.echo()).with("b", greeting("Theodore", "Kevin")).start();
+    assertThat(berth.text(berth.call("one", Request.get("/x")))).isEqualTo("/x");
+    assertThat(berth.text(berth.call("outer", Request.get("/Y"))))
+        .isEqualTo("Hello Y from Theodore and Kevin!");
   }
 
   @Test
   void chooseAndDispatchWork() {
-    try (TestBerth berth = TestBerth.start(greeting("Theodore", "Kevin"))) {
-      ReplicaSelection inner = berth.await(berth.handle("inner").choose());
-      assertThat(inner.deployment().name()).isEqualTo("inner");
-      assertThat(berth.ledger("inner").reserved()).isEqualTo(1);
-      assertThat(berth.text(berth.await(inner.dispatch(Request.get("/"))))).isEqualTo("Kevin");
-      assertThat(berth.ledger("inner").atRest()).isTrue();
-    }
+    berth = TestBerth.start(greeting("Theodore", "Kevin"));
+    ReplicaSelection inner = berth.await(berth.handle("inner").choose());
+    assertThat(inner.deployment().name()).isEqualTo("inner");
+    assertThat(berth.ledger("inner").reserved()).isEqualTo(1);
+    assertThat(berth.text(berth.await(inner.dispatch(Request.get("/"))))).isEqualTo("Kevin");
+    assertThat(berth.ledger("inner").atRest()).isTrue();
   }
 
   /** Whether the call comes from the test, from a handler, or on a slot held before. */
@@ -134,32 +129,30 @@ class LocalTestingModeTest {
                   }
                   return Future.failedFuture(thrown.get());
                 }));
-    try (TestBerth berth = TestBerth.start(application)) {
-      thrown.set(
-          new BerthException.BackPressure("come back", OptionalInt.of(7), OptionalInt.of(429)));
-      Throwable failure = berth.awaitFailure(berth.handle("outer").call(Request.get("/")));
-      for (Throwable told : List.of(seen.get(), failure)) {
-        assertThat(told)
-            .isInstanceOfSatisfying(
-                BerthException.BackPressure.class,
-                full -> assertThat(full.retryAfterSeconds()).hasValue(7))
-            .hasMessage("come back");
-      }
-      for (Throwable bug :
-          List.of(new IllegalStateException("secret"), new IOException("secret"))) {
-        thrown.set(bug);
-        berth.awaitFailure(berth.handle("outer").call(Request.get("/")));
-        ReplicaSelection held = berth.await(berth.handle("inner").choose());
-        Throwable dispatched = berth.awaitFailure(held.dispatch(Request.get("/")));
-        for (Throwable told : List.of(seen.get(), dispatched)) {
-          assertThat(told)
-              .isInstanceOf(BerthException.HandlerFailed.class)
-              .hasMessageContaining(held.replicaId())
-              .hasMessageNotContaining("secret");
-        }
-      }
-      assertThat(berth.ledger("inner").atRest()).isTrue();
-      assertThat(berth.ledger("outer").atRest()).isTrue();
+    berth = TestBerth.start(application);
+    thrown.set(
+        new BerthException.BackPressure("come back", OptionalInt.of(7), OptionalInt.of(429)));
+    Throwable failure = berth.awaitFailure(berth.handle("outer").call(Request.get("/")));
+    for (Throwable told : List.of(seen.get(), failure)) {
+      assertThat(told)
+          .isInstanceOfSatisfying(
+              BerthException.BackPressure.class,
+              full -> assertThat(full.retryAfterSeconds()).hasValue(7))
+          .hasMessage("come back");
     }
+    for (Throwable bug : List.of(new IllegalStateException("secret"), new IOException("secret"))) {
+      thrown.set(bug);
+      berth.awaitFailure(berth.handle("outer").call(Request.get("/")));
+      ReplicaSelection held = berth.await(berth.handle("inner").choose());
+      Throwable dispatched = berth.awaitFailure(held.dispatch(Request.get("/")));
+      for (Throwable told : List.of(seen.get(), dispatched)) {
+        assertThat(told)
+            .isInstanceOf(BerthException.HandlerFailed.class)
+            .hasMessageContaining(held.replicaId())
+            .hasMessageNotContaining("secret");
+      }
+    }
+    assertThat(berth.ledger("inner").atRest()).isTrue();
+    assertThat(berth.ledger("outer").atRest()).isTrue();
   }
 }

@@ -13,13 +13,15 @@ import dev.berth.api.Selections;
 import io.vertx.core.Future;
 import java.time.Duration;
 import java.util.List;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 /** Slots of several deployments, all or none, as a user's test has them. */
 class SeveralSlotsInATestTest {
+  @AutoClose private TestBerth berth;
+
   private static Deployment naming(String name) {
-    return Deployment.async(
-        name, (request, context) -> Future.succeededFuture(Response.text(context.replicaId())));
+    return Deployment.async(name, (request, context) -> Apps.text(context.replicaId()));
   }
 
   /** A front, and behind it two slots of decode, one on each replica, and one of prefill. */
@@ -47,61 +49,57 @@ class SeveralSlotsInATestTest {
 
   @Test
   void aHandlerHoldsASlotOfEachAndLeavesNothingBehind() {
-    try (TestBerth berth = pair()) {
-      Response response = berth.call(Request.get("/"));
-      assertThat(berth.text(response)).startsWith("default#decode#");
-      berth.assertAtRest();
-    }
+    berth = pair();
+    Response response = berth.call(Request.get("/"));
+    assertThat(berth.text(response)).startsWith("default#decode#");
+    berth.assertAtRest();
   }
 
   @Test
   void handlesOfTwoLoopsAreChosenTogether() {
-    try (TestBerth berth = TestBerth.of(application()).eventLoops(2).start()) {
-      Selections held =
-          berth.await(Selections.all(berth.handleOn(1, "prefill"), berth.handleOn(0, "decode")));
-      assertThat(held.selections())
-          .extracting(each -> each.deployment().name())
-          .containsExactly("prefill", "decode");
-      berth.await(held.close());
-      berth.assertAtRest();
-    }
+    berth = TestBerth.of(application()).eventLoops(2).start();
+    Selections held =
+        berth.await(Selections.all(berth.handleOn(1, "prefill"), berth.handleOn(0, "decode")));
+    assertThat(held.selections())
+        .extracting(each -> each.deployment().name())
+        .containsExactly("prefill", "decode");
+    berth.await(held.close());
+    berth.assertAtRest();
   }
 
   @Test
   void theDeadlineEndsTheWaitForAll() {
-    try (TestBerth berth = pair()) {
-      Selections held = berth.await(Selections.all(berth.handle("prefill")));
-      CallOptions second = CallOptions.defaults().withTimeout(Duration.ofSeconds(1));
-      Future<Selections> waiting =
-          Selections.all(berth.handle("prefill"), berth.handle("decode").options(second));
-      berth.run();
-      assertThat(berth.ledger("decode").reserved()).isEqualTo(1);
-      berth.advance(Duration.ofSeconds(1));
-      assertThat(berth.awaitFailure(waiting)).isInstanceOf(BerthException.Timeout.class);
-      assertThat(berth.ledger("decode").reserved()).isZero();
-      berth.await(held.close());
-      berth.assertAtRest();
-    }
+    berth = pair();
+    Selections held = berth.await(Selections.all(berth.handle("prefill")));
+    CallOptions second = CallOptions.defaults().withTimeout(Duration.ofSeconds(1));
+    Future<Selections> waiting =
+        Selections.all(berth.handle("prefill"), berth.handle("decode").options(second));
+    berth.run();
+    assertThat(berth.ledger("decode").reserved()).isEqualTo(1);
+    berth.advance(Duration.ofSeconds(1));
+    assertThat(berth.awaitFailure(waiting)).isInstanceOf(BerthException.Timeout.class);
+    assertThat(berth.ledger("decode").reserved()).isZero();
+    berth.await(held.close());
+    berth.assertAtRest();
   }
 
   @Test
   void aReplicaThatIsKilledWhileOthersAreWaitedForIsReplaced() {
-    try (TestBerth berth = pair()) {
-      Selections held = berth.await(Selections.all(berth.handle("prefill")));
-      ReplicaSelection other = berth.await(berth.handle("decode").choose());
-      Future<Selections> waiting = Selections.all(berth.handle("prefill"), berth.handle("decode"));
-      berth.run();
-      assertThat(berth.ledger("decode").reserved()).isEqualTo(2);
-      for (TestReplica replica : berth.replicas("decode")) {
-        if (!replica.id().equals(other.replicaId())) {
-          berth.killReplica(replica.id());
-        }
+    berth = pair();
+    Selections held = berth.await(Selections.all(berth.handle("prefill")));
+    ReplicaSelection other = berth.await(berth.handle("decode").choose());
+    Future<Selections> waiting = Selections.all(berth.handle("prefill"), berth.handle("decode"));
+    berth.run();
+    assertThat(berth.ledger("decode").reserved()).isEqualTo(2);
+    for (TestReplica replica : berth.replicas("decode")) {
+      if (!replica.id().equals(other.replicaId())) {
+        berth.killReplica(replica.id());
       }
-      berth.await(other.close());
-      berth.await(held.close());
-      Selections both = berth.await(waiting);
-      assertThat(both.get(1).replicaId()).isEqualTo(other.replicaId());
-      berth.await(both.close());
     }
+    berth.await(other.close());
+    berth.await(held.close());
+    Selections both = berth.await(waiting);
+    assertThat(both.get(1).replicaId()).isEqualTo(other.replicaId());
+    berth.await(both.close());
   }
 }

@@ -17,10 +17,12 @@ import io.vertx.core.buffer.Buffer;
 import io.vertx.core.streams.ReadStream;
 import java.util.ArrayList;
 import java.util.List;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 /** Bodies of requests that a test sends piece by piece. */
 class StreamedBodiesTest {
+  @AutoClose private TestBerth berth;
   private static final int PIECE = 32 << 10; // bytes
 
   private final List<String> read = new ArrayList<>();
@@ -57,50 +59,46 @@ class StreamedBodiesTest {
 
   @Test
   void aBodyIsReadAsTheTestSendsIt() {
-    try (TestBerth berth = TestBerth.start(application(true))) {
-      TestBody body = new TestBody();
-      Future<Response> answer = berth.handle("one").call(body.post("/"));
-      body.write("a");
-      berth.run();
-      assertThat(read).containsExactly("a");
-      body.write("b");
-      berth.run();
-      assertThat(read).containsExactly("a", "b");
-      body.end();
-      assertThat(berth.text(berth.await(answer))).isEqualTo("a|b");
-      assertThatThrownBy(() -> body.write("c"))
-          .hasMessage("body: over (expected: one that goes on)");
-    }
+    berth = TestBerth.start(application(true));
+    TestBody body = new TestBody();
+    Future<Response> answer = berth.handle("one").call(body.post("/"));
+    body.write("a");
+    berth.run();
+    assertThat(read).containsExactly("a");
+    body.write("b");
+    berth.run();
+    assertThat(read).containsExactly("a", "b");
+    body.end();
+    assertThat(berth.text(berth.await(answer))).isEqualTo("a|b");
+    assertThatThrownBy(() -> body.write("c")).hasMessage("body: over (expected: one that goes on)");
   }
 
   @Test
   void aHandlerThatDoesNotReadHoldsItsSenderBack() {
-    try (TestBerth berth = TestBerth.start(application(false))) {
-      TestBody body = new TestBody();
-      Future<Response> answer = berth.handle("one").call(body.post("/"));
-      for (int i = 0; i < 64; i++) {
-        body.write(Buffer.buffer(new byte[PIECE]));
-      }
-      berth.run();
-      assertThat(body.waiting()).isBetween(PIECE, 64 * PIECE - 1);
-      streams.get(0).resume();
-      body.end();
-      assertThat(berth.bytes(berth.await(answer)).length()).isGreaterThan(64 * PIECE);
-      assertThat(body.waiting()).isZero();
+    berth = TestBerth.start(application(false));
+    TestBody body = new TestBody();
+    Future<Response> answer = berth.handle("one").call(body.post("/"));
+    for (int i = 0; i < 64; i++) {
+      body.write(Buffer.buffer(new byte[PIECE]));
     }
+    berth.run();
+    assertThat(body.waiting()).isBetween(PIECE, 64 * PIECE - 1);
+    streams.get(0).resume();
+    body.end();
+    assertThat(berth.bytes(berth.await(answer)).length()).isGreaterThan(64 * PIECE);
+    assertThat(body.waiting()).isZero();
   }
 
   @Test
   void aClientThatLeavesCancelsItsRequest() {
-    try (TestBerth berth = TestBerth.start(application(true))) {
-      TestBody body = new TestBody();
-      Future<Response> answer = berth.handle("one").call(body.post("/"));
-      body.write("a");
-      berth.run();
-      body.fail(new BerthException.Cancelled("the client left"));
-      assertThat(berth.awaitFailure(answer)).isInstanceOf(BerthException.Cancelled.class);
-      berth.assertAtRest();
-    }
+    berth = TestBerth.start(application(true));
+    TestBody body = new TestBody();
+    Future<Response> answer = berth.handle("one").call(body.post("/"));
+    body.write("a");
+    berth.run();
+    body.fail(new BerthException.Cancelled("the client left"));
+    assertThat(berth.awaitFailure(answer)).isInstanceOf(BerthException.Cancelled.class);
+    berth.assertAtRest();
   }
 
   @Test
@@ -122,42 +120,35 @@ class StreamedBodiesTest {
                         return Response.text(new String(request.input().readAllBytes()));
                       }
                     }));
-    try (TestBerth berth = TestBerth.start(application)) {
-      TestBody body = new TestBody();
-      Future<Response> answer = berth.handle("one").call(body.post("/"));
-      body.write("a").write("b");
-      berth.run();
-      body.end();
-      assertThat(berth.text(berth.await(answer))).isEqualTo("ab");
-    }
+    berth = TestBerth.start(application);
+    TestBody body = new TestBody();
+    Future<Response> answer = berth.handle("one").call(body.post("/"));
+    body.write("a").write("b");
+    berth.run();
+    body.end();
+    assertThat(berth.text(berth.await(answer))).isEqualTo("ab");
   }
 
   @Test
   void aHandlerThatTakesItsBodyWholeGetsItWhole() {
-    try (TestBerth berth =
-        TestBerth.start(
-            Apps.of(
-                (request, context) ->
-                    Future.succeededFuture(Response.text(request.bytes().toString()))))) {
-      TestBody body = new TestBody();
-      Future<Response> answer = berth.handle("one").call(body.post("/"));
-      body.write("a").write("b").end();
-      assertThat(berth.text(berth.await(answer))).isEqualTo("ab");
-    }
+    berth = TestBerth.start(Apps.of((request, context) -> Apps.text(request.bytes().toString())));
+    TestBody body = new TestBody();
+    Future<Response> answer = berth.handle("one").call(body.post("/"));
+    body.write("a").write("b").end();
+    assertThat(berth.text(berth.await(answer))).isEqualTo("ab");
   }
 
   @Test
   void aBodyOfAnySizeTravelsWhole() {
     byte[] bytes = new byte[1 << 20];
     new java.util.Random(7).nextBytes(bytes);
-    try (TestBerth berth =
+    berth =
         TestBerth.start(
             Apps.of(
                 (request, context) ->
                     Future.succeededFuture(
-                        Response.of(200, "application/octet-stream", request.bytes()))))) {
-      Response answer = berth.call(Request.post("/", Buffer.buffer(bytes)));
-      assertThat(berth.bytes(answer).getBytes()).isEqualTo(bytes);
-    }
+                        Response.of(200, "application/octet-stream", request.bytes()))));
+    Response answer = berth.call(Request.post("/", Buffer.buffer(bytes)));
+    assertThat(berth.bytes(answer).getBytes()).isEqualTo(bytes);
   }
 }

@@ -20,32 +20,32 @@ import java.util.Map;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.IntStream;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 class TestBerthTest {
+  @AutoClose private TestBerth berth;
 
   @Test
   void aCallIsAnswered() {
-    try (TestBerth berth = TestBerth.start(Apps.echo())) {
-      assertThat(berth.text(berth.call(Request.get("/a")))).isEqualTo("/a");
-      assertThat(berth.text(berth.call("one", Request.get("/b")))).isEqualTo("/b");
-      assertThat(berth.text(berth.call("default#one", Request.get("/c")))).isEqualTo("/c");
-    }
+    berth = TestBerth.start(Apps.echo());
+    assertThat(berth.text(berth.call(Request.get("/a")))).isEqualTo("/a");
+    assertThat(berth.text(berth.call("one", Request.get("/b")))).isEqualTo("/b");
+    assertThat(berth.text(berth.call("default#one", Request.get("/c")))).isEqualTo("/c");
   }
 
   @Test
   void nothingHappensUntilTheTestRunsIt() {
     Apps.Gate gate = new Apps.Gate();
-    try (TestBerth berth = TestBerth.start(Apps.of(gate))) {
-      Future<Response> response = berth.handle("one").call(Request.get("/"));
-      assertThat(gate.entered).isEmpty();
-      berth.run();
-      assertThat(gate.entered).hasSize(1);
-      assertThat(response.isComplete()).isFalse();
-      gate.open();
-      berth.run();
-      assertThat(response.isComplete()).isTrue();
-    }
+    berth = TestBerth.start(Apps.of(gate));
+    Future<Response> response = berth.handle("one").call(Request.get("/"));
+    assertThat(gate.entered).isEmpty();
+    berth.run();
+    assertThat(gate.entered).hasSize(1);
+    assertThat(response.isComplete()).isFalse();
+    gate.open();
+    berth.run();
+    assertThat(response.isComplete()).isTrue();
   }
 
   @Test
@@ -56,7 +56,7 @@ class TestBerthTest {
         Apps.of(
             (request, context) -> {
               handled.set(Thread.currentThread());
-              return Future.succeededFuture(Response.text(""));
+              return Apps.text("");
             });
     try (TestBerth berth = TestBerth.start(application)) {
       berth.await(
@@ -79,81 +79,76 @@ class TestBerthTest {
                   DeploymentHandle back = replica.handle("back");
                   return (AsyncHandler) (request, context) -> back.call(request);
                 }),
-            Deployment.async("back", (request, context) -> answer("back")));
-    try (TestBerth berth = TestBerth.start(application)) {
-      assertThat(berth.text(berth.call(Request.get("/")))).isEqualTo("back");
-      assertThat(berth.ledger("back").completed()).isEqualTo(1);
-    }
+            Deployment.async("back", (request, context) -> Apps.text("back")));
+    berth = TestBerth.start(application);
+    assertThat(berth.text(berth.call(Request.get("/")))).isEqualTo("back");
+    assertThat(berth.ledger("back").completed()).isEqualTo(1);
   }
 
   @Test
   void failuresAreTheServersOwn() {
     Apps.Gate gate = new Apps.Gate();
-    try (TestBerth berth =
+    berth =
         TestBerth.of(Apps.of(gate))
             .set("one", "max_ongoing_requests", 1)
             .set("one", "max_queued_requests", 1)
-            .start()) {
-      DeploymentHandle one = berth.handle("one");
-      Future<Response> runs = one.call(Request.get("/"));
-      Future<Response> waits = one.call(Request.get("/"));
-      assertThat(berth.awaitFailure(one.call(Request.get("/"))))
-          .isInstanceOf(BerthException.BackPressure.class);
-      assertThat(berth.queued("one")).isEqualTo(1);
-      gate.open();
-      berth.await(runs);
-      gate.open();
-      berth.await(waits);
-    }
+            .start();
+    DeploymentHandle one = berth.handle("one");
+    Future<Response> runs = one.call(Request.get("/"));
+    Future<Response> waits = one.call(Request.get("/"));
+    assertThat(berth.awaitFailure(one.call(Request.get("/"))))
+        .isInstanceOf(BerthException.BackPressure.class);
+    assertThat(berth.queued("one")).isEqualTo(1);
+    gate.open();
+    berth.await(runs);
+    gate.open();
+    berth.await(waits);
   }
 
   @Test
   void aFailedCallThrowsItsOwnFailureWithTheLineOfTheTest() {
     IllegalArgumentException thrown = new IllegalArgumentException("no such fish");
-    try (TestBerth berth = TestBerth.start(Apps.of((request, context) -> failed(thrown)))) {
-      assertThatThrownBy(() -> berth.call(Request.get("/")))
-          .isInstanceOf(BerthException.HandlerFailed.class)
-          .satisfies(
-              failure -> {
-                assertThat(failure.getSuppressed()[0]).isSameAs(thrown);
-                assertThat(failure.getSuppressed()[1].getStackTrace())
-                    .anyMatch(frame -> frame.getClassName().equals(getClass().getName()));
-              });
-      assertThat(berth.handlerFailures()).containsExactly(thrown);
-    }
+    berth = TestBerth.start(Apps.of((request, context) -> Future.failedFuture(thrown)));
+    assertThatThrownBy(() -> berth.call(Request.get("/")))
+        .isInstanceOf(BerthException.HandlerFailed.class)
+        .satisfies(
+            failure -> {
+              assertThat(failure.getSuppressed()[0]).isSameAs(thrown);
+              assertThat(failure.getSuppressed()[1].getStackTrace())
+                  .anyMatch(frame -> frame.getClassName().equals(getClass().getName()));
+            });
+    assertThat(berth.handlerFailures()).containsExactly(thrown);
   }
 
   @Test
   void aFutureOfTheTestIsAwaitedWhoeverCompletesIt() {
-    try (TestBerth berth = TestBerth.start(Apps.echo())) {
-      Promise<String> promise = Promise.promise();
-      Thread other = new Thread(() -> promise.complete("other"));
-      other.start();
-      assertThat(berth.await(promise.future())).isEqualTo("other");
-      assertThatThrownBy(() -> berth.await(Future.failedFuture(new IOException("disk"))))
-          .isInstanceOf(CompletionException.class)
-          .hasCauseInstanceOf(IOException.class);
-      assertThatThrownBy(() -> berth.await(Future.failedFuture(new AssertionError("own"))))
-          .isInstanceOf(AssertionError.class)
-          .hasMessage("own");
-      assertThatThrownBy(() -> berth.awaitFailure(Future.succeededFuture(5)))
-          .hasMessage("future: succeeded with 5 (expected: failed)");
-    }
+    berth = TestBerth.start(Apps.echo());
+    Promise<String> promise = Promise.promise();
+    Thread other = new Thread(() -> promise.complete("other"));
+    other.start();
+    assertThat(berth.await(promise.future())).isEqualTo("other");
+    assertThatThrownBy(() -> berth.await(Future.failedFuture(new IOException("disk"))))
+        .isInstanceOf(CompletionException.class)
+        .hasCauseInstanceOf(IOException.class);
+    assertThatThrownBy(() -> berth.await(Future.failedFuture(new AssertionError("own"))))
+        .isInstanceOf(AssertionError.class)
+        .hasMessage("own");
+    assertThatThrownBy(() -> berth.awaitFailure(Future.succeededFuture(5)))
+        .hasMessage("future: succeeded with 5 (expected: failed)");
   }
 
   @Test
   void anExceptionInACallbackReachesTheTest() {
-    try (TestBerth berth = TestBerth.start(Apps.echo())) {
-      berth
-          .handle("one")
-          .call(Request.get("/"))
-          .onSuccess(
-              response -> {
-                throw new AssertionError("not what I wanted");
-              });
-      assertThatThrownBy(berth::run).hasMessage("not what I wanted");
-      assertThat(berth.text(berth.call(Request.get("/next")))).isEqualTo("/next");
-    }
+    berth = TestBerth.start(Apps.echo());
+    berth
+        .handle("one")
+        .call(Request.get("/"))
+        .onSuccess(
+            response -> {
+              throw new AssertionError("not what I wanted");
+            });
+    assertThatThrownBy(berth::run).hasMessage("not what I wanted");
+    assertThat(berth.text(berth.call(Request.get("/next")))).isEqualTo("/next");
   }
 
   @Test
@@ -163,17 +158,16 @@ class TestBerthTest {
         Apps.of(
             (request, context) -> {
               kit.get().run();
-              return Future.succeededFuture(Response.text(""));
+              return Apps.text("");
             });
-    try (TestBerth berth = TestBerth.start(application)) {
-      kit.set(berth);
-      assertThat(berth.awaitFailure(berth.handle("one").call(Request.get("/"))))
-          .isInstanceOf(BerthException.HandlerFailed.class);
-      assertThat(berth.handlerFailures())
-          .singleElement()
-          .satisfies(
-              failure -> assertThat(failure).hasMessageContaining("called by a task of its own"));
-    }
+    berth = TestBerth.start(application);
+    kit.set(berth);
+    assertThat(berth.awaitFailure(berth.handle("one").call(Request.get("/"))))
+        .isInstanceOf(BerthException.HandlerFailed.class);
+    assertThat(berth.handlerFailures())
+        .singleElement()
+        .satisfies(
+            failure -> assertThat(failure).hasMessageContaining("called by a task of its own"));
   }
 
   @Test
@@ -211,47 +205,43 @@ class TestBerthTest {
                     "one",
                     replica ->
                         (AsyncHandler)
-                            (request, context) -> answer(replica.userConfig().toString()))
+                            (request, context) -> Apps.text(replica.userConfig().toString()))
                 .withUserConfig(Map.of("fish", 1)));
-    try (TestBerth berth =
-        TestBerth.of(application).set("one", "user_config", Map.of("bird", List.of(2))).start()) {
-      assertThat(berth.text(berth.call(Request.get("/")))).isEqualTo("{bird=[2]}");
-    }
+    berth = TestBerth.of(application).set("one", "user_config", Map.of("bird", List.of(2))).start();
+    assertThat(berth.text(berth.call(Request.get("/")))).isEqualTo("{bird=[2]}");
   }
 
   @Test
   void boundsOfTheInstanceCanBeSet() {
     Apps.Gate gate = new Apps.Gate();
-    try (TestBerth berth =
+    berth =
         TestBerth.of(Apps.of(gate))
             .set("one", "max_ongoing_requests", 1)
             .setLimit("max_queued_total", 1)
             .allowUnsettled()
-            .start()) {
-      DeploymentHandle one = berth.handle("one");
-      one.call(Request.get("/"));
-      one.call(Request.get("/"));
-      assertThat(berth.awaitFailure(one.call(Request.get("/"))))
-          .isInstanceOf(BerthException.BackPressure.class);
-    }
+            .start();
+    DeploymentHandle one = berth.handle("one");
+    one.call(Request.get("/"));
+    one.call(Request.get("/"));
+    assertThat(berth.awaitFailure(one.call(Request.get("/"))))
+        .isInstanceOf(BerthException.BackPressure.class);
   }
 
   @Test
   void severalApplicationsRunBesideOneAnother() {
-    try (TestBerth berth =
+    berth =
         TestBerth.of(Apps.echo())
             .with(
                 "other",
                 Application.of(
-                    Deployment.async("one", (r, c) -> answer("o")),
-                    Deployment.async("two", (r, c) -> answer("t"))))
-            .start()) {
-      assertThat(berth.text(berth.call("other#one", Request.get("/")))).isEqualTo("o");
-      assertThat(berth.text(berth.call("two", Request.get("/")))).isEqualTo("t");
-      assertThat(berth.text(berth.call(Request.get("/first")))).isEqualTo("/first");
-      assertThatThrownBy(() -> berth.handle("one"))
-          .hasMessage("deployment: one (expected: one of [default#one, other#one, other#two])");
-    }
+                    Deployment.async("one", (r, c) -> Apps.text("o")),
+                    Deployment.async("two", (r, c) -> Apps.text("t"))))
+            .start();
+    assertThat(berth.text(berth.call("other#one", Request.get("/")))).isEqualTo("o");
+    assertThat(berth.text(berth.call("two", Request.get("/")))).isEqualTo("t");
+    assertThat(berth.text(berth.call(Request.get("/first")))).isEqualTo("/first");
+    assertThatThrownBy(() -> berth.handle("one"))
+        .hasMessage("deployment: one (expected: one of [default#one, other#one, other#two])");
   }
 
   @Test
@@ -292,17 +282,16 @@ class TestBerthTest {
                     replica -> {
                       int number = made.size();
                       made.add(number);
-                      return (AsyncHandler) (request, context) -> answer("handler " + number);
+                      return (AsyncHandler) (request, context) -> Apps.text("handler " + number);
                     })
                 .withSpreadOverLoops(true));
-    try (TestBerth berth = TestBerth.of(application).eventLoops(2).start()) {
-      assertThat(made).hasSize(2);
-      assertThat(berth.replicas("one")).hasSize(1);
-      Response first = berth.await(berth.handleOn(0, "one").call(Request.get("/")));
-      Response second = berth.await(berth.handleOn(1, "one").call(Request.get("/")));
-      assertThat(berth.text(first)).isNotEqualTo(berth.text(second));
-      assertThatThrownBy(() -> berth.handleOn(2, "one")).hasMessage("loop: 2 (expected: 0 to 1)");
-    }
+    berth = TestBerth.of(application).eventLoops(2).start();
+    assertThat(made).hasSize(2);
+    assertThat(berth.replicas("one")).hasSize(1);
+    Response first = berth.await(berth.handleOn(0, "one").call(Request.get("/")));
+    Response second = berth.await(berth.handleOn(1, "one").call(Request.get("/")));
+    assertThat(berth.text(first)).isNotEqualTo(berth.text(second));
+    assertThatThrownBy(() -> berth.handleOn(2, "one")).hasMessage("loop: 2 (expected: 0 to 1)");
   }
 
   @Test
@@ -311,13 +300,5 @@ class TestBerthTest {
     berth.close();
     berth.close();
     assertThatThrownBy(berth::run).hasMessage("TestBerth: closed (expected: open)");
-  }
-
-  private static Future<Response> answer(String text) {
-    return Future.succeededFuture(Response.text(text));
-  }
-
-  private static Future<Response> failed(Throwable cause) {
-    return Future.failedFuture(cause);
   }
 }

@@ -10,19 +10,20 @@ import dev.berth.api.Request;
 import dev.berth.api.Response;
 import io.vertx.core.Future;
 import java.time.Duration;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 /** A test learns what it left behind, and what it waits for in vain. */
 class UnsettledTest {
+  @AutoClose private TestBerth berth;
   private static final Duration SHORT = Duration.ofMillis(50); // for what never comes
 
   @Test
   void nothingIsLeftOfAnAnsweredRequest() {
-    try (TestBerth berth = TestBerth.start(Apps.echo())) {
-      berth.call(Request.get("/"));
-      berth.assertAtRest();
-      assertThat(berth.unsettled()).isEmpty();
-    }
+    berth = TestBerth.start(Apps.echo());
+    berth.call(Request.get("/"));
+    berth.assertAtRest();
+    assertThat(berth.unsettled()).isEmpty();
   }
 
   @Test
@@ -58,14 +59,13 @@ class UnsettledTest {
   @Test
   void aCancelledHandlerThatRunsOnIsReportedAsSuch() {
     Apps.Gate gate = new Apps.Gate();
-    try (TestBerth berth = TestBerth.of(Apps.of(gate)).allowUnsettled().start()) {
-      Pending<Response> call = berth.handle("one").start(Request.get("/a"));
-      berth.run();
-      call.cancel();
-      berth.awaitFailure(call.future());
-      assertThat(berth.unsettled())
-          .contains("replica default#one#1: 1 request runs (1 cancelled, not settled)");
-    }
+    berth = TestBerth.of(Apps.of(gate)).allowUnsettled().start();
+    Pending<Response> call = berth.handle("one").start(Request.get("/a"));
+    berth.run();
+    call.cancel();
+    berth.awaitFailure(call.future());
+    assertThat(berth.unsettled())
+        .contains("replica default#one#1: 1 request runs (1 cancelled, not settled)");
   }
 
   @Test
@@ -82,24 +82,21 @@ class UnsettledTest {
 
   @Test
   void aCallThatOnlyTheClockCanEndSaysSo() {
-    try (TestBerth berth =
-        TestBerth.of(Apps.slow(Duration.ofSeconds(3))).patience(SHORT).allowUnsettled().start()) {
-      assertThatThrownBy(() -> berth.call(Request.get("/")))
-          .hasMessageContaining("replica default#one#1: 1 request runs: GET /")
-          .hasMessageContaining("the clock stands at PT0S; 1 timer waits for PT3S: advance it");
-    }
+    berth = TestBerth.of(Apps.slow(Duration.ofSeconds(3))).patience(SHORT).allowUnsettled().start();
+    assertThatThrownBy(() -> berth.call(Request.get("/")))
+        .hasMessageContaining("replica default#one#1: 1 request runs: GET /")
+        .hasMessageContaining("the clock stands at PT0S; 1 timer waits for PT3S: advance it");
   }
 
   @Test
   void aCallThatNothingCanAnswerFailsAtOnce() {
     Duration tooLong = Duration.ofHours(1);
-    try (TestBerth berth =
-        TestBerth.of(Apps.echo()).set("one", "max_ongoing_requests", 1).patience(tooLong).start()) {
-      ReplicaSelection selection = berth.await(berth.handle("one").choose());
-      assertThatThrownBy(() -> berth.call(Request.get("/")))
-          .hasMessageContaining("deployment default#one: 1 request waits for a slot");
-      berth.await(selection.close());
-    }
+    berth =
+        TestBerth.of(Apps.echo()).set("one", "max_ongoing_requests", 1).patience(tooLong).start();
+    ReplicaSelection selection = berth.await(berth.handle("one").choose());
+    assertThatThrownBy(() -> berth.call(Request.get("/")))
+        .hasMessageContaining("deployment default#one: 1 request waits for a slot");
+    berth.await(selection.close());
   }
 
   @Test

@@ -22,20 +22,21 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 /** The rest of a handle and of a handler, under the kit. */
 class WholeApiTest {
+  @AutoClose private TestBerth berth;
 
   @Test
   void aBroadcastReachesEveryReplica() {
-    try (TestBerth berth = TestBerth.start(Apps.naming(3))) {
-      List<BroadcastAnswer> answers = berth.await(berth.handle("one").broadcast(Request.get("/")));
-      assertThat(answers)
-          .extracting(BroadcastAnswer::replicaId)
-          .containsExactlyInAnyOrder("default#one#1", "default#one#2", "default#one#3");
-      berth.assertAtRest();
-    }
+    berth = TestBerth.start(Apps.naming(3));
+    List<BroadcastAnswer> answers = berth.await(berth.handle("one").broadcast(Request.get("/")));
+    assertThat(answers)
+        .extracting(BroadcastAnswer::replicaId)
+        .containsExactlyInAnyOrder("default#one#1", "default#one#2", "default#one#3");
+    berth.assertAtRest();
   }
 
   @Test
@@ -51,29 +52,26 @@ class WholeApiTest {
                   context.onCancel(() -> cancelled.add(request.path()));
                   return context.after(Duration.ofHours(1)).map(none -> Response.text(""));
                 }));
-    try (TestBerth berth = TestBerth.start(application)) {
-      Pending<Response> call = berth.handle("front").start(Request.get("/"));
-      berth.run();
-      assertThat(berth.ledger("back").running()).isEqualTo(1);
-      call.cancel();
-      assertThat(berth.awaitFailure(call.future())).isInstanceOf(BerthException.Cancelled.class);
-      assertThat(cancelled).containsExactly("/child");
-      berth.assertAtRest();
-    }
+    berth = TestBerth.start(application);
+    Pending<Response> call = berth.handle("front").start(Request.get("/"));
+    berth.run();
+    assertThat(berth.ledger("back").running()).isEqualTo(1);
+    call.cancel();
+    assertThat(berth.awaitFailure(call.future())).isInstanceOf(BerthException.Cancelled.class);
+    assertThat(cancelled).containsExactly("/child");
+    berth.assertAtRest();
   }
 
   @Test
   void aChooseIsCancelledWhileItWaits() {
-    try (TestBerth berth =
-        TestBerth.of(Apps.echo()).set("one", "max_ongoing_requests", 1).start()) {
-      DeploymentHandle one = berth.handle("one");
-      var held = berth.await(one.choose());
-      Pending<ReplicaSelection> waits = one.startChoose();
-      berth.run();
-      waits.cancel();
-      assertThat(berth.awaitFailure(waits.future())).isInstanceOf(BerthException.Cancelled.class);
-      berth.await(held.close());
-    }
+    berth = TestBerth.of(Apps.echo()).set("one", "max_ongoing_requests", 1).start();
+    DeploymentHandle one = berth.handle("one");
+    var held = berth.await(one.choose());
+    Pending<ReplicaSelection> waits = one.startChoose();
+    berth.run();
+    waits.cancel();
+    assertThat(berth.awaitFailure(waits.future())).isInstanceOf(BerthException.Cancelled.class);
+    berth.await(held.close());
   }
 
   @Test
@@ -90,17 +88,14 @@ class WholeApiTest {
                             "other",
                             (AsyncHandler)
                                 (request, context) ->
-                                    Future.succeededFuture(
-                                        Response.text(
-                                            context.methodName() + context.sessionId().get())));
+                                    Apps.text(context.methodName() + context.sessionId().get()));
                       }
                     }));
-    try (TestBerth berth = TestBerth.start(application)) {
-      CallOptions options = CallOptions.defaults().withMethodName("other").withSessionId("/me");
-      Response answer = berth.await(berth.handle("one").options(options).call(Request.get("/")));
-      assertThat(berth.text(answer)).isEqualTo("other/me");
-      assertThat(berth.text(berth.call(Request.get("/")))).isEqualTo("handle");
-    }
+    berth = TestBerth.start(application);
+    CallOptions options = CallOptions.defaults().withMethodName("other").withSessionId("/me");
+    Response answer = berth.await(berth.handle("one").options(options).call(Request.get("/")));
+    assertThat(berth.text(answer)).isEqualTo("other/me");
+    assertThat(berth.text(berth.call(Request.get("/")))).isEqualTo("handle");
   }
 
   @Test
@@ -116,17 +111,16 @@ class WholeApiTest {
                                 .write("a")
                                 .compose(none -> context.after(Duration.ofSeconds(1)))
                                 .compose(none -> writer.write("b")))));
-    try (TestBerth berth = TestBerth.start(application)) {
-      StreamedResponse response = berth.await(berth.handle("one").stream(Request.get("/")));
-      List<String> pieces = new ArrayList<>();
-      response.body().handler(piece -> pieces.add(piece.toString()));
-      response.body().endHandler(end -> pieces.add("end"));
-      response.body().resume();
-      berth.run();
-      assertThat(pieces).containsExactly("a");
-      berth.advance(Duration.ofSeconds(1));
-      assertThat(pieces).containsExactly("a", "b", "end");
-    }
+    berth = TestBerth.start(application);
+    StreamedResponse response = berth.await(berth.handle("one").stream(Request.get("/")));
+    List<String> pieces = new ArrayList<>();
+    response.body().handler(piece -> pieces.add(piece.toString()));
+    response.body().endHandler(end -> pieces.add("end"));
+    response.body().resume();
+    berth.run();
+    assertThat(pieces).containsExactly("a");
+    berth.advance(Duration.ofSeconds(1));
+    assertThat(pieces).containsExactly("a", "b", "end");
   }
 
   @Test
@@ -136,33 +130,31 @@ class WholeApiTest {
             (request, context) ->
                 Future.succeededFuture(
                     Response.stream("text/plain", writer -> writer.write("x".repeat(1 << 20)))));
-    try (TestBerth berth = TestBerth.of(application).allowUnsettled().start()) {
-      StreamedResponse response = berth.await(berth.handle("one").stream(Request.get("/big")));
-      assertThat(berth.unsettled())
-          .containsExactly("replica default#one#1: 1 request runs: GET /big");
-      response.cancel().run();
-      berth.run();
-      berth.assertAtRest();
-    }
+    berth = TestBerth.of(application).allowUnsettled().start();
+    StreamedResponse response = berth.await(berth.handle("one").stream(Request.get("/big")));
+    assertThat(berth.unsettled())
+        .containsExactly("replica default#one#1: 1 request runs: GET /big");
+    response.cancel().run();
+    berth.run();
+    berth.assertAtRest();
   }
 
   @Test
   void handlersSeeTheTimeOfDayOfTheTest() {
     List<Instant> arrivals = new ArrayList<>();
-    try (TestBerth berth =
+    berth =
         TestBerth.start(
             Apps.of(
                 (request, context) -> {
                   arrivals.add(context.arrivedAtReplica());
-                  return Future.succeededFuture(Response.text(""));
-                }))) {
-      berth.call(Request.get("/"));
-      berth.advance(Duration.ofMinutes(1));
-      berth.call(Request.get("/"));
-      assertThat(arrivals)
-          .containsExactly(
-              Instant.parse("2000-01-01T00:00:00Z"), Instant.parse("2000-01-01T00:01:00Z"));
-      assertThat(berth.now()).isEqualTo(Instant.parse("2000-01-01T00:01:00Z"));
-    }
+                  return Apps.text("");
+                }));
+    berth.call(Request.get("/"));
+    berth.advance(Duration.ofMinutes(1));
+    berth.call(Request.get("/"));
+    assertThat(arrivals)
+        .containsExactly(
+            Instant.parse("2000-01-01T00:00:00Z"), Instant.parse("2000-01-01T00:01:00Z"));
+    assertThat(berth.now()).isEqualTo(Instant.parse("2000-01-01T00:01:00Z"));
   }
 }

@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  *   private static final Keys KEYS = new Keys();
  *
  *   public static final Key&lt;Duration> LINGER_S =
- *       KEYS.key("linger_s", Types.seconds(), Duration.ofSeconds(3))
+ *       KEYS.key("linger_s", Types.SECONDS, Duration.ofSeconds(3))
  *           .reaches(Reach.REPLICA_LIVE)
  *           .means("How long to linger.");
  *

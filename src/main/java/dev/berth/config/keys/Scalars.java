@@ -2,9 +2,11 @@ package dev.berth.config.keys;
 
 import java.math.BigDecimal;
 import java.math.BigInteger;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.snakeyaml.engine.v2.nodes.MappingNode;
 import org.snakeyaml.engine.v2.nodes.Node;
+import org.snakeyaml.engine.v2.nodes.NodeTuple;
 import org.snakeyaml.engine.v2.nodes.ScalarNode;
 import org.snakeyaml.engine.v2.nodes.SequenceNode;
 import org.snakeyaml.engine.v2.nodes.Tag;
@@ -16,7 +18,26 @@ public final class Scalars {
 
   private static final int MOST_SHOWN = 60;
 
+  private static final Map<Tag, String> KINDS =
+      Map.of(
+          Tag.STR, "a string",
+          Tag.INT, "an integer",
+          Tag.FLOAT, "a number with a fraction",
+          Tag.BOOL, "a boolean");
+
   private Scalars() {}
+
+  /** What a mapping has under a key; null when it has none, or is none. */
+  public static @Nullable Node child(@Nullable Node node, String key) {
+    if (node instanceof MappingNode mapping) {
+      for (NodeTuple each : mapping.getValue()) {
+        if (key.equals(string(each.getKeyNode()))) {
+          return each.getValueNode();
+        }
+      }
+    }
+    return null;
+  }
 
   /** Whether the file says {@code null}, or nothing behind a key. */
   public static boolean isNull(Node node) {
@@ -85,21 +106,13 @@ public final class Scalars {
     if (node instanceof SequenceNode) {
       return "a list";
     }
-    String text = show(node);
-    Tag tag = node.getTag();
-    if (tag.equals(Tag.STR)) {
-      return text + ", a string";
+    if (isNull(node)) {
+      return "null";
     }
-    if (tag.equals(Tag.INT)) {
-      return text + ", an integer";
-    }
-    if (tag.equals(Tag.FLOAT)) {
-      return text + ", a number with a fraction";
-    }
-    if (tag.equals(Tag.BOOL)) {
-      return text + ", a boolean";
-    }
-    return tag.equals(Tag.NULL) ? "null" : text + ", tagged " + shorten(tag.getValue());
+    String kind = KINDS.get(node.getTag());
+    return show(node)
+        + ", "
+        + (kind == null ? "tagged " + shorten(node.getTag().getValue()) : kind);
   }
 
   /** What stands at {@code node}, a string in quotes; of bounded length. */

@@ -5,6 +5,7 @@ import java.math.BigInteger;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.function.Function;
 import java.util.function.Predicate;
@@ -24,12 +25,106 @@ public final class Types {
   /** Longest time the file may give: a year. Longer is a slip of the pen, and would overflow. */
   private static final Duration LONGEST = Duration.ofDays(365);
 
-  private Types() {}
-
   /** TCP port; 0 takes any free one. */
-  public static Type<Integer> port() {
-    return integer(0, 65_535, "");
-  }
+  public static final Type<Integer> PORT = integer(0, 65_535, "");
+
+  /** A time above 0, in seconds, fractions allowed. */
+  public static final Type<Duration> SECONDS =
+      seconds("a number of seconds above 0, at most ", time -> !time.isZero());
+
+  /** A time in seconds, fractions and 0 allowed. */
+  public static final Type<Duration> SECONDS_OR_ZERO =
+      seconds("a number of seconds from 0 to ", time -> true);
+
+  /** A number of any size, from 0. */
+  public static final Type<Double> NUMBER_FROM_ZERO =
+      number("a number >= 0", 0, Double.MAX_VALUE, true);
+
+  /** {@code true} or {@code false}. */
+  public static final Type<Boolean> BOOL =
+      new Scalar<>(
+          "true or false",
+          "",
+          Scalars::bool,
+          value -> true,
+          Object::toString,
+          Schema.of("boolean"));
+
+  /** A string that nothing prints, not even when it is wrong. */
+  public static final Type<String> SECRET = new Secret();
+
+  /** The path of a file that holds a secret and nothing else; the value is the secret. */
+  public static final Type<String> SECRET_FILE = PathTo.SECRET;
+
+  /** A file that exists and can be read, from the file's folder. */
+  public static final Type<Path> FILE = PathTo.FILE;
+
+  /** A path, from the file's folder, of what need not be there. */
+  public static final Type<Path> PATH = PathTo.ANY;
+
+  /** A string that says something, on one line. */
+  public static final Type<String> TEXT =
+      string("a non-empty string on one line", Types::isText, "^" + LINE + "$");
+
+  /** Name of an application or a deployment. Ids join the two with {@code #}. */
+  public static final Type<String> NAME =
+      string(
+          "a non-empty string on one line, without #",
+          text -> isText(text) && text.indexOf('#') < 0,
+          "^(?!.*#)" + LINE + "$");
+
+  /** Empty, or a path in front of every route. */
+  public static final Type<String> ROOT_PATH =
+      string(
+          "empty, or a path that starts with /, does not end with /, and has no ? or #",
+          text ->
+              text.isEmpty()
+                  || (isText(text)
+                      && text.startsWith("/")
+                      && !text.endsWith("/")
+                      && text.indexOf('?') < 0
+                      && text.indexOf('#') < 0),
+          "^((?=/)(?!.*[?#])(?!.*/$)" + LINE + ")?$");
+
+  /** What a metric's name may begin with; empty for nothing. */
+  public static final Type<String> METRIC_PREFIX =
+      string(
+          "empty, or letters, digits and _, no digit first",
+          text -> text.matches("([a-zA-Z_][a-zA-Z0-9_]*)?"),
+          "^([a-zA-Z_][a-zA-Z0-9_]*)?$");
+
+  /** As Ray Serve's rules. */
+  public static final Type<String> ROUTE_PREFIX =
+      string(
+          "a path that starts with /, does not end with / unless it is / itself, and has no { or }",
+          text ->
+              isText(text)
+                  && text.startsWith("/")
+                  && (text.length() == 1 || !text.endsWith("/"))
+                  && text.indexOf('{') < 0
+                  && text.indexOf('}') < 0,
+          "^(/|(?=/)(?!.*[{}])(?!.*/$)" + LINE + ")$");
+
+  /** Existing jars and directories of jars; the value is the jars. */
+  public static final Type<List<Path>> JARS = new JarList();
+
+  /** Any mapping of JSON values. */
+  public static final Type<Map<String, @Nullable Object>> FREE_MAP = new FreeMap();
+
+  /** Anything; what nobody reads. */
+  public static final Type<Object> ANY =
+      new Scalar<>("any value", "", node -> node, value -> true, Object::toString, Schema.any());
+
+  /** A mapping of names to strings. */
+  public static final Type<Map<String, @Nullable Object>> TEXT_MAP =
+      new Type.Only<>(
+          FREE_MAP,
+          map -> map.values().stream().allMatch(String.class::isInstance),
+          "a mapping of names to strings",
+          "with a value that is no string",
+          Schema.of("object").with("additionalProperties", Schema.of("string")));
+
+  private Types() {}
 
   /** A count from {@code least} to {@code most}, both included. */
   public static Type<Integer> integer(int least, int most, String unit) {
@@ -53,16 +148,6 @@ public final class Types {
     return ranged(least, most, "bytes", BigInteger::longValue, Long::longValue);
   }
 
-  /** A time above 0, in seconds, fractions allowed. */
-  public static Type<Duration> seconds() {
-    return seconds("a number of seconds above 0, at most ", time -> !time.isZero());
-  }
-
-  /** A time in seconds, fractions and 0 allowed. */
-  public static Type<Duration> secondsOrZero() {
-    return seconds("a number of seconds from 0 to ", time -> true);
-  }
-
   /** A time in whole seconds, as HTTP's Retry-After wants it. */
   public static Type<Duration> wholeSeconds(int least, int most) {
     return ranged(
@@ -77,33 +162,37 @@ public final class Types {
 
   /** One of a few words or numbers, told apart by their text. */
   public static <T> Type<T> choice(List<T> all) {
+    return choice(all, Object::toString);
+  }
+
+  /** One of an enum's words, in lower case. */
+  public static <E extends Enum<E>> Type<E> words(Class<E> all) {
+    return choice(List.of(all.getEnumConstants()), word -> word.name().toLowerCase(Locale.ROOT));
+  }
+
+  private static <T> Type<T> choice(List<T> all, Function<T, String> write) {
     boolean numbers = all.get(0) instanceof Number;
     Function<Node, @Nullable T> read =
         node -> {
           Object text = numbers ? Scalars.integer(node) : Scalars.string(node);
           return all.stream()
-              .filter(choice -> text != null && choice.toString().equals(text.toString()))
+              .filter(choice -> text != null && write.apply(choice).equals(text.toString()))
               .findFirst()
               .orElse(null);
         };
-    List<String> words = all.stream().map(Object::toString).toList();
+    List<String> words = all.stream().map(write).toList();
     String last = words.get(words.size() - 1);
     String expected =
         words.size() == 1
             ? last
             : String.join(", ", words.subList(0, words.size() - 1)) + " or " + last;
     List<?> shown = numbers ? all : words;
-    return new Scalar<>(expected, "", read, all::contains, Object::toString, Schema.oneOf(shown));
+    return new Scalar<>(expected, "", read, all::contains, write, Schema.oneOf(shown));
   }
 
   /** A number from {@code least} to {@code most}, both included. */
   public static Type<Double> number(double least, double most) {
     return number("a number from " + write(least) + " to " + write(most), least, most, true);
-  }
-
-  /** A number of any size, from 0. */
-  public static Type<Double> numberFromZero() {
-    return number("a number >= 0", 0, Double.MAX_VALUE, true);
   }
 
   /** A number above 0, at most {@code most}. */
@@ -132,12 +221,6 @@ public final class Types {
     return BigDecimal.valueOf(number).stripTrailingZeros().toPlainString();
   }
 
-  /** {@code true} or {@code false}. */
-  public static Type<Boolean> bool() {
-    return new Scalar<>(
-        "true or false", "", Scalars::bool, value -> true, Object::toString, Schema.of("boolean"));
-  }
-
   /**
    * A value that a text stands for, or a whole number taken as text.
    *
@@ -153,100 +236,6 @@ public final class Types {
           return given == null ? null : parse.apply(given);
         };
     return new Scalar<>(expected, "", read, value -> true, Object::toString, schema);
-  }
-
-  /** A string that nothing prints, not even when it is wrong. */
-  public static Type<String> secret() {
-    return new Secret();
-  }
-
-  /** The path of a file that holds a secret and nothing else; the value is the secret. */
-  public static Type<String> secretFile() {
-    return PathTo.SECRET;
-  }
-
-  /** A file that exists and can be read, from the file's folder. */
-  public static Type<Path> file() {
-    return PathTo.FILE;
-  }
-
-  /** A path, from the file's folder, of what need not be there. */
-  public static Type<Path> path() {
-    return PathTo.ANY;
-  }
-
-  /** A string that says something, on one line. */
-  public static Type<String> text() {
-    return string("a non-empty string on one line", Types::isText, "^" + LINE + "$");
-  }
-
-  /** Name of an application or a deployment. Ids join the two with {@code #}. */
-  public static Type<String> name() {
-    return string(
-        "a non-empty string on one line, without #",
-        text -> isText(text) && text.indexOf('#') < 0,
-        "^(?!.*#)" + LINE + "$");
-  }
-
-  /** Empty, or a path in front of every route. */
-  public static Type<String> rootPath() {
-    return string(
-        "empty, or a path that starts with /, does not end with /, and has no ? or #",
-        text ->
-            text.isEmpty()
-                || (isText(text)
-                    && text.startsWith("/")
-                    && !text.endsWith("/")
-                    && text.indexOf('?') < 0
-                    && text.indexOf('#') < 0),
-        "^((?=/)(?!.*[?#])(?!.*/$)" + LINE + ")?$");
-  }
-
-  /** What a metric's name may begin with; empty for nothing. */
-  public static Type<String> metricPrefix() {
-    return string(
-        "empty, or letters, digits and _, no digit first",
-        text -> text.matches("([a-zA-Z_][a-zA-Z0-9_]*)?"),
-        "^([a-zA-Z_][a-zA-Z0-9_]*)?$");
-  }
-
-  /** As Ray Serve's rules. */
-  public static Type<String> routePrefix() {
-    return string(
-        "a path that starts with /, does not end with / unless it is / itself, and has no { or }",
-        text ->
-            isText(text)
-                && text.startsWith("/")
-                && (text.length() == 1 || !text.endsWith("/"))
-                && text.indexOf('{') < 0
-                && text.indexOf('}') < 0,
-        "^(/|(?=/)(?!.*[{}])(?!.*/$)" + LINE + ")$");
-  }
-
-  /** Existing jars and directories of jars; the value is the jars. */
-  public static Type<List<Path>> jars() {
-    return new JarList();
-  }
-
-  /** Any mapping of JSON values. */
-  public static Type<Map<String, @Nullable Object>> freeMap() {
-    return new FreeMap();
-  }
-
-  /** Anything; what nobody reads. */
-  public static Type<Object> any() {
-    return new Scalar<>(
-        "any value", "", node -> node, value -> true, Object::toString, Schema.any());
-  }
-
-  /** A mapping of names to strings. */
-  public static Type<Map<String, @Nullable Object>> textMap() {
-    return new Type.Only<>(
-        freeMap(),
-        map -> map.values().stream().allMatch(String.class::isInstance),
-        "a mapping of names to strings",
-        "with a value that is no string",
-        Schema.of("object").with("additionalProperties", Schema.of("string")));
   }
 
   /** A list whose items all have one type. */

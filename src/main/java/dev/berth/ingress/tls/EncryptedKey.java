@@ -71,16 +71,15 @@ final class EncryptedKey {
     }
     String hash = derived.isNext(SEQUENCE) ? hash(derived.enter(SEQUENCE).id()) : "SHA1";
     Der encryption = parameters.enter(SEQUENCE);
-    String scheme = encryption.id();
+    Scheme scheme = Scheme.of(encryption.id());
     IvParameterSpec start = new IvParameterSpec(encryption.read(OCTETS));
     byte[] secret =
         SecretKeyFactory.getInstance("PBKDF2WithHmac" + hash)
             .generateSecret(
-                new PBEKeySpec(password.toCharArray(), salt, iterations, keyBits(scheme)))
+                new PBEKeySpec(password.toCharArray(), salt, iterations, scheme.keyBits))
             .getEncoded();
-    String cipherName = keyBits(scheme) == 192 && isTripleDes(scheme) ? "DESede" : "AES";
-    Cipher cipher = Cipher.getInstance(cipherName + "/CBC/PKCS5Padding");
-    cipher.init(Cipher.DECRYPT_MODE, new SecretKeySpec(secret, cipherName), start);
+    Cipher cipher = Cipher.getInstance(scheme.cipher + "/CBC/PKCS5Padding");
+    cipher.init(Cipher.DECRYPT_MODE, new SecretKeySpec(secret, scheme.cipher), start);
     return cipher.doFinal(data);
   }
 
@@ -95,22 +94,17 @@ final class EncryptedKey {
     };
   }
 
-  private static int keyBits(String scheme) throws NoSuchAlgorithmException {
-    return switch (scheme) {
-      case "60864801650304012a" -> 256;
-      case "608648016503040116" -> 192;
-      case "608648016503040102" -> 128;
-      default -> {
-        if (isTripleDes(scheme)) {
-          yield 192;
-        }
-        throw new NoSuchAlgorithmException("encryption " + scheme);
-      }
-    };
-  }
-
-  private static boolean isTripleDes(String scheme) {
-    return scheme.equals("2a864886f70d0307");
+  /** What encrypts the key. */
+  private record Scheme(String cipher, int keyBits) {
+    static Scheme of(String id) throws NoSuchAlgorithmException {
+      return switch (id) {
+        case "60864801650304012a" -> new Scheme("AES", 256);
+        case "608648016503040116" -> new Scheme("AES", 192);
+        case "608648016503040102" -> new Scheme("AES", 128);
+        case "2a864886f70d0307" -> new Scheme("DESede", 192);
+        default -> throw new NoSuchAlgorithmException("encryption " + id);
+      };
+    }
   }
 
   private static byte[] openPbes1(byte[] encrypted, String password)

@@ -72,7 +72,7 @@ public record TlsMaterial(
         Buffer.buffer(
             PemKey.opened(
                 files.get(HttpOptions.SSL_KEYFILE),
-                text(key),
+                new String(key, StandardCharsets.ISO_8859_1),
                 files.find(HttpOptions.SSL_KEYFILE_PASSWORD))),
         authorities == null ? null : Buffer.buffer(authorities),
         digest(certificate, key, authorities));
@@ -185,10 +185,6 @@ public record TlsMaterial(
       throw new TlsFileException(
           key, path + ", which cannot be read: " + unreadable.getMessage(), "a readable file");
     }
-  }
-
-  private static String text(byte[] bytes) {
-    return new String(bytes, StandardCharsets.ISO_8859_1);
   }
 
   private static void certificates(String key, @Nullable Path path, byte[] pem) {

@@ -14,9 +14,6 @@ import org.jspecify.annotations.Nullable;
  */
 public interface Slots {
 
-  /** The incarnation these slots belong to. */
-  long epoch();
-
   /** Slots; may be changed live. */
   int maxOngoing();
 

@@ -26,35 +26,18 @@ final class AttemptMemory {
   /** Something to forget at a time. Exactly one of attempt and sequence names it. */
   private record Ended(long forgetAtNanos, @Nullable AttemptId attempt, long sequence) {}
 
-  private final ConcurrentHashMap<AttemptId, Trace> attempts = new ConcurrentHashMap<>();
-  private final ConcurrentHashMap<Long, SlotLedger.Lease> tokens = new ConcurrentHashMap<>();
+  /** What there is by attempt; whoever finds none there may put its own. */
+  final ConcurrentHashMap<AttemptId, Trace> attempts = new ConcurrentHashMap<>();
+
+  /** By the sequence of their tokens. */
+  final ConcurrentHashMap<Long, SlotLedger.Lease> tokens = new ConcurrentHashMap<>();
+
   private final ConcurrentLinkedQueue<Ended> ended = new ConcurrentLinkedQueue<>(); // oldest first
   private final AtomicInteger endedSize = new AtomicInteger();
   private final LedgerLimits limits;
 
   AttemptMemory(LedgerLimits limits) {
     this.limits = limits;
-  }
-
-  /** The trace there was, or null when {@code trace} was put in its place. */
-  @Nullable Trace putIfAbsent(AttemptId attempt, Trace trace) {
-    return attempts.putIfAbsent(attempt, trace);
-  }
-
-  @Nullable Trace get(AttemptId attempt) {
-    return attempts.get(attempt);
-  }
-
-  void putToken(long sequence, SlotLedger.Lease lease) {
-    tokens.put(sequence, lease);
-  }
-
-  void removeToken(long sequence) {
-    tokens.remove(sequence);
-  }
-
-  SlotLedger.@Nullable Lease byToken(long sequence) {
-    return tokens.get(sequence);
   }
 
   /** The attempt is over: remember it for a while from now. */

@@ -12,13 +12,13 @@ import java.util.concurrent.atomic.AtomicLongFieldUpdater;
 abstract class SlotCounters {
   private static final AtomicLongFieldUpdater<SlotCounters> WORD =
       AtomicLongFieldUpdater.newUpdater(SlotCounters.class, "word");
-  private static final AtomicLongFieldUpdater<SlotCounters> GRANTED =
+  static final AtomicLongFieldUpdater<SlotCounters> GRANTED =
       AtomicLongFieldUpdater.newUpdater(SlotCounters.class, "granted");
-  private static final AtomicLongFieldUpdater<SlotCounters> COMPLETED =
+  static final AtomicLongFieldUpdater<SlotCounters> COMPLETED =
       AtomicLongFieldUpdater.newUpdater(SlotCounters.class, "completed");
-  private static final AtomicLongFieldUpdater<SlotCounters> RELEASED =
+  static final AtomicLongFieldUpdater<SlotCounters> RELEASED =
       AtomicLongFieldUpdater.newUpdater(SlotCounters.class, "released");
-  private static final AtomicLongFieldUpdater<SlotCounters> EXPIRED =
+  static final AtomicLongFieldUpdater<SlotCounters> EXPIRED =
       AtomicLongFieldUpdater.newUpdater(SlotCounters.class, "expired");
 
   /** Slots. */
@@ -41,21 +41,5 @@ abstract class SlotCounters {
 
   final boolean changeWord(long from, long to) {
     return WORD.compareAndSet(this, from, to);
-  }
-
-  final void countGranted() {
-    GRANTED.getAndIncrement(this);
-  }
-
-  final void countCompleted() {
-    COMPLETED.getAndIncrement(this);
-  }
-
-  final void countReleased() {
-    RELEASED.getAndIncrement(this);
-  }
-
-  final void countExpired() {
-    EXPIRED.getAndIncrement(this);
   }
 }

@@ -118,11 +118,6 @@ public final class SlotLedger extends SlotCounters implements Slots {
   // --- what is ---
 
   @Override
-  public long epoch() {
-    return epoch;
-  }
-
-  @Override
   public int maxOngoing() {
     return maxOngoing;
   }
@@ -173,7 +168,7 @@ public final class SlotLedger extends SlotCounters implements Slots {
 
   @Override
   public Reservation reserve(AttemptId attempt, long ttlNanos) {
-    AttemptMemory.Trace known = memory.get(attempt);
+    AttemptMemory.Trace known = memory.attempts.get(attempt);
     if (known != null) {
       return repeated(known);
     }
@@ -183,7 +178,7 @@ public final class SlotLedger extends SlotCounters implements Slots {
       return new Reservation.Refused(refusal);
     }
     Lease lease = holding(attempt, ttlNanos);
-    known = memory.putIfAbsent(attempt, lease);
+    known = memory.attempts.putIfAbsent(attempt, lease);
     if (known != null) {
       lease.release(); // a duplicate or a release came in between
       return repeated(known);
@@ -225,14 +220,14 @@ public final class SlotLedger extends SlotCounters implements Slots {
         continue;
       }
       if (changeWord(seen, seen + one + STAMP_ONE)) {
-        countGranted();
+        GRANTED.getAndIncrement(this);
         return null;
       }
     }
   }
 
   private boolean firstTime(AttemptId attempt) {
-    if (memory.putIfAbsent(attempt, AttemptMemory.Mark.SEEN) != null) {
+    if (memory.attempts.putIfAbsent(attempt, AttemptMemory.Mark.SEEN) != null) {
       duplicates.increment();
       return false;
     }
@@ -256,7 +251,7 @@ public final class SlotLedger extends SlotCounters implements Slots {
     for (; ; ) {
       long seen = requireRunning();
       if (changeWord(seen, seen - RUNNING_ONE + STAMP_ONE)) {
-        countCompleted();
+        COMPLETED.getAndIncrement(this);
         observer.freed(this);
         return;
       }
@@ -271,8 +266,8 @@ public final class SlotLedger extends SlotCounters implements Slots {
         return null;
       }
       if (changeWord(seen, seen - RUNNING_ONE + RESERVED_ONE + STAMP_ONE)) {
-        countCompleted();
-        countGranted();
+        COMPLETED.getAndIncrement(this);
+        GRANTED.getAndIncrement(this);
         return holding(null, ttlNanos);
       }
     }
@@ -300,7 +295,7 @@ public final class SlotLedger extends SlotCounters implements Slots {
 
   @Override
   public boolean release(AttemptId attempt) {
-    AttemptMemory.Trace known = memory.putIfAbsent(attempt, AttemptMemory.Mark.REVOKED);
+    AttemptMemory.Trace known = memory.attempts.putIfAbsent(attempt, AttemptMemory.Mark.REVOKED);
     if (known == null) {
       memory.attemptEnded(attempt, nanoClock.getAsLong());
       return false;
@@ -321,7 +316,7 @@ public final class SlotLedger extends SlotCounters implements Slots {
   }
 
   private @Nullable Lease find(SlotToken token) {
-    Lease lease = memory.byToken(token.sequence());
+    Lease lease = memory.tokens.get(token.sequence());
     return lease != null && lease.token().equals(token) ? lease : null;
   }
 
@@ -456,9 +451,9 @@ public final class SlotLedger extends SlotCounters implements Slots {
         return made;
       }
       SlotToken fresh = new SlotToken(epoch, sequences.incrementAndGet(), secrets.getAsLong());
-      memory.putToken(fresh.sequence(), this); // before another thread can send it
+      memory.tokens.put(fresh.sequence(), this); // before another thread can send it
       if (!token.compareAndSet(null, fresh)) {
-        memory.removeToken(fresh.sequence());
+        memory.tokens.remove(fresh.sequence());
         return java.util.Objects.requireNonNull(token.get());
       }
       if (over()) {
@@ -552,18 +547,15 @@ public final class SlotLedger extends SlotCounters implements Slots {
       long change = how == LeaseState.Ended.CONSUMED ? RUNNING_ONE - RESERVED_ONE : -RESERVED_ONE;
       change(seen -> seen + change + STAMP_ONE);
       if (how != LeaseState.Ended.CONSUMED) {
-        if (how == LeaseState.Ended.EXPIRED) {
-          countExpired();
-        } else {
-          countReleased();
-        }
+        (how == LeaseState.Ended.EXPIRED ? EXPIRED : RELEASED).getAndIncrement(SlotLedger.this);
       }
       long now = nanoClock.getAsLong();
       SlotToken made = token.get();
       if (made != null) {
         memory.tokenEnded(made.sequence(), now);
       }
-      if (attempt != null && memory.get(attempt) == this) { // not a lease that lost its race
+      if (attempt != null
+          && memory.attempts.get(attempt) == this) { // not a lease that lost its race
         memory.attemptEnded(attempt, now);
       }
       if (how != LeaseState.Ended.CONSUMED) {

@@ -29,8 +29,8 @@ final class PhaseClock {
   private long acceptedNanos;
   private long handled; // of what was spent AWAY
   private long gathered; // likewise, on its body
-  private long lastHandled; // by who answered
-  private long settledNanos; // when that one's handler did, as near as it can be known
+  long lastHandled; // by who answered
+  long settledNanos; // when that one's handler did, as near as it can be known
   private boolean over;
 
   PhaseClock(long arrivedNanos) {
@@ -95,14 +95,6 @@ final class PhaseClock {
       }
     }
     move(streamed ? Phase.STREAM : Phase.RESPOND, now);
-  }
-
-  long lastHandledNanos() {
-    return lastHandled;
-  }
-
-  long settledNanos() {
-    return settledNanos;
   }
 
   void end(long now) {

@@ -54,7 +54,13 @@ public final class RequestRecorder {
   private RequestFailure failure = RequestFailure.NONE;
   private boolean over;
 
-  private RequestRecorder(
+  /**
+   * Of a request that came in on this loop by HTTP, or of what a handler asks.
+   *
+   * @param unranked looks at the replicas of its deployment, where none are ranked for it
+   * @param parent whose handler asks; null for HTTP: then it is to be ended with {@link #end}
+   */
+  public RequestRecorder(
       ExplainLoop loop,
       DeploymentId deployment,
       Supplier<SeenCandidates> unranked,
@@ -73,22 +79,6 @@ public final class RequestRecorder {
     this.arrivedNanos = arrivedNanos;
     this.phases = new PhaseClock(arrivedNanos);
     step(arrivedNanos, Kind.ARRIVED, null, "");
-  }
-
-  /**
-   * Of a request that came in on this loop by HTTP: to be ended with {@link #end}.
-   *
-   * @param unranked looks at the replicas of its deployment, as none are ranked for it
-   */
-  public static RequestRecorder ofHttp(
-      ExplainLoop loop,
-      DeploymentId deployment,
-      Supplier<SeenCandidates> unranked,
-      String requestId,
-      String request,
-      long arrivedNanos) {
-    return new RequestRecorder(
-        loop, deployment, unranked, requestId, null, null, request, arrivedNanos);
   }
 
   /**
@@ -258,9 +248,8 @@ public final class RequestRecorder {
     phases.back(time, gathered, streamed, now);
     if (time != null) {
       failure = time.failure();
-      long settled = phases.settledNanos();
-      step(settled - phases.lastHandledNanos(), Kind.HANDLER_STARTED, at, "");
-      step(settled, Kind.HANDLER_SETTLED, at, "");
+      step(phases.settledNanos - phases.lastHandled, Kind.HANDLER_STARTED, at, "");
+      step(phases.settledNanos, Kind.HANDLER_SETTLED, at, "");
     }
     step(now, Kind.ANSWERED, at, streamed ? "head" : "");
   }

@@ -8,6 +8,7 @@ import io.vertx.core.Context;
 import io.vertx.core.Future;
 import io.vertx.core.VerticleBase;
 import io.vertx.core.eventbus.MessageConsumer;
+import java.util.Objects;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -91,6 +92,6 @@ public final class RoutingFeedVerticle extends VerticleBase {
   @Override
   public Future<?> stop() {
     vertx.cancelTimer(timer);
-    return consumer == null ? Future.succeededFuture() : consumer.unregister();
+    return Objects.requireNonNull(consumer).unregister(); // Vert.x stops what has started
   }
 }

@@ -36,7 +36,7 @@ import org.jspecify.annotations.Nullable;
 /** A handle of user code on one loop; calls from elsewhere hop there. */
 public final class RoutedHandle implements BareHandle {
   private final DeploymentRouter router;
-  private final RouterLoop loop;
+  final RouterLoop loop;
   private final CallOptions options;
   private final @Nullable RequestContext parent;
 
@@ -171,11 +171,6 @@ public final class RoutedHandle implements BareHandle {
         parent,
         deadline(),
         options.timeout().isPresent() ? Long.MAX_VALUE : router.settings().requestTimeoutNanos());
-  }
-
-  /** Whether its slots are those of the instance that has this loop. */
-  boolean isOfInstance(RouterLoop other) {
-    return loop.isBeside(other);
   }
 
   // --- what is carried ---

@@ -65,7 +65,7 @@ final class StartedLegs<T> implements LegsObserver, Pending<T> {
     long now = loop.now();
     long left = wait.filter(given -> !given.isZero()).map(Duration::toNanos).orElse(Long.MAX_VALUE);
     for (DeploymentHandle handle : handles) {
-      if (!(handle instanceof RoutedHandle routed) || !routed.isOfInstance(loop)) {
+      if (!(handle instanceof RoutedHandle routed) || !routed.loop.isBeside(loop)) {
         throw new IllegalArgumentException(
             "handles: " + handle + " (expected: handles of one instance)");
       }
@@ -82,7 +82,7 @@ final class StartedLegs<T> implements LegsObserver, Pending<T> {
 
   private void begin() {
     if (cancelled) {
-      onFailure(cancelledByCaller(), NO_LEG);
+      onFailure(SlotRequest.cancelled(), NO_LEG);
       return;
     }
     ends = RoutedLegs.start(loop, legs, deadlineNanos, waits, this);
@@ -107,7 +107,7 @@ final class StartedLegs<T> implements LegsObserver, Pending<T> {
   @Override
   public void onSelections(List<ReplicaSelection> selections) {
     if (cancelled) { // by another thread, after all were held and before anyone saw them
-      BerthException failure = cancelledByCaller();
+      BerthException failure = SlotRequest.cancelled();
       for (ReplicaSelection selection : selections) {
         selection.close().onFailure(failure::addSuppressed);
       }
@@ -121,9 +121,5 @@ final class StartedLegs<T> implements LegsObserver, Pending<T> {
   @Override
   public void onFailure(BerthException failure, int leg) {
     loop.post(legs.get(0).parent(), () -> chosen.fail(failure));
-  }
-
-  private static BerthException cancelledByCaller() {
-    return new BerthException.Cancelled("the caller cancelled");
   }
 }

@@ -113,8 +113,7 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
 
     @Override
     public void onFailure(BerthException failure) {
-      boolean unanswered =
-          failure instanceof BerthException.Timeout && !isPast(deadlineNanos, loop);
+      boolean unanswered = failure instanceof BerthException.Timeout && !loop.isPast(deadlineNanos);
       observer.onFailure(unanswered ? unanswered(leg) : failure, 0);
     }
   }
@@ -124,7 +123,7 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
     if (over) {
       return; // cancelled before it reached its loop
     }
-    if (isPastDeadline()) {
+    if (loop.isPast(deadlineNanos)) {
       end(SlotRequest.timeout(), LegsObserver.NO_LEG);
       return;
     }
@@ -161,16 +160,10 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
 
   private void parentCancelled() {
     if (!over) {
-      end(isPastDeadline() ? SlotRequest.timeout() : cancelled(), LegsObserver.NO_LEG);
+      end(
+          loop.isPast(deadlineNanos) ? SlotRequest.timeout() : SlotRequest.cancelled(),
+          LegsObserver.NO_LEG);
     }
-  }
-
-  private boolean isPastDeadline() {
-    return isPast(deadlineNanos, loop);
-  }
-
-  private static boolean isPast(long deadlineNanos, RouterLoop loop) {
-    return deadlineNanos != SlotRequest.NO_DEADLINE && deadlineNanos - loop.now() <= 0;
   }
 
   private static long earlier(long deadlineNanos, long bound) {
@@ -182,10 +175,6 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
 
   private static BerthException unanswered(Leg leg) {
     return leg.router().backPressure("another instance did not answer");
-  }
-
-  private static BerthException cancelled() {
-    return new BerthException.Cancelled("the caller cancelled");
   }
 
   // --- collecting ---
@@ -329,7 +318,7 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
 
   @Override
   protected void deadlinePassed(long now) {
-    if (isPastDeadline()) {
+    if (loop.isPast(deadlineNanos)) {
       end(SlotRequest.timeout(), waitedFor());
     } else if (waitDeadlineNanos - now <= 0) {
       int place = waitedFor();
@@ -403,7 +392,7 @@ public final class RoutedLegs extends RingEntry implements LegGate.Collector {
     loop.run(
         () -> {
           if (!over) {
-            end(cancelled(), LegsObserver.NO_LEG);
+            end(SlotRequest.cancelled(), LegsObserver.NO_LEG);
           }
         });
   }

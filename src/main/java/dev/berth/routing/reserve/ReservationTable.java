@@ -87,49 +87,47 @@ public final class ReservationTable implements Reservations {
 
   @Override
   public Asked<Reservation> reserve(Wish wish, Caller caller) {
-    DeploymentRouter router = routers.find(wish.deployment());
-    if (router == null) {
-      return refusedAtOnce(unknown(wish.deployment()));
-    }
-    return ask(
-        wish,
-        1,
-        wish.waitNanos(),
-        caller,
-        ask ->
-            ReservationWays.find(
-                pickLoop(),
-                List.of(ReservationWays.leg(router, wish)),
-                false,
-                deadline(wish.waitNanos()),
-                wish.waitNanos() > 0,
-                ask),
-        list -> now(list.get(0)));
+    return reserve(wish, List.of(wish), false, wish.waitNanos(), caller, list -> now(list.get(0)));
   }
 
   @Override
   public Asked<List<Reservation>> reserveAll(List<Wish> wishes, long waitNanos, Caller caller) {
+    return reserve(
+        new ReservationWays.Wanted(wishes, waitNanos),
+        wishes,
+        true,
+        waitNanos,
+        caller,
+        list -> list.stream().map(this::now).toList());
+  }
+
+  /**
+   * Asks for a slot for each wish.
+   *
+   * @param named whether a failure says whose it is: they were asked for in a list
+   */
+  private <T> Asked<T> reserve(
+      Object wanted,
+      List<Wish> wishes,
+      boolean named,
+      long waitNanos,
+      Caller caller,
+      Function<List<TokenEntry>, T> shown) {
     List<Leg> legs = new ArrayList<>(wishes.size());
     for (Wish wish : wishes) {
       DeploymentRouter router = routers.find(wish.deployment());
       if (router == null) {
-        return refusedAtOnce(ReservationWays.named(legs.size(), unknown(wish.deployment())));
+        ReservationException unknown = unknown(wish.deployment());
+        return refusedAtOnce(named ? ReservationWays.named(legs.size(), unknown) : unknown);
       }
       legs.add(ReservationWays.leg(router, wish));
     }
-    return ask(
-        new ReservationWays.Wanted(wishes, waitNanos),
-        legs.size(),
-        waitNanos,
-        caller,
-        ask ->
-            ReservationWays.find(pickLoop(), legs, true, deadline(waitNanos), waitNanos > 0, ask),
-        list -> list.stream().map(this::now).toList());
-  }
-
-  /** By when slots are there, or the ask for them has failed. */
-  private long deadline(long waitNanos) {
-    return nanoClock.getAsLong() + (waitNanos > 0 ? waitNanos : ASK_NANOS);
+    ReservationAsk.Way way =
+        ask -> { // by the deadline slots are there, or the ask for them has failed
+          long deadline = nanoClock.getAsLong() + (waitNanos > 0 ? waitNanos : ASK_NANOS);
+          return ReservationWays.find(pickLoop(), legs, named, deadline, waitNanos > 0, ask);
+        };
+    return ask(wanted, legs.size(), waitNanos, caller, way, shown);
   }
 
   /**
@@ -185,12 +183,7 @@ public final class ReservationTable implements Reservations {
     Future<T> told =
         ask.answer()
             .map(shown)
-            .onFailure(
-                failed -> {
-                  if (failed instanceof ReservationException known) {
-                    counters.refused(known.problem());
-                  }
-                });
+            .onFailure(why -> counters.refused(((ReservationException) why).problem()));
     AtomicBoolean gone = new AtomicBoolean();
     return new Told<>(
         told,
@@ -352,14 +345,12 @@ public final class ReservationTable implements Reservations {
     if (entry == null || selection == null || problem != null) {
       throw refuse(problem == null ? Problem.EXPIRED : problem);
     }
-    long deadline = owner.deadlineNanos();
-    if (deadline != SlotRequest.NO_DEADLINE && deadline - loop.now() <= 0) {
+    if (loop.isPast(owner.deadlineNanos())) {
       owner.onFailure(SlotRequest.timeout()); // and the reservation stays
       return null;
     }
     if (loop.isFull()) {
-      owner.onFailure(
-          router.backPressure("pending requests of this event loop: " + loop.pendingRequests()));
+      owner.onFailure(router.pendingFull(loop));
       return null;
     }
     Problem lost = selection.take();

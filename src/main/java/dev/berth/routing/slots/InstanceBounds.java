@@ -1,19 +1,16 @@
 package dev.berth.routing.slots;
 
+import dev.berth.protocol.Bound;
 import dev.berth.protocol.StreamLedger;
-import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * What all routers of an instance may hold together, so that Ray Serve's unbounded defaults stand
- * under bounds that always exist. Each is one atomic increment-then-check. Any thread.
+ * under bounds that always exist. Any thread.
  */
 public final class InstanceBounds {
-  private final int maxQueued; // requests: berth.max_queued_total
-  private final long maxQueuedBytes; // bytes: berth.max_queued_bytes
+  private final Bound queued; // requests: berth.max_queued_total
+  private final Bound queuedBytes; // berth.max_queued_bytes
   private final StreamLedger streams;
-  private final AtomicInteger queued = new AtomicInteger();
-  private final AtomicLong queuedBytes = new AtomicLong();
 
   /**
    * @param maxQueued requests waiting for a slot, all deployments together; default 10 000
@@ -21,51 +18,45 @@ public final class InstanceBounds {
    * @param maxStreamBytes bytes of answers under way, all together; default 64 MiB
    */
   public InstanceBounds(int maxQueued, long maxQueuedBytes, long maxStreamBytes) {
-    this.maxQueued = maxQueued;
-    this.maxQueuedBytes = maxQueuedBytes;
+    this.queued = new Bound(maxQueued);
+    this.queuedBytes = new Bound(maxQueuedBytes);
     this.streams = new StreamLedger(maxStreamBytes);
   }
 
   public boolean tryQueue(int bytes) {
-    if (queued.incrementAndGet() > maxQueued) {
-      queued.decrementAndGet();
+    if (!queued.tryTake(1)) {
       return false;
     }
-    if (queuedBytes.addAndGet(bytes) > maxQueuedBytes) {
-      unqueue(bytes);
-      return false;
+    boolean fits = queuedBytes.tryTake(bytes);
+    if (!fits) {
+      queued.give(1);
     }
-    return true;
+    return fits;
   }
 
   /** A request that was accepted before waits again: it cannot be refused, but it counts. */
   public void queueAgain(int bytes) {
-    queued.incrementAndGet();
-    queuedBytes.addAndGet(bytes);
+    queued.take(1);
+    queuedBytes.take(bytes);
   }
 
   public void unqueue(int bytes) {
-    queued.decrementAndGet();
-    queuedBytes.addAndGet(-bytes);
+    queued.give(1);
+    queuedBytes.give(bytes);
   }
 
   /** Requests waiting now. */
-  public int queued() {
-    return queued.get();
+  public long queued() {
+    return queued.taken();
   }
 
   /** Bytes of waiting requests now. */
   public long queuedBytes() {
-    return queuedBytes.get();
+    return queuedBytes.taken();
   }
 
   /** The bytes of answers under way, which the instance's replicas and ingress count in too. */
   public StreamLedger streams() {
     return streams;
-  }
-
-  /** Bytes of answers under way now. */
-  public long streamBytes() {
-    return streams.bytes();
   }
 }

@@ -96,8 +96,8 @@ public final class LegGate {
     holder = null;
     try {
       holding.ousted();
-    } catch (RuntimeException rejected) { // its loop takes no more tasks: the instance stops
-      return;
+    } catch (RuntimeException rejected) {
+      // Its loop takes no more tasks: the instance stops.
     }
   }
 
@@ -114,8 +114,8 @@ public final class LegGate {
       try {
         first.entered();
         holder = first;
-      } catch (RuntimeException rejected) { // as above
-        continue;
+      } catch (RuntimeException rejected) {
+        // As above.
       }
     }
   }

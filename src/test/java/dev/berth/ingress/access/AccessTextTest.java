@@ -45,24 +45,14 @@ class AccessTextTest {
     JsonObject line = new JsonObject(AccessText.line(served(LogEncoding.JSON)));
     assertThat(line)
         .isEqualTo(
-            new JsonObject()
-                .put("time", "2026-11-21T09:02:03.004Z")
-                .put("method", "POST")
-                .put("route", "/shop")
-                .put("path", "/shop/1")
-                .put("application", "app")
-                .put("deployment", "till")
-                .put("replica", "app#till#x")
-                .put("status", 200)
-                .put("flag", "-")
-                .put("queue_ms", 2.0)
-                .put("handler_ms", 7.5)
-                .put("total_ms", 10.5)
-                .put("bytes_in", 12)
-                .put("bytes_out", 345)
-                .put("request_id", "r-1")
-                .put("protocol", "HTTP/1.1")
-                .put("peer", "10.0.0.7:4711"));
+            new JsonObject(
+                """
+                {"time": "2026-11-21T09:02:03.004Z", "method": "POST", "route": "/shop",
+                 "path": "/shop/1", "application": "app", "deployment": "till",
+                 "replica": "app#till#x", "status": 200, "flag": "-", "queue_ms": 2.0,
+                 "handler_ms": 7.5, "total_ms": 10.5, "bytes_in": 12, "bytes_out": 345,
+                 "request_id": "r-1", "protocol": "HTTP/1.1", "peer": "10.0.0.7:4711"}
+                """));
   }
 
   @Test

@@ -20,7 +20,6 @@ class BusMessageCodecTest {
   void betweenInstancesAMessageIsReadFromWhereItWasWritten() {
     Buffer frame = Buffer.buffer("frame");
     codec.encodeToWire(frame, message);
-
     assertThat(codec.decodeFromWire(5, frame)).isEqualTo(message);
   }
 

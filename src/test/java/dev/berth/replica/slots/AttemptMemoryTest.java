@@ -13,13 +13,13 @@ class AttemptMemoryTest {
 
   @Test
   void anAttemptIsRememberedForAllOfItsTimeAndNoLonger() {
-    memory.putIfAbsent(ATTEMPT, AttemptMemory.Mark.SEEN);
+    memory.attempts.putIfAbsent(ATTEMPT, AttemptMemory.Mark.SEEN);
     memory.attemptEnded(ATTEMPT, 500);
 
     memory.forget(500 + REMEMBER - 1);
-    assertThat(memory.get(ATTEMPT)).isEqualTo(AttemptMemory.Mark.SEEN);
+    assertThat(memory.attempts.get(ATTEMPT)).isEqualTo(AttemptMemory.Mark.SEEN);
     memory.forget(500 + REMEMBER);
-    assertThat(memory.get(ATTEMPT)).isNull();
+    assertThat(memory.attempts.get(ATTEMPT)).isNull();
     assertThat(memory.size()).isZero();
   }
 }

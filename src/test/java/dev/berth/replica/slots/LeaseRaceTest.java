@@ -1,5 +1,6 @@
 package dev.berth.replica.slots;
 
+import static dev.berth.replica.slots.Ledgers.granted;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.fakes.Contest;
@@ -8,11 +9,8 @@ import dev.berth.fakes.ManualClock;
 import dev.berth.protocol.AttemptId;
 import dev.berth.protocol.SlotToken;
 import dev.berth.protocol.port.SlotLease;
-import dev.berth.protocol.port.SlotObserver;
-import dev.berth.protocol.port.Slots;
 import dev.berth.protocol.port.Slots.Reservation;
-import java.util.SplittableRandom;
-import java.util.concurrent.atomic.AtomicInteger;
+import dev.berth.replica.slots.Ledgers.Freed;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -48,17 +46,14 @@ class LeaseRaceTest {
   void ofConsumeReleaseAndExpiryExactlyOneWinsAndTheSlotMovesOnce() {
     ManualClock clock = new ManualClock();
     SlotLedger ledger = Ledgers.ledger(1, clock);
-    AtomicInteger freed = new AtomicInteger();
-    ledger.observe(counting(freed));
-    SplittableRandom[] random = new SplittableRandom[CONTENDERS];
-    for (int i = 0; i < CONTENDERS; i++) {
-      random[i] = new SplittableRandom(100 + i);
-    }
+    Freed freed = new Freed();
+    ledger.observe(freed);
     boolean[] won = new boolean[CONTENDERS];
 
     Contest.run(
         CONTENDERS,
         Effort.times(20_000),
+        60,
         new Contest.Round() {
           private AttemptId attempt = new AttemptId(1, 0, -1);
           private SlotLease lease;
@@ -69,10 +64,10 @@ class LeaseRaceTest {
           @Override
           public void prepare(int round) {
             attempt = new AttemptId(1, 0, round);
-            freed.set(0);
+            freed.ongoingWhenTold.clear();
             stampBefore = Ledgers.stamp(ledger);
             expiredBefore = ledger.view("r", 0).expired();
-            lease = ((Reservation.Granted) ledger.reserve(attempt, TTL)).lease();
+            lease = granted(ledger.reserve(attempt, TTL));
             token = lease.token();
             if (round % KINDS == EXPIRY_WINS) {
               clock.advanceNanos(TTL);
@@ -81,9 +76,6 @@ class LeaseRaceTest {
 
           @Override
           public void act(int contender, int round) {
-            for (int i = random[contender].nextInt(60); i > 0; i--) {
-              Thread.onSpinWait();
-            }
             won[contender] = false;
             if (standsAside(contender, round)) {
               return;
@@ -112,7 +104,7 @@ class LeaseRaceTest {
             int winners = (won[0] ? 1 : 0) + (won[1] ? 1 : 0) + (ranOut ? 1 : 0);
             assertThat(winners).as("winners: consume, release, expiry").isEqualTo(1);
             assertThat(Ledgers.stamp(ledger) - stampBefore).as("moves of the slot").isEqualTo(2);
-            assertThat(freed.get()).as("told of a free slot").isEqualTo(won[0] ? 0 : 1);
+            assertThat(freed.ongoingWhenTold).as("told of a free slot").hasSize(won[0] ? 0 : 1);
             assertThat(ledger.running()).isEqualTo(won[0] ? 1 : 0);
             assertThat(ledger.reserved()).isZero();
             Ledgers.assertBalanced(ledger);
@@ -174,19 +166,5 @@ class LeaseRaceTest {
         });
 
     assertThat(revoked[0]).as("reserves that came after their release").isPositive();
-  }
-
-  private static SlotObserver counting(AtomicInteger freed) {
-    return new SlotObserver() {
-      @Override
-      public boolean completing(Slots slots) {
-        return false;
-      }
-
-      @Override
-      public void freed(Slots slots) {
-        freed.incrementAndGet();
-      }
-    };
   }
 }

@@ -3,6 +3,13 @@ package dev.berth.replica.slots;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.protocol.port.LedgerView;
+import dev.berth.protocol.port.SlotLease;
+import dev.berth.protocol.port.SlotObserver;
+import dev.berth.protocol.port.Slots;
+import dev.berth.protocol.port.Slots.Reservation;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.atomic.AtomicLongFieldUpdater;
 import java.util.function.LongSupplier;
@@ -31,6 +38,26 @@ public final class Ledgers {
   /** Of a certain replica. */
   public static SlotLedger ledger(long epoch, int max, LongSupplier clock, LongSupplier secrets) {
     return new SlotLedger(epoch, max, LedgerLimits.DEFAULTS, clock, secrets);
+  }
+
+  static SlotLease granted(Reservation reservation) {
+    assertThat(reservation).isInstanceOf(Reservation.Granted.class);
+    return ((Reservation.Granted) reservation).lease();
+  }
+
+  /** Notes how many slots were in use each time it was told of a free one. */
+  static final class Freed implements SlotObserver {
+    final List<Integer> ongoingWhenTold = Collections.synchronizedList(new ArrayList<>());
+
+    @Override
+    public boolean completing(Slots slots) {
+      return false;
+    }
+
+    @Override
+    public void freed(Slots slots) {
+      ongoingWhenTold.add(slots.ongoing());
+    }
   }
 
   /** Everything granted has ended, each in one way, and the audit agrees. At rest only. */

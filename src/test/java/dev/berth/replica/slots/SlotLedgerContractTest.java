@@ -1,54 +1,384 @@
 package dev.berth.replica.slots;
 
+import static dev.berth.replica.slots.Ledgers.granted;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
 import dev.berth.fakes.ManualClock;
-import dev.berth.protocol.port.SlotObserver;
+import dev.berth.protocol.AttemptId;
+import dev.berth.protocol.Load;
+import dev.berth.protocol.Refusal;
+import dev.berth.protocol.SlotToken;
+import dev.berth.protocol.port.SlotLease;
 import dev.berth.protocol.port.Slots;
-import dev.berth.protocol.port.SlotsContract;
+import dev.berth.protocol.port.Slots.Reservation;
+import dev.berth.replica.slots.Ledgers.Freed;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.SplittableRandom;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
 
-/** The ledger keeps the contract of its port. */
-class SlotLedgerContractTest extends SlotsContract {
+/** What the ledger promises by its port, {@link Slots}, beside what its walk compares. */
+class SlotLedgerContractTest {
+  private static final long TTL = Duration.ofSeconds(10).toNanos();
+  private static final Duration PAST_THE_TTL = Duration.ofSeconds(11);
+
+  private final ManualClock clock = new ManualClock();
   private final List<SlotLedger> made = new ArrayList<>();
+  private long attempts;
 
   @AfterEach
   void whatWasGrantedHasEndedOrIsOngoing() {
     made.forEach(Ledgers::assertBalanced);
   }
 
-  @Override
-  protected Owned fresh(int maxOngoing, ManualClock clock) {
-    SplittableRandom secrets = new SplittableRandom(3);
-    SlotLedger ledger =
-        new SlotLedger(11, maxOngoing, LedgerLimits.DEFAULTS, clock, secrets::nextLong);
+  private SlotLedger fresh(int maxOngoing) {
+    SlotLedger ledger = Ledgers.ledger(maxOngoing, clock);
     made.add(ledger);
-    return new Owned() {
-      @Override
-      public Slots slots() {
-        return ledger;
-      }
+    return ledger;
+  }
 
-      @Override
-      public void observe(SlotObserver observer) {
-        ledger.observe(observer);
-      }
+  private AttemptId attempt() {
+    return new AttemptId(7, 0, ++attempts);
+  }
 
-      @Override
-      public void drain(long deadlineNanos) {
-        ledger.drain(deadlineNanos);
-      }
+  private static Reservation refused(Refusal reason) {
+    return new Reservation.Refused(reason);
+  }
 
-      @Override
-      public void setMaxOngoing(int max) {
-        ledger.setMaxOngoing(max);
-      }
+  // --- granting ---
 
-      @Override
-      public void sweep() {
-        ledger.sweep();
-      }
-    };
+  @Test
+  void asManyAreGrantedAsThereAreSlots() {
+    SlotLedger slots = fresh(3);
+
+    assertThat(slots.tryAcquire()).isTrue();
+    assertThat(slots.tryAcquire(attempt())).isNull();
+    granted(slots.reserve(attempt(), TTL));
+
+    assertThat(slots.ongoing()).isEqualTo(3);
+    assertThat(slots.tryAcquire()).isFalse();
+    assertThat(slots.tryAcquire(attempt())).isEqualTo(Refusal.FULL);
+    assertThat(slots.reserve(attempt(), TTL)).isEqualTo(refused(Refusal.FULL));
+    assertThat(slots.hold(TTL)).isNull();
+    assertThat(slots.ongoing()).isEqualTo(3);
+  }
+
+  @Test
+  void aCompletionThatNoOneOwesIsADefectAndChangesNothing() {
+    SlotLedger slots = fresh(2);
+    SlotLease lease = granted(slots.reserve(attempt(), TTL));
+    assertThatIllegalStateException().isThrownBy(slots::complete);
+    assertThatIllegalStateException().isThrownBy(() -> slots.completeAndHold(TTL));
+    assertThat(slots.ongoing()).isEqualTo(1);
+    assertThat(lease.active()).isTrue();
+  }
+
+  // --- a lease ends once ---
+
+  @Test
+  void aConsumedLeaseRunsInTheSlotItHeld() {
+    SlotLedger slots = fresh(1);
+    SlotLease lease = granted(slots.reserve(attempt(), TTL));
+    assertThat(slots.consume(lease.token(), attempt())).isNull();
+    assertThat(slots.ongoing()).isEqualTo(1);
+    slots.complete();
+    assertThat(slots.ongoing()).isZero();
+  }
+
+  @Test
+  void aReleasedLeaseFreesItsSlotOnce() {
+    SlotLedger slots = fresh(2);
+    slots.tryAcquire();
+    AttemptId attempt = attempt();
+    SlotLease lease = granted(slots.reserve(attempt, TTL));
+
+    assertThat(lease.release()).isTrue();
+
+    assertThat(lease.release()).isFalse();
+    assertThat(slots.release(attempt)).isFalse();
+    assertThat(slots.release(attempt())).as("of none").isFalse();
+    assertThat(slots.ongoing()).isEqualTo(1);
+    assertThat(lease.active()).isFalse();
+    assertThat(lease.consume()).isEqualTo(Refusal.RELEASED);
+    assertThat(lease.renew(TTL)).isFalse();
+    assertThat(slots.tryAcquire()).isTrue();
+  }
+
+  @Test
+  void aConsumedLeaseCanBeNeitherConsumedNorReleasedAgain() {
+    SlotLedger slots = fresh(2);
+    AttemptId attempt = attempt();
+    SlotLease lease = granted(slots.reserve(attempt, TTL));
+    lease.consume();
+
+    assertThat(lease.consume()).isEqualTo(Refusal.ALREADY_USED);
+    assertThat(slots.consume(lease.token(), attempt())).isEqualTo(Refusal.ALREADY_USED);
+    assertThat(lease.release()).isFalse();
+    assertThat(slots.release(attempt)).isFalse();
+    assertThat(slots.ongoing()).isEqualTo(1);
+  }
+
+  @Test
+  void anExpiredReservationFreesItsSlot() {
+    SlotLedger slots = fresh(1);
+    granted(slots.reserve(attempt(), TTL));
+    clock.advance(PAST_THE_TTL);
+    slots.sweep();
+    assertThat(slots.ongoing()).isZero();
+    assertThat(slots.tryAcquire()).isTrue();
+  }
+
+  @Test
+  void aLeaseIsOverAtItsDeadlineAndNotBefore() {
+    SlotLedger slots = fresh(2);
+    SlotLease first = granted(slots.reserve(attempt(), TTL));
+    SlotLease second = granted(slots.reserve(attempt(), TTL));
+
+    clock.advanceNanos(TTL - 1);
+    slots.sweep();
+    assertThat(first.active()).isTrue();
+    assertThat(first.consume()).isNull();
+
+    clock.advanceNanos(1);
+    assertThat(second.active()).isFalse();
+    assertThat(second.consume()).isEqualTo(Refusal.EXPIRED);
+  }
+
+  // --- attempts ---
+
+  @Test
+  void aReleaseByAttemptFreesTheSlot() {
+    SlotLedger slots = fresh(1);
+    AttemptId attempt = attempt();
+    granted(slots.reserve(attempt, TTL));
+    assertThat(slots.release(attempt)).isTrue();
+    assertThat(slots.ongoing()).isZero();
+  }
+
+  @Test
+  void aReleaseThatOvertakesItsReserveRefusesIt() {
+    SlotLedger slots = fresh(1);
+    AttemptId attempt = attempt();
+    assertThat(slots.release(attempt)).isFalse();
+    assertThat(slots.reserve(attempt, TTL)).isEqualTo(refused(Refusal.REVOKED));
+    assertThat(slots.ongoing()).isZero();
+  }
+
+  @Test
+  void aReleaseThatOvertakesItsRequestKeepsItFromRunning() {
+    SlotLedger slots = fresh(1);
+    AttemptId attempt = attempt();
+    slots.release(attempt);
+    assertThat(slots.tryAcquire(attempt)).isEqualTo(Refusal.REVOKED);
+    assertThat(slots.ongoing()).isZero();
+  }
+
+  @Test
+  void aReleaseThatOvertakesItsDispatchKeepsTheTokenUsable() {
+    SlotLedger slots = fresh(1);
+    SlotLease lease = granted(slots.reserve(attempt(), TTL));
+    AttemptId dispatch = attempt();
+    slots.release(dispatch);
+
+    assertThat(slots.consume(lease.token(), dispatch)).isEqualTo(Refusal.REVOKED);
+    assertThat(lease.active()).isTrue();
+    assertThat(lease.release()).isTrue();
+  }
+
+  @Test
+  void anAttemptRunsAtMostOnce() {
+    SlotLedger slots = fresh(5);
+    AttemptId attempt = attempt();
+    SlotLease lease = granted(slots.reserve(attempt(), TTL));
+
+    assertThat(slots.tryAcquire(attempt)).isNull();
+
+    assertThat(slots.tryAcquire(attempt)).isEqualTo(Refusal.REVOKED);
+    assertThat(slots.consume(lease.token(), attempt)).isEqualTo(Refusal.REVOKED);
+    assertThat(slots.ongoing()).isEqualTo(2);
+  }
+
+  @Test
+  void anAttemptThatWasRefusedDoesNotRunWhenItComesAgain() {
+    SlotLedger slots = fresh(1);
+    slots.tryAcquire();
+    AttemptId request = attempt();
+    AttemptId reserve = attempt();
+    slots.tryAcquire(request);
+    slots.reserve(reserve, TTL);
+    slots.complete();
+
+    assertThat(slots.tryAcquire(request)).isEqualTo(Refusal.REVOKED);
+    assertThat(slots.reserve(reserve, TTL)).isEqualTo(refused(Refusal.REVOKED));
+    assertThat(slots.ongoing()).isZero();
+  }
+
+  // --- tokens ---
+
+  @Test
+  void aTokenOfAnotherIncarnationIsRefused() {
+    SlotLedger slots = fresh(2);
+    SlotToken token = granted(slots.reserve(attempt(), TTL)).token();
+    SlotToken foreign = new SlotToken(token.epoch() + 1, token.sequence(), token.secret());
+    assertThat(slots.consume(foreign, attempt())).isEqualTo(Refusal.FOREIGN_EPOCH);
+    assertThat(slots.renew(foreign, TTL)).isEqualTo(Refusal.FOREIGN_EPOCH);
+  }
+
+  @Test
+  void aGuessedTokenIsUnknownAndHarmsNoLease() {
+    SlotLedger slots = fresh(2);
+    SlotLease lease = granted(slots.reserve(attempt(), TTL));
+    SlotToken token = lease.token();
+    SlotToken guessed = new SlotToken(token.epoch(), token.sequence(), token.secret() + 1);
+    SlotToken never = new SlotToken(token.epoch(), token.sequence() + 1, token.secret());
+
+    assertThat(slots.consume(guessed, attempt())).isEqualTo(Refusal.UNKNOWN_TOKEN);
+    assertThat(slots.consume(never, attempt())).isEqualTo(Refusal.UNKNOWN_TOKEN);
+    assertThat(slots.renew(guessed, TTL)).isEqualTo(Refusal.UNKNOWN_TOKEN);
+    assertThat(lease.consume()).isNull();
+  }
+
+  @Test
+  void aTokenThatEndedIsToldHow() {
+    SlotLedger slots = fresh(3);
+    SlotLease released = granted(slots.reserve(attempt(), TTL));
+    SlotToken token = released.token();
+    released.release();
+    SlotLease expired = granted(slots.reserve(attempt(), TTL));
+    SlotToken late = expired.token();
+    clock.advance(PAST_THE_TTL);
+
+    assertThat(slots.consume(token, attempt())).isEqualTo(Refusal.RELEASED);
+    assertThat(slots.renew(token, TTL)).isEqualTo(Refusal.RELEASED);
+    assertThat(slots.renew(late, TTL)).isEqualTo(Refusal.EXPIRED);
+    assertThat(slots.consume(late, attempt())).isEqualTo(Refusal.EXPIRED);
+    assertThat(slots.ongoing()).isZero();
+  }
+
+  @Test
+  void aTokenAskedForAfterItsLeaseEndedIsStillTold() {
+    SlotLedger slots = fresh(1);
+    SlotLease lease = granted(slots.reserve(attempt(), TTL));
+    lease.release();
+    assertThat(slots.consume(lease.token(), attempt())).isEqualTo(Refusal.RELEASED);
+  }
+
+  // --- renewing ---
+
+  @Test
+  void aRenewedLeaseOutlivesItsFirstDeadline() {
+    SlotLedger slots = fresh(1);
+    SlotLease lease = granted(slots.reserve(attempt(), TTL));
+    clock.advanceNanos(TTL / 2);
+
+    assertThat(slots.renew(lease.token(), TTL)).isNull();
+
+    clock.advanceNanos(TTL / 2);
+    slots.sweep();
+    assertThat(lease.consume()).isNull();
+  }
+
+  // --- draining ---
+
+  @Test
+  void aDrainingReplicaGrantsNothingByAnyPath() {
+    SlotLedger slots = fresh(2);
+    slots.tryAcquire();
+
+    slots.drain(clock.getAsLong() + TTL);
+
+    assertThat(slots.draining()).isTrue();
+    assertThat(slots.tryAcquire()).isFalse();
+    assertThat(slots.tryAcquire(attempt())).isEqualTo(Refusal.DRAINING);
+    assertThat(slots.reserve(attempt(), TTL)).isEqualTo(refused(Refusal.DRAINING));
+    assertThat(slots.hold(TTL)).isNull();
+    assertThat(slots.completeAndHold(TTL)).isNull();
+    assertThat(slots.ongoing()).isEqualTo(1);
+  }
+
+  @Test
+  void aDrainingReplicaHonoursTheLeasesItGrantedAndFallsToZero() {
+    SlotLedger slots = fresh(2);
+    SlotLease used = granted(slots.reserve(attempt(), TTL));
+    AttemptId kept = attempt();
+    granted(slots.reserve(kept, TTL));
+
+    slots.drain(clock.getAsLong() + TTL);
+
+    assertThat(slots.ongoing()).as("the drain waits for both").isEqualTo(2);
+    granted(slots.reserve(kept, TTL));
+    assertThat(used.consume()).isNull();
+    slots.complete();
+    assertThat(slots.release(kept)).isTrue();
+    assertThat(slots.ongoing()).isZero();
+  }
+
+  @Test
+  void aRenewalWhileDrainingEndsWithTheDrain() {
+    SlotLedger slots = fresh(2);
+    SlotLease lease = granted(slots.reserve(attempt(), TTL));
+    long over = clock.getAsLong() + TTL + TTL / 2;
+
+    slots.drain(over);
+
+    assertThat(lease.renew(5 * TTL)).isTrue();
+    assertThat(lease.deadlineNanos()).isEqualTo(over);
+    clock.advanceNanos(TTL + TTL / 2);
+    assertThat(lease.renew(TTL)).isFalse();
+    assertThat(slots.ongoing()).isZero();
+  }
+
+  // --- who is told ---
+
+  @Test
+  void theObserverIsToldOfEveryFreedSlotAfterItIsFree() {
+    SlotLedger slots = fresh(4);
+    Freed freed = new Freed();
+    slots.observe(freed);
+    slots.tryAcquire();
+    AttemptId byAttempt = attempt();
+    granted(slots.reserve(byAttempt, TTL));
+    SlotLease released = granted(slots.reserve(attempt(), TTL));
+    granted(slots.reserve(attempt(), TTL));
+    assertThat(freed.ongoingWhenTold).isEmpty();
+
+    slots.complete();
+    slots.release(byAttempt);
+    released.release();
+    clock.advance(PAST_THE_TTL);
+    slots.sweep();
+
+    assertThat(freed.ongoingWhenTold).containsExactly(3, 2, 1, 0);
+  }
+
+  // --- what is reported ---
+
+  @Test
+  void theLoadReportsOngoingAndMaxAndEachChangeIsNewer() {
+    SlotLedger slots = fresh(3);
+    List<Long> loads = new ArrayList<>();
+    loads.add(slots.load());
+
+    slots.tryAcquire();
+    loads.add(slots.load());
+    SlotLease lease = granted(slots.reserve(attempt(), TTL));
+    loads.add(slots.load());
+    lease.consume();
+    loads.add(slots.load());
+    slots.complete();
+    loads.add(slots.load());
+    slots.setMaxOngoing(5);
+    loads.add(slots.load());
+    slots.drain(clock.getAsLong() + TTL);
+    loads.add(slots.load());
+
+    assertThat(loads).extracting(Load::ongoing).containsExactly(0, 1, 2, 2, 1, 1, 1);
+    assertThat(loads).extracting(Load::max).containsExactly(3, 3, 3, 3, 3, 5, 5);
+    for (int i = 1; i < loads.size(); i++) {
+      assertThat(Load.isNewer(loads.get(i), loads.get(i - 1))).as("change %d", i).isTrue();
+      assertThat(Load.isNewer(loads.get(i - 1), loads.get(i))).as("change %d", i).isFalse();
+    }
   }
 }

@@ -10,11 +10,7 @@ import dev.berth.protocol.port.SlotLease;
 import dev.berth.protocol.port.Slots.Reservation;
 import java.util.List;
 import java.util.Objects;
-import org.jetbrains.kotlinx.lincheck.Actor;
-import org.jetbrains.kotlinx.lincheck.execution.ExecutionScenario;
 import org.jetbrains.lincheck.datastructures.IntGen;
-import org.jetbrains.lincheck.datastructures.ManagedStrategyGuarantee;
-import org.jetbrains.lincheck.datastructures.ManagedStrategyGuaranteeKt;
 import org.jetbrains.lincheck.datastructures.ModelCheckingOptions;
 import org.jetbrains.lincheck.datastructures.Operation;
 import org.jetbrains.lincheck.datastructures.Param;
@@ -38,16 +34,6 @@ import org.junit.jupiter.api.Test;
 class SlotLedgerLincheckTest {
   private static final long FOREVER = 1L << 40;
 
-  /** The JDK's collections and counters are taken to be atomic: it is the ledger that is tried. */
-  private static final ManagedStrategyGuarantee JDK_IS_CORRECT =
-      ManagedStrategyGuaranteeKt.forClasses(
-              "java.util.concurrent.ConcurrentHashMap",
-              "java.util.concurrent.ConcurrentHashMap$KeySetView",
-              "java.util.concurrent.ConcurrentLinkedQueue",
-              "java.util.concurrent.atomic.LongAdder")
-          .allMethods()
-          .treatAsAtomic();
-
   private static ModelCheckingOptions options(int threads, int actors, int iterations) {
     return Interleavings.options()
         .threads(threads)
@@ -55,8 +41,7 @@ class SlotLedgerLincheckTest {
         .actorsBefore(2)
         .actorsAfter(1)
         .iterations(Effort.times(iterations))
-        .invocationsPerIteration(150)
-        .addGuarantee(JDK_IS_CORRECT);
+        .invocationsPerIteration(150);
   }
 
   @Test
@@ -64,10 +49,19 @@ class SlotLedgerLincheckTest {
     options(3, 2, 3).sequentialSpecification(SlotModel.class).check(SlotOperations.class);
   }
 
+  /**
+   * Where one of two slots is in use, whoever asks for one during these changes must get it: there
+   * is a free slot before them, between them and after them.
+   */
   @Test
   void twoThreadsSeeOneOrderWhileTheMaxChanges() {
     options(2, 3, 3)
-        .addCustomScenario(aCompletionThenALowerMaxBesideAnAcquire())
+        .addCustomScenario(
+            Interleavings.scenario(
+                ChangingMaxOperations.class,
+                "acquire 0",
+                List.of("complete 0, setMax 1", "acquire 1"),
+                ""))
         .sequentialSpecification(ChangingMaxModel.class)
         .check(ChangingMaxOperations.class);
   }
@@ -85,57 +79,21 @@ class SlotLedgerLincheckTest {
   void aRenewalBesideADrainLastsToTheDrainsDeadlineOrIsOfBefore() {
     options(2, 1, 0)
         .addCustomScenario(
-            new ExecutionScenario(
-                List.of(),
-                List.of(
-                    List.of(actor(DrainedLeaseOperations.class, "drain")),
-                    List.of(actor(DrainedLeaseOperations.class, "renew"))),
-                List.of(actor(DrainedLeaseOperations.class, "lasts")),
-                null))
+            Interleavings.scenario(
+                DrainedLeaseOperations.class, "", List.of("drain", "renew"), "lasts"))
         .sequentialSpecification(DrainedLeaseModel.class)
         .check(DrainedLeaseOperations.class);
   }
 
-  /**
-   * One of two slots is in use. Whoever asks for one during these changes must get it: there is a
-   * free slot before them, between them and after them.
-   */
-  private static ExecutionScenario aCompletionThenALowerMaxBesideAnAcquire() {
-    Actor acquireByFirst = actor("acquire", 0);
-    List<Actor> first = List.of(actor("complete", 0), actor("setMax", 1));
-    List<Actor> second = List.of(actor("acquire", 1));
-    return new ExecutionScenario(List.of(acquireByFirst), List.of(first, second), List.of(), null);
-  }
-
-  private static Actor actor(String operation, int argument) {
-    try {
-      return new Actor(
-          ChangingMaxOperations.class.getMethod(operation, int.class), List.of(argument));
-    } catch (NoSuchMethodException e) {
-      throw new AssertionError(e);
-    }
-  }
-
-  private static Actor actor(Class<?> operations, String operation) {
-    try {
-      return new Actor(operations.getMethod(operation), List.of());
-    } catch (NoSuchMethodException e) {
-      throw new AssertionError(e);
-    }
-  }
-
   // --- slots of one's own ---
 
-  /** Two slots, and threads that each remember what they hold. */
+  /** Two slots, and threads that each remember what of it they run on. */
   @Param(name = "thread", gen = ThreadIdGen.class)
-  public static class SlotOperations {
-    private static final int THREADS_MAX = 8;
+  public static class Requests {
+    static final int THREADS_MAX = 8;
 
     final SlotLedger ledger = Ledgers.ledger(2, new ManualClock());
-    private final int[] running = new int[THREADS_MAX];
-    private final @Nullable SlotLease[] held = new SlotLease[THREADS_MAX];
-    private final @Nullable AttemptId[] attempt = new AttemptId[THREADS_MAX];
-    private final long[] attempts = new long[THREADS_MAX];
+    final int[] running = new int[THREADS_MAX];
 
     @Operation
     public boolean acquire(@Param(name = "thread") int thread) {
@@ -153,6 +111,19 @@ class SlotLedgerLincheckTest {
       running[thread]--;
       return true;
     }
+
+    @Operation
+    public int ongoing() {
+      return ledger.ongoing();
+    }
+  }
+
+  /** The same, with what each thread has reserved. */
+  @Param(name = "thread", gen = ThreadIdGen.class)
+  public static class SlotOperations extends Requests {
+    private final @Nullable SlotLease[] held = new SlotLease[THREADS_MAX];
+    private final @Nullable AttemptId[] attempt = new AttemptId[THREADS_MAX];
+    private final long[] attempts = new long[THREADS_MAX];
 
     @Operation
     public String reserve(@Param(name = "thread") int thread) {
@@ -214,11 +185,6 @@ class SlotLedgerLincheckTest {
     @Operation(runOnce = true)
     public void drain() {
       ledger.drain(Long.MAX_VALUE);
-    }
-
-    @Operation
-    public int ongoing() {
-      return ledger.ongoing();
     }
 
     @Validate
@@ -319,35 +285,10 @@ class SlotLedgerLincheckTest {
   /** Requests alone, so that most scenarios have the owner change the max among them. */
   @Param(name = "max", gen = IntGen.class, conf = "1:3")
   @Param(name = "thread", gen = ThreadIdGen.class)
-  public static class ChangingMaxOperations {
-    private final SlotLedger ledger = Ledgers.ledger(2, new ManualClock());
-    private final int[] running = new int[SlotOperations.THREADS_MAX];
-
-    @Operation
-    public boolean acquire(@Param(name = "thread") int thread) {
-      boolean granted = ledger.tryAcquire();
-      running[thread] += granted ? 1 : 0;
-      return granted;
-    }
-
-    @Operation
-    public boolean complete(@Param(name = "thread") int thread) {
-      if (running[thread] == 0) {
-        return false;
-      }
-      ledger.complete();
-      running[thread]--;
-      return true;
-    }
-
+  public static class ChangingMaxOperations extends Requests {
     @Operation(nonParallelGroup = "owner")
     public void setMax(@Param(name = "max") int max) {
       ledger.setMaxOngoing(max);
-    }
-
-    @Operation
-    public int ongoing() {
-      return ledger.ongoing();
     }
   }
 

@@ -57,9 +57,6 @@ class SlotLedgerStressTest {
         Effort.times(4_000),
         new Contest.Round() {
           @Override
-          public void prepare(int round) {}
-
-          @Override
           public void act(int contender, int round) {
             for (int i = 0; i < 50; i++) {
               step(workers[contender], ledger, clock, holders, max);
@@ -172,9 +169,6 @@ class SlotLedgerStressTest {
         WORKERS,
         Effort.times(3_000),
         new Contest.Round() {
-          @Override
-          public void prepare(int round) {}
-
           @Override
           public void act(int contender, int round) {
             if (contender == 0) {

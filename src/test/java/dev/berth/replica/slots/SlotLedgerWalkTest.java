@@ -8,8 +8,6 @@ import dev.berth.protocol.Load;
 import dev.berth.protocol.Refusal;
 import dev.berth.protocol.SlotToken;
 import dev.berth.protocol.port.SlotLease;
-import dev.berth.protocol.port.SlotObserver;
-import dev.berth.protocol.port.Slots;
 import dev.berth.protocol.port.Slots.Reservation;
 import java.util.ArrayList;
 import java.util.EnumMap;
@@ -76,7 +74,7 @@ class SlotLedgerWalkTest {
     final SlotLedger ledger;
     final Map<Step, Integer> taken = new EnumMap<>(Step.class);
     final List<AttemptId> tombstones = new ArrayList<>();
-    int freedTold;
+    final Ledgers.Freed freedTold = new Ledgers.Freed();
 
     // the model
     final List<ModelLease> leases = new ArrayList<>(); // held, and lately ended
@@ -92,18 +90,7 @@ class SlotLedgerWalkTest {
     Walk(long seed) {
       random = new SplittableRandom(seed);
       ledger = Ledgers.ledger(max, new LedgerLimits(TTL, 1L << 40, 1 << 20), clock);
-      ledger.observe(
-          new SlotObserver() {
-            @Override
-            public boolean completing(Slots slots) {
-              return false;
-            }
-
-            @Override
-            public void freed(Slots slots) {
-              freedTold++;
-            }
-          });
+      ledger.observe(freedTold);
     }
 
     void run() {
@@ -156,6 +143,13 @@ class SlotLedgerWalkTest {
       }
     }
 
+    private void released(ModelLease lease, boolean answer) {
+      assertThat(answer).isEqualTo(lease.ended == null);
+      if (answer) {
+        end(lease, Refusal.RELEASED);
+      }
+    }
+
     private void take(Step step) {
       switch (step) {
         case ACQUIRE -> {
@@ -177,10 +171,7 @@ class SlotLedgerWalkTest {
           long ttl = ttl();
           SlotLease lease = ledger.hold(ttl);
           assertThat(lease == null).isEqualTo(expected != null);
-          if (lease != null) {
-            grants++;
-            leases.add(new ModelLease(lease, null, now() + Math.min(ttl, TTL)));
-          }
+          grantedLease(lease, null, ttl);
         }
         case HAND_OFF -> handOff();
         case COMPLETE -> {
@@ -196,19 +187,13 @@ class SlotLedgerWalkTest {
         case RELEASE -> {
           ModelLease lease = anyLease();
           if (lease != null) {
-            assertThat(lease.lease.release()).isEqualTo(lease.ended == null);
-            if (lease.ended == null) {
-              end(lease, Refusal.RELEASED);
-            }
+            released(lease, lease.lease.release());
           }
         }
         case RELEASE_ATTEMPT -> {
           ModelLease lease = anyLease();
           if (lease != null && lease.attempt != null) {
-            assertThat(ledger.release(lease.attempt)).isEqualTo(lease.ended == null);
-            if (lease.ended == null) {
-              end(lease, Refusal.RELEASED);
-            }
+            released(lease, ledger.release(lease.attempt));
           }
         }
         case RELEASE_UNKNOWN -> {
@@ -258,6 +243,13 @@ class SlotLedgerWalkTest {
       }
     }
 
+    private void grantedLease(@Nullable SlotLease lease, @Nullable AttemptId attempt, long ttl) {
+      if (lease != null) {
+        grants++;
+        leases.add(new ModelLease(lease, attempt, now() + Math.min(ttl, TTL)));
+      }
+    }
+
     private void reserve(AttemptId attempt) {
       Refusal expected = expected();
       long ttl = ttl();
@@ -266,9 +258,7 @@ class SlotLedgerWalkTest {
         assertThat(answer).isEqualTo(new Reservation.Refused(expected));
         return;
       }
-      SlotLease lease = ((Reservation.Granted) answer).lease();
-      grants++;
-      leases.add(new ModelLease(lease, attempt, now() + Math.min(ttl, TTL)));
+      grantedLease(Ledgers.granted(answer), attempt, ttl);
     }
 
     private void repeatReserve() {
@@ -299,9 +289,8 @@ class SlotLedgerWalkTest {
       assertThat(lease != null).isEqualTo(expected);
       if (lease != null) {
         running--;
-        grants++;
         ends.merge("completed", 1, Integer::sum);
-        leases.add(new ModelLease(lease, null, now() + Math.min(ttl, TTL)));
+        grantedLease(lease, null, ttl);
       }
     }
 
@@ -355,7 +344,7 @@ class SlotLedgerWalkTest {
       assertThat(ledger.ongoing()).as(at).isEqualTo(running + held());
       assertThat(ledger.maxOngoing()).as(at).isEqualTo(max);
       assertThat(ledger.draining()).as(at).isEqualTo(draining);
-      assertThat(freedTold).as("freed told " + at).isEqualTo(freed);
+      assertThat(freedTold.ongoingWhenTold).as("freed told " + at).hasSize(freed);
       long load = ledger.load();
       assertThat(Load.ongoing(load)).as(at).isEqualTo(running + held());
       if (load != before) {

@@ -57,10 +57,8 @@ class RoutingFeedVerticleTest {
   void aRouterThatIsForgottenAndMadeAnewAtOnceHasItsSnapshotPulledAnew() throws Exception {
     BusMessage first = pulled.poll(10, TimeUnit.SECONDS);
     answer();
-
     world.routers.forget(RoutingWorld.DEPLOYMENT);
     world.routers.router(RoutingWorld.DEPLOYMENT, world.router.settings());
-
     assertThat(pulled.poll(10, TimeUnit.SECONDS)).isEqualTo(first); // nothing is held
   }
 

@@ -14,6 +14,7 @@ import dev.berth.api.Selections;
 import dev.berth.fakes.FakeParent;
 import dev.berth.fakes.RoutingWorld;
 import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.protocol.port.BareHandle;
 import dev.berth.routing.DeploymentRouter;
 import dev.berth.routing.RouterSettings;
@@ -35,12 +36,16 @@ class RoutedLegsTest {
 
   private final RoutingWorld world = new RoutingWorld(2, RouterSettings.DEFAULTS);
   private final List<RoutingWorld.Replica> replicas = new ArrayList<>();
+  private RoutingWorld.Replica a;
+  private ReplicaSelection busy;
 
   private RoutingWorld.Replica replica(DeploymentId deployment, int max) {
-    RoutingWorld.Replica made = world.local(deployment, deployment.name() + "1", max);
+    return added(world.local(deployment, deployment.name() + "1", max));
+  }
+
+  private RoutingWorld.Replica added(RoutingWorld.Replica made) {
     replicas.add(made);
-    world.publish();
-    return made;
+    return world.published(made);
   }
 
   /** One of each, with one slot. */
@@ -51,10 +56,7 @@ class RoutedLegsTest {
   }
 
   private RoutingWorld.Replica elsewhere(DeploymentId deployment, int max) {
-    RoutingWorld.Replica made = world.remote(deployment, deployment.name() + "2", max);
-    replicas.add(made);
-    world.publish();
-    return made;
+    return added(world.remote(deployment, deployment.name() + "2", max));
   }
 
   private BareHandle handle(DeploymentId deployment) {
@@ -66,8 +68,7 @@ class RoutedLegsTest {
   }
 
   private Future<Selections> all(DeploymentId... deployments) {
-    Future<Selections> chosen = world.settled(Selections.all(handles(deployments)));
-    return chosen;
+    return world.settled(Selections.all(handles(deployments)));
   }
 
   private ReplicaSelection one(DeploymentId deployment) {
@@ -94,6 +95,19 @@ class RoutedLegsTest {
     assertThat(chosen.cause()).isInstanceOf(kind);
   }
 
+  private void cancel(Pending<Selections> choice) {
+    choice.cancel();
+    world.run();
+    assertFailed(choice.future(), BerthException.Cancelled.class);
+  }
+
+  /** A slot of A is held by one who waits for the only one of B. */
+  private Future<Selections> waitsForB() {
+    a = replica(A, 1);
+    busy = busy(B);
+    return all(A, B);
+  }
+
   private DeploymentRouter router(DeploymentId deployment) {
     return world.routers.router(deployment, RouterSettings.DEFAULTS);
   }
@@ -102,22 +116,7 @@ class RoutedLegsTest {
   @AfterEach
   void nothingIsLeft() {
     world.run();
-    for (RoutingWorld.Replica replica : replicas) {
-      assertThat(replica.ledger.ongoing()).as(replica.info.replicaId()).isZero();
-      assertThat(replica.ledger.audit()).hasToString("CLEAN");
-    }
-    for (DeploymentRouter router : world.routers.all()) {
-      assertThat(router.counters().reserved()).as("reserved, %s", router.deployment()).isZero();
-      assertThat(router.queued()).as("queued, %s", router.deployment()).isZero();
-      assertThat(router.waitingToCollect()).as("at the gate, %s", router.deployment()).isZero();
-      assertThat(RoutingProbe.ownElsewhere(router)).isZero();
-    }
-    for (int loop = 0; loop < 2; loop++) {
-      assertThat(world.routers.loop(loop).pendingRequests()).isZero();
-      assertThat(world.routers.loop(loop).deadlines()).isZero();
-      assertThat(RoutingProbe.heldAttempts(world.routers.loop(loop))).isZero();
-    }
-    assertThat(world.routers.bounds().queued()).isZero();
+    world.assertAtRest(replicas.toArray(RoutingWorld.Replica[]::new));
   }
 
   @Nested
@@ -151,9 +150,7 @@ class RoutedLegsTest {
     void whereOneIsUnavailableNoneIsHeld() {
       RoutingWorld.Replica a = replica(A, 1);
       router(B)
-          .update(
-              new dev.berth.protocol.RoutingSnapshot(
-                  B, new dev.berth.protocol.RoutingSnapshot.Version(1, 99), false, List.of()));
+          .update(new RoutingSnapshot(B, new RoutingSnapshot.Version(1, 99), false, List.of()));
       assertFailed(all(A, B), BerthException.DeploymentUnavailable.class);
       assertThat(a.ledger.view("r", 0).released()).isOne();
     }
@@ -205,17 +202,7 @@ class RoutedLegsTest {
 
     @Test
     void withoutAnyTimeoutTheQueuesTimeoutEndsTheWaitAsTheOneWaitedForRefuses() {
-      RouterSettings usual = RouterSettings.DEFAULTS;
-      world.routers.router(
-          B,
-          new RouterSettings(
-              -1,
-              usual.queueTimeoutNanos(),
-              usual.reservationTtlNanos(),
-              usual.maxReservationTtlNanos(),
-              429,
-              7,
-              usual.requestTimeoutNanos()));
+      world.routers.router(B, RoutingProbe.refusing(RouterSettings.DEFAULTS, 429, 7));
       replica(A, 1);
       ReplicaSelection busy = busy(B);
       Future<Selections> chosen = all(A, B);
@@ -310,7 +297,7 @@ class RoutedLegsTest {
       ReplicaSelection busy = one(A);
       Future<Selections> first = all(A, A);
       Future<Selections> second = all(A, A);
-      assertThat(router(A).waitingToCollect()).isOne();
+      assertThat(router(A).legGate().size()).isOne();
       assertThat(router(A).queued()).isOne();
       free(busy);
       assertThat(first.succeeded()).isTrue();
@@ -340,7 +327,7 @@ class RoutedLegsTest {
       ReplicaSelection busy = one(A);
       Future<Selections> collecting = all(A, A, A);
       Future<Selections> gated = all(A, A);
-      assertThat(router(A).waitingToCollect()).isOne();
+      assertThat(router(A).legGate().size()).isOne();
       Future<Selections> single = all(A);
       assertThat(router(A).queued()).as("the third slot, and the single").isEqualTo(2);
       free(busy);
@@ -466,9 +453,7 @@ class RoutedLegsTest {
     void aRefusalFromElsewhereIsTriedOnAnotherReplica() {
       RoutingWorld.Replica full = elsewhere(A, 1);
       full.ledger.tryAcquire(); // by someone we do not know of
-      RoutingWorld.Replica free = world.remote(A, "a3", 1);
-      replicas.add(free);
-      world.publish();
+      added(world.remote(A, "a3", 1));
       for (int times = 0; times < 8; times++) {
         close(now(A));
       }
@@ -576,12 +561,10 @@ class RoutedLegsTest {
 
     @Test
     void aReplicaThatDiesWhileOthersAreWaitedForIsReplacedOnce() {
-      RoutingWorld.Replica a = replica(A, 1);
-      ReplicaSelection busy = busy(B);
-      Future<Selections> chosen = all(A, B);
+      Future<Selections> chosen = waitsForB();
       assertThat(a.ledger.reserved()).isOne();
       die(a);
-      RoutingWorld.Replica fresh = fresh();
+      fresh();
       free(busy);
       assertThat(chosen.result().get(0).replicaId()).isEqualTo("a9");
       close(chosen);
@@ -589,9 +572,7 @@ class RoutedLegsTest {
 
     @Test
     void aReplicaThatDiesIsNoticedWhileStillWaiting() {
-      RoutingWorld.Replica a = replica(A, 1);
-      ReplicaSelection busy = busy(B);
-      Future<Selections> chosen = all(A, B);
+      Future<Selections> chosen = waitsForB();
       die(a);
       RoutingWorld.Replica fresh = fresh();
       world.pass(Duration.ofSeconds(4));
@@ -602,9 +583,7 @@ class RoutedLegsTest {
 
     @Test
     void aSecondLossIsToldToTheCallerAndNothingIsHeld() {
-      RoutingWorld.Replica a = replica(A, 1);
-      ReplicaSelection busy = busy(B);
-      Future<Selections> chosen = all(A, B);
+      Future<Selections> chosen = waitsForB();
       die(a);
       RoutingWorld.Replica fresh = world.published(world.local(A, "a9", 1));
       world.pass(Duration.ofSeconds(4));
@@ -617,9 +596,7 @@ class RoutedLegsTest {
 
     /** Starts in the place of A's. */
     private RoutingWorld.Replica fresh() {
-      RoutingWorld.Replica fresh = world.published(world.local(A, "a9", 1));
-      replicas.add(fresh);
-      return fresh;
+      return added(world.local(A, "a9", 1));
     }
 
     private void die(RoutingWorld.Replica dead) {
@@ -629,9 +606,7 @@ class RoutedLegsTest {
 
     @Test
     void aReplicaThatDrainsKeepsWhatItGranted() {
-      RoutingWorld.Replica a = replica(A, 1);
-      ReplicaSelection busy = busy(B);
-      Future<Selections> chosen = all(A, B);
+      Future<Selections> chosen = waitsForB();
       a.ledger.drain();
       world.publish();
       free(busy);
@@ -669,9 +644,7 @@ class RoutedLegsTest {
       replica(A, 1);
       RoutingWorld.Replica b = elsewhere(B, 1);
       Pending<Selections> choice = Selections.startAll(handles(A, B));
-      choice.cancel(); // the reserve is under way
-      world.run();
-      assertFailed(choice.future(), BerthException.Cancelled.class);
+      cancel(choice); // the reserve is under way
       assertThat(b.ledger.ongoing()).isZero();
     }
 
@@ -681,9 +654,7 @@ class RoutedLegsTest {
       ReplicaSelection busy = busy(B);
       Pending<Selections> choice = world.settled(Selections.startAll(handles(A, B)));
       busy.close(); // its slot is granted, and the task waits
-      choice.cancel();
-      world.run();
-      assertFailed(choice.future(), BerthException.Cancelled.class);
+      cancel(choice);
     }
 
     @Test
@@ -696,9 +667,7 @@ class RoutedLegsTest {
       free(busy);
       assertThat(choice.future().isComplete()).isFalse();
       a.silent = false;
-      choice.cancel();
-      world.run();
-      assertFailed(choice.future(), BerthException.Cancelled.class);
+      cancel(choice);
       world.pass(Duration.ofSeconds(6)); // what the silent one was sent is forgotten
     }
 
@@ -750,10 +719,10 @@ class RoutedLegsTest {
       assertThat(a.ledger.reserved()).isEqualTo(2);
       world.routers.loopBlocked(1, true);
       Future<Selections> other = Selections.all(handles(A, A));
-      assertThat(router(A).waitingToCollect()).isZero();
+      assertThat(router(A).legGate().size()).isZero();
       world.routers.loopBlocked(1, false);
       world.run(); // the blocked one gives back its slot and stands behind
-      assertThat(router(A).waitingToCollect()).isOne();
+      assertThat(router(A).legGate().size()).isOne();
       assertThat(other.isComplete()).isFalse();
       free(busy);
       assertThat(blocked.isComplete()).isFalse();
@@ -809,9 +778,7 @@ class RoutedLegsTest {
       ReplicaSelection busy = busy(C);
       Pending<Selections> choice = world.settled(Selections.startAll(handles(A, B, C)));
       b.failingSends = true;
-      choice.cancel();
-      world.run();
-      assertFailed(choice.future(), BerthException.Cancelled.class);
+      cancel(choice);
       assertThat(choice.future().cause().getSuppressed()).hasSize(1);
       busy.close();
       world.pass(Duration.ofMillis(10_050)); // that lease runs out by itself

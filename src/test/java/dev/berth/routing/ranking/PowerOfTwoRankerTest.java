@@ -61,15 +61,9 @@ class PowerOfTwoRankerTest {
   }
 
   @Test
-  void ofTwoTheLessBusyIsFirst() {
+  void ofTwoTheLessBusyIsFirstAndAFullOneLast() {
     for (int i = 0; i < 50; i++) {
       assertThat(first(new Replicas(of(3, 2), 10, of(), of(), of()))).isOne();
-    }
-  }
-
-  @Test
-  void aFullOneComesAfterOneWithASlot() {
-    for (int i = 0; i < 50; i++) {
       assertThat(first(new Replicas(of(5, 4), 5, of(), of(), of()))).isOne();
     }
   }

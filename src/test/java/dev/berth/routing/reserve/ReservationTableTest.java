@@ -44,6 +44,7 @@ class ReservationTableTest {
   private static final Request REQUEST = Request.get("/");
 
   private final RoutingWorld world = new RoutingWorld(2, RouterSettings.DEFAULTS);
+  private final RoutingWorld.Replica replica = world.published(world.local("r", 1));
   private ReservationTable table = table(new ReservationLimits(10, 5, 100, 10, 5, 60 * SECOND));
 
   private ReservationTable table(ReservationLimits limits) {
@@ -60,8 +61,7 @@ class ReservationTableTest {
   }
 
   private Future<Reservation> ask(Wish wish, Caller caller) {
-    Future<Reservation> answer = world.settled(table.reserve(wish, caller).answer());
-    return answer;
+    return world.settled(table.reserve(wish, caller).answer());
   }
 
   private Reservation reserve() {
@@ -102,11 +102,6 @@ class ReservationTableTest {
         .isInstanceOfSatisfying(
             ReservationException.class,
             refused -> assertThat(refused.problem()).isEqualTo(problem));
-  }
-
-  private RoutingWorld.Replica replica(int slots) {
-    RoutingWorld.Replica replica = world.published(world.local("r", slots));
-    return replica;
   }
 
   private static void assertAtRest(RoutingWorld.Replica replica) {
@@ -153,7 +148,6 @@ class ReservationTableTest {
 
   @Test
   void aTokenRunsOneRequestOnTheSlotItHolds() {
-    RoutingWorld.Replica replica = replica(1);
     Reservation held = reserve();
     assertThat(held.replicaId()).isEqualTo("r");
     assertThat(held.nodeId()).isEqualTo(RoutingWorld.NODE);
@@ -174,22 +168,18 @@ class ReservationTableTest {
 
   @Test
   void aTokenMayBeUsedOnEachLoopWhicheverChose() {
-    RoutingWorld.Replica replica = replica(4);
+    replica.ledger.setMaxOngoing(4);
     for (int i = 0; i < 4; i++) { // they are chosen on the loops in turn
       FakeCaller answer = use(reserve().token(), i / 2);
       assertThat(answer.failure).isNull();
     }
     assertThat(replica.running).extracting(call -> call.source().loop()).contains(0, 1);
-    while (!replica.running.isEmpty()) {
-      replica.respond();
-    }
-    world.run();
+    replica.finishAll();
     assertAtRest(replica);
   }
 
   @Test
   void aTokenThatNeverWasIsUnknown() {
-    replica(1);
     refuses("nothing", Problem.UNKNOWN_TOKEN);
     assertThat(problem(table.renew(RoutingWorld.DEPLOYMENT, "nothing")))
         .isEqualTo(Problem.UNKNOWN_TOKEN);
@@ -200,7 +190,6 @@ class ReservationTableTest {
 
   @Test
   void aTokenIsGoodForItsDeploymentAlone() {
-    RoutingWorld.Replica replica = replica(1);
     String token = reserve().token();
     DeploymentRouter other = world.routers.router(OTHER, RouterSettings.DEFAULTS);
 
@@ -219,7 +208,6 @@ class ReservationTableTest {
 
   @Test
   void anExpiredReservationFreesItsSlotAndSaysSo() {
-    RoutingWorld.Replica replica = replica(1);
     String token = reserve(wish(1, 0), caller("c")).token();
     world.pass(Duration.ofSeconds(1));
     assertThat(table.held()).isZero();
@@ -233,7 +221,6 @@ class ReservationTableTest {
   /** Neither the ring of its loop nor the sweep has seen the deadline yet. */
   @Test
   void aTokenIsOverAtItsDeadlineWhoeverLooksFirst() {
-    RoutingWorld.Replica replica = replica(1);
     String token = reserve(wish(1, 0), caller("c")).token();
     world.clock.advanceNanos(SECOND);
     refuses(token, Problem.EXPIRED);
@@ -249,7 +236,6 @@ class ReservationTableTest {
 
   @Test
   void theSweepEndsAReservationWhoseLoopIsBlocked() {
-    RoutingWorld.Replica replica = replica(1);
     String token = reserve(wish(1, 0), caller("c")).token();
     world.clock.advanceNanos(SECOND); // and no loop ticks
     table.sweep();
@@ -261,7 +247,6 @@ class ReservationTableTest {
 
   @Test
   void aRenewedReservationLastsItsWholeTimeAgain() {
-    RoutingWorld.Replica replica = replica(1);
     String token = reserve(wish(2, 0), caller("c")).token();
     world.pass(Duration.ofMillis(1500));
     Future<Reservation> renewed = table.renew(RoutingWorld.DEPLOYMENT, token);
@@ -276,7 +261,6 @@ class ReservationTableTest {
 
   @Test
   void aReleasedReservationIsReleasedOnceAndSaysSo() {
-    RoutingWorld.Replica replica = replica(1);
     String token = reserve().token();
     assertThat(table.release(RoutingWorld.DEPLOYMENT, token).succeeded()).isTrue();
     assertThat(replica.ledger.ongoing()).as("at once").isZero();
@@ -290,7 +274,6 @@ class ReservationTableTest {
   /** While its request runs, and when that is over. */
   @Test
   void aReservationThatRanCanNeitherBeRenewedNorReleased() {
-    RoutingWorld.Replica replica = replica(1);
     String token = reserve().token();
     use(token);
     for (int look = 0; look < 2; look++) {
@@ -307,7 +290,7 @@ class ReservationTableTest {
 
   @Test
   void anEndedTokenIsRememberedForAMinuteOrItsTimeToLive() {
-    replica(2);
+    replica.ledger.setMaxOngoing(2);
     String brief = reserve(wish(1, 0), caller("c")).token();
     String lasting = reserve(wish(100, 0), caller("c")).token();
     table.release(RoutingWorld.DEPLOYMENT, brief);
@@ -324,7 +307,6 @@ class ReservationTableTest {
   @Test
   void ofEndedTokensTheOldestIsForgottenFirst() {
     table = table(new ReservationLimits(10, 10, 2, 10, 5, SECOND));
-    replica(1);
     List<String> tokens = new ArrayList<>();
     for (int i = 0; i < 3; i++) {
       tokens.add(reserve().token());
@@ -338,7 +320,7 @@ class ReservationTableTest {
 
   @Test
   void tokensAreLongAndEachAnother() {
-    replica(5);
+    replica.ledger.setMaxOngoing(5);
     Set<String> tokens = new HashSet<>();
     for (int i = 0; i < 5; i++) {
       Reservation held = reserve();
@@ -352,14 +334,13 @@ class ReservationTableTest {
   /** The lease goes by what is asked for, and by the deployment's own when nothing is. */
   @Test
   void withoutATimeToLiveTheDeploymentsOwnHolds() {
-    replica(2);
+    replica.ledger.setMaxOngoing(2);
     assertThat(reserve(wish(0, 0), caller("c")).ttlNanos()).isEqualTo(10 * SECOND);
     assertThat(reserve(wish(10_000, 0), caller("c")).ttlNanos()).isEqualTo(300 * SECOND);
   }
 
   @Test
   void aRequestPastItsDeadlineLeavesTheReservation() {
-    RoutingWorld.Replica replica = replica(1);
     String token = reserve().token();
     FakeCaller late = caller(world.clock.getAsLong());
     assertThat(use(token, 0, late)).isNull();
@@ -371,7 +352,6 @@ class ReservationTableTest {
 
   @Test
   void aCancelledUseFreesItsSlotWhenTheHandlerSettles() {
-    RoutingWorld.Replica replica = replica(1);
     FakeCaller answer = new FakeCaller();
     RoutedCall call = world.settled(use(reserve().token(), 1, answer));
     call.cancel();
@@ -382,7 +362,6 @@ class ReservationTableTest {
 
   @Test
   void aReplicaThatIsGoneIsSaidToBe() {
-    RoutingWorld.Replica replica = replica(1);
     String token = reserve().token();
     world.withdraw(replica);
     refuses(token, Problem.REPLICA_GONE);
@@ -394,7 +373,6 @@ class ReservationTableTest {
 
   @Test
   void aDrainingReplicaServesWhatItHolds() {
-    RoutingWorld.Replica replica = replica(1);
     String token = reserve().token();
     replica.ledger.drain();
     world.publish();
@@ -405,7 +383,7 @@ class ReservationTableTest {
 
   @Test
   void anInstanceThatDrainsServesWhatItHoldsAndHoldsNoMore() {
-    RoutingWorld.Replica replica = replica(2);
+    replica.ledger.setMaxOngoing(2);
     String token = reserve().token();
     table.drain();
     assertThat(problem(ask(wish(1, 0), caller("c")))).isEqualTo(Problem.UNAVAILABLE);
@@ -416,7 +394,6 @@ class ReservationTableTest {
 
   @Test
   void whoWaitsIsToldOfADrainAtOnceAndGetsNothingAfterwards() {
-    RoutingWorld.Replica replica = replica(1);
     String token = reserve().token();
     Future<Reservation> waits = world.settled(ask(wish(1, 30), caller("c")));
     assertThat(world.router.queued()).isEqualTo(1);
@@ -435,7 +412,7 @@ class ReservationTableTest {
 
   @Test
   void whatIsHeldWhenNobodyCanUseItAnyMoreIsGivenBack() {
-    RoutingWorld.Replica replica = replica(2);
+    replica.ledger.setMaxOngoing(2);
     String token = reserve().token();
     table.drain();
     table.releaseAll();
@@ -455,10 +432,10 @@ class ReservationTableTest {
 
   @Test
   void withoutAFreeSlotOneThatDoesNotWaitIsRefusedAtOnce() {
-    RoutingWorld.Replica replica = replica(1);
     reserve();
     Future<Reservation> refused = ask(wish(1, 0), caller("c"));
     assertThat(problem(refused)).isEqualTo(Problem.FULL);
+    assertThat(table.counters().refusedBy(Problem.FULL)).isOne();
     assertThat(((ReservationException) refused.cause()).retryAfterSeconds()).isPositive();
     assertThat(((ReservationException) refused.cause()).statusCode()).isEqualTo(503);
     assertThat(world.router.queued()).isZero();
@@ -468,7 +445,6 @@ class ReservationTableTest {
 
   @Test
   void oneThatDoesNotWaitDoesNotOvertakeWhoDoes() {
-    replica(1);
     String first = reserve().token();
     Future<Reservation> waiting = ask(wish(1, 30), caller("c"));
     Future<Reservation> second = ask(wish(1, 30), caller("d"));
@@ -482,7 +458,6 @@ class ReservationTableTest {
 
   @Test
   void aWaitEndsInTime() {
-    replica(1);
     reserve();
     Future<Reservation> waiting = ask(wish(1, 2), caller("c"));
     world.pass(Duration.ofMillis(1900));
@@ -495,7 +470,6 @@ class ReservationTableTest {
 
   @Test
   void whoGoesWhileItWaitsLeavesTheQueue() {
-    RoutingWorld.Replica replica = replica(1);
     String first = reserve().token();
     Asked<Reservation> waiting = world.settled(table.reserve(wish(1, 30), caller("c")));
     assertThat(world.router.queued()).isEqualTo(1);
@@ -511,7 +485,6 @@ class ReservationTableTest {
 
   @Test
   void whoGoesAsItsSlotIsGrantedHoldsNothing() {
-    RoutingWorld.Replica replica = replica(1);
     String first = reserve().token();
     Asked<Reservation> waiting = world.settled(table.reserve(wish(1, 30), caller("c")));
     table.release(RoutingWorld.DEPLOYMENT, first); // the grant is on its way
@@ -523,7 +496,6 @@ class ReservationTableTest {
 
   @Test
   void whoDoesNotReceiveItsAnswerHoldsNothing() {
-    RoutingWorld.Replica replica = replica(1);
     Asked<Reservation> asked = world.settled(table.reserve(wish(1, 0), caller("c")));
     String token = asked.answer().result().token();
     asked.abandon();
@@ -535,7 +507,6 @@ class ReservationTableTest {
   /** Its loop is blocked: no deadline fires there, and no task runs. */
   @Test
   void anAskThatItsLoopDoesNotAnswerIsGivenUp() {
-    RoutingWorld.Replica replica = replica(1);
     String first = reserve().token();
     Future<Reservation> waiting = ask(wish(1, 1), caller("c"));
     world.clock.advanceNanos(4 * SECOND);
@@ -550,7 +521,7 @@ class ReservationTableTest {
 
   @Test
   void nobodyHoldsOrWaitsForMoreThanItsShare() {
-    RoutingWorld.Replica replica = replica(4);
+    replica.ledger.setMaxOngoing(4);
     for (int i = 0; i < 4; i++) {
       reserve(wish(10, 0), caller("greedy"));
     }
@@ -564,19 +535,17 @@ class ReservationTableTest {
 
   @Test
   void whatWasUsedDoesNotCountForItsCaller() {
-    RoutingWorld.Replica replica = replica(20);
+    replica.ledger.setMaxOngoing(20);
     for (int i = 0; i < 20; i++) {
       use(reserve().token());
     }
     assertThat(table.permitsTaken()).isZero();
-    while (!replica.running.isEmpty()) {
-      replica.respond();
-    }
+    replica.finishAll();
   }
 
   @Test
   void allCallersTogetherHoldNoMoreThanTheInstanceAllows() {
-    replica(20);
+    replica.ledger.setMaxOngoing(20);
     for (int i = 0; i < 10; i++) {
       reserve(wish(10, 0), caller("c" + i));
     }
@@ -594,7 +563,7 @@ class ReservationTableTest {
 
     @Test
     void aRepeatGetsTheSameLeaseWithTheTimeThatIsLeft() {
-      RoutingWorld.Replica replica = replica(2);
+      replica.ledger.setMaxOngoing(2);
       Reservation first = reserve(wish(10, 0), keyed);
       world.pass(Duration.ofSeconds(1));
       Reservation again = reserve(wish(10, 0), keyed);
@@ -606,7 +575,6 @@ class ReservationTableTest {
 
     @Test
     void aRepeatThatComesWhileTheFirstWaitsGetsTheSameLease() {
-      replica(1);
       String before = reserve().token();
       Asked<Reservation> first = table.reserve(wish(10, 30), keyed);
       Asked<Reservation> second = world.settled(table.reserve(wish(10, 30), keyed));
@@ -621,7 +589,6 @@ class ReservationTableTest {
 
     @Test
     void aLeaseWhoseAnswerWasLostIsThereForTheRepeat() {
-      replica(1);
       Asked<Reservation> first = world.settled(table.reserve(wish(10, 0), keyed));
       first.abandon();
       assertThat(reserve(wish(10, 0), keyed).token()).isEqualTo(first.answer().result().token());
@@ -629,7 +596,7 @@ class ReservationTableTest {
 
     @Test
     void anotherWishUnderTheKeyIsRefused() {
-      replica(2);
+      replica.ledger.setMaxOngoing(2);
       reserve(wish(10, 0), keyed);
       assertThat(problem(ask(wish(11, 0), keyed))).isEqualTo(Problem.KEY_REUSED);
       world.routers.router(OTHER, RouterSettings.DEFAULTS);
@@ -640,7 +607,7 @@ class ReservationTableTest {
 
     @Test
     void anotherCallersKeyIsAnotherKey() {
-      replica(2);
+      replica.ledger.setMaxOngoing(2);
       String one = reserve(wish(10, 0), keyed).token();
       String other = reserve(wish(10, 0), new Caller("d", "k")).token();
       assertThat(other).isNotEqualTo(one);
@@ -648,7 +615,7 @@ class ReservationTableTest {
 
     @Test
     void aRepeatIsToldHowTheLeaseEnded() {
-      RoutingWorld.Replica replica = replica(3);
+      replica.ledger.setMaxOngoing(3);
       use(reserve(wish(1, 0), new Caller("c", "used")).token());
       reserve(wish(1, 0), new Caller("c", "expired"));
       table.release(
@@ -663,7 +630,6 @@ class ReservationTableTest {
 
     @Test
     void aRefusalIsNotRemembered() {
-      replica(1);
       String before = reserve().token();
       assertThat(problem(ask(wish(10, 0), keyed))).isEqualTo(Problem.FULL);
       table.release(RoutingWorld.DEPLOYMENT, before);
@@ -672,7 +638,7 @@ class ReservationTableTest {
 
     @Test
     void keysAreBoundedPerCallerAndInTime() {
-      replica(10);
+      replica.ledger.setMaxOngoing(10);
       for (int i = 0; i < 6; i++) {
         String token = reserve(wish(10, 0), new Caller("c", "k" + i)).token();
         table.release(RoutingWorld.DEPLOYMENT, token);
@@ -688,7 +654,7 @@ class ReservationTableTest {
 
     @Test
     void keysAreBoundedInAllAtTheCostOfWhoHasMost() {
-      replica(20);
+      replica.ledger.setMaxOngoing(20);
       for (int i = 0; i < 5; i++) {
         use(reserve(wish(10, 0), new Caller("most", "k" + i)).token());
         use(reserve(wish(10, 0), new Caller("more", "k" + i)).token());
@@ -706,7 +672,7 @@ class ReservationTableTest {
     private final RoutingWorld.Replica far = world.remote("far", 1);
 
     private String reserveThere() {
-      world.publish();
+      world.withdraw(replica);
       return reserve(wish(2, 0), caller("c")).token();
     }
 
@@ -758,7 +724,7 @@ class ReservationTableTest {
 
     @Test
     void oneThatHasNoAnswerIsRefusedInTimeAndReleasedThere() {
-      world.publish();
+      world.withdraw(replica);
       far.silent = true;
       Future<Reservation> asked = ask(wish(1, 0), caller("c"));
       world.pass(Duration.ofSeconds(2));

@@ -41,9 +41,7 @@ class GrantTest {
     Grant grant = taken(here, Grant.RUN);
     assertThat(ledger.ongoing()).isOne();
     assertThat(here.take(Grant.RUN)).isNull();
-
     grant.giveBack();
-
     Ledgers.assertAtRest(ledger);
     assertThat(here.take(Grant.RUN)).isNotNull();
   }
@@ -52,10 +50,8 @@ class GrantTest {
   void aSlotThatIsHeldIsFreeAgainOnce() {
     Grant grant = taken(here, 1_000);
     assertThat(ledger.ongoing()).isOne();
-
     grant.giveBack();
     grant.giveBack();
-
     Ledgers.assertAtRest(ledger);
   }
 
@@ -64,9 +60,7 @@ class GrantTest {
     Grant grant = taken(elsewhere, Grant.RUN);
     assertThat(elsewhere.own()).isOne();
     assertThat(elsewhere.take(Grant.RUN)).isNull();
-
     grant.giveBack();
-
     assertThat(elsewhere.own()).isZero();
     assertThat(declined).isEmpty();
   }

@@ -15,7 +15,7 @@ final class QueueFixture {
         Replicas.info(
             "r",
             new DeploymentId("app", "model"),
-            new ReplicaAddress("here", 0, 0, slots.epoch()),
+            new ReplicaAddress("here", 0, 0, 1),
             slots.maxOngoing());
     return new LocalReplica(info, true, slots, queue, 1);
   }

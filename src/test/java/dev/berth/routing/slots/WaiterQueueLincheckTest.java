@@ -7,14 +7,8 @@ import dev.berth.protocol.port.LedgerView;
 import dev.berth.protocol.port.SlotLease;
 import dev.berth.replica.slots.Ledgers;
 import dev.berth.replica.slots.SlotLedger;
-import java.lang.reflect.Method;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.stream.Stream;
-import org.jetbrains.kotlinx.lincheck.Actor;
 import org.jetbrains.kotlinx.lincheck.execution.ExecutionScenario;
-import org.jetbrains.lincheck.datastructures.ManagedStrategyGuarantee;
-import org.jetbrains.lincheck.datastructures.ManagedStrategyGuaranteeKt;
 import org.jetbrains.lincheck.datastructures.ModelCheckingOptions;
 import org.jetbrains.lincheck.datastructures.Operation;
 import org.jetbrains.lincheck.datastructures.Param;
@@ -31,21 +25,8 @@ import org.junit.jupiter.api.Test;
  */
 @Tag("lincheck")
 class WaiterQueueLincheckTest {
-
-  /** The JDK's collections and counters are taken to be atomic: it is the queue that is tried. */
-  private static final ManagedStrategyGuarantee JDK_IS_CORRECT =
-      ManagedStrategyGuaranteeKt.forClasses(
-              "java.util.concurrent.ConcurrentHashMap",
-              "java.util.concurrent.ConcurrentHashMap$KeySetView",
-              "java.util.concurrent.ConcurrentLinkedQueue",
-              "java.util.concurrent.atomic.LongAdder")
-          .allMethods()
-          .treatAsAtomic();
-
   private static ModelCheckingOptions options() {
-    return Interleavings.options()
-        .addGuarantee(JDK_IS_CORRECT)
-        .sequentialSpecification(AnythingGoes.class);
+    return Interleavings.options().sequentialSpecification(AnythingGoes.class);
   }
 
   /** Only the scenarios that are added. */
@@ -111,28 +92,7 @@ class WaiterQueueLincheckTest {
 
   /** What was before, and what each thread does: "operation thread, …". */
   private static ExecutionScenario scenario(String before, String... threads) {
-    List<List<Actor>> parallel = Stream.of(threads).map(WaiterQueueLincheckTest::actors).toList();
-    return new ExecutionScenario(actors(before), parallel, List.of(), VALIDATION);
-  }
-
-  private static List<Actor> actors(String steps) {
-    List<Actor> actors = new ArrayList<>();
-    for (String step : steps.split(", ")) {
-      String[] words = step.split(" ");
-      actors.add(new Actor(method(words[0], int.class), List.of(Integer.valueOf(words[1]))));
-    }
-    return actors;
-  }
-
-  private static final Actor VALIDATION =
-      new Actor(method("nobodyWaitsBesideAFreeSlot"), List.of());
-
-  private static Method method(String name, Class<?>... parameters) {
-    try {
-      return QueueOperations.class.getMethod(name, parameters);
-    } catch (NoSuchMethodException e) {
-      throw new AssertionError(e);
-    }
+    return Interleavings.scenario(QueueOperations.class, before, List.of(threads), "");
   }
 
   /** One slot; each thread asks, takes what it was granted, completes, and changes its mind. */

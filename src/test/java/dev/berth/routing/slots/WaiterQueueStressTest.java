@@ -148,9 +148,6 @@ class WaiterQueueStressTest {
         Effort.times(20_000),
         new Contest.Round() {
           @Override
-          public void prepare(int round) {}
-
-          @Override
           public void act(int contender, int round) {
             for (int i = 0; i < 6; i++) {
               workers[contender].step();
