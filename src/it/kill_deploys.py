@@ -136,6 +136,22 @@ class Model:
             self.submit(name, item, file, start)
         return 200
 
+    def put_file(self, items, file, start):
+        """What a file says beside what others brought: its own goes when it names it no longer."""
+        for name in set(self.said) - set(items):
+            first, other, last = self.said[name]
+            own = file == start if other is None else file not in (start, None)
+            if own and last is not None and last == (first if other is None else other):
+                self.wanted.pop(name, None)
+                self.said[name] = (None, None, None) if file == start else (first, None, None)
+            elif file == start:
+                self.said[name] = (None, other, last)
+            elif file and other is not None:
+                self.said[name] = (first, None, last)
+        for name, item in items.items():
+            self.submit(name, item, file, start)
+        return 200
+
     def delete(self, name):
         return 200 if self.wanted.pop(name, None) is not None else 404
 
@@ -249,6 +265,9 @@ class Run:
                 self.change_file()
                 entries, capacity, file = list(self.says.values()), self.capacity, self.start
             items = self.items(entries, capacity)
+            if self.random.random() < 0.5:
+                return (("PUT", "/api/v1/applications", self.whole(entries, capacity), file),
+                        lambda model: model.put_file(items, file, self.start))
             return (("PUT", "/api/serve/applications/", self.whole(entries, capacity), file),
                     lambda model: model.put_all(items, file, self.start))
         return ("DELETE", "/api/v1/applications/" + name), lambda model: model.delete(name)

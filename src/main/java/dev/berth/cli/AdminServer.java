@@ -9,17 +9,16 @@ import io.vertx.core.json.DecodeException;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
-import java.net.ConnectException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.net.HttpURLConnection;
+import java.net.Proxy;
 import java.net.URI;
 import java.net.URISyntaxException;
 import java.net.URLEncoder;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.List;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
@@ -29,8 +28,14 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-/** The admin server that a command asks, and how it says that none answers. */
+/**
+ * The admin server that a command asks, and how it says that none answers. By the JDK's old client,
+ * which is there in 50 ms; the new one takes a cold JVM 400.
+ */
 final class AdminServer {
+  /** What it said. */
+  record Answer(int statusCode, String body) {}
+
   /** The exit code when no admin server answers. */
   static final int CANNOT_REACH = 3;
 
@@ -50,13 +55,16 @@ final class AdminServer {
   private static final int BAD_REQUEST = 400;
   private static final int UNAUTHORIZED = 401;
   private static final int NOT_FOUND = 404;
-  private static final Duration PATIENCE = Duration.ofSeconds(10);
+  private static final int PATIENCE_MS = 10_000;
 
   /** A change is made durable before it is answered, and may be of a thousand applications. */
-  private static final Duration PATIENCE_WITH_CHANGES = Duration.ofSeconds(60);
+  private static final int PATIENCE_WITH_CHANGES_MS = 60_000;
+
+  static {
+    System.setProperty("sun.net.http.retryPost", "false"); // a rollback is not asked for twice
+  }
 
   private final Surroundings around;
-  private @Nullable HttpClient client; // made when it is first needed
   private @Nullable String file; // that is deployed
   private UnaryOperator<String> located = text -> text;
 
@@ -90,7 +98,7 @@ final class AdminServer {
    * @param path with what follows the question mark, encoded
    * @throws NoAnswer when there was none
    */
-  HttpResponse<String> get(String path) throws InterruptedException {
+  Answer get(String path) throws InterruptedException {
     return send("GET", path, null);
   }
 
@@ -100,7 +108,7 @@ final class AdminServer {
    * @throws NoAnswer when that cannot be read
    */
   ServeStatus status() throws InterruptedException {
-    HttpResponse<String> response = get(ServeStatus.PATH);
+    Answer response = get(ServeStatus.PATH);
     ServeStatus serve = response.statusCode() == 200 ? ServeStatus.of(json(response.body())) : null;
     if (serve == null) {
       throw new NoAnswer(refuse(response));
@@ -114,13 +122,12 @@ final class AdminServer {
    * @param json sent with it; null for nothing
    * @throws NoAnswer when there was none
    */
-  HttpResponse<String> send(String method, String path, @Nullable String json)
-      throws InterruptedException {
+  Answer send(String method, String path, @Nullable String json) throws InterruptedException {
     return send(method, path, json, "application/json");
   }
 
   /** As the other, with what the answer may be. */
-  HttpResponse<String> send(String method, String path, @Nullable String json, String accept)
+  Answer send(String method, String path, @Nullable String json, String accept)
       throws InterruptedException {
     try {
       return ask(method, path, json, accept);
@@ -131,45 +138,46 @@ final class AdminServer {
   }
 
   /** As {@link #send}, and nothing is said. */
-  HttpResponse<String> ask(String method, String path, @Nullable String json, String accept)
+  Answer ask(String method, String path, @Nullable String json, String accept)
       throws IOException, InterruptedException {
-    HttpRequest.Builder request =
-        HttpRequest.newBuilder(uri(path))
-            .timeout(method.equals("GET") ? PATIENCE : PATIENCE_WITH_CHANGES)
-            .header("Accept", accept)
-            .method(
-                method,
-                json == null
-                    ? HttpRequest.BodyPublishers.noBody()
-                    : HttpRequest.BodyPublishers.ofString(json));
-    if (json != null) {
-      request.header("Content-Type", "application/json");
-    }
-    if (file != null && json != null) {
-      request.header(ControllerCommands.FILE, file);
-    }
+    HttpURLConnection asked = (HttpURLConnection) uri(path).toURL().openConnection(Proxy.NO_PROXY);
+    asked.setRequestMethod(method);
+    asked.setInstanceFollowRedirects(false);
+    asked.setUseCaches(false);
+    asked.setConnectTimeout(PATIENCE_MS);
+    asked.setReadTimeout(method.equals("GET") ? PATIENCE_MS : PATIENCE_WITH_CHANGES_MS);
+    asked.setRequestProperty("Accept", accept);
     String token = token();
     if (token != null) {
-      request.header("Authorization", "Bearer " + token);
+      asked.setRequestProperty("Authorization", "Bearer " + token);
     }
-    if (client == null) {
-      client =
-          HttpClient.newBuilder()
-              .connectTimeout(PATIENCE)
-              .version(HttpClient.Version.HTTP_1_1)
-              .proxy(HttpClient.Builder.NO_PROXY)
-              .build();
+    if (json != null) {
+      byte[] body = json.getBytes(StandardCharsets.UTF_8);
+      asked.setRequestProperty("Content-Type", "application/json");
+      if (file != null) {
+        asked.setRequestProperty(ControllerCommands.FILE, file);
+      }
+      asked.setDoOutput(true);
+      asked.setFixedLengthStreamingMode(body.length); // and is never sent twice
+      try (OutputStream out = asked.getOutputStream()) {
+        out.write(body);
+      }
     }
-    return client.send(request.build(), HttpResponse.BodyHandlers.ofString());
+    int status = asked.getResponseCode();
+    if (status < 0) {
+      throw new IOException("no HTTP");
+    }
+    try (InputStream in = status < BAD_REQUEST ? asked.getInputStream() : asked.getErrorStream()) {
+      String body = in == null ? "" : new String(in.readAllBytes(), StandardCharsets.UTF_8);
+      return new Answer(status, body);
+    }
   }
 
   static String whyNot(IOException failed) {
     String message = failed.getMessage();
-    return message != null
-        ? message
-        : failed instanceof ConnectException
-            ? "nothing listens there"
-            : failed.getClass().getSimpleName();
+    return message == null
+        ? failed.getClass().getSimpleName()
+        : message.startsWith("Connection refused") ? "nothing listens there" : message;
   }
 
   /**
@@ -222,7 +230,7 @@ final class AdminServer {
    *
    * @return the exit code: 2 for what was wrong in what was asked, or without a token
    */
-  int refusal(HttpResponse<String> response) {
+  int refusal(Answer response) {
     int status = response.statusCode();
     List<String> problems = problems(response.body());
     if (status == UNAUTHORIZED) {
@@ -241,7 +249,7 @@ final class AdminServer {
    *
    * @param deployments of the applications
    */
-  int refusalOf(HttpResponse<String> response, List<String> applications, List<String> deployments)
+  int refusalOf(Answer response, List<String> applications, List<String> deployments)
       throws InterruptedException {
     String missing =
         response.statusCode() == NOT_FOUND
@@ -274,7 +282,7 @@ final class AdminServer {
   }
 
   /** Prints what came, and a status that was not expected. */
-  int refuse(HttpResponse<String> response) {
+  int refuse(Answer response) {
     if (response.statusCode() == UNAUTHORIZED) {
       return refusal(response);
     }

@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.snakeyaml.engine.v2.api.Dump;
 import org.snakeyaml.engine.v2.api.DumpSettings;
@@ -38,6 +39,9 @@ import picocli.CommandLine.Parameters;
       "  berth config --json | jq '.applications[].deployments'"
     })
 final class ConfigCommand extends AdminCommand {
+  /** What JSON leaves as it is, of what a terminal would obey. */
+  private static final Pattern OBEYED = Pattern.compile("[\\x{7f}-\\x{9f}]");
+
   @Parameters(paramLabel = "APP", arity = "0..1", description = "This application only.")
   private @Nullable String only;
 
@@ -72,11 +76,9 @@ final class ConfigCommand extends AdminCommand {
 
   /** No terminal obeys it, and it means what it meant. */
   private static String escaped(String json) {
-    StringBuilder text = new StringBuilder();
-    json.chars()
-        .forEach(
-            c -> text.append(c >= 0x7f && c < 0xa0 ? String.format("\\u%04x", c) : "" + (char) c));
-    return text.toString();
+    return OBEYED
+        .matcher(json)
+        .replaceAll(found -> "\\\\u%04x".formatted((int) found.group().charAt(0)));
   }
 
   private static String yaml(JsonObject config) {

@@ -5,7 +5,6 @@ import dev.berth.config.Submission;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.PrintWriter;
-import java.net.http.HttpResponse;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -53,7 +52,8 @@ import picocli.CommandLine.ParameterException;
 final class DeployCommand extends ChangeCommand {
   private static final String ALL = "/api/v1/applications";
   private static final String KEPT = "kept";
-  private static final Set<String> GONE_OR_OTHERS = Set.of("deleted", KEPT);
+  private static final String PRUNED = "pruned";
+  private static final Set<String> GONE_OR_OTHERS = Set.of("deleted", PRUNED, KEPT);
 
   @Mixin private ConfigSource source;
 
@@ -119,8 +119,8 @@ final class DeployCommand extends ChangeCommand {
     server.deploys(submission, only);
     String question = prune ? "?prune=all" : "";
     if (prune && !yes && !dryRun) {
-      JsonObject plan = put(submission, "?dry_run=true");
-      List<String> more = plan == null ? List.of() : names(plan, KEPT);
+      JsonObject plan = put(submission, "?prune=all&dry_run=true");
+      List<String> more = plan == null ? List.of() : names(plan, PRUNED);
       if (plan == null || !(more.isEmpty() || confirmed(more, out))) {
         return exitCode;
       }
@@ -146,7 +146,7 @@ final class DeployCommand extends ChangeCommand {
   /** Null when it was refused, which is said. */
   private @Nullable JsonObject put(Submission submission, String query)
       throws InterruptedException {
-    HttpResponse<String> response =
+    AdminServer.Answer response =
         only == null
             ? server.send("PUT", ALL + query, new JsonObject(submission.document()).encode())
             : server.send(

@@ -3,7 +3,6 @@ package dev.berth.cli;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.io.PrintWriter;
-import java.net.http.HttpResponse;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import picocli.CommandLine.Command;
@@ -37,7 +36,7 @@ final class DrainCommand extends ChangeCommand {
   @Override
   int run(PrintWriter out) throws InterruptedException {
     Duration atMost = waiting.timeout();
-    HttpResponse<String> response = server.send("POST", "/api/v1/drain", null);
+    AdminServer.Answer response = server.send("POST", "/api/v1/drain", null);
     if (response.statusCode() != ACCEPTED && response.statusCode() != 200) {
       return server.refusal(response);
     }

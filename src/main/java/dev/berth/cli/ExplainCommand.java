@@ -2,7 +2,6 @@ package dev.berth.cli;
 
 import io.vertx.core.json.JsonObject;
 import java.io.PrintWriter;
-import java.net.http.HttpResponse;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ExitCode;
 import picocli.CommandLine.Option;
@@ -48,7 +47,7 @@ final class ExplainCommand extends AdminCommand {
     if (id.isEmpty()) {
       throw new ParameterException(spec.commandLine(), "ID: empty (expected: a request's id)");
     }
-    HttpResponse<String> response =
+    AdminServer.Answer response =
         server.send(
             "GET",
             "/api/v1/requests/" + AdminServer.encoded(id) + "/explain",

@@ -1,7 +1,6 @@
 package dev.berth.cli;
 
 import java.io.PrintWriter;
-import java.net.http.HttpResponse;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -51,7 +50,7 @@ final class GoalWatch {
     StatusDisplay display = out == null ? null : new StatusDisplay(around, out);
     Duration pause = FIRST_PAUSE;
     for (; ; ) {
-      HttpResponse<String> response;
+      AdminServer.Answer response;
       try {
         response = server.get(ServeStatus.PATH);
       } catch (AdminServer.NoAnswer said) {

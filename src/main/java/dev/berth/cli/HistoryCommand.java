@@ -3,7 +3,6 @@ package dev.berth.cli;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.PrintWriter;
-import java.net.http.HttpResponse;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
@@ -44,7 +43,7 @@ final class HistoryCommand extends AdminCommand {
 
   @Override
   int run(PrintWriter out) throws InterruptedException {
-    HttpResponse<String> response =
+    AdminServer.Answer response =
         server.get("/api/v1/applications/" + AdminServer.encoded(application) + "/history");
     JsonObject answer = response.statusCode() == 200 ? AdminServer.json(response.body()) : null;
     if (answer == null || !(answer.getValue("revisions") instanceof JsonArray revisions)) {

@@ -3,7 +3,6 @@ package dev.berth.cli;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.PrintWriter;
-import java.net.http.HttpResponse;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -57,7 +56,7 @@ final class LedgerCommand extends AdminCommand {
         AdminServer.parameters("application", applications)
             + AdminServer.parameters("deployment", deployments)
             + AdminServer.parameters("replica", replicas);
-    HttpResponse<String> response = server.get("/api/v1/ledger" + query.replaceFirst("&", "?"));
+    AdminServer.Answer response = server.get("/api/v1/ledger" + query.replaceFirst("&", "?"));
     JsonObject ledger = response.statusCode() == 200 ? AdminServer.json(response.body()) : null;
     if (ledger == null
         || !(ledger.getValue("replicas") instanceof JsonArray shown)

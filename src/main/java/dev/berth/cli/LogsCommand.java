@@ -3,7 +3,6 @@ package dev.berth.cli;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.PrintWriter;
-import java.net.http.HttpResponse;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
@@ -81,7 +80,7 @@ final class LogsCommand extends AdminCommand {
     String began = "";
     long since = -1; // the last lines
     for (; ; ) {
-      HttpResponse<String> response = server.get("/api/v1/logs" + query(since));
+      AdminServer.Answer response = server.get("/api/v1/logs" + query(since));
       JsonObject page = response.statusCode() == 200 ? AdminServer.json(response.body()) : null;
       if (page == null || !(page.getValue("lines") instanceof JsonArray found)) {
         return response.statusCode() == 400 ? server.refusal(response) : server.refuse(response);

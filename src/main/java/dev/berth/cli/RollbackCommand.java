@@ -2,7 +2,6 @@ package dev.berth.cli;
 
 import io.vertx.core.json.JsonObject;
 import java.io.PrintWriter;
-import java.net.http.HttpResponse;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -62,7 +61,7 @@ final class RollbackCommand extends ChangeCommand {
     String query =
         (to == null ? "" : "?to=" + to)
             + (!dryRun ? "" : to == null ? "?dry_run=true" : "&dry_run=true");
-    HttpResponse<String> response =
+    AdminServer.Answer response =
         server.send(
             "POST",
             "/api/v1/applications/" + AdminServer.encoded(application) + "/rollback" + query,

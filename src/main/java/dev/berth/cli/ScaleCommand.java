@@ -2,7 +2,6 @@ package dev.berth.cli;
 
 import io.vertx.core.json.JsonObject;
 import java.io.PrintWriter;
-import java.net.http.HttpResponse;
 import java.util.List;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ParameterException;
@@ -45,7 +44,7 @@ final class ScaleCommand extends ChangeCommand {
       throw new ParameterException(
           spec.commandLine(), "N: " + replicas + " (expected: an integer of at least 0)");
     }
-    HttpResponse<String> response =
+    AdminServer.Answer response =
         server.send(
             "POST",
             "/api/v1/applications/%s/deployments/%s/scale"

@@ -3,7 +3,6 @@ package dev.berth.cli;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.PrintWriter;
-import java.net.http.HttpResponse;
 import java.util.List;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ExitCode;
@@ -50,7 +49,7 @@ final class ShutdownCommand extends AdminCommand {
       server.say("nothing was deleted");
       return ExitCode.SOFTWARE;
     }
-    HttpResponse<String> deleted = server.send("DELETE", "/api/serve/applications/", null);
+    AdminServer.Answer deleted = server.send("DELETE", "/api/serve/applications/", null);
     if (deleted.statusCode() != 200) {
       return server.refusal(deleted);
     }

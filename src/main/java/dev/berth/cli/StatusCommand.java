@@ -4,7 +4,6 @@ import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.io.PrintWriter;
-import java.net.http.HttpResponse;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -152,7 +151,7 @@ final class StatusCommand extends AdminCommand {
   private Look lookAgain(Look last) throws InterruptedException {
     String trouble;
     try {
-      HttpResponse<String> response = server.ask("GET", ServeStatus.PATH, null, "application/json");
+      AdminServer.Answer response = server.ask("GET", ServeStatus.PATH, null, "application/json");
       ServeStatus serve = ServeStatus.of(AdminServer.json(response.body()));
       if (serve != null && response.statusCode() == 200) {
         return new Look(serve, "");

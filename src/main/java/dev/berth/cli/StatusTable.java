@@ -46,24 +46,20 @@ final class StatusTable {
     for (ServeStatus.Application application : applications) {
       String revision = application.revision() > 0 ? "" + application.revision() : "";
       rows.add(
-          row(
-              application.name(),
-              "",
-              application.status(),
-              revision,
-              "",
-              "",
-              application.message()));
+          new String[] {
+            application.name(), "", application.status(), revision, "", "", application.message()
+          });
       for (ServeStatus.Deployment each : application.deployments()) {
         rows.add(
-            row(
-                "",
-                each.name(),
-                each.status(),
-                each.revisions(),
-                each.replicasNow(),
-                each.version(),
-                each.message()));
+            new String[] {
+              "",
+              each.name(),
+              each.status(),
+              each.revisions(),
+              each.replicasNow(),
+              each.version(),
+              each.message()
+            });
       }
     }
     return aligned(
@@ -100,10 +96,6 @@ final class StatusTable {
       lines.add(line.toString().stripTrailing());
     }
     return lines;
-  }
-
-  private static String[] row(String... cells) {
-    return cells;
   }
 
   /** As one line that no terminal obeys. */

@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  * @param said what was last said of applications, where that is different, by name
  * @param answers to commands with an id: of the one that makes it, if it has one
  * @param history what ran earlier, in place of what is known of it, by application; of a change
- *     that makes a whole state
+ *     that makes a whole state, as it follows from any other
  * @param head the numbers of the state from then on
  */
 public record DesiredChange(
@@ -33,17 +33,6 @@ public record DesiredChange(
     List<Answer> answers,
     Map<String, List<Before>> history,
     Head head) {
-
-  /** One that leaves the history to what follows from the others. */
-  DesiredChange(
-      long index,
-      List<DesiredApplication> applications,
-      List<String> removed,
-      Map<String, Said> said,
-      List<Answer> answers,
-      Head head) {
-    this(index, applications, removed, said, answers, Map.of(), head);
-  }
 
   /**
    * What is not of one application.

@@ -277,6 +277,7 @@ public final class DesiredState {
         List.of(),
         news,
         List.of(),
+        Map.of(),
         head.withCapacity(targetCapacity(), saidCapacity));
   }
 
@@ -301,7 +302,7 @@ public final class DesiredState {
     news.entrySet().removeIf(each -> each.getValue().equals(said(each.getKey())));
     DesiredChange change =
         new DesiredChange(
-            index + 1, changed, removed, news, List.of(), next.withRevision(revision));
+            index + 1, changed, removed, news, List.of(), Map.of(), next.withRevision(revision));
     return unlessEmpty(change);
   }
 
@@ -321,7 +322,7 @@ public final class DesiredState {
   }
 
   private DesiredChange change(List<DesiredApplication> changed, List<String> removed, Head next) {
-    return new DesiredChange(index + 1, changed, removed, Map.of(), List.of(), next);
+    return new DesiredChange(index + 1, changed, removed, Map.of(), List.of(), Map.of(), next);
   }
 
   /** The replicas of a deployment of an application, which must be there, are set from outside. */

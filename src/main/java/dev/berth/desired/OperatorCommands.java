@@ -35,6 +35,7 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.LongSupplier;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -162,7 +163,13 @@ record OperatorCommands(
     removed.addAll(change == null ? List.of() : change.removed());
     removed.removeAll(wanted.keySet());
     Set<String> named = wanted.keySet();
-    outcome.set(new DeployOutcome(state.revision(), changes(state, next, named, removed, only)));
+    Predicate<String> own = name -> state.goes(name, said, false);
+    outcome.set(
+        new DeployOutcome(
+            state.revision(),
+            only == null
+                ? changes(state, next, named, removed, own)
+                : changes(state, next, named, Set.of(), own).subList(0, 1)));
     if (what.dryRun()) {
       return new Decision(null, List.of());
     }
@@ -193,7 +200,7 @@ record OperatorCommands(
       DesiredState next,
       Set<String> named,
       Set<String> removed,
-      @Nullable String only) {
+      Predicate<String> own) {
     List<Change> changes = new ArrayList<>();
     for (String name : named) {
       DesiredApplication was = state.find(name);
@@ -204,10 +211,11 @@ record OperatorCommands(
     }
     for (String name : removed) {
       DesiredApplication was = state.find(name);
-      changes.add(new Change(name, Word.DELETED, was == null ? 0 : was.revision()));
+      Word word = own.test(name) ? Word.DELETED : Word.PRUNED;
+      changes.add(new Change(name, word, was == null ? 0 : was.revision()));
     }
     for (DesiredApplication each : next.applications()) {
-      if (only == null && !named.contains(each.name())) {
+      if (!named.contains(each.name())) {
         changes.add(new Change(each.name(), Word.KEPT, each.revision()));
       }
     }

@@ -18,8 +18,10 @@ public record DeployOutcome(long revision, List<Change> applications) {
     CHANGED,
     /** It says the same with jars that hold the same; what has not run is tried anew. */
     UNCHANGED,
-    /** It goes. */
+    /** It goes: the file that brought it names it no longer. */
     DELETED,
+    /** It goes, though not this file alone brought it. */
+    PRUNED,
     /** It is not named, and stays. */
     KEPT
   }

@@ -48,6 +48,39 @@ class LauncherTest {
   }
 
   @Test
+  void aCommandIsStartedForAMomentAndAServerForLong() throws Exception {
+    String home = java("j", "17.0.15").toString();
+    assertThat(run(Map.of("JAVA_HOME", home), launcher, "-J-Da", "status", "run"))
+        .containsExactly(
+            "-XX:TieredStopAtLevel=1",
+            "-XX:+UseSerialGC",
+            "-Da",
+            "-jar",
+            jar.toRealPath().toString(),
+            "status",
+            "run");
+    assertThat(
+            run(
+                Map.of("JAVA_HOME", home, "BERTH_JAVA_OPTS", "-Xmx1g -XX:+UseZGC"),
+                launcher,
+                "logs"))
+        .as("two collectors are one too many for the JVM")
+        .startsWith("-XX:TieredStopAtLevel=1", "-Xmx1g", "-XX:+UseZGC", "-jar");
+    assertThat(run(Map.of("JAVA_HOME", home), launcher, "run", "status")).startsWith("-jar");
+  }
+
+  @Test
+  void aJavaBehindLinksSaysItsVersionInItsFile() throws Exception {
+    Path home = java("j", "17.0.15");
+    Path tools = Files.createDirectory(dir.resolve("bin of mine"));
+    Files.createSymbolicLink(tools.resolve("java"), home.resolve("bin/java"));
+    Files.writeString(home.resolve("bin/java"), "#!/bin/sh\nprintf '%s\\n' asked \"$@\"\n");
+    String path = tools + ":" + System.getenv("PATH");
+    assertThat(run(Map.of("PATH", path), launcher, "run"))
+        .containsExactly("asked", "-jar", jar.toRealPath().toString(), "run");
+  }
+
+  @Test
   void aLinkToALinkFindsTheJarOfTheTarget() throws Exception {
     Path relative = Files.createDirectories(dir.resolve("links")).resolve("berth");
     Files.createSymbolicLink(relative, Path.of("../a home/bin/berth"));

@@ -150,12 +150,18 @@ class DeployCommandTest {
   @Test
   void whatIsNotTheFilesAloneIsDeletedOnATerminalThatAgrees() {
     try (FakeInstance instance = new FakeInstance()) {
-      instance.answer(PUT, 200, outcome("NEW", "shop", 1, "KEPT", "o", 2, "KEPT", "p", 2));
+      instance.answer(
+          PUT,
+          200,
+          outcome("NEW", "shop", 1, "DELETED", "mine", 1, "PRUNED", "o", 2, "PRUNED", "p", 2));
       instance.terminal = true;
       instance.typed.add("no");
 
       assertThat(instance.execute("deploy", file, "--prune")).isEqualTo(1);
-      assertThat(instance.asked).singleElement().asString().startsWith(PUT + "?dry_run=true {");
+      assertThat(instance.asked)
+          .singleElement()
+          .asString()
+          .startsWith(PUT + "?prune=all&dry_run=true {");
       assertThat(instance.out)
           .hasToString("Also delete o, p of " + instance.address() + "? [y/N] ");
       assertThat(instance.err).hasToString("berth: nothing was deployed\n");
@@ -173,7 +179,10 @@ class DeployCommandTest {
   @Test
   void withoutATerminalAPruneMustBeConfirmedOnTheCommandLine() {
     try (FakeInstance instance = new FakeInstance()) {
-      instance.answer(PUT, 200, outcome("NEW", "shop", 1, "KEPT", "o", 2, "KEPT", "p", 2));
+      instance.answer(
+          PUT,
+          200,
+          outcome("NEW", "shop", 1, "DELETED", "mine", 1, "PRUNED", "o", 2, "PRUNED", "p", 2));
 
       assertThat(instance.execute("deploy", file, "--prune")).isEqualTo(2);
       assertThat(instance.err)

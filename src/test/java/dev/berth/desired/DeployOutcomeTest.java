@@ -85,7 +85,7 @@ class DeployOutcomeTest extends ServeControlRig {
         .isEqualTo("UNCHANGED a 1, KEPT b 2, KEPT c 3");
     assertThat(deploy(file(ONE))).as("the moved one named it since").startsWith("KEPT a");
     assertThat(deploy(with(file(TWO), true, null, false)))
-        .isEqualTo("DELETED a 1, DELETED b 2, DELETED c 3");
+        .isEqualTo("PRUNED a 1, DELETED b 2, PRUNED c 3");
   }
 
   @Test
@@ -137,7 +137,7 @@ class DeployOutcomeTest extends ServeControlRig {
             "config:1:40: applications[0].route_prefix: \"/a\" (expected: unique; application a"
                 + " has it already)");
     assertThat(deploy(with(takes, true, null, false)))
-        .isEqualTo("NEW n 3, DELETED a 1, DELETED b 2");
+        .isEqualTo("NEW n 3, PRUNED a 1, DELETED b 2");
   }
 
   // --- what would be ---
@@ -153,7 +153,7 @@ class DeployOutcomeTest extends ServeControlRig {
         .isEqualTo("UNCHANGED a 1, NEW c 3, DELETED b 2");
     assertThat(controls.told).isEmpty();
     assertThat(deploy(with(file(TWO, "c"), true, null, true)))
-        .isEqualTo("NEW c 3, DELETED a 1, DELETED b 2");
+        .isEqualTo("NEW c 3, PRUNED a 1, PRUNED b 2");
     assertThat(deploy(next)).isEqualTo("UNCHANGED a 1, NEW c 3, DELETED b 2");
   }
 
@@ -192,7 +192,7 @@ class DeployOutcomeTest extends ServeControlRig {
                 Kind.PRECONDITION, commands().deploy(with(file(TWO, "b"), true, looked, false))))
         .hasMessage("revision: 1 (expected: 2, another command declared something meanwhile)");
     assertThat(deploy(with(file(TWO, "b"), true, 2L, false)))
-        .isEqualTo("NEW b 3, DELETED a 1, DELETED c 2");
+        .isEqualTo("NEW b 3, PRUNED a 1, PRUNED c 2");
   }
 
   @Test
