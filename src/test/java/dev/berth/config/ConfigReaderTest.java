@@ -52,8 +52,9 @@ class ConfigReaderTest {
             logging_config: {encoding: JSON, log_level: DEBUG, enable_access_log: true}
             applications: []
             berth:
-              admin: {host: localhost, port: 1}
+              admin: {host: localhost, port: 1, http2: true}
               event_loops: 3
+              h2c_upgrade: true
               blocked_loop_after_ms: 20
               halt_on_full_heap: false
               messages: event_bus
@@ -63,6 +64,7 @@ class ConfigReaderTest {
               log_ring: {lines: 14, bytes: 65538}
               state_dir: /var/berth
               ephemeral: true
+              revision_history_limit: 12
               reservations:
                 max_held_total: 1
                 max_held_per_caller: 2
@@ -103,7 +105,7 @@ class ConfigReaderTest {
             "{http_options={host=127.0.0.1, port=0, root_path=/x, request_timeout_s=1.5,"
                 + " keep_alive_timeout_s=5}, logging_config={encoding=JSON, log_level=DEBUG,"
                 + " enable_access_log=true}, applications=[], berth={admin={host=localhost,"
-                + " port=1, bearer_tokens=[], allow_unauthenticated=false, http2=false}, event_loops=3,"
+                + " port=1, bearer_tokens=[], allow_unauthenticated=false, http2=true}, event_loops=3,"
                 + " limits={max_queued_total=1, max_queued_bytes=2, max_body_bytes=3,"
                 + " buffered_body_bytes_total=4, max_header_bytes=1024, max_uri_bytes=512,"
                 + " idle_timeout_s=4, min_body_bytes_per_s=14, body_rate_grace_s=15,"
@@ -117,9 +119,9 @@ class ConfigReaderTest {
                 + " bytes=65538}, reservations={max_held_total=1, max_held_per_caller=2,"
                 + " max_wait_s=3, max_ended=4, max_idempotency_keys=5,"
                 + " max_idempotency_keys_per_caller=6, idempotency_key_ttl_s=7, data_port=true,"
-                + " bearer_tokens=[{name=ci, token=(not shown)}]}, blocked_loop_after_ms=20,"
+                + " bearer_tokens=[{name=ci, token=(not shown)}]}, h2c_upgrade=true, blocked_loop_after_ms=20,"
                 + " shutdown_timeout_s=7, messages=event_bus, halt_on_full_heap=false, state_dir=/var/berth,"
-                + " ephemeral=true, declare=changed}, proxy_location=EveryNode}");
+                + " ephemeral=true, declare=changed, revision_history_limit=12}, proxy_location=EveryNode}");
   }
 
   @Test
