@@ -13,17 +13,21 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.locks.ReadWriteLock;
+import java.util.concurrent.locks.ReentrantReadWriteLock;
 
 /**
  * A model of numbers in an ONNX Runtime session of its own, which knows what it takes: {@link
- * #check} says no in words that its client understands, before anything is computed. It may be run
- * by several threads at once, but not beside or after {@link #close}.
+ * #check} says no in words that its client understands, before anything is computed. Any thread may
+ * run it, several at once: {@link #close} waits for those that do, since native code that is closed
+ * under a run takes the process with it.
  */
 final class OnnxModel implements AutoCloseable {
   private final OrtEnvironment environment;
   private final OrtSession session;
   private final Map<String, TensorInfo> inputs;
   private final Map<String, TensorInfo> outputs;
+  private final ReadWriteLock running = new ReentrantReadWriteLock();
 
   private OnnxModel(OrtEnvironment environment, OrtSession session) throws OrtException {
     this.environment = environment;
@@ -143,6 +147,7 @@ final class OnnxModel implements AutoCloseable {
    */
   Map<String, Tensor> run(Map<String, Tensor> given) throws OrtException {
     Map<String, OnnxTensor> lent = new HashMap<>();
+    running.readLock().lock();
     try {
       for (Map.Entry<String, Tensor> each : given.entrySet()) {
         Tensor tensor = each.getValue();
@@ -160,6 +165,7 @@ final class OnnxModel implements AutoCloseable {
         return answer;
       }
     } finally {
+      running.readLock().unlock();
       lent.values().forEach(OnnxTensor::close);
     }
   }
@@ -172,18 +178,19 @@ final class OnnxModel implements AutoCloseable {
    * @return in their order
    */
   List<Map<String, Tensor>> runAll(List<Map<String, Tensor>> requests) throws OrtException {
-    List<Map<String, Tensor>> answers = new ArrayList<>();
     if (!fitTogether(requests)) {
-      for (Map<String, Tensor> each : requests) {
-        answers.add(run(each));
-      }
-      return answers;
+      return runEach(requests);
     }
     Map<String, Tensor> all = new HashMap<>();
     for (String name : inputs.keySet()) {
       all.put(name, Tensor.stack(requests.stream().map(each -> each.get(name)).toList()));
     }
     Map<String, Tensor> together = run(all);
+    long rowsOfAll = rowsOf(all);
+    if (together.values().stream().anyMatch(output -> output.shape()[0] != rowsOfAll)) {
+      return runEach(requests); // its outputs are about all of the rows
+    }
+    List<Map<String, Tensor>> answers = new ArrayList<>();
     long from = 0;
     for (Map<String, Tensor> each : requests) {
       long first = from;
@@ -196,8 +203,18 @@ final class OnnxModel implements AutoCloseable {
     return answers;
   }
 
+  private List<Map<String, Tensor>> runEach(List<Map<String, Tensor>> requests)
+      throws OrtException {
+    List<Map<String, Tensor>> answers = new ArrayList<>();
+    for (Map<String, Tensor> each : requests) {
+      answers.add(run(each));
+    }
+    return answers;
+  }
+
   private boolean fitTogether(List<Map<String, Tensor>> requests) {
     return requests.size() > 1
+        && !inputs.isEmpty()
         && inputs.values().stream().allMatch(OnnxModel::hasOpenRows)
         && outputs.values().stream().allMatch(OnnxModel::hasOpenRows)
         && requests.stream()
@@ -220,8 +237,19 @@ final class OnnxModel implements AutoCloseable {
     return request.values().iterator().next().shape()[0];
   }
 
+  /** Waits for the last run; a session whose run does not end before an interrupt stays open. */
   @Override
   public void close() throws OrtException {
-    session.close();
+    try {
+      running.writeLock().lockInterruptibly();
+    } catch (InterruptedException givenUp) {
+      Thread.currentThread().interrupt();
+      return;
+    }
+    try {
+      session.close();
+    } finally {
+      running.writeLock().unlock();
+    }
   }
 }

@@ -223,6 +223,18 @@ class ApplicationConfigTest {
         .contains(" without a tag)");
   }
 
+  /** Else {@code !!bool yes} would be false, and {@code !!null 5} nothing. */
+  @ParameterizedTest
+  @CsvSource({
+    "'args: {a: !!bool yes}', yes",
+    "'external_scaler_enabled: !!bool on', on",
+    "'args: {a: !!null 5}', 5",
+    "'route_prefix: !!null /x', /x",
+  })
+  void aTagDoesNotMakeAValueWhatItIsNot(String line, String value) {
+    assertThat(Yaml.applicationProblems(line)).singleElement().asString().contains(": " + value);
+  }
+
   @Test
   void aTagThatSaysWhatStandsThereIsNoHarm() {
     assertThat(

@@ -16,6 +16,11 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
@@ -172,6 +177,36 @@ class OnnxModelTest {
   void itRunsOnNothingBeforeTheFirstRequest() throws Exception {
     weigh.warmUp();
     digits.warmUp();
+  }
+
+  /** Native code that is closed under a run ends the process. */
+  @Test
+  void closingWaitsForTheRunsUnderWay() throws Exception {
+    OnnxModel model = OnnxModel.load(DigitsHandler.digits(), 1);
+    Map<String, Tensor> many = Map.of("pixels", Tensor.of(new float[64 * 20_000], 20_000, 64));
+    ExecutorService runners = Executors.newFixedThreadPool(2);
+    CountDownLatch begun = new CountDownLatch(2);
+    List<Future<Integer>> runs = new ArrayList<>();
+    for (int i = 0; i < 2; i++) {
+      runs.add(
+          runners.submit(
+              () -> {
+                for (int ended = 0; ; ended++) {
+                  try {
+                    model.run(many);
+                    begun.countDown();
+                  } catch (IllegalStateException closed) {
+                    return ended;
+                  }
+                }
+              }));
+    }
+    assertThat(begun.await(20, TimeUnit.SECONDS)).isTrue();
+    model.close();
+    for (Future<Integer> run : runs) {
+      assertThat(run.get(20, TimeUnit.SECONDS)).isPositive();
+    }
+    runners.shutdown();
   }
 
   @Test

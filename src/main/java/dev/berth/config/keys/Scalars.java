@@ -25,6 +25,10 @@ public final class Scalars {
           Tag.FLOAT, "a number with a fraction",
           Tag.BOOL, "a boolean");
 
+  private static final String NULL = "|~|null|Null|NULL";
+
+  private static final String BOOL = "true|True|TRUE|false|False|FALSE";
+
   private Scalars() {}
 
   /** What a mapping has under a key; null when it has none, or is none. */
@@ -41,7 +45,8 @@ public final class Scalars {
 
   /** Whether the file says {@code null}, or nothing behind a key. */
   public static boolean isNull(Node node) {
-    return node.getTag().equals(Tag.NULL);
+    return node.getTag().equals(Tag.NULL)
+        && (!(node instanceof ScalarNode scalar) || scalar.getValue().matches(NULL));
   }
 
   /** The string at {@code node}, or null when something else is there. */
@@ -53,7 +58,9 @@ public final class Scalars {
 
   /** The boolean at {@code node}, or null when something else is there. */
   static @Nullable Boolean bool(Node node) {
-    return node instanceof ScalarNode scalar && node.getTag().equals(Tag.BOOL)
+    return node instanceof ScalarNode scalar
+            && node.getTag().equals(Tag.BOOL)
+            && scalar.getValue().matches(BOOL) // an explicit tag says nothing of it
         ? Boolean.valueOf(scalar.getValue())
         : null;
   }
