@@ -5,6 +5,7 @@ import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.LoggerContext;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.UnsynchronizedAppenderBase;
+import dev.berth.cli.log.LogFields;
 import dev.berth.protocol.LogLine;
 import dev.berth.protocol.port.LogFeed;
 import java.util.LinkedHashMap;

@@ -1,5 +1,6 @@
 package dev.berth.cli;
 
+import dev.berth.cli.log.TextLines;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.PrintWriter;

@@ -1,5 +1,6 @@
 package dev.berth.cli;
 
+import dev.berth.cli.log.JulHandler;
 import dev.berth.config.ServeConfig;
 import dev.berth.node.BerthNode;
 import io.vertx.core.Future;

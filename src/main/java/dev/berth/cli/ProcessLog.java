@@ -5,6 +5,7 @@ import ch.qos.logback.classic.LoggerContext;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.Appender;
 import ch.qos.logback.core.ConsoleAppender;
+import dev.berth.cli.log.JsonLines;
 import dev.berth.code.CallingApplication;
 import dev.berth.config.ApplicationConfig;
 import dev.berth.config.DeploymentConfig;

@@ -1,5 +1,6 @@
 package dev.berth.cli;
 
+import dev.berth.cli.log.TextLines;
 import java.io.BufferedReader;
 import java.io.Console;
 import java.io.IOException;

@@ -1,5 +1,7 @@
 package dev.berth.node;
 
+import static java.util.stream.Collectors.joining;
+
 import dev.berth.code.StartFailedException;
 import dev.berth.config.AdminOptions;
 import dev.berth.config.HttpOptions;
@@ -211,32 +213,27 @@ public final class BerthNode {
           identity.node(),
           millisSinceStart(),
           routes(),
-          url("http", config.get(AdminOptions.HOST), adminPort(), "/"));
+          url("http", config.get(AdminOptions.HOST), adminPort()));
     }
   }
 
   /** Where its applications answer, as many as a person reads. */
   private String routes() {
-    String scheme = config.settings().find(HttpOptions.SSL_CERTFILE) == null ? "http" : "https";
-    List<String> urls =
-        running().control.routes.prefixes().stream()
-            .map(prefix -> config.get(HttpOptions.ROOT_PATH) + prefix)
-            .map(path -> url(scheme, config.get(HttpOptions.HOST), port(), path))
-            .toList();
-    if (urls.isEmpty()) {
-      return "no routes yet";
-    }
-    int more = urls.size() - MOST_ROUTES_SAID;
-    return more <= 0
-        ? String.join(" ", urls)
-        : String.join(" ", urls.subList(0, MOST_ROUTES_SAID)) + " and " + more + " more";
+    boolean tls = config.settings().find(HttpOptions.SSL_CERTFILE) != null;
+    String base =
+        url(tls ? "https" : "http", config.get(HttpOptions.HOST), port())
+            + config.get(HttpOptions.ROOT_PATH);
+    List<String> prefixes = running().control.routes.prefixes();
+    String shown =
+        prefixes.stream().limit(MOST_ROUTES_SAID).map(base::concat).collect(joining(" "));
+    return prefixes.isEmpty() ? base : prefixes.size() > MOST_ROUTES_SAID ? shown + " ..." : shown;
   }
 
   /** One that can be opened: every interface has this machine's too. */
-  private static String url(String scheme, String host, int port, String path) {
+  private static String url(String scheme, String host, int port) {
     boolean every = host.equals("0.0.0.0") || host.equals("::");
     String shown = every ? "localhost" : host.contains(":") ? "[" + host + "]" : host;
-    return scheme + "://" + shown + ":" + port + path;
+    return scheme + "://" + shown + ":" + port;
   }
 
   /** The start failed: takes everything down again, then says why. */

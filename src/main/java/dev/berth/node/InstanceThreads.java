@@ -4,7 +4,7 @@ import dev.berth.metrics.Series;
 import dev.berth.node.HookShares.Hook;
 import dev.berth.replica.HookThreads;
 import dev.berth.replica.StackText;
-import dev.berth.replica.WorkFields;
+import dev.berth.replica.log.WorkFields;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.Executor;

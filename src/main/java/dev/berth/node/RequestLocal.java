@@ -1,7 +1,7 @@
 package dev.berth.node;
 
 import dev.berth.api.RequestContext;
-import dev.berth.replica.WorkFields;
+import dev.berth.replica.log.WorkFields;
 import io.vertx.core.Context;
 import io.vertx.core.Vertx;
 import io.vertx.core.spi.context.storage.ContextLocal;

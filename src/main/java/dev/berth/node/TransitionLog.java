@@ -22,51 +22,56 @@ import org.slf4j.spi.LoggingEventBuilder;
 final class TransitionLog {
   private static final Logger LOG = LoggerFactory.getLogger("dev.berth.Transitions");
   private static final String NOWHERE = "NONE";
-  private static final String DRAINING = "DRAINING";
 
   private final Map<String, String> states = new HashMap<>(); // last said, by what has it
   private boolean draining;
 
-  /** From now on what goes goes with the instance, and is declared as it was. */
+  /**
+   * From now on what goes goes with the instance, and is declared as it was: only of replicas is it
+   * told, so that it is known which keep a drain waiting.
+   */
   void drains() {
     draining = true;
   }
 
   void announce(Announce change) {
     ApplicationStatus to = change.status();
+    if (draining && (to == ApplicationStatus.DELETING || to == ApplicationStatus.NOT_STARTED)) {
+      return;
+    }
     boolean bad = to == ApplicationStatus.DEPLOY_FAILED || to == ApplicationStatus.UNHEALTHY;
     LoggingEventBuilder line = bad ? LOG.atError() : LOG.atInfo();
     line = line.addKeyValue("application", change.application());
-    String state = said(to);
     String from =
-        move("application " + change.application(), state, to == ApplicationStatus.NOT_STARTED);
+        move("application " + change.application(), to, to == ApplicationStatus.NOT_STARTED);
     if (to == ApplicationStatus.NOT_STARTED) {
       String own = "deployment " + change.application() + "#";
       states.keySet().removeIf(each -> each.startsWith(own));
     }
     line = line.addKeyValue("revision", change.revision());
-    said(line, from, state, change.message())
-        .log("application {}: {} -> {}", change.application(), from, state);
+    said(line, from, to.name(), change.message())
+        .log("application {}: {} -> {}", change.application(), from, to);
   }
 
   void announce(AnnounceDeployment change) {
     DeploymentStatus to = change.status();
+    if (draining && change.trigger() == StatusTrigger.DELETING) {
+      return;
+    }
     boolean bad = to == DeploymentStatus.DEPLOY_FAILED || to == DeploymentStatus.UNHEALTHY;
     LoggingEventBuilder line = deployment(bad ? LOG.atWarn() : LOG.atInfo(), change.deployment());
-    boolean goes = draining && change.trigger() == StatusTrigger.DELETING;
-    String state = goes ? DRAINING : to.name();
-    String from = move("deployment " + change.deployment(), state, false);
+    String from = move("deployment " + change.deployment(), to, false);
     line =
         line.addKeyValue("version", change.version().toString())
-            .addKeyValue("trigger", goes ? DRAINING : change.trigger().name());
-    said(line, from, state, change.message())
-        .log("deployment {}: {} -> {}", change.deployment(), from, state);
+            .addKeyValue("trigger", change.trigger().name());
+    said(line, from, to.name(), change.message())
+        .log("deployment {}: {} -> {}", change.deployment(), from, to);
   }
 
   void announce(AnnounceReplica change) {
     ReplicaPhase to = change.phase();
     LoggingEventBuilder line = deployment(LOG.atInfo(), change.deployment());
-    String from = move("replica " + change.replicaId(), to.name(), to == ReplicaPhase.STOPPED);
+    String from = move("replica " + change.replicaId(), to, to == ReplicaPhase.STOPPED);
     line =
         line.addKeyValue("replica", change.replicaId())
             .addKeyValue("version", change.version().toString());
@@ -87,16 +92,9 @@ final class TransitionLog {
     return reason.isEmpty() ? whole : whole.addKeyValue("reason", reason);
   }
 
-  private String said(ApplicationStatus status) {
-    if (draining && status == ApplicationStatus.DELETING) {
-      return DRAINING;
-    }
-    return draining && status == ApplicationStatus.NOT_STARTED ? "STOPPED" : status.name();
-  }
-
   /** Where it came from. */
-  private String move(String what, String to, boolean gone) {
-    String before = gone ? states.remove(what) : states.put(what, to);
+  private String move(String what, Enum<?> to, boolean gone) {
+    String before = gone ? states.remove(what) : states.put(what, to.name());
     return before == null ? NOWHERE : before;
   }
 

@@ -3,6 +3,7 @@ package dev.berth.replica;
 import dev.berth.api.BlockingHandler;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
+import dev.berth.replica.log.WorkFields;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 

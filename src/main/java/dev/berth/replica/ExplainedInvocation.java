@@ -43,10 +43,13 @@ final class ExplainedInvocation extends Invocation implements ExplainedParent {
   }
 
   @Override
-  void failing(Throwable cause) {
+  BerthException failed(Throwable thrown) {
+    BerthException told = super.failed(thrown);
+    Throwable cause = told.getCause() == null ? told : told.getCause();
     FailedCall call = failedCall;
     failure =
         call != null && call.told == cause ? call.why : RequestFailure.of(deployment(), cause);
+    return told;
   }
 
   @Override

@@ -1,6 +1,7 @@
 package dev.berth.replica;
 
 import dev.berth.api.DeploymentId;
+import dev.berth.replica.log.WorkFields;
 import java.util.concurrent.RejectedExecutionException;
 
 /**

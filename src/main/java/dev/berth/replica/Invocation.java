@@ -245,11 +245,10 @@ sealed class Invocation extends InvocationContext implements Completable<Respons
     send(CallFailed.of(callId, told, load(), time()));
   }
 
-  private BerthException failed(Throwable failure) {
+  BerthException failed(Throwable failure) {
     BerthException told = host.replica.failureOf(failure, this);
-    Throwable cause = told.getCause();
-    failing(cause == null ? told : cause);
     if (told.kind() == BerthException.Kind.HANDLER_FAILED) { // others are meant, or another's
+      Throwable cause = told.getCause();
       host.requestFailed(cause == null ? "HandlerFailed" : cause.getClass().getName());
     }
     return told;
@@ -262,9 +261,6 @@ sealed class Invocation extends InvocationContext implements Completable<Respons
 
   /** The handler has settled. */
   void settling() {}
-
-  /** It failed with this. */
-  void failing(Throwable cause) {}
 
   /** What its answer says of its time; null unless it is explained. */
   @Nullable HandlerTime time() {

@@ -44,6 +44,17 @@ abstract class InvocationContext implements RequestContext {
     this.deadline = deadline;
   }
 
+  /** The same request with another deadline. */
+  InvocationContext(InvocationContext of, long deadline) {
+    this.requestId = of.requestId;
+    this.methodName = of.methodName;
+    this.sessionId = of.sessionId;
+    this.headers = of.headers;
+    this.waitedMicros = of.waitedMicros;
+    this.startedAt = of.startedAt;
+    this.deadline = deadline;
+  }
+
   abstract ServedReplica replica();
 
   /** Whether nothing of it runs any more. */
@@ -113,7 +124,7 @@ abstract class InvocationContext implements RequestContext {
 
   @Override
   public RequestContext withTimeout(Duration budget) {
-    return TimedContext.of(this, budget, this::moment);
+    return new TimedContext(this, budget);
   }
 
   @Override

@@ -1,5 +1,6 @@
 package dev.berth.replica;
 
+import dev.berth.replica.log.FailureLog;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.util.ArrayDeque;

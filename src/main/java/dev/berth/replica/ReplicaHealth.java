@@ -1,6 +1,7 @@
 package dev.berth.replica;
 
 import dev.berth.metrics.LatencyBuckets;
+import dev.berth.replica.log.FailureLog;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeoutException;

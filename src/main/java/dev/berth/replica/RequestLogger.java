@@ -1,6 +1,7 @@
 package dev.berth.replica;
 
 import dev.berth.api.RequestContext;
+import dev.berth.replica.log.WorkFields;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.Marker;

@@ -7,6 +7,8 @@ import dev.berth.metrics.UserMeters;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.UserFailure;
 import dev.berth.protocol.port.InstancePorts;
+import dev.berth.replica.log.FailureCounts;
+import dev.berth.replica.log.FailureLog;
 import dev.berth.replica.slots.LedgerLimits;
 import dev.berth.replica.slots.SlotLedger;
 import java.time.InstantSource;

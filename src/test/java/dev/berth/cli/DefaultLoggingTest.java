@@ -10,6 +10,7 @@ import ch.qos.logback.classic.spi.LoggingEvent;
 import ch.qos.logback.classic.util.LogbackMDCAdapter;
 import ch.qos.logback.core.ConsoleAppender;
 import ch.qos.logback.core.encoder.Encoder;
+import dev.berth.cli.log.TextLines;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.ServiceLoader;

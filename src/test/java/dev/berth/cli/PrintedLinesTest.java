@@ -12,10 +12,8 @@ import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.slf4j.MDC;
 import org.slf4j.event.Level;
 
 class PrintedLinesTest {
@@ -41,11 +39,6 @@ class PrintedLinesTest {
     kept.setContext(context);
     kept.start();
     log.addAppender(kept);
-  }
-
-  @AfterEach
-  void clear() {
-    MDC.clear();
   }
 
   private List<String> said() {
@@ -76,25 +69,6 @@ class PrintedLinesTest {
     out.println("é".repeat(PrintedLines.MAX_BYTES));
     assertThat(String.join("", said())).isEqualTo("é".repeat(PrintedLines.MAX_BYTES));
     assertThat(said()).hasSize(2);
-  }
-
-  @Test
-  void whatAnotherThreadPrintsIsAnotherLine() throws Exception {
-    MDC.put("request_id", "first");
-    out.print("of the first");
-    Thread other =
-        new Thread(
-            () -> {
-              MDC.put("request_id", "other");
-              out.println("of the other");
-            });
-    other.start();
-    other.join();
-    out.println("and more of the first");
-    assertThat(said()).containsExactly("of the first", "of the other", "and more of the first");
-    assertThat(lines)
-        .extracting(line -> LogFields.of(line).get("request_id"))
-        .containsExactly("first", "other", "first");
   }
 
   @Test

@@ -8,6 +8,8 @@ import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.classic.spi.LoggingEvent;
 import ch.qos.logback.classic.util.LogbackMDCAdapter;
 import ch.qos.logback.core.ConsoleAppender;
+import dev.berth.cli.log.JsonLines;
+import dev.berth.cli.log.TextLines;
 import dev.berth.config.ConfigReader;
 import dev.berth.config.ServeConfig;
 import io.vertx.core.json.JsonObject;

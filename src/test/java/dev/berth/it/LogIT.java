@@ -120,7 +120,7 @@ class LogIT {
   private static void failures(List<JsonObject> lines) {
     List<JsonObject> failed =
         lines.stream()
-            .filter(line -> line.getString("logger").equals("dev.berth.replica.FailureLog"))
+            .filter(line -> line.getString("logger").equals("dev.berth.replica.log.FailureLog"))
             .toList();
     assertThat(failed)
         .extracting(line -> line.getString("request_id") + " " + line.getString("deployment"))

@@ -6,6 +6,7 @@ import dev.berth.api.DeploymentId;
 import dev.berth.fakes.Answering;
 import dev.berth.fakes.ManualClock;
 import dev.berth.fakes.QueueExecutor;
+import dev.berth.replica.log.FailureLog;
 import io.vertx.core.Future;
 import java.util.List;
 import java.util.Map;

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.berth.api.AsyncHandler;
 import dev.berth.api.BerthException;
 import dev.berth.metrics.Meters;
+import dev.berth.replica.log.FailureCounts;
 import io.vertx.core.Future;
 import java.time.Duration;
 import java.util.List;

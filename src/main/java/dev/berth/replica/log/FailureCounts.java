@@ -1,4 +1,4 @@
-package dev.berth.replica;
+package dev.berth.replica.log;
 
 import java.util.Map;
 import java.util.TreeMap;
@@ -9,13 +9,14 @@ import java.util.concurrent.atomic.LongAdder;
  * How often each class of failure came. Classes are told apart up to a number, since user code may
  * make them as it goes; what comes beyond counts as "other". Any thread.
  */
-final class FailureCounts {
+public final class FailureCounts {
   private static final String OTHER = "other";
 
   private final ConcurrentHashMap<String, LongAdder> counts = new ConcurrentHashMap<>();
   private final int maxClasses;
 
-  FailureCounts(int maxClasses) {
+  /** Tells so many classes apart. */
+  public FailureCounts(int maxClasses) {
     this.maxClasses = maxClasses;
   }
 
@@ -24,7 +25,7 @@ final class FailureCounts {
    *
    * @return as what: its class, or as one of the others
    */
-  String add(Throwable failure) {
+  public String add(Throwable failure) {
     String name = failure.getClass().getName();
     if (counts.size() >= maxClasses && !counts.containsKey(name)) {
       name = OTHER;
@@ -34,7 +35,7 @@ final class FailureCounts {
   }
 
   /** The counts, by the class's name. */
-  Map<String, Long> sums() {
+  public Map<String, Long> sums() {
     Map<String, Long> sums = new TreeMap<>();
     counts.forEach((name, count) -> sums.put(name, count.sum()));
     return sums;

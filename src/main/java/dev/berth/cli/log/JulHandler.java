@@ -1,4 +1,4 @@
-package dev.berth.cli;
+package dev.berth.cli.log;
 
 import dev.berth.protocol.UserFailure;
 import java.io.ByteArrayInputStream;
@@ -38,7 +38,7 @@ public final class JulHandler extends Handler {
   }
 
   /** Makes it the handler of this process, unless its operator says otherwise. */
-  static void install() {
+  public static void install() {
     if (System.getProperty(CONFIG_CLASS) == null && System.getProperty(CONFIG_FILE) == null) {
       System.setProperty(CONFIG_CLASS, Configuration.class.getName());
     }

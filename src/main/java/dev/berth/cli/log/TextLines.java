@@ -1,4 +1,4 @@
-package dev.berth.cli;
+package dev.berth.cli.log;
 
 import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.spi.ILoggingEvent;
@@ -20,9 +20,9 @@ import org.jspecify.annotations.Nullable;
  * <p>In code and not as a pattern of logback's, whose converters take a tenth of the classes that a
  * start loads, and 0.05 s of it.
  */
-final class TextLines extends EncoderBase<ILoggingEvent> {
+public final class TextLines extends EncoderBase<ILoggingEvent> {
   /** What a line is written for. */
-  enum Form {
+  public enum Form {
     /** The message alone. */
     BARE,
     /** A file, or whatever reads standard error. */
@@ -47,7 +47,8 @@ final class TextLines extends EncoderBase<ILoggingEvent> {
   private final Form form;
   private final DateTimeFormatter time; // in the time zone of this machine
 
-  TextLines(Form form) {
+  /** Lines of a form. */
+  public TextLines(Form form) {
     this.form = form;
     String pattern = form == Form.FILE ? "uuuu-MM-dd'T'HH:mm:ss.SSSXXX" : "HH:mm:ss.SSS";
     this.time = DateTimeFormatter.ofPattern(pattern).withZone(ZoneId.systemDefault());
@@ -99,7 +100,8 @@ final class TextLines extends EncoderBase<ILoggingEvent> {
    * Appends those that say something that does not stand there yet: neither in the message, nor in
    * the name of the replica, which begins with those of its application and deployment.
    */
-  static void pairs(StringBuilder line, String message, Map<String, @Nullable Object> fields) {
+  public static void pairs(
+      StringBuilder line, String message, Map<String, @Nullable Object> fields) {
     String replica = fields.containsKey("replica") ? LogFields.text(fields.get("replica")) : "";
     fields.forEach(
         (key, value) -> {
@@ -162,7 +164,7 @@ final class TextLines extends EncoderBase<ILoggingEvent> {
   }
 
   /** What follows the time: the level, the logger's last name, and what is said. */
-  static void write(StringBuilder line, String level, String logger, String message) {
+  public static void write(StringBuilder line, String level, String logger, String message) {
     line.append(' ').append(level).append(" ".repeat(Math.max(0, 5 - level.length())));
     line.append(' ').append(logger, logger.lastIndexOf('.') + 1, logger.length());
     line.append(" - ").append(message);

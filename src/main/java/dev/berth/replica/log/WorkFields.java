@@ -1,4 +1,4 @@
-package dev.berth.replica;
+package dev.berth.replica.log;
 
 import dev.berth.api.DeploymentId;
 import dev.berth.api.RequestContext;
@@ -20,19 +20,20 @@ public final class WorkFields {
   }
 
   /** Tells those of a replica. */
-  static void of(DeploymentId deployment, String replicaId, BiConsumer<String, String> into) {
+  public static void of(
+      DeploymentId deployment, String replicaId, BiConsumer<String, String> into) {
     into.accept(APPLICATION, deployment.application());
     into.accept("deployment", deployment.name());
     into.accept("replica", replicaId);
   }
 
   /** Begins a thread's work for a request: its MDC has the fields until {@link #endOnThread}. */
-  static void beginOnThread(RequestContext request) {
+  public static void beginOnThread(RequestContext request) {
     of(request, MDC::put);
   }
 
   /** Begins a thread's work for a replica. */
-  static void beginOnThread(DeploymentId deployment, String replicaId) {
+  public static void beginOnThread(DeploymentId deployment, String replicaId) {
     of(deployment, replicaId, MDC::put);
   }
 

@@ -1,4 +1,4 @@
-package dev.berth.cli;
+package dev.berth.cli.log;
 
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.encoder.EncoderBase;
@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  * One JSON object for each event, on one line: {@code logging_config.encoding: JSON}. What it was
  * logged with stands beside its own keys; a name that is one of those gets an underscore.
  */
-final class JsonLines extends EncoderBase<ILoggingEvent> {
+public final class JsonLines extends EncoderBase<ILoggingEvent> {
   private static final Set<String> OWN =
       Set.of("time", "level", "logger", "thread", "message", "exception");
 

@@ -1,4 +1,4 @@
-package dev.berth.cli;
+package dev.berth.cli.log;
 
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.classic.spi.IThrowableProxy;
@@ -9,11 +9,10 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.MDC;
 import org.slf4j.event.KeyValuePair;
 
 /** What an event was logged with beside its message, and whose it is. On the thread that logs. */
-final class LogFields {
+public final class LogFields {
   private static final String APPLICATION = "application";
 
   /** Loggers of the server: what they say of an application, they say themselves. */
@@ -29,13 +28,12 @@ final class LogFields {
    * their order; one of the same name takes the place of the other. What names no application by
    * these is of the one whose code is on the stack.
    */
-  static Map<String, @Nullable Object> of(ILoggingEvent event) {
-    String logger = event.getLoggerName();
-    boolean printed = logger.equals(PrintedLines.OUT) || logger.equals(PrintedLines.ERR);
-    Map<String, @Nullable Object> fields =
-        printed // perhaps on another thread: whose it is it says itself
-            ? new LinkedHashMap<>()
-            : ambient(event.getMDCPropertyMap());
+  public static Map<String, @Nullable Object> of(ILoggingEvent event) {
+    Map<String, @Nullable Object> fields = new LinkedHashMap<>(RequestLocal.fields());
+    Map<String, String> ofThread = event.getMDCPropertyMap();
+    if (ofThread != null) {
+      fields.putAll(ofThread);
+    }
     List<KeyValuePair> pairs = event.getKeyValuePairs();
     if (pairs != null) {
       for (KeyValuePair pair : pairs) {
@@ -43,33 +41,17 @@ final class LogFields {
         fields.put(pair.key, pair.value);
       }
     }
-    return printed || isServers(logger) ? fields : withApplication(fields);
-  }
-
-  /** What a line is of that is begun here, whatever becomes of it. */
-  static Map<String, @Nullable Object> ofHere() {
-    return withApplication(ambient(MDC.getCopyOfContextMap()));
-  }
-
-  private static Map<String, @Nullable Object> ambient(@Nullable Map<String, String> ofThread) {
-    Map<String, @Nullable Object> fields = new LinkedHashMap<>(RequestLocal.fields());
-    if (ofThread != null) {
-      fields.putAll(ofThread);
-    }
-    return fields;
-  }
-
-  private static Map<String, @Nullable Object> withApplication(
-      Map<String, @Nullable Object> fields) {
-    String application = fields.containsKey(APPLICATION) ? null : CallingApplication.find();
-    if (application != null) {
-      fields.put(APPLICATION, application);
+    if (!fields.containsKey(APPLICATION) && !isServers(event.getLoggerName())) {
+      String application = CallingApplication.find();
+      if (application != null) {
+        fields.put(APPLICATION, application);
+      }
     }
     return fields;
   }
 
   /** The stack of what was thrown, cut where nobody reads on; null for none. */
-  static @Nullable String stack(ILoggingEvent event) {
+  public static @Nullable String stack(ILoggingEvent event) {
     IThrowableProxy thrown = event.getThrowableProxy();
     String text = thrown == null ? "" : ThrowableProxyUtil.asString(thrown);
     return thrown == null
@@ -83,7 +65,7 @@ final class LogFields {
   }
 
   /** A value as text: one that cannot say what it is must not take the line with it. */
-  static String text(@Nullable Object value) {
+  public static String text(@Nullable Object value) {
     try {
       return String.valueOf(value);
     } catch (Throwable thrown) { // user code

@@ -1,4 +1,4 @@
-package dev.berth.replica;
+package dev.berth.replica.log;
 
 import dev.berth.api.DeploymentId;
 import dev.berth.api.RequestContext;
@@ -18,11 +18,11 @@ import org.slf4j.spi.LoggingEventBuilder;
  * class from one place some are logged and then one at a time, with how many were not, so that a
  * broken handler under load does not fill a disk. Any thread.
  */
-final class FailureLog {
+public final class FailureLog {
   private static final Logger LOG = LoggerFactory.getLogger(FailureLog.class);
 
   /** Classes told apart; what comes beyond counts as "other". */
-  static final int MAX_CLASSES = 32;
+  public static final int MAX_CLASSES = 32;
 
   /** Stacks of one class and place that are logged at once. */
   static final int AT_ONCE = 5;
@@ -51,11 +51,16 @@ final class FailureLog {
   private final String replicaId;
   private final LongSupplier nanoClock;
 
-  FailureLog(DeploymentId deployment, String replicaId, LongSupplier nanoClock) {
+  /**
+   * @param nanoClock monotonic nanoseconds
+   */
+  public FailureLog(DeploymentId deployment, String replicaId, LongSupplier nanoClock) {
     this(deployment, replicaId, nanoClock, MAX_CLASSES);
   }
 
-  FailureLog(DeploymentId deployment, String replicaId, LongSupplier nanoClock, int maxClasses) {
+  /** As the other, telling so many classes apart. */
+  public FailureLog(
+      DeploymentId deployment, String replicaId, LongSupplier nanoClock, int maxClasses) {
     this.deployment = deployment;
     this.replicaId = replicaId;
     this.nanoClock = nanoClock;
@@ -63,14 +68,14 @@ final class FailureLog {
   }
 
   /** Of a hook. */
-  void add(String what, Throwable cause) {
+  public void add(String what, Throwable cause) {
     add(what, cause, null);
   }
 
   /**
    * @param request that it is a failure of; null for none
    */
-  void add(String what, Throwable cause, @Nullable RequestContext request) {
+  public void add(String what, Throwable cause, @Nullable RequestContext request) {
     long suppressed = suppressedBefore(cause, counts.add(cause));
     if (suppressed < 0) {
       unlogged.increment();
@@ -112,12 +117,12 @@ final class FailureLog {
   }
 
   /** How often each class of failure came, by name. */
-  Map<String, Long> counts() {
+  public Map<String, Long> counts() {
     return counts.sums();
   }
 
   /** Failures that were not logged. */
-  long unlogged() {
+  public long unlogged() {
     return unlogged.sum();
   }
 
