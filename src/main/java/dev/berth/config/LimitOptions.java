@@ -5,6 +5,7 @@ import dev.berth.config.keys.Keys;
 import dev.berth.config.keys.Section;
 import dev.berth.config.keys.Types;
 import java.time.Duration;
+import java.util.List;
 
 /** {@code berth.limits}: the bounds that keep an instance's memory finite, whatever clients do. */
 public final class LimitOptions {
@@ -76,6 +77,18 @@ public final class LimitOptions {
               settings -> (int) (heapShare(8, 128L << 20) >> 13),
               "one for each 65536 bytes of the heap, at most 16384")
           .means("Open HTTP connections of the instance; a further one is closed at once.");
+  public static final Key<Integer> ADDRESS_CONNECTION_RATE =
+      KEYS.key("address_connection_rate", Types.integer(0, 1_000_000, "connections/s"), 500)
+          .means(
+              "HTTP connections that one address, or IPv6 network of 64 bits, may open a second, and"
+                  + " besides what it did not open in the last 10 s. One more waits for its turn for"
+                  + " up to a second, and is closed beyond that. One that was closed with"
+                  + " ENHANCE_YOUR_CALM counts as 50. 0 for no bound.");
+  public static final Key<List<String>> TRUSTED_PROXIES =
+      KEYS.key("trusted_proxies", Types.list(Types.network()), List.of())
+          .means(
+              "Proxies and balancers, whose connections are those of many clients:"
+                  + " address_connection_rate is not for them.");
   public static final Key<Long> REQUEST_BYTES_TOTAL =
       KEYS.key("request_bytes_total", Types.bytes(64 << 10, Long.MAX_VALUE))
           .fallback(settings -> heapShare(8, Long.MAX_VALUE), "an eighth of the heap")
@@ -138,7 +151,12 @@ public final class LimitOptions {
                   + " more it is closed with ENHANCE_YOUR_CALM.");
   public static final Key<Duration> HTTP2_RESET_WINDOW_S =
       KEYS.key("http2_reset_window_s", Types.wholeSeconds(1, 3600), Duration.ofSeconds(30))
-          .means("The time in which http2_max_resets are counted.");
+          .means("The time in which http2_max_resets and http2_max_control_frames are counted.");
+  public static final Key<Integer> HTTP2_MAX_CONTROL_FRAMES =
+      KEYS.key("http2_max_control_frames", Types.integer(1, 1 << 20, "frames"), 1_000)
+          .means(
+              "SETTINGS, PING and PRIORITY frames of one HTTP/2 connection within"
+                  + " http2_reset_window_s; at one more it is closed with ENHANCE_YOUR_CALM.");
   public static final Key<Integer> HTTP2_CONNECTION_WINDOW_BYTES =
       KEYS.key("http2_connection_window_bytes", Types.integer(64 << 10, 1 << 30, "bytes"), 1 << 20)
           .means(

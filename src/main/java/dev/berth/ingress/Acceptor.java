@@ -8,6 +8,7 @@ import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoop;
 import io.netty.channel.EventLoopGroup;
 import io.netty.util.AttributeKey;
+import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -32,9 +33,21 @@ final class Acceptor extends ChannelInboundHandlerAdapter {
     if (!(message instanceof Channel accepted)) {
       server.fireChannelRead(message);
     } else if (ingress.tryOpen()) {
-      accept(accepted);
+      acceptInTurn(server, accepted);
     } else {
       accepted.unsafe().closeForcibly();
+    }
+  }
+
+  private void acceptInTurn(ChannelHandlerContext server, Channel accepted) {
+    long wait = ingress.waits(accepted.remoteAddress());
+    if (wait == 0) {
+      accept(accepted);
+    } else if (wait > 0) {
+      server.executor().schedule(() -> accept(accepted), wait, TimeUnit.NANOSECONDS);
+    } else {
+      accepted.unsafe().closeForcibly();
+      ingress.closed();
     }
   }
 

@@ -1,6 +1,7 @@
 package dev.berth.ingress;
 
 import io.netty.channel.ChannelHandlerContext;
+import io.netty.handler.codec.http2.Http2ConnectionDecoder;
 import io.netty.handler.codec.http2.Http2ConnectionHandler;
 import io.vertx.core.Future;
 import io.vertx.core.http.HttpConnection;
@@ -38,7 +39,7 @@ final class Http2Connection extends Connection {
   private final Set<Exchange> streams = new LinkedHashSet<>();
   private final Http2ConnectionHandler handler;
   private final ChannelHandlerContext context;
-  private final Http2Outflow outflow = new Http2Outflow();
+  private final Http2Outflow outflow;
   private long idleSinceNanos;
   private boolean served;
   private boolean saidGoAway;
@@ -49,6 +50,9 @@ final class Http2Connection extends Connection {
     this.idleSinceNanos = now;
     this.context = ((HttpServerConnection) http).channelHandlerContext();
     this.handler = (Http2ConnectionHandler) context.handler();
+    this.outflow = new Http2Outflow(() -> loop.cutFlood(channel));
+    Http2ConnectionDecoder decoder = handler.decoder();
+    decoder.frameListener(loop.controlFrames(decoder.frameListener()));
     context.pipeline().addBefore(context.name(), "outflow", outflow);
   }
 

@@ -23,12 +23,20 @@ final class Http2Outflow extends FlushConsolidationHandler {
   private static final int TYPE_AT = 3;
   private static final int STREAM_AT = 5;
   private static final int DATA = 0;
+  private static final int GOAWAY = 7;
+  private static final int ERROR_AT = 13; // of GOAWAY
+  private static final int ENHANCE_YOUR_CALM = 11;
 
   private final IntObjectMap<long[]> sent = new IntObjectHashMap<>(4); // bytes, by watched stream
+  private final Runnable cut;
   private int frameLeft; // bytes of the frame that is being written
 
-  Http2Outflow() {
+  /**
+   * @param cut told when the connection is closed for a flood, by whoever counts
+   */
+  Http2Outflow(Runnable cut) {
     super(MAX_TOGETHER, true);
+    this.cut = cut;
   }
 
   /** Bytes of a stream that have passed since this was first asked; until {@link #forget}. */
@@ -56,6 +64,11 @@ final class Http2Outflow extends FlushConsolidationHandler {
       int at = bytes.readerIndex();
       int length = bytes.getUnsignedMedium(at);
       frameLeft = FRAME_HEADER_BYTES + length;
+      if (bytes.getByte(at + TYPE_AT) == GOAWAY
+          && readable > ERROR_AT + 3
+          && bytes.getInt(at + ERROR_AT) == ENHANCE_YOUR_CALM) {
+        cut.run();
+      }
       if (bytes.getByte(at + TYPE_AT) == DATA && !sent.isEmpty()) {
         long[] counted = sent.get(bytes.getInt(at + STREAM_AT) & Integer.MAX_VALUE);
         if (counted != null) {

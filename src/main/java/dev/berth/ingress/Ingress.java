@@ -19,6 +19,8 @@ import dev.berth.routing.reserve.ReservationTable;
 import io.netty.channel.ChannelPipeline;
 import io.netty.channel.EventLoop;
 import io.vertx.core.http.HttpServerOptions;
+import java.net.InetSocketAddress;
+import java.net.SocketAddress;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -55,6 +57,9 @@ public final class Ingress {
   private final Map<Integer, MostStalled> mostStalled = new ConcurrentHashMap<>(); // by loop
   private final LongAdder refusedConnections = new LongAdder();
   final LongAdder lateHeads = new LongAdder();
+  private final LongAdder floods = new LongAdder();
+  private final LongAdder fastConnections = new LongAdder();
+  private final ConnectionRate rate;
   private final Map<EventLoop, IngressLoop> loops = new ConcurrentHashMap<>();
   private final Set<Integer> blocked = ConcurrentHashMap.newKeySet();
   final @Nullable Tls tls; // null for plain HTTP
@@ -64,6 +69,7 @@ public final class Ingress {
   private volatile boolean draining;
   private @Nullable ReservationTable reservations; // before the loops start
   private @Nullable Endpoint endpoint; // likewise
+  private @Nullable Bound bodies; // likewise
   private @Nullable AccessLog accessLog; // before the loops start
   private @Nullable LogEncoding unroutedAccess; // likewise
 
@@ -78,6 +84,10 @@ public final class Ingress {
             .setMaxHeaderSize(settings.get(LimitOptions.MAX_HEADER_BYTES))
             .setMaxInitialLineLength(settings.get(LimitOptions.MAX_URI_BYTES));
     this.connections = new Bound(settings.get(LimitOptions.MAX_CONNECTIONS));
+    this.rate =
+        new ConnectionRate(
+            settings.get(LimitOptions.ADDRESS_CONNECTION_RATE),
+            settings.get(LimitOptions.TRUSTED_PROXIES));
     this.meters = meters;
     this.nanoClock = nanoClock;
     this.incarnation = incarnation;
@@ -100,7 +110,9 @@ public final class Ingress {
             meters.addGauge("berth_http_large_answer_bytes_limit", answerRoom.bytes::most),
             meters.addCounter("berth_http_requests_refused", refusedRequests::sum),
             meters.addCounter("berth_http_connections_refused", refusedConnections::sum),
-            meters.addCounter("berth_http_heads_timed_out", lateHeads::sum));
+            meters.addCounter("berth_http_heads_timed_out", lateHeads::sum),
+            meters.addCounter("berth_http_floods_cut", floods::sum),
+            meters.addCounter("berth_http_connections_over_rate", fastConnections::sum));
   }
 
   /**
@@ -129,6 +141,16 @@ public final class Ingress {
   public void serveReservations(ReservationTable table, @Nullable Endpoint api) {
     reservations = table;
     endpoint = api;
+  }
+
+  /** Gathers bodies before their requests have slots; to be called before the loops start. */
+  public void gatherWithin(Bound bound) {
+    bodies = bound;
+  }
+
+  /** What bodies may take that are gathered; null when none are. */
+  @Nullable Bound bodies() {
+    return bodies;
   }
 
   /** How requests are logged; null when they are not, for which a route asks with null. */
@@ -269,6 +291,24 @@ public final class Ingress {
 
   void closed() {
     connections.give(1);
+  }
+
+  /** How long one more connection of an address waits, in nanoseconds; negative: it is closed. */
+  long waits(@Nullable SocketAddress from) {
+    long wait =
+        from instanceof InetSocketAddress known ? rate.open(known, nanoClock.getAsLong()) : 0;
+    if (wait != 0) {
+      fastConnections.increment();
+    }
+    return wait;
+  }
+
+  /** A connection is closed since its client asks for work and for nothing else. */
+  void cutFlood(@Nullable SocketAddress from) {
+    floods.increment();
+    if (from instanceof InetSocketAddress known) {
+      rate.cut(known, nanoClock.getAsLong());
+    }
   }
 
   /** What the connection of a loop holds that holds most by answers that stand still. */

@@ -6,6 +6,7 @@ import dev.berth.config.LimitOptions;
 import dev.berth.config.keys.Settings;
 import dev.berth.ingress.access.AccessRoute;
 import dev.berth.metrics.HttpMeters;
+import dev.berth.protocol.Bound;
 import dev.berth.protocol.StreamLedger;
 import dev.berth.protocol.http.RefusedRequest;
 import dev.berth.protocol.http.RequestTarget;
@@ -14,7 +15,9 @@ import dev.berth.protocol.port.Reservations.Problem;
 import dev.berth.protocol.port.Reservations.ReservationException;
 import dev.berth.routing.RouterLoop;
 import dev.berth.routing.reserve.ReservationTable;
+import io.netty.channel.Channel;
 import io.netty.channel.ChannelPipeline;
+import io.netty.handler.codec.http2.Http2FrameListener;
 import io.vertx.core.MultiMap;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpConnection;
@@ -375,6 +378,11 @@ final class IngressLoop {
 
   // --- what an exchange and a connection need ---
 
+  /** What bodies may take that are gathered before their requests have slots; null for nothing. */
+  @Nullable Bound bodies() {
+    return ingress.bodies();
+  }
+
   /** What requests may take. */
   RequestRoom.Share room() {
     assert router.isHere();
@@ -406,6 +414,20 @@ final class IngressLoop {
     if (!answers.isEmpty()) {
       later(() -> answers.look(coarseNanos, Exchange::roomFound));
     }
+  }
+
+  void cutFlood(Channel connection) {
+    ingress.cutFlood(connection.remoteAddress());
+  }
+
+  /** Counts what an HTTP/2 connection asks for beside requests. */
+  Http2FrameListener controlFrames(Http2FrameListener listener) {
+    Settings settings = ingress.settings;
+    return new ControlFrames(
+        listener,
+        settings.get(LimitOptions.HTTP2_MAX_CONTROL_FRAMES),
+        settings.get(LimitOptions.HTTP2_RESET_WINDOW_S).toNanos(),
+        this::coarseNow);
   }
 
   long now() {

@@ -22,6 +22,7 @@ import io.vertx.core.http.HttpVersion;
 import io.vertx.core.http.PoolOptions;
 import io.vertx.core.http.StreamResetException;
 import io.vertx.core.net.HostAndPort;
+import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -45,10 +46,12 @@ class Http2IT {
 
   private static final int MAX_STREAMS = 8;
   private static final int MAX_RESETS = 20;
+  private static final int MAX_CONTROL_FRAMES = 30;
   private static final Settings LIMITS =
       IngressRig.LOCAL
           .with(InstanceOptions.H2C_UPGRADE, true)
           .with(LimitOptions.HTTP2_MAX_STREAMS, MAX_STREAMS)
+          .with(LimitOptions.HTTP2_MAX_CONTROL_FRAMES, MAX_CONTROL_FRAMES)
           .with(LimitOptions.HTTP2_MAX_RESETS, MAX_RESETS);
 
   @AutoClose private IngressRig rig;
@@ -553,6 +556,51 @@ class Http2IT {
     upstream.nextCall().respond("now");
     assertThat(raw.next(RawHttp2.DATA, over + 2).text()).isEqualTo("now");
     rig.assertAtRest();
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {RawHttp2.SETTINGS, RawHttp2.PING, RawHttp2.PRIORITY})
+  void aFloodOfFramesThatAreNoRequestsClosesTheConnection(int type) throws Exception {
+    byte[] payload = new byte[type == RawHttp2.SETTINGS ? 0 : type == RawHttp2.PING ? 8 : 5];
+    int stream = type == RawHttp2.PRIORITY ? 1 : 0;
+    try (RawHttp2 raw = new RawHttp2(rig.port())) { // which sends one
+      for (int i = 1; i < MAX_CONTROL_FRAMES; i++) {
+        raw.frame(type, 0, stream, payload);
+      }
+      upstream.behave(call -> call.respond("still here"));
+      raw.get(3, "/");
+      assertThat(raw.next(RawHttp2.DATA, 3).text()).isEqualTo("still here");
+      raw.frame(type, 0, stream, payload).frame(type, 0, stream, payload);
+      assertThat(raw.next(RawHttp2.GOAWAY).errorCode()).isEqualTo(ENHANCE_YOUR_CALM);
+      raw.readToEnd();
+    }
+    assertThat(rig.metric("berth_http_floods_cut_total")).isEqualTo(1);
+    rig.assertAtRest();
+  }
+
+  @Test
+  void whoFloodsAgainAndAgainIsNotLetIn() throws Exception {
+    try (IngressRig slow =
+        new IngressRig(LIMITS.with(LimitOptions.ADDRESS_CONNECTION_RATE, 10)).route("/")) {
+      int floods = 0;
+      boolean refused = false;
+      while (!refused && floods < 10) {
+        try (RawHttp2 raw = new RawHttp2(slow.port())) {
+          for (int i = 0; i <= MAX_RESETS; i++) {
+            raw.get(1 + 2 * i, "/").reset(1 + 2 * i, CANCEL);
+          }
+          refused = raw.read() == null;
+          floods++;
+          raw.readToEnd();
+        } catch (IOException cut) {
+          refused = floods > 1 && slow.metric("berth_http_connections_over_rate_total") > 0;
+          floods++;
+        }
+      }
+      assertThat(refused).isTrue();
+      assertThat(slow.metric("berth_http_connections_over_rate_total")).isPositive();
+      slow.eventually("none is counted as open", () -> slow.connections() == 0);
+    }
   }
 
   @Test

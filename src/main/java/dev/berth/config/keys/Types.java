@@ -1,5 +1,6 @@
 package dev.berth.config.keys;
 
+import io.netty.util.NetUtil;
 import java.math.BigDecimal;
 import java.math.BigInteger;
 import java.nio.file.Path;
@@ -92,6 +93,22 @@ public final class Types {
           "empty, or letters, digits and _, no digit first",
           text -> text.matches("([a-zA-Z_][a-zA-Z0-9_]*)?"),
           "^([a-zA-Z_][a-zA-Z0-9_]*)?$");
+
+  /** An address, or a network of addresses. */
+  public static Type<String> network() {
+    return string(
+        "an IP address, or a network as 10.0.0.0/8",
+        Types::isNetwork,
+        "^[0-9a-fA-F:.]+(/\\d{1,3})?$");
+  }
+
+  private static boolean isNetwork(String text) {
+    String address = text.replaceFirst("/\\d{1,3}$", "");
+    int bits = address.equals(text) ? 0 : Integer.parseInt(text.substring(address.length() + 1));
+    return NetUtil.isValidIpV4Address(address)
+        ? bits <= 32
+        : NetUtil.isValidIpV6Address(address) && address.indexOf('%') < 0 && bits <= 128;
+  }
 
   /** As Ray Serve's rules. */
   public static final Type<String> ROUTE_PREFIX =
