@@ -1,5 +1,7 @@
 package dev.berth.ingress;
 
+import dev.berth.protocol.Bound;
+import dev.berth.protocol.WaitingPieces;
 import dev.berth.routing.BegunBody;
 import io.vertx.core.Handler;
 import io.vertx.core.MultiMap;
@@ -7,6 +9,7 @@ import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.streams.ReadStream;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -15,13 +18,17 @@ import org.jspecify.annotations.Nullable;
  * <pre>
  *   BEGINNING --end, of at most 64 KiB--> the exchange has it whole
  *             --more than that, or of unknown length and not there at once--> FLOWING
+ *             --more than that, of one that handlers take whole--> GATHERING
+ *   GATHERING --end--> the router has it, and reads what is held
+ *             --more than they take, or than there is room for--> FLOWING
  *   FLOWING --end--> the router has it
  *   any --over max_body_bytes, or the answer is out--> DROPPING --end--> nothing is kept
  * </pre>
  *
  * A body that flows is not read on before a replica has accepted its request, and then no faster
- * than the router takes it. One piece, which most bodies are, is passed on as it came. Confined to
- * its loop.
+ * than the router takes it. One that is gathered is read before its request asks for a slot, which
+ * it would only hold. One piece, which most bodies are, is passed on as it came. Confined to its
+ * loop.
  */
 final class BodyReader implements Handler<Buffer>, BegunBody {
   /** What travels inside a request; also the most that is read of one without a slot. */
@@ -32,6 +39,7 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
 
   private enum State {
     BEGINNING,
+    GATHERING,
     FLOWING,
     DROPPING,
     ENDED
@@ -41,11 +49,13 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
   private final HttpServerRequest http;
   private final long declaredBytes; // or -1
   private final long maxBytes;
+  private final int gatherBytes; // 0: none
+  private long gathered; // bytes held, of the instance's bound
   private final BodyRate rate;
   private State state = State.BEGINNING;
   private Buffer first = Exchange.EMPTY;
   private boolean copied;
-  private @Nullable Buffer held; // came with the first piece, and is not of it
+  private @Nullable WaitingPieces held; // came after what travels inside the request
   private long received; // bytes
   private boolean paused;
   private boolean timed;
@@ -70,12 +80,19 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
 
   /**
    * @param declaredBytes as the client announced, or -1
+   * @param gatherBytes the most that is gathered before the request asks for a slot
    */
-  BodyReader(Exchange exchange, HttpServerRequest http, long declaredBytes, long maxBytes) {
+  BodyReader(
+      Exchange exchange,
+      HttpServerRequest http,
+      long declaredBytes,
+      long maxBytes,
+      int gatherBytes) {
     this.exchange = exchange;
     this.http = http;
     this.declaredBytes = declaredBytes;
     this.maxBytes = maxBytes;
+    this.gatherBytes = gatherBytes;
     this.progressNanos = exchange.loop.coarseNow();
     this.rate = new BodyRate(progressNanos);
   }
@@ -102,8 +119,10 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
     received += piece.length();
     if (received > maxBytes) {
       state = State.DROPPING;
-      first = Exchange.EMPTY;
+      forget();
       exchange.bodyTooLarge();
+    } else if (state == State.GATHERING) {
+      goOn(piece);
     } else if (state == State.BEGINNING) {
       if (exchange.tryTakeRoom(piece.length())) {
         begin(piece);
@@ -111,7 +130,7 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
         first = Exchange.EMPTY;
       }
     } else if (paused || handler == null) {
-      held = held == null ? piece : Buffer.buffer().appendBuffer(held).appendBuffer(piece);
+      hold(piece);
     } else {
       handler.handle(piece);
     }
@@ -119,8 +138,7 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
 
   private void begin(Buffer piece) {
     if (received > MAX_INLINE_BYTES) {
-      held = piece;
-      flow();
+      goOn(piece);
     } else if (first == Exchange.EMPTY) {
       first = piece;
     } else if (copied) {
@@ -132,7 +150,7 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
               .appendBuffer(first)
               .appendBuffer(piece);
     }
-    if (state == State.BEGINNING && declaredBytes < 0 && !timed) {
+    if (state == State.BEGINNING && declaredBytes < 0 && !timed && !isGathered()) {
       timed = true;
       exchange.loop.later(this::waitALittle); // most short ones have come whole by then
     }
@@ -148,6 +166,40 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
             }
           });
     }
+  }
+
+  /** More has come than travels inside a request. */
+  private void goOn(Buffer piece) {
+    hold(piece);
+    Bound room = exchange.loop.bodies();
+    if (room != null && received <= gatherBytes && room.tryTake(piece.length(), room.most() / 2)) {
+      gathered += piece.length();
+      state = State.GATHERING;
+    } else {
+      flow();
+    }
+  }
+
+  private void hold(Buffer piece) {
+    if (held == null) {
+      held = new WaitingPieces();
+    }
+    held.add(piece);
+  }
+
+  /** Bytes are held no longer. */
+  private void gaveUp(long bytes) {
+    long back = Math.min(gathered, bytes);
+    if (back > 0) {
+      gathered -= back;
+      Objects.requireNonNull(exchange.loop.bodies()).give(back);
+    }
+  }
+
+  private void forget() {
+    first = Exchange.EMPTY;
+    held = null;
+    gaveUp(gathered);
   }
 
   private void flow() {
@@ -172,16 +224,21 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
         first = Exchange.EMPTY;
         exchange.bodyRead(whole);
       }
-      case FLOWING -> {
-        exchange.bodyEnded();
-        tellEnd();
+      case GATHERING -> {
+        paused = true;
+        exchange.bodyBegun(this);
       }
+      case FLOWING -> tellEnd();
       default -> exchange.droppedAll();
     }
   }
 
   private void tellEnd() {
-    if (!paused && held == null && endHandler != null) {
+    if (held != null && !held.isEmpty()) {
+      return;
+    }
+    exchange.bodyEnded();
+    if (!paused && endHandler != null) {
       Handler<Void> told = endHandler;
       endHandler = null;
       told.handle(null);
@@ -190,6 +247,16 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
 
   // --- what the exchange asks ---
 
+  /** Whether it is read before its request asks for a slot. */
+  boolean isGathered() {
+    return gatherBytes > 0;
+  }
+
+  /** Whether all of it has come. */
+  boolean hasEnded() {
+    return state == State.ENDED;
+  }
+
   /** When a piece last came, or was asked for, as coarsely as the sweep looks. */
   long progressNanos() {
     return progressNanos;
@@ -197,7 +264,7 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
 
   /** Whether it is for the client to send; else it is held back by whoever handles the request. */
   boolean awaitsClient() {
-    return state == State.BEGINNING || (state == State.FLOWING && !paused);
+    return isBefore(State.FLOWING) || (state == State.FLOWING && !paused);
   }
 
   /**
@@ -211,25 +278,30 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
 
   /** Bytes that have not come, or {@link Long#MAX_VALUE} when the client did not say. */
   long bytesLeft() {
-    return declaredBytes < 0 ? Long.MAX_VALUE : Math.max(0, declaredBytes - received);
+    return declaredBytes < 0 && !hasEnded()
+        ? Long.MAX_VALUE
+        : Math.max(0, declaredBytes - received);
   }
 
   /** The answer is out: what still comes means nothing. */
   void drop() {
-    if (state == State.BEGINNING || state == State.FLOWING) {
+    if (isBefore(State.DROPPING)) {
       state = State.DROPPING;
-      held = null;
+      forget();
       http.resume();
     }
   }
 
   /** The exchange is over without an answer: its request is not asked for anything any more. */
   void stop() {
-    if (state == State.BEGINNING || state == State.FLOWING) {
+    forget();
+    if (isBefore(State.DROPPING)) {
       state = State.DROPPING;
-      first = Exchange.EMPTY;
-      held = null;
     }
+  }
+
+  private boolean isBefore(State other) {
+    return state.compareTo(other) < 0;
   }
 
   // --- what the router asks ---
@@ -275,9 +347,9 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
     paused = false;
     progressNanos = exchange.loop.coarseNow();
     exchange.bodyWanted();
-    Buffer piece = held;
-    if (piece != null && handler != null) {
-      held = null;
+    while (!paused && handler != null && held != null && !held.isEmpty()) {
+      Buffer piece = held.remove();
+      gaveUp(piece.length());
       handler.handle(piece);
     }
     if (paused) {

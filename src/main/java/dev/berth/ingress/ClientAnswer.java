@@ -265,7 +265,7 @@ abstract sealed class ClientAnswer implements BiConsumer<String, String>, Comple
       }
       written.onComplete(this);
     }
-    if (rest == null) {
+    if (rest == null || rest.hasEnded()) {
       return;
     }
     if (!lingering && !connection.multiplexed) {

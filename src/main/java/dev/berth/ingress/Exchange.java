@@ -104,20 +104,33 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
     } else if (length > loop.limits.maxBodyBytes()) {
       declaredTooLarge(length);
     } else {
-      BodyReader body = new BodyReader(this, http, length, loop.limits.maxBodyBytes());
+      BodyReader body =
+          new BodyReader(this, http, length, loop.limits.maxBodyBytes(), gathered(length));
       reader = body;
       if (recorder != null) {
         recorder.receiving();
       }
       if (!expectsContinue()) {
         body.start();
-      } else if (length >= 0 && length <= BodyReader.MAX_INLINE_BYTES) {
+      } else if (body.isGathered() || (length >= 0 && length <= BodyReader.MAX_INLINE_BYTES)) {
         bodyWanted();
         body.start();
       } else {
         body.startWithNothing();
       }
     }
+  }
+
+  /**
+   * The most that is read of a body before its request asks for a slot: 0, or all that may come.
+   */
+  private int gathered(long length) {
+    DeploymentRouter to = route.router();
+    if (to == null || loop.bodies() == null || ReservationHeader.isIn(http.headers())) {
+      return 0;
+    }
+    int most = to.wholeBodyBytes();
+    return length > most ? 0 : most;
   }
 
   private void declaredTooLarge(long length) {
@@ -159,7 +172,7 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
     call(new Request.Body.Streamed(body), loop.now());
   }
 
-  /** The last of a body that went on has come. */
+  /** The last of a body that went on has come, and nothing of it waits here. */
   void bodyEnded() {
     reader = null;
   }
@@ -304,7 +317,7 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
   void clientGone() {
     if (!isOver()
         && call != null
-        && reader == null
+        && (reader == null || reader.hasEnded())
         && "?1".equals(http.headers().get(DISCONNECT_DISABLED))) {
       become(ExchangeState.DETACHED);
       StreamRelay passing = relay;
@@ -325,6 +338,10 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
     long idleNanos = loop.limits.streamIdleNanos();
     if (isOver()) {
       sweepLeaving(now, idleNanos);
+    } else if (is(ExchangeState.READING)
+        && timeoutNanos >= 0
+        && now - startedNanos >= timeoutNanos) { // no call is there that would see to it
+      onFailure(new BerthException.Timeout("its body was not whole in time"));
     } else if (reading != null
         && reading.awaitsClient()
         && now - reading.progressNanos() >= loop.limits.bodyIdleNanos()

@@ -16,6 +16,11 @@ final class ReservationHeader {
 
   private ReservationHeader() {}
 
+  /** Whether a request names one: it has its slot, for as long as its lease. */
+  static boolean isIn(MultiMap headers) {
+    return headers.contains(NAME);
+  }
+
   /**
    * Takes the token out of the headers of a request.
    *

@@ -53,6 +53,7 @@ final class HostedHere {
         replica.deployment(),
         replica.address(),
         replica.slots().maxOngoing(),
+        replica.wholeBodyBytes(),
         true,
         InstanceReplicas.isSpread(target),
         null,

@@ -150,6 +150,7 @@ final class InstanceParts {
             InstanceLimits.reservations(config.settings()),
             identity.nanoClock(),
             plane.ports().secrets());
+    ingress.gatherWithin(plane.limits().bodies().gathered());
     ReservationEndpoint api = reservationEndpoint();
     Map<String, String> secrets = BearerToken.secrets(config.get(ReservationOptions.BEARER_TOKENS));
     ingress.serveReservations(

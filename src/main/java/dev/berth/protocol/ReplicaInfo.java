@@ -13,6 +13,8 @@ import org.jspecify.annotations.Nullable;
  * @param deployment whose replica it is
  * @param address where its messages go
  * @param maxOngoing slots when this was published
+ * @param wholeBodyBytes a body of at most so many bytes is gathered before its handler is called; 0
+ *     when that takes bodies as they arrive
  * @param reservable whether it can hold a slot for a choose; one that cannot is skipped by choose
  * @param spread one handler per event loop behind one ledger: reached on the caller's own loop
  * @param host where it can be reached directly, if anywhere
@@ -25,6 +27,7 @@ public record ReplicaInfo(
     DeploymentId deployment,
     ReplicaAddress address,
     int maxOngoing,
+    int wholeBodyBytes,
     boolean reservable,
     boolean spread,
     @Nullable String host,

@@ -53,6 +53,7 @@ public final class Replica extends ServedReplica {
 
   private final AtomicReference<ReplicaState> state = new AtomicReference<>(ReplicaState.STARTING);
   private volatile List<HostedReplica> parts = List.of();
+  private volatile boolean takesWholeBodies; // its handler, once it runs
   final ReplicaHooks hooks = new ReplicaHooks();
   final ReplicaHealth health;
   private final PassiveHealth passive = new PassiveHealth();
@@ -130,6 +131,11 @@ public final class Replica extends ServedReplica {
     return state.get();
   }
 
+  /** What is gathered of a body before its handler is called; 0 when that streams, or starts. */
+  public int wholeBodyBytes() {
+    return takesWholeBodies ? limits().maxBufferedBodyBytes() : 0;
+  }
+
   // --- its life ---
 
   /** Its handlers are made from now on. */
@@ -166,6 +172,7 @@ public final class Replica extends ServedReplica {
     start = null;
     threads = started.threads();
     parts = List.copyOf(started.parts());
+    takesWholeBodies = !parts.get(0).streamsRequests("");
     onEachLoop(
         part -> part.loop.host(part),
         () -> {

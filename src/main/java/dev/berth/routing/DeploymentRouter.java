@@ -217,6 +217,14 @@ public final class DeploymentRouter implements HandleMetricSource {
     return Arrays.stream(replicas.all).anyMatch(RoutedReplica::routable);
   }
 
+  /**
+   * A body of at most so many bytes is of no use to a replica before it is whole; 0 when some take
+   * bodies as they arrive, or none is known.
+   */
+  public int wholeBodyBytes() {
+    return replicas.wholeBodyBytes;
+  }
+
   /** Where those who collect several slots of it take turns ({@code berth_legs_waiting}). */
   public LegGate legGate() {
     return legGate;

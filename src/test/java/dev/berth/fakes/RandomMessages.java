@@ -135,6 +135,7 @@ public final class RandomMessages {
             deployment,
             replica(),
             (int) number(),
+            (int) number(),
             random.nextBoolean(),
             random.nextBoolean(),
             random.nextBoolean() ? text(20) : null,

@@ -56,12 +56,29 @@ public final class Replicas {
         deployment,
         address,
         slots,
+        0,
         reservable,
         false,
         null,
         OptionalInt.empty(),
         zone,
         Map.of());
+  }
+
+  /** The same, with a handler that takes bodies whole. */
+  public static ReplicaInfo gathering(ReplicaInfo of, int wholeBodyBytes) {
+    return new ReplicaInfo(
+        of.replicaId(),
+        of.deployment(),
+        of.address(),
+        of.maxOngoing(),
+        wholeBodyBytes,
+        of.reservable(),
+        of.spread(),
+        of.host(),
+        of.port(),
+        of.zone(),
+        of.metadata());
   }
 
   public static ReplicaInfo info(Replica of) {

@@ -96,6 +96,24 @@ final class FakeUpstream implements ReplicaDirectory {
     return router;
   }
 
+  /** From now on the replica says that its handler takes bodies whole, of at most so many bytes. */
+  void takeBodiesWhole(int bytes) {
+    DeploymentRouter router = router();
+    var replica = router.routable().get(0).info;
+    RoutingSnapshot.Route route =
+        new RoutingSnapshot.Route(
+            Replicas.gathering(
+                Replicas.info(
+                    "whole",
+                    DEPLOYMENT,
+                    new ReplicaAddress("there", 0, 2, 5),
+                    replica.maxOngoing()),
+                bytes),
+            true);
+    router.update(
+        new RoutingSnapshot(DEPLOYMENT, new RoutingSnapshot.Version(1, 2), true, List.of(route)));
+  }
+
   /** The router of a deployment that has no replica yet. */
   DeploymentRouter emptyRouter(DeploymentId deployment) {
     DeploymentRouter router = routers.router(deployment, RouterSettings.DEFAULTS);

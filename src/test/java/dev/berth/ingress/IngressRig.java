@@ -6,6 +6,7 @@ import dev.berth.config.LimitOptions;
 import dev.berth.config.ServeConfig;
 import dev.berth.config.keys.Settings;
 import dev.berth.metrics.Meters;
+import dev.berth.protocol.Bound;
 import dev.berth.routing.DeploymentRouter;
 import dev.berth.routing.slots.InstanceBounds;
 import io.vertx.core.Future;
@@ -45,6 +46,7 @@ final class IngressRig implements AutoCloseable {
   private final Meters meters = new Meters("node-1", "127.0.0.1", "");
   final FakeUpstream upstream;
   final Ingress ingress;
+  final Bound bodies;
 
   private final String deployment;
   private final List<AutoCloseable> clients = new ArrayList<>();
@@ -68,6 +70,8 @@ final class IngressRig implements AutoCloseable {
             vertx.getOrCreateContext(),
             new InstanceBounds(10_000, 64L << 20, settings.get(LimitOptions.STREAM_BYTES_TOTAL)));
     ingress = new Ingress(settings, meters, System::nanoTime, 0xbe27);
+    bodies = new Bound(settings.get(LimitOptions.BUFFERED_BODY_BYTES_TOTAL));
+    ingress.gatherWithin(bodies);
     deployment =
         await(
             vertx.deployVerticle(
@@ -228,6 +232,7 @@ final class IngressRig implements AutoCloseable {
     eventually("no room taken", () -> requestBytes() == 0);
     eventually("none for answers", () -> metric("berth_http_large_answer_bytes") == 0);
     eventually("nor wanted", () -> metric("berth_http_large_answer_bytes_waiting") == 0);
+    eventually("no body gathered", () -> bodies.taken() == 0);
     eventually("nothing pending", () -> upstream.loop().pendingRequests() == 0);
   }
 

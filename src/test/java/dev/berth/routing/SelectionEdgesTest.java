@@ -46,6 +46,7 @@ class SelectionEdgesTest {
             info.deployment(),
             info.address(),
             info.maxOngoing(),
+            info.wholeBodyBytes(),
             info.reservable(),
             info.spread(),
             host,

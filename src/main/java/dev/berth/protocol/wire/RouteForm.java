@@ -35,6 +35,7 @@ final class RouteForm {
     out.int32(replica.address().ordinal());
     out.fixed64(replica.address().epoch());
     out.int32(replica.maxOngoing());
+    out.int32(replica.wholeBodyBytes());
     out.byteValue(
         (route.routable() ? ROUTABLE : 0)
             | (replica.reservable() ? RESERVABLE : 0)
@@ -71,6 +72,7 @@ final class RouteForm {
             in.int32("route.ordinal"),
             in.fixed64("route.epoch"));
     int maxOngoing = in.int32("route.maxOngoing");
+    int wholeBodyBytes = in.int32("route.wholeBodyBytes");
     int flags = in.byteValue("route.flags");
     if ((flags & ~ALL_FLAGS) != 0) {
       throw new WireFormatException(
@@ -91,6 +93,7 @@ final class RouteForm {
             deployment,
             address,
             maxOngoing,
+            wholeBodyBytes,
             (flags & RESERVABLE) != 0,
             (flags & SPREAD) != 0,
             host,

@@ -25,6 +25,7 @@ public final class ReplicaSet {
   private final @Nullable Slots[] slots; // of the eligible that are here
   public final boolean avoiding; // whether one on a blocked loop is not eligible
   public final boolean anyUnreservable; // among the eligible
+  public final int wholeBodyBytes; // that all of them gather of a body
   private final View[] views; // by loop
 
   public ReplicaSet(
@@ -43,10 +44,13 @@ public final class ReplicaSet {
     }
     this.avoiding = eligible.length > 0 && !eligible[0].isOn(blocked);
     boolean unreservable = false;
+    int gathered = eligible.length == 0 ? 0 : Integer.MAX_VALUE;
     for (RoutedReplica replica : eligible) {
       unreservable |= !replica.info.reservable();
+      gathered = Math.min(gathered, replica.info.wholeBodyBytes());
     }
     this.anyUnreservable = unreservable;
+    this.wholeBodyBytes = gathered;
     int[] any = indices(replica -> true);
     int[] node = indices(RoutedReplica::here);
     int[] zoned =

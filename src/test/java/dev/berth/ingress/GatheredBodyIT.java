@@ -1,0 +1,233 @@
+package dev.berth.ingress;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.berth.config.LimitOptions;
+import dev.berth.ingress.FakeUpstream.Call;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Bodies for a handler that takes them whole are read before their requests ask for a slot. */
+@Timeout(60)
+class GatheredBodyIT {
+  private static final int TOTAL = 1 << 20; // half of it for those who have no slot yet
+  private static final int MOST = 300_000; // of one body
+  private static final String TAIL = "x".repeat(1000);
+
+  private final IngressRig rig;
+
+  GatheredBodyIT() throws Exception {
+    rig =
+        new IngressRig(IngressRig.LOCAL.with(LimitOptions.BUFFERED_BODY_BYTES_TOTAL, (long) TOTAL))
+            .route("/");
+    rig.upstream.takeBodiesWhole(MOST);
+    rig.upstream.streamRequests(); // the test sees what comes with a slot and what after it
+  }
+
+  @AfterEach
+  void stop() throws Exception {
+    rig.assertAtRest();
+    rig.close();
+  }
+
+  /** A body but for its last thousand bytes. */
+  private static RawClient begun(RawClient raw, int length, String... fields) throws IOException {
+    raw.send("POST /slow HTTP/1.1\r\nHost: t\r\n");
+    for (String field : fields) {
+      raw.send(field + "\r\n");
+    }
+    raw.send("Content-Length: " + length + "\r\n\r\n");
+    return raw.send("x".repeat(length - TAIL.length()));
+  }
+
+  private void gathered(long bytes) throws Exception {
+    rig.eventually(bytes + " bytes are gathered", () -> rig.bodies.taken() >= bytes);
+  }
+
+  private int running() {
+    return rig.upstream.router().counters().running();
+  }
+
+  /** All of it, as a replica gathers it that gives credit. */
+  private static int size(Call call) throws InterruptedException {
+    call.credit(1L << 40);
+    int size = call.message.request().bytes().length();
+    while (call.message.bodyFollows()) {
+      var frame = call.nextFrame();
+      size += frame.data().length();
+      if (frame.last()) {
+        return size;
+      }
+    }
+    return size;
+  }
+
+  @Test
+  void slowUploadsHoldNoSlot() throws Exception {
+    List<RawClient> slow = new ArrayList<>();
+    for (int i = 0; i < 4; i++) {
+      slow.add(begun(new RawClient(rig.port()), 150_000, "X: " + i));
+    }
+    gathered(4 * 80_000);
+    assertThat(running()).isZero();
+    try (RawClient quick = new RawClient(rig.port()).get("/quick")) {
+      Call first = rig.upstream.nextCall();
+      assertThat(first.request().path()).isEqualTo("/quick");
+      first.respond("quick");
+      assertThat(quick.readHead()).startsWith("HTTP/1.1 200 ");
+    }
+    for (RawClient raw : slow) {
+      raw.send(TAIL);
+      Call call = rig.upstream.nextCall();
+      assertThat(size(call)).isEqualTo(150_000);
+      call.respond("slow");
+      assertThat(raw.readHead()).startsWith("HTTP/1.1 200 ");
+      raw.close();
+    }
+    assertThat(rig.bodies.taken()).isZero();
+  }
+
+  @Test
+  void soDoThoseOfUnknownLength() throws Exception {
+    try (RawClient raw = new RawClient(rig.port())) {
+      raw.send("POST / HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n");
+      raw.send("4\r\nbody\r\n"); // which has gone on, with a slot, before this
+      assertThat(new CountDownLatch(1).await(50, TimeUnit.MILLISECONDS)).isFalse();
+      assertThat(running()).isZero();
+      raw.send("186a0\r\n" + "x".repeat(100_000) + "\r\n0\r\n\r\n");
+      Call call = rig.upstream.nextCall();
+      assertThat(size(call)).isEqualTo(100_004);
+      call.respond("all");
+      assertThat(raw.readHead()).startsWith("HTTP/1.1 200 ");
+    }
+  }
+
+  @Test
+  void whoWaitsToBeToldToGoOnIsToldAtOnce() throws Exception {
+    try (RawClient raw = new RawClient(rig.port())) {
+      raw.send(
+          "POST / HTTP/1.1\r\nHost: t\r\nExpect: 100-continue\r\nContent-Length: 200000\r\n\r\n");
+      assertThat(raw.readHead()).startsWith("HTTP/1.1 100 ");
+      assertThat(running()).isZero();
+      raw.send("x".repeat(200_000));
+      Call call = rig.upstream.nextCall();
+      assertThat(size(call)).isEqualTo(200_000);
+      call.respond("all");
+      assertThat(raw.readHead()).startsWith("HTTP/1.1 200 ");
+    }
+  }
+
+  @Test
+  void whatIsLongerThanTheyTakeGoesOnWithASlot() throws Exception {
+    try (RawClient raw = begun(new RawClient(rig.port()), MOST + 1)) {
+      Call call = rig.upstream.nextCall();
+      assertThat(rig.bodies.taken()).as("it said so at once").isZero();
+      raw.send(TAIL);
+      assertThat(size(call)).isEqualTo(MOST + 1);
+      call.respond("all");
+      assertThat(raw.readHead()).startsWith("HTTP/1.1 200 ");
+    }
+    try (RawClient raw = new RawClient(rig.port())) {
+      raw.send("POST / HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n");
+      raw.send("7a120\r\n" + "x".repeat(500_000) + "\r\n");
+      Call call = rig.upstream.nextCall();
+      raw.send("0\r\n\r\n");
+      assertThat(size(call)).isEqualTo(500_000);
+      call.respond("all");
+      assertThat(raw.readHead()).startsWith("HTTP/1.1 200 ");
+    }
+  }
+
+  @Test
+  void beyondHalfOfTheTotalABodyGoesOnWithASlot() throws Exception {
+    try (RawClient one = begun(new RawClient(rig.port()), MOST);
+        RawClient two = begun(new RawClient(rig.port()), MOST);
+        RawClient three = begun(new RawClient(rig.port()), MOST)) {
+      Call first = rig.upstream.nextCall(); // of the three, one found no room
+      assertThat(rig.bodies.taken()).isLessThanOrEqualTo(TOTAL / 2);
+      for (RawClient raw : List.of(one, two, three)) {
+        raw.send(TAIL);
+      }
+      for (Call call : List.of(first, rig.upstream.nextCall(), rig.upstream.nextCall())) {
+        assertThat(size(call)).isEqualTo(MOST);
+        call.respond("all");
+      }
+      for (RawClient raw : List.of(one, two, three)) {
+        assertThat(raw.readHead()).startsWith("HTTP/1.1 200 ");
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void whoLeavesGivesBackWhatItHeld(boolean whole) throws Exception {
+    try (RawClient raw = begun(new RawClient(rig.port()), 200_000)) {
+      gathered(100_000);
+      if (whole) {
+        raw.send(TAIL);
+        rig.upstream.nextCall(); // and gives no credit
+      }
+      raw.reset();
+    }
+    rig.eventually("all is given back", () -> rig.bodies.taken() == 0);
+  }
+
+  @Test
+  void whoHasASlotByATokenUsesItAtOnce() throws Exception {
+    try (RawClient raw =
+        begun(new RawClient(rig.port()), 200_000, "X-Berth-Reservation: none of ours")) {
+      assertThat(raw.readHead()).as("its lease runs").startsWith("HTTP/1.1 404 ");
+      assertThat(rig.bodies.taken()).isZero();
+    }
+  }
+
+  @Test
+  void theTimeOfARequestIsOverWhileItsBodyComesToo() throws Exception {
+    try (RawClient raw =
+        begun(new RawClient(rig.port()), 200_000, "X-Request-Timeout-Seconds: 0.3")) {
+      assertThat(raw.readHead()).startsWith("HTTP/1.1 408 ");
+    }
+    assertThat(rig.bodies.taken()).isZero();
+  }
+
+  @Test
+  void aTrickleIs408WithoutASlot() throws Exception {
+    try (IngressRig brisk = IngressRig.brisk(10_000, Duration.ofMillis(300))) {
+      brisk.upstream.takeBodiesWhole(MOST);
+      try (RawClient raw = begun(new RawClient(brisk.port()), 60_000)) {
+        assertThat(raw.readToEnd()).startsWith("HTTP/1.1 408 ");
+      }
+      brisk.assertAtRest();
+    }
+  }
+
+  @Test
+  void overHttp2Too() throws Exception {
+    try (RawHttp2 raw = new RawHttp2(rig.port())) {
+      raw.post(1, "/").frame(RawHttp2.DATA, 0, 1, new byte[16_000]);
+      for (int piece = 0; piece < 3; piece++) {
+        raw.frame(RawHttp2.DATA, 0, 1, new byte[16_000]);
+      }
+      raw.get(3, "/quick");
+      Call quick = rig.upstream.nextCall();
+      assertThat(quick.request().path()).isEqualTo("/quick");
+      quick.respond("quick");
+      raw.next(RawHttp2.DATA, 3);
+      raw.frame(RawHttp2.DATA, 0, 1, new byte[16_000]);
+      raw.frame(RawHttp2.DATA, RawHttp2.END_STREAM, 1, new byte[8_000]);
+      Call slow = rig.upstream.nextCall();
+      assertThat(size(slow)).isEqualTo(5 * 16_000 + 8_000);
+      slow.respond("slow");
+      assertThat(raw.next(RawHttp2.DATA, 1).text()).isEqualTo("slow");
+    }
+  }
+}
