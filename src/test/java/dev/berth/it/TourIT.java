@@ -14,13 +14,18 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /** {@code docs/tour.md}, command by command. */
 class TourIT {
+  /** How the client of Java begins HTTP/2 in the clear; curl has prior knowledge. */
+  private static final String[] OPTIONS = {
+    "--host=127.0.0.1", "--port=0", "--admin-port=0", "--set=berth.h2c_upgrade=true"
+  };
+
   private static final Map<String, Server> SERVERS = new HashMap<>();
 
   @BeforeAll
   static void start() throws IOException {
     for (Tour.Step step : steps()) {
       if (!SERVERS.containsKey(step.config())) {
-        SERVERS.put(step.config(), Server.start(Path.of(step.config())));
+        SERVERS.put(step.config(), Server.start(Path.of(step.config()), OPTIONS));
       }
     }
   }
