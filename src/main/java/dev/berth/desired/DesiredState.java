@@ -340,7 +340,7 @@ public final class DesiredState {
     return change(List.of(back), List.of(), head.withRevision(revision));
   }
 
-  /** As the other, to {@link #rollbackTo}; null when there is none. */
+  /** As the other, to {@code rollbackTo}; null when there is none. */
   public @Nullable DesiredChange rollback(String application, long nowMs) {
     Before to = history.rollbackTo(require(application));
     return to == null ? null : rollback(application, to, nowMs);

@@ -172,6 +172,8 @@ class RequestsAsSentIT {
           assertThat(answers.secondServed).as(answers.both).isEqualTo(!row.last);
           assertThat(statuses(answers.both)).as(answers.both).hasSize(row.last ? 1 : 2);
           if (row.last && row.status >= 400) {
+            assertThat(answers.alone)
+                .startsWith(row.bytes.contains(" HTTP/1.0") ? "HTTP/1.0" : "HTTP/1.1");
             assertThat(answers.alone.toLowerCase()).contains("\r\nconnection: close\r\n");
           }
         });

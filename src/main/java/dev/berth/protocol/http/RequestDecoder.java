@@ -4,10 +4,13 @@ import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelPipeline;
 import io.netty.handler.codec.DecoderResult;
+import io.netty.handler.codec.http.DefaultFullHttpRequest;
 import io.netty.handler.codec.http.HttpContent;
 import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpHeaderValues;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpMessage;
+import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http.HttpObject;
 import io.netty.handler.codec.http.HttpRequest;
 import io.netty.handler.codec.http.HttpVersion;
@@ -108,6 +111,12 @@ public final class RequestDecoder extends VertxHttpRequestDecoder {
     return super.createMessage(line);
   }
 
+  /** Stands for a request whose line is not known; its answer has our version. */
+  @Override
+  protected HttpMessage createInvalidMessage() {
+    return new DefaultFullHttpRequest(HttpVersion.HTTP_1_1, HttpMethod.GET, "/bad-request");
+  }
+
   private static String servedAs(String version) {
     if (version.equals(HTTP_1_1) || version.equals(HTTP_1_0)) {
       return version;
@@ -177,6 +186,10 @@ public final class RequestDecoder extends VertxHttpRequestDecoder {
     }
     if (authority != null) {
       headers.set(HttpHeaderNames.HOST, authority);
+    }
+    if (headers.containsValue(HttpHeaderNames.CONNECTION, HttpHeaderValues.CLOSE, true)
+        && !headers.contains(HttpHeaderNames.CONNECTION, HttpHeaderValues.CLOSE, true)) {
+      headers.add(HttpHeaderNames.CONNECTION, HttpHeaderValues.CLOSE); // Vert.x reads no lists
     }
     if (old) {
       headers.remove(HttpHeaderNames.EXPECT); // RFC 9110, 10.1.1: it does not know 100
