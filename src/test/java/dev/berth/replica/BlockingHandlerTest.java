@@ -23,6 +23,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.slf4j.MDC;
 
 /** Handlers that block: off the loop, interrupted by a cancel, and by nothing else. */
 @Timeout(20)
@@ -65,6 +66,32 @@ class BlockingHandlerTest {
     worker.join();
     rig.runAll();
     assertThat(rig.bus.take()).isEmpty();
+  }
+
+  @Test
+  void itsThreadNamesItsRequestToTheLogAndNothingOfItIsLeftForTheNext() {
+    List<Map<String, String>> seen = new ArrayList<>();
+    Replica replica =
+        rig.start(
+            2,
+            (BlockingHandler)
+                (request, context) -> {
+                  seen.add(MDC.getCopyOfContextMap());
+                  MDC.put("tenant", "of " + context.requestId());
+                  return Response.text("ok");
+                });
+    rig.sendHeld(replica, ID);
+    rig.sendHeld(replica, ID + 1);
+    rig.runAll();
+    rig.bus.take();
+    assertThat(seen).hasSize(2);
+    assertThat(seen)
+        .allSatisfy(
+            fields ->
+                assertThat(fields)
+                    .containsOnlyKeys("application", "deployment", "replica", "request_id")
+                    .containsEntry("replica", replica.replicaId()));
+    assertThat(MDC.getCopyOfContextMap()).isNullOrEmpty();
   }
 
   @Test

@@ -91,6 +91,12 @@ class FailureLogTest {
     assertThat(next.getFormattedMessage())
         .isEqualTo("handler failed; since it was last logged 41 times more");
     assertThat(log.counts()).containsEntry("java.lang.IllegalStateException", 49L);
+
+    clock.advanceNanos(FailureLog.THEN_EVERY_NANOS);
+    fail(1);
+    assertThat(pairs(lines.all().get(FailureLog.AT_ONCE + 1)))
+        .as("those that were told are not told again")
+        .containsEntry("suppressed", 2L);
   }
 
   @Test
