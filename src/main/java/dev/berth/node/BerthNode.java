@@ -195,14 +195,13 @@ public final class BerthNode {
   private void listening() {
     listening = true;
     LOG.info(
-        "{} listens on {}:{}, admin on {}:{}, {} event loops, after {} ms",
+        "{} listens on {}:{}, admin on {}:{}, {} event loops",
         identity.node(),
         config.get(HttpOptions.HOST),
         port(),
         config.get(AdminOptions.HOST),
         adminPort(),
-        config.get(InstanceOptions.EVENT_LOOPS),
-        millisSinceStart());
+        config.get(InstanceOptions.EVENT_LOOPS));
     completeIfStarted();
   }
 

@@ -37,6 +37,9 @@ public final class StackText {
       end++;
     }
     boolean userCode = end > 0 && end < frames.length;
+    while (userCode && end > 1 && frames[end - 1].getFileName() == null) {
+      end--; // what the JVM made of a lambda names no line
+    }
     int shown = Math.min(Math.max(1, end), most);
     StringBuilder line = new StringBuilder("at ").append(text(frames[0]));
     for (int i = 1; i < shown; i++) {

@@ -42,6 +42,17 @@ class StackTextTest {
   }
 
   @Test
+  void inBriefItIsWhatItDoesAndWhoseHandlerThatIs() {
+    StackTraceElement lambda =
+        new StackTraceElement("user.Code$$Lambda$7/0x0000", "handle", null, -1);
+    assertThat(StackText.brief(stack(9, lambda, INVOKER, LOOP)))
+        .isEqualTo("at user.Code.m9(Code.java:9) < ... < user.Code.m1(Code.java:1)");
+    assertThat(StackText.brief(stack(2, INVOKER)))
+        .isEqualTo("at user.Code.m2(Code.java:2) < user.Code.m1(Code.java:1)");
+    assertThat(StackText.brief(stack(1, INVOKER))).isEqualTo("at user.Code.m1(Code.java:1)");
+  }
+
+  @Test
   void aThreadWithoutFramesHasNone() {
     assertThat(StackText.of(new StackTraceElement[0])).isEqualTo("no stack");
     assertThat(StackText.of(stack(0, INVOKER))).startsWith("at dev.berth.replica.HandlerInvoker");
