@@ -4,7 +4,8 @@
 # killed replica was working on. One line for each change, with latencies, CPU and replicas.
 #
 #   bash src/it/lifecycle.sh                 12 s of load for each change, about three minutes
-#   bash src/it/lifecycle.sh --seconds=30    more
+#   bash src/it/lifecycle.sh --seconds=30    more; 12 is the least: a version is on trial for
+#                                            10 s, and only then one that is rolled back to
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 source load-tests/prepare.sh
@@ -16,6 +17,10 @@ for option in "$@"; do
     *) echo "$option (expected: --seconds=N)" >&2; exit 2 ;;
   esac
 done
+if [[ ! $seconds =~ ^[1-9][0-9]{0,4}$ ]] || ((seconds < 12)); then
+  echo "--seconds: $seconds (expected: a whole number from 12, as a version is on trial for 10 s)" >&2
+  exit 2
+fi
 build_jar
 compile_load_tests
 exec java -Xms128m -Xmx128m -cp "$classes" Lifecycle target/berth.jar "$work" \

@@ -12,6 +12,7 @@ import dev.berth.routing.slots.InstanceBounds;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;
+import java.io.Closeable;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -49,7 +50,7 @@ final class IngressRig implements AutoCloseable {
   final Bound bodies;
 
   private final String deployment;
-  private final List<AutoCloseable> clients = new ArrayList<>();
+  private final List<Closeable> clients = new ArrayList<>();
 
   /** On a free port of this machine. */
   static final Settings LOCAL =
@@ -261,16 +262,16 @@ final class IngressRig implements AutoCloseable {
     }
   }
 
-  private void closeClients() throws Exception {
-    for (AutoCloseable client : clients) {
+  private void closeClients() throws IOException {
+    for (Closeable client : clients) {
       client.close();
     }
   }
 
   @Override
-  public void close() throws Exception {
+  public void close() throws IOException {
     closeClients();
-    await(vertx.close());
+    vertx.close().toCompletionStage().toCompletableFuture().orTimeout(10, TimeUnit.SECONDS).join();
   }
 
   static <T> T await(Future<T> future) throws Exception {

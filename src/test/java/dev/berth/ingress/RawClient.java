@@ -1,13 +1,14 @@
 package dev.berth.ingress;
 
 import java.io.ByteArrayOutputStream;
+import java.io.Closeable;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 
 /** A client that says exactly what a test wants, byte by byte. */
-final class RawClient implements AutoCloseable {
+final class RawClient implements Closeable {
   private static final int READ_TIMEOUT_MS = 10_000;
 
   private final Socket socket;

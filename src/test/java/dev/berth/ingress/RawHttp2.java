@@ -1,6 +1,7 @@
 package dev.berth.ingress;
 
 import java.io.ByteArrayOutputStream;
+import java.io.Closeable;
 import java.io.DataInputStream;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -11,7 +12,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** An HTTP/2 client that sends the frames a test wants, the wrong ones too (RFC 9113, 7541). */
-final class RawHttp2 implements AutoCloseable {
+final class RawHttp2 implements Closeable {
   static final int DATA = 0;
   static final int HEADERS = 1;
   static final int PRIORITY = 2;

@@ -89,7 +89,7 @@ public final class TestNode implements AutoCloseable {
   }
 
   @Override
-  public void close() throws Exception {
-    await(node.close());
+  public void close() {
+    node.close().toCompletionStage().toCompletableFuture().orTimeout(30, TimeUnit.SECONDS).join();
   }
 }
