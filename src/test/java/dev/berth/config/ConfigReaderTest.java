@@ -87,6 +87,8 @@ class ConfigReaderTest {
                 body_rate_grace_s: 15
                 header_read_timeout_s: 5
                 max_connections: 6
+                address_connection_rate: 15
+                trusted_proxies: [10.0.0.0/8]
                 request_bytes_total: 70000
                 pending_requests_per_loop: 7
                 max_reservation_ttl_s: 8
@@ -109,7 +111,8 @@ class ConfigReaderTest {
                 + " limits={max_queued_total=1, max_queued_bytes=2, max_body_bytes=3,"
                 + " buffered_body_bytes_total=4, max_header_bytes=1024, max_uri_bytes=512,"
                 + " idle_timeout_s=4, min_body_bytes_per_s=14, body_rate_grace_s=15,"
-                + " header_read_timeout_s=5, max_connections=6, request_bytes_total=70000,"
+                + " header_read_timeout_s=5, max_connections=6, address_connection_rate=15,"
+                + " trusted_proxies=[10.0.0.0/8], request_bytes_total=70000,"
                 + " pending_requests_per_loop=7, max_reservation_ttl_s=8, max_reservation_legs=13,"
                 + " stream_window_bytes=65536, stream_bytes_total=5000000000,"
                 + " stream_idle_timeout_s=9, http2_max_streams=10, http2_max_resets=11,"
