@@ -99,6 +99,7 @@ class ConfigReaderTest {
                 http2_max_streams: 10
                 http2_max_resets: 11
                 http2_reset_window_s: 12
+                http2_max_control_frames: 16
                 http2_connection_window_bytes: 65537
             """);
 
@@ -116,7 +117,8 @@ class ConfigReaderTest {
                 + " pending_requests_per_loop=7, max_reservation_ttl_s=8, max_reservation_legs=13,"
                 + " stream_window_bytes=65536, stream_bytes_total=5000000000,"
                 + " stream_idle_timeout_s=9, http2_max_streams=10, http2_max_resets=11,"
-                + " http2_reset_window_s=12, http2_connection_window_bytes=65537},"
+                + " http2_reset_window_s=12, http2_max_control_frames=16,"
+                + " http2_connection_window_bytes=65537},"
                 + " metrics={record_interval_ms=100, push_interval_ms=500, prefix=ray_},"
                 + " explain={sample_rate=0.25, ring_size=0, header=false}, log_ring={lines=14,"
                 + " bytes=65538}, reservations={max_held_total=1, max_held_per_caller=2,"

@@ -43,7 +43,7 @@ class RequestRoomIT {
     rig = IngressRig.narrow(8 * SMALL);
     List<RawClient> clients = fill(8);
     RawClient refused = rig.raw().get("/");
-    assertThat(refused.readHead()).startsWith("HTTP/1.1 503").contains("retry-after: 1");
+    assertThat(refused.readHead()).startsWith("HTTP/1.1 503").contains("Retry-After: 1");
     assertThat(refused.read(31)).isEqualTo("Too many requests are under way");
     for (int i = 0; i < 8; i++) {
       rig.upstream.nextCall().respond("done");
@@ -153,7 +153,7 @@ class RequestRoomIT {
     rig = IngressRig.narrow(4 << 20);
     TwoLarge large = new TwoLarge(4 << 20);
     RawClient three = rig.raw().get("/");
-    assertThat(three.readHead()).startsWith("HTTP/1.1 503").contains("retry-after: 1");
+    assertThat(three.readHead()).startsWith("HTTP/1.1 503").contains("Retry-After: 1");
     assertThat(rig.metric("berth_http_requests_refused_total")).isEqualTo(1);
     large.end();
     rig.assertAtRest();

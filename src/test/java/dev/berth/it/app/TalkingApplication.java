@@ -8,7 +8,6 @@ import dev.berth.api.Request;
 import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
 import io.vertx.core.Future;
-import java.io.PrintStream;
 import java.time.Duration;
 import java.util.logging.Level;
 import org.slf4j.LoggerFactory;
@@ -102,7 +101,7 @@ public final class TalkingApplication {
         throw new IllegalStateException("no stock");
       }
       if (request.path().equals("/trace")) {
-        new IllegalStateException("printed").printStackTrace((PrintStream) System.err);
+        new IllegalStateException("printed").printStackTrace(System.err);
       }
       return Response.text("said");
     }
