@@ -61,14 +61,15 @@ record OperatorCommands(
     return new OperatorCommands(serve, file, folder, jars, reader, controls, nowMs, id);
   }
 
-  /**
-   * @param what is asked for, in full; of megabytes, so that it is made when it is needed
-   */
-  private Future<@Nullable Long> ask(int length, Supplier<String> what, Command command) {
-    return serve.carryOut(length, () -> once(what, command));
+  private Future<@Nullable Long> ask(Supplier<String> what, Command command) {
+    return serve.carryOut(0, () -> once(what, command));
   }
 
-  /** Of a command that is sent again only the answer is found. */
+  /**
+   * Of a command that is sent again only the answer is found.
+   *
+   * @param what is asked for, in full; of megabytes, so that it is made when it is needed
+   */
   private Command once(Supplier<String> what, Command command) {
     if (id == null) {
       return command;
@@ -99,15 +100,24 @@ record OperatorCommands(
 
   @Override
   public Future<Void> deploy(@Nullable String only, String config, @Nullable String from) {
-    return ask(
+    return serve
+        .carryOut(
             config.length(),
-            () -> "deploy %s of %s: %s".formatted(only, from, config),
-            state -> deploy(state, only, config, from))
+            () -> {
+              Set<String> failing = serve.failing(); // after those before it
+              return once(
+                  () -> "deploy %s of %s: %s".formatted(only, from, config),
+                  state -> deploy(state, only, config, from, failing));
+            })
         .mapEmpty();
   }
 
   private Decision deploy(
-      DesiredState state, @Nullable String only, String config, @Nullable String from)
+      DesiredState state,
+      @Nullable String only,
+      String config,
+      @Nullable String from,
+      Set<String> failing)
       throws IOException {
     if (from != null && (from.length() > Origin.MOST_CHARS || !from.startsWith("file://"))) {
       throw new CommandRefused(
@@ -144,8 +154,10 @@ record OperatorCommands(
       if (known != state.find(each.name())) {
         read.put(each.name(), each);
       }
-      // What has not run yet is tried anew: what it waits for may be there by now.
-      if (everything || read.containsKey(each.name()) || !known.healthy()) {
+      // What has not run yet is tried anew: what it waits for may be there by now. So is what has
+      // failed since it ran, which stays good where nothing is known that could take its place.
+      boolean again = !known.healthy() || failing.contains(each.name());
+      if (everything || again || read.containsKey(each.name())) {
         events.add(new ControllerEvent.Declared(next.declared(known)));
       }
     }
@@ -183,7 +195,6 @@ record OperatorCommands(
   @Override
   public Future<Void> deleteAll() {
     return ask(
-            0,
             () -> "delete all",
             state -> {
               List<String> all = new ArrayList<>(serve.refused());
@@ -196,7 +207,6 @@ record OperatorCommands(
   @Override
   public Future<Void> delete(String application) {
     return ask(
-            0,
             () -> "delete " + application,
             state -> {
               boolean there = !serve.refused().contains(application);
@@ -282,9 +292,7 @@ record OperatorCommands(
   @Override
   public Future<Long> rollback(String application) {
     return ask(
-            0,
-            () -> "rollback " + application,
-            state -> rollback(state, require(state, application)))
+            () -> "rollback " + application, state -> rollback(state, require(state, application)))
         .map(Objects::requireNonNull);
   }
 
