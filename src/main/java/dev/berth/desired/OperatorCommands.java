@@ -71,14 +71,15 @@ record OperatorCommands(
     return new OperatorCommands(serve, file, folder, jars, reader, controls, nowMs, id);
   }
 
-  /**
-   * @param what is asked for, in full; of megabytes, so that it is made when it is needed
-   */
-  private Future<@Nullable Long> ask(int length, Supplier<String> what, Command command) {
-    return serve.carryOut(length, () -> once(what, command));
+  private Future<@Nullable Long> ask(Supplier<String> what, Command command) {
+    return serve.carryOut(0, () -> once(what, command));
   }
 
-  /** Of a command that is sent again only the answer is found. */
+  /**
+   * Of a command that is sent again only the answer is found.
+   *
+   * @param what is asked for, in full; of megabytes, so that it is made when it is needed
+   */
   private Command once(Supplier<String> what, Command command) {
     if (id == null) {
       return command;
@@ -111,19 +112,27 @@ record OperatorCommands(
   public Future<DeployOutcome> deploy(Submitted what) {
     AtomicReference<DeployOutcome> outcome =
         new AtomicReference<>(new DeployOutcome(0, List.of())); // of one that is sent again
-    Command command = state -> deploy(state, what, outcome);
-    int length = what.config().length();
     Supplier<String> text =
         () ->
             "deploy %s of %s: %s%s"
                 .formatted(
                     what.application(), what.file(), what.prunes() ? "" : "kept ", what.config());
-    return (what.dryRun() ? serve.carryOut(length, () -> command) : ask(length, text, command))
+    return serve
+        .carryOut(
+            what.config().length(),
+            () -> {
+              Set<String> failing = serve.failing(); // after those before it
+              Command command = state -> deploy(state, what, failing, outcome);
+              return what.dryRun() ? command : once(text, command);
+            })
         .map(done -> outcome.get());
   }
 
   private Decision deploy(
-      DesiredState state, Submitted what, AtomicReference<DeployOutcome> outcome)
+      DesiredState state,
+      Submitted what,
+      Set<String> failing,
+      AtomicReference<DeployOutcome> outcome)
       throws IOException {
     String only = what.application();
     String config = what.config();
@@ -182,8 +191,10 @@ record OperatorCommands(
       if (known != state.find(each.name())) {
         read.put(each.name(), each.placeless());
       }
-      // What has not run yet is tried anew: what it waits for may be there by now.
-      if (everything || read.containsKey(each.name()) || !known.healthy()) {
+      // What has not run yet is tried anew: what it waits for may be there by now. So is what has
+      // failed since it ran, which stays good where nothing is known that could take its place.
+      boolean again = !known.healthy() || failing.contains(each.name());
+      if (everything || again || read.containsKey(each.name())) {
         events.add(new ControllerEvent.Declared(next.declared(known)));
       }
     }
@@ -253,7 +264,6 @@ record OperatorCommands(
   @Override
   public Future<Void> deleteAll() {
     return ask(
-            0,
             () -> "delete all",
             state -> {
               List<String> all = new ArrayList<>(serve.refused());
@@ -266,7 +276,6 @@ record OperatorCommands(
   @Override
   public Future<Void> delete(String application) {
     return ask(
-            0,
             () -> "delete " + application,
             state -> {
               boolean there = !serve.refused().contains(application);
@@ -357,7 +366,7 @@ record OperatorCommands(
   public Future<Long> rollback(String application, @Nullable Long to, boolean dryRun) {
     Command command = state -> rollback(state, require(state, application), to, dryRun);
     Supplier<String> text = () -> "rollback " + application + (to == null ? "" : " to " + to);
-    return (dryRun ? serve.carryOut(0, () -> command) : ask(0, text, command))
+    return (dryRun ? serve.carryOut(0, () -> command) : ask(text, command))
         .map(Objects::requireNonNull);
   }
 

@@ -7,9 +7,11 @@ import dev.berth.desired.ServeControl.Decision;
 import dev.berth.protocol.ApplicationStatus;
 import io.vertx.core.Future;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -30,6 +32,7 @@ final class RevisionMarks {
   private final Notes notes;
   private final Map<String, Mark> marks = new LinkedHashMap<>(); // to be noted, by name
   private final Map<String, Long> firstRan = new HashMap<>(); // revisions that ran here first
+  private final Set<String> failing = new HashSet<>(); // applications, by what was announced last
   private long lastAtStart; // revision
   private boolean queued;
   private boolean writing;
@@ -45,12 +48,23 @@ final class RevisionMarks {
 
   void forget(String application) {
     firstRan.remove(application);
+    failing.remove(application);
+  }
+
+  /** Applications that have failed to deploy, be that marked or not. */
+  Set<String> failing() {
+    return Set.copyOf(failing);
   }
 
   /**
    * @param wanted of the application; null when it is not there any more
    */
   void announced(Announce announce, @Nullable DesiredApplication wanted) {
+    if (wanted != null && announce.status() == ApplicationStatus.DEPLOY_FAILED) {
+      failing.add(wanted.name());
+    } else {
+      failing.remove(announce.application());
+    }
     Mark mark =
         wanted == null || wanted.revision() != announce.revision() ? null : mark(announce, wanted);
     if (mark == null) {

@@ -239,6 +239,11 @@ public final class ServeControl implements Builds.Sources {
     return state;
   }
 
+  /** Applications that have failed to deploy, for a command whose turn comes. */
+  Set<String> failing() {
+    return marks.failing();
+  }
+
   /** Applications that a start named and could not declare; a command that is under way may ask. */
   Set<String> refused() {
     return refused.keySet();

@@ -858,6 +858,37 @@ class ServeControlTest extends ServeControlRig {
   }
 
   @Test
+  void whatIsGivenUpWithNothingBeforeItIsTriedAgainWhenItIsDeployedAgain() { // 77001471
+    start();
+    deployRan("a", A);
+    toldSince();
+    failed("a"); // on its trial: crashes from outside count
+
+    deploy("a", A);
+    assertThat(toldSince()).containsExactly("declared a 1");
+    ok(commands().deploy(whole(A)));
+    assertThat(toldSince()).as("nothing is known of that try yet").containsExactly("declared a 1");
+    ran("a");
+    deploy("a", A);
+    assertThat(toldSince()).as("it runs").isEmpty();
+  }
+
+  @Test
+  void soIsWhatRanInAnEarlierProcessThoughItIsNotGivenUp() {
+    start();
+    deployRan("a", A);
+    deployRan("a", A2);
+    restart();
+    toldSince();
+    failed("a");
+
+    deploy("a", A2);
+
+    assertThat(toldSince()).containsExactly("declared a 2");
+    assertThat(find("a").rollbackRevision()).as("it stays good").isEqualTo(1);
+  }
+
+  @Test
   void whatFailsSoonAfterItRanIsGivenUp() {
     start();
     deployRan("a", A);

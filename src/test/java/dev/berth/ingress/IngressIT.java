@@ -519,8 +519,7 @@ class IngressIT {
   @Test
   void aHeadOverItsLimitsIs414Or431() throws Exception {
     try (RawClient raw = new RawClient(ingress.port())) {
-      assertThat(raw.get("/" + "x".repeat(5000)).readToEnd())
-          .startsWith("HTTP/1.1 414");
+      assertThat(raw.get("/" + "x".repeat(5000)).readToEnd()).startsWith("HTTP/1.1 414");
     }
     assertThat(rig.told("GET / HTTP/1.1\r\nHost: t\r\nX-Long: " + "x".repeat(9000) + "\r\n\r\n"))
         .startsWith("HTTP/1.1 431");
