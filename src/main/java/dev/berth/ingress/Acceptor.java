@@ -44,7 +44,15 @@ final class Acceptor extends ChannelInboundHandlerAdapter {
     if (wait == 0) {
       accept(accepted);
     } else if (wait > 0) {
-      server.executor().schedule(() -> accept(accepted), wait, TimeUnit.NANOSECONDS);
+      server
+          .executor()
+          .schedule(() -> accept(accepted), wait, TimeUnit.NANOSECONDS)
+          .addListener(
+              turn -> {
+                if (!turn.isSuccess()) { // its loop ends before its turn comes
+                  drop(accepted, turn.cause());
+                }
+              });
     } else {
       accepted.unsafe().closeForcibly();
       ingress.closed();

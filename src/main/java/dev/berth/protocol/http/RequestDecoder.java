@@ -187,7 +187,8 @@ public final class RequestDecoder extends VertxHttpRequestDecoder {
     if (authority != null) {
       headers.set(HttpHeaderNames.HOST, authority);
     }
-    if (headers.containsValue(HttpHeaderNames.CONNECTION, HttpHeaderValues.CLOSE, true)
+    if (headers.contains(HttpHeaderNames.CONNECTION) // most have none, and a list takes a walk
+        && headers.containsValue(HttpHeaderNames.CONNECTION, HttpHeaderValues.CLOSE, true)
         && !headers.contains(HttpHeaderNames.CONNECTION, HttpHeaderValues.CLOSE, true)) {
       headers.add(HttpHeaderNames.CONNECTION, HttpHeaderValues.CLOSE); // Vert.x reads no lists
     }
