@@ -21,7 +21,7 @@ final class Servers implements AutoCloseable {
   private static final Duration START_TIMEOUT = Duration.ofSeconds(60);
   private static final Duration STOP_TIMEOUT = Duration.ofSeconds(20);
   private static final long POLL_MILLIS = 20;
-  private static final Pattern PORT = Pattern.compile(" listens on \\S*:(\\d+)");
+  private static final Pattern PORT = Pattern.compile("(?<!admin) listens on \\S*:(\\d+)");
   private static final Pattern PROBE = Pattern.compile("probe on port (\\d+)");
   private static final Pattern STARTED =
       Pattern.compile(" started in \\d+ ms|^started$", Pattern.MULTILINE);
