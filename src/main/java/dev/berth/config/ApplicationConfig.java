@@ -11,6 +11,7 @@ import dev.berth.config.keys.Source;
 import dev.berth.config.keys.Types;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -82,6 +83,13 @@ public record ApplicationConfig(
               "Whether the number of replicas of its deployments may be set from outside, by the admin"
                   + " server's scale endpoint.");
 
+  public static final Key<Settings> AUTOSCALING_POLICY =
+      KEYS.optional("autoscaling_policy", AutoscalingOptions.POLICY_SECTION)
+          .reaches(Reach.CONTROLLER)
+          .means(
+              "One policy that decides for all of its deployments that have an autoscaling_config;"
+                  + " theirs have no effect then.");
+
   // --- Berth's own ---
 
   private static final Keys OWN = new Keys();
@@ -98,14 +106,32 @@ public record ApplicationConfig(
 
   static final Section SECTION =
       KEYS.section()
-          .and(RayOnly.APPLICATION)
           .misplaced("host", "http_options.host")
           .misplaced("port", "http_options.port")
           .check(ApplicationConfig::check);
 
   private static void check(Settings values) {
     Settings.requireUnique(values.find(DEPLOYMENTS), DeploymentConfig.NAME);
+    requireOneScaler(values);
     values.marks().tree(); // it is kept as JSON
+  }
+
+  /** Source: Ray Serve: what is set from outside is not to be decided here too. */
+  private static void requireOneScaler(Settings values) {
+    List<Settings> all = values.find(DEPLOYMENTS);
+    List<String> autoscaled = new ArrayList<>();
+    for (Settings each : all == null ? List.<Settings>of() : all) {
+      String name = each.find(DeploymentConfig.NAME);
+      if (name != null && DeploymentConfig.autoscales(each)) {
+        autoscaled.add(name);
+      }
+    }
+    if (Boolean.TRUE.equals(values.find(EXTERNAL_SCALER_ENABLED)) && !autoscaled.isEmpty()) {
+      values.problem(
+          EXTERNAL_SCALER_ENABLED,
+          "true, beside autoscaling of " + String.join(", ", autoscaled),
+          "false, or no autoscaling in the application");
+    }
   }
 
   /**

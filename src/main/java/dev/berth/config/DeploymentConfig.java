@@ -32,11 +32,16 @@ public final class DeploymentConfig {
 
   // how many there are, and how much each takes
   public static final Key<Integer> NUM_REPLICAS =
-      KEYS.key("num_replicas", Types.integer(1, MAX_REPLICAS, "replicas"), 1)
-          .without("auto", "the number of replicas is fixed")
+      KEYS.key("num_replicas", Types.integerOr("auto", 1, MAX_REPLICAS, "replicas"), 1)
           .orNull()
           .reaches(Reach.CONTROLLER)
-          .means("Replicas to run.");
+          .means(
+              "Replicas to run; auto, or an autoscaling_config in its place, lets their number follow"
+                  + " the load.");
+  public static final Key<Settings> AUTOSCALING_CONFIG =
+      KEYS.optional("autoscaling_config", AutoscalingOptions.SECTION)
+          .reaches(Reach.CONTROLLER)
+          .means("How the number of replicas follows the load. Overridden as a whole.");
   public static final Key<Integer> MAX_ONGOING_REQUESTS =
       KEYS.key(
               "max_ongoing_requests",
@@ -160,6 +165,10 @@ public final class DeploymentConfig {
               "Largest request body that a handler which takes its body whole is given; a larger one"
                   + " gets 413. At most 2147483647.");
 
+  public static final Key<Settings> AUTOSCALING =
+      OWN.mapping("autoscaling", AutoscalingOptions.OWN_SECTION)
+          .means("Beside autoscaling_config, and only with it, what Ray Serve has no name for.");
+
   // the start of replicas, which Ray Serve says in code alone
   public static final Key<Integer> MAX_CONSTRUCTOR_RETRY_COUNT =
       OWN.key("max_constructor_retry_count", Types.integer(1, 1_000_000, "starts"), 20)
@@ -204,6 +213,23 @@ public final class DeploymentConfig {
   /** One instance is one node, so more replicas than that would never all run. */
   private static void check(Settings values) {
     NUM_REPLICAS.requireAtMost(MAX_REPLICAS_PER_NODE, values);
+    Integer replicas = values.find(NUM_REPLICAS);
+    if (replicas != null
+        && values.gives(NUM_REPLICAS)
+        && !isAuto(replicas)
+        && values.gives(AUTOSCALING_CONFIG)) {
+      values.problem(
+          NUM_REPLICAS, replicas + ", beside autoscaling_config", "one of the two, or auto");
+    }
+  }
+
+  /** Whether what is said, by the file or by code, is that the number follows the load. */
+  public static boolean autoscales(Settings settings) {
+    return settings.gives(AUTOSCALING_CONFIG) || isAuto(settings.find(NUM_REPLICAS));
+  }
+
+  static boolean isAuto(@Nullable Integer replicas) {
+    return replicas != null && replicas == -1;
   }
 
   /** It gives way to the bound of the instance. */

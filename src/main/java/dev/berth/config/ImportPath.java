@@ -25,7 +25,7 @@ public record ImportPath(String className, String method) {
       "[\\p{L}\\p{Nl}\\p{Sc}\\p{Pc}][\\p{L}\\p{Nl}\\p{Sc}\\p{Pc}\\p{Nd}\\p{Mn}\\p{Mc}]*";
 
   /** For a schema: as {@link #parse}, but for control characters, which Java allows. */
-  private static final String PATTERN =
+  static final String PATTERN =
       "^" + IDENTIFIER + "(\\." + IDENTIFIER + ")*(:" + IDENTIFIER + ")?$";
 
   static final Type<ImportPath> TYPE =

@@ -90,10 +90,6 @@ final class RayOnly {
   /** Beside {@code runtime_env.jars}. */
   static final Section RUNTIME_ENV = PYTHON;
 
-  /** Beside the keys of {@link ApplicationConfig}. */
-  static final Section APPLICATION =
-      Section.of().refuse("autoscaling_policy", "the number of replicas would stay as it is");
-
   // --- deployments ---
 
   private static final Section RAY_ACTOR_OPTIONS =
@@ -175,7 +171,6 @@ final class RayOnly {
                       none(Types.list(Types.FREE_MAP), "nothing would start them"))
                   .reaches(Reach.NOTHING)
                   .means("Only [], Ray Serve's default."))
-          .refuse("autoscaling_config", "the number of replicas would stay as it is")
           .refuse("gang_scheduling_config", "replicas start and stop one by one")
           .misplaced("max_concurrent_queries", "max_ongoing_requests");
 

@@ -166,7 +166,7 @@ class ConfigReaderTest {
             "berth.yaml:8:9: applications[0].deployments[0].name: missing"
                 + " (expected: a non-empty string on one line, without #)",
             "berth.yaml:8:23: applications[0].deployments[0].num_replicas: 0"
-                + " (expected: an integer from 1 to 10000)",
+                + " (expected: auto, or an integer from 1 to 10000)",
             "berth.yaml:9:22: berth.event_loops: \"none\", a string"
                 + " (expected: an integer from 1 to 1024)");
   }

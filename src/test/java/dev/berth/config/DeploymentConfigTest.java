@@ -109,6 +109,8 @@ class DeploymentConfigTest {
                 + " enable_access_log=false}, rolling_update_percentage=0.2, max_surge_percent=20,"
                 + " berth={spread=single, queue_timeout_s=60, reservation_ttl_s=10,"
                 + " cancel_grace_s=10, max_zombie_requests=5, max_buffered_body_bytes=4194304,"
+                + " autoscaling={count_reserved=true, count_starting=true,"
+                + " stabilization_window_s=0, panic_threshold=2},"
                 + " max_constructor_retry_count=20}}");
   }
 
@@ -233,7 +235,7 @@ class DeploymentConfigTest {
         .hasMessage("name: # (expected: a non-empty string on one line, without #)");
     assertThatThrownBy(() -> DeploymentConfig.of(code.withNumReplicas(10_001)))
         .isInstanceOf(IllegalArgumentException.class)
-        .hasMessage("num_replicas: 10001 (expected: an integer from 1 to 10000)");
+        .hasMessage("num_replicas: 10001 (expected: auto, or an integer from 1 to 10000)");
     assertThatThrownBy(() -> ServeConfig.DEFAULTS.with(HttpOptions.PORT, 65_536))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessage("port: 65536 (expected: an integer from 0 to 65535)");

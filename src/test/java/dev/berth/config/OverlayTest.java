@@ -146,9 +146,9 @@ class OverlayTest {
         "applications[2].name=x | applications[2].name: no entry 2 in a list (expected: one of"
             + " echo, default)",
         "applications.echo.deployments.echo.num_replicas=0 |"
-            + " applications[0].deployments[0].num_replicas: 0 (expected: an integer from 1 to 10000)",
+            + " applications[0].deployments[0].num_replicas: 0 (expected: auto, or an integer from 1 to 10000)",
         "applications.echo.deployments.third.num_replicas=0 |"
-            + " applications[0].deployments[2].num_replicas: 0 (expected: an integer from 1 to 10000)",
+            + " applications[0].deployments[2].num_replicas: 0 (expected: auto, or an integer from 1 to 10000)",
         "http_options={port: 1, port: 2} | http_options.port: given twice",
         "http_options.port=[1 | http_options.port: ",
         "http_options.port | http_options.port: no value (expected: key=value",

@@ -161,7 +161,6 @@ class RayOnlyTest {
   @ParameterizedTest
   @ValueSource(
       strings = {
-        "autoscaling_policy: {policy_function: a.b}",
         "runtime_env: {working_dir: /x}",
         "runtime_env: {env_vars: {A: b}}",
         "runtime_env: {image_uri: x}",
@@ -174,8 +173,6 @@ class RayOnlyTest {
   @ParameterizedTest
   @ValueSource(
       strings = {
-        "num_replicas: auto",
-        "autoscaling_config: {}",
         "gang_scheduling_config: {gang_size: 2}",
         "deployment_actors: [{name: a}]",
         "request_router_config: {request_router_class: 'com.acme:Router'}",

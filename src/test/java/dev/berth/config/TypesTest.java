@@ -123,15 +123,6 @@ class TypesTest {
   }
 
   @Test
-  void numReplicasAutoIsRefusedWithItsReason() {
-    assertThat(Yaml.deploymentProblems("num_replicas: auto"))
-        .containsExactly(
-            "berth.yaml:5:23: applications[0].deployments[0].num_replicas: \"auto\", not"
-                + " supported by this version: the number of replicas is fixed"
-                + " (expected: an integer from 1 to 10000)");
-  }
-
-  @Test
   void aChoiceIsOneOfItsWords() {
     assertThat(Yaml.deployment("berth: {spread: event_loops}").get(DeploymentConfig.SPREAD))
         .isEqualTo(Spread.EVENT_LOOPS);

@@ -1,6 +1,8 @@
 package dev.berth.config.keys;
 
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -46,13 +48,16 @@ public final class Key<T> {
 
   private String fallbackText = "";
   private Reach reach = Reach.INSTANCE;
-  private @Nullable Bound bound;
+  private final List<Bound> bounds = new ArrayList<>();
 
   /** Which this one is never above, without a word. */
   private @Nullable Key<T> cap;
 
   /** Told to who gives it. */
   private @Nullable String noEffect;
+
+  /** What to give in its place. */
+  private @Nullable String instead;
 
   private Map<String, String> refusedWords = Map.of();
 
@@ -138,19 +143,29 @@ public final class Key<T> {
 
   /** Refused when above the value of {@code other}, a key beside it or of a mapping around it. */
   public Key<T> atMost(Supplier<Key<?>> other) {
-    bound = new Bound(other, false);
+    bounds.add(new Bound(other, false));
     return this;
   }
 
   /** Refused when below the value of {@code other}. */
   public Key<T> atLeast(Supplier<Key<?>> other) {
-    bound = new Bound(other, true);
+    bounds.add(new Bound(other, true));
     return this;
   }
 
   /** Taken for the value of {@code other} when above it. */
   public Key<T> cappedBy(Key<T> other) {
     cap = other;
+    return this;
+  }
+
+  /**
+   * Still read, with a warning.
+   *
+   * @param other what to give in its place
+   */
+  public Key<T> deprecated(String other) {
+    instead = other;
     return this;
   }
 
@@ -216,6 +231,11 @@ public final class Key<T> {
     return noEffect;
   }
 
+  /** What has taken its place; null when nothing has. */
+  @Nullable String instead() {
+    return instead;
+  }
+
   /** The value at {@code node}, or null after its problems are reported at {@code place}. */
   @Nullable T read(Node node, Place place) {
     String word = Scalars.string(node);
@@ -238,10 +258,12 @@ public final class Key<T> {
     return most != null && compare(value, most) > 0 ? most : value;
   }
 
-  /** Reports a value that is past the one of the key that bounds it. */
-  public void checkBound(Settings settings) {
-    if (bound != null && settings.knows(bound.by.get())) {
-      checkBound(bound.by.get(), bound.above, settings);
+  /** Reports a value that is past the one of a key that bounds it. */
+  public void checkBounds(Settings settings) {
+    for (Bound bound : bounds) {
+      if (settings.knows(bound.by.get())) {
+        checkBound(bound.by.get(), bound.above, settings);
+      }
     }
   }
 

@@ -22,10 +22,23 @@ import org.jspecify.annotations.Nullable;
 public final class Keys {
 
   private final List<Key<?>> declared = new ArrayList<>();
+  private final Reach reach;
 
-  private <T> Key<T> add(Key<T> key) {
+  public Keys() {
+    this(Reach.INSTANCE);
+  }
+
+  /**
+   * @param reach of those that do not say another
+   */
+  public Keys(Reach reach) {
+    this.reach = reach;
+  }
+
+  /** One that is made otherwise. */
+  public <T> Key<T> add(Key<T> key) {
     declared.add(key);
-    return key;
+    return key.reach() == Reach.NOTHING ? key : key.reaches(reach);
   }
 
   /** See {@link Key#of}. */

@@ -73,7 +73,7 @@ public final class Schema extends LinkedHashMap<String, Object> {
     if (fallback != null && !key.required()) {
       schema.with("default", fallback);
     }
-    if (key.noEffect() != null) {
+    if (key.noEffect() != null || key.instead() != null) {
       schema.with("deprecated", true); // editors strike it through
     }
     return schema;

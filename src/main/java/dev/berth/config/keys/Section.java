@@ -202,7 +202,7 @@ public final class Section implements Type<Settings> {
           place.key(name).remember(entry.getValueNode());
           given.put(name, entry.getValueNode());
           readValue(key, entry.getValueNode(), place.key(name), values);
-          warnIfNoEffect(key, entry, place.key(name));
+          warnOf(key, entry, place.key(name));
         }
       }
     }
@@ -257,9 +257,11 @@ public final class Section implements Type<Settings> {
   }
 
   /** {@code null} asks for nothing, so there is nothing to warn of. */
-  private static void warnIfNoEffect(Key<?> key, NodeTuple entry, Place place) {
+  private static void warnOf(Key<?> key, NodeTuple entry, Place place) {
     if (key.noEffect() != null && !Scalars.isNull(entry.getValueNode())) {
       place.warning(entry.getKeyNode(), "has no effect: " + key.noEffect(), "leave it out");
+    } else if (key.instead() != null && !Scalars.isNull(entry.getValueNode())) {
+      place.warning(entry.getKeyNode(), "deprecated", key.instead());
     }
   }
 
@@ -289,7 +291,7 @@ public final class Section implements Type<Settings> {
   private String expectedName() {
     String names =
         keys.stream()
-            .filter(key -> key.noEffect() == null)
+            .filter(key -> key.noEffect() == null && key.instead() == null)
             .map(Key::name)
             .collect(Collectors.joining(", "));
     return names.isEmpty() ? "leave it out" : "one of " + names;

@@ -195,10 +195,10 @@ public final class Settings {
   public Map<String, @Nullable Object> reaching(Reach reach) {
     Map<String, @Nullable Object> all = new LinkedHashMap<>();
     for (Key<?> key : section.keys()) {
-      if (key.merged() && find(key) instanceof Settings inner) {
-        all.putAll(inner.reaching(reach));
-      } else if (key.reach() == reach) {
+      if (key.reach() == reach) {
         putJson(key, all);
+      } else if (find(key) instanceof Settings inner) {
+        all.putAll(inner.reaching(reach));
       }
     }
     return Collections.unmodifiableMap(all);
@@ -220,6 +220,9 @@ public final class Settings {
     }
     if (type instanceof ListOf<?> list) {
       return jsonItems(list, (List<?>) value);
+    }
+    if (value instanceof Integer && !type.write(value).equals(value.toString())) {
+      return type.write(value); // a word that stands for it
     }
     boolean plain = value instanceof Number || value instanceof Boolean || value instanceof Map;
     return plain ? value : type.write(value);
@@ -287,7 +290,7 @@ public final class Settings {
           .filter(Settings.class::isInstance)
           .forEach(item -> ((Settings) item).within(this).checkBounds());
     } else {
-      key.checkBound(this);
+      key.checkBounds(this);
     }
   }
 

@@ -160,6 +160,22 @@ public final class Types {
         Schema.any().with("anyOf", List.of(Schema.oneOf(List.of(-1)), counts.schema())));
   }
 
+  /** As {@link #integer}, or a word, which is -1. */
+  public static Type<Integer> integerOr(String word, int least, int most, String unit) {
+    Type<Integer> counts = integer(least, most, unit);
+    return new Scalar<>(
+        word + ", or " + counts.expected(),
+        unit,
+        node -> {
+          Integer number = wholeNumber(node, Types::toInt);
+          Integer given = number != null && number == -1 ? null : number;
+          return word.equals(Scalars.string(node)) ? Integer.valueOf(-1) : given;
+        },
+        value -> value == -1 || counts.allows(value),
+        value -> value == -1 ? word : value.toString(),
+        Schema.any().with("anyOf", List.of(Schema.oneOf(List.of(word)), counts.schema())));
+  }
+
   /** Bytes, as a plain integer. */
   public static Type<Long> bytes(long least, long most) {
     return ranged(least, most, "bytes", BigInteger::longValue, Long::longValue);

@@ -1,0 +1,205 @@
+package dev.berth.config;
+
+import dev.berth.config.keys.Key;
+import dev.berth.config.keys.Keys;
+import dev.berth.config.keys.Reach;
+import dev.berth.config.keys.Schema;
+import dev.berth.config.keys.Section;
+import dev.berth.config.keys.Settings;
+import dev.berth.config.keys.Type;
+import dev.berth.config.keys.Types;
+import java.time.Duration;
+import java.util.Map;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * {@code autoscaling_config}: how the number of replicas of a deployment follows its load; and
+ * {@code berth.autoscaling} beside it, what has no name in Ray Serve.
+ *
+ * <p>Source: Ray Serve's AutoscalingConfig, with its defaults.
+ */
+public final class AutoscalingOptions {
+
+  /** Largest factor and target: beyond it either says nothing. */
+  private static final int MOST = 1_000_000;
+
+  /** What is made of the samples in the window. */
+  public enum Aggregation {
+    MEAN,
+    MAX,
+    MIN
+  }
+
+  // --- a policy, of a deployment or of an application ---
+
+  /** What Ray Serve names its own policy by, which a deployment that names none has too. */
+  private static final Pattern RAYS_OWN =
+      Pattern.compile("ray\\.serve\\.autoscaling_policy[:.]\\w+_autoscaling_policy");
+
+  private static final Type<String> POLICY_CLASS =
+      Types.parsed(
+          "a Java class, as in com.acme.Pace",
+          text -> ImportPath.parse(text) == null ? null : text,
+          Schema.text(ImportPath.PATTERN));
+
+  private static final Keys OF_POLICY = new Keys(Reach.CONTROLLER);
+
+  public static final Key<String> POLICY_FUNCTION =
+      OF_POLICY
+          .optional("policy_function", POLICY_CLASS)
+          .fallback(settings -> settings.around(AutoscalingOptions.POLICY_NAME), "null")
+          .means(
+              "A class of the application's code that implements AutoscalingPolicy. null, and the"
+                  + " name of Ray Serve's default, is what the keys beside it say.");
+  private static final Key<String> POLICY_NAME =
+      OF_POLICY
+          .optional("name", POLICY_CLASS)
+          .deprecated("policy_function")
+          .means("Deprecated: what policy_function was called.");
+  public static final Key<Map<String, @Nullable Object>> POLICY_KWARGS =
+      OF_POLICY
+          .key("policy_kwargs", Types.FREE_MAP, Map.of())
+          .means("Handed to the policy when it is made.");
+
+  static final Section POLICY_SECTION = OF_POLICY.section();
+
+  // --- autoscaling_config ---
+
+  private static final Keys KEYS = new Keys(Reach.CONTROLLER);
+
+  public static final Key<Integer> MIN_REPLICAS =
+      KEYS.key("min_replicas", Types.integer(0, DeploymentConfig.MAX_REPLICAS, "replicas"), 1)
+          .atMost(() -> AutoscalingOptions.MAX_REPLICAS)
+          .means("Fewest replicas. With 0 a deployment without requests has none.");
+  public static final Key<Integer> INITIAL_REPLICAS =
+      KEYS.optional("initial_replicas", Types.integer(0, DeploymentConfig.MAX_REPLICAS, "replicas"))
+          .atLeast(() -> MIN_REPLICAS)
+          .atMost(() -> AutoscalingOptions.MAX_REPLICAS)
+          .means("Replicas of a deployment that is new; null is min_replicas.");
+  public static final Key<Integer> MAX_REPLICAS =
+      KEYS.key("max_replicas", Types.integer(1, DeploymentConfig.MAX_REPLICAS, "replicas"))
+          .fallback(AutoscalingOptions::mostReplicas, "1, or 100 with num_replicas: auto")
+          .atMost(() -> DeploymentConfig.MAX_REPLICAS_PER_NODE)
+          .means("Most replicas. At most max_replicas_per_node, since one instance is one node.");
+  public static final Key<Double> TARGET_ONGOING_REQUESTS =
+      KEYS.key("target_ongoing_requests", Types.numberAboveZero(MOST), 2.0)
+          .orNull()
+          .means("Requests that each replica is to have, those that wait and those that run.");
+  public static final Key<Duration> METRICS_INTERVAL_S =
+      KEYS.add(
+          Key.noEffect(
+              "metrics_interval_s",
+              Types.SECONDS,
+              "deprecated: berth.metrics says when an instance reports, for all its deployments"));
+  public static final Key<Duration> LOOK_BACK_PERIOD_S =
+      KEYS.key("look_back_period_s", Types.SECONDS, Duration.ofSeconds(30))
+          .reaches(Reach.REPLICA_LIVE)
+          .means("The time back from now whose load counts.");
+  public static final Key<Aggregation> AGGREGATION_FUNCTION =
+      KEYS.key("aggregation_function", Types.words(Aggregation.class), Aggregation.MEAN)
+          .means("What is made of the load in that time; mean weighs it by time.");
+  public static final Key<Double> SMOOTHING_FACTOR =
+      KEYS.key("smoothing_factor", Types.numberAboveZero(MOST), 1.0)
+          .deprecated("upscaling_factor and downscaling_factor")
+          .means("Deprecated: what the two factors are when nothing says them.");
+  public static final Key<Double> UPSCALE_SMOOTHING_FACTOR =
+      KEYS.optional("upscale_smoothing_factor", Types.numberAboveZero(MOST))
+          .fallback(settings -> settings.around(SMOOTHING_FACTOR), "smoothing_factor")
+          .deprecated("upscaling_factor")
+          .means("Deprecated: what upscaling_factor was called.");
+  public static final Key<Double> DOWNSCALE_SMOOTHING_FACTOR =
+      KEYS.optional("downscale_smoothing_factor", Types.numberAboveZero(MOST))
+          .fallback(settings -> settings.around(SMOOTHING_FACTOR), "smoothing_factor")
+          .deprecated("downscaling_factor")
+          .means("Deprecated: what downscaling_factor was called.");
+  public static final Key<Double> UPSCALING_FACTOR =
+      KEYS.optional("upscaling_factor", Types.numberAboveZero(MOST))
+          .fallback(settings -> settings.around(UPSCALE_SMOOTHING_FACTOR), "1")
+          .means("Share of the missing replicas that one decision adds.");
+  public static final Key<Double> DOWNSCALING_FACTOR =
+      KEYS.optional("downscaling_factor", Types.numberAboveZero(MOST))
+          .fallback(settings -> settings.around(DOWNSCALE_SMOOTHING_FACTOR), "1")
+          .means("Share of the surplus replicas that one decision takes away.");
+  public static final Key<Duration> UPSCALE_DELAY_S =
+      KEYS.key("upscale_delay_s", Types.SECONDS_OR_ZERO, Duration.ofSeconds(30))
+          .means("How long more replicas must be wanted before they are started.");
+  public static final Key<Duration> DOWNSCALE_DELAY_S =
+      KEYS.key("downscale_delay_s", Types.SECONDS_OR_ZERO, Duration.ofMinutes(10))
+          .means("How long fewer replicas must be wanted before the others are stopped.");
+  public static final Key<Duration> DOWNSCALE_TO_ZERO_DELAY_S =
+      KEYS.optional("downscale_to_zero_delay_s", Types.SECONDS_OR_ZERO)
+          .fallback(settings -> settings.around(DOWNSCALE_DELAY_S), "downscale_delay_s")
+          .means("The same for the last replica.");
+  public static final Key<Settings> POLICY =
+      KEYS.optional("policy", POLICY_SECTION)
+          .means("What decides, in place of the ratio of requests to the target.");
+
+  static final Section SECTION =
+      KEYS.section()
+          .misplaced("target_num_ongoing_requests_per_replica", "target_ongoing_requests")
+          .check(AutoscalingOptions::check);
+
+  // --- berth.autoscaling ---
+
+  private static final Keys OWN = new Keys(Reach.CONTROLLER);
+
+  public static final Key<Boolean> COUNT_RESERVED =
+      OWN.key("count_reserved", Types.BOOL, true)
+          .means(
+              "Whether a slot that is held for a request to come is load, as one that is in use."
+                  + " false is Ray Serve's way.");
+  public static final Key<Boolean> COUNT_STARTING =
+      OWN.key("count_starting", Types.BOOL, true)
+          .means(
+              "Whether replicas that are still starting count as there, so that the load which waits"
+                  + " for them does not ask for still more. false is Ray Serve's way.");
+  public static final Key<Duration> STABILIZATION_WINDOW_S =
+      OWN.key("stabilization_window_s", Types.SECONDS_OR_ZERO, Duration.ZERO)
+          .means(
+              "The time back from now of which the extreme decides: the most replicas wanted in it"
+                  + " before some are stopped, the fewest before some are started. 0 is the last sample"
+                  + " alone, as in Ray Serve.");
+  public static final Key<Duration> PANIC_WINDOW_S =
+      OWN.optional("panic_window_s", Types.SECONDS)
+          .means(
+              "A second, shorter look_back_period_s: load in it beyond panic_threshold is answered at"
+                  + " once, and nothing is stopped meanwhile, as Knative does with 6. null is none.");
+  public static final Key<Double> PANIC_THRESHOLD =
+      OWN.key("panic_threshold", Types.number(1, 1000), 2.0)
+          .means("How often more replicas than run must be wanted in panic_window_s.");
+
+  static final Section OWN_SECTION = OWN.section();
+
+  private AutoscalingOptions() {}
+
+  private static Integer mostReplicas(Settings settings) {
+    Integer perNode = settings.around(DeploymentConfig.MAX_REPLICAS_PER_NODE);
+    boolean auto = DeploymentConfig.isAuto(settings.around(DeploymentConfig.NUM_REPLICAS));
+    return !auto ? 1 : perNode == null ? 100 : Math.min(100, perNode);
+  }
+
+  /** Source: Ray Serve: a series of one sample tells nothing of the time between two. */
+  private static void check(Settings values) {
+    Duration interval = values.find(METRICS_INTERVAL_S);
+    Duration back = values.find(LOOK_BACK_PERIOD_S);
+    if (interval != null && back != null && back.compareTo(interval) <= 0) {
+      values
+          .marks()
+          .warn(
+              LOOK_BACK_PERIOD_S,
+              LOOK_BACK_PERIOD_S.type().write(back) + ", no longer than metrics_interval_s",
+              "more than " + METRICS_INTERVAL_S.type().write(interval));
+    }
+  }
+
+  /**
+   * The class that decides; null for the ratio of requests to the target.
+   *
+   * @param policy of a deployment or of an application; null when there is none
+   */
+  public static @Nullable String policyClass(@Nullable Settings policy) {
+    String name = policy == null ? null : policy.find(POLICY_FUNCTION);
+    return name == null || RAYS_OWN.matcher(name).matches() ? null : name.replace(':', '.');
+  }
+}
