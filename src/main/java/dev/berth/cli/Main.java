@@ -44,7 +44,7 @@ public final class Main {
   static CommandLine commandLine(
       Function<ServeConfig, Future<RunningNode>> start, Surroundings around) {
     return new CommandLine(new BerthCommand())
-        .addSubcommand(new RunCommand(start, around.stopSignal()))
+        .addSubcommand(new RunCommand(start, around))
         .addSubcommand(new ValidateCommand())
         .addSubcommand(new DeployCommand(around))
         .addSubcommand(new StatusCommand(around))

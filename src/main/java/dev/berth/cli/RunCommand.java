@@ -3,6 +3,7 @@ package dev.berth.cli;
 import dev.berth.code.StartFailedException;
 import dev.berth.config.ConfigException;
 import dev.berth.config.ConfigReader;
+import dev.berth.config.Environment;
 import dev.berth.config.ServeConfig;
 import dev.berth.config.Setting;
 import io.vertx.core.Future;
@@ -12,10 +13,8 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
-import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
 import java.util.function.Function;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ExitCode;
@@ -59,7 +58,7 @@ import picocli.CommandLine.Spec;
 final class RunCommand implements Callable<Integer> {
 
   private final Function<ServeConfig, Future<RunningNode>> start;
-  private final Supplier<CompletionStage<String>> stopSignal;
+  private final Surroundings around;
 
   /** The short options, as settings of the keys they stand for. */
   private final List<Setting> options = new ArrayList<>();
@@ -128,27 +127,27 @@ final class RunCommand implements Callable<Integer> {
 
   /**
    * @param start starts a node
-   * @param stopSignal called once, before the start; its stage gives the name of the first signal
+   * @param around its stop signal is asked for once, before the start
    */
-  RunCommand(
-      Function<ServeConfig, Future<RunningNode>> start,
-      Supplier<CompletionStage<String>> stopSignal) {
+  RunCommand(Function<ServeConfig, Future<RunningNode>> start, Surroundings around) {
     this.start = start;
-    this.stopSignal = stopSignal;
+    this.around = around;
   }
 
   @Override
   public Integer call() throws InterruptedException {
     ServeConfig effective;
     try {
-      effective = read(assignments.with(options));
+      List<Setting> settings = Environment.settings(around.variables());
+      settings.addAll(assignments.with(options));
+      effective = read(settings);
     } catch (ConfigException refused) {
       return refuse(refused);
     }
     Runnable printAgain = ProcessLog.apply(effective);
     effective.warnings().forEach(spec.commandLine().getErr()::println);
     try {
-      boolean drained = NodeRun.untilStopped(effective, start, stopSignal.get());
+      boolean drained = NodeRun.untilStopped(effective, start, around.stopSignal().get());
       return drained ? ExitCode.OK : ExitCode.SOFTWARE;
     } catch (ExecutionException failed) {
       return startFailed(failed.getCause());

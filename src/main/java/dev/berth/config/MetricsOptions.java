@@ -13,12 +13,27 @@ public final class MetricsOptions {
 
   public static final Key<Duration> RECORD_INTERVAL_MS =
       KEYS.key("record_interval_ms", Types.millis(10, 60_000), Duration.ofMillis(200))
-          .means("Time between two samples of a gauge.");
+          .variable("BERTH_HANDLE_AUTOSCALING_METRIC_RECORD_INTERVAL_S")
+          .means("Time between two samples of a handle.");
   public static final Key<Duration> PUSH_INTERVAL_MS =
       KEYS.key("push_interval_ms", Types.millis(10, 60_000), Duration.ofMillis(1000))
+          .variable("BERTH_HANDLE_AUTOSCALING_METRIC_PUSH_INTERVAL_S")
+          .variable("RAY_SERVE_HANDLE_AUTOSCALING_METRIC_PUSH_INTERVAL_S")
           .atLeast(() -> RECORD_INTERVAL_MS)
           .means(
               "Time between two metrics messages of the instance. Not below record_interval_ms.");
+  public static final Key<Duration> REPLICA_RECORD_INTERVAL_MS =
+      KEYS.key("replica_record_interval_ms", Types.millis(10, 60_000), Duration.ofMillis(200))
+          .variable("BERTH_REPLICA_AUTOSCALING_METRIC_RECORD_INTERVAL_S")
+          .means("Time between two samples of what the replicas hold by their own ledgers.");
+  public static final Key<Duration> REPLICA_PUSH_INTERVAL_MS =
+      KEYS.key("replica_push_interval_ms", Types.millis(10, 60_000), Duration.ofMillis(1000))
+          .variable("BERTH_REPLICA_AUTOSCALING_METRIC_PUSH_INTERVAL_S")
+          .variable("RAY_SERVE_REPLICA_AUTOSCALING_METRIC_PUSH_INTERVAL_S")
+          .atLeast(() -> REPLICA_RECORD_INTERVAL_MS)
+          .means(
+              "Least time between two metrics messages that tell of the replicas; they never cause one"
+                  + " of their own. Not below replica_record_interval_ms.");
 
   public static final Key<String> PREFIX =
       KEYS.key("prefix", Types.METRIC_PREFIX, "")

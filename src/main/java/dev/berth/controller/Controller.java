@@ -135,6 +135,11 @@ public final class Controller {
 
   // --- metrics ---
 
+  /** Of its epoch: who told another one of its metrics is to tell it everything. */
+  long term() {
+    return epoch.term();
+  }
+
   /** Takes a batch of handle metrics; false when it was stale. */
   public boolean record(HandleMetricBatch batch, long nowNanos) {
     return reports.record(batch, nowNanos);

@@ -2,6 +2,7 @@ package dev.berth.controller;
 
 import dev.berth.api.DeploymentId;
 import dev.berth.protocol.BusMessage.HandleMetricBatch;
+import dev.berth.protocol.BusMessage.QueueLength;
 import dev.berth.protocol.HandleMetricReport;
 import java.util.ArrayDeque;
 import java.util.HashMap;
@@ -12,7 +13,7 @@ import java.util.Map;
  * said, with its age: unknown, never zero. Belongs to the controller's loop.
  *
  * <p>A batch names only handles that changed or are not zero, so a batch makes every handle of its
- * instance as fresh as itself.
+ * instance as fresh as itself. One that left says so, and is forgotten.
  *
  * <p>Source: the review of Ray #55016, where a source that died scaled its deployment down.
  */
@@ -30,6 +31,14 @@ final class HandleReports {
     long reportedNanos;
     final ArrayDeque<Long> ended = new ArrayDeque<>(); // incarnations that were replaced
     final Map<DeploymentId, HandleMetricReport> handles = new HashMap<>();
+    final Map<DeploymentId, HandleMetricReport> replicas = new HashMap<>();
+    final Map<DeploymentId, Integer> queues = new HashMap<>(); // of those that do not autoscale
+
+    void forget(DeploymentId deployment) {
+      handles.remove(deployment);
+      replicas.remove(deployment);
+      queues.remove(deployment);
+    }
   }
 
   private final Map<String, Instance> instances = new HashMap<>();
@@ -58,9 +67,28 @@ final class HandleReports {
     instance.sequence = batch.sequence();
     instance.reportedNanos = nowNanos;
     for (HandleMetricReport report : batch.handles()) {
-      instance.handles.put(report.deployment(), report);
+      keep(report, instance.handles);
+      instance.queues.remove(report.deployment());
+    }
+    for (HandleMetricReport report : batch.replicas()) {
+      keep(report, instance.replicas);
+    }
+    for (QueueLength queue : batch.queues()) {
+      if (queue.queued() == 0) {
+        instance.queues.remove(queue.deployment());
+      } else {
+        instance.queues.put(queue.deployment(), queue.queued());
+      }
     }
     return true;
+  }
+
+  private static void keep(HandleMetricReport report, Map<DeploymentId, HandleMetricReport> in) {
+    if (report.last()) {
+      in.remove(report.deployment()); // one that comes after its deployment was forgotten too
+    } else {
+      in.put(report.deployment(), report);
+    }
   }
 
   /** It was started anew: what its earlier start said holds no longer. */
@@ -71,11 +99,13 @@ final class HandleReports {
     }
     instance.incarnation = incarnation;
     instance.handles.clear();
+    instance.replicas.clear();
+    instance.queues.clear();
   }
 
   /** Forgets a deployment that is gone. */
   void forget(DeploymentId deployment) {
-    instances.values().forEach(instance -> instance.handles.remove(deployment));
+    instances.values().forEach(instance -> instance.forget(deployment));
   }
 
   DeploymentLoad load(DeploymentId deployment, long nowNanos) {
@@ -83,9 +113,13 @@ final class HandleReports {
     long running = 0;
     long reserved = 0;
     double averageLoad = 0;
+    double atReplicas = 0;
     int reporting = 0;
     long oldest = 0;
     for (Instance instance : instances.values()) {
+      queued += instance.queues.getOrDefault(deployment, 0);
+      HandleMetricReport held = instance.replicas.get(deployment);
+      atReplicas += held == null ? 0 : held.averageLoad();
       HandleMetricReport report = instance.handles.get(deployment);
       if (report != null) {
         queued += report.queued();
@@ -96,6 +130,7 @@ final class HandleReports {
         oldest = Math.max(oldest, nowNanos - instance.reportedNanos);
       }
     }
-    return new DeploymentLoad(queued, running, reserved, averageLoad, reporting, oldest);
+    return new DeploymentLoad(
+        queued, running, reserved, averageLoad, atReplicas, reporting, oldest);
   }
 }

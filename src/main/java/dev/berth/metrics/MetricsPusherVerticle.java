@@ -5,6 +5,8 @@ import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.VerticleBase;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -21,33 +23,32 @@ public final class MetricsPusherVerticle extends VerticleBase {
   private static final Duration LAST_BATCH_LIMIT = Duration.ofSeconds(1);
 
   private final MetricsPusher pusher;
-  private final Function<HandleMetricBatch, Future<Void>> sink;
-  private final Duration recordInterval;
-  private long timer = -1;
+  private final Function<HandleMetricBatch, Future<Long>> sink;
+  private final List<Long> timers = new ArrayList<>();
   private boolean controllerLost;
 
   /**
-   * @param sink takes batches to the controller, one at a time; completes here when that has one,
-   *     and fails within a bounded time when it certainly, or perhaps, has not
+   * @param sink takes batches to the controller, one at a time; completes here with its term when
+   *     that has one, and fails within a bounded time when it certainly, or perhaps, has not
    */
   public MetricsPusherVerticle(
-      MetricsPusher pusher,
-      Function<HandleMetricBatch, Future<Void>> sink,
-      Duration recordInterval) {
+      MetricsPusher pusher, Function<HandleMetricBatch, Future<Long>> sink) {
     this.pusher = pusher;
     this.sink = sink;
-    this.recordInterval = recordInterval;
   }
 
   @Override
   public Future<?> start() {
-    timer = vertx.setPeriodic(recordInterval.toMillis(), id -> tick());
+    every(pusher.replicaRhythm().record(), pusher::sampleReplicas);
+    every(pusher.rhythm().record(), () -> push(pusher.tick()));
+    pusher.onSignal(() -> context.runOnContext(soon -> push(pusher.signalBatch())));
     return Future.succeededFuture();
   }
 
   @Override
   public Future<?> stop() {
-    vertx.cancelTimer(timer);
+    pusher.onSignal(() -> {});
+    timers.forEach(vertx::cancelTimer);
     Promise<Void> stopped = Promise.promise();
     long limit = vertx.setTimer(LAST_BATCH_LIMIT.toMillis(), id -> stopped.tryComplete());
     pushed(pusher.lastBatch())
@@ -59,19 +60,23 @@ public final class MetricsPusherVerticle extends VerticleBase {
     return stopped.future();
   }
 
-  private void tick() {
-    HandleMetricBatch batch = pusher.tick();
+  private void every(Duration interval, Runnable task) {
+    timers.add(vertx.setPeriodic(interval.toMillis(), id -> task.run()));
+  }
+
+  private void push(@Nullable HandleMetricBatch batch) {
     if (batch != null) {
       pushed(batch)
           .onComplete(
               answer -> {
-                pusher.settled(batch.sequence(), answer.succeeded());
+                pusher.settled(batch.sequence(), answer.succeeded() ? answer.result() : -1);
                 report(answer.cause());
+                push(pusher.signalBatch()); // what signalled meanwhile
               });
     }
   }
 
-  private Future<Void> pushed(HandleMetricBatch batch) {
+  private Future<Long> pushed(HandleMetricBatch batch) {
     try {
       return sink.apply(batch);
     } catch (RuntimeException thrown) {

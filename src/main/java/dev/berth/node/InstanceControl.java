@@ -29,6 +29,7 @@ import dev.berth.replica.Replica;
 import dev.berth.routing.DeploymentRouter;
 import io.vertx.core.Future;
 import io.vertx.core.eventbus.EventBus;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import java.util.function.Function;
@@ -115,6 +116,7 @@ final class InstanceControl {
 
   private Registration show(DeploymentRouter router) {
     String application = router.deployment().application();
+    router.whenWanted(() -> on.pusher.signal(router.deployment()));
     return all(
         on.meters.add(into -> HandleSeries.show(router, routes.prefixOf(application), into)),
         on.pusher.register(router));
@@ -124,14 +126,13 @@ final class InstanceControl {
     String application = replica.deployment().application();
     return all(
         on.meters.add(into -> ReplicaSeries.show(replica, routes.prefixOf(application), into)),
-        on.meters.add(replica.meters()::collect));
+        on.meters.add(replica.meters()::collect),
+        on.pusher.registerReplica(
+            new ReplicaSource(replica, deployments.router(replica.deployment()))));
   }
 
-  private static Registration all(Registration first, Registration second) {
-    return () -> {
-      first.close();
-      second.close();
-    };
+  private static Registration all(Registration... registrations) {
+    return () -> List.of(registrations).forEach(Registration::close);
   }
 
   private void gone(LoadedApplication code) {

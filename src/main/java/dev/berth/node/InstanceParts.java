@@ -34,6 +34,7 @@ import dev.berth.metrics.FlightRecords;
 import dev.berth.metrics.LoopLag;
 import dev.berth.metrics.Meters;
 import dev.berth.metrics.MetricsPusher;
+import dev.berth.metrics.MetricsPusher.Rhythm;
 import dev.berth.metrics.MetricsPusherVerticle;
 import dev.berth.protocol.Addresses;
 import dev.berth.protocol.port.BusSender;
@@ -49,6 +50,7 @@ import io.vertx.core.Handler;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.core.eventbus.DeliveryOptions;
+import io.vertx.core.eventbus.Message;
 import io.vertx.core.internal.ContextInternal;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -156,13 +158,7 @@ final class InstanceParts {
     ingress.serveReservations(
         reservations,
         config.get(ReservationOptions.DATA_PORT) ? new BearerTokens(secrets, true, api) : null);
-    pusher =
-        new MetricsPusher(
-            identity.node(),
-            identity.incarnation(),
-            config.get(MetricsOptions.PUSH_INTERVAL_MS),
-            MetricsPusher.DEFAULT_MAX_REPORT_BYTES,
-            identity.nanoClock());
+    pusher = pusher(config, identity);
     BearerTokens known = new BearerTokens(secrets, false, api);
     admin =
         new AdminVerticle(
@@ -198,6 +194,20 @@ final class InstanceParts {
             plane.routers(),
             message -> vertx.eventBus().send(Addresses.CONTROLLER, message, RoutingLink.LOCAL),
             identity.nanoClock());
+  }
+
+  static MetricsPusher pusher(ServeConfig config, Identity identity) {
+    return new MetricsPusher(
+        identity.node(),
+        identity.incarnation(),
+        new Rhythm(
+            config.get(MetricsOptions.RECORD_INTERVAL_MS),
+            config.get(MetricsOptions.PUSH_INTERVAL_MS)),
+        new Rhythm(
+            config.get(MetricsOptions.REPLICA_RECORD_INTERVAL_MS),
+            config.get(MetricsOptions.REPLICA_PUSH_INTERVAL_MS)),
+        MetricsPusher.DEFAULT_MAX_REPORT_BYTES,
+        identity.nanoClock());
   }
 
   private ServeRoutes serveRoutes(ServeControl serve) {
@@ -332,8 +342,11 @@ final class InstanceParts {
     MetricsPusherVerticle pushing =
         new MetricsPusherVerticle(
             pusher,
-            batch -> vertx.eventBus().request(Addresses.CONTROLLER, batch, ANSWERED).mapEmpty(),
-            config.get(MetricsOptions.RECORD_INTERVAL_MS));
+            batch ->
+                vertx
+                    .eventBus()
+                    .<Long>request(Addresses.CONTROLLER, batch, ANSWERED)
+                    .map(Message::body));
     return Future.all(
             start(loops.control(), admin),
             start(loops.control(), pushing),

@@ -150,7 +150,8 @@ public final class InstanceRouters {
         maxReservationTtlNanos,
         refusal.get(Backpressure.STATUS_CODE),
         retryAfter == null ? -1 : (int) retryAfter.toSeconds(),
-        timeout == null ? Long.MAX_VALUE : timeout.toNanos());
+        timeout == null ? Long.MAX_VALUE : timeout.toNanos(),
+        false);
   }
 
   /** The longest grace of all deployments. */

@@ -50,6 +50,7 @@ final class InstanceSeries {
 
   static void show(MetricsPusher pusher, Series into) {
     into.counter("berth_metrics_batches", pusher.batches());
+    into.counter("berth_metrics_signals", pusher.signalled());
     into.counter("berth_metrics_pushes_skipped", pusher.skipped());
     into.counter("berth_metrics_pushes_failed", (double) pusher.failed() + pusher.expired());
     into.counter("berth_metrics_unreadable_samples", pusher.unreadable());

@@ -253,20 +253,38 @@ public sealed interface BusMessage {
   // --- instance to controller ---
 
   /**
-   * What one instance's handles saw since its last batch.
+   * What one instance saw since its last batch. Answered by the term of the controller that took
+   * it: one of another term than before is told everything that is known with the next batch.
    *
    * @param node the instance
    * @param incarnation which start of it
    * @param sequence rises by one with each batch
-   * @param handles changed or non-zero handles, and final zeros of those that left
+   * @param handles of the deployments that autoscale: changed or non-zero ones, and final zeros of
+   *     those that left
+   * @param replicas the same of what their replicas here hold, by their own ledgers
+   * @param queues of the deployments that do not autoscale: those that changed or are not zero
    */
   record HandleMetricBatch(
-      String node, @Wire(FIXED) long incarnation, long sequence, List<HandleMetricReport> handles)
+      String node,
+      @Wire(FIXED) long incarnation,
+      long sequence,
+      List<HandleMetricReport> handles,
+      List<HandleMetricReport> replicas,
+      List<QueueLength> queues)
       implements BusMessage {
     public HandleMetricBatch {
       handles = List.copyOf(handles);
+      replicas = List.copyOf(replicas);
+      queues = List.copyOf(queues);
     }
   }
+
+  /**
+   * Requests that wait for slots of one deployment at one instance.
+   *
+   * <p>Source: {@code report_queue_lengths} of Ray Serve's first router.
+   */
+  record QueueLength(DeploymentId deployment, int queued) {}
 
   // --- controller to instance, and back ---
 

@@ -3,8 +3,8 @@ package dev.berth.protocol;
 import dev.berth.api.DeploymentId;
 
 /**
- * One deployment's demand as one instance's routers see it. Load is queued + running + reserved: a
- * held slot is used capacity.
+ * One deployment's demand as one instance's routers see it, or what its replicas there hold. Load
+ * is queued + running + reserved: a held slot is used capacity.
  *
  * <p>Source: Ray #55016 HandleMetricReport, reduced to what was sampled instead of a raw series.
  *
@@ -13,7 +13,8 @@ import dev.berth.api.DeploymentId;
  * @param running requests sent and unanswered now
  * @param reserved slots held by selections now
  * @param averageLoad mean of queued + running + reserved over the samples since the last batch
- * @param requests requests accepted since start
+ * @param averageReserved the part of it that was reserved, for who does not count held slots
+ * @param last whether the instance reports it no longer
  */
 public record HandleMetricReport(
     DeploymentId deployment,
@@ -21,11 +22,12 @@ public record HandleMetricReport(
     int running,
     int reserved,
     double averageLoad,
-    long requests) {
+    double averageReserved,
+    boolean last) {
 
   /** Says a handle is gone: zero, as opposed to unknown. */
-  public static HandleMetricReport finalZero(DeploymentId deployment, long requests) {
-    return new HandleMetricReport(deployment, 0, 0, 0, 0.0, requests);
+  public static HandleMetricReport finalZero(DeploymentId deployment) {
+    return new HandleMetricReport(deployment, 0, 0, 0, 0.0, 0.0, true);
   }
 
   /** Whether nothing waits, runs, or is held. */

@@ -68,6 +68,7 @@ public final class DeploymentRouter implements HandleMetricSource {
   volatile ReplicaSet replicas;
   private volatile RouterSettings settings;
   private final EndedRate endedRate = new EndedRate(); // for Retry-After
+  private volatile Runnable wanted = () -> {}; // told when someone waits and there is no replica
 
   DeploymentRouter(
       Routers routers,
@@ -180,6 +181,18 @@ public final class DeploymentRouter implements HandleMetricSource {
   void pumpIfWaiting() {
     if (queue.hasTakers()) {
       queue.pump();
+    }
+  }
+
+  /** Has {@code told} run, on any loop, when a request waits and there is no replica for it. */
+  public void whenWanted(Runnable told) {
+    wanted = told;
+  }
+
+  /** Someone waits. */
+  void joined() {
+    if (settings.autoscales() && replicas.eligible.length == 0) {
+      wanted.run();
     }
   }
 
@@ -420,6 +433,11 @@ public final class DeploymentRouter implements HandleMetricSource {
     }
   }
 
+  @Override
+  public boolean autoscales() {
+    return settings.autoscales();
+  }
+
   /** Requests waiting for a slot on this instance ({@code serve_deployment_queued_queries}). */
   @Override
   public int queued() {
@@ -436,7 +454,7 @@ public final class DeploymentRouter implements HandleMetricSource {
     return counters.reserved();
   }
 
-  @Override
+  /** Requests accepted. */
   public long requests() {
     return counters.requests();
   }

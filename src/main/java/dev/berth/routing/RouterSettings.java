@@ -16,6 +16,7 @@ import java.time.Duration;
  *     which is the default
  * @param requestTimeoutNanos what a request may take whose sender says nothing; {@link
  *     Long#MAX_VALUE} for no bound of the deployment's, which is the default
+ * @param autoscales whether the controller is to know the load; default false
  */
 public record RouterSettings(
     int maxQueued,
@@ -24,7 +25,8 @@ public record RouterSettings(
     long maxReservationTtlNanos,
     int refusalStatus,
     int retryAfterSeconds,
-    long requestTimeoutNanos) {
+    long requestTimeoutNanos,
+    boolean autoscales) {
   /** The defaults above. */
   public static final RouterSettings DEFAULTS =
       new RouterSettings(
@@ -34,7 +36,8 @@ public record RouterSettings(
           Duration.ofSeconds(300).toNanos(),
           503,
           -1,
-          Long.MAX_VALUE);
+          Long.MAX_VALUE,
+          false);
 
   public RouterSettings {
     if (maxQueued < -1 || maxQueued == 0) {

@@ -253,6 +253,7 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
     loop.ring().schedule(this, queueDeadlineNanos);
     waiter = router.queue.join(this, sequence);
     router.queue.arrange();
+    router.joined();
   }
 
   @Override

@@ -32,6 +32,8 @@ final class Reference {
         `--set http_options.port=8001`, `--set applications.echo.deployments.echo.num_replicas=4`. An
         entry of a list goes by its name or its index, `applications[0]`; a deployment that the file does
         not name gets an entry. The value is YAML. Its problems name `--set` in place of the line.
+      - Some keys name variables of the environment. `berth run` takes them over the file, in seconds,
+        the first that is set; its command line wins over them.
       - What the file says of a deployment wins over what its code says, which wins over the default.
 
       `docs/berth.schema.json`, which `berth schema` prints, says the same to editors. In YAML, a first
@@ -81,6 +83,9 @@ final class Reference {
       page.append(" | ").append(key.type().unit());
       page.append(" | ").append(allowed.replace("|", "\\|"));
       page.append(" | ").append(key.meaning());
+      if (!key.variables().isEmpty()) {
+        page.append(" Environment: `").append(String.join("`, `", key.variables())).append("`.");
+      }
       page.append(linked ? " See below." : "").append(" |\n");
     }
     if (!section.refused().isEmpty()) {

@@ -16,27 +16,29 @@ class HandleReportsTest {
   private final HandleReports reports = new HandleReports();
 
   private static HandleMetricReport report(DeploymentId deployment, int queued, int running) {
-    return new HandleMetricReport(deployment, queued, running, 1, queued + running + 1.0, 10);
+    return new HandleMetricReport(
+        deployment, queued, running, 1, queued + running + 1.0, 1.0, false);
   }
 
   private static HandleMetricBatch batch(
       String node, long incarnation, long sequence, HandleMetricReport... handles) {
-    return new HandleMetricBatch(node, incarnation, sequence, List.of(handles));
+    return new HandleMetricBatch(
+        node, incarnation, sequence, List.of(handles), List.of(), List.of());
   }
 
   @Test
   void oneBatchBringsTheReportsOfAllItsHandles() {
     assertThat(reports.record(batch("n1", 1, 1, report(MODEL, 2, 3), report(OTHER, 0, 1)), 0))
         .isTrue();
-    assertThat(reports.load(MODEL, 0)).isEqualTo(new DeploymentLoad(2, 3, 1, 6.0, 1, 0));
-    assertThat(reports.load(OTHER, 0)).isEqualTo(new DeploymentLoad(0, 1, 1, 2.0, 1, 0));
+    assertThat(reports.load(MODEL, 0)).isEqualTo(new DeploymentLoad(2, 3, 1, 6.0, 0.0, 1, 0));
+    assertThat(reports.load(OTHER, 0)).isEqualTo(new DeploymentLoad(0, 1, 1, 2.0, 0.0, 1, 0));
   }
 
   @Test
   void theInstancesAddUp() {
     reports.record(batch("n1", 1, 1, report(MODEL, 2, 3)), 0);
     reports.record(batch("n2", 1, 1, report(MODEL, 4, 5)), 50);
-    assertThat(reports.load(MODEL, 60)).isEqualTo(new DeploymentLoad(6, 8, 2, 16.0, 2, 60));
+    assertThat(reports.load(MODEL, 60)).isEqualTo(new DeploymentLoad(6, 8, 2, 16.0, 0.0, 2, 60));
   }
 
   @Test
@@ -44,7 +46,7 @@ class HandleReportsTest {
     reports.record(batch("n1", 1, 2, report(MODEL, 2, 3)), 0);
     assertThat(reports.record(batch("n1", 1, 1, report(MODEL, 9, 9)), 1)).isFalse();
     assertThat(reports.record(batch("n1", 1, 2, report(MODEL, 9, 9)), 1)).isFalse();
-    assertThat(reports.load(MODEL, 1)).isEqualTo(new DeploymentLoad(2, 3, 1, 6.0, 1, 1));
+    assertThat(reports.load(MODEL, 1)).isEqualTo(new DeploymentLoad(2, 3, 1, 6.0, 0.0, 1, 1));
   }
 
   @Test
@@ -65,10 +67,10 @@ class HandleReportsTest {
   }
 
   @Test
-  void aFinalZeroIsZeroAndNotUnknown() {
+  void aFinalZeroIsForgotten() {
     reports.record(batch("n1", 1, 1, report(MODEL, 2, 3)), 0);
-    reports.record(batch("n1", 1, 2, HandleMetricReport.finalZero(MODEL, 10)), 1);
-    assertThat(reports.load(MODEL, 1)).isEqualTo(new DeploymentLoad(0, 0, 0, 0.0, 1, 0));
+    reports.record(batch("n1", 1, 2, HandleMetricReport.finalZero(MODEL)), 1);
+    assertThat(reports.load(MODEL, 1)).isEqualTo(new DeploymentLoad(0, 0, 0, 0.0, 0.0, 0, 0));
   }
 
   @Test

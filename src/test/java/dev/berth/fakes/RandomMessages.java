@@ -80,7 +80,8 @@ public final class RandomMessages {
       case "retryAfterSeconds" -> random.nextInt(100) - 1;
       case "follows" -> random.nextInt(-1, 1 << 20);
       case "digest" -> random.nextLong();
-      case "handles" -> list(this::report);
+      case "handles", "replicas" -> list(this::report);
+      case "queues" -> list(() -> new BusMessage.QueueLength(deployment(), (int) number()));
       case "held" -> list(() -> new BusMessage.PullRouting.Held(deployment(), version()));
       default -> value(part.getType());
     };
@@ -201,7 +202,8 @@ public final class RandomMessages {
         (int) number(),
         (int) number(),
         random.nextDouble() * 1000,
-        number());
+        random.nextDouble() * 1000,
+        random.nextBoolean());
   }
 
   private RouterAddress router() {

@@ -3,7 +3,9 @@ package dev.berth.metrics;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.DeploymentId;
+import dev.berth.fakes.FakeHandle;
 import dev.berth.fakes.ManualClock;
+import dev.berth.metrics.MetricsPusher.Rhythm;
 import dev.berth.protocol.BusMessage.HandleMetricBatch;
 import dev.berth.protocol.HandleMetricReport;
 import java.time.Duration;
@@ -22,6 +24,7 @@ class MetricsPusherTest {
   private static final Duration RECORD = Duration.ofMillis(200);
   private static final Duration PUSH = Duration.ofSeconds(1);
   private static final int SAMPLES_PER_PUSH = 5;
+  private static final long TERM = 3; // of the controller
 
   private final ManualClock clock = new ManualClock();
   private final MetricsPusher pusher = pusher(64 << 10);
@@ -36,7 +39,7 @@ class MetricsPusherTest {
       HandleMetricBatch batch = tick(pusher);
       if (batch != null) {
         batches++;
-        pusher.settled(batch.sequence(), true);
+        pusher.settled(batch.sequence(), TERM);
       }
     }
     assertThat(batches).isEqualTo(10);
@@ -96,8 +99,6 @@ class MetricsPusherTest {
     pusher.register(busy);
     assertThat(names(acknowledged(nextBatch()))).containsExactlyInAnyOrder("idle", "busy");
     assertThat(names(acknowledged(nextBatch()))).containsExactly("busy");
-    idle.requests = 1;
-    assertThat(names(acknowledged(nextBatch()))).containsExactlyInAnyOrder("idle", "busy");
     busy.with(0, 0, 0);
     assertThat(names(acknowledged(nextBatch()))).containsExactly("busy");
     assertThat(names(acknowledged(nextBatch()))).isEmpty();
@@ -122,30 +123,25 @@ class MetricsPusherTest {
   void severalSourcesOfOneDeploymentAreOneReport() {
     FakeHandle one = new FakeHandle("d").with(1, 0, 0);
     FakeHandle other = new FakeHandle("d").with(2, 0, 0);
-    one.requests = 10;
-    other.requests = 5;
     Registration first = pusher.register(one);
     pusher.register(other);
     HandleMetricReport report = only(acknowledged(nextBatch()));
     assertThat(report.queued()).isEqualTo(3);
-    assertThat(report.requests()).isEqualTo(15);
 
     first.close();
     report = only(acknowledged(nextBatch()));
     assertThat(report.queued()).isEqualTo(2);
-    assertThat(report.requests()).as("a count never falls").isEqualTo(15);
   }
 
   @Test
   void unregisterSendsAFinalZeroAndThenForgets() {
     FakeHandle handle = new FakeHandle("d").with(3, 0, 0);
-    handle.requests = 9;
     Registration registration = pusher.register(handle);
     acknowledged(nextBatch());
     registration.close();
     registration.close();
     assertThat(only(acknowledged(nextBatch())))
-        .isEqualTo(HandleMetricReport.finalZero(handle.deployment(), 9));
+        .isEqualTo(HandleMetricReport.finalZero(handle.deployment()));
     assertThat(nextBatch().handles()).isEmpty();
     assertThat(pusher.handles()).isZero();
   }
@@ -156,7 +152,7 @@ class MetricsPusherTest {
     acknowledged(nextBatch());
     registration.close();
     HandleMetricBatch lost = nextBatch();
-    pusher.settled(lost.sequence(), false);
+    pusher.settled(lost.sequence(), -1);
     assertThat(only(acknowledged(nextBatch())).isZero()).isTrue();
     assertThat(pusher.handles()).isZero();
     assertThat(pusher.failed()).isEqualTo(1);
@@ -179,7 +175,7 @@ class MetricsPusherTest {
     FakeHandle handle = new FakeHandle("d").with(4, 0, 0);
     pusher.register(handle);
     HandleMetricBatch lost = nextBatch();
-    pusher.settled(lost.sequence(), false);
+    pusher.settled(lost.sequence(), -1);
     handle.with(0, 0, 0);
     HandleMetricReport again = only(nextBatch());
     assertThat(again.averageLoad()).as("both intervals' samples").isEqualTo(2.0);
@@ -211,7 +207,7 @@ class MetricsPusherTest {
     assertThat(next.sequence()).isEqualTo(unanswered.sequence() + 1);
     assertThat(names(next)).containsExactly("d");
 
-    pusher.settled(unanswered.sequence(), true);
+    pusher.settled(unanswered.sequence(), TERM);
     for (int tick = 0; tick < SAMPLES_PER_PUSH; tick++) {
       assertThat(tick(pusher)).as("the newer batch is still in flight").isNull();
     }
@@ -229,7 +225,7 @@ class MetricsPusherTest {
     List<Integer> sizes = new ArrayList<>();
     for (int push = 0; push < 4; push++) {
       HandleMetricBatch batch = nextBatch(bounded);
-      bounded.settled(batch.sequence(), true);
+      bounded.settled(batch.sequence(), TERM);
       sizes.add(batch.handles().size());
       for (String name : names(batch)) {
         assertThat(seen.add(name) || seen.size() == handles)
@@ -266,7 +262,7 @@ class MetricsPusherTest {
     FakeHandle handle = new FakeHandle("d");
     handle.begun = 3;
     pusher.register(handle);
-    int samples = 10 * MetricsPusher.IDLE_SAMPLES_PER_READING;
+    int samples = 10 * SampledDeployment.IDLE_SAMPLES_PER_READING;
     for (int sample = 0; sample < samples; sample++) {
       acknowledgeIfAny(tick(pusher));
     }
@@ -280,7 +276,7 @@ class MetricsPusherTest {
     pusher.register(handle);
     acknowledged(nextBatch());
     handle.with(0, 1, 0); // its request was counted before, and then stood still
-    for (int sample = 0; sample < MetricsPusher.IDLE_SAMPLES_PER_READING; sample++) {
+    for (int sample = 0; sample < SampledDeployment.IDLE_SAMPLES_PER_READING; sample++) {
       acknowledgeIfAny(tick(pusher));
     }
     assertThat(only(nextBatch()).running()).isEqualTo(1);
@@ -300,8 +296,6 @@ class MetricsPusherTest {
       if (random.nextInt(20) == 0) {
         int running = random.nextInt(3);
         counting.begun += running;
-        counting.requests += running;
-        silent.requests += running;
         counting.with(0, running, 0);
         silent.with(0, running, 0);
       } else if (random.nextInt(4) == 0) {
@@ -315,7 +309,7 @@ class MetricsPusherTest {
             .as("seed %d, sample %d: %s", seed, sample, batch)
             .hasSizeLessThanOrEqualTo(1);
         assertThat(batch.handles().size()).isIn(0, 2);
-        pusher.settled(batch.sequence(), random.nextInt(5) > 0);
+        pusher.settled(batch.sequence(), random.nextInt(5) > 0 ? TERM : -1);
       }
     }
     assertThat(batches).isPositive();
@@ -323,12 +317,7 @@ class MetricsPusherTest {
   }
 
   private static List<Object> figures(HandleMetricReport report) {
-    return List.of(
-        report.queued(),
-        report.running(),
-        report.reserved(),
-        report.averageLoad(),
-        report.requests());
+    return List.of(report.queued(), report.running(), report.reserved(), report.averageLoad());
   }
 
   @Test
@@ -339,6 +328,12 @@ class MetricsPusherTest {
     assertThat(late).isNotNull();
     acknowledged(late);
     assertThat(pusher.tick()).isNull();
+  }
+
+  @Test
+  void aTimerThatFiresALittleEarlyIsTheOneThatWasMeant() {
+    clock.advance(PUSH.minusMillis(1));
+    assertThat(pusher.tick()).isNotNull();
   }
 
   @Test
@@ -365,7 +360,6 @@ class MetricsPusherTest {
                 try {
                   for (int round = 0; round < rounds; round++) {
                     FakeHandle handle = new FakeHandle("d" + (round % 7)).with(1, 0, 0);
-                    handle.requests = 1;
                     pusher.register(handle).close();
                   }
                 } catch (Throwable thrown) {
@@ -387,7 +381,11 @@ class MetricsPusherTest {
   }
 
   private MetricsPusher pusher(int maxReportBytes) {
-    return new MetricsPusher("node-1", 7, PUSH, maxReportBytes, clock);
+    return pusher(new Rhythm(RECORD, PUSH), maxReportBytes);
+  }
+
+  private MetricsPusher pusher(Rhythm rhythm, int maxReportBytes) {
+    return new MetricsPusher("node-1", 7, rhythm, rhythm, maxReportBytes, clock);
   }
 
   private @Nullable HandleMetricBatch tick(MetricsPusher pusher) {
@@ -410,7 +408,7 @@ class MetricsPusherTest {
   }
 
   private HandleMetricBatch acknowledged(HandleMetricBatch batch) {
-    pusher.settled(batch.sequence(), true);
+    pusher.settled(batch.sequence(), TERM);
     return batch;
   }
 
@@ -434,6 +432,6 @@ class MetricsPusherTest {
   }
 
   private static int reportBytes(FakeHandle handle) {
-    return MetricsPusher.reportBytes(handle.deployment());
+    return new SampledDeployment(handle.deployment()).reportBytes;
   }
 }

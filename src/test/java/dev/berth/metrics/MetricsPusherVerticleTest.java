@@ -2,6 +2,8 @@ package dev.berth.metrics;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.berth.fakes.FakeHandle;
+import dev.berth.metrics.MetricsPusher.Rhythm;
 import dev.berth.protocol.BusMessage.HandleMetricBatch;
 import dev.berth.protocol.HandleMetricReport;
 import io.vertx.core.Future;
@@ -23,14 +25,22 @@ class MetricsPusherVerticleTest {
   private static final Duration RECORD = Duration.ofMillis(10);
   private static final Duration PUSH = Duration.ofMillis(20);
 
+  private static final long TERM = 1;
+
   private final MetricsPusher pusher =
-      new MetricsPusher("node-1", 1, PUSH, 1 << 16, System::nanoTime);
+      new MetricsPusher(
+          "node-1",
+          1,
+          new Rhythm(RECORD, PUSH),
+          new Rhythm(RECORD, PUSH),
+          1 << 16,
+          System::nanoTime);
   private final BlockingQueue<HandleMetricBatch> pushed = new LinkedBlockingQueue<>();
 
   @Test
   void pushesWhatIsRegistered(Vertx vertx) throws Exception {
     pusher.register(new FakeHandle("d").with(2, 0, 0));
-    deploy(vertx, batch -> Future.succeededFuture());
+    deploy(vertx, batch -> Future.succeededFuture(TERM));
     assertThat(next().handles().get(0).queued()).isEqualTo(2);
     assertThat(next().sequence()).isEqualTo(2);
   }
@@ -45,7 +55,7 @@ class MetricsPusherVerticleTest {
           }
           return batch.sequence() == 2
               ? Future.failedFuture("no controller, for the test")
-              : Future.succeededFuture();
+              : Future.succeededFuture(TERM);
         });
     for (int sequence = 1; sequence <= 3; sequence++) {
       assertThat(next().sequence()).isEqualTo(sequence);
@@ -56,7 +66,7 @@ class MetricsPusherVerticleTest {
   @Test
   void stoppingTellsOnceMoreWhatIsLeftToTell(Vertx vertx) throws Exception {
     Registration registration = pusher.register(new FakeHandle("d").with(1, 0, 0));
-    String id = deploy(vertx, batch -> Future.succeededFuture());
+    String id = deploy(vertx, batch -> Future.succeededFuture(TERM));
     next();
     pushed.clear();
     registration.close();
@@ -68,20 +78,19 @@ class MetricsPusherVerticleTest {
 
   @Test
   void aSinkThatNeverAnswersDelaysTheEndByASecondAtMost(Vertx vertx) throws Exception {
-    String id = deploy(vertx, batch -> Promise.<Void>promise().future());
+    String id = deploy(vertx, batch -> Promise.<Long>promise().future());
     vertx.undeploy(id).await();
     assertThat(next()).isNotNull();
   }
 
-  private String deploy(Vertx vertx, Function<HandleMetricBatch, Future<Void>> sink) {
+  private String deploy(Vertx vertx, Function<HandleMetricBatch, Future<Long>> sink) {
     MetricsPusherVerticle verticle =
         new MetricsPusherVerticle(
             pusher,
             batch -> {
               pushed.add(batch);
               return sink.apply(batch);
-            },
-            RECORD);
+            });
     return vertx.deployVerticle(verticle).await();
   }
 

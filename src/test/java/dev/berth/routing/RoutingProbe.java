@@ -22,7 +22,7 @@ public final class RoutingProbe {
   public static RouterSettings settings(
       int maxQueued, long queueTimeoutNanos, long ttlNanos, long maxTtlNanos) {
     return new RouterSettings(
-        maxQueued, queueTimeoutNanos, ttlNanos, maxTtlNanos, 503, -1, Long.MAX_VALUE);
+        maxQueued, queueTimeoutNanos, ttlNanos, maxTtlNanos, 503, -1, Long.MAX_VALUE, false);
   }
 
   /** The settings, with another bound of the queue. */
@@ -34,7 +34,21 @@ public final class RoutingProbe {
         of.maxReservationTtlNanos(),
         of.refusalStatus(),
         of.retryAfterSeconds(),
-        of.requestTimeoutNanos());
+        of.requestTimeoutNanos(),
+        of.autoscales());
+  }
+
+  /** The settings of a deployment that autoscales. */
+  public static RouterSettings autoscaling(RouterSettings of) {
+    return new RouterSettings(
+        of.maxQueued(),
+        of.queueTimeoutNanos(),
+        of.reservationTtlNanos(),
+        of.maxReservationTtlNanos(),
+        of.refusalStatus(),
+        of.retryAfterSeconds(),
+        of.requestTimeoutNanos(),
+        true);
   }
 
   /** The settings, which refuse with another status, and tell when to come back. */
@@ -46,7 +60,8 @@ public final class RoutingProbe {
         of.maxReservationTtlNanos(),
         status,
         retryAfterSeconds,
-        of.requestTimeoutNanos());
+        of.requestTimeoutNanos(),
+        of.autoscales());
   }
 
   /** A choose that waits, begun as a handle does. */

@@ -60,6 +60,7 @@ public final class Key<T> {
   private @Nullable String instead;
 
   private Map<String, String> refusedWords = Map.of();
+  private final List<String> variables = new ArrayList<>();
 
   private Key(String name, Type<T> type) {
     this.name = name;
@@ -179,6 +180,12 @@ public final class Key<T> {
     return this;
   }
 
+  /** With a variable of the environment that sets it, in seconds where it is a time. */
+  public Key<T> variable(String environment) {
+    variables.add(environment);
+    return this;
+  }
+
   // --- what follows from it ---
 
   /** As in the file. */
@@ -194,6 +201,11 @@ public final class Key<T> {
   /** One or two sentences for the reference. */
   public String meaning() {
     return meaning;
+  }
+
+  /** Variables of the environment that set it, the one that wins first. */
+  public List<String> variables() {
+    return List.copyOf(variables);
   }
 
   /** Whether the file must give it. */

@@ -99,9 +99,9 @@ class WireCodecTest {
 
   @Test
   void anUnknownVersionIsRefusedByNumber() {
-    Buffer wire = encoded(messages.next()).setByte(0, (byte) 10);
+    Buffer wire = encoded(messages.next()).setByte(0, (byte) 11);
     assertRefused(wire, "a wire form")
-        .hasMessage("version: 10 (expected: " + WireCodec.VERSION + ")");
+        .hasMessage("version: 11 (expected: " + WireCodec.VERSION + ")");
   }
 
   @Test
@@ -138,7 +138,8 @@ class WireCodecTest {
 
   @Test
   void aCountBeyondTheBytesReceivedIsRefusedBeforeAnythingIsAllocated() {
-    Buffer wire = encoded(new BusMessage.HandleMetricBatch("n", 1, 1, List.of()));
+    Buffer wire =
+        encoded(new BusMessage.HandleMetricBatch("n", 1, 1, List.of(), List.of(), List.of()));
     wire = wire.getBuffer(0, wire.length() - 1);
     for (int i = 0; i < 4; i++) {
       wire.appendByte((byte) 0xFF);
@@ -146,7 +147,7 @@ class WireCodecTest {
     wire.appendByte((byte) 7).setInt(2, wire.length() - 6);
     Buffer lying = wire;
 
-    assertRefused(lying, "a wire form").hasMessageStartingWith("handles: more elements than bytes");
+    assertRefused(lying, "a wire form").hasMessageStartingWith("queues: more elements than bytes");
   }
 
   @Test

@@ -1,23 +1,24 @@
-package dev.berth.metrics;
+package dev.berth.fakes;
 
 import dev.berth.api.DeploymentId;
+import dev.berth.metrics.HandleMetricSource;
 
 /** A deployment's router whose counters a test sets. */
-final class FakeHandle implements HandleMetricSource {
+public final class FakeHandle implements HandleMetricSource {
   private final DeploymentId deployment;
-  volatile int queued;
-  volatile int running;
-  volatile int reserved;
-  volatile long requests;
-  volatile long begun = -1;
-  volatile boolean broken;
-  int readings; // of its gauges
+  public volatile int queued;
+  public volatile int running;
+  public volatile int reserved;
+  public volatile long begun = -1;
+  public volatile boolean broken;
+  public volatile boolean autoscales = true;
+  public int readings; // of its gauges
 
-  FakeHandle(String name) {
+  public FakeHandle(String name) {
     this.deployment = new DeploymentId("app", name);
   }
 
-  FakeHandle with(int queued, int running, int reserved) {
+  public FakeHandle with(int queued, int running, int reserved) {
     this.queued = queued;
     this.running = running;
     this.reserved = reserved;
@@ -27,6 +28,11 @@ final class FakeHandle implements HandleMetricSource {
   @Override
   public DeploymentId deployment() {
     return deployment;
+  }
+
+  @Override
+  public boolean autoscales() {
+    return autoscales;
   }
 
   @Override
@@ -51,10 +57,5 @@ final class FakeHandle implements HandleMetricSource {
   @Override
   public int reserved() {
     return reserved;
-  }
-
-  @Override
-  public long requests() {
-    return requests;
   }
 }
