@@ -209,8 +209,8 @@ final class SampledDeployment {
     if (reported == null) {
       return;
     }
-    told = reported;
     listed = !reportedFinal;
+    told = listed ? reported : null;
     loadSum -= Math.min(loadSum, reportedLoadSum);
     reservedSum -= Math.min(reservedSum, reportedReservedSum);
     samples -= Math.min(samples, reportedSamples);

@@ -151,7 +151,7 @@ public final class InstanceRouters {
         refusal.get(Backpressure.STATUS_CODE),
         retryAfter == null ? -1 : (int) retryAfter.toSeconds(),
         timeout == null ? Long.MAX_VALUE : timeout.toNanos(),
-        false);
+        DeploymentConfig.autoscales(settings));
   }
 
   /** The longest grace of all deployments. */
