@@ -5,6 +5,7 @@ import dev.berth.config.keys.Keys;
 import dev.berth.config.keys.Section;
 import dev.berth.config.keys.Types;
 import java.time.Duration;
+import java.util.List;
 
 /** {@code berth.metrics}: the rhythm of the metrics path. */
 public final class MetricsOptions {
@@ -40,6 +41,12 @@ public final class MetricsOptions {
           .means(
               "Put before the names of metrics that begin with serve_. Ray exports them with ray_, and"
                   + " so want them dashboards made for Ray Serve.");
+
+  public static final Key<List<VertxMetrics>> VERTX =
+      KEYS.key("vertx", Types.list(Types.words(VertxMetrics.class)), List.of())
+          .means(
+              "What Vert.x is to count by itself, beside the metrics of Berth. Each costs something per"
+                  + " request or message.");
 
   static final Section SECTION = KEYS.section();
 

@@ -6,17 +6,21 @@ import dev.berth.code.StartFailedException;
 import dev.berth.config.AdminOptions;
 import dev.berth.config.HttpOptions;
 import dev.berth.config.InstanceOptions;
+import dev.berth.config.MetricsOptions;
 import dev.berth.config.ServeConfig;
+import dev.berth.config.VertxMetrics;
 import dev.berth.controller.ControllerAction.Announce;
 import dev.berth.desired.JournalLog;
 import dev.berth.desired.ServeControl;
 import dev.berth.ingress.IngressTransport;
+import dev.berth.metrics.Meters;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.port.LogFeed;
 import dev.berth.protocol.wire.BusMessageCodec;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
+import io.vertx.core.VertxBuilder;
 import io.vertx.core.VertxOptions;
 import io.vertx.core.file.FileSystemOptions;
 import java.time.Duration;
@@ -55,6 +59,7 @@ public final class BerthNode {
   private final long beganNanos = identity.now();
   private final InstanceThreads threads = new InstanceThreads(identity.nanoClock());
   private final IngressTransport transport;
+  private final Meters meters;
   private final Vertx vertx;
   private final Promise<BerthNode> started = Promise.promise();
   private final Promise<Void> closed = Promise.promise();
@@ -75,7 +80,10 @@ public final class BerthNode {
     this.config = config;
     this.log = log;
     this.transport = IngressTransport.preferred();
-    this.vertx = newVertx(config.get(InstanceOptions.EVENT_LOOPS) + 1, transport);
+    this.meters =
+        new Meters(
+            identity.node(), config.get(HttpOptions.HOST), config.get(MetricsOptions.PREFIX));
+    this.vertx = newVertx();
     this.serve =
         new ServeControl(
             config,
@@ -121,28 +129,30 @@ public final class BerthNode {
     return Objects.requireNonNull(parts, "node: not started (expected: a started one)");
   }
 
-  private static Vertx newVertx(int eventLoops, IngressTransport transport) {
+  private Vertx newVertx() {
     RequestLocal.prepare();
-    Vertx vertx =
-        transport
-            .builder()
-            .with(
-                new VertxOptions()
-                    .setEventLoopPoolSize(eventLoops)
-                    .setWorkerPoolSize(4) // reads of the admin server
-                    .setInternalBlockingPoolSize(4)
-                    // LoopWatchVerticle says so sooner, once, and with the handler's name: here
-                    // once a minute for a loop that stays blocked, without its stack.
-                    .setMaxEventLoopExecuteTime(60)
-                    .setMaxEventLoopExecuteTimeUnit(TimeUnit.SECONDS)
-                    .setBlockedThreadCheckInterval(60_000)
-                    .setWarningExceptionTime(365)
-                    .setWarningExceptionTimeUnit(TimeUnit.DAYS)
-                    .setFileSystemOptions(
-                        new FileSystemOptions()
-                            .setFileCachingEnabled(false)
-                            .setClassPathResolvingEnabled(false)))
-            .build();
+    VertxOptions options =
+        new VertxOptions()
+            .setEventLoopPoolSize(config.get(InstanceOptions.EVENT_LOOPS) + 1)
+            .setWorkerPoolSize(4) // reads of the admin server
+            .setInternalBlockingPoolSize(4)
+            // LoopWatchVerticle says so sooner, once, and with the handler's name: here
+            // once a minute for a loop that stays blocked, without its stack.
+            .setMaxEventLoopExecuteTime(60)
+            .setMaxEventLoopExecuteTimeUnit(TimeUnit.SECONDS)
+            .setBlockedThreadCheckInterval(60_000)
+            .setWarningExceptionTime(365)
+            .setWarningExceptionTimeUnit(TimeUnit.DAYS)
+            .setFileSystemOptions(
+                new FileSystemOptions()
+                    .setFileCachingEnabled(false)
+                    .setClassPathResolvingEnabled(false));
+    VertxBuilder builder = transport.builder().with(options);
+    List<VertxMetrics> counted = config.get(MetricsOptions.VERTX);
+    if (!counted.isEmpty()) {
+      VertxMeters.into(meters.registry(), counted, options, builder);
+    }
+    Vertx vertx = builder.build();
     vertx.eventBus().registerDefaultCodec(BusMessage.class, new BusMessageCodec());
     return vertx;
   }
@@ -159,7 +169,7 @@ public final class BerthNode {
   private void startParts(EventLoops loops) {
     logTransport();
     InstanceParts made =
-        new InstanceParts(config, identity, vertx, loops, threads, serve, log, this::announced);
+        new InstanceParts(config, identity, meters, loops, threads, serve, log, this::announced);
     parts = made;
     drain = new InstanceDrain(vertx, loops.control(), made, drainLimit());
     // Nothing listens before every application's code is found fit for what the file says.

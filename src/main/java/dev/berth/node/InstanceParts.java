@@ -106,6 +106,7 @@ final class InstanceParts {
   private final List<Part> others = new ArrayList<>(); // started, in that order
 
   /**
+   * @param meters of the instance
    * @param threads run what may block: builders, and the hooks of handlers
    * @param serve what the controller is to keep true, and the commands of operators
    * @param log of the process
@@ -114,7 +115,7 @@ final class InstanceParts {
   InstanceParts(
       ServeConfig config,
       Identity identity,
-      Vertx vertx,
+      Meters meters,
       EventLoops loops,
       InstanceThreads threads,
       ServeControl serve,
@@ -122,12 +123,10 @@ final class InstanceParts {
       Consumer<Announce> announced) {
     this.config = config;
     this.identity = identity;
-    this.vertx = vertx;
+    this.meters = meters;
+    this.vertx = loops.control().home().owner();
     this.loops = loops;
     this.threads = threads;
-    meters =
-        new Meters(
-            identity.node(), config.get(HttpOptions.HOST), config.get(MetricsOptions.PREFIX));
     ingress = new Ingress(config.settings(), meters, identity.nanoClock(), identity.incarnation());
     accessLog = new AccessLogWriter(meters);
     ingress.logAccess(accessLog.log, accessEncoding(config.get(ServeConfig.LOGGING_CONFIG)));

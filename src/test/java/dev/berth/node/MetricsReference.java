@@ -40,6 +40,19 @@ final class MetricsReference {
       - User code registers [meters of its own](guide.md#the-context) beside these, with help texts of its
         own: `describe`.
 
+      ## Vert.x's own
+
+      What Vert.x counts by itself stands here too where `berth.metrics.vertx` names it; by default
+      nothing of it is counted. Methods and routes are no labels of these, since clients choose them.
+
+      | named | begins with | for example |
+      |---|---|---|
+      | `http_server` | `vertx_http_server_` | `active_connections`, `active_requests`, `requests_total`, `bytes_read_total`, `response_time_seconds` |
+      | `http_client` | `vertx_http_client_` | the same of clients that an application makes in the instance's Vert.x |
+      | `net` | `vertx_net_server_`, `vertx_net_client_` | servers and clients of plain TCP that an application makes; HTTP counts its own bytes |
+      | `event_bus` | `vertx_eventbus_` | `handlers`, `pending`, `sent_total`, `delivered_total`, `bytes_written_total` between instances |
+      | `pools` | `vertx_pool_` | `in_use`, `queue_pending`, `queue_time_seconds`, `usage_seconds` of worker and connection pools |
+
       ## Differences from Ray Serve
 
       - There are no actors, so `actor_id` is left out. All handles of an instance to a deployment share
