@@ -4,6 +4,7 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A deployment as code declares it. Values set in the configuration file override these. Immutable.
@@ -17,6 +18,7 @@ public final class Deployment {
 
   private final String name;
   private final int numReplicas;
+  private final @Nullable Autoscaling autoscaling;
   private final int maxOngoingRequests;
   private final boolean spreadOverLoops;
   private final Map<String, Object> userConfig;
@@ -25,12 +27,14 @@ public final class Deployment {
   private Deployment(
       String name,
       int numReplicas,
+      @Nullable Autoscaling autoscaling,
       int maxOngoingRequests,
       boolean spreadOverLoops,
       Map<String, Object> userConfig,
       HandlerFactory factory) {
     this.name = Objects.requireNonNull(name, "name");
     this.numReplicas = numReplicas;
+    this.autoscaling = autoscaling;
     this.maxOngoingRequests = maxOngoingRequests;
     this.spreadOverLoops = spreadOverLoops;
     this.userConfig = userConfig;
@@ -76,7 +80,7 @@ public final class Deployment {
    * @param factory makes the handler of each replica
    */
   public static Deployment of(String name, HandlerFactory factory) {
-    return new Deployment(name, 1, DEFAULT_MAX_ONGOING_REQUESTS, false, Map.of(), factory);
+    return new Deployment(name, 1, null, DEFAULT_MAX_ONGOING_REQUESTS, false, Map.of(), factory);
   }
 
   /** Unique within the application. */
@@ -84,9 +88,23 @@ public final class Deployment {
     return name;
   }
 
+  /**
+   * That the number of replicas follows the load. The file says how fast, and all else.
+   *
+   * @param minReplicas fewest, from 0
+   * @param maxReplicas most, at least 1 and {@code minReplicas}
+   * @param targetOngoingRequests requests that each replica is to have, above 0
+   */
+  public record Autoscaling(int minReplicas, int maxReplicas, double targetOngoingRequests) {}
+
   /** Replicas to keep running; default 1. */
   public int numReplicas() {
     return numReplicas;
+  }
+
+  /** How their number follows the load; default null, it does not. */
+  public @Nullable Autoscaling autoscaling() {
+    return autoscaling;
   }
 
   /** Slots of each replica; default 5, as Ray Serve. */
@@ -121,7 +139,14 @@ public final class Deployment {
     if (replicas < 1) {
       throw new IllegalArgumentException("numReplicas: " + replicas + " (expected: >= 1)");
     }
-    return new Deployment(name, replicas, maxOngoingRequests, spreadOverLoops, userConfig, factory);
+    return new Deployment(
+        name, replicas, null, maxOngoingRequests, spreadOverLoops, userConfig, factory);
+  }
+
+  /** The same with as many replicas as the load asks for, in place of a number. */
+  public Deployment withAutoscaling(Autoscaling between) {
+    return new Deployment(
+        name, 1, between, maxOngoingRequests, spreadOverLoops, userConfig, factory);
   }
 
   /**
@@ -134,25 +159,28 @@ public final class Deployment {
       throw new IllegalArgumentException(
           "maxOngoingRequests: " + requests + " (expected: 1 to 65535)");
     }
-    return new Deployment(name, numReplicas, requests, spreadOverLoops, userConfig, factory);
+    return new Deployment(
+        name, numReplicas, autoscaling, requests, spreadOverLoops, userConfig, factory);
   }
 
   /** The same, with a handler for each event loop or one for each replica. */
   public Deployment withSpreadOverLoops(boolean spread) {
-    return new Deployment(name, numReplicas, maxOngoingRequests, spread, userConfig, factory);
+    return new Deployment(
+        name, numReplicas, autoscaling, maxOngoingRequests, spread, userConfig, factory);
   }
 
   /** The same with a copy of this configuration. */
   public Deployment withUserConfig(Map<String, Object> config) {
     Map<String, Object> copy =
         Collections.unmodifiableMap(new LinkedHashMap<>(config)); // has nulls
-    return new Deployment(name, numReplicas, maxOngoingRequests, spreadOverLoops, copy, factory);
+    return new Deployment(
+        name, numReplicas, autoscaling, maxOngoingRequests, spreadOverLoops, copy, factory);
   }
 
   /** The same with handlers that are made in another way. */
   public Deployment withFactory(HandlerFactory factory) {
     return new Deployment(
-        name, numReplicas, maxOngoingRequests, spreadOverLoops, userConfig, factory);
+        name, numReplicas, autoscaling, maxOngoingRequests, spreadOverLoops, userConfig, factory);
   }
 
   @Override

@@ -37,12 +37,11 @@ final class ApplicationLoader {
       if (same == null) {
         Application application = code.build();
         LoadedApplication loaded =
-            new LoadedApplication(
-                build, config, application, settings(config, application, source.file()), code);
+            new LoadedApplication(build, config, application, settings(source, application), code);
         return new Builds.Read(loaded, loaded.built());
       }
       code.close();
-      Map<DeploymentId, Settings> settings = settings(config, same.application(), source.file());
+      Map<DeploymentId, Settings> settings = settings(source, same.application());
       return new Builds.Read(same, same.built(settings, config.routePrefix()));
     } catch (RuntimeException | Error failed) {
       code.close(failed);
@@ -53,8 +52,8 @@ final class ApplicationLoader {
   }
 
   /** The file's values over the code's, for each deployment of the code. */
-  static Map<DeploymentId, Settings> settings(
-      ApplicationConfig config, Application application, ServeConfig file) {
+  static Map<DeploymentId, Settings> settings(Builds.Source source, Application application) {
+    ApplicationConfig config = source.config();
     List<Problem> unknown = unknown(config, application);
     if (!unknown.isEmpty()) {
       throw new ConfigException(unknown);
@@ -64,7 +63,9 @@ final class ApplicationLoader {
       settings.put(
           new DeploymentId(config.name(), code.name()),
           DeploymentConfig.atCapacity(
-              config.deployment(code), file.find(ServeConfig.TARGET_CAPACITY)));
+              config.deployment(code),
+              source.file().find(ServeConfig.TARGET_CAPACITY),
+              source.rises()));
     }
     return settings;
   }

@@ -45,8 +45,13 @@ public final class Builds {
    *
    * @param config of the application
    * @param file that {@code config} is a part of
+   * @param rises whether its target capacity was lower before
    */
-  public record Source(ApplicationConfig config, ServeConfig file) {}
+  public record Source(ApplicationConfig config, ServeConfig file, boolean rises) {
+    public Source(ApplicationConfig config, ServeConfig file) {
+      this(config, file, false);
+    }
+  }
 
   /** What was declared; null when that revision is not wanted any more. Control loop. */
   @FunctionalInterface

@@ -44,7 +44,11 @@ public record LoadedApplication(
   public static LoadedApplication of(
       ApplicationConfig config, Application application, ServeConfig file) {
     return new LoadedApplication(
-        "given", config, application, ApplicationLoader.settings(config, application, file), null);
+        "given",
+        config,
+        application,
+        ApplicationLoader.settings(new Builds.Source(config, file), application),
+        null);
   }
 
   public String name() {

@@ -193,8 +193,15 @@ public record ApplicationConfig(
   public Settings deployment(Deployment code) {
     Settings ofCode = DeploymentConfig.of(code);
     Settings said =
-        deployment(code.name()).map(own -> own.over(ofCode)).orElse(ofCode).within(settings);
+        deployment(code.name())
+            .map(own -> DeploymentConfig.over(own, ofCode))
+            .orElse(ofCode)
+            .within(settings);
     said.checkBounds();
-    return said;
+    if (DeploymentConfig.autoscales(said) && get(EXTERNAL_SCALER_ENABLED)) {
+      throw EXTERNAL_SCALER_ENABLED.refusal(
+          "true, beside autoscaling of " + code.name(), "false, or no autoscaling");
+    }
+    return DeploymentConfig.begun(said);
   }
 }

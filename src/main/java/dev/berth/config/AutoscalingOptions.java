@@ -1,5 +1,6 @@
 package dev.berth.config;
 
+import dev.berth.api.Deployment;
 import dev.berth.config.keys.Key;
 import dev.berth.config.keys.Keys;
 import dev.berth.config.keys.Reach;
@@ -191,6 +192,28 @@ public final class AutoscalingOptions {
               LOOK_BACK_PERIOD_S.type().write(back) + ", no longer than metrics_interval_s",
               "more than " + METRICS_INTERVAL_S.type().write(interval));
     }
+  }
+
+  /** What code says; null when it says nothing. */
+  static @Nullable Settings of(Deployment.@Nullable Autoscaling code) {
+    return code == null
+        ? null
+        : SECTION
+            .empty()
+            .with(MAX_REPLICAS, code.maxReplicas())
+            .with(MIN_REPLICAS, code.minReplicas())
+            .with(TARGET_ONGOING_REQUESTS, code.targetOngoingRequests());
+  }
+
+  /** See {@link DeploymentConfig#atCapacity}. */
+  static Settings atCapacity(Settings config, double percent, boolean rises) {
+    Integer first = config.find(INITIAL_REPLICAS);
+    Integer least = rises && first != null ? first : config.get(MIN_REPLICAS);
+    return config
+        .put(MIN_REPLICAS, DeploymentConfig.share(least, percent))
+        .put(INITIAL_REPLICAS, first == null ? null : DeploymentConfig.share(first, percent))
+        .put(MAX_REPLICAS, DeploymentConfig.share(config.get(MAX_REPLICAS), percent))
+        .within(null);
   }
 
   /**

@@ -1,5 +1,7 @@
 package dev.berth.config;
 
+import static dev.berth.config.AutoscalingOptions.TARGET_ONGOING_REQUESTS;
+
 import dev.berth.api.Deployment;
 import dev.berth.config.keys.Key;
 import dev.berth.config.keys.Keys;
@@ -204,7 +206,8 @@ public final class DeploymentConfig {
   /** What code says about a deployment, as the lower side of {@link Settings#over}. */
   public static Settings of(Deployment code) {
     return of(code.name())
-        .with(NUM_REPLICAS, code.numReplicas())
+        .with(NUM_REPLICAS, code.autoscaling() == null ? code.numReplicas() : null)
+        .with(AUTOSCALING_CONFIG, AutoscalingOptions.of(code.autoscaling()))
         .with(MAX_ONGOING_REQUESTS, code.maxOngoingRequests())
         .with(USER_CONFIG, code.userConfig())
         .with(SPREAD, code.spreadOverLoops() ? Spread.EVENT_LOOPS : Spread.SINGLE);
@@ -220,6 +223,18 @@ public final class DeploymentConfig {
         && values.gives(AUTOSCALING_CONFIG)) {
       values.problem(
           NUM_REPLICAS, replicas + ", beside autoscaling_config", "one of the two, or auto");
+    }
+    Settings autoscaling = values.find(AUTOSCALING_CONFIG);
+    Double target = autoscaling == null ? null : autoscaling.find(TARGET_ONGOING_REQUESTS);
+    Integer slots = values.find(MAX_ONGOING_REQUESTS);
+    if (target != null && slots != null && slots < target) {
+      autoscaling
+          .marks()
+          .warn(
+              TARGET_ONGOING_REQUESTS,
+              TARGET_ONGOING_REQUESTS.type().write(target)
+                  + ", reached by none but those that wait",
+              "at most max_ongoing_requests, " + slots);
     }
   }
 
@@ -247,28 +262,71 @@ public final class DeploymentConfig {
   public static Map<String, @Nullable Object> ofRay(Settings settings) {
     Map<String, @Nullable Object> values = new LinkedHashMap<>(settings.json());
     values.remove(BERTH.name());
+    if (autoscales(settings)) {
+      values.remove(NUM_REPLICAS.name()); // one or the other
+    }
     return values;
   }
 
   /**
-   * These settings with a share of the replicas, rounded half up, at least 1 unless the share or
-   * their number is 0: Ray Serve's {@code target_capacity}.
+   * What the file says over what code says. A number in the one takes the place of autoscaling in
+   * the other.
+   */
+  static Settings over(Settings file, Settings code) {
+    Settings both = file.over(code);
+    if (!file.gives(NUM_REPLICAS) && file.gives(AUTOSCALING_CONFIG)) {
+      return both.put(NUM_REPLICAS, null);
+    }
+    return file.gives(NUM_REPLICAS) && !autoscales(file)
+        ? both.put(AUTOSCALING_CONFIG, null)
+        : both;
+  }
+
+  /** These with the number that a deployment begins with where it follows the load. */
+  static Settings begun(Settings said) {
+    if (!autoscales(said)) {
+      return said;
+    }
+    Settings given = said.find(AUTOSCALING_CONFIG);
+    Settings config = given == null ? AutoscalingOptions.SECTION.empty().within(said) : given;
+    Integer first = config.find(AutoscalingOptions.INITIAL_REPLICAS);
+    Integer most = config.get(AutoscalingOptions.MAX_REPLICAS); // of auto, while that is said
+    return said.put(
+            AUTOSCALING_CONFIG, config.put(AutoscalingOptions.MAX_REPLICAS, most).within(null))
+        .put(NUM_REPLICAS, first == null ? config.get(AutoscalingOptions.MIN_REPLICAS) : first);
+  }
+
+  /**
+   * These settings with a share of the replicas, and of the bounds of their number, rounded half
+   * up, at least 1 unless the share or the number is 0: Ray Serve's {@code target_capacity}.
    *
    * @param percent from 0 to 100; null for all of them
+   * @param rises whether it was less before, so that there are to be {@code initial_replicas} at
+   *     least
    */
-  public static Settings atCapacity(Settings settings, @Nullable Double percent) {
-    if (percent == null || percent == 100) {
+  public static Settings atCapacity(Settings settings, @Nullable Double percent, boolean rises) {
+    if (percent == null) {
       return settings;
     }
     ServeConfig.TARGET_CAPACITY.require(percent);
-    int replicas = settings.get(NUM_REPLICAS);
+    Settings config = settings.find(AUTOSCALING_CONFIG);
+    Settings scaled =
+        config == null
+            ? settings
+            : settings.put(
+                AUTOSCALING_CONFIG, AutoscalingOptions.atCapacity(config, percent, rises));
+    return withReplicas(scaled, share(settings.get(NUM_REPLICAS), percent));
+  }
+
+  /** Source: Ray Serve's get_capacity_adjusted_num_replicas. */
+  static int share(int replicas, double percent) {
     int share =
         BigDecimal.valueOf(replicas)
             .multiply(BigDecimal.valueOf(percent))
             .movePointLeft(2)
             .setScale(0, RoundingMode.HALF_UP)
             .intValue();
-    return withReplicas(settings, percent == 0 || replicas == 0 ? 0 : Math.max(1, share));
+    return percent == 0 || replicas == 0 ? 0 : Math.max(1, share);
   }
 
   /**

@@ -9,6 +9,7 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -40,6 +41,7 @@ public record DesiredChange(
    * @param revision the last one given
    * @param term of the controller that ran last
    * @param targetCapacity percent of the replicas that run; null when nothing was said of it
+   * @param rises whether fewer ran before that was said
    * @param saidCapacity what was last said of that
    * @param earlier digest of the file that was declared last, in a state of an earlier version;
    *     empty when none was; null in a state of this one
@@ -50,6 +52,7 @@ public record DesiredChange(
       long revision,
       long term,
       @Nullable Double targetCapacity,
+      boolean rises,
       Said saidCapacity,
       @Nullable String earlier,
       int keeps,
@@ -57,23 +60,28 @@ public record DesiredChange(
 
     /** Of a state in which nothing happened. */
     static final Head FIRST =
-        new Head(0, 0, null, Said.NOTHING, null, InstanceOptions.DEFAULT_REVISIONS, 0);
+        new Head(0, 0, null, false, Said.NOTHING, null, InstanceOptions.DEFAULT_REVISIONS, 0);
 
     /** A controller starts, of an instance that keeps so many revisions. */
     Head withTerm(long other, int keeps) {
-      return new Head(revision, other, targetCapacity, saidCapacity, earlier, keeps, forgotten);
+      return new Head(
+          revision, other, targetCapacity, rises, saidCapacity, earlier, keeps, forgotten);
     }
 
     Head withRevision(long other) {
-      return new Head(other, term, targetCapacity, saidCapacity, earlier, keeps, forgotten);
+      return new Head(other, term, targetCapacity, rises, saidCapacity, earlier, keeps, forgotten);
     }
 
+    /** Source: Ray Serve's calculate_target_capacity_direction. */
     Head withCapacity(@Nullable Double capacity, Said said) {
-      return new Head(revision, term, capacity, said, null, keeps, forgotten);
+      Double from = targetCapacity == null && revision == 0 ? Double.valueOf(0) : targetCapacity;
+      boolean up = capacity != null && from != null && capacity > from;
+      boolean goesUp = Objects.equals(capacity, targetCapacity) ? rises : up;
+      return new Head(revision, term, capacity, goesUp, said, null, keeps, forgotten);
     }
 
     Head forgetting(long upTo) {
-      return new Head(revision, term, targetCapacity, saidCapacity, earlier, keeps, upTo);
+      return new Head(revision, term, targetCapacity, rises, saidCapacity, earlier, keeps, upTo);
     }
   }
 
@@ -105,6 +113,7 @@ public record DesiredChange(
             .put("forgotten", head.forgotten())
             .put("said_capacity", head.saidCapacity().toJson())
             .put("target_capacity", head.targetCapacity())
+            .put("capacity_rises", head.rises())
             .put("file", head.earlier());
     JsonObject all = new JsonObject();
     said.forEach((name, each) -> all.put(name, each.toJson()));
@@ -149,6 +158,7 @@ public record DesiredChange(
             json.getLong("revision"),
             json.getLong("term"),
             json.getDouble("target_capacity"),
+            json.getBoolean("capacity_rises", false),
             Said.of(json.getJsonObject("said_capacity")),
             json.getString("file"),
             json.getInteger("keeps", InstanceOptions.DEFAULT_REVISIONS),

@@ -132,6 +132,11 @@ public final class DesiredState {
     return head.targetCapacity();
   }
 
+  /** Whether fewer replicas ran before that was said. */
+  boolean capacityRises() {
+    return head.rises();
+  }
+
   /** What was last said of an application, be it there or not. */
   public Said said(String application) {
     return said.getOrDefault(application, Said.NOTHING);

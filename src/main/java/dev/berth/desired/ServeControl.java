@@ -199,7 +199,8 @@ public final class ServeControl implements Builds.Sources {
       controls.tell(new ControllerEvent.BuildFailed(application, revision, entry.problem()));
       return null;
     }
-    return new Builds.Source(entry.config(), reader.around(state.targetCapacity()));
+    return new Builds.Source(
+        entry.config(), reader.around(state.targetCapacity()), state.capacityRises());
   }
 
   /** An application is in a new state: whether it can be had back later, or is not tried again. */

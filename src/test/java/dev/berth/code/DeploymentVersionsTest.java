@@ -56,6 +56,8 @@ class DeploymentVersionsTest {
           max_surge_percent: 50                     | neither
           berth: {queue_timeout_s: 3}               | neither
           berth: {replica_start_timeout_s: 3}       | neither
+          berth: {autoscaling: {panic_window_s: 6}} | neither
+          num_replicas: auto                        | live
           """)
   void eachKeyOfADeployment(String change, String needs) {
     assertThat(needs(version("", ""), version("", change))).isEqualTo(needs);
@@ -66,6 +68,18 @@ class DeploymentVersionsTest {
       return "restart";
     }
     return after.equals(before) ? "neither" : "live";
+  }
+
+  @Test
+  void ofAutoscalingOnlyTheLookBackIsOfTheVersionAndTheIntervalDoesNothing() {
+    String config = "autoscaling_config: {max_replicas: %s, look_back_period_s: %s%s}";
+    DeploymentVersion v1 = version("", config.formatted(2, 10, ""));
+    DeploymentVersion v2 = version("", config.formatted(5, 10, ", downscale_delay_s: 3"));
+    DeploymentVersion v3 = version("", config.formatted(2, 3, ""));
+
+    assertThat(v2).isEqualTo(v1).hasSameHashCodeAs(v1);
+    assertThat(needs(v1, v3)).as("in place").isEqualTo("live");
+    assertThat(version("", config.formatted(2, 10, ", metrics_interval_s: 3"))).isEqualTo(v1);
   }
 
   @Test

@@ -239,7 +239,7 @@ class RayOnlyTest {
   }
 
   private static Settings at(Double percent, Settings all) {
-    return DeploymentConfig.atCapacity(all, percent);
+    return DeploymentConfig.atCapacity(all, percent, false);
   }
 
   @Test

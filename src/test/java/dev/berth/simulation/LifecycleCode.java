@@ -143,7 +143,7 @@ record LifecycleCode(String application, @Nullable String prefix, String build, 
   static int atCapacity(Part part, @Nullable Double capacity) {
     Settings settings = DeploymentConfig.of(part.name);
     return DeploymentConfig.atCapacity(
-            DeploymentConfig.withReplicas(settings, part.replicas), capacity)
+            DeploymentConfig.withReplicas(settings, part.replicas), capacity, false)
         .get(DeploymentConfig.NUM_REPLICAS);
   }
 }
