@@ -4,21 +4,24 @@ import dev.berth.protocol.port.CommandRefused;
 import io.vertx.core.json.DecodeException;
 import io.vertx.core.json.JsonObject;
 import java.math.BigDecimal;
+import org.jspecify.annotations.Nullable;
 
-/** {@code {"target_num_replicas": n}}; other keys are passed over, as Ray Serve does. */
-final class ScaleBody {
+/**
+ * {@code {"target_num_replicas": n}}; other keys are passed over, as Ray Serve does, but one of
+ * ours: {@code "autoscaling": "pause"} beside it, or {@code {"autoscaling": "resume"}} alone.
+ *
+ * @param replicas null when autoscaling is to go on
+ * @param pauses whether autoscaling gives way to the number
+ */
+record ScaleBody(@Nullable Integer replicas, boolean pauses) {
   private static final int MOST_BYTES = 16 << 10;
   private static final String KEY = "target_num_replicas";
   private static final String EXPECTED = " (expected: an integer, 0 or more)";
 
-  private ScaleBody() {}
-
   /**
-   * How many are wanted.
-   *
    * @throws CommandRefused when it does not say
    */
-  static int replicas(Bodies.Body body) {
+  static ScaleBody of(Bodies.Body body) {
     if (body.bytes().length() > MOST_BYTES) { // it is read on the event loop
       throw invalid(body.bytes().length() + " bytes (expected: at most " + MOST_BYTES + " bytes)");
     }
@@ -28,6 +31,10 @@ final class ScaleBody {
     } catch (DecodeException | ClassCastException notAnObject) {
       throw invalid("no JSON object (expected: {\"" + KEY + "\": n})");
     }
+    Object word = members.getValue("autoscaling");
+    if ("resume".equals(word)) {
+      return new ScaleBody(null, true);
+    }
     if (!members.containsKey(KEY)) {
       throw invalid(KEY + ": missing" + EXPECTED);
     }
@@ -36,13 +43,18 @@ final class ScaleBody {
       try {
         int replicas = new BigDecimal(number.toString()).intValueExact();
         if (replicas >= 0) {
-          return replicas;
+          return new ScaleBody(replicas, "pause".equals(word));
         }
       } catch (ArithmeticException | NumberFormatException notOne) {
         // said below
       }
     }
     throw invalid(KEY + ": " + value + EXPECTED);
+  }
+
+  /** What autoscaling does then. */
+  String state() {
+    return replicas == null ? "resumed" : "paused";
   }
 
   private static CommandRefused invalid(String what) {

@@ -178,10 +178,16 @@ public final class ServeRoutes implements AdminRoutes {
     scaling.carryOut(
         context,
         () -> {
-          int replicas = ScaleBody.replicas(body);
-          return scaling.once(context).scale(application, deployment, replicas).map(replicas);
+          ScaleBody asked = ScaleBody.of(body);
+          ControllerCommands commands = scaling.once(context);
+          Integer replicas = asked.replicas();
+          return asked.pauses() || replicas == null
+              ? commands
+                  .pause(application, deployment, replicas)
+                  .map(paused -> paused ? asked : new ScaleBody(replicas, false))
+              : commands.scale(application, deployment, replicas).map(asked);
         },
-        replicas -> {
+        done -> {
           accepted(
               context,
               "scale",
@@ -190,8 +196,9 @@ public final class ServeRoutes implements AdminRoutes {
               "deployment",
               deployment,
               "replicas",
-              replicas);
-          sendJson(context, 200, new JsonObject().put("message", SCALING));
+              done.replicas() == null ? done.state() : done.replicas());
+          JsonObject answer = new JsonObject().put("message", SCALING);
+          sendJson(context, 200, done.pauses() ? answer.put("autoscaling", done.state()) : answer);
         });
   }
 

@@ -116,10 +116,10 @@ interface Goal {
   final class Scaled implements Goal {
     private final String application;
     private final String deployment;
-    private final int replicas;
+    private final @Nullable Integer replicas;
     private final Patience patience = new Patience();
 
-    Scaled(String application, String deployment, int replicas) {
+    Scaled(String application, String deployment, @Nullable Integer replicas) {
       this.application = application;
       this.deployment = deployment;
       this.replicas = replicas;
@@ -144,8 +144,8 @@ interface Goal {
       }
       boolean reached =
           found.status().equals(ServeStatus.HEALTHY)
-              && found.target() == replicas
-              && found.running() == replicas;
+              && (replicas == null || found.target() == replicas)
+              && found.running() == found.target();
       return new Verdict(reached ? State.REACHED : State.GOING_ON, reached ? List.of() : causes);
     }
   }

@@ -3,7 +3,9 @@ package dev.berth.cli;
 import io.vertx.core.json.JsonObject;
 import java.io.PrintWriter;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 
@@ -12,8 +14,9 @@ import picocli.CommandLine.Parameters;
     name = "scale",
     header = "Sets how many replicas a deployment has.",
     description = {
-      "The application must have external_scaler_enabled: true. The number holds until another is"
-          + " set, or the application is deployed again."
+      "Of a deployment that autoscales, autoscaling is paused until --auto. Of another one the"
+          + " application must have external_scaler_enabled: true; the number holds until another is"
+          + " set, or the application is deployed with changes."
     },
     exitCodeList = {
       "0:accepted; with --wait, that many run",
@@ -22,7 +25,11 @@ import picocli.CommandLine.Parameters;
       "3:no admin server answers at the address",
       "4:with --wait, not that many run in time; the instance goes on"
     },
-    footer = {"  berth scale echo echo 4", "  berth scale echo echo 8 --wait --timeout-s 60"})
+    footer = {
+      "  berth scale echo echo 4",
+      "  berth scale echo echo --auto",
+      "  berth scale echo echo 8 --wait --timeout-s 60"
+    })
 final class ScaleCommand extends ChangeCommand {
   @Parameters(index = "0", paramLabel = "APP", description = "The application.")
   private String application;
@@ -30,8 +37,15 @@ final class ScaleCommand extends ChangeCommand {
   @Parameters(index = "1", paramLabel = "DEPLOYMENT", description = "The deployment of it.")
   private String deployment;
 
-  @Parameters(index = "2", paramLabel = "N", description = "Replicas; 0 stops them all.")
-  private int replicas;
+  @Parameters(
+      index = "2",
+      arity = "0..1",
+      paramLabel = "N",
+      description = "Replicas; 0 stops them all.")
+  private @Nullable Integer replicas;
+
+  @Option(names = "--auto", description = "In place of N: autoscaling goes on.")
+  private boolean auto;
 
   ScaleCommand(Surroundings around) {
     super(around);
@@ -40,30 +54,37 @@ final class ScaleCommand extends ChangeCommand {
   @Override
   int run(PrintWriter out) throws InterruptedException {
     waiting.timeout(); // is checked
-    if (replicas < 0) {
+    Integer number = replicas;
+    if (auto ? number != null : number == null || number < 0) {
       throw new ParameterException(
-          spec.commandLine(), "N: " + replicas + " (expected: an integer of at least 0)");
+          spec.commandLine(), "N: " + number + " (expected: an integer of at least 0, or --auto)");
     }
+    JsonObject asked = new JsonObject().put("autoscaling", auto ? "resume" : "pause");
     AdminServer.Answer response =
         server.send(
             "POST",
             "/api/v1/applications/%s/deployments/%s/scale"
                 .formatted(AdminServer.encoded(application), AdminServer.encoded(deployment)),
-            new JsonObject().put("target_num_replicas", replicas).encode());
+            (auto ? asked : asked.put("target_num_replicas", number)).encode());
     if (response.statusCode() != 200) {
       return server.refusalOf(response, List.of(application), List.of(deployment));
     }
+    JsonObject answer = AdminServer.json(response.body());
+    String autoscaling = answer == null ? null : answer.getString("autoscaling");
     if (!json) {
-      out.println(
-          "%s/%s: %s%s wanted"
-              .formatted(
-                  application, deployment, replicas, replicas == 1 ? " replica" : " replicas"));
+      String wanted =
+          number == null
+              ? "as many replicas as the load asks for"
+              : number + (number == 1 ? " replica" : " replicas");
+      String until = autoscaling == null || auto ? "" : "; autoscaling is paused until --auto";
+      out.println("%s/%s: %s wanted%s".formatted(application, deployment, wanted, until));
     }
     JsonObject change =
         new JsonObject()
             .put("application", application)
             .put("deployment", deployment)
-            .put("target_num_replicas", replicas);
-    return finish(new Goal.Scaled(application, deployment, replicas), change, out);
+            .put("target_num_replicas", number)
+            .put("autoscaling", autoscaling);
+    return finish(new Goal.Scaled(application, deployment, number), change, out);
   }
 }

@@ -282,6 +282,14 @@ public final class DeploymentConfig {
         : both;
   }
 
+  /** So many replicas, or the nearest number that autoscaling may come to. */
+  public static int bounded(Settings settings, int replicas) {
+    Settings config = settings.get(AUTOSCALING_CONFIG);
+    return Math.max(
+        config.get(AutoscalingOptions.MIN_REPLICAS),
+        Math.min(replicas, config.get(AutoscalingOptions.MAX_REPLICAS)));
+  }
+
   /** These with the number that a deployment begins with where it follows the load. */
   static Settings begun(Settings said) {
     if (!autoscales(said)) {

@@ -33,6 +33,7 @@ final class ApplicationState {
   final Set<String> builds = new HashSet<>(); // that the instance may hold
   final Set<String> discarded = new HashSet<>(); // since the last build was asked for
   final Map<String, Integer> scales = new HashMap<>(); // replicas set from outside, by deployment
+  final Map<String, Autoscaled> autoscaled = new HashMap<>(); // by deployment
   DeclaredApplication declared;
   @Nullable BuiltApplication built; // the last that was
   @Nullable String prefix; // of what was built
@@ -45,14 +46,26 @@ final class ApplicationState {
   ApplicationState(DeclaredApplication declared) {
     this.name = declared.name();
     this.declared = declared;
+    autoscaled.putAll(declared.autoscaled()); // later ones are found by the controller itself
   }
 
-  /** Its target with the number of replicas that was set from outside, if one was. */
+  /** Its target with the number of replicas that was set from outside, or found by its load. */
   DeploymentTarget scaled(DeploymentTarget target) {
-    Integer replicas = scales.get(target.id().name());
+    String deployment = target.id().name();
+    Autoscaled found = autoscaled.get(deployment);
+    Integer replicas = scales.get(deployment);
+    if (found != null && DeploymentConfig.autoscales(target.settings())) {
+      int wanted = found.replicas();
+      replicas = found.paused() ? wanted : DeploymentConfig.bounded(target.settings(), wanted);
+    }
     return replicas == null || replicas == target.settings().get(DeploymentConfig.NUM_REPLICAS)
         ? target
         : target.withReplicas(replicas);
+  }
+
+  private boolean isPaused(DeploymentTarget target) {
+    Autoscaled found = autoscaled.get(target.id().name());
+    return found != null && found.paused() && DeploymentConfig.autoscales(target.settings());
   }
 
   @Nullable DeploymentState ingress() {
@@ -162,7 +175,9 @@ final class ApplicationState {
 
   ApplicationDetails details(Function<Settings, Map<String, @Nullable Object>> config) {
     List<DeploymentDetails> all = new ArrayList<>(deployments.size());
-    deployments.values().forEach(deployment -> all.add(deployment.details(config)));
+    deployments
+        .values()
+        .forEach(deployment -> all.add(deployment.details(config, isPaused(deployment.target))));
     Announce state = state();
     BuiltApplication known = built;
     return new ApplicationDetails(

@@ -96,6 +96,7 @@ final class ApplicationStates {
 
   private void withdraw(ApplicationState application, Turn turn) {
     application.withdrawn = true;
+    application.autoscaled.clear();
     application.building = false;
     application.route = null;
     turn.add(new Unroute(epoch, application.name)); // before anything drains
@@ -108,7 +109,19 @@ final class ApplicationStates {
       return;
     }
     application.scales.put(event.deployment().name(), event.replicas());
-    DeploymentState deployment = application.deployments.get(event.deployment());
+    rescale(application, event.deployment(), turn);
+  }
+
+  void pause(ControllerEvent.Paused event, Turn turn) {
+    ApplicationState application = applications.get(event.deployment().application());
+    if (application != null) {
+      application.autoscaled.put(event.deployment().name(), event.now());
+      rescale(application, event.deployment(), turn);
+    }
+  }
+
+  private void rescale(ApplicationState application, DeploymentId id, Turn turn) {
+    DeploymentState deployment = application.deployments.get(id);
     if (deployment != null && !deployment.deleting && !deployment.obsolete) {
       deployments.retarget(deployment, application.scaled(deployment.target), false, turn);
     }

@@ -78,6 +78,8 @@ public final class Controller {
       applications.declare(declared.application(), turn);
     } else if (event instanceof ControllerEvent.Withdrawn withdrawn) {
       applications.withdraw(withdrawn.application(), turn);
+    } else if (event instanceof ControllerEvent.Paused paused) {
+      applications.pause(paused, turn);
     } else if (event instanceof ControllerEvent.Scaled scaled) {
       applications.scale(scaled, turn);
     } else if (event instanceof ControllerEvent.Built built) {

@@ -18,6 +18,9 @@ public sealed interface ControllerEvent {
   /** Another number of replicas was set from outside, and is durable. */
   record Scaled(DeploymentId deployment, int replicas) implements ControllerEvent {}
 
+  /** Autoscaling of a deployment is paused at a number, or goes on from it; that is durable. */
+  record Paused(DeploymentId deployment, Autoscaled now) implements ControllerEvent {}
+
   /** The code of a revision was read. */
   record Built(String application, long revision, BuiltApplication built)
       implements ControllerEvent {}

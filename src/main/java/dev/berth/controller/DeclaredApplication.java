@@ -17,6 +17,7 @@ import org.jspecify.annotations.Nullable;
  * @param deployedMs when it was accepted, in milliseconds since 1970
  * @param rollbackRevision the revision that a rollback would bring back; null when there is none
  * @param scales replicas that were set from outside, by deployment
+ * @param autoscaled what is kept of deployments that follow their load, by name
  * @param ran deployments of which replicas have run, of whatever revision, as far as is kept
  * @param failed that it has failed, so that what ran before is built and serves in its place; null
  *     when nothing is known against it
@@ -30,6 +31,7 @@ public record DeclaredApplication(
     long deployedMs,
     @Nullable Long rollbackRevision,
     Map<String, Integer> scales,
+    Map<String, Autoscaled> autoscaled,
     Set<String> ran,
     @Nullable Failed failed) {
 
@@ -46,11 +48,22 @@ public record DeclaredApplication(
   public static DeclaredApplication of(
       String name, long revision, @Nullable String routePrefix, String config, long deployedMs) {
     return new DeclaredApplication(
-        name, revision, routePrefix, config, false, deployedMs, null, Map.of(), Set.of(), null);
+        name,
+        revision,
+        routePrefix,
+        config,
+        false,
+        deployedMs,
+        null,
+        Map.of(),
+        Map.of(),
+        Set.of(),
+        null);
   }
 
   public DeclaredApplication {
     scales = Collections.unmodifiableMap(new LinkedHashMap<>(scales));
+    autoscaled = Map.copyOf(autoscaled);
   }
 
   /** The revision of what is to run. */

@@ -136,7 +136,8 @@ final class DeploymentState {
     }
   }
 
-  DeploymentDetails details(Function<Settings, Map<String, @Nullable Object>> config) {
+  DeploymentDetails details(
+      Function<Settings, Map<String, @Nullable Object>> config, boolean paused) {
     List<ReplicaDetails> all = new ArrayList<>(replicas.size());
     Map<String, Boolean> routable = new LinkedHashMap<>();
     RoutingSnapshot last = published;
@@ -152,13 +153,15 @@ final class DeploymentState {
         id.name(),
         progress.standing().status(),
         progress.standing().trigger(),
-        message(),
+        paused ? (message().isEmpty() ? "" : message() + "; ") + PAUSED : message(),
         target.version().toString(),
         config.apply(target.settings()),
         deleting ? 0 : target.settings().get(DeploymentConfig.NUM_REPLICAS),
         all,
         List.copyOf(dead));
   }
+
+  private static final String PAUSED = "autoscaling is paused until berth scale --auto";
 
   /** Why it stands as it does, and what the first of the replicas that wait for a thread says. */
   private String message() {

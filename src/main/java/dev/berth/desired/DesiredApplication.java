@@ -1,6 +1,7 @@
 package dev.berth.desired;
 
 import dev.berth.code.Jar;
+import dev.berth.controller.Autoscaled;
 import dev.berth.controller.DeclaredApplication;
 import dev.berth.protocol.RevisionDetails;
 import dev.berth.protocol.RevisionDetails.State;
@@ -103,8 +104,10 @@ public record DesiredApplication(
    *
    * @param free whether it can answer where what ran before did
    * @param rollback the revision that a rollback would bring back; null when there is none
+   * @param autoscaled what is kept of deployments that follow their load, by name
    */
-  DeclaredApplication declared(boolean free, @Nullable Long rollback) {
+  DeclaredApplication declared(
+      boolean free, @Nullable Long rollback, Map<String, Autoscaled> autoscaled) {
     DeclaredApplication.Failed instead = null;
     if (failed != null && before != null) {
       String message = failed + "; revision " + before.revision() + " serves";
@@ -120,6 +123,7 @@ public record DesiredApplication(
         deployedMs,
         rollback,
         scales,
+        autoscaled,
         ran,
         instead);
   }

@@ -1,6 +1,7 @@
 package dev.berth.desired;
 
 import dev.berth.config.InstanceOptions;
+import dev.berth.controller.Autoscaled;
 import dev.berth.desired.DesiredApplication.Before;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
@@ -10,6 +11,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,6 +26,8 @@ import org.jspecify.annotations.Nullable;
  * @param answers to commands with an id: of the one that makes it, if it has one
  * @param history what ran earlier, in place of what is known of it, by application; of a change
  *     that makes a whole state, as it follows from any other
+ * @param autoscaled what is wanted of deployments that follow their load, in place of what is known
+ *     of those of an application, by application and deployment
  * @param head the numbers of the state from then on
  */
 public record DesiredChange(
@@ -33,6 +37,7 @@ public record DesiredChange(
     Map<String, Said> said,
     List<Answer> answers,
     Map<String, List<Before>> history,
+    Map<String, Map<String, Autoscaled>> autoscaled,
     Head head) {
 
   /**
@@ -91,16 +96,22 @@ public record DesiredChange(
     said = Collections.unmodifiableMap(new LinkedHashMap<>(said));
     answers = List.copyOf(answers);
     history = Map.copyOf(history);
+    autoscaled = Map.copyOf(autoscaled);
   }
 
   /** The same, made by a command with an id. */
   DesiredChange answering(Answer answer) {
-    return new DesiredChange(index, applications, removed, said, List.of(answer), history, head);
+    return new DesiredChange(
+        index, applications, removed, said, List.of(answer), history, autoscaled, head);
   }
 
   /** Whether nothing is different for the one who asks for it. */
   boolean isEmpty(Head before) {
-    return applications.isEmpty() && removed.isEmpty() && said.isEmpty() && head.equals(before);
+    return applications.isEmpty()
+        && removed.isEmpty()
+        && said.isEmpty()
+        && autoscaled.isEmpty()
+        && head.equals(before);
   }
 
   /** As it is kept, beside its number. */
@@ -113,8 +124,10 @@ public record DesiredChange(
             .put("forgotten", head.forgotten())
             .put("said_capacity", head.saidCapacity().toJson())
             .put("target_capacity", head.targetCapacity())
-            .put("capacity_rises", head.rises())
             .put("file", head.earlier());
+    if (head.rises()) {
+      json.put("capacity_rises", true);
+    }
     JsonObject all = new JsonObject();
     said.forEach((name, each) -> all.put(name, each.toJson()));
     json.put("said", all);
@@ -124,11 +137,40 @@ public record DesiredChange(
     JsonObject ran = new JsonObject();
     history.forEach(
         (name, each) -> ran.put(name, new JsonArray(each.stream().map(Before::toJson).toList())));
+    JsonObject numbers = new JsonObject();
+    autoscaled.forEach(
+        (name, each) -> {
+          JsonObject own = new JsonObject();
+          each.forEach((deployment, now) -> own.put(deployment, toJson(now)));
+          numbers.put(name, own);
+        });
+    if (!numbers.isEmpty()) {
+      json.put("autoscaled", numbers);
+    }
     return (ran.isEmpty() ? json : json.put("history", ran))
         .put(
             "applications",
             new JsonArray(applications.stream().map(DesiredApplication::toJson).toList()))
         .put("removed", new JsonArray(removed));
+  }
+
+  private static JsonObject toJson(Autoscaled now) {
+    JsonObject json = new JsonObject().put("replicas", now.replicas()).put("paused", now.paused());
+    return json.put("policy_state", now.policyState());
+  }
+
+  private static Map<String, Autoscaled> autoscaled(JsonObject json) {
+    Map<String, Autoscaled> all = new TreeMap<>();
+    for (String name : json.fieldNames()) {
+      JsonObject each = json.getJsonObject(name);
+      all.put(
+          name,
+          new Autoscaled(
+              each.getInteger("replicas"),
+              each.getBoolean("paused"),
+              each.getString("policy_state")));
+    }
+    return all;
   }
 
   /**
@@ -145,6 +187,9 @@ public record DesiredChange(
       JsonArray each = (JsonArray) ran.getValue();
       history.put(ran.getKey(), each.stream().map(JsonObject.class::cast).map(Before::of).toList());
     }
+    Map<String, Map<String, Autoscaled>> numbers = new HashMap<>();
+    JsonObject kept = json.getJsonObject("autoscaled", new JsonObject());
+    kept.fieldNames().forEach(name -> numbers.put(name, autoscaled(kept.getJsonObject(name))));
     return new DesiredChange(
         index,
         json.getJsonArray("applications").stream()
@@ -154,6 +199,7 @@ public record DesiredChange(
         said,
         json.getJsonArray("answers", new JsonArray()).stream().map(Answer::of).toList(),
         history,
+        numbers,
         new Head(
             json.getLong("revision"),
             json.getLong("term"),

@@ -1,5 +1,7 @@
 package dev.berth.desired;
 
+import dev.berth.api.DeploymentId;
+import dev.berth.controller.Autoscaled;
 import dev.berth.controller.DeclaredApplication;
 import dev.berth.desired.DesiredApplication.Before;
 import dev.berth.desired.DesiredApplication.Wanted;
@@ -14,6 +16,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -57,6 +60,7 @@ public final class DesiredState {
   private final Map<String, Said> said; // by application, the latest last
   private final Map<String, Answer> answers; // by id of the command, the latest last
   private final History history;
+  private final Map<String, Map<String, Autoscaled>> autoscaled; // by application, deployment
   private final Head head;
   private final long index;
 
@@ -66,6 +70,7 @@ public final class DesiredState {
     said = Map.of();
     answers = Map.of();
     history = new History();
+    autoscaled = Map.of();
     head = Head.FIRST;
     index = 0;
   }
@@ -77,6 +82,7 @@ public final class DesiredState {
     said = new LinkedHashMap<>(before.said);
     answers = new LinkedHashMap<>(before.answers);
     history = new History(before.history);
+    autoscaled = new LinkedHashMap<>(before.autoscaled);
     changes.forEach(this::apply);
     DesiredChange last = changes.get(changes.size() - 1);
     head = last.head();
@@ -108,7 +114,8 @@ public final class DesiredState {
     Before back = history.rollbackTo(application);
     return application.declared(
         other(application.serving().routePrefix(), application.name()) == null,
-        back == null ? null : (Long) back.revision());
+        back == null ? null : (Long) back.revision(),
+        autoscaled.getOrDefault(application.name(), Map.of()));
   }
 
   /** Null when there is none of that name. */
@@ -283,6 +290,7 @@ public final class DesiredState {
         news,
         List.of(),
         Map.of(),
+        Map.of(),
         head.withCapacity(targetCapacity(), saidCapacity));
   }
 
@@ -307,7 +315,14 @@ public final class DesiredState {
     news.entrySet().removeIf(each -> each.getValue().equals(said(each.getKey())));
     DesiredChange change =
         new DesiredChange(
-            index + 1, changed, removed, news, List.of(), Map.of(), next.withRevision(revision));
+            index + 1,
+            changed,
+            removed,
+            news,
+            List.of(),
+            Map.of(),
+            Map.of(),
+            next.withRevision(revision));
     return unlessEmpty(change);
   }
 
@@ -327,7 +342,8 @@ public final class DesiredState {
   }
 
   private DesiredChange change(List<DesiredApplication> changed, List<String> removed, Head next) {
-    return new DesiredChange(index + 1, changed, removed, Map.of(), List.of(), Map.of(), next);
+    return new DesiredChange(
+        index + 1, changed, removed, Map.of(), List.of(), Map.of(), Map.of(), next);
   }
 
   /** The replicas of a deployment of an application, which must be there, are set from outside. */
@@ -336,6 +352,64 @@ public final class DesiredState {
     return Integer.valueOf(replicas).equals(known.scales().get(deployment))
         ? null
         : change(List.of(known.scaled(deployment, replicas)), List.of(), head);
+  }
+
+  /**
+   * Numbers that autoscaling found; where it is paused the one that an operator set stays.
+   *
+   * @param found null of a deployment that is gone, or follows its load no more
+   */
+  @Nullable DesiredChange autoscaled(Map<DeploymentId, @Nullable Autoscaled> found) {
+    Map<String, Map<String, Autoscaled>> news = new LinkedHashMap<>();
+    found.forEach(
+        (id, now) -> {
+          Autoscaled known = autoscaled(id);
+          boolean holds = known != null && known.paused() && now != null && !now.paused();
+          if (!holds && !Objects.equals(now, known) && applications.containsKey(id.application())) {
+            put(news, id, now);
+          }
+        });
+    return news.isEmpty() ? null : change(news);
+  }
+
+  /**
+   * Autoscaling of a deployment is paused at a number.
+   *
+   * @param replicas null for the last one, from which it goes on
+   */
+  @Nullable DesiredChange pause(DeploymentId id, @Nullable Integer replicas) {
+    Autoscaled known = autoscaled(id);
+    String state = known == null ? null : known.policyState();
+    int last = replicas != null ? replicas : known == null ? -1 : known.replicas();
+    Autoscaled now = new Autoscaled(last, replicas != null, state);
+    if (last < 0 || now.equals(known)) {
+      return null;
+    }
+    Map<String, Map<String, Autoscaled>> news = new LinkedHashMap<>();
+    put(news, id, now);
+    return change(news);
+  }
+
+  /** What is kept of a deployment that follows its load; null when nothing is. */
+  @Nullable Autoscaled autoscaled(DeploymentId id) {
+    return autoscaled.getOrDefault(id.application(), Map.of()).get(id.name());
+  }
+
+  private void put(
+      Map<String, Map<String, Autoscaled>> news, DeploymentId id, @Nullable Autoscaled now) {
+    Map<String, Autoscaled> own =
+        news.computeIfAbsent(
+            id.application(), name -> new TreeMap<>(autoscaled.getOrDefault(name, Map.of())));
+    if (now == null) {
+      own.remove(id.name());
+    } else {
+      own.put(id.name(), now);
+    }
+  }
+
+  private DesiredChange change(Map<String, Map<String, Autoscaled>> news) {
+    return new DesiredChange(
+        index + 1, List.of(), List.of(), Map.of(), List.of(), Map.of(), news, head);
   }
 
   /** What ran earlier of an application, which must be there, is declared anew. */
@@ -435,6 +509,8 @@ public final class DesiredState {
   private void apply(DesiredChange change) {
     change.removed().forEach(name -> forgetRoute(applications.remove(name)));
     change.removed().forEach(name -> history.put(name, List.of()));
+    change.removed().forEach(autoscaled::remove);
+    autoscaled.putAll(change.autoscaled());
     change.history().forEach(history::put);
     history.limit(change.head().keeps(), change.head().forgotten());
     for (DesiredApplication each : change.applications()) {
@@ -496,6 +572,7 @@ public final class DesiredState {
         said,
         List.copyOf(answers.values()),
         history.all(),
+        autoscaled,
         head);
   }
 }

@@ -33,6 +33,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
@@ -313,26 +314,45 @@ record OperatorCommands(
 
   @Override
   public Future<Void> scale(String application, String deployment, int replicas) {
-    DeploymentId which = new DeploymentId(application, deployment);
+    return scale(new DeploymentId(application, deployment), replicas, false).mapEmpty();
+  }
+
+  @Override
+  public Future<Boolean> pause(String application, String deployment, @Nullable Integer replicas) {
+    return scale(new DeploymentId(application, deployment), replicas, true);
+  }
+
+  /**
+   * @param replicas null for what autoscaling finds
+   * @param pauses whether autoscaling gives way to it
+   */
+  private Future<Boolean> scale(DeploymentId which, @Nullable Integer replicas, boolean pauses) {
+    AtomicBoolean follows = new AtomicBoolean();
     return serve
         .carryOut(
             0,
             () -> {
-              Set<String> known = controls.deployments(application); // after those before it
+              Set<String> known = controls.deployments(which.application()); // after those before
+              follows.set(pauses && controls.autoscales(which));
               return once(
-                  () -> "scale " + which + " to " + replicas,
-                  state -> scale(state, which, replicas, known));
+                  () -> (pauses ? "pause " : "scale ") + which + " to " + replicas,
+                  state -> scale(state, which, replicas, known, follows.get()));
             })
-        .mapEmpty();
+        .map(done -> follows.get());
   }
 
   /**
    * @param known the deployments of the application; null when the controller knows none of it
+   * @param follows whether it is autoscaled, and may be paused
    */
   private Decision scale(
-      DesiredState state, DeploymentId id, int replicas, @Nullable Set<String> known)
+      DesiredState state,
+      DeploymentId id,
+      @Nullable Integer replicas,
+      @Nullable Set<String> known,
+      boolean follows)
       throws IOException {
-    if (replicas < 0 || replicas > DeploymentConfig.MAX_REPLICAS) {
+    if (replicas != null && (replicas < 0 || replicas > DeploymentConfig.MAX_REPLICAS)) {
       throw new CommandRefused(
           Kind.INVALID,
           "target_num_replicas: %s (expected: 0 to %s)"
@@ -345,19 +365,34 @@ record OperatorCommands(
     if (wanted == null) {
       throw new CommandRefused(Kind.PRECONDITION, "Deployment is deleted"); // Ray's words
     }
-    if (!wanted.wanted().externalScaler()) {
-      throw new CommandRefused(
-          Kind.PRECONDITION,
-          "external_scaler_enabled: false for application "
-              + id.application()
-              + " (expected: true, in its configuration)");
+    if (follows) {
+      DesiredChange change = state.pause(id, replicas);
+      return change == null
+          ? new Decision(null, List.of())
+          : kept(
+              change,
+              new ControllerEvent.Paused(
+                  id, change.autoscaled().get(id.application()).get(id.name())));
+    }
+    if (replicas == null) {
+      throw precondition("autoscaling: none of deployment %s (expected: one that autoscales)", id);
+    }
+    if (!wanted.wanted().externalScaler()) { // Ray's words
+      throw precondition(
+          "Cannot update replicas for deployment '%s' in application '%s'. The external scaling API"
+              + " can only be used when 'external_scaler_enabled' is set to true in the application"
+              + " configuration. Current value: external_scaler_enabled=false.",
+          id.name(), id.application());
     }
     DesiredChange change = state.scale(id.application(), id.name(), replicas);
-    if (change == null) {
-      return new Decision(null, List.of());
-    }
+    return change == null
+        ? new Decision(null, List.of())
+        : kept(change, new ControllerEvent.Scaled(id, replicas));
+  }
+
+  private Decision kept(DesiredChange change, ControllerEvent event) throws IOException {
     serve.prepare();
-    return new Decision(change, List.of(new ControllerEvent.Scaled(id, replicas)));
+    return new Decision(change, List.of(event));
   }
 
   // --- rollback ---

@@ -1,11 +1,13 @@
 package dev.berth.desired;
 
+import dev.berth.api.DeploymentId;
 import dev.berth.code.Builds;
 import dev.berth.code.StartFailedException;
 import dev.berth.config.ApplicationConfig;
 import dev.berth.config.ConfigException;
 import dev.berth.config.ServeConfig;
 import dev.berth.config.keys.Problem;
+import dev.berth.controller.Autoscaled;
 import dev.berth.controller.ControllerAction.Announce;
 import dev.berth.controller.ControllerEvent;
 import dev.berth.controller.DeclaredApplication;
@@ -56,6 +58,11 @@ public final class ServeControl implements Builds.Sources {
 
     /** Names of the deployments; empty before they are known; null for an unknown application. */
     @Nullable Set<String> deployments(String application);
+
+    /** Whether the number of replicas of a deployment follows its load, as far as is known. */
+    default boolean autoscales(DeploymentId deployment) {
+      return false;
+    }
 
     /** Copies of jars that code may be loaded from; null when that is not known: none goes. */
     default @Nullable Set<Path> jarsInUse() {
@@ -119,6 +126,7 @@ public final class ServeControl implements Builds.Sources {
   private final OperatorCommands commands;
   private final Map<String, EntryReader.Reading> read = new HashMap<>(); // what runs, by name
   private final Map<String, DeclaredApplication> refused = new LinkedHashMap<>(); // by name
+  private final Map<DeploymentId, @Nullable Autoscaled> found = new HashMap<>(); // to be kept
   private DesiredState state = DesiredState.EMPTY; // that is applied
   private boolean removing; // of jars, is queued
 
@@ -207,6 +215,27 @@ public final class ServeControl implements Builds.Sources {
   public void announced(Announce announce) {
     assert control.isHere();
     marks.announced(announce, state.find(announce.application()));
+  }
+
+  /**
+   * What autoscaling found is kept, behind the commands that wait; of what is told of a deployment
+   * before its turn comes only the last is. A crash leaves that or what was kept before.
+   *
+   * @param now null of a deployment that is gone, or follows its load no more
+   */
+  public void autoscaled(DeploymentId deployment, @Nullable Autoscaled now) {
+    assert control.isHere();
+    boolean first = found.isEmpty();
+    found.put(deployment, now);
+    if (first) {
+      queue.addInternal(
+          () -> {
+            Map<DeploymentId, @Nullable Autoscaled> taken = new HashMap<>(found);
+            found.clear();
+            return note(
+                "what autoscaling found", on -> new Decision(on.autoscaled(taken), List.of()));
+          });
+    }
   }
 
   /** What operators may ask for. */

@@ -1,5 +1,7 @@
 package dev.berth.node;
 
+import dev.berth.api.DeploymentId;
+import dev.berth.config.DeploymentConfig;
 import dev.berth.controller.Controller;
 import dev.berth.controller.ControllerEvent;
 import dev.berth.desired.ServeControl;
@@ -50,6 +52,17 @@ final class NodeControls implements ServeControl.Controls {
     Set<String> names = new LinkedHashSet<>();
     known.deployments().stream().map(DeploymentDetails::name).forEach(names::add);
     return names;
+  }
+
+  @Override
+  public boolean autoscales(DeploymentId id) {
+    ApplicationDetails known = controller().details(id.application());
+    return known != null
+        && known.deployments().stream()
+            .anyMatch(
+                each ->
+                    each.name().equals(id.name())
+                        && each.config().containsKey(DeploymentConfig.AUTOSCALING_CONFIG.name()));
   }
 
   @Override

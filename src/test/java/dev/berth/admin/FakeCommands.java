@@ -144,6 +144,11 @@ final class FakeCommands implements ControllerCommands {
   }
 
   @Override
+  public Future<Boolean> pause(String application, String deployment, @Nullable Integer replicas) {
+    return carryOut("pause " + application + " " + deployment + " " + replicas).map(true);
+  }
+
+  @Override
   public Future<Long> rollback(String application, @Nullable Long to, boolean dryRun) {
     String what = "rollback " + application + (to == null ? "" : " to " + to);
     return carryOut(what + (dryRun ? ", dry" : "")).map(dryRun ? 3L : 7L);

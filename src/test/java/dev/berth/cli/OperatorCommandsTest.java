@@ -148,7 +148,7 @@ class OperatorCommandsTest {
         .serves(shop(DeploymentStatus.HEALTHY, 3, 3));
 
     assertThat(instance.execute("scale", "my shop", "cart", "3", "--wait")).isZero();
-    assertThat(instance.commands()).containsExactly(SCALE + " {\"target_num_replicas\":3}");
+    assertThat(instance.commands()).containsExactly(SCALE + " {\"autoscaling\":\"pause\",\"target_num_replicas\":3}");
     assertThat(instance.out.toString().lines().filter(line -> !line.contains("RUNNING")))
         .containsExactly(
             "my shop/cart: 3 replicas wanted",

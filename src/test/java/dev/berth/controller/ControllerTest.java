@@ -179,7 +179,7 @@ class ControllerTest {
     it.send(
         new ControllerEvent.Declared(
             new DeclaredApplication(
-                "app", 1, "/", "{}", true, 0, null, Map.of("front", 3), Set.of(), null)));
+                "app", 1, "/", "{}", true, 0, null, Map.of("front", 3), Map.of(), Set.of(), null)));
     it.finish();
     assertThat(it.fleet()).isEqualTo("v1 RUNNING x3");
   }
@@ -551,6 +551,7 @@ class ControllerTest {
         true,
         0,
         1L,
+        Map.of(),
         Map.of(),
         Set.of(),
         new DeclaredApplication.Failed("no model; revision 1 serves", "/", 1));

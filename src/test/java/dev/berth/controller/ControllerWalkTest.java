@@ -147,7 +147,7 @@ class ControllerWalkTest {
         note("scale " + id + " " + replicas);
         declared =
             new DeclaredApplication(
-                "app", revision, "/", "{}", true, 0, null, scales, Set.of(), null);
+                "app", revision, "/", "{}", true, 0, null, scales, Map.of(), Set.of(), null);
         tell(new ControllerEvent.Scaled(id, replicas));
       }
     }

@@ -165,7 +165,7 @@ final class DrivenController {
 
   DeclaredApplication application(String name, String prefix) {
     return new DeclaredApplication(
-        name, revision, prefix, "{}", true, 0, null, Map.of(), ran, null);
+        name, revision, prefix, "{}", true, 0, null, Map.of(), Map.of(), ran, null);
   }
 
   void run(String... ids) {

@@ -317,7 +317,7 @@ class ServeControlTest extends ServeControlRig {
     refused(Kind.INVALID, commands().scale("b", "d", -1));
     refused(Kind.NOT_FOUND, commands().scale("b", "other", 1));
     assertThat(refused(Kind.PRECONDITION, commands().scale("a", "d", 1)))
-        .hasMessageContaining("external_scaler_enabled: false");
+        .hasMessageContaining("external_scaler_enabled=false");
     ok(commands().delete("b"));
     assertThat(refused(Kind.PRECONDITION, commands().scale("b", "d", 1)))
         .hasMessage("Deployment is deleted");

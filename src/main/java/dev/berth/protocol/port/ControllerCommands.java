@@ -92,6 +92,15 @@ public interface ControllerCommands {
   Future<Void> scale(String application, String deployment, int replicas);
 
   /**
+   * Sets the number of replicas of a deployment, be it autoscaled or, as {@link #scale}, set from
+   * outside. Autoscaling is paused by it.
+   *
+   * @param replicas null for autoscaling to go on, with the last number
+   * @return whether the deployment is autoscaled
+   */
+  Future<Boolean> pause(String application, String deployment, @Nullable Integer replicas);
+
+  /**
    * Declares again a revision that ran earlier.
    *
    * @param to which; null for the last that says something else than what is declared now
