@@ -201,6 +201,18 @@ class ServeRoutesTest {
   }
 
   @Test
+  void autoscalingIsPausedAtANumberAndGoesOn() {
+    String pause = "{\"target_num_replicas\": 3, \"autoscaling\": \"pause\"}";
+    assertThat(ADMIN.send("POST", SCALE, pause).body()).endsWith(",\"autoscaling\":\"paused\"}");
+    assertThat(ADMIN.send("POST", SCALE, "{\"autoscaling\": \"resume\"}").body())
+        .endsWith(",\"autoscaling\":\"resumed\"}");
+    assertThat(ADMIN.send("POST", SCALE, "{\"autoscaling\": \"pause\"}").statusCode())
+        .as("at which")
+        .isEqualTo(400);
+    assertThat(COMMANDS.asked).containsExactly("pause a d 3", "pause a d null");
+  }
+
+  @Test
   void namesInAPathAreDecoded() {
     ADMIN.send(
         "POST",

@@ -148,13 +148,33 @@ class OperatorCommandsTest {
         .serves(shop(DeploymentStatus.HEALTHY, 3, 3));
 
     assertThat(instance.execute("scale", "my shop", "cart", "3", "--wait")).isZero();
-    assertThat(instance.commands()).containsExactly(SCALE + " {\"autoscaling\":\"pause\",\"target_num_replicas\":3}");
+    assertThat(instance.commands())
+        .containsExactly(SCALE + " {\"autoscaling\":\"pause\",\"target_num_replicas\":3}");
     assertThat(instance.out.toString().lines().filter(line -> !line.contains("RUNNING")))
         .containsExactly(
             "my shop/cart: 3 replicas wanted",
             "my shop/cart: HEALTHY, replicas 1/1, version v2",
             "my shop/cart: UPSCALING, replicas 1/3, version v2",
             "my shop/cart: HEALTHY, replicas 3/3, version v2");
+  }
+
+  @Test
+  void aScaleSaysThatItPausesAutoscalingAndAutoEndsThat() {
+    instance
+        .answer(SCALE, 200, "{\"autoscaling\":\"paused\"}")
+        .answer(SCALE, 200, "{\"autoscaling\":\"resumed\"}")
+        .serves(shop(DeploymentStatus.DOWNSCALING, 2, 3))
+        .serves(shop(DeploymentStatus.HEALTHY, 2, 2));
+
+    assertThat(instance.execute("scale", "my shop", "cart", "3")).isZero();
+    assertThat(instance.execute("scale", "my shop", "cart", "--auto", "--wait")).isZero();
+    assertThat(instance.commands().get(1)).endsWith(" {\"autoscaling\":\"resume\"}");
+    assertThat(instance.out.toString())
+        .contains(
+            "my shop/cart: 3 replicas wanted; autoscaling is paused until --auto",
+            "my shop/cart: as many replicas as the load asks for wanted");
+    assertThat(instance.execute("scale", "my shop", "cart")).isEqualTo(2);
+    assertThat(instance.execute("scale", "my shop", "cart", "3", "--auto")).isEqualTo(2);
   }
 
   @Test

@@ -4,6 +4,7 @@ import static dev.berth.controller.DrivenController.settings;
 import static dev.berth.controller.DrivenController.target;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.berth.api.Deployment;
 import dev.berth.api.DeploymentId;
 import dev.berth.config.DeploymentConfig;
 import dev.berth.config.keys.Settings;
@@ -182,6 +183,81 @@ class ControllerTest {
                 "app", 1, "/", "{}", true, 0, null, Map.of("front", 3), Map.of(), Set.of(), null)));
     it.finish();
     assertThat(it.fleet()).isEqualTo("v1 RUNNING x3");
+  }
+
+  // --- a number that follows the load ---
+
+  private static DeploymentTarget follows(String code, int least, int most) {
+    DeploymentTarget fixed = of(FRONT, code, least);
+    Settings between =
+        DeploymentConfig.of(
+            Deployment.of("front", context -> null)
+                .withAutoscaling(new Deployment.Autoscaling(least, most, 2)));
+    return new DeploymentTarget(
+        FRONT, fixed.build(), fixed.version(), fixed.settings().over(between));
+  }
+
+  private static ControllerEvent kept(long revision, Autoscaled found) {
+    return new ControllerEvent.Declared(
+        new DeclaredApplication(
+            "app",
+            revision,
+            "/",
+            "{}",
+            false,
+            0,
+            null,
+            Map.of(),
+            Map.of("front", found),
+            Set.of(),
+            null));
+  }
+
+  @Test
+  void aControllerBeginsWithTheLastNumberAndKeepsItWithinTheBounds() {
+    it.declare("app", follows("v1", 1, 8));
+    it.restart();
+    it.tellInventory();
+    it.send(kept(1, new Autoscaled(5, false, null)));
+    it.finish();
+    assertThat(it.fleet()).isEqualTo("v1 RUNNING x5");
+
+    it.declare("app", follows("v1", 1, 4)); // says nothing of the number
+    it.finish();
+    assertThat(it.fleet()).isEqualTo("v1 RUNNING x4");
+    it.declare("app", follows("v1", 6, 9));
+    it.finish();
+    assertThat(it.fleet()).isEqualTo("v1 RUNNING x6");
+    it.declare("app", of(FRONT, "v1", 2));
+    it.finish();
+    assertThat(it.fleet()).as("a fixed number").isEqualTo("v1 RUNNING x2");
+  }
+
+  @Test
+  void aPauseHoldsBeyondTheBoundsAndIsSaidUntilItEnds() {
+    it.serve("app", follows("v1", 1, 4));
+    it.send(new ControllerEvent.Paused(FRONT, new Autoscaled(6, true, null)));
+    it.finish();
+    assertThat(it.fleet()).isEqualTo("v1 RUNNING x6");
+    assertThat(front().message()).isEqualTo("autoscaling is paused until berth scale --auto");
+    it.declare("app", follows("v1", 1, 5));
+    it.finish();
+    assertThat(it.fleet()).isEqualTo("v1 RUNNING x6");
+
+    it.send(new ControllerEvent.Paused(FRONT, new Autoscaled(6, false, null)));
+    it.finish();
+    assertThat(it.fleet()).isEqualTo("v1 RUNNING x5");
+    assertThat(front().message()).isEmpty();
+  }
+
+  @Test
+  void anApplicationThatComesAgainBeginsAnew() {
+    it.serve("app", follows("v1", 1, 4));
+    it.send(new ControllerEvent.Paused(FRONT, new Autoscaled(3, true, null)));
+    it.send(new ControllerEvent.Withdrawn("app"));
+    it.declare("app", follows("v1", 1, 4));
+    it.finish();
+    assertThat(it.fleet()).isEqualTo("v1 RUNNING x1");
   }
 
   // --- routes ---

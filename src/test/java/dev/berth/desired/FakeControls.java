@@ -1,5 +1,6 @@
 package dev.berth.desired;
 
+import dev.berth.api.DeploymentId;
 import dev.berth.controller.ControllerEvent;
 import dev.berth.protocol.ServeDetails;
 import io.vertx.core.Future;
@@ -14,6 +15,7 @@ final class FakeControls implements ServeControl.Controls {
   final List<ControllerEvent> told = new ArrayList<>();
   final List<Long> restarts = new ArrayList<>();
   @Nullable Set<String> deployments = Set.of("d");
+  Set<String> autoscaled = Set.of();
   @Nullable String stateDir;
   @Nullable Set<Path> inUse = Set.of();
 
@@ -31,6 +33,11 @@ final class FakeControls implements ServeControl.Controls {
   @Override
   public @Nullable Set<String> deployments(String application) {
     return deployments;
+  }
+
+  @Override
+  public boolean autoscales(DeploymentId deployment) {
+    return autoscaled.contains(deployment.name());
   }
 
   @Override
