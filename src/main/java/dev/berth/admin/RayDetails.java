@@ -149,7 +149,10 @@ final class RayDetails {
         shown.put(name, value);
       }
     }
-    if (shown.getValue("autoscaling_config") != null) {
+    if (shown.getValue("autoscaling_config") instanceof JsonObject autoscaling) {
+      JsonObject own = autoscaling.copy();
+      own.remove("policy"); // Ray's commands would import it
+      shown.put("autoscaling_config", own);
       shown.remove("num_replicas"); // one or the other
     }
     return shown;

@@ -262,9 +262,6 @@ public final class DeploymentConfig {
   public static Map<String, @Nullable Object> ofRay(Settings settings) {
     Map<String, @Nullable Object> values = new LinkedHashMap<>(settings.json());
     values.remove(BERTH.name());
-    if (autoscales(settings)) {
-      values.remove(NUM_REPLICAS.name()); // one or the other
-    }
     return values;
   }
 

@@ -1,7 +1,6 @@
 package dev.berth.desired;
 
 import dev.berth.config.InstanceOptions;
-import dev.berth.controller.Autoscaled;
 import dev.berth.desired.DesiredApplication.Before;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
@@ -11,7 +10,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -37,7 +35,7 @@ public record DesiredChange(
     Map<String, Said> said,
     List<Answer> answers,
     Map<String, List<Before>> history,
-    Map<String, Map<String, Autoscaled>> autoscaled,
+    AutoscaledNumbers autoscaled,
     Head head) {
 
   /**
@@ -96,7 +94,6 @@ public record DesiredChange(
     said = Collections.unmodifiableMap(new LinkedHashMap<>(said));
     answers = List.copyOf(answers);
     history = Map.copyOf(history);
-    autoscaled = Map.copyOf(autoscaled);
   }
 
   /** The same, made by a command with an id. */
@@ -110,7 +107,7 @@ public record DesiredChange(
     return applications.isEmpty()
         && removed.isEmpty()
         && said.isEmpty()
-        && autoscaled.isEmpty()
+        && autoscaled.all().isEmpty()
         && head.equals(before);
   }
 
@@ -137,40 +134,14 @@ public record DesiredChange(
     JsonObject ran = new JsonObject();
     history.forEach(
         (name, each) -> ran.put(name, new JsonArray(each.stream().map(Before::toJson).toList())));
-    JsonObject numbers = new JsonObject();
-    autoscaled.forEach(
-        (name, each) -> {
-          JsonObject own = new JsonObject();
-          each.forEach((deployment, now) -> own.put(deployment, toJson(now)));
-          numbers.put(name, own);
-        });
-    if (!numbers.isEmpty()) {
-      json.put("autoscaled", numbers);
+    if (!autoscaled.all().isEmpty()) {
+      json.put("autoscaled", autoscaled.toJson());
     }
     return (ran.isEmpty() ? json : json.put("history", ran))
         .put(
             "applications",
             new JsonArray(applications.stream().map(DesiredApplication::toJson).toList()))
         .put("removed", new JsonArray(removed));
-  }
-
-  private static JsonObject toJson(Autoscaled now) {
-    JsonObject json = new JsonObject().put("replicas", now.replicas()).put("paused", now.paused());
-    return json.put("policy_state", now.policyState());
-  }
-
-  private static Map<String, Autoscaled> autoscaled(JsonObject json) {
-    Map<String, Autoscaled> all = new TreeMap<>();
-    for (String name : json.fieldNames()) {
-      JsonObject each = json.getJsonObject(name);
-      all.put(
-          name,
-          new Autoscaled(
-              each.getInteger("replicas"),
-              each.getBoolean("paused"),
-              each.getString("policy_state")));
-    }
-    return all;
   }
 
   /**
@@ -187,9 +158,6 @@ public record DesiredChange(
       JsonArray each = (JsonArray) ran.getValue();
       history.put(ran.getKey(), each.stream().map(JsonObject.class::cast).map(Before::of).toList());
     }
-    Map<String, Map<String, Autoscaled>> numbers = new HashMap<>();
-    JsonObject kept = json.getJsonObject("autoscaled", new JsonObject());
-    kept.fieldNames().forEach(name -> numbers.put(name, autoscaled(kept.getJsonObject(name))));
     return new DesiredChange(
         index,
         json.getJsonArray("applications").stream()
@@ -199,7 +167,7 @@ public record DesiredChange(
         said,
         json.getJsonArray("answers", new JsonArray()).stream().map(Answer::of).toList(),
         history,
-        numbers,
+        AutoscaledNumbers.of(json.getJsonObject("autoscaled", new JsonObject())),
         new Head(
             json.getLong("revision"),
             json.getLong("term"),

@@ -16,7 +16,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
-import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -39,7 +38,8 @@ import org.jspecify.annotations.Nullable;
  * <p>What was {@link Said} of an application, and by which file, is known beside it, and for a
  * while after it is gone.
  *
- * <p>Immutable.
+ * <p>Immutable. It is over 500 lines, since what each command changes is computed beside what makes
+ * a state of it.
  */
 public final class DesiredState {
 
@@ -60,7 +60,7 @@ public final class DesiredState {
   private final Map<String, Said> said; // by application, the latest last
   private final Map<String, Answer> answers; // by id of the command, the latest last
   private final History history;
-  private final Map<String, Map<String, Autoscaled>> autoscaled; // by application, deployment
+  private final AutoscaledNumbers autoscaled;
   private final Head head;
   private final long index;
 
@@ -70,7 +70,7 @@ public final class DesiredState {
     said = Map.of();
     answers = Map.of();
     history = new History();
-    autoscaled = Map.of();
+    autoscaled = AutoscaledNumbers.NONE;
     head = Head.FIRST;
     index = 0;
   }
@@ -82,8 +82,12 @@ public final class DesiredState {
     said = new LinkedHashMap<>(before.said);
     answers = new LinkedHashMap<>(before.answers);
     history = new History(before.history);
-    autoscaled = new LinkedHashMap<>(before.autoscaled);
-    changes.forEach(this::apply);
+    AutoscaledNumbers numbers = before.autoscaled;
+    for (DesiredChange change : changes) {
+      apply(change);
+      numbers = numbers.with(change);
+    }
+    autoscaled = numbers;
     DesiredChange last = changes.get(changes.size() - 1);
     head = last.head();
     index = last.index();
@@ -115,7 +119,7 @@ public final class DesiredState {
     return application.declared(
         other(application.serving().routePrefix(), application.name()) == null,
         back == null ? null : (Long) back.revision(),
-        autoscaled.getOrDefault(application.name(), Map.of()));
+        autoscaled.of(application.name()));
   }
 
   /** Null when there is none of that name. */
@@ -290,7 +294,7 @@ public final class DesiredState {
         news,
         List.of(),
         Map.of(),
-        Map.of(),
+        AutoscaledNumbers.NONE,
         head.withCapacity(targetCapacity(), saidCapacity));
   }
 
@@ -321,7 +325,7 @@ public final class DesiredState {
             news,
             List.of(),
             Map.of(),
-            Map.of(),
+            AutoscaledNumbers.NONE,
             next.withRevision(revision));
     return unlessEmpty(change);
   }
@@ -343,7 +347,7 @@ public final class DesiredState {
 
   private DesiredChange change(List<DesiredApplication> changed, List<String> removed, Head next) {
     return new DesiredChange(
-        index + 1, changed, removed, Map.of(), List.of(), Map.of(), Map.of(), next);
+        index + 1, changed, removed, Map.of(), List.of(), Map.of(), AutoscaledNumbers.NONE, next);
   }
 
   /** The replicas of a deployment of an application, which must be there, are set from outside. */
@@ -354,62 +358,25 @@ public final class DesiredState {
         : change(List.of(known.scaled(deployment, replicas)), List.of(), head);
   }
 
-  /**
-   * Numbers that autoscaling found; where it is paused the one that an operator set stays.
-   *
-   * @param found null of a deployment that is gone, or follows its load no more
-   */
+  /** As {@link AutoscaledNumbers#found}, of applications that are there. */
   @Nullable DesiredChange autoscaled(Map<DeploymentId, @Nullable Autoscaled> found) {
-    Map<String, Map<String, Autoscaled>> news = new LinkedHashMap<>();
-    found.forEach(
-        (id, now) -> {
-          Autoscaled known = autoscaled(id);
-          boolean holds = known != null && known.paused() && now != null && !now.paused();
-          if (!holds && !Objects.equals(now, known) && applications.containsKey(id.application())) {
-            put(news, id, now);
-          }
-        });
-    return news.isEmpty() ? null : change(news);
+    return change(autoscaled.found(found, applications::containsKey));
   }
 
-  /**
-   * Autoscaling of a deployment is paused at a number.
-   *
-   * @param replicas null for the last one, from which it goes on
-   */
+  /** See {@link AutoscaledNumbers#paused}. */
   @Nullable DesiredChange pause(DeploymentId id, @Nullable Integer replicas) {
-    Autoscaled known = autoscaled(id);
-    String state = known == null ? null : known.policyState();
-    int last = replicas != null ? replicas : known == null ? -1 : known.replicas();
-    Autoscaled now = new Autoscaled(last, replicas != null, state);
-    if (last < 0 || now.equals(known)) {
-      return null;
-    }
-    Map<String, Map<String, Autoscaled>> news = new LinkedHashMap<>();
-    put(news, id, now);
-    return change(news);
+    return change(autoscaled.paused(id, replicas));
   }
 
-  /** What is kept of a deployment that follows its load; null when nothing is. */
-  @Nullable Autoscaled autoscaled(DeploymentId id) {
-    return autoscaled.getOrDefault(id.application(), Map.of()).get(id.name());
+  /** What is kept of deployments that follow their load. */
+  AutoscaledNumbers autoscaled() {
+    return autoscaled;
   }
 
-  private void put(
-      Map<String, Map<String, Autoscaled>> news, DeploymentId id, @Nullable Autoscaled now) {
-    Map<String, Autoscaled> own =
-        news.computeIfAbsent(
-            id.application(), name -> new TreeMap<>(autoscaled.getOrDefault(name, Map.of())));
-    if (now == null) {
-      own.remove(id.name());
-    } else {
-      own.put(id.name(), now);
-    }
-  }
-
-  private DesiredChange change(Map<String, Map<String, Autoscaled>> news) {
-    return new DesiredChange(
-        index + 1, List.of(), List.of(), Map.of(), List.of(), Map.of(), news, head);
+  private @Nullable DesiredChange change(AutoscaledNumbers news) {
+    return unlessEmpty(
+        new DesiredChange(
+            index + 1, List.of(), List.of(), Map.of(), List.of(), Map.of(), news, head));
   }
 
   /** What ran earlier of an application, which must be there, is declared anew. */
@@ -509,8 +476,6 @@ public final class DesiredState {
   private void apply(DesiredChange change) {
     change.removed().forEach(name -> forgetRoute(applications.remove(name)));
     change.removed().forEach(name -> history.put(name, List.of()));
-    change.removed().forEach(autoscaled::remove);
-    autoscaled.putAll(change.autoscaled());
     change.history().forEach(history::put);
     history.limit(change.head().keeps(), change.head().forgotten());
     for (DesiredApplication each : change.applications()) {

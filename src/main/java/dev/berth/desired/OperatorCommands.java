@@ -4,7 +4,6 @@ import dev.berth.api.DeploymentId;
 import dev.berth.code.Jar;
 import dev.berth.config.ApplicationConfig;
 import dev.berth.config.ConfigException;
-import dev.berth.config.DeploymentConfig;
 import dev.berth.config.Origin;
 import dev.berth.config.ServeConfig;
 import dev.berth.config.SubmittedConfig;
@@ -336,63 +335,16 @@ record OperatorCommands(
               follows.set(pauses && controls.autoscales(which));
               return once(
                   () -> (pauses ? "pause " : "scale ") + which + " to " + replicas,
-                  state -> scale(state, which, replicas, known, follows.get()));
+                  state -> {
+                    Decision decision =
+                        ScaleRules.decide(state, which, replicas, known, follows.get());
+                    if (decision.change() != null) {
+                      serve.prepare();
+                    }
+                    return decision;
+                  });
             })
         .map(done -> follows.get());
-  }
-
-  /**
-   * @param known the deployments of the application; null when the controller knows none of it
-   * @param follows whether it is autoscaled, and may be paused
-   */
-  private Decision scale(
-      DesiredState state,
-      DeploymentId id,
-      @Nullable Integer replicas,
-      @Nullable Set<String> known,
-      boolean follows)
-      throws IOException {
-    if (replicas != null && (replicas < 0 || replicas > DeploymentConfig.MAX_REPLICAS)) {
-      throw new CommandRefused(
-          Kind.INVALID,
-          "target_num_replicas: %s (expected: 0 to %s)"
-              .formatted(replicas, DeploymentConfig.MAX_REPLICAS));
-    }
-    if (known == null || !known.contains(id.name())) {
-      throw new CommandRefused(Kind.NOT_FOUND, "Application or Deployment not found");
-    }
-    DesiredApplication wanted = state.find(id.application());
-    if (wanted == null) {
-      throw new CommandRefused(Kind.PRECONDITION, "Deployment is deleted"); // Ray's words
-    }
-    if (follows) {
-      DesiredChange change = state.pause(id, replicas);
-      return change == null
-          ? new Decision(null, List.of())
-          : kept(
-              change,
-              new ControllerEvent.Paused(
-                  id, change.autoscaled().get(id.application()).get(id.name())));
-    }
-    if (replicas == null) {
-      throw precondition("autoscaling: none of deployment %s (expected: one that autoscales)", id);
-    }
-    if (!wanted.wanted().externalScaler()) { // Ray's words
-      throw precondition(
-          "Cannot update replicas for deployment '%s' in application '%s'. The external scaling API"
-              + " can only be used when 'external_scaler_enabled' is set to true in the application"
-              + " configuration. Current value: external_scaler_enabled=false.",
-          id.name(), id.application());
-    }
-    DesiredChange change = state.scale(id.application(), id.name(), replicas);
-    return change == null
-        ? new Decision(null, List.of())
-        : kept(change, new ControllerEvent.Scaled(id, replicas));
-  }
-
-  private Decision kept(DesiredChange change, ControllerEvent event) throws IOException {
-    serve.prepare();
-    return new Decision(change, List.of(event));
   }
 
   // --- rollback ---

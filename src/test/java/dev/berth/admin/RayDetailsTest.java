@@ -133,12 +133,17 @@ class RayDetailsTest {
   @Test
   void aDeploymentThatScalesByItselfHasNoNumberOfReplicas() {
     Map<String, @Nullable Object> config = effective();
-    config.put("autoscaling_config", Map.of("min_replicas", 1));
+    config.put(
+        "autoscaling_config",
+        Map.of("min_replicas", 1, "policy", Map.of("policy_function", "com.acme.Pace")));
     JsonObject shown =
         deploymentOf(shown(serve(application("a", CONFIG, deployment("d", config)))))
             .getJsonObject("deployment_config");
     assertThat(shown.containsKey("num_replicas")).isFalse();
-    assertThat(shown.containsKey("autoscaling_config")).isTrue();
+    assertThat(shown.getJsonObject("autoscaling_config").getMap())
+        .as("without what Ray's commands would import")
+        .isEqualTo(Map.of("min_replicas", 1));
+    assertThat(config.get("autoscaling_config")).asString().contains("Pace");
   }
 
   @ParameterizedTest

@@ -94,18 +94,6 @@ class AutoscaledDeploymentTest {
   }
 
   @Test
-  void whatIsToldToRayServesCommandsIsOneOfTheTwo() {
-    assertThat(DeploymentConfig.ofRay(file(SCALED)))
-        .doesNotContainKey("num_replicas")
-        .hasEntrySatisfying(
-            "autoscaling_config",
-            config -> assertThat(config).asString().contains("max_replicas=8"));
-    assertThat(DeploymentConfig.ofRay(file(FIXED)))
-        .containsEntry("num_replicas", 4)
-        .doesNotContainKey("autoscaling_config");
-  }
-
-  @Test
   void codeThatAutoscalesIsNotScaledFromOutside() {
     String text = "applications: [{import_path: a.B, external_scaler_enabled: true}]";
 

@@ -99,7 +99,7 @@ class AutoscaledStateTest extends ServeControlRig {
     ok(first);
     ok(second);
 
-    assertThat(control.state().autoscaled(ID)).as("gone with the application").isNull();
+    assertThat(control.state().autoscaled().find(ID)).as("gone with the application").isNull();
     control.autoscaled(ID, found(4)); // the controller does not know yet
     runAll();
     deploy("a", A);
@@ -126,7 +126,8 @@ class AutoscaledStateTest extends ServeControlRig {
     runAll();
 
     assertThat(declared()).isNull();
-    assertThat(control.state().autoscaled(new DeploymentId("a", "other"))).isEqualTo(found(2));
+    assertThat(control.state().autoscaled().find(new DeploymentId("a", "other")))
+        .isEqualTo(found(2));
   }
 
   @Test
@@ -231,7 +232,7 @@ class AutoscaledStateTest extends ServeControlRig {
       if (left.records().size() < 2) {
         break; // before the first was acknowledged
       }
-      seen.add(DesiredState.EMPTY.with(left.records()).autoscaled(ID));
+      seen.add(DesiredState.EMPTY.with(left.records()).autoscaled().find(ID));
     }
     assertThat(seen).containsExactlyInAnyOrder(found(3), found(5));
     assertThat(StateStore.open(files.killed(), 1).recovered().whole()).isEqualTo(state.whole());
@@ -248,7 +249,7 @@ class AutoscaledStateTest extends ServeControlRig {
     json.remove("autoscaled");
     json.remove("capacity_rises");
     DesiredChange older = DesiredChange.of(state.index(), json);
-    assertThat(older.autoscaled()).isEmpty();
+    assertThat(older.autoscaled().all()).isEmpty();
     assertThat(older.head().rises()).isFalse();
   }
 

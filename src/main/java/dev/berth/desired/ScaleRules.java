@@ -1,0 +1,72 @@
+package dev.berth.desired;
+
+import dev.berth.api.DeploymentId;
+import dev.berth.config.DeploymentConfig;
+import dev.berth.controller.Autoscaled;
+import dev.berth.controller.ControllerEvent;
+import dev.berth.desired.ServeControl.Decision;
+import dev.berth.protocol.port.CommandRefused;
+import dev.berth.protocol.port.CommandRefused.Kind;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** Who may set the number of replicas of a deployment, and what comes of it. */
+final class ScaleRules {
+  private ScaleRules() {}
+
+  /**
+   * @param replicas null for what autoscaling finds
+   * @param known the deployments of the application; null when the controller knows none of it
+   * @param follows whether it is autoscaled, and may be paused
+   */
+  static Decision decide(
+      DesiredState state,
+      DeploymentId id,
+      @Nullable Integer replicas,
+      @Nullable Set<String> known,
+      boolean follows) {
+    if (replicas != null && (replicas < 0 || replicas > DeploymentConfig.MAX_REPLICAS)) {
+      throw refused(
+          Kind.INVALID,
+          "target_num_replicas: %s (expected: 0 to %s)",
+          replicas,
+          DeploymentConfig.MAX_REPLICAS);
+    }
+    if (known == null || !known.contains(id.name())) {
+      throw refused(Kind.NOT_FOUND, "Application or Deployment not found");
+    }
+    DesiredApplication wanted = state.find(id.application());
+    if (wanted == null) {
+      throw refused(Kind.PRECONDITION, "Deployment is deleted"); // Ray's words
+    }
+    if (follows) {
+      DesiredChange change = state.pause(id, replicas);
+      Autoscaled now = change == null ? null : change.autoscaled().find(id);
+      return new Decision(
+          change, now == null ? List.of() : List.of(new ControllerEvent.Paused(id, now)));
+    }
+    if (replicas == null) {
+      throw refused(
+          Kind.PRECONDITION,
+          "autoscaling: none of deployment %s (expected: one that autoscales)",
+          id);
+    }
+    if (!wanted.wanted().externalScaler()) { // Ray's words
+      throw refused(
+          Kind.PRECONDITION,
+          "Cannot update replicas for deployment '%s' in application '%s'. The external scaling API"
+              + " can only be used when 'external_scaler_enabled' is set to true in the application"
+              + " configuration. Current value: external_scaler_enabled=false.",
+          id.name(),
+          id.application());
+    }
+    DesiredChange change = state.scale(id.application(), id.name(), replicas);
+    return new Decision(
+        change, change == null ? List.of() : List.of(new ControllerEvent.Scaled(id, replicas)));
+  }
+
+  private static CommandRefused refused(Kind kind, String text, Object... values) {
+    return new CommandRefused(kind, text.formatted(values));
+  }
+}
