@@ -45,8 +45,12 @@ record ApplicationCode(
   static ApplicationCode find(ApplicationConfig config) {
     List<Problem> problems = new ArrayList<>();
     ApplicationClassLoader own = open(config, problems);
-    Method builder = problems.isEmpty() ? builder(config, own, problems) : null;
+    ClassLoader loader = own == null ? ApplicationCode.class.getClassLoader() : own;
+    Method builder = problems.isEmpty() ? builder(config, loader, problems) : null;
     if (builder != null) {
+      PolicyClasses.check(config, loader, problems);
+    }
+    if (builder != null && problems.isEmpty()) {
       return new ApplicationCode(config, builder, own);
     }
     ConfigException refused = new ConfigException(problems);
@@ -104,8 +108,7 @@ record ApplicationCode(
   }
 
   private static @Nullable Method builder(
-      ApplicationConfig config, @Nullable ApplicationClassLoader own, List<Problem> problems) {
-    ClassLoader loader = own == null ? ApplicationCode.class.getClassLoader() : own;
+      ApplicationConfig config, ClassLoader loader, List<Problem> problems) {
     String className = config.get(ApplicationConfig.IMPORT_PATH).className();
     try {
       Method found = builder(config, Class.forName(className, false, loader).getMethods());
