@@ -63,7 +63,7 @@ final class ApplicationState {
         : target.withReplicas(replicas);
   }
 
-  private boolean isPaused(DeploymentTarget target) {
+  boolean isPaused(DeploymentTarget target) {
     Autoscaled found = autoscaled.get(target.id().name());
     return found != null && found.paused() && DeploymentConfig.autoscales(target.settings());
   }

@@ -7,11 +7,13 @@ import dev.berth.protocol.ApplicationDetails;
 import dev.berth.protocol.ApplicationStatus;
 import dev.berth.protocol.BusMessage.HandleMetricBatch;
 import dev.berth.protocol.ServeDetails;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import java.util.function.DoubleSupplier;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
@@ -28,12 +30,15 @@ import org.jspecify.annotations.Nullable;
  * <p>Events may come twice, late, or not at all where a repeated command brings them again.
  */
 public final class Controller {
+  /** An instance that says nothing for so long may be on its way. Source: Ray Serve. */
+  public static final long SHORTEST_SILENCE_NANOS = TimeUnit.SECONDS.toNanos(10);
+
   private final Epoch epoch;
   private final long startedMs;
   private final LongSupplier wallMillis;
   private final Function<Settings, Map<String, @Nullable Object>> config;
-  private final HandleReports reports = new HandleReports();
   private final Recovery recovery = new Recovery();
+  private final AutoscaledDeployments autoscaled;
   private final DeploymentStates deployments;
   private final ApplicationStates applications;
 
@@ -43,6 +48,7 @@ public final class Controller {
    * @param ongoing requests that a replica works on now, by its id; negative when it is unknown
    * @param chance from 0 to 1, for waits after failures
    * @param wallMillis the time of day, in milliseconds since 1970
+   * @param silentNanos without a report after which an instance's load is not known any more
    * @param config what operators see of a deployment's settings
    */
   public Controller(
@@ -51,14 +57,22 @@ public final class Controller {
       ToIntFunction<String> ongoing,
       DoubleSupplier chance,
       LongSupplier wallMillis,
+      long silentNanos,
       Function<Settings, Map<String, @Nullable Object>> config) {
     this.epoch = epoch;
     this.startedMs = wallMillis.getAsLong();
     this.wallMillis = wallMillis;
     this.config = config;
-    this.deployments = new DeploymentStates(epoch, replicaIds, ongoing, chance, wallMillis);
+    this.autoscaled = new AutoscaledDeployments(epoch, silentNanos);
+    this.deployments =
+        new DeploymentStates(epoch, replicaIds, ongoing, chance, wallMillis, autoscaled);
     this.applications =
-        new ApplicationStates(epoch, deployments, recovery, this::observe, reports::forget);
+        new ApplicationStates(epoch, deployments, recovery, this::observe, autoscaled::forget);
+  }
+
+  /** How long an instance that reports so often may say nothing. Source: Ray Serve. */
+  public static long silenceNanos(Duration pushInterval) {
+    return Math.max(SHORTEST_SILENCE_NANOS, pushInterval.multipliedBy(2).toNanos());
   }
 
   /**
@@ -69,6 +83,7 @@ public final class Controller {
    */
   public void recover(Collection<String> nodes, long nowNanos) {
     recovery.begin(nodes, nowNanos);
+    autoscaled.expect(nodes);
   }
 
   /** Takes an event; one that changes nothing gives no actions. */
@@ -142,9 +157,12 @@ public final class Controller {
     return epoch.term();
   }
 
-  /** Takes a batch of handle metrics; false when it was stale. */
-  public boolean record(HandleMetricBatch batch, long nowNanos) {
-    return reports.record(batch, nowNanos);
+  /** Takes a batch of handle metrics; a stale one gives no actions. */
+  public List<ControllerAction> on(HandleMetricBatch batch, long nowNanos) {
+    Turn turn = new Turn(nowNanos);
+    autoscaled.record(
+        batch, nowNanos, (deployment, nanos) -> deployments.lookAt(deployment, nanos, turn));
+    return settle(turn);
   }
 
   // --- what operators see ---

@@ -1,6 +1,7 @@
 package dev.berth.controller;
 
 import dev.berth.api.DeploymentId;
+import dev.berth.controller.autoscaling.ScalingDecision;
 import dev.berth.protocol.ApplicationStatus;
 import dev.berth.protocol.DeploymentStatus;
 import dev.berth.protocol.ReplicaPhase;
@@ -52,6 +53,19 @@ public sealed interface ControllerAction {
    * @param complete the last target of which every replica ran; null when there is none
    */
   record Remember(Epoch epoch, DeploymentId deployment, @Nullable DeploymentTarget complete)
+      implements Command {}
+
+  /**
+   * The load of a deployment asks for another number of replicas, which is to be kept.
+   *
+   * @param now null when its number follows its load no more
+   * @param decision that made it; null when there is none
+   */
+  record Rescale(
+      Epoch epoch,
+      DeploymentId deployment,
+      @Nullable Autoscaled now,
+      @Nullable ScalingDecision decision)
       implements Command {}
 
   /** A deployment is gone: its routers may go, and who waits there is told. */

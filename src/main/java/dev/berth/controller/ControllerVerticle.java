@@ -111,7 +111,7 @@ public final class ControllerVerticle extends VerticleBase {
 
   private void onMessage(Message<BusMessage> message) {
     if (message.body() instanceof HandleMetricBatch batch) {
-      controller.record(batch, nanoClock.getAsLong());
+      step(now -> controller.on(batch, now));
       message.reply(controller.term()); // a stale one too: its sender need not tell it again
     } else if (!routing.test(message.body())) {
       message.fail(

@@ -11,6 +11,7 @@ import dev.berth.controller.ControllerAction.StopReplica;
 import dev.berth.controller.ControllerEvent.OfReplica;
 import dev.berth.controller.Progress.Failure;
 import dev.berth.controller.Reconciler.Decision;
+import dev.berth.controller.autoscaling.ScalingDecision;
 import dev.berth.protocol.ReplicaInfo;
 import dev.berth.protocol.ReplicaPhase;
 import dev.berth.protocol.RoutingSnapshot;
@@ -53,6 +54,7 @@ final class DeploymentStates {
   private final ToIntFunction<String> ongoing;
   private final DoubleSupplier chance;
   private final LongSupplier wallMillis;
+  private final AutoscaledDeployments autoscaled;
   private final Map<String, ReplicaRecord> replicas = new HashMap<>(); // of all, by replica id
   private final TreeSet<DeploymentState> waking = new TreeSet<>(DeploymentState.BY_WAKE);
   private final Set<String> ended = new LinkedHashSet<>(); // ids, the oldest first
@@ -64,12 +66,14 @@ final class DeploymentStates {
       Function<DeploymentId, String> replicaIds,
       ToIntFunction<String> ongoing,
       DoubleSupplier chance,
-      LongSupplier wallMillis) {
+      LongSupplier wallMillis,
+      AutoscaledDeployments autoscaled) {
     this.epoch = epoch;
     this.replicaIds = replicaIds;
     this.ongoing = ongoing;
     this.chance = chance;
     this.wallMillis = wallMillis;
+    this.autoscaled = autoscaled;
   }
 
   // --- deployments ---
@@ -133,6 +137,7 @@ final class DeploymentStates {
     announce(deployment, turn);
     long wakeNanos = Long.MAX_VALUE;
     if (!deployment.held) {
+      long looks = follow(deployment, turn);
       Decision decision =
           Reconciler.decide(
               deployment.target,
@@ -142,7 +147,7 @@ final class DeploymentStates {
               turn.nowNanos);
       decision.steps().forEach(step -> take(deployment, step, turn));
       deployment.progress = decision.progress();
-      wakeNanos = decision.wakeNanos();
+      wakeNanos = Math.min(looks, decision.wakeNanos());
       announce(deployment, turn);
     }
     repeat(deployment, turn);
@@ -154,6 +159,32 @@ final class DeploymentStates {
     }
     wakeAt(deployment, wakeNanos);
     turn.touch(deployment.application);
+  }
+
+  /**
+   * As many replicas as its load asks for, where it autoscales.
+   *
+   * @return when to look again though nothing happens
+   */
+  private long follow(DeploymentState deployment, Turn turn) {
+    ScalingDecision decision = autoscaled.decide(deployment, turn);
+    if (decision == null) {
+      return Long.MAX_VALUE;
+    }
+    if (decision.changes()) {
+      retarget(deployment, deployment.target.withReplicas(decision.replicas()), false, turn);
+      deployment.progress = deployment.progress.with(deployment.progress.standing().byLoad());
+    }
+    return decision.wakeNanos();
+  }
+
+  /** Of a deployment something was reported: it is looked at then, at the latest. */
+  void lookAt(DeploymentState deployment, long nanos, Turn turn) {
+    if (nanos - turn.nowNanos <= 0) {
+      turn.touch(deployment);
+    } else if (deployment.wakeNanos == Long.MAX_VALUE || nanos - deployment.wakeNanos < 0) {
+      wakeAt(deployment, nanos);
+    }
   }
 
   /** It has no replicas and is to have none. */

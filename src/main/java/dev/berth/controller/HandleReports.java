@@ -108,6 +108,19 @@ final class HandleReports {
     instances.values().forEach(instance -> instance.forget(deployment));
   }
 
+  /** What each instance reported last of a deployment, by instance. */
+  Map<String, HandleMetricReport> of(DeploymentId deployment) {
+    Map<String, HandleMetricReport> all = new HashMap<>();
+    instances.forEach(
+        (node, instance) -> {
+          HandleMetricReport report = instance.handles.get(deployment);
+          if (report != null) {
+            all.put(node, report);
+          }
+        });
+    return all;
+  }
+
   DeploymentLoad load(DeploymentId deployment, long nowNanos) {
     long queued = 0;
     long running = 0;

@@ -51,6 +51,12 @@ record Standing(DeploymentStatus status, StatusTrigger trigger, String message) 
     };
   }
 
+  /** The same, when it was its load that asked for another number of replicas. */
+  Standing byLoad() {
+    boolean scales = status == DeploymentStatus.UPSCALING || status == DeploymentStatus.DOWNSCALING;
+    return scales ? new Standing(status, StatusTrigger.AUTOSCALING, message) : this;
+  }
+
   private Standing whileUpdating(Cause cause, String why) {
     return switch (cause) {
       case HEALTHY ->

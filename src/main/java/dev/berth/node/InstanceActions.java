@@ -28,10 +28,12 @@ final class InstanceActions implements Consumer<ControllerAction> {
   private final LogFeed log;
   private final TransitionLog transitions = new TransitionLog();
   private final Consumer<ControllerAction.Announce> announced;
+  private final Consumer<ControllerAction.Rescale> rescaled;
 
   /**
    * @param log whose levels deployments may have
    * @param announced told of the states of applications, after they were logged
+   * @param rescaled told of numbers of replicas that follow the load, after they were logged
    */
   InstanceActions(
       EpochGate gate,
@@ -41,7 +43,8 @@ final class InstanceActions implements Consumer<ControllerAction> {
       RoutingLink routing,
       Routes routes,
       LogFeed log,
-      Consumer<ControllerAction.Announce> announced) {
+      Consumer<ControllerAction.Announce> announced,
+      Consumer<ControllerAction.Rescale> rescaled) {
     this.gate = gate;
     this.builds = builds;
     this.replicas = replicas;
@@ -50,6 +53,7 @@ final class InstanceActions implements Consumer<ControllerAction> {
     this.routes = routes;
     this.log = log;
     this.announced = announced;
+    this.rescaled = rescaled;
   }
 
   /** The instance drains: what stops from now on is not told as if it were deleted. */
@@ -77,6 +81,9 @@ final class InstanceActions implements Consumer<ControllerAction> {
       announced.accept(announce);
     } else if (action instanceof ControllerAction.AnnounceDeployment announce) {
       transitions.announce(announce);
+    } else if (action instanceof ControllerAction.Rescale rescale) {
+      transitions.rescaled(rescale);
+      rescaled.accept(rescale);
     } else if (action instanceof ControllerAction.AnnounceReplica announce) {
       transitions.announce(announce);
     } else if (action instanceof ControllerAction.StartReplica start) {

@@ -7,6 +7,7 @@ import dev.berth.config.DeploymentConfig;
 import dev.berth.config.HttpOptions;
 import dev.berth.config.LimitOptions;
 import dev.berth.config.LogEncoding;
+import dev.berth.config.MetricsOptions;
 import dev.berth.config.ServeConfig;
 import dev.berth.config.keys.Settings;
 import dev.berth.controller.Controller;
@@ -100,7 +101,15 @@ final class InstanceControl {
     routing = new RoutingLink(this::toRouters, on.identity.node(), deployments::isWanted);
     actions =
         new InstanceActions(
-            gate, builds, replicas, deployments, routing, routes, on.log, announced);
+            gate,
+            builds,
+            replicas,
+            deployments,
+            routing,
+            routes,
+            on.log,
+            announced,
+            change -> serve.autoscaled(change.deployment(), change.now()));
     RandomGenerator random = on.identity.seeded();
     plane =
         new ControlPlane(
@@ -147,6 +156,7 @@ final class InstanceControl {
         replicas::ongoing,
         random::nextDouble,
         on.plane.ports().wallClock()::millis,
+        Controller.silenceNanos(on.config.get(MetricsOptions.PUSH_INTERVAL_MS)),
         DeploymentConfig::ofRay);
   }
 

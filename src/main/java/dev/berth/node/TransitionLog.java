@@ -4,6 +4,8 @@ import dev.berth.api.DeploymentId;
 import dev.berth.controller.ControllerAction.Announce;
 import dev.berth.controller.ControllerAction.AnnounceDeployment;
 import dev.berth.controller.ControllerAction.AnnounceReplica;
+import dev.berth.controller.ControllerAction.Rescale;
+import dev.berth.controller.autoscaling.ScalingDecision;
 import dev.berth.protocol.ApplicationStatus;
 import dev.berth.protocol.DeploymentStatus;
 import dev.berth.protocol.ReplicaPhase;
@@ -79,6 +81,19 @@ final class TransitionLog {
         to == ReplicaPhase.STOPPING || to == ReplicaPhase.DRAINING || to == ReplicaPhase.STOPPED;
     said(line, from, to.name(), draining && goes ? "drain" : change.reason())
         .log("replica {}: {} -> {}", change.replicaId(), from, to);
+  }
+
+  void rescaled(Rescale change) {
+    ScalingDecision decision = change.decision();
+    if (decision != null) {
+      int from = decision.inputs().fleet().target();
+      LoggingEventBuilder line =
+          deployment(LOG.atInfo(), change.deployment())
+              .addKeyValue("load", Math.round(decision.inputs().total() * 100) / 100.0)
+              .addKeyValue("running", decision.inputs().fleet().running());
+      said(line, Integer.toString(from), Integer.toString(decision.replicas()), decision.why())
+          .log("deployment {}: {} -> {} replicas", change.deployment(), from, decision.replicas());
+    }
   }
 
   private static LoggingEventBuilder deployment(LoggingEventBuilder line, DeploymentId deployment) {

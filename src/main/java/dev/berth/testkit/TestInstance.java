@@ -147,6 +147,7 @@ final class TestInstance {
             replicas::ongoing,
             random.split()::nextDouble,
             time::millis,
+            Controller.SHORTEST_SILENCE_NANOS,
             DeploymentConfig::ofRay);
   }
 

@@ -11,14 +11,14 @@ import org.assertj.core.api.AbstractStringAssert;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 
 /** Short texts, read as if each were a file named {@code berth.yaml}. */
-final class Yaml {
+public final class Yaml {
 
   /** The least a file must say, to append to. */
   static final String NO_APPLICATIONS = "applications: []\n";
 
   private Yaml() {}
 
-  static ServeConfig read(String text) {
+  public static ServeConfig read(String text) {
     return ConfigReader.read("berth.yaml", Path.of(""), text);
   }
 

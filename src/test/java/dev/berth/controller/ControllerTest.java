@@ -823,6 +823,7 @@ class ControllerTest {
             },
             () -> 1,
             () -> 0,
+            Controller.SHORTEST_SILENCE_NANOS,
             settings -> Map.of());
     for (int i = 0; i < 200; i++) {
       DeploymentId id = new DeploymentId("app" + i, "front");

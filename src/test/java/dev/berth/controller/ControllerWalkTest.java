@@ -234,6 +234,7 @@ class ControllerWalkTest {
               id -> random.nextInt(-1, 3),
               random::nextDouble,
               () -> 0,
+              Controller.SHORTEST_SILENCE_NANOS,
               settings -> Map.of());
       controller.recover(List.of(NODE), now);
       // What no replica runs by was known to the controller before only.

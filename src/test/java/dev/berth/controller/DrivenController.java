@@ -74,6 +74,7 @@ final class DrivenController {
         id -> ongoing.getOrDefault(id, -1),
         () -> chance,
         () -> 0,
+        Controller.SHORTEST_SILENCE_NANOS,
         settings -> Map.of());
   }
 
@@ -166,6 +167,13 @@ final class DrivenController {
   DeclaredApplication application(String name, String prefix) {
     return new DeclaredApplication(
         name, revision, prefix, "{}", true, 0, null, Map.of(), Map.of(), ran, null);
+  }
+
+  /** The same, of which a number of replicas is kept. */
+  DeclaredApplication application(String name, String prefix, String deployment, Autoscaled kept) {
+    Map<String, Autoscaled> all = Map.of(deployment, kept);
+    return new DeclaredApplication(
+        name, revision, prefix, "{}", true, 0, null, Map.of(), all, ran, null);
   }
 
   void run(String... ids) {

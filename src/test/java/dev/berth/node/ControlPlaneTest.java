@@ -62,6 +62,7 @@ class ControlPlaneTest {
         replica -> -1,
         () -> 0,
         () -> 0,
+        Controller.SHORTEST_SILENCE_NANOS,
         settings -> Map.of());
   }
 

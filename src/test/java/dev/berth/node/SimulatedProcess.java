@@ -218,7 +218,15 @@ public final class SimulatedProcess {
               event -> around.tell.accept(node, event));
       actions =
           new InstanceActions(
-              gate, builds, replicas, deployments, routing, routes, LogFeed.NONE, serve::announced);
+              gate,
+              builds,
+              replicas,
+              deployments,
+              routing,
+              routes,
+              LogFeed.NONE,
+              serve::announced,
+              change -> serve.autoscaled(change.deployment(), change.now()));
     }
 
     private InstanceRouters deployments() {

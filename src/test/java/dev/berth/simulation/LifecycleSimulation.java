@@ -412,6 +412,7 @@ final class LifecycleSimulation {
             id -> instanceOf(own, id).ongoing(id),
             chances::nextDouble,
             () -> TimeUnit.NANOSECONDS.toMillis(world.elapsedNanos()),
+            Controller.SHORTEST_SILENCE_NANOS,
             settings -> Map.of());
     controller = next;
     armedNanos = Long.MAX_VALUE;

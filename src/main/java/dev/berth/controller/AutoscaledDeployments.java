@@ -1,0 +1,181 @@
+package dev.berth.controller;
+
+import dev.berth.api.DeploymentId;
+import dev.berth.config.DeploymentConfig;
+import dev.berth.controller.ControllerAction.Rescale;
+import dev.berth.controller.autoscaling.Fleet;
+import dev.berth.controller.autoscaling.Scaling;
+import dev.berth.controller.autoscaling.ScalingDecision;
+import dev.berth.controller.autoscaling.ScalingInputs;
+import dev.berth.controller.autoscaling.ScalingRules;
+import dev.berth.protocol.BusMessage.HandleMetricBatch;
+import dev.berth.protocol.HandleMetricReport;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The deployments whose number of replicas follows their load: what was reported of them, and what
+ * was decided. Belongs to the controller's loop.
+ */
+final class AutoscaledDeployments {
+  /** Reports that come within it are looked at together. Source: Ray Serve's control loop. */
+  static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+
+  /** One of them, by the target that its rules are of. */
+  private static final class Followed {
+    final DeploymentState deployment;
+    final Scaling scaling;
+    DeploymentTarget target;
+
+    Followed(DeploymentState deployment, Scaling scaling) {
+      this.deployment = deployment;
+      this.scaling = scaling;
+      this.target = deployment.target;
+    }
+  }
+
+  private final Epoch epoch;
+  private final long silentNanos;
+  private final HandleReports reports = new HandleReports();
+  private final Set<String> expected = new HashSet<>(); // there before this controller was
+  private final Map<DeploymentId, Followed> followed = new HashMap<>();
+
+  /**
+   * @param silentNanos without a report after which an instance is not known any more
+   */
+  AutoscaledDeployments(Epoch epoch, long silentNanos) {
+    this.epoch = epoch;
+    this.silentNanos = silentNanos;
+  }
+
+  /** These instances are there, and have yet to say what they know. */
+  void expect(Collection<String> nodes) {
+    expected.addAll(nodes);
+  }
+
+  // --- what is reported ---
+
+  /**
+   * @param look told of each deployment that is to be looked at, and when
+   * @return false when the batch was stale
+   */
+  boolean record(HandleMetricBatch batch, long nowNanos, Look look) {
+    if (!reports.record(batch, nowNanos)) {
+      return false;
+    }
+    expected.remove(batch.node());
+    Map<DeploymentId, HandleMetricReport> named = new HashMap<>();
+    batch.handles().forEach(report -> named.put(report.deployment(), report));
+    for (Followed each : followed.values()) {
+      HandleMetricReport report = named.get(each.deployment.id);
+      ScalingDecision last = each.scaling.last();
+      boolean waits = last != null && last.inputs().unknown() > 0;
+      if (report == null) {
+        each.scaling.heard(batch.node(), nowNanos);
+      } else {
+        take(each.scaling, batch.node(), report, nowNanos);
+      }
+      if (report != null || waits) {
+        boolean cold = last == null || last.inputs().fleet().running() == 0;
+        look.at(each.deployment, cold ? nowNanos : nowNanos + LOOK_NANOS);
+      }
+    }
+    return true;
+  }
+
+  /** Takes a deployment that is to be looked at. */
+  @FunctionalInterface
+  interface Look {
+    void at(DeploymentState deployment, long nanos);
+  }
+
+  private static void take(Scaling scaling, String node, HandleMetricReport report, long nowNanos) {
+    if (report.last()) {
+      scaling.end(node, nowNanos);
+    } else {
+      scaling.report(node, report.averageLoad(), report.averageReserved(), nowNanos);
+    }
+  }
+
+  /** A deployment is gone. */
+  void forget(DeploymentId deployment) {
+    followed.remove(deployment);
+    reports.forget(deployment);
+  }
+
+  // --- what is decided ---
+
+  /**
+   * How many replicas a deployment is to have, which is kept and told where it is another number.
+   *
+   * @return null when its number does not follow its load
+   */
+  @Nullable ScalingDecision decide(DeploymentState deployment, Turn turn) {
+    if (deployment.deleting || !DeploymentConfig.autoscales(deployment.target.settings())) {
+      if (followed.remove(deployment.id) != null
+          | deployment.application.autoscaled.remove(deployment.id.name()) != null) {
+        turn.add(new Rescale(epoch, deployment.id, null, null));
+      }
+      return null;
+    }
+    Followed known =
+        followed.computeIfAbsent(deployment.id, id -> follow(deployment, turn.nowNanos));
+    if (known.target != deployment.target) {
+      known.target = deployment.target;
+      known.scaling.rules(ScalingRules.of(deployment.target.settings()));
+    }
+    ScalingDecision decision = known.scaling.decide(fleet(deployment), null, turn.nowNanos);
+    if (decision.changes()) {
+      Autoscaled now = new Autoscaled(decision.replicas(), false, null);
+      deployment.application.autoscaled.put(deployment.id.name(), now);
+      turn.add(new Rescale(epoch, deployment.id, now, decision));
+    }
+    return decision;
+  }
+
+  private Followed follow(DeploymentState deployment, long nowNanos) {
+    ScalingRules rules = ScalingRules.of(deployment.target.settings());
+    Scaling scaling = new Scaling(rules, silentNanos, nowNanos);
+    expected.forEach(node -> scaling.expect(node, nowNanos));
+    reports.of(deployment.id).forEach((node, report) -> take(scaling, node, report, nowNanos));
+    return new Followed(deployment, scaling);
+  }
+
+  private static Fleet fleet(DeploymentState deployment) {
+    int running = 0;
+    int starting = 0;
+    for (ReplicaRecord replica : deployment.replicas.values()) {
+      running += replica.isServing() ? 1 : 0;
+      starting += replica.isActive() && !replica.isServing() ? 1 : 0;
+    }
+    return new Fleet(
+        running,
+        starting,
+        deployment.target.settings().get(DeploymentConfig.NUM_REPLICAS),
+        deployment.application.isPaused(deployment.target),
+        !deployment.progress.frozen() && deployment.othersServe(),
+        false); // refused beside autoscaling, by whoever reads both
+  }
+
+  // --- what operators see ---
+
+  /** One of them; null when its number does not follow its load. */
+  @Nullable Scaling find(DeploymentId deployment) {
+    Followed known = followed.get(deployment);
+    return known == null ? null : known.scaling;
+  }
+
+  /** What one of them would be decided from now. */
+  ScalingInputs inputs(DeploymentState deployment, Scaling scaling, long nowNanos) {
+    return scaling.inputs(fleet(deployment), null, nowNanos);
+  }
+
+  DeploymentLoad load(DeploymentId deployment, long nowNanos) {
+    return reports.load(deployment, nowNanos);
+  }
+}
