@@ -8,6 +8,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source load-tests/prepare.sh
+source load-tests/chart.sh
 
 case "${1:-}" in
   "") extent=full to=docs/performance ;;
@@ -15,23 +16,6 @@ case "${1:-}" in
   --draw) extent='' to=docs/performance ;;
   *) echo "$1 (expected: --quick, --draw or nothing)" >&2; exit 2 ;;
 esac
-
-# The chart library stands in an environment of its own; nothing else of Python is needed.
-draw() {
-  local python=$work/venv/bin/python
-  if ! "$python" -c 'import matplotlib' 2>/dev/null; then
-    echo "installing matplotlib"
-    python3 -m venv "$work/venv" 2>/dev/null || {
-      debian python3-venv # which Debian keeps apart from Python
-      python3 -m venv "$work/venv"
-    }
-    "$work/venv/bin/pip" install -q --disable-pip-version-check -r load-tests/requirements.txt
-  fi
-  "$python" load-tests/draw.py "$to"
-  if [[ $to == docs/performance ]]; then
-    python3 load-tests/tables.py docs/performance docs/performance.md README.md
-  fi
-}
 
 mkdir -p "$work" "$to"
 failed=0
@@ -44,5 +28,8 @@ if [[ -n $extent ]]; then
     failed=1
   cp "$work/curves.json" "$to/curves.json"
 fi
-draw
+draw_charts "$to"
+if [[ $to == docs/performance ]]; then
+  python3 load-tests/tables.py docs/performance docs/performance.md README.md
+fi
 exit $failed

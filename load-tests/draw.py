@@ -1,4 +1,4 @@
-"""Draws curves.json of a folder as SVG files beside it: each chart for a light and a dark page.
+"""Draws the JSON of a folder as SVG files beside it: each chart for a light and a dark page.
 
 Usage: draw.py FOLDER
 """
@@ -142,11 +142,47 @@ def over_rate(curves, theme):
     return figure
 
 
+def over_handles(measured, theme):
+    rows = measured["fleets"]
+    colours, figure, (messages, controller) = chart(theme, 7.2)
+    for way, colour in (("one for each handle", colours["raw"]),
+                        ("one for each instance", colours["berth"])):
+        for instances, marker in ((1, "o"), (10, "s"), (100, "^")):
+            points = [row for row in rows if (row["way"], row["instances"]) == (way, instances)]
+            xs = [row["handles"] for row in points]
+            label = f"{way}, {instances} instance{'s' if instances > 1 else ''}"
+            dashed = instances > 1
+            line(messages, xs, [[row["messages_per_s"]] for row in points], label, colour, dashed,
+                 marker)
+            line(controller, xs, [[max(row["controller_percent"], 1e-4)] for row in points], label,
+                 colour, dashed, marker)
+    messages.set_title("Messages to the controller a second")
+    messages.set_yscale("log")
+    messages.set_ylim(top=2e7)  # room for the legend
+    messages.legend(fontsize=8, ncols=2, loc="upper left")
+    plain_numbers(messages.yaxis)
+    controller.set_title("The controller's share of a core for them, without sockets")
+    controller.set_ylabel("% (log)")
+    controller.set_yscale("log")
+    controller.set_xscale("log")
+    controller.set_xlabel("handles on each instance (log)")
+    plain_numbers(controller.yaxis)
+    plain_numbers(controller.xaxis)
+    return figure
+
+
+CHARTS = {"concurrency": ("curves.json", over_concurrency),
+          "offered-rate": ("curves.json", over_rate),
+          "metrics-push": ("metrics-push.json", over_handles)}
+
+
 def main(folder):
-    curves = json.loads((folder / "curves.json").read_text())
-    for name, draw in (("concurrency", over_concurrency), ("offered-rate", over_rate)):
+    for name, (source, draw) in CHARTS.items():
+        if not (folder / source).exists():
+            continue
+        measured = json.loads((folder / source).read_text())
         for theme in THEMES:
-            figure = draw(curves, theme)
+            figure = draw(measured, theme)
             figure.tight_layout(h_pad=2)
             file = folder / f"{name}-{theme}.svg"
             figure.savefig(file, metadata={"Date": None, "Creator": None})

@@ -2,9 +2,10 @@
 
 Usage: tables.py FOLDER PAGE README
 
-FOLDER holds curves.json (of curves.sh), run.json and before.json (of run.sh); what is not there
-leaves its tables as they are. Between `<!-- NAME: begin -->` and `<!-- NAME: end -->` of PAGE, and
-of README, stands what this script wrote; the rest is not touched. Standard library only.
+FOLDER holds curves.json (of curves.sh), run.json and before.json (of run.sh), and what
+metrics-push.sh measures; what is not there leaves its tables as they are. Between
+`<!-- NAME: begin -->` and `<!-- NAME: end -->` of PAGE, and of README, stands what this script
+wrote; the rest is not touched. Standard library only.
 """
 
 import json
@@ -254,6 +255,35 @@ def start_up(run):
             f" {figures(start['base'], 0)} ms, which is {figures(start['ratio'], 2)} times as long.")
 
 
+# --- metrics-push.json, metrics-push-ray.json ---
+
+
+def metrics_push(run):
+    apart = {(row["instances"], row["handles"]): row for row in run["fleets"]
+             if row["way"] == "one for each handle"}
+    rows = []
+    for row in run["fleets"]:
+        if row["way"] == "one for each handle":
+            continue
+        other = apart.get((row["instances"], row["handles"]))
+        both = [[number(each[name] / divisor, decimals) if each else "–" for each in (row, other)]
+                for name, divisor, decimals in (("messages_per_s", 1, 0), ("bytes_per_s", 1e3, 1),
+                                                ("pusher_percent", 1, 3),
+                                                ("controller_percent", 1, 3))]
+        rows.append([number(row["instances"]), number(row["handles"]),
+                     *(figure for pair in both for figure in pair)])
+    return table(["instances", "handles on each", "messages/s", "apart", "kB/s", "apart",
+                  "a pusher, % of a core", "apart", "the controller, % of a core", "apart"], rows)
+
+
+def metrics_push_of_ray(run):
+    rows = [[number(row["applications"]), number(row["controller_percent_without_handles"], 1),
+             number(row["controller_percent"], 1), number(row["handles_percent"], 1)]
+            for row in run["fleets"]]
+    return table([f"applications, Ray {run['ray']}", "controller without handles, % of a core",
+                  "with one to each, % of a core", "the process of the handles, % of a core"], rows)
+
+
 # --- the files ---
 
 
@@ -282,6 +312,8 @@ def main(folder, page, readme):
     fill(page, folder / "run.json",
          {"budgets": budgets, "rows": rows_of, "peers": peers, "start-up": start_up})
     fill(page, folder / "before.json", {"before": before})
+    fill(page, folder / "metrics-push.json", {"metrics push": metrics_push})
+    fill(page, folder / "metrics-push-ray.json", {"metrics push of Ray": metrics_push_of_ray})
     fill(readme, folder / "run.json", {"cost": cost})
 
 
