@@ -17,7 +17,7 @@ from ray import serve
 from ray.serve._private.constants import SERVE_CONTROLLER_NAME, SERVE_NAMESPACE
 
 SECONDS = 10
-ROUNDS = 2
+ROUNDS = 3
 
 
 @serve.deployment(autoscaling_config={"min_replicas": 0, "initial_replicas": 0, "max_replicas": 1,
