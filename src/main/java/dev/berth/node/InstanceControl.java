@@ -19,6 +19,7 @@ import dev.berth.desired.DesiredState;
 import dev.berth.desired.ServeControl;
 import dev.berth.ingress.Ingress;
 import dev.berth.ingress.IngressRoute;
+import dev.berth.metrics.HandleMetricSource;
 import dev.berth.metrics.Meters;
 import dev.berth.metrics.MetricsPusher;
 import dev.berth.metrics.Registration;
@@ -61,6 +62,30 @@ final class InstanceControl {
       DataPlane plane,
       LogFeed log,
       Function<Settings, @Nullable LogEncoding> accessEncoding) {}
+
+  /** What a replica's ledger holds, whichever instance's handles sent it. */
+  private record ReplicaSource(Replica replica, DeploymentRouter router)
+      implements HandleMetricSource {
+    @Override
+    public DeploymentId deployment() {
+      return replica.deployment();
+    }
+
+    @Override
+    public boolean autoscales() {
+      return router.autoscales();
+    }
+
+    @Override
+    public int running() {
+      return replica.slots().running();
+    }
+
+    @Override
+    public int reserved() {
+      return replica.slots().reserved();
+    }
+  }
 
   private final Instance on;
   private final ServeControl serve;
