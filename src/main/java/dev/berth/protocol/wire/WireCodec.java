@@ -15,7 +15,7 @@ import java.util.Map;
  */
 public final class WireCodec {
   /** The form written, and the only one read. */
-  public static final int VERSION = 9;
+  public static final int VERSION = 10;
 
   /** The largest inline body or stream frame. */
   public static final int MAX_BODY_BYTES = 64 * 1024;

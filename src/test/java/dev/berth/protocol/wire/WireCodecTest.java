@@ -99,9 +99,9 @@ class WireCodecTest {
 
   @Test
   void anUnknownVersionIsRefusedByNumber() {
-    Buffer wire = encoded(messages.next()).setByte(0, (byte) 10);
+    Buffer wire = encoded(messages.next()).setByte(0, (byte) 11);
     assertRefused(wire, "a wire form")
-        .hasMessage("version: 10 (expected: " + WireCodec.VERSION + ")");
+        .hasMessage("version: 11 (expected: " + WireCodec.VERSION + ")");
   }
 
   @Test
