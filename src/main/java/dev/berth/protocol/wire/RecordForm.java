@@ -49,7 +49,7 @@ final class RecordForm {
   private final MethodHandle read;
   private final MethodHandle write;
 
-  RecordForm(int number, Class<? extends BusMessage> type) {
+  RecordForm(int number, Class<?> type) {
     this.number = number;
     try {
       read = reader(type, null, "").asType(methodType(BusMessage.class, WireReader.class));
