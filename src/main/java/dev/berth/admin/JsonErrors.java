@@ -33,7 +33,7 @@ public final class JsonErrors {
         .putHeader(HttpHeaders.CONNECTION, HttpHeaders.CLOSE)
         .end(
             new JsonObject()
-                .put("code", "bad_request")
+                .put("code", refused.code())
                 .put("message", refused.getMessage())
                 .encode());
     request.connection().close();

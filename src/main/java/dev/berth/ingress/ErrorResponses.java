@@ -130,8 +130,7 @@ final class ErrorResponses {
 
   /** A request that is not HTTP as it is spoken here. */
   static HttpFailure refused(RefusedRequest why) {
-    return new HttpFailure(
-        why.status(), "bad_request", why.getMessage(), "The request did not run.");
+    return refusal(why.status(), why.code(), why.getMessage());
   }
 
   /** What a request is answered whose head could not be read for a reason of Netty's. */
