@@ -110,10 +110,13 @@ abstract sealed class ClientAnswer implements BiConsumer<String, String>, Comple
   final void write(Response response) {
     HttpServerResponse out = http.response();
     int status = response.status();
+    Headers headers = response.headers();
     if (status != 200) {
       out.setStatusCode(status);
+      if ((status == 408 || status == 409) && headers.get(HttpFailure.SHOULD_RETRY) == null) {
+        out.headers().set(HttpFailure.SHOULD_RETRY, "false"); // it ran: once more is its choice
+      }
     }
-    Headers headers = response.headers();
     String named = headers.get("connection");
     headers.forEach(named == null ? this : new PassedHeaders(named, out.headers()));
     finishHead(out);
