@@ -59,7 +59,7 @@ class StartRulesTest {
   }
 
   private void carryOut(StartRules rules) {
-    done(rules.change(1));
+    done(rules.change(state, 1));
     last = rules;
   }
 
