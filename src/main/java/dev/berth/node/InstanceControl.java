@@ -182,6 +182,8 @@ final class InstanceControl {
   Future<Void> start() {
     on.meters.addGauge("berth_commands_waiting", serve::waitingCommands);
     on.meters.addGauge("berth_commands_waiting_limit", () -> CommandQueue.MOST_COMMANDS);
+    on.meters.addGauge("berth_history_chars", serve::historyChars);
+    on.meters.addGauge("berth_history_chars_limit", () -> ServeControl.MOST_HISTORY_CHARS);
     on.meters.addGauge("berth_idempotent_answers", serve::keptAnswers);
     on.meters.addGauge("berth_idempotent_answers_limit", () -> DesiredState.MOST_ANSWERS);
     on.meters.addCounter("berth_stale_commands", gate::refused);
