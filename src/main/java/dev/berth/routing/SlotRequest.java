@@ -463,7 +463,7 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
   }
 
   public static BerthException timeout() {
-    return new BerthException.Timeout("the deadline of the request passed");
+    return new BerthException.Timeout("its deadline passed");
   }
 
   /** Over, with a failure. Settles everything, then tells. */
