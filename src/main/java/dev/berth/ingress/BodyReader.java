@@ -171,7 +171,7 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
   /** More has come than travels inside a request. */
   private void goOn(Buffer piece) {
     hold(piece);
-    Bound room = exchange.loop.bodies();
+    Bound room = exchange.loop.ingress.bodies();
     if (room != null && received <= gatherBytes && room.tryTake(piece.length(), room.most() / 2)) {
       gathered += piece.length();
       state = State.GATHERING;
@@ -192,7 +192,7 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
     long back = Math.min(gathered, bytes);
     if (back > 0) {
       gathered -= back;
-      Objects.requireNonNull(exchange.loop.bodies()).give(back);
+      Objects.requireNonNull(exchange.loop.ingress.bodies()).give(back);
     }
   }
 

@@ -63,6 +63,7 @@ abstract sealed class ClientAnswer implements BiConsumer<String, String>, Comple
   private int answerBytes; // of a whole answer
   private int heldBytes; // of that, counted among the instance's
   private long largeBytes; // room taken for it, if it is large
+  private @Nullable String notPassed; // the names of headers that are not for the client
   private @Nullable Stall stall; // while something waits for the client
 
   ClientAnswer(
@@ -117,8 +118,8 @@ abstract sealed class ClientAnswer implements BiConsumer<String, String>, Comple
         out.headers().set(HttpFailure.SHOULD_RETRY, "false"); // it ran: once more is its choice
       }
     }
-    String named = headers.get("connection");
-    headers.forEach(named == null ? this : new PassedHeaders(named, out.headers()));
+    notPassed = headers.get("connection");
+    headers.forEach(this);
     finishHead(out);
     if (response.body() instanceof Response.Body.Whole whole) {
       largeIs(route.sizes().came(http.path(), whole.bytes().length()));
@@ -154,8 +155,8 @@ abstract sealed class ClientAnswer implements BiConsumer<String, String>, Comple
   /** One header of the handler's response. */
   @Override
   public final void accept(String name, String value) {
-    if (!HopByHop.isDropped(name)) {
-      http.response().headers().add(PassedHeaders.nameOf(name), value);
+    if (!HopByHop.isDropped(name) && !HopByHop.isNamedBy(notPassed, name)) {
+      http.response().headers().add(HopByHop.nameOf(name), value);
     }
   }
 
@@ -171,16 +172,20 @@ abstract sealed class ClientAnswer implements BiConsumer<String, String>, Comple
 
   /** An answer of the ingress itself. */
   final void answer(int status, String contentType, Buffer body) {
+    answer(status, contentType, body, mustClose());
+  }
+
+  private void answer(int status, String contentType, @Nullable Buffer body, boolean close) {
     HttpServerResponse out = http.response();
     out.setStatusCode(status);
     out.headers().set(HttpHeaders.CONTENT_TYPE, contentType);
-    boolean close = mustClose();
     if (close) {
       connection.announceClose(out);
     }
     finishHead(out);
+    announceUnread(out);
     finish(status, end(out, status, body));
-    if (close) {
+    if (close && !connection.multiplexed) {
       connection.closeWhenTaken();
     }
   }
@@ -188,53 +193,36 @@ abstract sealed class ClientAnswer implements BiConsumer<String, String>, Comple
   /** Why the request has no response. */
   final void answer(HttpFailure failure) {
     http.response().headers().clear(); // what a response that could not be sent left behind
-    boolean close = mustClose();
-    if (close) {
-      connection.announceClose(http.response());
-    }
-    write(failure);
-    if (close) {
-      connection.closeWhenTaken();
-    }
+    answer(failure, mustClose());
   }
 
   final void answerAndClose(HttpFailure failure) {
-    connection.announceClose(http.response());
-    write(failure);
-    if (!connection.multiplexed) {
-      connection.closeWhenTaken();
-    }
+    answer(failure, true);
   }
 
   /** To a client that is still sending, and gets time to read it. */
   final void answerAndLinger(HttpFailure failure) {
     connection.announceClose(http.response());
     linger();
-    write(failure);
+    answer(failure, false);
   }
 
-  private void write(HttpFailure failure) {
+  private void answer(HttpFailure failure, boolean close) {
     if (recorder != null) {
       recorder.outcome(failure.code());
     }
     outcome(Outcome.ofCode(failure.code()));
-    HttpServerResponse out = http.response();
-    out.setStatusCode(failure.status());
-    boolean json = ErrorResponses.isJsonFor(http.headers());
-    MultiMap headers = out.headers();
-    headers.set(HttpHeaders.CONTENT_TYPE, json ? ErrorResponses.JSON : ErrorResponses.TEXT);
+    MultiMap headers = http.response().headers();
     failure.advise(headers::set);
-    finishHead(out);
-    announceUnread(out);
-    if (failure == ErrorResponses.TOO_MANY_REQUESTS && connection.multiplexed) {
-      finish(failure.status(), out.end()); // a body would wait for its window, and be kept for it
-      return;
+    Buffer body = null; // it would wait for its window, and be kept for it
+    boolean json = ErrorResponses.isJsonFor(http.headers());
+    if (failure != ErrorResponses.TOO_MANY_REQUESTS || !connection.multiplexed) {
+      body =
+          json
+              ? failure.json().put("request_id", requestId).toBuffer()
+              : Buffer.buffer(failure.message());
     }
-    Buffer body =
-        json
-            ? failure.json().put("request_id", requestId).toBuffer()
-            : Buffer.buffer(failure.message());
-    finish(failure.status(), end(out, failure.status(), body));
+    answer(failure.status(), json ? ErrorResponses.JSON : ErrorResponses.TEXT, body, close);
   }
 
   private void finishHead(HttpServerResponse out) {
@@ -247,7 +235,10 @@ abstract sealed class ClientAnswer implements BiConsumer<String, String>, Comple
     }
   }
 
-  private Future<Void> end(HttpServerResponse out, int status, Buffer body) {
+  private Future<Void> end(HttpServerResponse out, int status, @Nullable Buffer body) {
+    if (body == null) {
+      return out.end();
+    }
     if (!isBodyless(status)) {
       answerBytes = body.length();
       return out.end(body);

@@ -126,7 +126,7 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
    */
   private int gathered(long length) {
     DeploymentRouter to = route.router();
-    if (to == null || loop.bodies() == null || ReservationHeader.isIn(http.headers())) {
+    if (to == null || loop.ingress.bodies() == null || ReservationHeader.isIn(http.headers())) {
       return 0;
     }
     int most = to.wholeBodyBytes();
@@ -297,13 +297,14 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
   public void onFailure(BerthException failure) {
     if (!isOver()) {
       outcome(Outcome.of(failure.kind()));
+      long after = loop.now() - startedNanos < timeoutNanos ? -1 : timeoutNanos; // else a call's
+      HttpFailure told = ErrorResponses.of(call, failure, requestId, after, route.backpressure());
       if (is(ExchangeState.DETACHED)) {
-        finish(ErrorResponses.status(failure, route.backpressure()), null);
+        finish(told.status(), null);
       } else if (http.response().headWritten()) {
-        cut(ErrorResponses.status(failure, route.backpressure()));
+        cut(told.status());
       } else {
-        long after = loop.now() - startedNanos < timeoutNanos ? -1 : timeoutNanos; // else a call's
-        answer(ErrorResponses.of(call, failure, requestId, after, route.backpressure()));
+        answer(told);
       }
     }
   }

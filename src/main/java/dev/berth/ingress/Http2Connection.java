@@ -40,17 +40,14 @@ final class Http2Connection extends Connection {
   private final Http2ConnectionHandler handler;
   private final ChannelHandlerContext context;
   private final Http2Outflow outflow;
-  private long idleSinceNanos;
-  private boolean served;
   private boolean saidGoAway;
 
   Http2Connection(IngressLoop loop, HttpConnection http, long now, int maxStreams) {
-    super(loop, http, true);
+    super(loop, http, true, now);
     this.maxStreams = maxStreams;
-    this.idleSinceNanos = now;
     this.context = ((HttpServerConnection) http).channelHandlerContext();
     this.handler = (Http2ConnectionHandler) context.handler();
-    this.outflow = new Http2Outflow(() -> loop.cutFlood(channel));
+    this.outflow = new Http2Outflow(() -> loop.ingress.cutFlood(channel.remoteAddress()));
     Http2ConnectionDecoder decoder = handler.decoder();
     decoder.frameListener(loop.controlFrames(decoder.frameListener()));
     context.pipeline().addBefore(context.name(), "outflow", outflow);
@@ -89,8 +86,7 @@ final class Http2Connection extends Connection {
       exchange.clientGone();
     }
     giveRoomIfOver(exchange);
-    served = true;
-    idleSinceNanos = loop.now();
+    served(loop.now());
   }
 
   @Override
@@ -133,8 +129,8 @@ final class Http2Connection extends Connection {
     if (!streams.isEmpty()) {
       // A copy, since ending a stream removes it.
       List.copyOf(streams).forEach(exchange -> exchange.sweep(now));
-    } else if (now - idleSinceNanos >= loop.idleLimitNanos(served)) {
-      close();
+    } else {
+      endIdle(now);
     }
   }
 

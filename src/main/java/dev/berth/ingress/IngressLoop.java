@@ -6,16 +6,15 @@ import dev.berth.config.LimitOptions;
 import dev.berth.config.keys.Settings;
 import dev.berth.ingress.access.AccessRoute;
 import dev.berth.metrics.HttpMeters;
-import dev.berth.protocol.Bound;
 import dev.berth.protocol.StreamLedger;
 import dev.berth.protocol.http.RefusedRequest;
 import dev.berth.protocol.http.RequestTarget;
 import dev.berth.protocol.port.Endpoint;
+import dev.berth.protocol.port.HttpFailure;
 import dev.berth.protocol.port.Reservations.Problem;
 import dev.berth.protocol.port.Reservations.ReservationException;
 import dev.berth.routing.RouterLoop;
 import dev.berth.routing.reserve.ReservationTable;
-import io.netty.channel.Channel;
 import io.netty.channel.ChannelPipeline;
 import io.netty.handler.codec.http2.Http2FrameListener;
 import io.vertx.core.MultiMap;
@@ -231,13 +230,6 @@ final class IngressLoop {
     }
   }
 
-  /** A new connection's first request head is awaited for less long than the next ones. */
-  long idleLimitNanos(boolean served) {
-    return served
-        ? limits.keepAliveNanos()
-        : Math.min(limits.keepAliveNanos(), limits.headerReadNanos());
-  }
-
   // --- requests ---
 
   void handle(HttpServerRequest request) {
@@ -252,7 +244,7 @@ final class IngressLoop {
       }
       String uri = request.uri();
       if (uri != null && uri.length() > maxUriBytes) { // CONNECT has none
-        begin(request, connection, unrouted).answer(ErrorResponses.badHead(414));
+        begin(request, connection, unrouted).answer(ErrorResponses.uriTooLong());
         return;
       }
       RefusedRequest refused =
@@ -307,8 +299,8 @@ final class IngressLoop {
     if (refused != null) {
       refuse(request, connection, refused);
     } else {
-      int status = ErrorResponses.badHeadStatus(request.decoderResult().cause());
-      begin(request, connection, unrouted).answerAndClose(ErrorResponses.badHead(status));
+      HttpFailure why = ErrorResponses.badHead(request.decoderResult().cause());
+      begin(request, connection, unrouted).answerAndClose(why);
     }
   }
 
@@ -378,11 +370,6 @@ final class IngressLoop {
 
   // --- what an exchange and a connection need ---
 
-  /** What bodies may take that are gathered before their requests have slots; null for nothing. */
-  @Nullable Bound bodies() {
-    return ingress.bodies();
-  }
-
   /** What requests may take. */
   RequestRoom.Share room() {
     assert router.isHere();
@@ -414,10 +401,6 @@ final class IngressLoop {
     if (!answers.isEmpty()) {
       later(() -> answers.look(coarseNanos, Exchange::roomFound));
     }
-  }
-
-  void cutFlood(Channel connection) {
-    ingress.cutFlood(connection.remoteAddress());
   }
 
   /** Counts what an HTTP/2 connection asks for beside requests. */
