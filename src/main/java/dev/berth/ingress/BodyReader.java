@@ -9,7 +9,6 @@ import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.streams.ReadStream;
-import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -172,7 +171,7 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
   private void goOn(Buffer piece) {
     hold(piece);
     Bound room = exchange.loop.ingress.bodies();
-    if (room != null && received <= gatherBytes && room.tryTake(piece.length(), room.most() / 2)) {
+    if (received <= gatherBytes && room.tryTake(piece.length(), room.most() / 2)) {
       gathered += piece.length();
       state = State.GATHERING;
     } else {
@@ -192,7 +191,7 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
     long back = Math.min(gathered, bytes);
     if (back > 0) {
       gathered -= back;
-      Objects.requireNonNull(exchange.loop.ingress.bodies()).give(back);
+      exchange.loop.ingress.bodies().give(back);
     }
   }
 

@@ -126,7 +126,7 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
    */
   private int gathered(long length) {
     DeploymentRouter to = route.router();
-    if (to == null || loop.ingress.bodies() == null || ReservationHeader.isIn(http.headers())) {
+    if (to == null || ReservationHeader.isIn(http.headers())) {
       return 0;
     }
     int most = to.wholeBodyBytes();
@@ -229,7 +229,7 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
       call =
           token == null
               ? router.call(loop.router, request, this, nowNanos)
-              : loop.reservations().use(token, router, loop.router, request, this);
+              : loop.ingress.reservations().use(token, router, loop.router, request, this);
     } catch (ReservationException refused) {
       answer(HttpFailure.of(refused.problem()));
     } catch (RuntimeException broken) {

@@ -15,6 +15,8 @@ import dev.berth.protocol.Bound;
 import dev.berth.protocol.http.FirstBytes;
 import dev.berth.protocol.http.RequestDecoder;
 import dev.berth.protocol.port.Endpoint;
+import dev.berth.protocol.port.Reservations.Problem;
+import dev.berth.protocol.port.Reservations.ReservationException;
 import dev.berth.routing.reserve.ReservationTable;
 import io.netty.channel.ChannelPipeline;
 import io.netty.channel.EventLoop;
@@ -69,7 +71,7 @@ public final class Ingress {
   private volatile boolean draining;
   private @Nullable ReservationTable reservations; // before the loops start
   private @Nullable Endpoint endpoint; // likewise
-  private @Nullable Bound bodies; // likewise
+  private Bound bodies = new Bound(0); // likewise
   private @Nullable AccessLog accessLog; // before the loops start
   private @Nullable LogEncoding unroutedAccess; // likewise
 
@@ -148,8 +150,8 @@ public final class Ingress {
     bodies = bound;
   }
 
-  /** What bodies may take that are gathered; null when none are. */
-  @Nullable Bound bodies() {
+  /** What bodies may take that are gathered. */
+  Bound bodies() {
     return bodies;
   }
 
@@ -346,7 +348,11 @@ public final class Ingress {
     return endpoint;
   }
 
-  @Nullable ReservationTable reservations() {
+  /** What the tokens of requests stand for. */
+  ReservationTable reservations() {
+    if (reservations == null) {
+      throw new ReservationException(Problem.UNKNOWN_TOKEN, "nothing is reserved here", -1, -1);
+    }
     return reservations;
   }
 

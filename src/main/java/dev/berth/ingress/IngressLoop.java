@@ -11,12 +11,8 @@ import dev.berth.protocol.http.RefusedRequest;
 import dev.berth.protocol.http.RequestTarget;
 import dev.berth.protocol.port.Endpoint;
 import dev.berth.protocol.port.HttpFailure;
-import dev.berth.protocol.port.Reservations.Problem;
-import dev.berth.protocol.port.Reservations.ReservationException;
 import dev.berth.routing.RouterLoop;
-import dev.berth.routing.reserve.ReservationTable;
 import io.netty.channel.ChannelPipeline;
-import io.netty.handler.codec.http2.Http2FrameListener;
 import io.vertx.core.MultiMap;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpConnection;
@@ -65,7 +61,6 @@ final class IngressLoop {
   final ExplainRule explains;
   final Limits limits;
   private final int maxUriBytes;
-  private final int http2MaxStreams;
   private final String rootPath;
   private final BoundRoute unrouted;
   private final BoundRoute health;
@@ -140,7 +135,6 @@ final class IngressLoop {
     this.health = builtIn(HEALTH, null); // who asks for health asks often, and is no client
     this.ready = builtIn(READY, null);
     this.maxUriBytes = settings.get(LimitOptions.MAX_URI_BYTES);
-    this.http2MaxStreams = settings.get(LimitOptions.HTTP2_MAX_STREAMS);
     this.rootPath = settings.get(HttpOptions.ROOT_PATH);
     this.routeList = builtIn(ROUTES, null);
     this.api = builtIn(API, null); // its paths hold tokens
@@ -178,7 +172,7 @@ final class IngressLoop {
       connection = http1;
     } else {
       watch.openedAsHttp2();
-      connection = new Http2Connection(this, http, now(), http2MaxStreams);
+      connection = new Http2Connection(this, http, now());
     }
     connections.put(http, connection);
     http.closeHandler(connection);
@@ -403,16 +397,6 @@ final class IngressLoop {
     }
   }
 
-  /** Counts what an HTTP/2 connection asks for beside requests. */
-  Http2FrameListener controlFrames(Http2FrameListener listener) {
-    Settings settings = ingress.settings;
-    return new ControlFrames(
-        listener,
-        settings.get(LimitOptions.HTTP2_MAX_CONTROL_FRAMES),
-        settings.get(LimitOptions.HTTP2_RESET_WINDOW_S).toNanos(),
-        this::coarseNow);
-  }
-
   long now() {
     return nanoClock.getAsLong();
   }
@@ -429,14 +413,5 @@ final class IngressLoop {
 
   void after(long millis, Runnable task) {
     timer.after(millis, task);
-  }
-
-  /** What the tokens of requests stand for. */
-  ReservationTable reservations() {
-    ReservationTable table = ingress.reservations();
-    if (table == null) {
-      throw new ReservationException(Problem.UNKNOWN_TOKEN, "nothing is reserved here", -1, -1);
-    }
-    return table;
   }
 }

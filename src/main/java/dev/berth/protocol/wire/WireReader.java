@@ -202,21 +202,15 @@ final class WireReader {
 
   private int length(String field) {
     long length = varint(field);
-    if (length < 0 || length > remaining()) {
-      throw truncated(field, length);
-    }
+    require(field, length);
     return (int) length;
   }
 
-  private void require(String field, int bytes) {
-    if (bytes > remaining()) {
-      throw truncated(field, bytes);
+  private void require(String field, long bytes) {
+    if (bytes < 0 || bytes > remaining()) {
+      throw new WireFormatException(
+          "%s: %s bytes, but %s are left (expected: a whole message)"
+              .formatted(field, Long.toUnsignedString(bytes), remaining()));
     }
-  }
-
-  private WireFormatException truncated(String field, long bytes) {
-    return new WireFormatException(
-        "%s: %s bytes, but %s are left (expected: a whole message)"
-            .formatted(field, Long.toUnsignedString(bytes), remaining()));
   }
 }
