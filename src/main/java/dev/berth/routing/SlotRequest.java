@@ -220,7 +220,7 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
       enqueue();
       return;
     }
-    router.queue.admitAgain();
+    router.queue.tryAdmit(-1); // whatever the bound
     router.bounds.queueAgain(queuedBytes());
     if (recorder != null) {
       recorder.waitsAgain();
