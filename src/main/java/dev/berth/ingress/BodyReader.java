@@ -81,16 +81,11 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
    * @param declaredBytes as the client announced, or -1
    * @param gatherBytes the most that is gathered before the request asks for a slot
    */
-  BodyReader(
-      Exchange exchange,
-      HttpServerRequest http,
-      long declaredBytes,
-      long maxBytes,
-      int gatherBytes) {
+  BodyReader(Exchange exchange, long declaredBytes, int gatherBytes) {
     this.exchange = exchange;
-    this.http = http;
+    this.http = exchange.http;
     this.declaredBytes = declaredBytes;
-    this.maxBytes = maxBytes;
+    this.maxBytes = exchange.loop.limits.maxBodyBytes();
     this.gatherBytes = gatherBytes;
     this.progressNanos = exchange.loop.coarseNow();
     this.rate = new BodyRate(progressNanos);

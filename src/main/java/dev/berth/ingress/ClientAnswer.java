@@ -66,17 +66,12 @@ abstract sealed class ClientAnswer implements BiConsumer<String, String>, Comple
   private @Nullable String notPassed; // the names of headers that are not for the client
   private @Nullable Stall stall; // while something waits for the client
 
-  ClientAnswer(
-      IngressLoop loop,
-      Connection connection,
-      HttpServerRequest http,
-      BoundRoute route,
-      long startedNanos) {
-    this.loop = loop;
+  ClientAnswer(Connection connection, HttpServerRequest http, BoundRoute route) {
+    this.loop = connection.loop;
     this.connection = connection;
     this.http = http;
     this.route = route;
-    this.startedNanos = startedNanos;
+    this.startedNanos = loop.now();
     this.requestId = loop.requestIds.idFor(http.headers().get(REQUEST_ID));
     this.access = AccessEntry.of(route.access(), http, requestId, startedNanos);
     this.recorder =
@@ -146,10 +141,8 @@ abstract sealed class ClientAnswer implements BiConsumer<String, String>, Comple
 
   /** What comes from a router is a stream of the bus. */
   private StreamRelay relay(Response.Body.Received received) {
-    StreamRelay made =
-        new StreamRelay(this, http.response(), (InboundStream) received.stream(), http.version());
-    relay = made;
-    return made;
+    relay = new StreamRelay(this, (InboundStream) received.stream());
+    return relay;
   }
 
   /** One header of the handler's response. */
@@ -297,8 +290,7 @@ abstract sealed class ClientAnswer implements BiConsumer<String, String>, Comple
 
   /** A head that goes out before a body that nobody will read to its end says what comes of it. */
   private void announceUnread(HttpServerResponse out) {
-    BodyReader rest = reader;
-    if (rest != null && rest.bytesLeft() > MAX_DISCARDED_BYTES) {
+    if (reader != null && reader.bytesLeft() > MAX_DISCARDED_BYTES) {
       connection.announceClose(out);
     }
   }
@@ -326,25 +318,23 @@ abstract sealed class ClientAnswer implements BiConsumer<String, String>, Comple
     }
     holdAnswer();
     long taken = (passing == null ? 0 : passing.takenBytes()) + connection.progress(http);
-    Stall known = stall;
-    if (known == null) {
+    if (stall == null) {
       stall = new Stall(taken, now);
       return;
     }
-    known.look(taken, now);
+    stall.look(taken, now);
     StreamWindow window = passing == null ? null : passing.window();
-    if (window != null && now - known.sinceNanos() >= Stall.AFTER_NANOS) {
+    if (window != null && now - stall.sinceNanos() >= Stall.AFTER_NANOS) {
       window.stalled();
     }
   }
 
   /** Tells what it holds, if something of it waits for its client. */
   final void waiting(List<Stalled<ClientAnswer>> into) {
-    Stall standing = stall;
-    if (standing != null) {
+    if (stall != null) {
       StreamWindow window = relay == null ? null : relay.window();
       long bytes = heldBytes > 0 ? heldBytes : window == null ? 0 : window.underWay();
-      into.add(new Stalled<>(connection, this, Math.max(bytes, largeBytes), standing.sinceNanos()));
+      into.add(new Stalled<>(connection, this, Math.max(bytes, largeBytes), stall.sinceNanos()));
     }
   }
 
@@ -436,9 +426,8 @@ abstract sealed class ClientAnswer implements BiConsumer<String, String>, Comple
     }
     become(ExchangeState.LEAVING);
     over();
-    StreamRelay passing = relay;
-    if (passing != null) {
-      passing.stop();
+    if (relay != null) {
+      relay.stop();
     }
     long now = loop.now();
     route.meters().answered(http.method(), status, now - startedNanos);

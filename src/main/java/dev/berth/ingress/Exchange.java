@@ -41,13 +41,8 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
   private @Nullable Request waiting; // while it waits for room for its answer
   private @Nullable RoutedCall call;
 
-  Exchange(
-      IngressLoop loop,
-      Connection connection,
-      HttpServerRequest http,
-      BoundRoute route,
-      long startedNanos) {
-    super(loop, connection, http, route, startedNanos);
+  Exchange(Connection connection, HttpServerRequest http, BoundRoute route) {
+    super(connection, http, route);
     this.timeoutNanos =
         RequestTimeout.nanos(
             http.headers().get(REQUEST_TIMEOUT),
@@ -104,8 +99,7 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
     } else if (length > loop.limits.maxBodyBytes()) {
       declaredTooLarge(length);
     } else {
-      BodyReader body =
-          new BodyReader(this, http, length, loop.limits.maxBodyBytes(), gathered(length));
+      BodyReader body = new BodyReader(this, length, gathered(length));
       reader = body;
       if (recorder != null) {
         recorder.receiving();
@@ -321,9 +315,8 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
         && (reader == null || reader.hasEnded())
         && "?1".equals(http.headers().get(DISCONNECT_DISABLED))) {
       become(ExchangeState.DETACHED);
-      StreamRelay passing = relay;
-      if (passing != null) {
-        passing.discard();
+      if (relay != null) {
+        relay.discard();
       }
     } else {
       outcome(Outcome.CLIENT_GONE);
@@ -384,9 +377,8 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
 
   @Override
   final void over() {
-    BodyReader rest = reader;
-    if (rest != null) {
-      rest.stop();
+    if (reader != null) {
+      reader.stop();
       reader = null;
     }
     if (waiting != null) {
@@ -397,9 +389,8 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
 
   @Override
   final void cancelCall() {
-    RoutedCall underWay = call;
-    if (underWay != null) {
-      underWay.cancel();
+    if (call != null) {
+      call.cancel();
     }
   }
 }

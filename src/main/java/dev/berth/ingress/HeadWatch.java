@@ -71,9 +71,8 @@ final class HeadWatch extends ChannelInboundHandlerAdapter {
       ReferenceCountUtil.release(message);
       return;
     }
-    Http1Connection known = connection;
-    if (known != null) {
-      known.heard();
+    if (connection != null) {
+      connection.heard();
     } else {
       heard = true;
     }

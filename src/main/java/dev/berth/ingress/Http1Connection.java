@@ -104,9 +104,8 @@ final class Http1Connection extends Connection {
 
   @Override
   void clientGone() {
-    Exchange underWay = exchange;
-    if (underWay != null) {
-      underWay.clientGone();
+    if (exchange != null) {
+      exchange.clientGone();
     }
     List.copyOf(leaving).forEach(Exchange::left);
   }

@@ -326,11 +326,7 @@ final class IngressLoop {
       Endpoint endpoint = ingress.endpoint();
       String below = path.substring(BUILT_IN.length() - 1);
       if (endpoint != null && endpoint.answers(below)) {
-        meters.started();
-        ApiExchange exchange =
-            new ApiExchange(this, connection, request, api, now(), endpoint, below);
-        connection.began(exchange);
-        exchange.startIfRoom();
+        begun(new ApiExchange(connection, request, api, endpoint, below)).startIfRoom();
       } else {
         begin(request, connection, unrouted).answer(ErrorResponses.notFound(path));
       }
@@ -346,9 +342,12 @@ final class IngressLoop {
   }
 
   private Exchange begin(HttpServerRequest request, Connection connection, BoundRoute route) {
+    return begun(new Exchange(connection, request, route));
+  }
+
+  private Exchange begun(Exchange exchange) {
     meters.started();
-    Exchange exchange = new Exchange(this, connection, request, route, now());
-    connection.began(exchange);
+    exchange.connection.began(exchange);
     return exchange;
   }
 
