@@ -38,6 +38,7 @@ abstract sealed class ClientAnswer implements BiConsumer<String, String>, Comple
   /** Empty, and cannot be appended to: one serves every request without a body. */
   static final Buffer EMPTY = BufferInternal.buffer(Unpooled.EMPTY_BUFFER);
 
+  static final CharSequence EXPECT = HttpHeaders.createOptimized("expect");
   private static final CharSequence REQUEST_ID = HttpHeaders.createOptimized("x-request-id");
 
   /** How long a client that is still sending may take to read its answer. */
@@ -279,8 +280,9 @@ abstract sealed class ClientAnswer implements BiConsumer<String, String>, Comple
     }
   }
 
+  /** It waits to be told to go on. */
   final boolean expectsContinue() {
-    return Expectation.isContinue(http.headers());
+    return http.headers().contains(EXPECT, "100-continue", true);
   }
 
   /** A client that was not told to go on may send its body or not: the next bytes mean nothing. */

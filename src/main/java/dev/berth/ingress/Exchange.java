@@ -89,7 +89,7 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
       call(new Request.Body.Whole(EMPTY), startedNanos); // no time has passed since
       return;
     }
-    if (Expectation.isAnythingElse(headers)) {
+    if (headers.contains(EXPECT) && !expectsContinue()) {
       answerAndClose(ErrorResponses.expectationFailed());
       return;
     }

@@ -311,10 +311,7 @@ final class InstanceParts {
         control,
         config.get(InstanceOptions.BLOCKED_LOOP_AFTER_MS),
         identity.nanoClock(),
-        (loop, blocked) -> {
-          plane.routers().loopBlocked(loop, blocked);
-          ingress.loopBlocked(loop, blocked);
-        });
+        plane.routers()::loopBlocked);
   }
 
   private void showLoops() {
