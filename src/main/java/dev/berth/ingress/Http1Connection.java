@@ -149,7 +149,7 @@ final class Http1Connection extends Connection {
       headTimed = true;
       headSinceNanos = now;
     } else if (now - headSinceNanos >= loop.limits.headerReadNanos()) {
-      watch.headIsLate();
+      watch.end(true);
     }
   }
 
