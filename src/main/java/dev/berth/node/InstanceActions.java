@@ -19,7 +19,7 @@ import org.slf4j.LoggerFactory;
 final class InstanceActions implements Consumer<ControllerAction> {
   private static final Logger LOG = LoggerFactory.getLogger(InstanceActions.class);
 
-  private final EpochGate gate;
+  final EpochGate gate = new EpochGate();
   private final Builds builds;
   private final InstanceReplicas replicas;
   private final InstanceRouters deployments;
@@ -34,7 +34,6 @@ final class InstanceActions implements Consumer<ControllerAction> {
    * @param announced told of the states of applications, after they were logged
    */
   InstanceActions(
-      EpochGate gate,
       Builds builds,
       InstanceReplicas replicas,
       InstanceRouters deployments,
@@ -42,7 +41,6 @@ final class InstanceActions implements Consumer<ControllerAction> {
       Routes routes,
       LogFeed log,
       Consumer<ControllerAction.Announce> announced) {
-    this.gate = gate;
     this.builds = builds;
     this.replicas = replicas;
     this.deployments = deployments;

@@ -4,12 +4,17 @@ import dev.berth.config.LimitOptions;
 import dev.berth.config.keys.Settings;
 import dev.berth.metrics.MetricsPusher;
 import dev.berth.metrics.Series;
+import dev.berth.protocol.port.Reservations.Problem;
 import dev.berth.replica.BodyBounds;
 import dev.berth.replica.ReplicaLoop;
 import dev.berth.routing.RouterLoop;
+import dev.berth.routing.reserve.ReservationCounters;
+import dev.berth.routing.reserve.ReservationTable;
 import dev.berth.routing.slots.InstanceBounds;
+import java.util.Locale;
+import java.util.Map;
 
-/** What the event loops, the pusher and the bounds of the whole instance show. */
+/** What the event loops, the pusher, the tokens and the bounds of the whole instance show. */
 final class InstanceSeries {
   private InstanceSeries() {}
 
@@ -46,6 +51,35 @@ final class InstanceSeries {
     into.gauge("berth_replica_peers_limit", ReplicaLoop.MAX_PEERS);
     into.counter("berth_replica_duplicates_dropped", replicas.duplicates());
     into.counter("berth_falsely_held_requests", replicas.falselyHeld());
+  }
+
+  /** What is shown of the slots that are held by tokens; never a token, nor who holds it. */
+  static void show(ReservationTable table, Series into) {
+    into.gauge("berth_reservations_held", table.held());
+    into.gauge("berth_reservations_asked", table.permitsTaken());
+    into.gauge("berth_reservations_asked_limit", table.limits().maxHeld());
+    into.gauge("berth_reservations_caller_limit", table.limits().maxHeldPerCaller());
+    into.gauge("berth_reservation_callers", table.callers());
+    into.gauge("berth_reservations_remembered", table.remembered());
+    into.gauge("berth_reservations_remembered_limit", table.limits().maxEnded());
+    into.gauge("berth_idempotency_keys", table.keys());
+    into.gauge("berth_idempotency_keys_limit", table.limits().maxKeys());
+    into.counter("berth_idempotency_keys_forgotten", table.keysForgotten());
+    ReservationCounters counters = table.counters();
+    into.counter("berth_reservations_made", counters.made());
+    Map<String, Problem> ends =
+        Map.of(
+            "used", Problem.ALREADY_USED,
+            "released", Problem.RELEASED,
+            "expired", Problem.EXPIRED,
+            "replica_gone", Problem.REPLICA_GONE);
+    ends.forEach(
+        (how, end) ->
+            into.with("how", how).counter("berth_reservations_ended", counters.endedBy(end)));
+    for (Problem problem : Problem.values()) {
+      into.with("reason", problem.name().toLowerCase(Locale.ROOT))
+          .counter("berth_reservations_refused", counters.refusedBy(problem));
+    }
   }
 
   static void show(MetricsPusher pusher, Series into) {
