@@ -125,14 +125,14 @@ final class InstanceControl {
   private Registration show(DeploymentRouter router) {
     String application = router.deployment().application();
     return all(
-        meters.add(into -> HandleSeries.show(router, routes.prefixOf(application), into)),
+        meters.add(into -> InstanceSeries.show(router, routes.prefixOf(application), into)),
         pusher.register(router));
   }
 
   private Registration show(Replica replica) {
     String application = replica.deployment().application();
     return all(
-        meters.add(into -> ReplicaSeries.show(replica, routes.prefixOf(application), into)),
+        meters.add(into -> InstanceSeries.show(replica, routes.prefixOf(application), into)),
         meters.add(replica.meters()::collect));
   }
 
