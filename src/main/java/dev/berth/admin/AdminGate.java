@@ -42,17 +42,15 @@ final class AdminGate {
   void check(RoutingContext context) {
     HttpServerRequest request = context.request();
     if (!hosts.allows(hostOf(request))) {
-      JsonErrors.send(
-          context,
+      throw new AdminRefusal(
           403,
           "host_not_allowed",
           "Host: not a name of this machine (expected: localhost or a loopback address)");
     } else if (!tokens.isEmpty() && !asksForLife(request) && !isKnown(context)) {
       unknown.increment();
-      refuse(context);
+      throw unknown(context);
     } else if (!READS.contains(request.method()) && isFromAnotherSite(request)) {
-      JsonErrors.send(
-          context,
+      throw new AdminRefusal(
           403,
           "cross_site",
           "Origin: another site (expected: none, or this server)",
@@ -92,15 +90,14 @@ final class AdminGate {
         && (request.method() == HttpMethod.GET || request.method() == HttpMethod.HEAD);
   }
 
-  private static void refuse(RoutingContext context) {
+  private static AdminRefusal unknown(RoutingContext context) {
     boolean shown = context.request().headers().contains(HttpHeaders.AUTHORIZATION);
     context
         .response()
         .putHeader(
             "WWW-Authenticate",
             shown ? "Bearer realm=\"berth\", error=\"invalid_token\"" : "Bearer realm=\"berth\"");
-    JsonErrors.send(
-        context,
+    return new AdminRefusal(
         401,
         "unauthorized",
         "Authorization: none that is known (expected: Bearer, and a token of"

@@ -4,11 +4,16 @@ import dev.berth.config.AdminOptions;
 import dev.berth.config.BearerToken;
 import dev.berth.config.keys.Settings;
 import dev.berth.metrics.Meters;
+import dev.berth.protocol.http.RefusedRequest;
 import io.vertx.core.Future;
+import io.vertx.core.Handler;
 import io.vertx.core.VerticleBase;
+import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.http.HttpServer;
 import io.vertx.core.http.HttpServerOptions;
+import io.vertx.core.http.HttpServerRequest;
 import io.vertx.ext.web.Router;
+import io.vertx.ext.web.RoutingContext;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.util.List;
@@ -80,22 +85,16 @@ public final class AdminVerticle extends VerticleBase {
     router.errorHandler(
         404,
         context ->
-            JsonErrors.send(
-                context,
-                404,
-                "not_found",
-                "Path '" + context.request().path() + "' not found.",
-                "GET / lists the paths of this port; applications answer on http_options.port."));
+            new AdminRefusal(
+                    404,
+                    "not_found",
+                    "Path '" + context.request().path() + "' not found.",
+                    "GET / lists the paths of this port; applications answer on http_options.port.")
+                .send(context.response()));
+    router.errorHandler(400, answered(new AdminRefusal(400, "bad_request", "Bad Request")));
     router.errorHandler(
-        400, context -> JsonErrors.send(context, 400, "bad_request", "Bad Request"));
-    router.errorHandler(
-        405, context -> JsonErrors.send(context, 405, "method_not_allowed", "Method not allowed."));
-    router.errorHandler(
-        500,
-        context -> {
-          LOG.warn("an admin request failed", context.failure());
-          JsonErrors.send(context, 500, "internal_error", "Internal Server Error");
-        });
+        405, answered(new AdminRefusal(405, "method_not_allowed", "Method not allowed.")));
+    router.errorHandler(500, AdminVerticle::failed);
     HttpServer made =
         vertx
             .createHttpServer(
@@ -113,7 +112,7 @@ public final class AdminVerticle extends VerticleBase {
                     connection.close();
                   }
                 })
-            .invalidRequestHandler(JsonErrors::refuse)
+            .invalidRequestHandler(AdminVerticle::refuseMalformed)
             .requestHandler(router);
     server = made;
     return made.listen()
@@ -130,5 +129,34 @@ public final class AdminVerticle extends VerticleBase {
             listening ->
                 LOG.debug(
                     "admin listens on {}:{}", options.get(AdminOptions.HOST), made.actualPort()));
+  }
+
+  private static Handler<RoutingContext> answered(AdminRefusal refusal) {
+    return context -> refusal.send(context.response());
+  }
+
+  /** What a handler threw, or a command failed with. */
+  private static void failed(RoutingContext context) {
+    Throwable failure = context.failure();
+    AdminRefusal refusal = AdminRefusal.of(failure);
+    if (refusal == null) {
+      LOG.warn("an admin request failed", failure);
+      refusal = new AdminRefusal(500, "internal_error", "Internal Server Error");
+    }
+    refusal.send(context.response());
+  }
+
+  /** Answers a request whose head could not be read; it is the last of its connection. */
+  private static void refuseMalformed(HttpServerRequest request) {
+    RefusedRequest refused = RefusedRequest.of(request);
+    if (refused == null) {
+      HttpServerRequest.DEFAULT_INVALID_REQUEST_HANDLER.handle(request);
+      return;
+    }
+    refused.tell(request);
+    request.response().putHeader(HttpHeaders.CONNECTION, HttpHeaders.CLOSE);
+    new AdminRefusal(refused.status(), refused.code(), String.valueOf(refused.getMessage()))
+        .send(request.response());
+    request.connection().close();
   }
 }

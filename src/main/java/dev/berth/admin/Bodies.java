@@ -82,19 +82,10 @@ final class Bodies {
     }
   }
 
-  /** There is none, and the client was told or is gone. Expected, so without a stack. */
-  static final class NoBodyException extends RuntimeException {
-    private static final long serialVersionUID = 1;
-
-    NoBodyException(String why) {
-      super(why, null, false, false);
-    }
-  }
-
   /**
    * Reads one, from its start.
    *
-   * @return fails with {@link NoBodyException} after its answer
+   * @return fails with a {@link AdminRefusal} that is to be sent, and ends the connection
    */
   Future<Body> read(RoutingContext context) {
     Reading reading = new Reading(context);
@@ -157,7 +148,7 @@ final class Bodies {
         // Vert.x closes next.
         ((HttpServerConnection) request.connection()).channelHandlerContext().flush();
       } else {
-        giveUp("the client is gone");
+        giveUp(new AdminRefusal(499, "cancelled", "The client is gone.")); // which nobody reads
       }
     }
 
@@ -172,20 +163,19 @@ final class Bodies {
     /** What still comes of the body means nothing, so the connection is of no more use. */
     private void refuse(int status, String code, String message) {
       if (!over) {
-        giveUp(message);
         HttpConnection connection = request.connection();
         context.response().putHeader(HttpHeaders.CONNECTION, "close");
         context.addEndHandler(ended -> connection.close());
-        JsonErrors.send(context, status, code, message);
+        giveUp(new AdminRefusal(status, code, message));
       }
     }
 
-    private void giveUp(String why) {
+    private void giveUp(AdminRefusal why) {
       if (!over) {
         over = true;
         vertx.cancelTimer(timer);
         totalBytes -= bytes.length();
-        whole.fail(new NoBodyException(why));
+        whole.fail(why);
       }
     }
   }

@@ -46,7 +46,7 @@ public final class EndpointRoutes implements AdminRoutes {
 
   private void handle(RoutingContext context) {
     if (endpoint.answers(context.request().path())) {
-      bodies.read(context).onSuccess(body -> ask(context, body));
+      bodies.read(context).onComplete(body -> ask(context, body), context::fail);
     } else {
       context.next();
     }

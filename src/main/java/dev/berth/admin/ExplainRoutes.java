@@ -10,8 +10,6 @@ import io.vertx.core.json.JsonObject;
 import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
 import java.util.List;
-import java.util.concurrent.Callable;
-import org.jspecify.annotations.Nullable;
 
 /**
  * {@code GET /api/v1/requests}: the last requests that were explained; {@code GET
@@ -24,8 +22,6 @@ public final class ExplainRoutes implements AdminRoutes {
 
   private static final int MAX_LISTED = 1_000;
   private static final int LISTED = 50;
-  private static final String TEXT = "text/plain; charset=utf-8";
-  private static final String JSON = "application/json";
 
   private final ExplainView view;
   private final Settings options;
@@ -45,13 +41,8 @@ public final class ExplainRoutes implements AdminRoutes {
   }
 
   private void list(RoutingContext context) {
-    if (QueryParameters.hasUnknown(context, List.of("limit"))) {
-      return;
-    }
-    int limit = (int) QueryParameters.number(context, "limit", 1, MAX_LISTED, LISTED);
-    if (!context.response().ended()) {
-      answer(context, JSON, () -> list(limit));
-    }
+    int limit = QueryParameters.of(context, false, "limit").count("limit", MAX_LISTED, LISTED);
+    Answers.read(context, Answers.JSON, () -> list(limit));
   }
 
   private String list(int limit) {
@@ -61,24 +52,18 @@ public final class ExplainRoutes implements AdminRoutes {
   }
 
   private void explain(RoutingContext context) {
-    if (QueryParameters.hasUnknown(context, List.of("format"))) {
-      return;
-    }
-    String format = context.queryParams().get("format");
-    if (format != null && !format.equals("text") && !format.equals("json")) {
-      QueryParameters.refuse(context, "format", "text or json");
-      return;
-    }
+    String format =
+        QueryParameters.of(context, false, "format").word("format", List.of("text", "json"));
     String id = context.pathParam("id");
     boolean text = format == null ? prefersText(context) : format.equals("text");
-    answer(context, text ? TEXT : JSON, () -> explain(id, text));
+    Answers.read(context, text ? Answers.TEXT : Answers.JSON, () -> explain(id, text));
   }
 
-  private @Nullable String explain(String id, boolean text) {
+  private String explain(String id, boolean text) {
     List<RequestExplanation> all = view.explanations(id);
     List<RequestExplanation> shown = all.subList(0, Math.min(MAX_SHOWN, all.size()));
     if (shown.isEmpty()) {
-      return null;
+      throw notKept();
     }
     if (text) {
       int more = all.size() - shown.size();
@@ -96,33 +81,11 @@ public final class ExplainRoutes implements AdminRoutes {
 
   private static boolean prefersText(RoutingContext context) {
     String accept = context.request().getHeader(HttpHeaders.ACCEPT);
-    return accept != null && accept.contains("text/plain") && !accept.contains(JSON);
+    return accept != null && accept.contains("text/plain") && !accept.contains(Answers.JSON);
   }
 
-  /** Read and written on a worker thread: there may be much of it. */
-  private void answer(
-      RoutingContext context, String contentType, Callable<@Nullable String> reader) {
-    context
-        .vertx()
-        .executeBlocking(reader, false)
-        .onComplete(
-            text -> {
-              if (text == null) {
-                notFound(context);
-                return;
-              }
-              context
-                  .response()
-                  .putHeader(HttpHeaders.CONTENT_TYPE, contentType)
-                  .putHeader("x-content-type-options", "nosniff") // names in it are clients'
-                  .end(text);
-            },
-            context::fail);
-  }
-
-  private void notFound(RoutingContext context) {
-    JsonErrors.send(
-        context,
+  private AdminRefusal notKept() {
+    return new AdminRefusal(
         404,
         "no_explanation",
         "No explanation is kept of a request with this id.",

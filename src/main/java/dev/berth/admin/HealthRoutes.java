@@ -22,12 +22,7 @@ public final class HealthRoutes implements AdminRoutes {
   public void mount(Router router) {
     router
         .get("/-/healthz")
-        .handler(
-            context ->
-                context
-                    .response()
-                    .putHeader(HttpHeaders.CONTENT_TYPE, "text/plain; charset=utf-8")
-                    .end("success"));
+        .handler(context -> Answers.send(context.response(), 200, Answers.TEXT, "success"));
     router.get("/metrics").handler(this::metrics);
   }
 
@@ -37,10 +32,6 @@ public final class HealthRoutes implements AdminRoutes {
         accept != null && accept.contains("application/openmetrics-text")
             ? OPEN_METRICS
             : PROMETHEUS;
-    scrapes
-        .read(context.vertx(), type, () -> meters.scrape(type))
-        .onComplete(
-            text -> context.response().putHeader(HttpHeaders.CONTENT_TYPE, type).end(text),
-            context::fail);
+    Answers.text(context, type, scrapes.read(context.vertx(), type, () -> meters.scrape(type)));
   }
 }

@@ -3,8 +3,6 @@ package dev.berth.admin;
 import dev.berth.api.DeploymentId;
 import dev.berth.protocol.port.LedgerView;
 import io.vertx.core.Future;
-import io.vertx.core.MultiMap;
-import io.vertx.core.http.HttpHeaders;
 import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
 import java.time.InstantSource;
@@ -23,8 +21,6 @@ public final class LedgerRoutes implements AdminRoutes {
    * @param ledger its slots now, and what their last audit said
    */
   public record ReplicaLedger(DeploymentId deployment, LedgerView ledger) {}
-
-  private static final List<String> PARAMETERS = List.of("application", "deployment", "replica");
 
   private final Supplier<List<ReplicaLedger>> ledgers;
   private final InstantSource wallClock;
@@ -45,37 +41,22 @@ public final class LedgerRoutes implements AdminRoutes {
   }
 
   private void ledger(RoutingContext context) {
-    MultiMap query = context.queryParams();
-    if (QueryParameters.hasUnknown(context, PARAMETERS)) {
+    QueryParameters query =
+        QueryParameters.of(context, false, "application", "deployment", "replica");
+    if (query.given().isEmpty()) {
+      Future<String> all = reads.read(context.vertx(), "all", () -> json(replica -> true));
+      Answers.text(context, Answers.JSON, all);
       return;
     }
-    read(context, query)
-        .onComplete(
-            text ->
-                context
-                    .response()
-                    .putHeader(HttpHeaders.CONTENT_TYPE, "application/json")
-                    .end(text),
-            context::fail);
-  }
-
-  private Future<String> read(RoutingContext context, MultiMap query) {
-    if (query.isEmpty()) {
-      return reads.read(context.vertx(), "all", () -> json(replica -> true));
-    }
-    List<String> applications = query.getAll("application");
-    List<String> deployments = query.getAll("deployment");
-    List<String> replicas = query.getAll("replica");
-    return context
-        .vertx()
-        .executeBlocking(
-            () ->
-                json(
-                    replica ->
-                        isOneOf(applications, replica.deployment().application())
-                            && isOneOf(deployments, replica.deployment().name())
-                            && isOneOf(replicas, replica.ledger().replicaId())),
-            false);
+    List<String> applications = query.all("application");
+    List<String> deployments = query.all("deployment");
+    List<String> replicas = query.all("replica");
+    Predicate<ReplicaLedger> asked =
+        replica ->
+            isOneOf(applications, replica.deployment().application())
+                && isOneOf(deployments, replica.deployment().name())
+                && isOneOf(replicas, replica.ledger().replicaId());
+    Answers.read(context, Answers.JSON, () -> json(asked));
   }
 
   private static boolean isOneOf(List<String> wanted, String name) {

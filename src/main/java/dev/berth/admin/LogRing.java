@@ -5,7 +5,10 @@ import dev.berth.protocol.LogLine;
 import java.time.Instant;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Comparator;
 import java.util.Deque;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -14,9 +17,11 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The last lines of the log, bounded by their number and by their memory. They are numbered from 1
- * in the order they came, so a reader who comes back sees which it has missed. Any thread adds, and
- * any reads: the lock is held for one line, or while the list of lines is copied.
+ * The last lines of the log, bounded by their number and by their memory. Beyond that the oldest go
+ * of the application that has the most, so that one which floods the log leaves the others theirs.
+ * Lines are numbered from 1 in the order they came, so a reader who comes back sees how many it has
+ * missed. Any thread adds, and any reads: the lock is held for one line, or while the list of lines
+ * is copied.
  */
 public final class LogRing {
   /** Most characters of a message or a stack trace; what is longer is cut. */
@@ -44,7 +49,8 @@ public final class LogRing {
   private final long maxBytes;
   private final Instant began;
   private final ReentrantLock lock = new ReentrantLock();
-  private final Deque<Kept> kept = new ArrayDeque<>();
+  private final Map<String, Deque<Kept>> kept = new HashMap<>(); // by application; none is empty
+  private int lines; // that are kept
   private long bytes; // of those kept
   private long added;
 
@@ -59,7 +65,7 @@ public final class LogRing {
     this.began = began;
   }
 
-  /** Keeps a line; the oldest go for it. */
+  /** Keeps a line; others go for it. */
   public void add(LogLine line) {
     if (maxLines == 0) {
       return;
@@ -68,13 +74,25 @@ public final class LogRing {
     int size = bytes(cut);
     lock.lock();
     try {
-      kept.addLast(new Kept(++added, cut, size));
+      String application = cut.fields().getOrDefault("application", "");
+      kept.computeIfAbsent(application, each -> new ArrayDeque<>())
+          .addLast(new Kept(++added, cut, size));
+      lines++;
       bytes += size;
-      while (kept.size() > maxLines || (bytes > maxBytes && kept.size() > 1)) {
-        bytes -= kept.removeFirst().bytes();
+      while (lines > maxLines || (bytes > maxBytes && lines > 1)) {
+        removeOne();
       }
     } finally {
       lock.unlock();
+    }
+  }
+
+  private void removeOne() {
+    Deque<Kept> most = Collections.max(kept.values(), Comparator.comparingInt(Deque::size));
+    bytes -= most.removeFirst().bytes();
+    lines--;
+    if (most.isEmpty()) {
+      kept.values().remove(most);
     }
   }
 
@@ -91,7 +109,6 @@ public final class LogRing {
   Page after(long number, int most, Predicate<LogLine> wanted) {
     List<Kept> all = new ArrayList<>();
     long newest = copy(all);
-    long oldest = all.isEmpty() ? newest + 1 : all.get(0).number;
     List<Kept> found = new ArrayList<>();
     for (Kept each : all) {
       if (found.size() == most) {
@@ -102,13 +119,15 @@ public final class LogRing {
       }
     }
     long next = found.size() == most ? found.get(most - 1).number : Math.max(number, newest);
-    return new Page(found, next, Math.max(0, oldest - 1 - number));
+    long there = all.stream().filter(each -> each.number > number && each.number <= next).count();
+    return new Page(found, next, next - number - there);
   }
 
   private long copy(List<Kept> into) {
     lock.lock();
     try {
-      into.addAll(kept);
+      kept.values().forEach(into::addAll);
+      into.sort(Comparator.comparingLong(Kept::number));
       return added;
     } finally {
       lock.unlock();
@@ -132,7 +151,7 @@ public final class LogRing {
   private long[] counts() {
     lock.lock();
     try {
-      return new long[] {kept.size(), bytes, added - kept.size()};
+      return new long[] {lines, bytes, added - lines};
     } finally {
       lock.unlock();
     }

@@ -1,15 +1,11 @@
 package dev.berth.admin;
 
 import dev.berth.protocol.LogLine;
-import io.vertx.core.MultiMap;
-import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
 import java.time.Instant;
-import java.util.List;
-import java.util.Locale;
 
 /**
  * {@code GET /api/v1/logs}: the last lines of the instance's log. {@code ?since=} asks for those
@@ -19,8 +15,6 @@ import java.util.Locale;
  * also several times, and {@code ?level=}, the least severe, choose among them.
  */
 public final class LogRoutes implements AdminRoutes {
-  private static final List<String> PARAMETERS =
-      List.of("since", "limit", "application", "deployment", "replica", "level");
   private static final int LIMIT = 200;
   private static final int MAX_LIMIT = 10_000;
 
@@ -36,39 +30,22 @@ public final class LogRoutes implements AdminRoutes {
   }
 
   private void logs(RoutingContext context) {
-    if (QueryParameters.hasUnknown(context, PARAMETERS)) {
-      return;
-    }
-    MultiMap query = context.queryParams();
-    long since = QueryParameters.number(context, "since", 0, Long.MAX_VALUE, -1);
-    int most = (int) QueryParameters.number(context, "limit", 1, MAX_LIMIT, LIMIT);
-    String least = LogFilter.LEVELS.get(0);
-    String level = query.contains("level") ? query.get("level").toUpperCase(Locale.ROOT) : least;
-    if (!LogFilter.LEVELS.contains(level)) {
-      QueryParameters.refuse(context, "level", "one of " + String.join(", ", LogFilter.LEVELS));
-    }
-    if (context.response().ended()) {
-      return;
-    }
+    QueryParameters query =
+        QueryParameters.of(
+            context, false, "since", "limit", "application", "deployment", "replica", "level");
+    Long since = query.number("since", 0, Long.MAX_VALUE);
+    int most = query.count("limit", MAX_LIMIT, LIMIT);
+    String level = query.word("level", LogFilter.LEVELS);
     LogFilter wanted =
         new LogFilter(
-            query.getAll("application"),
-            query.getAll("deployment"),
-            query.getAll("replica"),
-            level);
-    context
-        .vertx()
-        .executeBlocking(
-            () -> json(since < 0 ? ring.last(most, wanted) : ring.after(since, most, wanted)),
-            false)
-        .onComplete(
-            text ->
-                context
-                    .response()
-                    .putHeader(HttpHeaders.CONTENT_TYPE, "application/json")
-                    .putHeader("x-content-type-options", "nosniff")
-                    .end(text),
-            context::fail);
+            query.all("application"),
+            query.all("deployment"),
+            query.all("replica"),
+            level == null ? LogFilter.LEVELS.get(0) : level);
+    Answers.read(
+        context,
+        Answers.JSON,
+        () -> json(since == null ? ring.last(most, wanted) : ring.after(since, most, wanted)));
   }
 
   private String json(LogRing.Page page) {

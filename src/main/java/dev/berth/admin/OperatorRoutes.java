@@ -1,16 +1,14 @@
 package dev.berth.admin;
 
-import static dev.berth.admin.CommandAnswers.accepted;
-
 import dev.berth.api.DeploymentId;
 import dev.berth.protocol.port.CommandRefused;
 import dev.berth.protocol.port.ControllerCommands;
 import dev.berth.protocol.port.ControllerCommands.Submitted;
+import io.vertx.core.Future;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
-import java.util.List;
 import java.util.function.BiPredicate;
 import org.jspecify.annotations.Nullable;
 
@@ -35,7 +33,7 @@ final class OperatorRoutes implements AdminRoutes {
   private static final String DRY_RUN = "dry_run";
   private static final String APPLICATION = "/api/v1/applications/:application";
 
-  private final CommandAnswers answers;
+  private final ControllerCommands commands;
   private final BiPredicate<DeploymentId, String> kill;
   private final Bodies bodies;
 
@@ -44,7 +42,7 @@ final class OperatorRoutes implements AdminRoutes {
    */
   OperatorRoutes(
       ControllerCommands commands, BiPredicate<DeploymentId, String> kill, Bodies bodies) {
-    this.answers = new CommandAnswers(commands, CommandAnswers::refuseInJson);
+    this.commands = commands;
     this.kill = kill;
     this.bodies = bodies;
   }
@@ -65,117 +63,96 @@ final class OperatorRoutes implements AdminRoutes {
   }
 
   private void details(RoutingContext context) {
-    answers.details(context, serve -> ServeJson.of(serve).encodePrettily() + "\n");
+    Answers.details(context, commands, serve -> ServeJson.of(serve).encodePrettily() + "\n");
   }
 
   private void deploy(RoutingContext context, @Nullable String only) {
-    List<String> known = only == null ? List.of("prune", "revision", DRY_RUN) : List.of(DRY_RUN);
-    if (QueryParameters.hasUnknown(context, known)) {
-      return;
-    }
-    answers.deploy(
-        context,
-        bodies,
-        config ->
-            new Submitted(
-                only,
-                config,
-                context.request().getHeader(ControllerCommands.FILE),
-                QueryParameters.is(context, "prune", "all"),
-                QueryParameters.number(context, "revision"),
-                QueryParameters.is(context, DRY_RUN, "true")),
-        outcome -> {
-          if (!context.queryParams().contains(DRY_RUN)) {
-            Object[] about = only == null ? new Object[0] : new Object[] {"application", only};
-            accepted(context, "deploy", about);
-          }
-          CommandAnswers.sendJson(context, 200, ServeJson.of(outcome));
-        });
+    QueryParameters query =
+        only == null
+            ? QueryParameters.of(context, true, "prune", "revision", DRY_RUN)
+            : QueryParameters.of(context, true, DRY_RUN);
+    String file = context.request().getHeader(ControllerCommands.FILE);
+    boolean prunes = query.is("prune", "all");
+    Long revision = query.number("revision", 0, Long.MAX_VALUE);
+    boolean dryRun = query.is(DRY_RUN, "true");
+    Answers.deploy(
+            context,
+            commands,
+            bodies,
+            config -> new Submitted(only, config, file, prunes, revision, dryRun))
+        .onComplete(
+            outcome -> {
+              if (!dryRun) {
+                Object[] about = only == null ? new Object[0] : new Object[] {"application", only};
+                Answers.accepted(context, "deploy", about);
+              }
+              Answers.json(context, 200, ServeJson.of(outcome));
+            },
+            context::fail);
   }
 
   private void history(RoutingContext context) {
-    answers.carryOut(
-        context,
-        () -> answers.commands().history(context.pathParam("application")),
-        all -> {
-          JsonArray revisions = new JsonArray();
-          all.forEach(each -> revisions.add(ServeJson.of(each)));
-          CommandAnswers.sendJson(context, 200, new JsonObject().put("revisions", revisions));
-        });
+    commands
+        .history(context.pathParam("application"))
+        .onComplete(
+            all -> {
+              JsonArray revisions = new JsonArray();
+              all.forEach(each -> revisions.add(ServeJson.of(each)));
+              Answers.json(context, 200, new JsonObject().put("revisions", revisions));
+            },
+            context::fail);
   }
 
   private void delete(RoutingContext context) {
     String application = context.pathParam("application");
-    answers.carryOut(
-        context,
-        () -> answers.once(context).delete(application),
-        done -> {
-          accepted(context, "delete", "application", application);
-          context.response().end();
-        });
+    Future<Void> deleted = Answers.once(commands, context).delete(application);
+    Answers.done(context, deleted, 200, null, "delete", "application", application);
   }
 
   private void rollback(RoutingContext context) {
     String application = context.pathParam("application");
-    if (QueryParameters.hasUnknown(context, List.of("to", DRY_RUN))) {
-      return;
-    }
-    boolean dryRun = context.queryParams().contains(DRY_RUN);
-    answers.carryOut(
-        context,
-        () ->
-            answers
-                .once(context)
-                .rollback(
-                    application,
-                    QueryParameters.number(context, "to"),
-                    QueryParameters.is(context, DRY_RUN, "true")),
-        revision -> {
-          if (!dryRun) {
-            accepted(context, "rollback", "application", application, "revision", revision);
-          }
-          CommandAnswers.sendJson(
-              context, 200, new JsonObject().put(dryRun ? "to" : "revision", revision));
-        });
+    QueryParameters query = QueryParameters.of(context, true, "to", DRY_RUN);
+    boolean dryRun = query.is(DRY_RUN, "true");
+    Answers.once(commands, context)
+        .rollback(application, query.number("to", 0, Long.MAX_VALUE), dryRun)
+        .onComplete(
+            revision -> {
+              if (!dryRun) {
+                Answers.accepted(
+                    context, "rollback", "application", application, "revision", revision);
+              }
+              Answers.json(
+                  context, 200, new JsonObject().put(dryRun ? "to" : "revision", revision));
+            },
+            context::fail);
   }
 
   private void killReplica(RoutingContext context) {
     DeploymentId deployment =
         new DeploymentId(context.pathParam("application"), context.pathParam("deployment"));
     String replica = context.pathParam("replica");
-    if (kill.test(deployment, replica)) {
-      accepted(context, "kill replica", "replica", replica);
-      message(context, 202, "The replica ends now; another takes its place.");
-    } else {
-      CommandAnswers.refuseInJson(
-          context,
-          new CommandRefused(
-              CommandRefused.Kind.NOT_FOUND,
-              "replica: %s (expected: one of %s on this instance)".formatted(replica, deployment)));
+    if (!kill.test(deployment, replica)) {
+      throw new CommandRefused(
+          CommandRefused.Kind.NOT_FOUND,
+          "replica: %s (expected: one of %s on this instance)".formatted(replica, deployment));
     }
+    Answers.done(
+        context,
+        Future.succeededFuture(),
+        202,
+        "The replica ends now; another takes its place.",
+        "kill replica",
+        "replica",
+        replica);
   }
 
   private void restartController(RoutingContext context) {
-    answers.carryOut(
-        context,
-        answers.commands()::restartController,
-        done -> {
-          accepted(context, "restart controller");
-          message(context, 200, "The controller was started anew.");
-        });
+    String told = "The controller was started anew.";
+    Answers.done(context, commands.restartController(), 200, told, "restart controller");
   }
 
   private void drain(RoutingContext context) {
-    answers.carryOut(
-        context,
-        answers.commands()::drain,
-        begun -> {
-          accepted(context, "drain");
-          message(context, 202, "The instance drains, and ends then.");
-        });
-  }
-
-  private static void message(RoutingContext context, int status, String text) {
-    CommandAnswers.sendJson(context, status, new JsonObject().put("message", text));
+    String told = "The instance drains, and ends then.";
+    Answers.done(context, commands.drain(), 202, told, "drain");
   }
 }

@@ -2,64 +2,67 @@ package dev.berth.admin;
 
 import dev.berth.protocol.port.CommandRefused;
 import dev.berth.protocol.port.CommandRefused.Kind;
+import io.vertx.core.MultiMap;
 import io.vertx.ext.web.RoutingContext;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** What follows the question mark: a name that is not known is told of, not passed over. */
-final class QueryParameters {
-  private QueryParameters() {}
+/**
+ * What follows the question mark: what is not understood is told of, not passed over.
+ *
+ * @param ofCommand whether a wrong value is refused as the command is, with {@code problems}
+ */
+record QueryParameters(MultiMap given, boolean ofCommand) {
 
-  /** Whether there is an unknown one; the answer is then sent. */
-  static boolean hasUnknown(RoutingContext context, List<String> known) {
-    for (String name : context.queryParams().names()) {
-      if (!known.contains(name)) {
-        JsonErrors.send(
-            context,
+  /**
+   * @throws AdminRefusal when there is one that is not known
+   */
+  static QueryParameters of(RoutingContext context, boolean ofCommand, String... known) {
+    MultiMap given = context.queryParams();
+    for (String name : given.names()) {
+      if (!List.of(known).contains(name)) {
+        throw new AdminRefusal(
             400,
             "unknown_parameter",
             name + ": unknown parameter (expected: " + String.join(", ", known) + ")");
-        return true;
       }
     }
-    return false;
+    return new QueryParameters(given, ofCommand);
   }
 
   /**
-   * Whether it is given with the one value that it may have.
+   * One of some words, in any case; null when it is not given.
    *
-   * @throws CommandRefused when it has another
+   * @throws RuntimeException that refuses another
    */
-  static boolean is(RoutingContext context, String name, String value) {
-    String given = context.queryParams().get(name);
-    if (given != null && !given.equals(value)) {
-      throw new CommandRefused(Kind.INVALID, name + ": " + given + " (expected: " + value + ")");
+  @Nullable String word(String name, List<String> words) {
+    String asked = given.get(name);
+    for (String word : words) {
+      if (word.equalsIgnoreCase(asked)) {
+        return word;
+      }
     }
-    return given != null;
+    if (asked != null) {
+      throw wrong(name, (words.size() == 1 ? "" : "one of ") + String.join(", ", words));
+    }
+    return null;
+  }
+
+  /** Whether it is given with the one value that it may have. */
+  boolean is(String name, String value) {
+    return word(name, List.of(value)) != null;
   }
 
   /**
    * Null when it is not given.
    *
-   * @throws CommandRefused when it is no number
-   */
-  static @Nullable Long number(RoutingContext context, String name) {
-    String given = context.queryParams().get(name);
-    if (given != null && !given.matches("[0-9]{1,18}")) {
-      throw new CommandRefused(
-          Kind.INVALID, name + ": " + given + " (expected: an integer of at least 0)");
-    }
-    return given == null ? null : Long.valueOf(given);
-  }
-
-  /**
    * @param most {@link Long#MAX_VALUE} for no bound
-   * @param otherwise when it is not given, or was refused: the answer is then sent
+   * @throws RuntimeException that refuses what is no number within these
    */
-  static long number(RoutingContext context, String name, long least, long most, long otherwise) {
-    String asked = context.queryParams().get(name);
+  @Nullable Long number(String name, long least, long most) {
+    String asked = given.get(name);
     if (asked == null) {
-      return otherwise;
+      return null;
     }
     try {
       long number = Long.parseLong(asked);
@@ -71,15 +74,24 @@ final class QueryParameters {
     }
     boolean open = most == Long.MAX_VALUE;
     String range = open ? "of at least " + least : "from " + least + " to " + most;
-    refuse(context, name, "an integer " + range);
-    return otherwise;
+    throw wrong(name, "an integer " + range);
   }
 
-  /** The first problem is told. */
-  static void refuse(RoutingContext context, String name, String expected) {
-    if (!context.response().ended()) {
-      JsonErrors.send(
-          context, 400, "bad_parameter", name + ": not understood (expected: " + expected + ")");
-    }
+  /** As {@link #number}. */
+  int count(String name, int most, int otherwise) {
+    Long number = number(name, 1, most);
+    return number == null ? otherwise : number.intValue();
+  }
+
+  /** Any of these; empty for all. */
+  List<String> all(String name) {
+    return given.getAll(name);
+  }
+
+  private RuntimeException wrong(String name, String expected) {
+    String end = " (expected: " + expected + ")";
+    return ofCommand
+        ? new CommandRefused(Kind.INVALID, name + ": " + given.get(name) + end)
+        : new AdminRefusal(400, "bad_parameter", name + ": not understood" + end);
   }
 }

@@ -1,15 +1,12 @@
 package dev.berth.admin;
 
-import static dev.berth.admin.CommandAnswers.accepted;
-import static dev.berth.admin.CommandAnswers.sendJson;
-import static dev.berth.admin.CommandAnswers.sendText;
-import static dev.berth.admin.CommandAnswers.statusOf;
-
 import dev.berth.api.DeploymentId;
 import dev.berth.metrics.Meters;
 import dev.berth.protocol.port.CommandRefused;
 import dev.berth.protocol.port.ControllerCommands;
 import dev.berth.protocol.port.ControllerCommands.Submitted;
+import io.vertx.core.Future;
+import io.vertx.core.Handler;
 import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.http.HttpMethod;
 import io.vertx.core.json.JsonObject;
@@ -52,8 +49,7 @@ public final class ServeRoutes implements AdminRoutes {
   private static final String APPLICATIONS = "/api/serve/applications/";
   private static final String WITHOUT_SLASH = "/api/serve/applications";
 
-  private final CommandAnswers answers;
-  private final CommandAnswers scaling; // has refusals of its own
+  private final ControllerCommands commands;
   private final Bodies bodies = new Bodies(MAX_BODY_BYTES, MAX_BODIES_BYTES);
   private final OperatorRoutes ours;
   private final RayDetails shape;
@@ -74,8 +70,7 @@ public final class ServeRoutes implements AdminRoutes {
       Meters meters,
       String version,
       String session) {
-    this.answers = new CommandAnswers(commands, CommandAnswers::refuseInText);
-    this.scaling = new CommandAnswers(commands, ServeRoutes::refuseScale);
+    this.commands = commands;
     this.ours = new OperatorRoutes(commands, kill, bodies);
     this.shape = new RayDetails(http);
     this.version = version;
@@ -87,9 +82,10 @@ public final class ServeRoutes implements AdminRoutes {
   @Override
   public void mount(Router router) {
     router.get("/api/ray/version").handler(this::version);
-    router.get(APPLICATIONS).handler(this::details);
-    router.put(APPLICATIONS).handler(this::deploy);
-    router.delete(APPLICATIONS).handler(this::deleteAll);
+    Handler<RoutingContext> inText = Answers.refusing(ServeRoutes::refuseInText);
+    router.get(APPLICATIONS).handler(this::details).failureHandler(inText);
+    router.put(APPLICATIONS).handler(this::deploy).failureHandler(inText);
+    router.delete(APPLICATIONS).handler(this::deleteAll).failureHandler(inText);
     router
         .route(WITHOUT_SLASH)
         .method(HttpMethod.GET)
@@ -98,12 +94,13 @@ public final class ServeRoutes implements AdminRoutes {
         .handler(ServeRoutes::addSlash);
     router
         .post("/api/v1/applications/:application/deployments/:deployment/scale")
-        .handler(this::scale);
+        .handler(this::scale)
+        .failureHandler(Answers.refusing(ServeRoutes::refuseScale));
     ours.mount(router);
   }
 
   private void version(RoutingContext context) {
-    sendJson(
+    Answers.json(
         context,
         200,
         new JsonObject()
@@ -128,36 +125,37 @@ public final class ServeRoutes implements AdminRoutes {
     String asked = context.queryParams().get("api_type");
     String source = asked == null || asked.isEmpty() ? null : asked.toLowerCase(Locale.ROOT);
     if (source != null && !RayDetails.SOURCES.contains(source)) {
-      sendText(
-          context,
+      Answers.send(
+          context.response(),
           400,
+          Answers.TEXT,
           "Invalid 'api_type' value: '%s'. Must be one of: %s"
               .formatted(asked, String.join(", ", RayDetails.SOURCES)));
       return;
     }
-    answers.details(context, serve -> shape.of(serve, source).encode());
+    Answers.details(context, commands, serve -> shape.of(serve, source).encode());
   }
 
   private void deploy(RoutingContext context) {
     String file = context.request().getHeader(ControllerCommands.FILE);
-    answers.deploy(
-        context,
-        bodies,
-        text -> new Submitted(null, text, file, true, null, false),
-        outcome -> {
-          accepted(context, "deploy");
-          context.response().end();
-        });
+    Future<?> declared =
+        Answers.deploy(
+            context, commands, bodies, text -> new Submitted(null, text, file, true, null, false));
+    Answers.done(context, declared, 200, null, "deploy");
   }
 
   private void deleteAll(RoutingContext context) {
-    answers.carryOut(
-        context,
-        () -> answers.once(context).deleteAll(),
-        done -> {
-          accepted(context, "delete all");
-          context.response().end();
-        });
+    Future<Void> deleted = Answers.once(commands, context).deleteAll();
+    Answers.done(context, deleted, 200, null, "delete all");
+  }
+
+  /** Every problem, one line each. */
+  private static void refuseInText(RoutingContext context, CommandRefused refused) {
+    Answers.send(
+        context.response(),
+        AdminRefusal.statusOf(refused),
+        Answers.TEXT,
+        String.valueOf(refused.getMessage()));
   }
 
   // --- scale ---
@@ -165,30 +163,27 @@ public final class ServeRoutes implements AdminRoutes {
   private void scale(RoutingContext context) {
     bodies
         .read(context)
-        .onSuccess(
+        .map(
             body -> {
               body.release(); // a number is left of it
-              scale(context, body);
-            });
+              return scale(context, ScaleBody.of(body));
+            })
+        .onFailure(context::fail);
   }
 
-  private void scale(RoutingContext context, Bodies.Body body) {
+  private ScaleBody scale(RoutingContext context, ScaleBody asked) {
     String application = context.pathParam("application");
     String deployment = context.pathParam("deployment");
-    scaling.carryOut(
-        context,
-        () -> {
-          ScaleBody asked = ScaleBody.of(body);
-          ControllerCommands commands = scaling.once(context);
-          Integer replicas = asked.replicas();
-          return asked.pauses() || replicas == null
-              ? commands
-                  .pause(application, deployment, replicas)
-                  .map(paused -> paused ? asked : new ScaleBody(replicas, false))
-              : commands.scale(application, deployment, replicas).map(asked);
-        },
+    Integer replicas = asked.replicas();
+    ControllerCommands once = Answers.once(commands, context);
+    Future<ScaleBody> scaled =
+        asked.pauses() || replicas == null
+            ? once.pause(application, deployment, replicas)
+                .map(paused -> paused ? asked : new ScaleBody(replicas, false))
+            : once.scale(application, deployment, replicas).map(asked);
+    scaled.onComplete(
         done -> {
-          accepted(
+          Answers.accepted(
               context,
               "scale",
               "application",
@@ -196,23 +191,20 @@ public final class ServeRoutes implements AdminRoutes {
               "deployment",
               deployment,
               "replicas",
-              done.replicas() == null ? done.state() : done.replicas());
+              replicas == null ? done.state() : replicas);
           JsonObject answer = new JsonObject().put("message", SCALING);
-          sendJson(context, 200, done.pauses() ? answer.put("autoscaling", done.state()) : answer);
-        });
+          Answers.json(
+              context, 200, done.pauses() ? answer.put("autoscaling", done.state()) : answer);
+        },
+        context::fail);
+    return asked;
   }
 
-  private static void refuseScale(RoutingContext context, Throwable failed) {
-    if (!(failed instanceof CommandRefused refused)) {
-      context.fail(failed);
-    } else if (refused.kind() == CommandRefused.Kind.NOT_FOUND) {
-      sendError(context, 404, "Application or Deployment not found");
-    } else {
-      sendError(context, statusOf(refused), String.join("\n", refused.problems()));
-    }
-  }
-
-  private static void sendError(RoutingContext context, int status, String error) {
-    sendJson(context, status, new JsonObject().put("error", error));
+  private static void refuseScale(RoutingContext context, CommandRefused refused) {
+    String error =
+        refused.kind() == CommandRefused.Kind.NOT_FOUND
+            ? "Application or Deployment not found"
+            : refused.getMessage();
+    Answers.json(context, AdminRefusal.statusOf(refused), new JsonObject().put("error", error));
   }
 }

@@ -31,6 +31,7 @@ import picocli.CommandLine.Parameters;
     })
 final class ExplainCommand extends AdminCommand {
   private static final int NOT_FOUND = 404;
+  private static final int MOST_ID_CHARS = 1_000; // of a client 128, of a handler as it likes
 
   @Parameters(paramLabel = "ID", description = "The request's id, as in X-Request-ID.")
   private String id;
@@ -44,8 +45,10 @@ final class ExplainCommand extends AdminCommand {
 
   @Override
   int run(PrintWriter out) throws InterruptedException {
-    if (id.isEmpty()) {
-      throw new ParameterException(spec.commandLine(), "ID: empty (expected: a request's id)");
+    if (id.isEmpty() || id.length() > MOST_ID_CHARS) {
+      String problem = "ID: %s characters (expected: 1 to %s, a request's id)";
+      throw new ParameterException(
+          spec.commandLine(), problem.formatted(id.length(), MOST_ID_CHARS));
     }
     AdminServer.Answer response =
         server.send(

@@ -3,7 +3,6 @@ package dev.berth.code;
 import java.io.IOException;
 import java.net.URL;
 import java.net.URLClassLoader;
-import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Enumeration;
 import java.util.List;
@@ -99,13 +98,9 @@ final class ApplicationClassLoader extends URLClassLoader {
 
   @Override
   public Enumeration<URL> getResources(String name) throws IOException {
-    List<URL> all = new ArrayList<>(Collections.list(findResources(name)));
-    Enumeration<URL> theirs = berth.getResources(name);
-    if (isShared(name.replace('/', '.'))) {
-      all.addAll(0, Collections.list(theirs));
-    } else {
-      all.addAll(Collections.list(theirs));
-    }
+    List<URL> all = Collections.list(findResources(name));
+    int theirs = isShared(name.replace('/', '.')) ? 0 : all.size();
+    all.addAll(theirs, Collections.list(berth.getResources(name)));
     return Collections.enumeration(all);
   }
 }

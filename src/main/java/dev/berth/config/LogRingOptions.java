@@ -14,7 +14,7 @@ public final class LogRingOptions {
       KEYS.key("lines", Types.integer(0, 100_000, "lines"), 2_000)
           .means(
               "Lines of the log that are kept in memory for berth logs; a new one takes the place of"
-                  + " the oldest. 0 keeps none.");
+                  + " the oldest of the application that has the most. 0 keeps none.");
   public static final Key<Long> BYTES =
       KEYS.key("bytes", Types.bytes(1 << 16, 1 << 30), 4L << 20)
           .means("Memory that the kept lines may take; beyond it the oldest go.");

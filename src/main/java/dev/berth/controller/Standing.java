@@ -36,18 +36,23 @@ record Standing(DeploymentStatus status, StatusTrigger trigger, String message) 
       new Standing(DeploymentStatus.UPDATING, StatusTrigger.CONFIG_UPDATE_STARTED, "");
 
   Standing on(Cause cause, String why) {
-    if (cause == Cause.DELETE) {
-      return new Standing(DeploymentStatus.UPDATING, StatusTrigger.DELETING, why);
-    }
-    if (cause == Cause.CONFIG_UPDATE) {
-      return new Standing(DeploymentStatus.UPDATING, StatusTrigger.CONFIG_UPDATE_STARTED, why);
-    }
+    return switch (cause) {
+      case DELETE -> new Standing(DeploymentStatus.UPDATING, StatusTrigger.DELETING, why);
+      case CONFIG_UPDATE ->
+          new Standing(DeploymentStatus.UPDATING, StatusTrigger.CONFIG_UPDATE_STARTED, why);
+      case MORE_WANTED -> scales(DeploymentStatus.UPSCALING, why);
+      case FEWER_WANTED -> scales(DeploymentStatus.DOWNSCALING, why);
+      case HEALTHY -> healthy(why);
+      case STARTUP_FAILED, HEALTH_CHECK_FAILED -> fails(cause, why);
+    };
+  }
+
+  /** While it is updated, another number of replicas is part of that. */
+  private Standing scales(DeploymentStatus to, String why) {
     return switch (status) {
-      case UPDATING -> whileUpdating(cause, why);
-      case UPSCALING, DOWNSCALING -> whileScaling(cause, why);
-      case HEALTHY -> whileHealthy(cause, why);
-      case UNHEALTHY -> afterFailure(cause, DeploymentStatus.UNHEALTHY, why);
-      case DEPLOY_FAILED -> afterFailure(cause, DeploymentStatus.DEPLOY_FAILED, why);
+      case UPSCALING, DOWNSCALING, HEALTHY ->
+          new Standing(to, StatusTrigger.CONFIG_UPDATE_STARTED, why);
+      case UPDATING, UNHEALTHY, DEPLOY_FAILED -> this;
     };
   }
 
@@ -57,53 +62,26 @@ record Standing(DeploymentStatus status, StatusTrigger trigger, String message) 
     return scales ? new Standing(status, StatusTrigger.AUTOSCALING, message) : this;
   }
 
-  private Standing whileUpdating(Cause cause, String why) {
-    return switch (cause) {
-      case HEALTHY ->
-          new Standing(DeploymentStatus.HEALTHY, StatusTrigger.CONFIG_UPDATE_COMPLETED, why);
-      case STARTUP_FAILED, HEALTH_CHECK_FAILED ->
-          failed(cause, DeploymentStatus.DEPLOY_FAILED, why);
-      default -> this; // another number of replicas is part of the update
-    };
+  private Standing healthy(String why) {
+    StatusTrigger by =
+        switch (status) {
+          case UPDATING -> StatusTrigger.CONFIG_UPDATE_COMPLETED;
+          case UPSCALING -> StatusTrigger.UPSCALE_COMPLETED;
+          case DOWNSCALING -> StatusTrigger.DOWNSCALE_COMPLETED;
+          case UNHEALTHY, DEPLOY_FAILED -> StatusTrigger.UNSPECIFIED;
+          case HEALTHY -> trigger;
+        };
+    return status == DeploymentStatus.HEALTHY
+        ? this
+        : new Standing(DeploymentStatus.HEALTHY, by, why);
   }
 
-  private Standing whileScaling(Cause cause, String why) {
-    return switch (cause) {
-      case HEALTHY ->
-          new Standing(
-              DeploymentStatus.HEALTHY,
-              status == DeploymentStatus.UPSCALING
-                  ? StatusTrigger.UPSCALE_COMPLETED
-                  : StatusTrigger.DOWNSCALE_COMPLETED,
-              why);
-      case STARTUP_FAILED, HEALTH_CHECK_FAILED -> failed(cause, DeploymentStatus.UNHEALTHY, why);
-      default -> scaled(cause, why);
-    };
-  }
-
-  private Standing whileHealthy(Cause cause, String why) {
-    return switch (cause) {
-      case HEALTH_CHECK_FAILED -> failed(cause, DeploymentStatus.UNHEALTHY, why);
-      case MORE_WANTED, FEWER_WANTED -> scaled(cause, why);
-      default -> this;
-    };
-  }
-
-  private Standing afterFailure(Cause cause, DeploymentStatus failure, String why) {
-    return switch (cause) {
-      case HEALTHY -> new Standing(DeploymentStatus.HEALTHY, StatusTrigger.UNSPECIFIED, why);
-      case STARTUP_FAILED, HEALTH_CHECK_FAILED -> failed(cause, failure, why);
-      default -> this;
-    };
-  }
-
-  private Standing scaled(Cause cause, String why) {
-    return switch (cause) {
-      case MORE_WANTED ->
-          new Standing(DeploymentStatus.UPSCALING, StatusTrigger.CONFIG_UPDATE_STARTED, why);
-      case FEWER_WANTED ->
-          new Standing(DeploymentStatus.DOWNSCALING, StatusTrigger.CONFIG_UPDATE_STARTED, why);
-      default -> this;
+  private Standing fails(Cause cause, String why) {
+    return switch (status) {
+      case UPDATING, DEPLOY_FAILED -> givenUp(cause, why);
+      case UPSCALING, DOWNSCALING, UNHEALTHY -> failed(cause, DeploymentStatus.UNHEALTHY, why);
+      case HEALTHY -> // what only does not start is no worse for it
+          cause == Cause.STARTUP_FAILED ? this : failed(cause, DeploymentStatus.UNHEALTHY, why);
     };
   }
 

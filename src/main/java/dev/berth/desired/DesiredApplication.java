@@ -150,16 +150,14 @@ public record DesiredApplication(
         name, wanted, revision, deployedMs, good, null, scales, before, Set.copyOf(have));
   }
 
-  /** It is not gone back to, though it may have run for a while. */
-  DesiredApplication failed(String why) {
+  /**
+   * It is not gone back to, though it may have run for a while.
+   *
+   * @param why null when it was deployed again as it is, and is tried anew
+   */
+  DesiredApplication failed(@Nullable String why) {
     return new DesiredApplication(
         name, wanted, revision, deployedMs, false, why, scales, before, ran);
-  }
-
-  /** It was deployed again as it is. */
-  DesiredApplication triedAgain() {
-    return new DesiredApplication(
-        name, wanted, revision, deployedMs, false, null, scales, before, ran);
   }
 
   DesiredApplication scaled(String deployment, int replicas) {
@@ -178,12 +176,10 @@ public record DesiredApplication(
 
   /** What ran earlier is wanted anew, and is not its own predecessor. */
   DesiredApplication backTo(Wanted earlier, long newRevision, long nowMs) {
-    DesiredApplication back = changed(earlier, newRevision, nowMs);
-    Before last = back.before;
-    return last == null || !last.wanted.digest().equals(earlier.digest())
-        ? back
-        : new DesiredApplication(
-            name, earlier, newRevision, nowMs, false, null, Map.of(), null, ran);
+    Before last = changed(earlier, newRevision, nowMs).before;
+    boolean own = last != null && last.wanted.digest().equals(earlier.digest());
+    return new DesiredApplication(
+        name, earlier, newRevision, nowMs, false, null, Map.of(), own ? null : last, ran);
   }
 
   /** The same, with other digests of what was submitted. */
@@ -204,9 +200,7 @@ public record DesiredApplication(
             .put("healthy", healthy)
             .put("failed", failed);
     if (!scales.isEmpty()) {
-      JsonObject numbers = new JsonObject();
-      scales.forEach(numbers::put);
-      json.put("scales", numbers);
+      json.put("scales", new JsonObject(new LinkedHashMap<>(scales)));
     }
     if (!ran.isEmpty()) {
       json.put("ran", new JsonArray(ran.stream().sorted().toList()));

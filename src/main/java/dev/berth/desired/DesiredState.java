@@ -199,15 +199,6 @@ public final class DesiredState {
 
   // --- commands: what they would change; null when they change nothing ---
 
-  /** As the other, where everything that is not named goes. */
-  public @Nullable DesiredChange deploy(
-      Map<String, Wanted> wanted,
-      @Nullable Double targetCapacity,
-      @Nullable String file,
-      long nowMs) {
-    return deploy(wanted, targetCapacity, file, true, nowMs);
-  }
-
   /**
    * Everything that a file says is declared. What it does not name goes if it said it last.
    *
@@ -313,7 +304,7 @@ public final class DesiredState {
       } else if (!known.wanted().digest().equals(each.getValue().digest())) {
         changed.add(known.changed(each.getValue(), ++revision, nowMs));
       } else if (known.failed() != null) {
-        changed.add(known.triedAgain());
+        changed.add(known.failed(null));
       }
     }
     news.entrySet().removeIf(each -> each.getValue().equals(said(each.getKey())));

@@ -5,6 +5,7 @@ import dev.berth.config.ServeConfig;
 import dev.berth.desired.DesiredApplication.Wanted;
 import io.vertx.core.json.Json;
 import java.io.IOException;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -67,7 +68,9 @@ final class EarlierState {
       List<@Nullable Object> one = new ArrayList<>();
       one.add(application.name());
       one.add(DeclaredEntry.sorted(application.entry()));
-      JarStore.identifyAsBefore(application.jars()).forEach(jar -> one.add(jar.digest()));
+      for (Path jar : application.jars()) {
+        one.add(JarStore.digestAsBefore(jar));
+      }
       all.append(' ').append(DeclaredEntry.digest(Json.encode(one)));
     }
     return DeclaredEntry.digest(all.toString());

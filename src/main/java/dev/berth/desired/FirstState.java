@@ -73,12 +73,13 @@ final class FirstState {
    */
   void begin() {
     log.open();
+    jars.begin(Set.of()); // nothing runs yet, so that history may give way to the file's jars
     try {
       decide();
     } catch (IOException failed) {
       throw new StartFailedException("state: " + StartFailedException.describe(failed));
     }
-    jars.begin(Set.of()); // nothing runs yet
+    jars.begin(Set.of());
     jars.removeUnused();
     log.note(
         "the term of the controller",
@@ -138,7 +139,7 @@ final class FirstState {
         take(each, strict, files -> keepWhole(files, strict), rules::says, rules::refuse);
       }
     }
-    if (keepOrGoOn(rules.change(nowMs.getAsLong()), strict)) {
+    if (keepOrGoOn(rules.change(log.state(), nowMs.getAsLong()), strict)) {
       declared.addAll(rules.declared().keySet());
       (kept ? rules.lines() : List.<StartRules.Line>of())
           .forEach(line -> LOG.atLevel(line.level()).log("state: {}", line.text()));

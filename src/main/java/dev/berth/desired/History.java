@@ -35,6 +35,11 @@ final class History {
     forgotten = other.forgotten;
   }
 
+  /** Of all entries together. */
+  long chars() {
+    return chars;
+  }
+
   /** Of an application, the newest first. */
   List<Before> of(String application) {
     return revisions.getOrDefault(application, List.of());

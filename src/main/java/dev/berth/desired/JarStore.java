@@ -69,6 +69,10 @@ final class JarStore {
     return directory.resolve(jar.copyName());
   }
 
+  private boolean isThere(Jar jar) {
+    return Files.isRegularFile(path(jar));
+  }
+
   /** What jars are, without keeping them. */
   List<Jar> identify(List<Path> files) throws IOException {
     List<Jar> jars = new ArrayList<>();
@@ -80,18 +84,10 @@ final class JarStore {
   }
 
   /**
-   * What earlier versions took for jars: their digest was that of the names, sizes and checksums of
+   * What earlier versions took for the digest of a jar: that of the names, sizes and checksums of
    * what is in it. Copies that are named by it are read on.
    */
-  static List<Jar> identifyAsBefore(List<Path> files) throws IOException {
-    List<Jar> jars = new ArrayList<>();
-    for (Path file : files) {
-      jars.add(new Jar(file.getFileName().toString(), digestAsBefore(file)));
-    }
-    return jars;
-  }
-
-  private static String digestAsBefore(Path file) throws IOException {
+  static String digestAsBefore(Path file) throws IOException {
     MessageDigest digest = Fingerprint.sha256();
     try (ZipFile zip = new ZipFile(file.toFile())) {
       for (Enumeration<? extends ZipEntry> all = zip.entries(); all.hasMoreElements(); ) {
@@ -131,16 +127,14 @@ final class JarStore {
   private Jar keep(Path file, BooleanSupplier makeRoom) throws IOException {
     String name = file.getFileName().toString();
     String known = digests.known(file);
-    if (known != null && Files.isRegularFile(path(new Jar(name, known)))) {
-      kept.add(path(new Jar(name, known)));
+    if (known != null && isThere(new Jar(name, known))) {
       return new Jar(name, known);
     }
     long bytes = Files.size(file);
     if (size() + bytes > mostBytes) {
-      known = digests.of(file); // without room for one more, it may be there
-      kept.add(path(new Jar(name, known)));
-      if (Files.isRegularFile(path(new Jar(name, known)))) {
-        return new Jar(name, known);
+      Jar jar = new Jar(name, digests.of(file)); // without room for one more, it may be there
+      if (isThere(jar)) {
+        return jar;
       }
       while (size() + bytes > mostBytes && makeRoom.getAsBoolean()) {}
     }
@@ -169,7 +163,7 @@ final class JarStore {
       deleteQuietly(copying);
       throw failed;
     }
-    if (Files.isRegularFile(path(copied))) {
+    if (isThere(copied)) {
       deleteQuietly(copying);
       return copied;
     }
@@ -224,12 +218,9 @@ final class JarStore {
 
   /** Copies a declared jar from another store. */
   void takeOver(Jar jar, JarStore from) throws IOException {
-    if (!Files.isRegularFile(path(jar))) {
+    if (!isThere(jar)) {
       StateStoreDisk.createDirectories(directory);
-      Path copying = directory.resolve(BEING_WRITTEN);
-      Files.copy(from.path(jar), copying, StandardCopyOption.REPLACE_EXISTING);
-      force(copying);
-      Files.move(copying, path(jar), StandardCopyOption.ATOMIC_MOVE);
+      copy(from.path(jar), jar.name());
       StateStoreDisk.forceNames(directory);
     }
   }
@@ -237,11 +228,9 @@ final class JarStore {
   /** Removes what goes with the process. */
   void close() {
     if (temporary) {
+      kept.clear();
+      removeUnused(Set.of());
       try {
-        for (Path file : copies()) {
-          Files.deleteIfExists(file);
-        }
-        Files.deleteIfExists(directory.resolve(BEING_WRITTEN));
         Files.deleteIfExists(directory);
       } catch (IOException failed) {
         LOG.warn("state: {} is not removed: {}", directory, failed.toString());

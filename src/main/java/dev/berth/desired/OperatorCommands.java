@@ -360,10 +360,10 @@ record OperatorCommands(
   private static Before target(
       DesiredState state, DesiredApplication application, @Nullable Long to) {
     List<Before> earlier = state.history().earlier(application);
-    Before found = to == null ? state.history().rollbackTo(application) : null;
-    for (Before each : earlier) {
-      found = to != null && each.revision() == to ? each : found;
-    }
+    Before found =
+        to == null
+            ? state.history().rollbackTo(application)
+            : earlier.stream().filter(each -> each.revision() == to).findFirst().orElse(null);
     if (found == null && to == null) {
       throw precondition(
           "application: %s: nothing to go back to (expected: a revision that ran before this one)",

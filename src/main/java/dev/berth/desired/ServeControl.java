@@ -45,6 +45,9 @@ public final class ServeControl implements Builds.Sources {
   /** How often a command is computed anew, since another change was committed meanwhile. */
   static final int MOST_TRIES = 8;
 
+  /** Of {@link #historyChars}; beyond them the oldest go. */
+  public static final long MOST_HISTORY_CHARS = History.MOST_CHARS;
+
   /** What it needs of the controller and of the instance. Control loop. */
   public interface Controls {
     /** Tells the controller, in the order of the calls. */
@@ -251,6 +254,11 @@ public final class ServeControl implements Builds.Sources {
   /** Answers that are kept for commands that are sent again. Any thread. */
   public int keptAnswers() {
     return log.state().keptAnswers();
+  }
+
+  /** Characters of the entries of what ran earlier. Any thread. */
+  public long historyChars() {
+    return log.state().history().chars();
   }
 
   /** Gives the directory back when the command under way has ended; later ones are refused. */

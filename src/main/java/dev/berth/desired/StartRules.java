@@ -176,9 +176,10 @@ final class StartRules {
   /**
    * Everything; once, at the end.
    *
+   * @param on what is kept by now: as it was, but for earlier revisions that gave way to jars
    * @return null when nothing is different
    */
-  @Nullable DesiredChange change(long nowMs) {
+  @Nullable DesiredChange change(DesiredState on, long nowMs) {
     refuseTakenRoutes();
     Map<String, Said> said = new LinkedHashMap<>();
     Set<String> names = new TreeSet<>(deletes ? kept.mentioned() : Set.of());
@@ -207,7 +208,7 @@ final class StartRules {
     }
     Double now = kept.targetCapacity();
     if (!deletes && capacity == null) { // such a file says nothing of what is served
-      return kept.start(declared, deleted, said, now, kept.saidCapacity(), nowMs);
+      return on.start(declared, deleted, said, now, kept.saidCapacity(), nowMs);
     }
     String what = capacity == null ? null : capacity.toString();
     Row row = row(what, now == null ? null : now.toString(), kept.saidCapacity());
@@ -216,7 +217,7 @@ final class StartRules {
     tell(row, CAPACITY, "the file says " + what, set.formatted(what), "" + now, back, back);
     Double then = row.declares() ? capacity : row == Row.DROPPED ? null : now;
     Said saidCapacity = after(row, what, kept.saidCapacity());
-    return kept.start(declared, deleted, said, then, saidCapacity, nowMs);
+    return on.start(declared, deleted, said, then, saidCapacity, nowMs);
   }
 
   /** What is wanted from then on, by application. */

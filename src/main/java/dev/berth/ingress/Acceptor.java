@@ -4,7 +4,6 @@ import io.netty.bootstrap.ServerBootstrapConfig;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
-import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoop;
 import io.netty.channel.EventLoopGroup;
 import io.netty.util.AttributeKey;
@@ -67,7 +66,7 @@ final class Acceptor extends ChannelInboundHandlerAdapter {
           .pipeline()
           .addLast(
               new HeadWatch(ingress.loopOf(loop)), ingress.firstBytes(), bootstrap.childHandler());
-      bootstrap.childOptions().forEach((option, value) -> set(accepted, option, value));
+      accepted.config().setOptions(bootstrap.childOptions());
       bootstrap.childAttrs().forEach((key, value) -> set(accepted, key, value));
       loop.register(accepted)
           .addListener(
@@ -94,11 +93,6 @@ final class Acceptor extends ChannelInboundHandlerAdapter {
       next = loops.next();
     }
     return next;
-  }
-
-  @SuppressWarnings("unchecked") // the bootstrap has paired them
-  private static <T> void set(Channel channel, ChannelOption<T> option, Object value) {
-    channel.config().setOption(option, (T) value);
   }
 
   @SuppressWarnings("unchecked") // the bootstrap has paired them

@@ -22,14 +22,12 @@ final class ApiExchange extends Exchange {
   private Endpoint.@Nullable Exchange asked;
 
   ApiExchange(
-      IngressLoop loop,
       Connection connection,
       HttpServerRequest http,
       BoundRoute route,
-      long startedNanos,
       Endpoint endpoint,
       String path) {
-    super(loop, connection, http, route, startedNanos);
+    super(connection, http, route);
     this.endpoint = endpoint;
     this.path = path;
   }

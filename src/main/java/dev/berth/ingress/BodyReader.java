@@ -9,7 +9,6 @@ import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.streams.ReadStream;
-import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -82,16 +81,11 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
    * @param declaredBytes as the client announced, or -1
    * @param gatherBytes the most that is gathered before the request asks for a slot
    */
-  BodyReader(
-      Exchange exchange,
-      HttpServerRequest http,
-      long declaredBytes,
-      long maxBytes,
-      int gatherBytes) {
+  BodyReader(Exchange exchange, long declaredBytes, int gatherBytes) {
     this.exchange = exchange;
-    this.http = http;
+    this.http = exchange.http;
     this.declaredBytes = declaredBytes;
-    this.maxBytes = maxBytes;
+    this.maxBytes = exchange.loop.limits.maxBodyBytes();
     this.gatherBytes = gatherBytes;
     this.progressNanos = exchange.loop.coarseNow();
     this.rate = new BodyRate(progressNanos);
@@ -171,8 +165,8 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
   /** More has come than travels inside a request. */
   private void goOn(Buffer piece) {
     hold(piece);
-    Bound room = exchange.loop.bodies();
-    if (room != null && received <= gatherBytes && room.tryTake(piece.length(), room.most() / 2)) {
+    Bound room = exchange.loop.ingress.bodies();
+    if (received <= gatherBytes && room.tryTake(piece.length(), room.most() / 2)) {
       gathered += piece.length();
       state = State.GATHERING;
     } else {
@@ -192,7 +186,7 @@ final class BodyReader implements Handler<Buffer>, BegunBody {
     long back = Math.min(gathered, bytes);
     if (back > 0) {
       gathered -= back;
-      Objects.requireNonNull(exchange.loop.bodies()).give(back);
+      exchange.loop.ingress.bodies().give(back);
     }
   }
 

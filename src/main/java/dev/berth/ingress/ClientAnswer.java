@@ -38,6 +38,7 @@ abstract sealed class ClientAnswer implements BiConsumer<String, String>, Comple
   /** Empty, and cannot be appended to: one serves every request without a body. */
   static final Buffer EMPTY = BufferInternal.buffer(Unpooled.EMPTY_BUFFER);
 
+  static final CharSequence EXPECT = HttpHeaders.createOptimized("expect");
   private static final CharSequence REQUEST_ID = HttpHeaders.createOptimized("x-request-id");
 
   /** How long a client that is still sending may take to read its answer. */
@@ -63,19 +64,15 @@ abstract sealed class ClientAnswer implements BiConsumer<String, String>, Comple
   private int answerBytes; // of a whole answer
   private int heldBytes; // of that, counted among the instance's
   private long largeBytes; // room taken for it, if it is large
+  private @Nullable String notPassed; // the names of headers that are not for the client
   private @Nullable Stall stall; // while something waits for the client
 
-  ClientAnswer(
-      IngressLoop loop,
-      Connection connection,
-      HttpServerRequest http,
-      BoundRoute route,
-      long startedNanos) {
-    this.loop = loop;
+  ClientAnswer(Connection connection, HttpServerRequest http, BoundRoute route) {
+    this.loop = connection.loop;
     this.connection = connection;
     this.http = http;
     this.route = route;
-    this.startedNanos = startedNanos;
+    this.startedNanos = loop.now();
     this.requestId = loop.requestIds.idFor(http.headers().get(REQUEST_ID));
     this.access = AccessEntry.of(route.access(), http, requestId, startedNanos);
     this.recorder =
@@ -110,12 +107,15 @@ abstract sealed class ClientAnswer implements BiConsumer<String, String>, Comple
   final void write(Response response) {
     HttpServerResponse out = http.response();
     int status = response.status();
+    Headers headers = response.headers();
     if (status != 200) {
       out.setStatusCode(status);
+      if ((status == 408 || status == 409) && headers.get(HttpFailure.SHOULD_RETRY) == null) {
+        out.headers().set(HttpFailure.SHOULD_RETRY, "false"); // it ran: once more is its choice
+      }
     }
-    Headers headers = response.headers();
-    String named = headers.get("connection");
-    headers.forEach(named == null ? this : new PassedHeaders(named, out.headers()));
+    notPassed = headers.get("connection");
+    headers.forEach(this);
     finishHead(out);
     if (response.body() instanceof Response.Body.Whole whole) {
       largeIs(route.sizes().came(http.path(), whole.bytes().length()));
@@ -142,17 +142,15 @@ abstract sealed class ClientAnswer implements BiConsumer<String, String>, Comple
 
   /** What comes from a router is a stream of the bus. */
   private StreamRelay relay(Response.Body.Received received) {
-    StreamRelay made =
-        new StreamRelay(this, http.response(), (InboundStream) received.stream(), http.version());
-    relay = made;
-    return made;
+    relay = new StreamRelay(this, (InboundStream) received.stream());
+    return relay;
   }
 
   /** One header of the handler's response. */
   @Override
   public final void accept(String name, String value) {
-    if (!HopByHop.isDropped(name)) {
-      http.response().headers().add(PassedHeaders.nameOf(name), value);
+    if (!HopByHop.isDropped(name) && !HopByHop.isNamedBy(notPassed, name)) {
+      http.response().headers().add(HopByHop.nameOf(name), value);
     }
   }
 
@@ -168,16 +166,20 @@ abstract sealed class ClientAnswer implements BiConsumer<String, String>, Comple
 
   /** An answer of the ingress itself. */
   final void answer(int status, String contentType, Buffer body) {
+    answer(status, contentType, body, mustClose());
+  }
+
+  private void answer(int status, String contentType, @Nullable Buffer body, boolean close) {
     HttpServerResponse out = http.response();
     out.setStatusCode(status);
     out.headers().set(HttpHeaders.CONTENT_TYPE, contentType);
-    boolean close = mustClose();
     if (close) {
       connection.announceClose(out);
     }
     finishHead(out);
+    announceUnread(out);
     finish(status, end(out, status, body));
-    if (close) {
+    if (close && !connection.multiplexed) {
       connection.closeWhenTaken();
     }
   }
@@ -185,53 +187,36 @@ abstract sealed class ClientAnswer implements BiConsumer<String, String>, Comple
   /** Why the request has no response. */
   final void answer(HttpFailure failure) {
     http.response().headers().clear(); // what a response that could not be sent left behind
-    boolean close = mustClose();
-    if (close) {
-      connection.announceClose(http.response());
-    }
-    write(failure);
-    if (close) {
-      connection.closeWhenTaken();
-    }
+    answer(failure, mustClose());
   }
 
   final void answerAndClose(HttpFailure failure) {
-    connection.announceClose(http.response());
-    write(failure);
-    if (!connection.multiplexed) {
-      connection.closeWhenTaken();
-    }
+    answer(failure, true);
   }
 
   /** To a client that is still sending, and gets time to read it. */
   final void answerAndLinger(HttpFailure failure) {
     connection.announceClose(http.response());
     linger();
-    write(failure);
+    answer(failure, false);
   }
 
-  private void write(HttpFailure failure) {
+  private void answer(HttpFailure failure, boolean close) {
     if (recorder != null) {
       recorder.outcome(failure.code());
     }
     outcome(Outcome.ofCode(failure.code()));
-    HttpServerResponse out = http.response();
-    out.setStatusCode(failure.status());
-    boolean json = ErrorResponses.isJsonFor(http.headers());
-    MultiMap headers = out.headers();
-    headers.set(HttpHeaders.CONTENT_TYPE, json ? ErrorResponses.JSON : ErrorResponses.TEXT);
+    MultiMap headers = http.response().headers();
     failure.advise(headers::set);
-    finishHead(out);
-    announceUnread(out);
-    if (failure == ErrorResponses.TOO_MANY_REQUESTS && connection.multiplexed) {
-      finish(failure.status(), out.end()); // a body would wait for its window, and be kept for it
-      return;
+    Buffer body = null; // it would wait for its window, and be kept for it
+    boolean json = ErrorResponses.isJsonFor(http.headers());
+    if (failure != ErrorResponses.TOO_MANY_REQUESTS || !connection.multiplexed) {
+      body =
+          json
+              ? failure.json().put("request_id", requestId).toBuffer()
+              : Buffer.buffer(failure.message());
     }
-    Buffer body =
-        json
-            ? failure.json().put("request_id", requestId).toBuffer()
-            : Buffer.buffer(failure.message());
-    finish(failure.status(), end(out, failure.status(), body));
+    answer(failure.status(), json ? ErrorResponses.JSON : ErrorResponses.TEXT, body, close);
   }
 
   private void finishHead(HttpServerResponse out) {
@@ -244,7 +229,10 @@ abstract sealed class ClientAnswer implements BiConsumer<String, String>, Comple
     }
   }
 
-  private Future<Void> end(HttpServerResponse out, int status, Buffer body) {
+  private Future<Void> end(HttpServerResponse out, int status, @Nullable Buffer body) {
+    if (body == null) {
+      return out.end();
+    }
     if (!isBodyless(status)) {
       answerBytes = body.length();
       return out.end(body);
@@ -292,8 +280,9 @@ abstract sealed class ClientAnswer implements BiConsumer<String, String>, Comple
     }
   }
 
+  /** It waits to be told to go on. */
   final boolean expectsContinue() {
-    return Expectation.isContinue(http.headers());
+    return http.headers().contains(EXPECT, "100-continue", true);
   }
 
   /** A client that was not told to go on may send its body or not: the next bytes mean nothing. */
@@ -303,8 +292,7 @@ abstract sealed class ClientAnswer implements BiConsumer<String, String>, Comple
 
   /** A head that goes out before a body that nobody will read to its end says what comes of it. */
   private void announceUnread(HttpServerResponse out) {
-    BodyReader rest = reader;
-    if (rest != null && rest.bytesLeft() > MAX_DISCARDED_BYTES) {
+    if (reader != null && reader.bytesLeft() > MAX_DISCARDED_BYTES) {
       connection.announceClose(out);
     }
   }
@@ -332,25 +320,23 @@ abstract sealed class ClientAnswer implements BiConsumer<String, String>, Comple
     }
     holdAnswer();
     long taken = (passing == null ? 0 : passing.takenBytes()) + connection.progress(http);
-    Stall known = stall;
-    if (known == null) {
+    if (stall == null) {
       stall = new Stall(taken, now);
       return;
     }
-    known.look(taken, now);
+    stall.look(taken, now);
     StreamWindow window = passing == null ? null : passing.window();
-    if (window != null && now - known.sinceNanos() >= Stall.AFTER_NANOS) {
+    if (window != null && now - stall.sinceNanos() >= Stall.AFTER_NANOS) {
       window.stalled();
     }
   }
 
   /** Tells what it holds, if something of it waits for its client. */
   final void waiting(List<Stalled<ClientAnswer>> into) {
-    Stall standing = stall;
-    if (standing != null) {
+    if (stall != null) {
       StreamWindow window = relay == null ? null : relay.window();
       long bytes = heldBytes > 0 ? heldBytes : window == null ? 0 : window.underWay();
-      into.add(new Stalled<>(connection, this, Math.max(bytes, largeBytes), standing.sinceNanos()));
+      into.add(new Stalled<>(connection, this, Math.max(bytes, largeBytes), stall.sinceNanos()));
     }
   }
 
@@ -442,9 +428,8 @@ abstract sealed class ClientAnswer implements BiConsumer<String, String>, Comple
     }
     become(ExchangeState.LEAVING);
     over();
-    StreamRelay passing = relay;
-    if (passing != null) {
-      passing.stop();
+    if (relay != null) {
+      relay.stop();
     }
     long now = loop.now();
     route.meters().answered(http.method(), status, now - startedNanos);

@@ -32,11 +32,14 @@ abstract sealed class Connection implements Handler<Void> permits Http1Connectio
   private long movedNanos;
   private long roomHeld; // by its requests, bytes
   private boolean closing;
+  private long idleSinceNanos; // while it has no request
+  private boolean served;
 
-  Connection(IngressLoop loop, HttpConnection http, boolean multiplexed) {
+  Connection(IngressLoop loop, HttpConnection http, boolean multiplexed, long now) {
     this.loop = loop;
     this.http = http;
     this.multiplexed = multiplexed;
+    this.idleSinceNanos = now;
     this.channel = ((HttpServerConnection) http).channelHandlerContext().channel();
   }
 
@@ -88,6 +91,26 @@ abstract sealed class Connection implements Handler<Void> permits Http1Connectio
     }
     if (dropped) {
       drop();
+    }
+  }
+
+  /** Something of a request has just gone on here. */
+  final void notIdle(long now) {
+    idleSinceNanos = now;
+  }
+
+  /** A request is over here, and the next one is awaited for as long as clients may keep it. */
+  final void served(long now) {
+    served = true;
+    idleSinceNanos = now;
+  }
+
+  /** Closes it if nothing was asked for too long: the first request is awaited for less long. */
+  final void endIdle(long now) {
+    long keepAlive = loop.limits.keepAliveNanos();
+    long most = served ? keepAlive : Math.min(keepAlive, loop.limits.headerReadNanos());
+    if (now - idleSinceNanos >= most) {
+      close();
     }
   }
 

@@ -4,11 +4,13 @@ import io.netty.handler.ipfilter.IpFilterRuleType;
 import io.netty.handler.ipfilter.IpSubnetFilterRule;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.SocketAddress;
 import java.nio.ByteBuffer;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 
 /**
  * How fast an address may open connections: so many a second, and what it did not open in the last
@@ -61,17 +63,19 @@ final class ConnectionRate {
   }
 
   /** Counts a connection: nanoseconds until it is served, or {@link #REFUSED}, and not counted. */
-  long open(InetSocketAddress from, long now) {
+  long open(@Nullable SocketAddress from, long now) {
     return charge(from, 1, PATIENCE_NANOS, now);
   }
 
   /** A connection of this address was cut for a flood. */
-  void cut(InetSocketAddress from, long now) {
+  void cut(@Nullable SocketAddress from, long now) {
     charge(from, CUT, Long.MAX_VALUE, now);
   }
 
-  private long charge(InetSocketAddress from, int connections, long patience, long now) {
-    if (nanosEach == 0 || trusted.stream().anyMatch(network -> network.matches(from))) {
+  private long charge(@Nullable SocketAddress of, int connections, long patience, long now) {
+    if (nanosEach == 0
+        || !(of instanceof InetSocketAddress from)
+        || trusted.stream().anyMatch(network -> network.matches(from))) {
       return 0;
     }
     synchronized (paidUntil) {

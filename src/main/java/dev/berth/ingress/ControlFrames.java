@@ -1,5 +1,7 @@
 package dev.berth.ingress;
 
+import dev.berth.config.LimitOptions;
+import dev.berth.config.keys.Settings;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.handler.codec.http2.Http2Error;
 import io.netty.handler.codec.http2.Http2Exception;
@@ -10,22 +12,20 @@ import java.util.function.LongSupplier;
 
 /**
  * Counts the frames of an HTTP/2 connection that ask for work and carry no request: SETTINGS, PING
- * and PRIORITY. Of resets Netty does it. Confined to the connection's loop.
+ * and PRIORITY, and those that acknowledge one. Of resets Netty does it. Not WINDOW_UPDATE, of
+ * which who downloads much sends many. Confined to the connection's loop.
  */
 final class ControlFrames extends Http2FrameListenerDecorator {
-  private final int most;
+  private final int most; // within a window; at one more the connection is closed
   private final long windowNanos;
   private final LongSupplier clock;
   private long sinceNanos;
   private int count;
 
-  /**
-   * @param most within a window; at one more the connection is closed
-   */
-  ControlFrames(Http2FrameListener listener, int most, long windowNanos, LongSupplier clock) {
+  ControlFrames(Http2FrameListener listener, Settings limits, LongSupplier clock) {
     super(listener);
-    this.most = most;
-    this.windowNanos = windowNanos;
+    this.most = limits.get(LimitOptions.HTTP2_MAX_CONTROL_FRAMES);
+    this.windowNanos = limits.get(LimitOptions.HTTP2_RESET_WINDOW_S).toNanos();
     this.clock = clock;
     this.sinceNanos = clock.getAsLong();
   }
@@ -47,6 +47,18 @@ final class ControlFrames extends Http2FrameListenerDecorator {
       throws Http2Exception {
     count();
     super.onSettingsRead(context, settings);
+  }
+
+  @Override
+  public void onSettingsAckRead(ChannelHandlerContext context) throws Http2Exception {
+    count();
+    super.onSettingsAckRead(context);
+  }
+
+  @Override
+  public void onPingAckRead(ChannelHandlerContext context, long data) throws Http2Exception {
+    count();
+    super.onPingAckRead(context, data);
   }
 
   @Override

@@ -38,13 +38,6 @@ final class ErrorResponses {
     return accept != null && accept.contains(JSON);
   }
 
-  /** The status of a failure; of back-pressure, the one of the deployment that refused. */
-  static int status(BerthException failure, Settings backpressure) {
-    return failure instanceof BerthException.BackPressure full
-        ? full.statusCode().orElse(backpressure.get(Backpressure.STATUS_CODE))
-        : HttpFailure.of(failure.kind()).status();
-  }
-
   /**
    * What a client is told of a failure of its call, which may be that its reservation did not hold.
    *
@@ -83,7 +76,7 @@ final class ErrorResponses {
       case CANCELLED -> told.saying("Request " + requestId + " was cancelled.");
       case BACK_PRESSURE ->
           told.saying(backPressureText(failure.getMessage()))
-              .as(status(failure, backpressure))
+              .as(statusOf(failure).orElse(backpressure.get(Backpressure.STATUS_CODE)))
               .comeBackAfter(retryAfter(failure, backpressure.find(Backpressure.RETRY_AFTER_S)));
       case DEPLOYMENT_UNAVAILABLE -> told.saying(orElse(failure.getMessage(), told.message()));
       default -> told;
@@ -104,15 +97,15 @@ final class ErrorResponses {
   }
 
   static HttpFailure bodyStoodStill(long limitNanos) {
-    return bodyTooSlow("Request body stood still for " + seconds(limitNanos) + "s.");
+    return refusal(
+        408, "body_too_slow", "Request body stood still for " + seconds(limitNanos) + "s.");
   }
 
   static HttpFailure bodyTooSlow(int leastBytesPerSecond) {
-    return bodyTooSlow("Request body came slower than " + leastBytesPerSecond + " bytes a second.");
-  }
-
-  private static HttpFailure bodyTooSlow(String how) {
-    return refusal(408, "body_too_slow", how);
+    return refusal(
+        408,
+        "body_too_slow",
+        "Request body came slower than " + leastBytesPerSecond + " bytes a second.");
   }
 
   static HttpFailure headTooSlow(long limitNanos) {
@@ -130,25 +123,21 @@ final class ErrorResponses {
 
   /** A request that is not HTTP as it is spoken here. */
   static HttpFailure refused(RefusedRequest why) {
-    return new HttpFailure(
-        why.status(), "bad_request", why.getMessage(), "The request did not run.");
+    return refusal(why.status(), why.code(), why.getMessage());
   }
 
-  /** What a request is answered whose head could not be read for a reason of Netty's. */
-  static int badHeadStatus(Throwable cause) {
+  static HttpFailure uriTooLong() {
+    return refusal(414, "uri_too_long", "URI Too Long");
+  }
+
+  /** A request whose head could not be read, for a reason of Netty's. */
+  static HttpFailure badHead(Throwable cause) {
     if (cause instanceof TooLongHttpLineException) {
-      return 414;
+      return uriTooLong();
     }
-    return cause instanceof TooLongHttpHeaderException ? 431 : 400;
-  }
-
-  /** A request whose head could not be read. */
-  static HttpFailure badHead(int status) {
-    return switch (status) {
-      case 414 -> refusal(414, "uri_too_long", "URI Too Long");
-      case 431 -> refusal(431, "headers_too_large", "Request Header Fields Too Large");
-      default -> refusal(400, "bad_request", "Bad Request");
-    };
+    return cause instanceof TooLongHttpHeaderException
+        ? refusal(431, "headers_too_large", "Request Header Fields Too Large")
+        : refusal(400, "bad_request", "Bad Request");
   }
 
   /** Sent again it would be refused again. */
@@ -169,15 +158,20 @@ final class ErrorResponses {
 
   /** That of the deployment that refused; of one that says none, the route's. */
   private static int retryAfter(BerthException failure, @Nullable Duration configured) {
-    boolean own = false;
-    OptionalInt told = OptionalInt.empty();
-    if (failure instanceof BerthException.BackPressure full) {
-      own = full.statusCode().isPresent();
-      told = full.retryAfterSeconds();
-    }
-    return configured != null && !(own && told.isPresent())
+    OptionalInt told =
+        failure instanceof BerthException.BackPressure full
+            ? full.retryAfterSeconds()
+            : OptionalInt.empty();
+    return configured != null && !(statusOf(failure).isPresent() && told.isPresent())
         ? (int) configured.toSeconds()
         : told.orElse(1);
+  }
+
+  /** That of the deployment that refused. */
+  private static OptionalInt statusOf(BerthException failure) {
+    return failure instanceof BerthException.BackPressure full
+        ? full.statusCode()
+        : OptionalInt.empty();
   }
 
   private static String orElse(@Nullable String text, String otherwise) {

@@ -41,13 +41,8 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
   private @Nullable Request waiting; // while it waits for room for its answer
   private @Nullable RoutedCall call;
 
-  Exchange(
-      IngressLoop loop,
-      Connection connection,
-      HttpServerRequest http,
-      BoundRoute route,
-      long startedNanos) {
-    super(loop, connection, http, route, startedNanos);
+  Exchange(Connection connection, HttpServerRequest http, BoundRoute route) {
+    super(connection, http, route);
     this.timeoutNanos =
         RequestTimeout.nanos(
             http.headers().get(REQUEST_TIMEOUT),
@@ -94,7 +89,7 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
       call(new Request.Body.Whole(EMPTY), startedNanos); // no time has passed since
       return;
     }
-    if (Expectation.isAnythingElse(headers)) {
+    if (headers.contains(EXPECT) && !expectsContinue()) {
       answerAndClose(ErrorResponses.expectationFailed());
       return;
     }
@@ -104,8 +99,7 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
     } else if (length > loop.limits.maxBodyBytes()) {
       declaredTooLarge(length);
     } else {
-      BodyReader body =
-          new BodyReader(this, http, length, loop.limits.maxBodyBytes(), gathered(length));
+      BodyReader body = new BodyReader(this, length, gathered(length));
       reader = body;
       if (recorder != null) {
         recorder.receiving();
@@ -126,7 +120,7 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
    */
   private int gathered(long length) {
     DeploymentRouter to = route.router();
-    if (to == null || loop.bodies() == null || ReservationHeader.isIn(http.headers())) {
+    if (to == null || ReservationHeader.isIn(http.headers())) {
       return 0;
     }
     int most = to.wholeBodyBytes();
@@ -229,7 +223,7 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
       call =
           token == null
               ? router.call(loop.router, request, this, nowNanos)
-              : loop.reservations().use(token, router, loop.router, request, this);
+              : loop.ingress.reservations().use(token, router, loop.router, request, this);
     } catch (ReservationException refused) {
       answer(HttpFailure.of(refused.problem()));
     } catch (RuntimeException broken) {
@@ -297,13 +291,14 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
   public void onFailure(BerthException failure) {
     if (!isOver()) {
       outcome(Outcome.of(failure.kind()));
+      long after = loop.now() - startedNanos < timeoutNanos ? -1 : timeoutNanos; // else a call's
+      HttpFailure told = ErrorResponses.of(call, failure, requestId, after, route.backpressure());
       if (is(ExchangeState.DETACHED)) {
-        finish(ErrorResponses.status(failure, route.backpressure()), null);
+        finish(told.status(), null);
       } else if (http.response().headWritten()) {
-        cut(ErrorResponses.status(failure, route.backpressure()));
+        cut(told.status());
       } else {
-        long after = loop.now() - startedNanos < timeoutNanos ? -1 : timeoutNanos; // else a call's
-        answer(ErrorResponses.of(call, failure, requestId, after, route.backpressure()));
+        answer(told);
       }
     }
   }
@@ -320,9 +315,8 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
         && (reader == null || reader.hasEnded())
         && "?1".equals(http.headers().get(DISCONNECT_DISABLED))) {
       become(ExchangeState.DETACHED);
-      StreamRelay passing = relay;
-      if (passing != null) {
-        passing.discard();
+      if (relay != null) {
+        relay.discard();
       }
     } else {
       outcome(Outcome.CLIENT_GONE);
@@ -383,9 +377,8 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
 
   @Override
   final void over() {
-    BodyReader rest = reader;
-    if (rest != null) {
-      rest.stop();
+    if (reader != null) {
+      reader.stop();
       reader = null;
     }
     if (waiting != null) {
@@ -396,9 +389,8 @@ sealed class Exchange extends ClientAnswer implements CallOwner permits ApiExcha
 
   @Override
   final void cancelCall() {
-    RoutedCall underWay = call;
-    if (underWay != null) {
-      underWay.cancel();
+    if (call != null) {
+      call.cancel();
     }
   }
 }

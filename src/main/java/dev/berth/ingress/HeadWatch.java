@@ -71,9 +71,8 @@ final class HeadWatch extends ChannelInboundHandlerAdapter {
       ReferenceCountUtil.release(message);
       return;
     }
-    Http1Connection known = connection;
-    if (known != null) {
-      known.heard();
+    if (connection != null) {
+      connection.heard();
     } else {
       heard = true;
     }
@@ -121,12 +120,12 @@ final class HeadWatch extends ChannelInboundHandlerAdapter {
     }
   }
 
-  /** A head was begun and is not whole: says so, and closes. */
-  void headIsLate() {
-    end(true);
-  }
-
-  private void end(boolean say) {
+  /**
+   * Closes it.
+   *
+   * @param say that a head was begun and is not whole
+   */
+  void end(boolean say) {
     ChannelHandlerContext context = channel;
     if (context == null || over) {
       return;

@@ -1,5 +1,6 @@
 package dev.berth.ingress;
 
+import io.vertx.core.http.HttpHeaders;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -7,6 +8,8 @@ import org.jspecify.annotations.Nullable;
  * connection and not the response (RFC 9110, 7.6.1), and the framing, which the ingress sets.
  */
 final class HopByHop {
+  private static final String CONTENT_TYPE = "content-type";
+
   private HopByHop() {}
 
   /** By length first: it tells most headers apart without reading them. */
@@ -21,6 +24,17 @@ final class HopByHop {
       case 17 -> name.equalsIgnoreCase("transfer-encoding");
       default -> false;
     };
+  }
+
+  /**
+   * The name as it is best written: what the API itself sets is known as bytes already, and is
+   * neither hashed nor written letter by letter.
+   */
+  static CharSequence nameOf(String name) {
+    if (name.isEmpty()) { // Vert.x writes a line that begins with its colon
+      throw new IllegalArgumentException("header name: empty (expected: a token)");
+    }
+    return name.equals(CONTENT_TYPE) ? HttpHeaders.CONTENT_TYPE : name;
   }
 
   /** Whether the response's own {@code Connection} header names this header too. */

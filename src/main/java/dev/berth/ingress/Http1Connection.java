@@ -29,18 +29,15 @@ final class Http1Connection extends Connection {
   private @Nullable HttpServerRequest unread; // answered; the rest of its body is dropped
   private @Nullable HttpServerRequest behind; // an answer that is not taken
   private final ArrayDeque<Exchange> leaving = new ArrayDeque<>(2); // answered, not all taken
-  private long idleSinceNanos;
   private boolean headBegun;
   private boolean headTimed;
   private long headSinceNanos;
-  private boolean served;
   private boolean lingering;
   private long lingerUntilNanos;
 
   Http1Connection(IngressLoop loop, HttpConnection http, HeadWatch watch, long now) {
-    super(loop, http, false);
+    super(loop, http, false, now);
     this.watch = watch;
-    this.idleSinceNanos = now;
   }
 
   @Override
@@ -95,8 +92,7 @@ final class Http1Connection extends Connection {
     if (exchange == over) { // else a pipelined one has begun as this one's answer was written
       exchange = null;
     }
-    served = true;
-    idleSinceNanos = now;
+    served(now);
     leaving.add(over);
   }
 
@@ -108,9 +104,8 @@ final class Http1Connection extends Connection {
 
   @Override
   void clientGone() {
-    Exchange underWay = exchange;
-    if (underWay != null) {
-      underWay.clientGone();
+    if (exchange != null) {
+      exchange.clientGone();
     }
     List.copyOf(leaving).forEach(Exchange::left);
   }
@@ -139,13 +134,13 @@ final class Http1Connection extends Connection {
         close();
       }
     } else if (awaitsClient()) {
-      idleSinceNanos = now; // it is not idle that reads a long answer slowly
+      notIdle(now); // it is not idle that reads a long answer slowly
     } else if (unread != null) {
       sweepUnread(unread, now);
     } else if (headBegun) {
       sweepHead(now);
-    } else if (now - idleSinceNanos >= loop.idleLimitNanos(served)) {
-      close();
+    } else {
+      endIdle(now);
     }
   }
 
@@ -154,7 +149,7 @@ final class Http1Connection extends Connection {
       headTimed = true;
       headSinceNanos = now;
     } else if (now - headSinceNanos >= loop.limits.headerReadNanos()) {
-      watch.headIsLate();
+      watch.end(true);
     }
   }
 
@@ -162,9 +157,9 @@ final class Http1Connection extends Connection {
     if (request.isEnded()) {
       unread = null;
       headBegun = false;
-      idleSinceNanos = now;
-    } else if (now - idleSinceNanos >= loop.idleLimitNanos(served)) {
-      close();
+      notIdle(now);
+    } else {
+      endIdle(now);
     }
   }
 

@@ -1,5 +1,6 @@
 package dev.berth.ingress;
 
+import dev.berth.config.LimitOptions;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.handler.codec.http2.Http2ConnectionDecoder;
 import io.netty.handler.codec.http2.Http2ConnectionHandler;
@@ -40,19 +41,17 @@ final class Http2Connection extends Connection {
   private final Http2ConnectionHandler handler;
   private final ChannelHandlerContext context;
   private final Http2Outflow outflow;
-  private long idleSinceNanos;
-  private boolean served;
   private boolean saidGoAway;
 
-  Http2Connection(IngressLoop loop, HttpConnection http, long now, int maxStreams) {
-    super(loop, http, true);
-    this.maxStreams = maxStreams;
-    this.idleSinceNanos = now;
+  Http2Connection(IngressLoop loop, HttpConnection http, long now) {
+    super(loop, http, true, now);
+    this.maxStreams = loop.ingress.settings.get(LimitOptions.HTTP2_MAX_STREAMS);
     this.context = ((HttpServerConnection) http).channelHandlerContext();
     this.handler = (Http2ConnectionHandler) context.handler();
-    this.outflow = new Http2Outflow(() -> loop.cutFlood(channel));
+    this.outflow = new Http2Outflow(() -> loop.ingress.cutFlood(channel.remoteAddress()));
     Http2ConnectionDecoder decoder = handler.decoder();
-    decoder.frameListener(loop.controlFrames(decoder.frameListener()));
+    decoder.frameListener(
+        new ControlFrames(decoder.frameListener(), loop.ingress.settings, loop::coarseNow));
     context.pipeline().addBefore(context.name(), "outflow", outflow);
   }
 
@@ -88,9 +87,10 @@ final class Http2Connection extends Connection {
     if (!exchange.http.response().ended()) { // else this is how its answer ended
       exchange.clientGone();
     }
-    giveRoomIfOver(exchange);
-    served = true;
-    idleSinceNanos = loop.now();
+    if (exchange.isOver()) { // else it goes on without its client
+      exchange.giveRoom();
+    }
+    served(loop.now());
   }
 
   @Override
@@ -98,12 +98,6 @@ final class Http2Connection extends Connection {
     exchange.endedNanos = now;
     if (!streams.contains(exchange)) {
       exchange.giveRoom(); // it went on without its client
-    }
-  }
-
-  private static void giveRoomIfOver(Exchange exchange) {
-    if (exchange.isOver()) { // else it goes on without its client
-      exchange.giveRoom();
     }
   }
 
@@ -119,13 +113,7 @@ final class Http2Connection extends Connection {
 
   @Override
   void clientGone() {
-    List<Exchange> all = List.copyOf(streams);
-    streams.clear();
-    for (Exchange exchange : all) {
-      exchange.clientGone();
-      exchange.left();
-      giveRoomIfOver(exchange);
-    }
+    List.copyOf(streams).forEach(this::streamClosed);
   }
 
   @Override
@@ -133,8 +121,8 @@ final class Http2Connection extends Connection {
     if (!streams.isEmpty()) {
       // A copy, since ending a stream removes it.
       List.copyOf(streams).forEach(exchange -> exchange.sweep(now));
-    } else if (now - idleSinceNanos >= loop.idleLimitNanos(served)) {
-      close();
+    } else {
+      endIdle(now);
     }
   }
 

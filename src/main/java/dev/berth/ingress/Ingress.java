@@ -15,16 +15,16 @@ import dev.berth.protocol.Bound;
 import dev.berth.protocol.http.FirstBytes;
 import dev.berth.protocol.http.RequestDecoder;
 import dev.berth.protocol.port.Endpoint;
+import dev.berth.protocol.port.Reservations.Problem;
+import dev.berth.protocol.port.Reservations.ReservationException;
 import dev.berth.routing.reserve.ReservationTable;
 import io.netty.channel.ChannelPipeline;
 import io.netty.channel.EventLoop;
 import io.vertx.core.http.HttpServerOptions;
-import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
@@ -61,7 +61,6 @@ public final class Ingress {
   private final LongAdder fastConnections = new LongAdder();
   private final ConnectionRate rate;
   private final Map<EventLoop, IngressLoop> loops = new ConcurrentHashMap<>();
-  private final Set<Integer> blocked = ConcurrentHashMap.newKeySet();
   final @Nullable Tls tls; // null for plain HTTP
   private final AtomicInteger port;
   private volatile RouteTable<IngressRoute> routes = RouteTable.empty();
@@ -69,7 +68,7 @@ public final class Ingress {
   private volatile boolean draining;
   private @Nullable ReservationTable reservations; // before the loops start
   private @Nullable Endpoint endpoint; // likewise
-  private @Nullable Bound bodies; // likewise
+  private Bound bodies = new Bound(0); // likewise
   private @Nullable AccessLog accessLog; // before the loops start
   private @Nullable LogEncoding unroutedAccess; // likewise
 
@@ -148,8 +147,8 @@ public final class Ingress {
     bodies = bound;
   }
 
-  /** What bodies may take that are gathered; null when none are. */
-  @Nullable Bound bodies() {
+  /** What bodies may take that are gathered. */
+  Bound bodies() {
     return bodies;
   }
 
@@ -187,18 +186,6 @@ public final class Ingress {
   /** Takes what it shows out of the meters. */
   public void close() {
     shown.forEach(Registration::close);
-  }
-
-  /**
-   * A loop does not come to run its tasks, or does again. While it does not it gets no new
-   * connections, unless none can take them.
-   */
-  public void loopBlocked(int index, boolean isBlocked) {
-    if (isBlocked) {
-      blocked.add(index);
-    } else {
-      blocked.remove(index);
-    }
   }
 
   /** Reads the HTTP/1 of a connection without TLS by {@link #readStrictly}. */
@@ -239,7 +226,7 @@ public final class Ingress {
 
   boolean isBlocked(EventLoop eventLoop) {
     IngressLoop loop = loops.get(eventLoop);
-    return loop != null && blocked.contains(loop.index);
+    return loop != null && loop.router.isBlocked();
   }
 
   RouteTable<IngressRoute> routes() {
@@ -295,8 +282,7 @@ public final class Ingress {
 
   /** How long one more connection of an address waits, in nanoseconds; negative: it is closed. */
   long waits(@Nullable SocketAddress from) {
-    long wait =
-        from instanceof InetSocketAddress known ? rate.open(known, nanoClock.getAsLong()) : 0;
+    long wait = rate.open(from, nanoClock.getAsLong());
     if (wait != 0) {
       fastConnections.increment();
     }
@@ -306,9 +292,7 @@ public final class Ingress {
   /** A connection is closed since its client asks for work and for nothing else. */
   void cutFlood(@Nullable SocketAddress from) {
     floods.increment();
-    if (from instanceof InetSocketAddress known) {
-      rate.cut(known, nanoClock.getAsLong());
-    }
+    rate.cut(from, nanoClock.getAsLong());
   }
 
   /** What the connection of a loop holds that holds most by answers that stand still. */
@@ -346,7 +330,11 @@ public final class Ingress {
     return endpoint;
   }
 
-  @Nullable ReservationTable reservations() {
+  /** What the tokens of requests stand for. */
+  ReservationTable reservations() {
+    if (reservations == null) {
+      throw new ReservationException(Problem.UNKNOWN_TOKEN, "nothing is reserved here", -1, -1);
+    }
     return reservations;
   }
 

@@ -6,18 +6,13 @@ import dev.berth.config.LimitOptions;
 import dev.berth.config.keys.Settings;
 import dev.berth.ingress.access.AccessRoute;
 import dev.berth.metrics.HttpMeters;
-import dev.berth.protocol.Bound;
 import dev.berth.protocol.StreamLedger;
 import dev.berth.protocol.http.RefusedRequest;
 import dev.berth.protocol.http.RequestTarget;
 import dev.berth.protocol.port.Endpoint;
-import dev.berth.protocol.port.Reservations.Problem;
-import dev.berth.protocol.port.Reservations.ReservationException;
+import dev.berth.protocol.port.HttpFailure;
 import dev.berth.routing.RouterLoop;
-import dev.berth.routing.reserve.ReservationTable;
-import io.netty.channel.Channel;
 import io.netty.channel.ChannelPipeline;
-import io.netty.handler.codec.http2.Http2FrameListener;
 import io.vertx.core.MultiMap;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpConnection;
@@ -66,7 +61,6 @@ final class IngressLoop {
   final ExplainRule explains;
   final Limits limits;
   private final int maxUriBytes;
-  private final int http2MaxStreams;
   private final String rootPath;
   private final BoundRoute unrouted;
   private final BoundRoute health;
@@ -141,7 +135,6 @@ final class IngressLoop {
     this.health = builtIn(HEALTH, null); // who asks for health asks often, and is no client
     this.ready = builtIn(READY, null);
     this.maxUriBytes = settings.get(LimitOptions.MAX_URI_BYTES);
-    this.http2MaxStreams = settings.get(LimitOptions.HTTP2_MAX_STREAMS);
     this.rootPath = settings.get(HttpOptions.ROOT_PATH);
     this.routeList = builtIn(ROUTES, null);
     this.api = builtIn(API, null); // its paths hold tokens
@@ -179,7 +172,7 @@ final class IngressLoop {
       connection = http1;
     } else {
       watch.openedAsHttp2();
-      connection = new Http2Connection(this, http, now(), http2MaxStreams);
+      connection = new Http2Connection(this, http, now());
     }
     connections.put(http, connection);
     http.closeHandler(connection);
@@ -231,13 +224,6 @@ final class IngressLoop {
     }
   }
 
-  /** A new connection's first request head is awaited for less long than the next ones. */
-  long idleLimitNanos(boolean served) {
-    return served
-        ? limits.keepAliveNanos()
-        : Math.min(limits.keepAliveNanos(), limits.headerReadNanos());
-  }
-
   // --- requests ---
 
   void handle(HttpServerRequest request) {
@@ -252,7 +238,7 @@ final class IngressLoop {
       }
       String uri = request.uri();
       if (uri != null && uri.length() > maxUriBytes) { // CONNECT has none
-        begin(request, connection, unrouted).answer(ErrorResponses.badHead(414));
+        begin(request, connection, unrouted).answer(ErrorResponses.uriTooLong());
         return;
       }
       RefusedRequest refused =
@@ -307,8 +293,8 @@ final class IngressLoop {
     if (refused != null) {
       refuse(request, connection, refused);
     } else {
-      int status = ErrorResponses.badHeadStatus(request.decoderResult().cause());
-      begin(request, connection, unrouted).answerAndClose(ErrorResponses.badHead(status));
+      HttpFailure why = ErrorResponses.badHead(request.decoderResult().cause());
+      begin(request, connection, unrouted).answerAndClose(why);
     }
   }
 
@@ -340,11 +326,7 @@ final class IngressLoop {
       Endpoint endpoint = ingress.endpoint();
       String below = path.substring(BUILT_IN.length() - 1);
       if (endpoint != null && endpoint.answers(below)) {
-        meters.started();
-        ApiExchange exchange =
-            new ApiExchange(this, connection, request, api, now(), endpoint, below);
-        connection.began(exchange);
-        exchange.startIfRoom();
+        begun(new ApiExchange(connection, request, api, endpoint, below)).startIfRoom();
       } else {
         begin(request, connection, unrouted).answer(ErrorResponses.notFound(path));
       }
@@ -360,9 +342,12 @@ final class IngressLoop {
   }
 
   private Exchange begin(HttpServerRequest request, Connection connection, BoundRoute route) {
+    return begun(new Exchange(connection, request, route));
+  }
+
+  private Exchange begun(Exchange exchange) {
     meters.started();
-    Exchange exchange = new Exchange(this, connection, request, route, now());
-    connection.began(exchange);
+    exchange.connection.began(exchange);
     return exchange;
   }
 
@@ -377,11 +362,6 @@ final class IngressLoop {
   }
 
   // --- what an exchange and a connection need ---
-
-  /** What bodies may take that are gathered before their requests have slots; null for nothing. */
-  @Nullable Bound bodies() {
-    return ingress.bodies();
-  }
 
   /** What requests may take. */
   RequestRoom.Share room() {
@@ -416,20 +396,6 @@ final class IngressLoop {
     }
   }
 
-  void cutFlood(Channel connection) {
-    ingress.cutFlood(connection.remoteAddress());
-  }
-
-  /** Counts what an HTTP/2 connection asks for beside requests. */
-  Http2FrameListener controlFrames(Http2FrameListener listener) {
-    Settings settings = ingress.settings;
-    return new ControlFrames(
-        listener,
-        settings.get(LimitOptions.HTTP2_MAX_CONTROL_FRAMES),
-        settings.get(LimitOptions.HTTP2_RESET_WINDOW_S).toNanos(),
-        this::coarseNow);
-  }
-
   long now() {
     return nanoClock.getAsLong();
   }
@@ -446,14 +412,5 @@ final class IngressLoop {
 
   void after(long millis, Runnable task) {
     timer.after(millis, task);
-  }
-
-  /** What the tokens of requests stand for. */
-  ReservationTable reservations() {
-    ReservationTable table = ingress.reservations();
-    if (table == null) {
-      throw new ReservationException(Problem.UNKNOWN_TOKEN, "nothing is reserved here", -1, -1);
-    }
-    return table;
   }
 }

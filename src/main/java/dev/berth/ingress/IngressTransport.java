@@ -2,26 +2,21 @@ package dev.berth.ingress;
 
 import dev.berth.config.HttpOptions;
 import dev.berth.protocol.http.FirstBytes;
-import io.netty.bootstrap.Bootstrap;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.channel.Channel;
-import io.netty.channel.ChannelFactory;
 import io.netty.channel.ChannelHandler;
 import io.netty.channel.ChannelInitializer;
 import io.netty.channel.ChannelOption;
-import io.netty.channel.IoHandlerFactory;
-import io.netty.channel.ServerChannel;
-import io.netty.channel.socket.DatagramChannel;
-import io.netty.channel.socket.InternetProtocolFamily;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxBuilder;
-import io.vertx.core.datagram.DatagramSocketOptions;
 import io.vertx.core.http.HttpServerOptions;
 import io.vertx.core.internal.VertxInternal;
-import io.vertx.core.net.ClientOptionsBase;
 import io.vertx.core.net.NetServerOptions;
 import io.vertx.core.spi.transport.Transport;
-import java.net.SocketAddress;
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
@@ -32,7 +27,8 @@ import org.jspecify.annotations.Nullable;
  * it knows their protocol, which is after the TLS handshake and after the first bytes; so what must
  * hold before that stands here. Any thread.
  */
-public final class IngressTransport implements Transport, io.vertx.core.transport.Transport {
+public final class IngressTransport
+    implements io.vertx.core.transport.Transport, InvocationHandler {
   private static final int KEEPALIVE_IDLE_S = 60;
   private static final int KEEPALIVE_INTERVAL_S = 10;
   private static final int KEEPALIVE_PROBES = 6;
@@ -71,7 +67,9 @@ public final class IngressTransport implements Transport, io.vertx.core.transpor
 
   /** The one that a Vert.x was made with. */
   static IngressTransport of(Vertx vertx) {
-    if (((VertxInternal) vertx).transport() instanceof IngressTransport made) {
+    Transport transport = ((VertxInternal) vertx).transport();
+    if (Proxy.isProxyClass(transport.getClass())
+        && Proxy.getInvocationHandler(transport) instanceof IngressTransport made) {
       return made;
     }
     throw new IllegalStateException(
@@ -89,9 +87,7 @@ public final class IngressTransport implements Transport, io.vertx.core.transpor
     return notNative;
   }
 
-  @Override
-  public void configure(NetServerOptions options, boolean domainSocket, ServerBootstrap bootstrap) {
-    transport.configure(options, domainSocket, bootstrap);
+  private void configure(NetServerOptions options, ServerBootstrap bootstrap) {
     Ingress ingress = ingresses.get(new Address(options.getHost(), options.getPort()));
     if (ingress != null) {
       keepAlive(bootstrap);
@@ -131,7 +127,7 @@ public final class IngressTransport implements Transport, io.vertx.core.transpor
     return ChannelOption.valueOf("io.netty.channel.epoll.EpollChannelOption#" + option);
   }
 
-  // --- as the transport does it ---
+  // --- what Vert.x asks ---
 
   @Override
   public String name() {
@@ -150,63 +146,24 @@ public final class IngressTransport implements Transport, io.vertx.core.transpor
 
   @Override
   public Transport implementation() {
-    return this;
+    return (Transport)
+        Proxy.newProxyInstance(
+            Transport.class.getClassLoader(), new Class<?>[] {Transport.class}, this);
   }
 
+  /** All is as the transport does it, and something is added to a server. */
   @Override
-  public boolean supportsDomainSockets() {
-    return transport.supportsDomainSockets();
-  }
-
-  @Override
-  public boolean supportFileRegion() {
-    return transport.supportFileRegion();
-  }
-
-  @Override
-  public SocketAddress convert(io.vertx.core.net.SocketAddress address) {
-    return transport.convert(address);
-  }
-
-  @Override
-  public io.vertx.core.net.SocketAddress convert(SocketAddress address) {
-    return transport.convert(address);
-  }
-
-  @Override
-  public IoHandlerFactory ioHandlerFactory() {
-    return transport.ioHandlerFactory();
-  }
-
-  @Override
-  public DatagramChannel datagramChannel() {
-    return transport.datagramChannel();
-  }
-
-  @Override
-  @SuppressWarnings("deprecation") // as the interface has it
-  public DatagramChannel datagramChannel(InternetProtocolFamily family) {
-    return transport.datagramChannel(family);
-  }
-
-  @Override
-  public ChannelFactory<? extends Channel> channelFactory(boolean domainSocket) {
-    return transport.channelFactory(domainSocket);
-  }
-
-  @Override
-  public ChannelFactory<? extends ServerChannel> serverChannelFactory(boolean domainSocket) {
-    return transport.serverChannelFactory(domainSocket);
-  }
-
-  @Override
-  public void configure(DatagramChannel channel, DatagramSocketOptions options) {
-    transport.configure(channel, options);
-  }
-
-  @Override
-  public void configure(
-      ClientOptionsBase options, int connectTimeout, boolean domainSocket, Bootstrap bootstrap) {
-    transport.configure(options, connectTimeout, domainSocket, bootstrap);
+  public @Nullable Object invoke(Object proxy, Method asked, Object @Nullable [] with)
+      throws Throwable {
+    Object done;
+    try {
+      done = asked.invoke(transport, with);
+    } catch (InvocationTargetException failed) {
+      throw failed.getCause();
+    }
+    if (with != null && with[0] instanceof NetServerOptions options) {
+      configure(options, (ServerBootstrap) with[2]);
+    }
+    return done;
   }
 }

@@ -24,7 +24,6 @@ final class StreamRelay implements Handler<Buffer> {
   private final ClientAnswer answer;
   private final HttpServerResponse response;
   private final InboundStream stream;
-  private final HttpVersion version;
   private @Nullable Future<Void> end; // once the last piece was written
   private int unsentBytes;
   private long takenBytes; // by the client's socket
@@ -32,12 +31,10 @@ final class StreamRelay implements Handler<Buffer> {
   private boolean discarding;
   private long progressNanos;
 
-  StreamRelay(
-      ClientAnswer answer, HttpServerResponse response, InboundStream stream, HttpVersion version) {
+  StreamRelay(ClientAnswer answer, InboundStream stream) {
     this.answer = answer;
-    this.response = response;
+    this.response = answer.http.response();
     this.stream = stream;
-    this.version = version;
     this.progressNanos = answer.loop.coarseNow();
   }
 
@@ -56,7 +53,7 @@ final class StreamRelay implements Handler<Buffer> {
     }
     stream.creditByReader();
     listen();
-    if (!over && !response.headWritten() && version != HttpVersion.HTTP_1_0) {
+    if (!over && !response.headWritten() && answer.http.version() != HttpVersion.HTTP_1_0) {
       answer.loop.later(this::showHead); // a client may wait for it before the first piece comes
     }
   }
@@ -141,7 +138,7 @@ final class StreamRelay implements Handler<Buffer> {
       } else if (written == null) {
         written = response.end();
       }
-      answer.streamEnded(written, version == HttpVersion.HTTP_1_0);
+      answer.streamEnded(written, answer.http.version() == HttpVersion.HTTP_1_0);
     }
   }
 

@@ -169,7 +169,9 @@ public final class BerthNode {
   private void startParts(EventLoops loops) {
     logTransport();
     InstanceParts made =
-        new InstanceParts(config, identity, meters, loops, threads, serve, log, this::announced);
+        new InstanceParts(
+            new InstanceControl.Instance(
+                config, identity, meters, loops, threads, serve, log, this::announced));
     parts = made;
     drain = new InstanceDrain(vertx, loops.control(), made, drainLimit());
     // Nothing listens before every application's code is found fit for what the file says.

@@ -19,7 +19,7 @@ import org.slf4j.LoggerFactory;
 final class InstanceActions implements Consumer<ControllerAction> {
   private static final Logger LOG = LoggerFactory.getLogger(InstanceActions.class);
 
-  private final EpochGate gate;
+  final EpochGate gate = new EpochGate();
   private final Builds builds;
   private final InstanceReplicas replicas;
   private final InstanceRouters deployments;
@@ -36,7 +36,6 @@ final class InstanceActions implements Consumer<ControllerAction> {
    * @param rescaled told of numbers of replicas that follow the load, after they were logged
    */
   InstanceActions(
-      EpochGate gate,
       Builds builds,
       InstanceReplicas replicas,
       InstanceRouters deployments,
@@ -45,7 +44,6 @@ final class InstanceActions implements Consumer<ControllerAction> {
       LogFeed log,
       Consumer<ControllerAction.Announce> announced,
       Consumer<ControllerAction.Rescale> rescaled) {
-    this.gate = gate;
     this.builds = builds;
     this.replicas = replicas;
     this.deployments = deployments;

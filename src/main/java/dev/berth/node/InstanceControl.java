@@ -26,10 +26,10 @@ import dev.berth.metrics.Registration;
 import dev.berth.protocol.Addresses;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.port.LogFeed;
-import dev.berth.replica.HookThreads;
 import dev.berth.replica.Replica;
 import dev.berth.routing.DeploymentRouter;
 import io.vertx.core.Future;
+import io.vertx.core.Vertx;
 import io.vertx.core.eventbus.EventBus;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
@@ -45,23 +45,27 @@ import org.jspecify.annotations.Nullable;
 final class InstanceControl {
 
   /**
-   * What it works on.
+   * What an instance is given.
    *
-   * @param hooks runs builders and hooks, which may block
+   * @param meters of all of it
+   * @param threads run what may block: builders, and the hooks of handlers
+   * @param serve what the controller is to keep true, and the commands of operators
    * @param log of the process
-   * @param accessEncoding how requests are logged; null when they are not
+   * @param announced told of the states of applications; on the control loop
    */
   record Instance(
       ServeConfig config,
       Identity identity,
-      LoopVerticle control,
-      HookThreads hooks,
       Meters meters,
-      MetricsPusher pusher,
-      Ingress ingress,
-      DataPlane plane,
+      EventLoops loops,
+      InstanceThreads threads,
+      ServeControl serve,
       LogFeed log,
-      Function<Settings, @Nullable LogEncoding> accessEncoding) {}
+      Consumer<Announce> announced) {
+    Vertx vertx() {
+      return loops.control().home().owner();
+    }
+  }
 
   /** What a replica's ledger holds, whichever instance's handles sent it. */
   private record ReplicaSource(Replica replica, DeploymentRouter router)
@@ -88,80 +92,87 @@ final class InstanceControl {
   }
 
   private final Instance on;
-  private final ServeControl serve;
-  private final EpochGate gate = new EpochGate();
+  private final MetricsPusher pusher;
+  private final DataPlane requests;
+  private final Function<Settings, @Nullable LogEncoding> accessEncoding;
   final Builds builds;
   final InstanceRouters deployments;
   final InstanceReplicas replicas;
   final Routes routes;
-  private final RoutingLink routing;
   final InstanceActions actions;
   final ControlPlane plane;
 
   /**
-   * @param serve what is to be kept true
-   * @param announced told of the states of applications
+   * @param requests what they pass through
+   * @param accessEncoding how requests are logged; null when they are not
    */
-  InstanceControl(Instance on, ServeControl serve, Consumer<Announce> announced) {
+  InstanceControl(
+      Instance on,
+      MetricsPusher pusher,
+      Ingress ingress,
+      DataPlane requests,
+      Function<Settings, @Nullable LogEncoding> accessEncoding) {
     this.on = on;
-    this.serve = serve;
+    this.pusher = pusher;
+    this.requests = requests;
+    this.accessEncoding = accessEncoding;
+    LoopVerticle control = on.loops.control();
     routes =
-        new Routes(
-            on.ingress::update, on.config.get(HttpOptions.ROOT_PATH), on.control, this::leadsTo);
+        new Routes(ingress::update, on.config.get(HttpOptions.ROOT_PATH), control, this::leadsTo);
     deployments =
         new InstanceRouters(
-            on.plane.routers(),
+            requests.routers(),
             on.config.get(LimitOptions.MAX_RESERVATION_TTL_S).toNanos(),
             this::show);
-    builds = new Builds(on.hooks, on.control, serve, this::tell, this::gone);
+    builds = new Builds(on.threads, control, on.serve, this::tell, this::gone);
     replicas =
         new InstanceReplicas(
-            on.plane,
+            requests,
             deployments,
             builds,
             this::show,
-            on.control,
+            control,
             new AtomicLong(on.identity.chance().nextLong())::incrementAndGet,
             this::tell);
-    routing = new RoutingLink(this::toRouters, on.identity.node(), deployments::isWanted);
+    RoutingLink routing =
+        new RoutingLink(this::toRouters, on.identity.node(), deployments::isWanted);
     actions =
         new InstanceActions(
-            gate,
             builds,
             replicas,
             deployments,
             routing,
             routes,
             on.log,
-            announced,
-            change -> serve.autoscaled(change.deployment(), change.now()));
+            on.announced,
+            change -> on.serve.autoscaled(change.deployment(), change.now()));
     RandomGenerator random = on.identity.seeded();
     plane =
         new ControlPlane(
-            on.control,
+            control,
             on.identity.node(),
             on.identity.nanoClock(),
             epoch -> controller(epoch, random),
-            new ControlPlane.Known(serve::applications, this::hosted),
-            serve.commands()::restartController,
+            new ControlPlane.Known(on.serve::applications, this::hosted),
+            on.serve.commands()::restartController,
             actions,
             routing);
   }
 
   private Registration show(DeploymentRouter router) {
     String application = router.deployment().application();
-    router.whenWanted(() -> on.pusher.signal(router.deployment()));
+    router.whenWanted(() -> pusher.signal(router.deployment()));
     return all(
-        on.meters.add(into -> HandleSeries.show(router, routes.prefixOf(application), into)),
-        on.pusher.register(router));
+        on.meters.add(into -> InstanceSeries.show(router, routes.prefixOf(application), into)),
+        pusher.register(router));
   }
 
   private Registration show(Replica replica) {
     String application = replica.deployment().application();
     return all(
-        on.meters.add(into -> ReplicaSeries.show(replica, routes.prefixOf(application), into)),
+        on.meters.add(into -> InstanceSeries.show(replica, routes.prefixOf(application), into)),
         on.meters.add(replica.meters()::collect),
-        on.pusher.registerReplica(
+        pusher.registerReplica(
             new ReplicaSource(replica, deployments.router(replica.deployment()))));
   }
 
@@ -171,7 +182,7 @@ final class InstanceControl {
 
   private void gone(LoadedApplication code) {
     deployments.forgetUnwanted(code);
-    serve.removeUnusedJars();
+    on.serve.removeUnusedJars();
   }
 
   private Controller controller(Epoch epoch, RandomGenerator random) {
@@ -180,13 +191,13 @@ final class InstanceControl {
         deployment -> replicaId(deployment, random),
         replicas::ongoing,
         random::nextDouble,
-        on.plane.ports().wallClock()::millis,
+        requests.ports().wallClock()::millis,
         Controller.silenceNanos(on.config.get(MetricsOptions.PUSH_INTERVAL_MS)),
         DeploymentConfig::ofRay);
   }
 
   private void toRouters(String node, BusMessage message) {
-    EventBus bus = on.control.home().owner().eventBus();
+    EventBus bus = on.loops.control().home().owner().eventBus();
     bus.send(Addresses.routing(node), message, RoutingLink.LOCAL);
   }
 
@@ -211,18 +222,20 @@ final class InstanceControl {
         ingress.application(),
         deployments.router(ingress),
         settings.get(DeploymentConfig.BACKPRESSURE_CONFIG),
-        on.accessEncoding.apply(settings.get(DeploymentConfig.LOGGING_CONFIG)));
+        accessEncoding.apply(settings.get(DeploymentConfig.LOGGING_CONFIG)));
   }
 
   /** Starts the controller, which starts what is declared. */
   Future<Void> start() {
-    on.meters.addGauge("berth_commands_waiting", serve::waitingCommands);
+    on.meters.addGauge("berth_commands_waiting", on.serve::waitingCommands);
     on.meters.addGauge("berth_commands_waiting_limit", () -> CommandQueue.MOST_COMMANDS);
-    on.meters.addGauge("berth_idempotent_answers", serve::keptAnswers);
+    on.meters.addGauge("berth_history_chars", on.serve::historyChars);
+    on.meters.addGauge("berth_history_chars_limit", () -> ServeControl.MOST_HISTORY_CHARS);
+    on.meters.addGauge("berth_idempotent_answers", on.serve::keptAnswers);
     on.meters.addGauge("berth_idempotent_answers_limit", () -> DesiredState.MOST_ANSWERS);
-    on.meters.addCounter("berth_stale_commands", gate::refused);
+    on.meters.addCounter("berth_stale_commands", actions.gate::refused);
     on.meters.addCounter("berth_controller_restarts", plane::restarts);
-    return plane.start(serve.term());
+    return plane.start(on.serve.term());
   }
 
   /** Tells the controller. Any thread. */

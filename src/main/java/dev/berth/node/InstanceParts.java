@@ -26,8 +26,6 @@ import dev.berth.config.MetricsOptions;
 import dev.berth.config.ReservationOptions;
 import dev.berth.config.ServeConfig;
 import dev.berth.config.keys.Settings;
-import dev.berth.controller.ControllerAction.Announce;
-import dev.berth.desired.ServeControl;
 import dev.berth.ingress.Ingress;
 import dev.berth.ingress.IngressVerticle;
 import dev.berth.metrics.FlightRecords;
@@ -39,7 +37,6 @@ import dev.berth.metrics.MetricsPusherVerticle;
 import dev.berth.protocol.Addresses;
 import dev.berth.protocol.port.BusSender;
 import dev.berth.protocol.port.InstancePorts;
-import dev.berth.protocol.port.LogFeed;
 import dev.berth.replica.HandlerPorts;
 import dev.berth.replica.HandlerThreads;
 import dev.berth.routing.feed.RoutingFeedVerticle;
@@ -48,7 +45,6 @@ import io.vertx.core.Deployable;
 import io.vertx.core.Future;
 import io.vertx.core.Handler;
 import io.vertx.core.Promise;
-import io.vertx.core.Vertx;
 import io.vertx.core.eventbus.DeliveryOptions;
 import io.vertx.core.eventbus.Message;
 import io.vertx.core.internal.ContextInternal;
@@ -58,7 +54,6 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -84,11 +79,10 @@ final class InstanceParts {
     }
   }
 
+  private final InstanceControl.Instance on;
   private final ServeConfig config;
   private final Identity identity;
-  private final Vertx vertx;
   private final EventLoops loops;
-  private final InstanceThreads threads;
   private final @Nullable InstanceBus mailboxes; // null: the event bus carries messages
   private final Meters meters;
   final Ingress ingress;
@@ -105,28 +99,12 @@ final class InstanceParts {
   private final List<Part> ingresses = new ArrayList<>(); // started
   private final List<Part> others = new ArrayList<>(); // started, in that order
 
-  /**
-   * @param meters of the instance
-   * @param threads run what may block: builders, and the hooks of handlers
-   * @param serve what the controller is to keep true, and the commands of operators
-   * @param log of the process
-   * @param announced told of the states of applications; on the control loop
-   */
-  InstanceParts(
-      ServeConfig config,
-      Identity identity,
-      Meters meters,
-      EventLoops loops,
-      InstanceThreads threads,
-      ServeControl serve,
-      LogFeed log,
-      Consumer<Announce> announced) {
-    this.config = config;
-    this.identity = identity;
-    this.meters = meters;
-    this.vertx = loops.control().home().owner();
-    this.loops = loops;
-    this.threads = threads;
+  InstanceParts(InstanceControl.Instance on) {
+    this.on = on;
+    config = on.config();
+    identity = on.identity();
+    loops = on.loops();
+    meters = on.meters();
     ingress = new Ingress(config.settings(), meters, identity.nanoClock(), identity.incarnation());
     accessLog = new AccessLogWriter(meters);
     ingress.logAccess(accessLog.log, accessEncoding(config.get(ServeConfig.LOGGING_CONFIG)));
@@ -136,13 +114,13 @@ final class InstanceParts {
             config.get(LogRingOptions.LINES),
             config.get(LogRingOptions.BYTES),
             identity.wallClock().instant());
-    endLog = log.to(logRing::add);
+    endLog = on.log().to(logRing::add);
     boolean direct = config.get(InstanceOptions.MESSAGES) == MessageCarrier.DIRECT;
     mailboxes = direct ? new InstanceBus(identity.node()) : null;
     plane =
         new DataPlane(
             ports(),
-            new HandlerPorts(threads, HandlerThreads::create),
+            new HandlerPorts(on.threads(), HandlerThreads::create),
             explained.and(FlightRecords.create()),
             InstanceLimits.of(config.settings()));
     reservations =
@@ -168,30 +146,16 @@ final class InstanceParts {
                 new LedgerRoutes(this::ledgers, identity.wallClock()),
                 new ExplainRoutes(explained, config.settings()),
                 new LogRoutes(logRing),
-                serveRoutes(serve),
+                serveRoutes(),
                 new EndpointRoutes("/api/v1/applications/*", known),
                 new EndpointRoutes("/api/v1/reservations", known)));
-    control =
-        new InstanceControl(
-            new InstanceControl.Instance(
-                config,
-                identity,
-                loops.control(),
-                threads,
-                meters,
-                pusher,
-                ingress,
-                plane,
-                log,
-                this::accessEncoding),
-            serve,
-            announced);
+    control = new InstanceControl(on, pusher, ingress, plane, this::accessEncoding);
     feed =
         new RoutingFeedVerticle(
             identity.node(),
             identity.incarnation(),
             plane.routers(),
-            message -> vertx.eventBus().send(Addresses.CONTROLLER, message, RoutingLink.LOCAL),
+            message -> on.vertx().eventBus().send(Addresses.CONTROLLER, message, RoutingLink.LOCAL),
             identity.nanoClock());
   }
 
@@ -209,10 +173,10 @@ final class InstanceParts {
         identity.nanoClock());
   }
 
-  private ServeRoutes serveRoutes(ServeControl serve) {
+  private ServeRoutes serveRoutes() {
     String version = InstanceParts.class.getPackage().getImplementationVersion();
     return new ServeRoutes(
-        serve.commands(),
+        on.serve().commands(),
         (deployment, replica) -> control.replicas.kill(deployment, replica),
         new HttpView(config.settings(), ingress::port, ingress::status),
         meters,
@@ -242,7 +206,7 @@ final class InstanceParts {
 
   private InstancePorts ports() {
     BusSender bus =
-        mailboxes != null ? mailboxes : new EventBusSender(identity.node(), vertx.eventBus());
+        mailboxes != null ? mailboxes : new EventBusSender(identity.node(), on.vertx().eventBus());
     return new InstancePorts(
         identity.node(),
         identity.incarnation(),
@@ -261,8 +225,6 @@ final class InstanceParts {
         .toList();
   }
 
-  // --- what the node asks ---
-
   // --- start ---
 
   /** Starts what requests pass through. */
@@ -273,7 +235,7 @@ final class InstanceParts {
             plane.host(),
             () -> {
               reservations.sweep();
-              threads.look();
+              on.threads().look();
             });
     meters.addCounter("berth_audits_failed", upkeep::mismatches);
     explained.show(meters);
@@ -281,8 +243,8 @@ final class InstanceParts {
     meters.add(into -> InstanceSeries.show(pusher, into));
     meters.add(into -> InstanceSeries.show(plane.routers().bounds(), config.settings(), into));
     meters.add(into -> InstanceSeries.show(plane.limits().bodies(), into));
-    ReservationMetrics.show(reservations, meters);
-    meters.add(threads::show);
+    meters.add(into -> InstanceSeries.show(reservations, into));
+    meters.add(on.threads()::show);
     List<Future<?>> started = new ArrayList<>();
     started.add(start(loops.control(), feed));
     started.add(start(loops.control(), upkeep));
@@ -320,10 +282,7 @@ final class InstanceParts {
         control,
         config.get(InstanceOptions.BLOCKED_LOOP_AFTER_MS),
         identity.nanoClock(),
-        (loop, blocked) -> {
-          plane.routers().loopBlocked(loop, blocked);
-          ingress.loopBlocked(loop, blocked);
-        });
+        plane.routers()::loopBlocked);
   }
 
   private void showLoops() {
@@ -342,7 +301,7 @@ final class InstanceParts {
         new MetricsPusherVerticle(
             pusher,
             batch ->
-                vertx
+                on.vertx()
                     .eventBus()
                     .<Long>request(Addresses.CONTROLLER, batch, ANSWERED)
                     .map(Message::body));
@@ -388,19 +347,20 @@ final class InstanceParts {
     }
     Promise<Void> over = Promise.promise();
     long looking =
-        vertx.setPeriodic(
-            RESERVATION_LOOK_MS,
-            look -> {
-              if (reservations.held() == 0) {
-                over.tryComplete();
-              }
-            });
+        on.vertx()
+            .setPeriodic(
+                RESERVATION_LOOK_MS,
+                look -> {
+                  if (reservations.held() == 0) {
+                    over.tryComplete();
+                  }
+                });
     return over.future()
         .timeout(Math.max(1, limit.toMillis()), TimeUnit.MILLISECONDS)
         .otherwiseEmpty()
         .onComplete(
             done -> {
-              vertx.cancelTimer(looking);
+              on.vertx().cancelTimer(looking);
               reservations.releaseAll(); // else their replicas would wait for them in vain
             });
   }

@@ -1,15 +1,27 @@
 package dev.berth.node;
 
+import dev.berth.api.DeploymentId;
 import dev.berth.config.LimitOptions;
 import dev.berth.config.keys.Settings;
 import dev.berth.metrics.MetricsPusher;
 import dev.berth.metrics.Series;
+import dev.berth.protocol.port.LedgerView;
+import dev.berth.protocol.port.Reservations.Problem;
 import dev.berth.replica.BodyBounds;
+import dev.berth.replica.Replica;
 import dev.berth.replica.ReplicaLoop;
+import dev.berth.replica.ReplicaState;
+import dev.berth.routing.DeploymentRouter;
+import dev.berth.routing.HandleCounters;
 import dev.berth.routing.RouterLoop;
+import dev.berth.routing.reserve.ReservationCounters;
+import dev.berth.routing.reserve.ReservationTable;
 import dev.berth.routing.slots.InstanceBounds;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
 
-/** What the event loops, the pusher and the bounds of the whole instance show. */
+/** What an instance shows: its routers, replicas, event loops, pusher, tokens and bounds. */
 final class InstanceSeries {
   private InstanceSeries() {}
 
@@ -48,6 +60,35 @@ final class InstanceSeries {
     into.counter("berth_falsely_held_requests", replicas.falselyHeld());
   }
 
+  /** What is shown of the slots that are held by tokens; never a token, nor who holds it. */
+  static void show(ReservationTable table, Series into) {
+    into.gauge("berth_reservations_held", table.held());
+    into.gauge("berth_reservations_asked", table.permitsTaken());
+    into.gauge("berth_reservations_asked_limit", table.limits().maxHeld());
+    into.gauge("berth_reservations_caller_limit", table.limits().maxHeldPerCaller());
+    into.gauge("berth_reservation_callers", table.callers());
+    into.gauge("berth_reservations_remembered", table.remembered());
+    into.gauge("berth_reservations_remembered_limit", table.limits().maxEnded());
+    into.gauge("berth_idempotency_keys", table.keys());
+    into.gauge("berth_idempotency_keys_limit", table.limits().maxKeys());
+    into.counter("berth_idempotency_keys_forgotten", table.keysForgotten());
+    ReservationCounters counters = table.counters();
+    into.counter("berth_reservations_made", counters.made());
+    Map<String, Problem> ends =
+        Map.of(
+            "used", Problem.ALREADY_USED,
+            "released", Problem.RELEASED,
+            "expired", Problem.EXPIRED,
+            "replica_gone", Problem.REPLICA_GONE);
+    ends.forEach(
+        (how, end) ->
+            into.with("how", how).counter("berth_reservations_ended", counters.endedBy(end)));
+    for (Problem problem : Problem.values()) {
+      into.with("reason", problem.name().toLowerCase(Locale.ROOT))
+          .counter("berth_reservations_refused", counters.refusedBy(problem));
+    }
+  }
+
   static void show(MetricsPusher pusher, Series into) {
     into.counter("berth_metrics_batches", pusher.batches());
     into.counter("berth_metrics_signals", pusher.signalled());
@@ -55,5 +96,87 @@ final class InstanceSeries {
     into.counter("berth_metrics_pushes_failed", (double) pusher.failed() + pusher.expired());
     into.counter("berth_metrics_unreadable_samples", pusher.unreadable());
     into.gauge("berth_metrics_handles", pusher.handles());
+  }
+
+  /**
+   * What the router of a deployment shows. All handles of an instance to one deployment share that
+   * router, so Ray's {@code handle} and {@code actor_id} have nothing to tell apart here.
+   *
+   * @param route of the deployment's application; empty when it has none
+   */
+  static void show(DeploymentRouter router, String route, Series unlabelled) {
+    DeploymentId id = router.deployment();
+    Series into = unlabelled.with("deployment", id.name(), "application", id.application());
+    HandleCounters counters = router.counters();
+    Series routed = into.with("route", route);
+    routed.counter("serve_handle_request_counter", counters.handleRequests());
+    routed.counter("serve_num_router_requests", router.requests());
+    into.gauge("serve_deployment_queued_queries", router.queued());
+    if (router.settings().maxQueued() >= 0) {
+      into.gauge("berth_queued_queries_limit", router.settings().maxQueued());
+    }
+    into.gauge("serve_num_ongoing_requests_at_replicas", router.running());
+    into.gauge("serve_reserved_slots_active", router.reserved());
+    into.histogram("serve_request_router_fulfillment_time_ms", router.fulfillmentTimes());
+    into.histogram("serve_selection_dispatch_gap_ms", router.dispatchGaps());
+    into.counter("serve_selections_released_without_dispatch", counters.releasedWithoutDispatch());
+    into.counter("berth_selections_expired", counters.selectionsExpired());
+    into.gauge("berth_legs_waiting", router.legGate().size());
+    into.counter("berth_legs_begun_anew", counters.collectedAnew());
+    into.counter("berth_back_pressured_requests", counters.backPressured());
+    into.counter("berth_request_retries", counters.retries());
+    into.counter("berth_slot_hand_offs", router.handOffs());
+    into.counter("berth_ranker_failures", router.rankerFailures());
+    router.forEachReplica(
+        (replica, ongoing) ->
+            into.with("replica_id", replica).gauge("serve_request_router_queue_len", ongoing));
+  }
+
+  /**
+   * What one replica shows. Ray's {@code route} is that of the application, which has one at most.
+   *
+   * @param route of the deployment's application; empty when it has none
+   */
+  static void show(Replica replica, String route, Series unlabelled) {
+    LedgerView ledger = replica.view();
+    DeploymentId id = replica.deployment();
+    Series into =
+        unlabelled.with(
+            "deployment", id.name(),
+            "replica", ledger.replicaId(),
+            "application", id.application());
+    Series routed = into.with("route", route);
+    routed.counter("serve_deployment_request_counter", replica.processedRequests());
+    replica
+        .errors()
+        .forEach(
+            (type, count) ->
+                routed
+                    .with("exception_type", type)
+                    .counter("serve_deployment_error_counter", count));
+    routed.histogram("serve_deployment_processing_latency_ms", replica.processingTimes());
+    routed.gauge("serve_deployment_max_processing_latency_ms", replica.maxProcessingNanos() / 1e6);
+    routed.counter("berth_replica_timeouts", replica.timeouts());
+    routed.counter("berth_failures_unlogged", replica.unloggedFailures());
+    ReplicaState state = replica.state();
+    boolean healthy = state == ReplicaState.RUNNING || state == ReplicaState.DRAINING;
+    into.counter("serve_deployment_replica_starts", 1);
+    into.gauge("serve_deployment_replica_healthy", healthy ? 1 : 0);
+    into.gauge("berth_replica_suspect", replica.suspect() ? 1 : 0);
+    into.counter("serve_health_check_failures", replica.healthCheckFailures());
+    into.histogram("serve_health_check_latency_ms", List.of(replica.healthCheckTimes()));
+    into.gauge("serve_replica_processing_queries", ledger.running());
+    into.gauge("serve_replica_utilization_percent", 100 * replica.utilization());
+    into.gauge("serve_zombie_requests", ledger.zombies());
+    into.gauge("berth_replica_slots", ledger.maxOngoing());
+    into.gauge("berth_replica_reserved_slots", ledger.reserved());
+    into.counter("berth_slots_granted", ledger.granted());
+    into.counter("berth_lease_expiries", ledger.expired());
+    into.gauge("berth_audit_mismatches", ledger.audit() == LedgerView.Audit.MISMATCH ? 1 : 0);
+    into.gauge("berth_zombie_requests_limit", replica.limits().maxZombieRequests());
+    into.gauge("berth_remembered_attempts", replica.slots().remembered());
+    into.gauge("berth_remembered_attempts_limit", replica.maxRemembered());
+    into.gauge("berth_noted_routers", replica.notedRouters());
+    into.gauge("berth_noted_routers_limit", replica.limits().refusedRouters());
   }
 }

@@ -38,21 +38,19 @@ final class TransitionLog {
 
   void announce(Announce change) {
     ApplicationStatus to = change.status();
-    if (draining && (to == ApplicationStatus.DELETING || to == ApplicationStatus.NOT_STARTED)) {
+    boolean gone = to == ApplicationStatus.NOT_STARTED;
+    if (draining && (gone || to == ApplicationStatus.DELETING)) {
       return;
+    }
+    if (gone) {
+      String own = "deployment " + change.application() + "#";
+      states.keySet().removeIf(each -> each.startsWith(own));
     }
     boolean bad = to == ApplicationStatus.DEPLOY_FAILED || to == ApplicationStatus.UNHEALTHY;
     LoggingEventBuilder line = bad ? LOG.atError() : LOG.atInfo();
     line = line.addKeyValue("application", change.application());
-    String from =
-        move("application " + change.application(), to, to == ApplicationStatus.NOT_STARTED);
-    if (to == ApplicationStatus.NOT_STARTED) {
-      String own = "deployment " + change.application() + "#";
-      states.keySet().removeIf(each -> each.startsWith(own));
-    }
     line = line.addKeyValue("revision", change.revision());
-    said(line, from, to.name(), change.message())
-        .log("application {}: {} -> {}", change.application(), from, to);
+    say(line, "application " + change.application(), to, gone, change.message());
   }
 
   void announce(AnnounceDeployment change) {
@@ -62,36 +60,34 @@ final class TransitionLog {
     }
     boolean bad = to == DeploymentStatus.DEPLOY_FAILED || to == DeploymentStatus.UNHEALTHY;
     LoggingEventBuilder line = deployment(bad ? LOG.atWarn() : LOG.atInfo(), change.deployment());
-    String from = move("deployment " + change.deployment(), to, false);
     line =
         line.addKeyValue("version", change.version().toString())
             .addKeyValue("trigger", change.trigger().name());
-    said(line, from, to.name(), change.message())
-        .log("deployment {}: {} -> {}", change.deployment(), from, to);
+    say(line, "deployment " + change.deployment(), to, false, change.message());
   }
 
   void announce(AnnounceReplica change) {
     ReplicaPhase to = change.phase();
+    boolean gone = to == ReplicaPhase.STOPPED;
     LoggingEventBuilder line = deployment(LOG.atInfo(), change.deployment());
-    String from = move("replica " + change.replicaId(), to, to == ReplicaPhase.STOPPED);
     line =
         line.addKeyValue("replica", change.replicaId())
             .addKeyValue("version", change.version().toString());
-    boolean goes =
-        to == ReplicaPhase.STOPPING || to == ReplicaPhase.DRAINING || to == ReplicaPhase.STOPPED;
-    said(line, from, to.name(), draining && goes ? "drain" : change.reason())
-        .log("replica {}: {} -> {}", change.replicaId(), from, to);
+    boolean goes = gone || to == ReplicaPhase.STOPPING || to == ReplicaPhase.DRAINING;
+    String reason = draining && goes ? "drain" : change.reason();
+    say(line, "replica " + change.replicaId(), to, gone, reason);
   }
 
   void rescaled(Rescale change) {
     ScalingDecision decision = change.decision();
     if (decision != null) {
       int from = decision.inputs().fleet().target();
-      LoggingEventBuilder line =
-          deployment(LOG.atInfo(), change.deployment())
-              .addKeyValue("load", Math.round(decision.inputs().total() * 100) / 100.0)
-              .addKeyValue("running", decision.inputs().fleet().running());
-      said(line, Integer.toString(from), Integer.toString(decision.replicas()), decision.why())
+      deployment(LOG.atInfo(), change.deployment())
+          .addKeyValue("from", from)
+          .addKeyValue("to", decision.replicas())
+          .addKeyValue("running", decision.inputs().fleet().running())
+          .addKeyValue("load", Math.round(decision.inputs().total() * 100) / 100.0)
+          .addKeyValue("reason", decision.why())
           .log("deployment {}: {} -> {} replicas", change.deployment(), from, decision.replicas());
     }
   }
@@ -101,16 +97,16 @@ final class TransitionLog {
         .addKeyValue("deployment", deployment.name());
   }
 
-  private static LoggingEventBuilder said(
-      LoggingEventBuilder line, String from, String to, String reason) {
-    LoggingEventBuilder whole = line.addKeyValue("from", from).addKeyValue("to", to);
-    return reason.isEmpty() ? whole : whole.addKeyValue("reason", reason);
-  }
-
-  /** Where it came from. */
-  private String move(String what, Enum<?> to, boolean gone) {
+  /**
+   * @param what is in the state {@code to} from now on
+   * @param gone whether it is told of for the last time
+   */
+  private void say(LoggingEventBuilder line, String what, Enum<?> to, boolean gone, String reason) {
     String before = gone ? states.remove(what) : states.put(what, to.name());
-    return before == null ? NOWHERE : before;
+    String from = before == null ? NOWHERE : before;
+    LoggingEventBuilder whole = line.addKeyValue("from", from).addKeyValue("to", to.name());
+    whole = reason.isEmpty() ? whole : whole.addKeyValue("reason", reason);
+    whole.log("{}: {} -> {}", what, from, to);
   }
 
   /** States that are remembered. */

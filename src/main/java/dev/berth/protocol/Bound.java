@@ -3,8 +3,8 @@ package dev.berth.protocol;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * How much of something is taken, and how much of it may be: one atomic addition, then a look, so
- * that no two share the last of it. Whoever takes it owes one {@link #give}. Any thread.
+ * How much of something is taken, and how much of it may be. No two share the last of it, and who
+ * does not get it is in nobody's way. Whoever takes it owes one {@link #give}. Any thread.
  */
 public final class Bound {
   private final long most;
@@ -24,11 +24,15 @@ public final class Bound {
 
   /** Takes so much if no more than {@code upTo} is taken then. */
   public boolean tryTake(long amount, long upTo) {
-    if (taken.addAndGet(amount) <= upTo) {
-      return true;
+    while (true) {
+      long now = taken.get();
+      if (now + amount > upTo) {
+        return false;
+      }
+      if (taken.compareAndSet(now, now + amount)) {
+        return true;
+      }
     }
-    give(amount);
-    return false;
   }
 
   /** Takes so much whatever the bound is; less than 0 gives it. */

@@ -8,10 +8,4 @@ package dev.berth.protocol;
  * @param handledNanos from there until the handler settled; 0 when it was never called
  * @param failure what the handler failed with
  */
-public record HandlerTime(long gatheredNanos, long handledNanos, RequestFailure failure) {
-
-  /** Of one that did not fail. */
-  public HandlerTime(long gatheredNanos, long handledNanos) {
-    this(gatheredNanos, handledNanos, RequestFailure.NONE);
-  }
-}
+public record HandlerTime(long gatheredNanos, long handledNanos, RequestFailure failure) {}

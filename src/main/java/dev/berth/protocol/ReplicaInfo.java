@@ -1,5 +1,7 @@
 package dev.berth.protocol;
 
+import static dev.berth.protocol.Wire.Form.TOLD;
+
 import dev.berth.api.DeploymentId;
 import java.util.Map;
 import java.util.OptionalInt;
@@ -24,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  */
 public record ReplicaInfo(
     String replicaId,
-    DeploymentId deployment,
+    @Wire(TOLD) DeploymentId deployment,
     ReplicaAddress address,
     int maxOngoing,
     int wholeBodyBytes,

@@ -28,8 +28,7 @@ public final class StreamLedger {
   /** What a stream may always have under way, so that one whose reader reads never stands still. */
   public static final int LEAST_BYTES = 1 << 10;
 
-  private final long boundBytes;
-  private final AtomicLong held = new AtomicLong();
+  private final Bound held;
   private final AtomicLong atWriters = new AtomicLong();
   private final AtomicLong wanted = new AtomicLong(); // of the grants that wait; changed under this
   private final Set<StreamWindow> queue = new LinkedHashSet<>(); // under this
@@ -39,17 +38,17 @@ public final class StreamLedger {
    * @param boundBytes of all answers; {@code berth.limits.stream_bytes_total}
    */
   public StreamLedger(long boundBytes) {
-    this.boundBytes = boundBytes;
+    this.held = new Bound(boundBytes);
   }
 
   /** Counts bytes that are there already, or were promised. */
   public void hold(long bytes) {
-    held.addAndGet(bytes);
+    held.take(bytes);
   }
 
   /** Counts bytes if there is room and no grant waits for it. */
   public boolean tryHold(long bytes) {
-    return wanted.get() == 0 && tryAdd(bytes, boundBytes);
+    return wanted.get() == 0 && held.tryTake(bytes);
   }
 
   /**
@@ -57,24 +56,12 @@ public final class StreamLedger {
    * the last quarter of the room is for grants.
    */
   public boolean tryCarry(int bytes) {
-    return wanted.get() == 0 && tryAdd(bytes, tightBytes() - atWriters.get());
-  }
-
-  private boolean tryAdd(long bytes, long most) {
-    while (true) {
-      long now = held.get();
-      if (now + bytes > most) {
-        return false;
-      }
-      if (held.compareAndSet(now, now + bytes)) {
-        return true;
-      }
-    }
+    return wanted.get() == 0 && held.tryTake(bytes, tightBytes() - atWriters.get());
   }
 
   /** Taken, cut, or never to be used. */
   public void release(long bytes) {
-    held.addAndGet(-bytes);
+    held.give(bytes);
     if (wanted.get() > 0) {
       grantWaiting();
     }
@@ -113,7 +100,7 @@ public final class StreamLedger {
       Iterator<StreamWindow> each = queue.iterator();
       while (each.hasNext()) {
         StreamWindow first = each.next();
-        if (!tryAdd(first.wanted(), boundBytes)) {
+        if (!held.tryTake(first.wanted())) {
           break;
         }
         each.remove();
@@ -126,7 +113,7 @@ public final class StreamLedger {
 
   /** Whether a stream that begins may send before it is asked. */
   public boolean hasRoom() {
-    return bytes() < boundBytes;
+    return bytes() < held.most();
   }
 
   /** Whether windows are to shrink: three quarters of the bound are held. */
@@ -135,22 +122,22 @@ public final class StreamLedger {
   }
 
   private long tightBytes() {
-    return boundBytes / 4 * 3;
+    return held.most() / 4 * 3;
   }
 
   /** Bytes that must be given back, by readers that stand still, for nothing to wait; or 0. */
   public long needed() {
-    return Math.max(0, bytes() - boundBytes) + wanted.get();
+    return Math.max(0, bytes() - held.most()) + wanted.get();
   }
 
   /** The sum now. */
   public long bytes() {
-    return held.get() + atWriters.get();
+    return held.taken() + atWriters.get();
   }
 
   /** The bound on {@link #bytes}, but for what cannot wait. */
   public long boundBytes() {
-    return boundBytes;
+    return held.most();
   }
 
   /** Streams whose next grant waits now. */

@@ -5,18 +5,20 @@ import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
-/** How a number crosses the bus between instances, where it is no varint. */
+/** How a component crosses the bus between instances, where it is not as its type says. */
 @Target(ElementType.RECORD_COMPONENT)
 @Retention(RetentionPolicy.RUNTIME)
 public @interface Wire {
-  /** Instead of a varint. */
+  /** Instead. */
   Form value();
 
-  /** The other ways to write a number. */
+  /** The other ways: to write a number, and not to. */
   enum Form {
     /** Zigzag: a duration, or -1 for none in one byte. */
     SIGNED,
     /** 8 bytes: random bits, which a varint would only lengthen. */
-    FIXED
+    FIXED,
+    /** Not at all: the deployment that was told last in the message. */
+    TOLD
   }
 }

@@ -14,10 +14,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class ExplainedInvocation extends Invocation implements ExplainedParent {
   private final long acceptedNanos;
-  private long calledNanos;
-  private long settledNanos;
-  private boolean called;
-  private boolean settled;
+  private long calledNanos = ReplicaLoop.NEVER;
+  private long settledNanos = ReplicaLoop.NEVER;
   private RequestFailure failure = RequestFailure.NONE;
   private volatile @Nullable FailedCall failedCall; // the last of the handler's
   private final AtomicInteger explained = new AtomicInteger(); // calls of the handler's
@@ -32,13 +30,11 @@ final class ExplainedInvocation extends Invocation implements ExplainedParent {
 
   @Override
   void calling() {
-    called = true;
     calledNanos = loop.now();
   }
 
   @Override
   void settling() {
-    settled = true;
     settledNanos = loop.now();
   }
 
@@ -60,8 +56,8 @@ final class ExplainedInvocation extends Invocation implements ExplainedParent {
   /** One that is broken off before it settles has run until now. */
   @Override
   HandlerTime time() {
-    long now = settled ? settledNanos : loop.now();
-    return called
+    long now = Math.min(settledNanos, loop.now());
+    return calledNanos != ReplicaLoop.NEVER
         ? new HandlerTime(calledNanos - acceptedNanos, now - calledNanos, failure)
         : new HandlerTime(now - acceptedNanos, 0, failure);
   }

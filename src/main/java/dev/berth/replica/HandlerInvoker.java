@@ -8,78 +8,51 @@ import dev.berth.api.Response;
 import io.vertx.core.Future;
 import java.util.concurrent.Executor;
 
-/** Calls user code, and makes whatever it does end in one settled invocation. */
-abstract sealed class HandlerInvoker {
-  /** Whether the handler wants bodies as they arrive; asked once. */
-  final boolean streamsRequests;
+/**
+ * Calls user code, and makes whatever it does end in one settled invocation.
+ *
+ * @param threads where a blocking handler runs
+ * @param streamsRequests whether the handler wants bodies as they arrive; asked once
+ */
+record HandlerInvoker(ReplicaHandler handler, Executor threads, boolean streamsRequests) {
+  HandlerInvoker(ReplicaHandler handler, Executor threads) {
+    this(handler, threads, handler.streamsRequests());
+  }
 
-  private HandlerInvoker(ReplicaHandler handler) {
-    streamsRequests = handler.streamsRequests();
+  /** Whether the handler runs on a thread of its own. */
+  boolean runsOnThread() {
+    return handler instanceof BlockingHandler;
   }
 
   /** Called on the replica's loop. */
-  abstract void invoke(Request request, Invocation invocation);
-
-  /** Whether the handler runs on a thread of its own. */
-  final boolean runsOnThread() {
-    return this instanceof OnThread;
-  }
-
-  /**
-   * @param threads where a blocking handler runs
-   */
-  static HandlerInvoker of(ReplicaHandler handler, Executor threads) {
-    return handler instanceof AsyncHandler async
-        ? new OnLoop(async)
-        : new OnThread((BlockingHandler) handler, threads);
-  }
-
-  private static final class OnLoop extends HandlerInvoker {
-    private final AsyncHandler handler;
-
-    OnLoop(AsyncHandler handler) {
-      super(handler);
-      this.handler = handler;
+  void invoke(Request request, Invocation invocation) {
+    if (handler instanceof AsyncHandler async) {
+      invokeHere(async, request, invocation);
+      return;
     }
-
-    @Override
-    void invoke(Request request, Invocation invocation) {
-      Future<Response> future;
-      try {
-        future = handler.handle(request, invocation);
-      } catch (Throwable thrown) { // user code: whatever it throws, its slot must come back
-        invocation.settled(null, thrown);
-        return;
-      }
-      if (future == null) {
-        invocation.settled(null, new IllegalStateException("handler: null (expected: a future)"));
-      } else if (future.isComplete()) {
-        invocation.settled(future.result(), future.cause());
-      } else {
-        future.onComplete(invocation);
-      }
+    BlockingCall call = new BlockingCall((BlockingHandler) handler, request, invocation);
+    invocation.call = call;
+    try {
+      threads.execute(call);
+    } catch (RuntimeException refused) { // stopped, or no thread to be had
+      invocation.settled(null, refused);
     }
   }
 
-  private static final class OnThread extends HandlerInvoker {
-    private final BlockingHandler handler;
-    private final Executor threads;
-
-    OnThread(BlockingHandler handler, Executor threads) {
-      super(handler);
-      this.handler = handler;
-      this.threads = threads;
+  private static void invokeHere(AsyncHandler handler, Request request, Invocation invocation) {
+    Future<Response> future;
+    try {
+      future = handler.handle(request, invocation);
+    } catch (Throwable thrown) { // user code: whatever it throws, its slot must come back
+      invocation.settled(null, thrown);
+      return;
     }
-
-    @Override
-    void invoke(Request request, Invocation invocation) {
-      BlockingCall call = new BlockingCall(handler, request, invocation);
-      invocation.call = call;
-      try {
-        threads.execute(call);
-      } catch (RuntimeException refused) { // stopped, or no thread to be had
-        invocation.settled(null, refused);
-      }
+    if (future == null) {
+      invocation.settled(null, new IllegalStateException("handler: null (expected: a future)"));
+    } else if (future.isComplete()) {
+      invocation.settled(future.result(), future.cause());
+    } else {
+      future.onComplete(invocation);
     }
   }
 }

@@ -28,19 +28,13 @@ public interface HandlerThreads extends Executor {
 
   /** A virtual thread per task where the JVM has them, else a pool of {@code maxOngoing}. */
   static HandlerThreads create(String replicaId, int maxOngoing) {
-    ExecutorService virtual = Virtual.executor();
+    ExecutorService virtual = Virtual.make();
     return virtual != null ? new Virtual(virtual) : new Pool(replicaId, maxOngoing);
   }
 
   /** Virtual threads, from Java 21 on; by reflection, as this is compiled for 17. */
-  final class Virtual implements HandlerThreads {
-    private final ExecutorService executor;
-
-    private Virtual(ExecutorService executor) {
-      this.executor = executor;
-    }
-
-    static @Nullable ExecutorService executor() {
+  record Virtual(ExecutorService executor) implements HandlerThreads {
+    static @Nullable ExecutorService make() {
       try {
         Method make = Executors.class.getMethod("newVirtualThreadPerTaskExecutor");
         return (ExecutorService) make.invoke(null);
@@ -68,48 +62,35 @@ public interface HandlerThreads extends Executor {
   }
 
   /** Daemon threads named {@code berth-<replicaId>-<n>}; idle ones end after 30 s. */
-  final class Pool implements HandlerThreads {
-    private final ThreadPoolExecutor pool;
-
+  final class Pool extends ThreadPoolExecutor implements HandlerThreads {
+    // The queue holds a task only between the end of a request and the end of its thread's work
+    // on it, or when the max was lowered: slots bound it, and the figure is their widest count.
     Pool(String replicaId, int maxOngoing) {
+      super(maxOngoing, maxOngoing, 30, TimeUnit.SECONDS, new LinkedBlockingQueue<>(65_535));
       AtomicInteger made = new AtomicInteger();
-      // The queue holds a task only between the end of a request and the end of its thread's work
-      // on it, or when the max was lowered: slots bound it, and the figure is their widest count.
-      pool =
-          new ThreadPoolExecutor(
-              maxOngoing,
-              maxOngoing,
-              30,
-              TimeUnit.SECONDS,
-              new LinkedBlockingQueue<>(65_535),
-              task -> {
-                Thread thread =
-                    new Thread(task, "berth-" + replicaId + "-" + made.incrementAndGet());
-                thread.setDaemon(true);
-                return thread;
-              });
-      pool.allowCoreThreadTimeOut(true);
-    }
-
-    @Override
-    public void execute(Runnable task) {
-      pool.execute(task);
+      setThreadFactory(
+          task -> {
+            Thread thread = new Thread(task, "berth-" + replicaId + "-" + made.incrementAndGet());
+            thread.setDaemon(true);
+            return thread;
+          });
+      allowCoreThreadTimeOut(true);
     }
 
     @Override
     public synchronized void resize(int maxOngoing) {
-      if (maxOngoing > pool.getMaximumPoolSize()) {
-        pool.setMaximumPoolSize(maxOngoing);
-        pool.setCorePoolSize(maxOngoing);
+      if (maxOngoing > getMaximumPoolSize()) {
+        setMaximumPoolSize(maxOngoing);
+        setCorePoolSize(maxOngoing);
       } else {
-        pool.setCorePoolSize(maxOngoing);
-        pool.setMaximumPoolSize(maxOngoing);
+        setCorePoolSize(maxOngoing);
+        setMaximumPoolSize(maxOngoing);
       }
     }
 
     @Override
     public void stop() {
-      pool.shutdownNow();
+      shutdownNow();
     }
   }
 }

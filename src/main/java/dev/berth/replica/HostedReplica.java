@@ -68,7 +68,7 @@ final class HostedReplica {
   /** Whether the handler of a method wants bodies as they arrive. */
   boolean streamsRequests(String method) {
     HandlerInvoker found = find(method);
-    return found != null && found.streamsRequests;
+    return found != null && found.streamsRequests();
   }
 
   /** Whether the handler of a method may block. */
@@ -105,6 +105,7 @@ final class HostedReplica {
 
   /** Takes nothing more, and lets go of the handler, which may hold a model, and of its code. */
   void retire() {
+    assert loop.isHere();
     stopped = true;
     invoker = null;
     methods = Map.of();

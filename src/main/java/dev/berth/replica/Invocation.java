@@ -313,7 +313,7 @@ sealed class Invocation extends InvocationContext implements Completable<Respons
     if (isOver()) {
       return;
     }
-    becomeCancelled();
+    cancelled = true;
     source.remove(this);
     graceAt = ReplicaLoop.plus(loop.now(), host.replica.limits().cancelGraceNanos());
     dueAt = graceAt;

@@ -29,7 +29,7 @@ abstract class InvocationContext implements RequestContext {
   private final String sessionId; // "" for none
   private final Headers headers;
   private final long waitedMicros; // from its arrival at the router until it was sent
-  private volatile boolean cancelled; // written on the loop
+  volatile boolean cancelled; // nobody waits for its answer; written on the loop
   private @Nullable CancelAction cancelActions; // the newest; null when over
   private volatile @Nullable RequestLogger logger; // once it was asked for
   private volatile @Nullable Instant arrived; // likewise
@@ -151,11 +151,6 @@ abstract class InvocationContext implements RequestContext {
       action.linkBefore(cancelActions);
       cancelActions = action;
     }
-  }
-
-  /** Nobody waits for its answer. */
-  final void becomeCancelled() {
-    cancelled = true;
   }
 
   /** What was to be done once nobody waits for its answer. */

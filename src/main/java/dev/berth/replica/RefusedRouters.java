@@ -48,10 +48,10 @@ final class RefusedRouters implements SlotObserver {
   private final ConcurrentLinkedDeque<Noted> line = new ConcurrentLinkedDeque<>();
   private final AtomicInteger waiting = new AtomicInteger(); // in the line
   private final AtomicLong offers = new AtomicLong();
-  private final LongAdder forgotten = new LongAdder();
+  final LongAdder forgotten = new LongAdder(); // routers that were not noted, for the bound
   private volatile boolean theirTurn = true;
 
-  private volatile SlotObserver own;
+  private volatile SlotObserver own = SlotObserver.NONE;
   private final BusSender sender;
   private final long epoch;
   private final int bound; // routers
@@ -61,7 +61,6 @@ final class RefusedRouters implements SlotObserver {
    * @param epoch the replica's incarnation, which names the attempts made here
    */
   RefusedRouters(BusSender sender, long epoch, ReplicaLimits limits) {
-    this.own = SlotObserver.NONE;
     this.sender = sender;
     this.epoch = epoch;
     this.bound = limits.refusedRouters();
@@ -217,10 +216,5 @@ final class RefusedRouters implements SlotObserver {
   /** Routers in the line. */
   int waiting() {
     return waiting.get();
-  }
-
-  /** Routers that were not noted, for the bound. */
-  long forgotten() {
-    return forgotten.sum();
   }
 }

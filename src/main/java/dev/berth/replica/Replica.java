@@ -6,8 +6,6 @@ import dev.berth.metrics.Utilization;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.port.InstancePorts;
 import dev.berth.protocol.port.LedgerView;
-import dev.berth.protocol.port.SlotObserver;
-import dev.berth.protocol.port.Slots;
 import dev.berth.replica.HookThreads.Kind;
 import dev.berth.replica.slots.SlotLedger;
 import io.vertx.core.Future;
@@ -107,17 +105,9 @@ public final class Replica extends ServedReplica {
         new Reconfigurations(
             hooks, hookThreads(Kind.RECONFIGURE), nanoClock, failures, () -> toLookAt.accept(this));
     slots.observe(
-        new SlotObserver() {
-          @Override
-          public boolean completing(Slots freeing) {
-            return refused.completing(freeing);
-          }
-
-          @Override
-          public void freed(Slots freeing) {
-            refused.freed(freeing);
-            checkDrained();
-          }
+        freeing -> {
+          refused.freed(freeing);
+          checkDrained();
         });
   }
 
@@ -151,6 +141,7 @@ public final class Replica extends ServedReplica {
   /** It will never run. */
   void startFailed() {
     start = null;
+    gone.run();
   }
 
   /**
@@ -168,10 +159,11 @@ public final class Replica extends ServedReplica {
   }
 
   /** Takes requests on every loop, then is RUNNING. */
-  void begin(ReplicaStart.Started started, Promise<Replica> begun) {
+  void begin(
+      List<HostedReplica> started, @Nullable HandlerThreads workers, Promise<Replica> begun) {
     start = null;
-    threads = started.threads();
-    parts = List.copyOf(started.parts());
+    threads = workers;
+    parts = List.copyOf(started);
     takesWholeBodies = !parts.get(0).streamsRequests("");
     onEachLoop(
         part -> part.loop.host(part),
@@ -188,7 +180,7 @@ public final class Replica extends ServedReplica {
    * @return completes when every slot has come back; the handler is not stopped by this
    */
   public Future<Void> drain() {
-    Long ends = graceEndsNanos();
+    Long ends = graceEndsNanos;
     if (ends == null) { // the bit first: whoever sees the state finds it set
       slots.drain();
     } else {
@@ -208,13 +200,12 @@ public final class Replica extends ServedReplica {
 
   private void checkDrained() {
     if (slots.draining() && slots.ongoing() == 0 && drainedSeen.compareAndSet(false, true)) {
-      onHomeLoop(this::allSlotsAreBack);
+      onHomeLoop(
+          () -> {
+            drainedNanos = nanoClock.getAsLong();
+            drained.complete();
+          });
     }
-  }
-
-  private void allSlotsAreBack() {
-    drainedNanos = nanoClock.getAsLong();
-    drained.complete();
   }
 
   /**
@@ -229,12 +220,12 @@ public final class Replica extends ServedReplica {
     if (!shuttingDown.compareAndSet(false, true)) {
       hurry(ends);
     } else {
-      endsAt(ends);
+      graceEndsNanos = ends;
       drain()
           .onComplete(
               done -> {
                 if (move(ReplicaState.STOPPED, ReplicaState.DRAINING)) {
-                  onEachLoop(part -> part.loop.retire(part), this::stopHandlers);
+                  onEachLoop(HostedReplica::retire, this::stopHandlers);
                 }
               });
     }
@@ -243,9 +234,9 @@ public final class Replica extends ServedReplica {
 
   private void hurry(long ends) {
     synchronized (shuttingDown) {
-      Long before = graceEndsNanos();
+      Long before = graceEndsNanos;
       if (before != null && ends - before < 0) {
-        endsAt(ends);
+        graceEndsNanos = ends;
         slots.drain(ends);
       }
     }
@@ -266,7 +257,7 @@ public final class Replica extends ServedReplica {
    */
   boolean lookAfter() {
     long now = nanoClock.getAsLong();
-    Long ends = graceEndsNanos();
+    Long ends = graceEndsNanos;
     if (ends != null && state.get() != ReplicaState.STOPPED && ends - now <= 0) {
       LOG.warn("replica {}: {} slots not back in time, killed", replicaId(), slots.ongoing());
       kill();
@@ -355,11 +346,11 @@ public final class Replica extends ServedReplica {
 
   /** Holds it to other bounds from now on; what runs keeps those it began with. */
   public void configure(int maxOngoing, ReplicaLimits next, HealthCheckSettings healthChecks) {
-    hold(next);
+    limits = next;
     if (slots.maxOngoing() != maxOngoing) {
       setMaxOngoing(maxOngoing);
     }
-    health.configure(healthChecks);
+    health.watch.configure(healthChecks, nanoClock.getAsLong());
     toLookAt.accept(this);
     judge();
   }
@@ -431,11 +422,11 @@ public final class Replica extends ServedReplica {
     reconfigurations.tick();
     Long reconfigured = reconfigurations.nextLook();
     health.tick(isServing());
-    if (!isServing()) {
-      return health.underWay() ? sooner(health.nextLook(), reconfigured) : reconfigured;
+    if (!isServing() && !health.underWay()) {
+      return reconfigured;
     }
-    long next = sooner(health.nextLook(), reconfigured);
-    return passive.isLooking() ? sooner(next, lookAtRequests()) : next;
+    long next = sooner(health.watch.nextLook(nanoClock.getAsLong()), reconfigured);
+    return isServing() && passive.isLooking() ? sooner(next, lookAtRequests()) : next;
   }
 
   /** On the nano clock, which may overflow: the difference orders. */
@@ -510,7 +501,7 @@ public final class Replica extends ServedReplica {
   private void judge() {
     synchronized (judging) { // so that the listener hears of the states in their order
       boolean lingering = isLingering();
-      if (!lingering && !health.failing()) {
+      if (!lingering && !health.watch.failing()) {
         move(ReplicaState.RUNNING, ReplicaState.UNHEALTHY);
       } else if (move(ReplicaState.UNHEALTHY, ReplicaState.RUNNING)) {
         LOG.warn(
@@ -518,7 +509,7 @@ public final class Replica extends ServedReplica {
             replicaId(),
             zombies(),
             limits().maxZombieRequests(),
-            health.failing() ? "failing" : "well");
+            health.watch.failing() ? "failing" : "well");
       }
     }
   }
@@ -529,7 +520,7 @@ public final class Replica extends ServedReplica {
       return "zombies: %s (expected: at most %s)"
           .formatted(zombies(), limits().maxZombieRequests());
     }
-    return health.failing() ? "health checks: failing" : "";
+    return health.watch.failing() ? "health checks: failing" : "";
   }
 
   /**
@@ -593,7 +584,7 @@ public final class Replica extends ServedReplica {
 
   /** Health checks that failed, the ones that took too long included. */
   public long healthCheckFailures() {
-    return health.failures();
+    return health.watch.failures();
   }
 
   /** How long health checks took, the first one included. */

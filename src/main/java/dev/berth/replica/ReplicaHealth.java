@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * a thread that may block. Any thread.
  */
 final class ReplicaHealth {
-  private final HealthWatch watch;
+  final HealthWatch watch;
   private final ReplicaHooks hooks;
   private final Executor threads;
   private final LongSupplier nanoClock;
@@ -103,26 +103,9 @@ final class ReplicaHealth {
     }
   }
 
-  /** When to look again, on the nano clock, unless a check is over before. */
-  long nextLook() {
-    return watch.nextLook(nanoClock.getAsLong());
-  }
-
-  void configure(HealthCheckSettings settings) {
-    watch.configure(settings, nanoClock.getAsLong());
-  }
-
   /** Whether a check runs now. */
   boolean underWay() {
     return underWay != null;
-  }
-
-  boolean failing() {
-    return watch.failing();
-  }
-
-  long failures() {
-    return watch.failures();
   }
 
   /** One check. Its thread is interrupted while it runs user code, and at no other time. */

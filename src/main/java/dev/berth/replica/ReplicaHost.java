@@ -12,7 +12,6 @@ import io.vertx.core.Future;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -29,8 +28,7 @@ public final class ReplicaHost implements ReplicaDirectory {
   private final LookWheel wheel = new LookWheel();
 
   /** By ordinal; replaced whole with each start and stop. */
-  private final AtomicReference<@Nullable Replica[]> replicas =
-      new AtomicReference<>(new Replica[0]);
+  private volatile @Nullable Replica[] replicas = new Replica[0];
 
   /**
    * @param instance where it is
@@ -70,38 +68,28 @@ public final class ReplicaHost implements ReplicaDirectory {
     }
     List<ReplicaSeat> seated = List.copyOf(seats);
     Replica replica = place(spec, seated);
-    ReplicaStart start =
-        new ReplicaStart(
-            spec,
-            seated,
-            replica,
-            instance,
-            ports,
-            () -> remove(replica.ordinal(), replica.epoch()));
+    ReplicaStart start = new ReplicaStart(spec, seated, replica, instance, ports);
     replica.starts(start);
     wheel.touch(replica);
     start.queue();
-    return new Starting(replica, start.running(), start.over());
+    return new Starting(replica, start.running.future(), start.over.future());
   }
 
-  private Replica place(ReplicaSpec spec, List<ReplicaSeat> seats) {
-    for (; ; ) {
-      @Nullable Replica[] before = replicas.get();
-      int ordinal = 0;
-      while (ordinal < before.length && before[ordinal] != null) {
-        ordinal++;
-      }
-      if (ordinal >= ReplicaLoop.MAX_ORDINALS) {
-        throw new IllegalStateException(
-            "replicas: " + ordinal + " (expected: at most " + ReplicaLoop.MAX_ORDINALS + ")");
-      }
-      Replica replica = make(spec, seats.get(0).loop().index(), ordinal);
-      @Nullable Replica[] after = Arrays.copyOf(before, Math.max(before.length, ordinal + 1));
-      after[ordinal] = replica;
-      if (replicas.compareAndSet(before, after)) {
-        return replica;
-      }
+  private synchronized Replica place(ReplicaSpec spec, List<ReplicaSeat> seats) {
+    @Nullable Replica[] before = replicas;
+    int ordinal = 0;
+    while (ordinal < before.length && before[ordinal] != null) {
+      ordinal++;
     }
+    if (ordinal >= ReplicaLoop.MAX_ORDINALS) {
+      throw new IllegalStateException(
+          "replicas: " + ordinal + " (expected: at most " + ReplicaLoop.MAX_ORDINALS + ")");
+    }
+    Replica replica = make(spec, seats.get(0).loop().index(), ordinal);
+    @Nullable Replica[] after = Arrays.copyOf(before, Math.max(before.length, ordinal + 1));
+    after[ordinal] = replica;
+    replicas = after;
+    return replica;
   }
 
   private Replica make(ReplicaSpec spec, int loop, int ordinal) {
@@ -118,17 +106,13 @@ public final class ReplicaHost implements ReplicaDirectory {
         wheel::touch);
   }
 
-  private void remove(int ordinal, long epoch) {
-    replicas.updateAndGet(
-        before -> {
-          Replica there = before[ordinal];
-          if (there == null || there.epoch() != epoch) {
-            return before;
-          }
-          @Nullable Replica[] after = before.clone();
-          after[ordinal] = null;
-          return after;
-        });
+  private synchronized void remove(int ordinal, long epoch) {
+    Replica there = replicas[ordinal];
+    if (there != null && there.epoch() == epoch) {
+      @Nullable Replica[] after = replicas.clone();
+      after[ordinal] = null;
+      replicas = after;
+    }
   }
 
   @Override
@@ -146,7 +130,7 @@ public final class ReplicaHost implements ReplicaDirectory {
   }
 
   private @Nullable Replica find(ReplicaAddress address) {
-    @Nullable Replica[] all = replicas.get();
+    @Nullable Replica[] all = replicas;
     int ordinal = address.ordinal();
     Replica replica = ordinal >= 0 && ordinal < all.length ? all[ordinal] : null;
     return replica != null
@@ -169,7 +153,7 @@ public final class ReplicaHost implements ReplicaDirectory {
   /** Those that started and have not stopped, and stopped ones whose slots are not all back. */
   public List<Replica> replicas() {
     List<Replica> all = new ArrayList<>();
-    for (Replica replica : replicas.get()) {
+    for (Replica replica : replicas) {
       if (replica != null && replica.isOfInterest()) {
         all.add(replica);
       }
@@ -189,7 +173,7 @@ public final class ReplicaHost implements ReplicaDirectory {
    * @param mismatch told of each mismatch when it is found, or found to have changed
    */
   public void sweep(int turn, int shares, Consumer<LedgerView> mismatch) {
-    @Nullable Replica[] all = replicas.get();
+    @Nullable Replica[] all = replicas;
     int now = Math.floorMod(turn, shares);
     for (int place = 0; place < all.length; place++) {
       Replica replica = all[place];

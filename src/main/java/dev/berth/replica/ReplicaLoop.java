@@ -503,12 +503,6 @@ public final class ReplicaLoop {
     hosted[ordinal] = host;
   }
 
-  /** Takes nothing more for it, but still knows the attempts it saw. */
-  void retire(HostedReplica host) {
-    assert isHere();
-    host.retire();
-  }
-
   /** Forgets a replica that stopped long enough ago. */
   void unhost(HostedReplica host) {
     assert isHere();

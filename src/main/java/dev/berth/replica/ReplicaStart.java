@@ -7,7 +7,6 @@ import dev.berth.api.ReplicaContext;
 import dev.berth.api.ReplicaHandler;
 import dev.berth.api.ReplicaMeters;
 import dev.berth.protocol.port.InstancePorts;
-import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
@@ -46,9 +45,13 @@ final class ReplicaStart {
   private final Replica replica;
   private final HandlerPorts ports;
   private final LongSupplier nanoClock;
-  private final Runnable gone; // frees the replica's place
-  private final Promise<Replica> running = Promise.promise();
-  private final Promise<Void> over = Promise.promise();
+
+  /** Fails with what user code threw; on the loop of the first seat. */
+  final Promise<Replica> running = Promise.promise();
+
+  /** Completes when no user code runs for it any more; it does not fail. */
+  final Promise<Void> over = Promise.promise();
+
   private @Nullable HandlerThreads workers; // of blocking handlers
   private volatile String doing = "being made";
   private volatile Runnable takeBack = () -> {};
@@ -69,30 +72,15 @@ final class ReplicaStart {
       List<ReplicaSeat> seats,
       Replica replica,
       InstancePorts instance,
-      HandlerPorts ports,
-      Runnable gone) {
+      HandlerPorts ports) {
     this.spec = spec;
     this.seats = seats;
     this.replica = replica;
     this.ports = ports;
     this.nanoClock = instance.nanoClock();
-    this.gone = gone;
     this.queuedNanos = instance.nanoClock().getAsLong();
     this.queuedAt = instance.wallClock().instant().truncatedTo(ChronoUnit.SECONDS);
     this.saidNanos = queuedNanos;
-  }
-
-  /** What is started: the handlers as the loops call them. */
-  record Started(List<HostedReplica> parts, @Nullable HandlerThreads threads) {}
-
-  /** Fails with what user code threw; on the loop of the first seat. */
-  Future<Replica> running() {
-    return running.future();
-  }
-
-  /** Completes when no user code runs for it any more; it does not fail. */
-  Future<Void> over() {
-    return over.future();
   }
 
   /** Begins as soon as there is a thread. */
@@ -108,26 +96,21 @@ final class ReplicaStart {
     }
   }
 
-  private String application() {
-    return spec.deployment().application();
-  }
-
   private void work() {
-    Started started;
+    List<HostedReplica> parts;
     try {
-      started = run();
+      parts = run();
     } catch (Throwable thrown) { // user code
       fail(thrown);
       over.tryComplete();
       return;
     }
     over.tryComplete();
-    replica.begin(started, running);
+    replica.begin(parts, workers, running);
   }
 
   private void fail(Throwable why) {
     replica.startFailed();
-    gone.run();
     seats.get(0).loop().execute(() -> running.tryFail(why));
   }
 
@@ -137,7 +120,7 @@ final class ReplicaStart {
    * @throws Throwable what user code threw, or {@link CancellationException} when nobody waits for
    *     it any more; what it had made is stopped
    */
-  private Started run() throws Throwable {
+  private List<HostedReplica> run() throws Throwable {
     begin();
     replica.lookSoon(); // its time runs
     try {
@@ -157,7 +140,7 @@ final class ReplicaStart {
       doing = "in checkHealth";
       replica.health.checkFirst();
       end(true);
-      return new Started(parts, workers);
+      return parts;
     } catch (Throwable thrown) { // user code
       end(false);
       doing = "in stop";
@@ -254,7 +237,7 @@ final class ReplicaStart {
       workers = ports.threads().create(spec.replicaId(), spec.maxOngoing());
     }
     Executor executor = workers == null ? Runnable::run : workers; // unused by async handlers
-    return HandlerInvoker.of(handler, executor);
+    return new HandlerInvoker(handler, executor);
   }
 
   // --- its time ---
@@ -298,7 +281,7 @@ final class ReplicaStart {
   }
 
   private void sayThatItWaits(long now) {
-    String lost = ports.hooks().lost(application());
+    String lost = ports.hooks().lost(spec.deployment().application());
     String waits =
         "waits for a start thread since " + queuedAt + (lost.isEmpty() ? "" : ": " + lost);
     if (!waits.equals(said) || now - saidNanos >= SAY_NANOS) { // again, to a controller that is new

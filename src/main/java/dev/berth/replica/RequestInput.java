@@ -10,6 +10,7 @@ import java.io.InterruptedIOException;
 import java.util.Objects;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -62,14 +63,18 @@ final class RequestInput extends InputStream {
     }
   }
 
-  /** Whether the handler waits for bytes. */
-  boolean isStarving() {
+  private <T> T look(Supplier<T> at) {
     lock.lock();
     try {
-      return waiting && pieces.isEmpty();
+      return at.get();
     } finally {
       lock.unlock();
     }
+  }
+
+  /** Whether the handler waits for bytes. */
+  boolean isStarving() {
+    return look(() -> waiting && pieces.isEmpty());
   }
 
   // --- on the handler's thread ---
@@ -143,23 +148,16 @@ final class RequestInput extends InputStream {
 
   @Override
   public int available() {
-    lock.lock();
-    try {
-      return pieces.isEmpty() ? 0 : pieces.first().length() - position;
-    } finally {
-      lock.unlock();
-    }
+    return look(() -> pieces.isEmpty() ? 0 : pieces.first().length() - position);
   }
 
   /** What was not read stays unread: no more of it is asked for. */
   @Override
   public void close() {
-    lock.lock();
-    try {
-      closed = true;
-      pieces.clear();
-    } finally {
-      lock.unlock();
-    }
+    change(
+        () -> {
+          closed = true;
+          pieces.clear();
+        });
   }
 }

@@ -39,10 +39,10 @@ abstract class ServedReplica {
   final InstantSource wallClock;
   private final UserMeters meters;
   final Logger userLog; // where its user code logs
-  private volatile ReplicaLimits limits;
+  volatile ReplicaLimits limits; // what it is held to from now on
 
   /** When a draining replica is killed, on the nano clock; null while there is no such time. */
-  private volatile @Nullable Long graceEndsNanos;
+  volatile @Nullable Long graceEndsNanos;
 
   private final FailureCounts errors = new FailureCounts(FailureLog.MAX_CLASSES);
   private final LongAdder timeouts = new LongAdder();
@@ -184,20 +184,6 @@ abstract class ServedReplica {
   /** What it is held to. */
   public ReplicaLimits limits() {
     return limits;
-  }
-
-  /** Holds it to other bounds from now on. */
-  void hold(ReplicaLimits next) {
-    limits = next;
-  }
-
-  /** When it is killed, if it drains until a time; null if not. */
-  @Nullable Long graceEndsNanos() {
-    return graceEndsNanos;
-  }
-
-  void endsAt(long nanos) {
-    graceEndsNanos = nanos;
   }
 
   // --- figures ---

@@ -10,6 +10,7 @@ import dev.berth.metrics.LatencyBuckets;
 import dev.berth.protocol.Refusal;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.RoutingSnapshot;
+import dev.berth.protocol.port.ExplainedParent;
 import dev.berth.routing.explain.RequestRecorder;
 import dev.berth.routing.explain.SeenCandidates;
 import dev.berth.routing.slots.BlockedLoops;
@@ -148,8 +149,18 @@ public final class DeploymentRouter implements HandleMetricSource {
    */
   @Nullable RequestRecorder explained(
       RouterLoop loop, RequestContext parent, @Nullable Request request, String methodName) {
-    return RequestRecorder.ofCall(
-        loop.explain, deployment, unranked(loop), parent, request, methodName);
+    if (!(parent instanceof ExplainedParent explained) || !explained.tryExplainCall()) {
+      return null;
+    }
+    return new RequestRecorder(
+        loop.explain,
+        deployment,
+        unranked(loop),
+        parent.requestId(),
+        parent.deployment(),
+        explained,
+        request == null ? "" : RequestRecorder.name(request, methodName),
+        loop.now());
   }
 
   private Supplier<SeenCandidates> unranked(RouterLoop loop) {

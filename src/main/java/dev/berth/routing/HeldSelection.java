@@ -8,8 +8,6 @@ import dev.berth.api.Request;
 import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
 import dev.berth.protocol.AttemptId;
-import dev.berth.protocol.BusMessage;
-import dev.berth.protocol.Refusal;
 import dev.berth.protocol.SlotToken;
 import dev.berth.protocol.port.Reservations.Problem;
 import dev.berth.protocol.port.SlotLease;
@@ -60,7 +58,7 @@ public final class HeldSelection extends RingEntry implements ReplicaSelection {
     }
   }
 
-  private final Leg leg; // what it is for
+  final Leg leg; // what it is for
   final DeploymentRouter router;
   private final RouterLoop loop;
   final RoutedReplica replica;
@@ -76,7 +74,7 @@ public final class HeldSelection extends RingEntry implements ReplicaSelection {
   private long dispatchedNanos; // written by the dispatcher before its task, read by that task
   private volatile long untilNanos;
   private @Nullable RequestRecorder recorder; // when it is explained; the loop's
-  private @Nullable Problem refusedAs; // the dispatching loop's
+  @Nullable Problem refusedAs; // when its replica did not take the dispatch; that loop's
 
   /** With the slot just held; counts it as reserved. */
   HeldSelection(
@@ -244,19 +242,6 @@ public final class HeldSelection extends RingEntry implements ReplicaSelection {
     return lost;
   }
 
-  /** Its replica did not take the dispatch. On the loop of that. */
-  void refused(Refusal reason) {
-    refusedAs = RefusedDispatch.asProblem(reason);
-  }
-
-  @Nullable Problem refusedAs() {
-    return refusedAs;
-  }
-
-  String sessionId() {
-    return leg.sessionId();
-  }
-
   public long ttlNanos() {
     return ttlNanos;
   }
@@ -369,12 +354,7 @@ public final class HeldSelection extends RingEntry implements ReplicaSelection {
   /** Ends a lease elsewhere if its token has not been consumed; harmless if it has. */
   void releaseIfRemote() {
     if (attempt != null) {
-      loop.run(
-          () ->
-              loop.send(
-                  replica,
-                  new BusMessage.ReleaseSlot(
-                      loop.address, attempt, replica.addressFor(loop.index()))));
+      loop.run(() -> loop.release(replica.info.address(), attempt));
     }
   }
 

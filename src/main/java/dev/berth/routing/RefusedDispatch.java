@@ -11,14 +11,12 @@ final class RefusedDispatch {
 
   /** To a handler that chose the replica. */
   static BerthException asFailure(Refusal refusal, RoutedReplica replica) {
-    return switch (refusal) {
-      case EXPIRED, RELEASED, UNKNOWN_TOKEN, ALREADY_USED, REVOKED ->
-          new BerthException.ReservationExpired(
-              "the reservation at " + replica.info.replicaId() + " no longer holds: " + refusal);
-      case FULL, OVERLOADED, TOO_LATE, DRAINING, FOREIGN_EPOCH, UNKNOWN_REPLICA ->
-          new BerthException.ReplicaUnavailable(
-              "replica " + replica.info.replicaId() + " did not take the request: " + refusal);
-    };
+    String id = replica.info.replicaId();
+    return asProblem(refusal) == Problem.REPLICA_GONE
+        ? new BerthException.ReplicaUnavailable(
+            "replica " + id + " did not take the request: " + refusal)
+        : new BerthException.ReservationExpired(
+            "the reservation at " + id + " no longer holds: " + refusal);
   }
 
   /** To who reserved the slot by a token. */

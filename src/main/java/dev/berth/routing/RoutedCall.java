@@ -192,7 +192,7 @@ public final class RoutedCall extends SlotRequest {
   /** Its own, or that of the choose it is for. */
   private String sessionId() {
     String own = owner.sessionId();
-    return own.isEmpty() && selection != null ? selection.sessionId() : own;
+    return own.isEmpty() && selection != null ? selection.leg.sessionId() : own;
   }
 
   /** Who never had to wait for a slot is sent when it is called: no need to look at the clock. */
@@ -255,7 +255,9 @@ public final class RoutedCall extends SlotRequest {
     } else if (answer instanceof BusMessage.StreamReset reset) {
       failed(reset.kind().toException(reset.message()), reset.load(), null);
     } else if (answer instanceof BusMessage.RequestCredit credit) {
-      requestCredit(credit.limit());
+      if (outgoing != null) {
+        outgoing.credit(credit.limit());
+      }
     } else if (answer instanceof BusMessage.CallAccepted accepted) {
       accepted(accepted.load());
     } else {
@@ -288,7 +290,7 @@ public final class RoutedCall extends SlotRequest {
       return;
     }
     settle(load);
-    selection.refused(reason);
+    selection.refusedAs = RefusedDispatch.asProblem(reason);
     if (recorder != null) {
       recorder.refused(selection.replica, reason);
     }
@@ -301,7 +303,7 @@ public final class RoutedCall extends SlotRequest {
 
   /** Why the reservation it was sent under no longer held there; null for every other failure. */
   public @Nullable Problem reservationProblem() {
-    return selection == null ? null : selection.refusedAs();
+    return selection == null ? null : selection.refusedAs;
   }
 
   /** Whether a replica may have begun to run it; on its loop. */
@@ -425,13 +427,6 @@ public final class RoutedCall extends SlotRequest {
             pendingId, loop.address, attempt, replica.addressFor(loop.index()), timedOut));
     if (selection != null && stream == null) {
       selection.releaseIfRemote(); // in case the token has not been consumed
-    }
-  }
-
-  /** The replica takes the request's body up to this byte. */
-  private void requestCredit(long limit) {
-    if (outgoing != null) {
-      outgoing.credit(limit);
     }
   }
 

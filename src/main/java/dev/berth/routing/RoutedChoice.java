@@ -162,9 +162,7 @@ public final class RoutedChoice extends SlotRequest {
   @Override
   void revoke(boolean timedOut) {
     if (replica != null && attempt != null) {
-      loop.send(
-          replica,
-          new BusMessage.ReleaseSlot(loop.address, attempt, replica.addressFor(loop.index())));
+      loop.release(replica.info.address(), attempt);
     }
   }
 

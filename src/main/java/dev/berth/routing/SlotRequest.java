@@ -220,7 +220,7 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
       enqueue();
       return;
     }
-    router.queue.admitAgain();
+    router.queue.tryAdmit(-1); // whatever the bound
     router.bounds.queueAgain(queuedBytes());
     if (recorder != null) {
       recorder.waitsAgain();
@@ -464,7 +464,7 @@ public abstract class SlotRequest extends RingEntry implements Waiting, PendingE
   }
 
   public static BerthException timeout() {
-    return new BerthException.Timeout("the deadline of the request passed");
+    return new BerthException.Timeout("its deadline passed");
   }
 
   /** Over, with a failure. Settles everything, then tells. */

@@ -6,6 +6,7 @@ import java.time.InstantSource;
 import java.util.Comparator;
 import java.util.PriorityQueue;
 import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongSupplier;
 
@@ -16,23 +17,11 @@ import java.util.function.LongSupplier;
 final class TestTime implements LongSupplier, InstantSource {
   private static final Instant START = Instant.parse("2000-01-01T00:00:00Z");
 
-  private static final class Timer {
-    final long atNanos;
-    final long number; // timers of one moment fire in the order they were started
-    final Executor loop;
-    final Runnable task;
-    boolean cancelled;
-
-    Timer(long atNanos, long number, Executor loop, Runnable task) {
-      this.atNanos = atNanos;
-      this.number = number;
-      this.loop = loop;
-      this.task = task;
-    }
-
+  /** Timers of one moment fire in the order of their numbers, in which they were started. */
+  private record Timer(
+      long atNanos, long number, Executor loop, Runnable task, AtomicBoolean over) {
     void fire() {
-      if (!cancelled) {
-        cancelled = true; // once
+      if (over.compareAndSet(false, true)) {
         task.run();
       }
     }
@@ -41,8 +30,7 @@ final class TestTime implements LongSupplier, InstantSource {
   private final AtomicLong now = new AtomicLong(); // nanoseconds since the start
   private final PriorityQueue<Timer> timers =
       new PriorityQueue<>(
-          Comparator.<Timer>comparingLong(timer -> timer.atNanos)
-              .thenComparingLong(timer -> timer.number));
+          Comparator.comparingLong(Timer::atNanos).thenComparingLong(Timer::number));
   private long started;
 
   @Override
@@ -71,10 +59,11 @@ final class TestTime implements LongSupplier, InstantSource {
    */
   Runnable start(Executor loop, long delayNanos, Runnable task) {
     long at = now.get() + delayNanos;
-    Timer timer = new Timer(at < 0 ? Long.MAX_VALUE : at, started++, loop, task);
+    AtomicBoolean over = new AtomicBoolean();
+    Timer timer = new Timer(at < 0 ? Long.MAX_VALUE : at, started++, loop, task, over);
     timers.add(timer);
     return () -> {
-      timer.cancelled = true;
+      over.set(true);
       timers.remove(timer);
     };
   }

@@ -79,6 +79,24 @@ class LogRingTest {
   }
 
   @Test
+  void anApplicationThatFloodsTheLogLeavesTheOthersTheirs() {
+    for (LogRing ring : List.of(ring(10, 1 << 20), ring(1_000, 5_000))) {
+      ring.add(line("l", "INFO", "none"));
+      ring.add(line("l", "INFO", "quiet", "application", "quiet"));
+      for (int i = 3; i <= 100; i++) {
+        ring.add(line("l", "INFO", "" + i, "application", "loud"));
+      }
+      LogRing.Page all = ring.after(0, 1_000, ALL);
+      assertThat(messages(all)).startsWith("none", "quiet").endsWith("99", "100");
+      assertThat(all.lines()).extracting(LogRing.Kept::number).isSorted();
+      assertThat(all.lost()).isEqualTo(100L - all.lines().size());
+      LogRing.Page first = ring.after(0, 2, ALL);
+      assertThat(first.lost()).as("none before those that were taken").isZero();
+      assertThat(ring.after(first.next(), 1_000, ALL).lost()).isEqualTo(all.lost());
+    }
+  }
+
+  @Test
   void aLongLineIsCutAndTheNewestIsKeptWhateverItTakes() {
     LogRing ring = ring(10, 1 << 14);
     ring.add(line("l", "INFO", "x".repeat(1 << 20), "k", "y".repeat(1 << 20)));

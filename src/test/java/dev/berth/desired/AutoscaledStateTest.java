@@ -212,7 +212,7 @@ class AutoscaledStateTest extends ServeControlRig {
     Map<String, Wanted> all = new HashMap<>();
     Arrays.stream(says)
         .forEach(each -> all.put(each, new Wanted(null, "{}", List.of(), false, each)));
-    return with(on, on.deploy(all, capacity, null, 1));
+    return with(on, on.deploy(all, capacity, null, true, 1));
   }
 
   @Test

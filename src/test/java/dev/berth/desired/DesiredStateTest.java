@@ -42,7 +42,7 @@ class DesiredStateTest {
   }
 
   private void deploy(String... namesAndWords) {
-    done(state.deploy(all(namesAndWords), null, null, 1));
+    done(state.deploy(all(namesAndWords), null, null, true, 1));
   }
 
   private void ran(String name) {
@@ -57,7 +57,7 @@ class DesiredStateTest {
   void aWholeConfigurationReplacesWhatWasThere() {
     deploy("a", "1", "b", "1");
 
-    DesiredChange change = done(state.deploy(all("b", "1", "c", "1"), 50.0, null, 7));
+    DesiredChange change = done(state.deploy(all("b", "1", "c", "1"), 50.0, null, true, 7));
 
     assertThat(change.removed()).containsExactly("a");
     assertThat(change.applications()).extracting(DesiredApplication::name).containsExactly("c");
@@ -73,8 +73,8 @@ class DesiredStateTest {
     done(state.scale("a", "d", 3));
     DesiredApplication before = application("a");
 
-    assertThat(state.deploy(all("a", "1", "b", "1"), null, null, 9)).isNull();
-    done(state.deploy(all("a", "1", "b", "2"), null, null, 9));
+    assertThat(state.deploy(all("a", "1", "b", "1"), null, null, true, 9)).isNull();
+    done(state.deploy(all("a", "1", "b", "2"), null, null, true, 9));
 
     assertThat(application("a")).isSameAs(before);
     assertThat(application("b").revision()).isEqualTo(3);
@@ -298,15 +298,15 @@ class DesiredStateTest {
 
   @Test
   void aFileThatLeavesOutWhatItHasNamedTakesItBackAndAnotherOneDeletesIt() {
-    done(state.deploy(all("a", "1", "b", "1"), 50.0, Said.START, 1));
+    done(state.deploy(all("a", "1", "b", "1"), 50.0, Said.START, true, 1));
     done(state.deploy("c", wanted("1"), OTHER, 1));
 
-    done(state.deploy(all("b", "1"), null, OTHER, 1));
+    done(state.deploy(all("b", "1"), null, OTHER, true, 1));
     assertThat(state.said("a")).isEqualTo(new Said("1", null, "1"));
     assertThat(state.saidCapacity()).isEqualTo(new Said("50.0", null, "50.0"));
     assertThat(state.said("c")).isEqualTo(Said.NOTHING);
 
-    done(state.deploy(Map.of(), null, Said.START, 1));
+    done(state.deploy(Map.of(), null, Said.START, true, 1));
     assertThat(state.mentioned()).isEmpty();
     assertThat(state.saidCapacity()).isEqualTo(Said.NOTHING);
   }
@@ -438,7 +438,7 @@ class DesiredStateTest {
             "d" + random.nextInt(3));
     Double capacity = random.nextBoolean() ? null : (double) random.nextInt(101);
     return switch (random.nextInt(8)) {
-      case 0 -> state.deploy(Map.of(name, wanted), capacity, file(random), step);
+      case 0 -> state.deploy(Map.of(name, wanted), capacity, file(random), true, step);
       case 1 -> state.deploy(name, wanted, file(random), step);
       case 2 -> some == null ? null : state.delete(some.name());
       case 3 -> some == null ? null : state.scale(some.name(), "d", random.nextInt(3));

@@ -74,12 +74,12 @@ class JarStoreTest {
   void aJarWhoseChecksumsWereForgedIsAnotherOne() throws IOException {
     JarStore store = JarStore.in(folder, digests, JarStore.MOST_BYTES);
     Path good = zip("a.jar", "plumless", 1);
-    String before = JarStore.identifyAsBefore(List.of(good)).get(0).digest();
+    String before = JarStore.digestAsBefore(good);
     Jar kept = store.keep(List.of(good), NO_ROOM).get(0);
 
     Path forged = zip("a.jar", "buckeroo", 1);
 
-    assertThat(JarStore.identifyAsBefore(List.of(forged)).get(0).digest()).isEqualTo(before);
+    assertThat(JarStore.digestAsBefore(forged)).isEqualTo(before);
     assertThat(store.keep(List.of(forged), NO_ROOM)).doesNotContain(kept);
   }
 

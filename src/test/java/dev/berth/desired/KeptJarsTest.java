@@ -3,7 +3,9 @@ package dev.berth.desired;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.berth.code.CompiledJar;
 import dev.berth.code.Jar;
+import dev.berth.config.ConfigReader;
 import dev.berth.config.InstanceOptions;
 import dev.berth.config.ServeConfig;
 import dev.berth.desired.DesiredApplication.Wanted;
@@ -11,6 +13,7 @@ import dev.berth.desired.DesiredState.Mark;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -23,10 +26,13 @@ class KeptJarsTest {
 
   @TempDir Path folder;
 
+  private JournalLog closed() {
+    return new JournalLog(
+        ServeConfig.DEFAULTS.with(InstanceOptions.STATE_DIR, folder.resolve("state")));
+  }
+
   private JournalLog open() {
-    JournalLog log =
-        new JournalLog(
-            ServeConfig.DEFAULTS.with(InstanceOptions.STATE_DIR, folder.resolve("state")));
+    JournalLog log = closed();
     log.open();
     return log;
   }
@@ -117,5 +123,33 @@ class KeptJarsTest {
     assertThatThrownBy(() -> jars.keep(List.of(file))).isInstanceOf(IOException.class);
     assertThat(earlier(log, "a.jar")).containsExactly(2L, 1L);
     log.close();
+  }
+
+  @Test
+  void theyGiveWayToAJarOfAStartsFileToo() throws IOException {
+    Path built = CompiledJar.holding(folder.resolve("built.jar"), "4");
+    long most = Files.size(built) + 2 * BYTES;
+    JournalLog log = open();
+    KeptJars jars = new KeptJars(log, () -> Long.MAX_VALUE, most);
+    for (int build = 1; build <= 3; build++) {
+      runs(log, jars, "a.jar", build);
+    }
+    log.close();
+    Files.move(built, folder.resolve("a.jar"), StandardCopyOption.REPLACE_EXISTING);
+    Path says = folder.resolve("shop.yaml");
+    Files.writeString(
+        says,
+        "applications: [{name: a.jar, import_path: 'x.A:build', runtime_env: {jars: [a.jar]}}]");
+    ServeConfig file = ConfigReader.readToStart(says, List.of());
+
+    JournalLog again = closed();
+    KeptJars kept = new KeptJars(again, () -> Long.MAX_VALUE, most);
+    new FirstState(file, again, kept, new EntryReader(kept, file), () -> 1).begin();
+
+    assertThat(Objects.requireNonNull(again.state().find("a.jar")).revision())
+        .as("the file's")
+        .isEqualTo(4);
+    assertThat(earlier(again, "a.jar")).as("without the first").containsExactly(3L, 2L);
+    again.close();
   }
 }

@@ -677,7 +677,7 @@ class ServeControlTest extends ServeControlRig {
 
   /** What an earlier version kept of a file with one application; gives its jar's copy. */
   private Path keptBefore(Path jar) throws IOException {
-    Jar asBefore = JarStore.identifyAsBefore(List.of(jar)).get(0);
+    Jar asBefore = new Jar(jar.getFileName().toString(), JarStore.digestAsBefore(jar));
     JsonObject config = new JsonObject(file(WITH_JAR).applications().get(0).entry());
     String digest =
         DeclaredEntry.digest(new JsonArray().add("a").add(config).add(asBefore.digest()).encode());

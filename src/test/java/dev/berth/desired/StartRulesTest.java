@@ -59,7 +59,7 @@ class StartRulesTest {
   }
 
   private void carryOut(StartRules rules) {
-    done(rules.change(1));
+    done(rules.change(state, 1));
     last = rules;
   }
 
@@ -341,7 +341,7 @@ class StartRulesTest {
   }
 
   private void put(@Nullable Double capacity) {
-    done(state.deploy(Map.of(), capacity, null, 1));
+    done(state.deploy(Map.of(), capacity, null, true, 1));
   }
 
   @Test
@@ -467,7 +467,7 @@ class StartRulesTest {
     String file = random.nextBoolean() ? null : ANOTHER;
     DesiredApplication there = state.find(name);
     switch (random.nextInt(6)) {
-      case 0 -> done(state.deploy(all(name, word), capacity(random), file, 1));
+      case 0 -> done(state.deploy(all(name, word), capacity(random), file, true, 1));
       case 1 -> done(there == null ? null : state.delete(name));
       case 2 -> {
         DesiredApplication.Before before = there == null ? null : there.before();

@@ -17,6 +17,7 @@ import dev.berth.protocol.Refusal;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.ReplicaInfo;
 import dev.berth.protocol.RequestExplanation;
+import dev.berth.protocol.RequestFailure;
 import dev.berth.protocol.RouterAddress;
 import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.protocol.SlotToken;
@@ -63,7 +64,7 @@ public final class RoutingWorld implements ReplicaDirectory {
   public final List<RequestExplanation> explained = new ArrayList<>();
 
   /** What a replica that ends an explained request says of its handler. */
-  public HandlerTime handlerTime = new HandlerTime(0, 0);
+  public HandlerTime handlerTime = new HandlerTime(0, 0, RequestFailure.NONE);
 
   /** What the test does is on no loop's thread: what it asks of a loop waits for {@link #run}. */
   public boolean offLoop;

@@ -6,10 +6,12 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.berth.config.HttpOptions;
 import dev.berth.config.keys.Settings;
 import dev.berth.metrics.Meters;
+import io.vertx.core.Context;
 import io.vertx.core.Deployable;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -23,6 +25,7 @@ class AcceptorIT {
   private static final int LOOPS = 3;
 
   private Vertx vertx = Vertx.vertx(); // until a test says which
+  private final List<FakeUpstream> upstreams = new ArrayList<>();
   private Ingress ingress;
 
   @AfterEach
@@ -37,9 +40,19 @@ class AcceptorIT {
     ingress = new Ingress(http, new Meters("n", "a", ""), System::nanoTime, 0xa0);
     for (int i = 0; i < LOOPS; i++) {
       int index = i;
-      Deployable loop = context -> loop(index, new FakeUpstream(context)).deploy(context);
+      Deployable loop = context -> loop(index, upstream(context)).deploy(context);
       IngressRig.await(vertx.deployVerticle(loop));
     }
+  }
+
+  private FakeUpstream upstream(Context context) {
+    FakeUpstream upstream = new FakeUpstream(context);
+    upstreams.add(upstream);
+    return upstream;
+  }
+
+  private void block(int loop, boolean isBlocked) {
+    upstreams.get(loop).routers().loopBlocked(0, isBlocked); // each has one
   }
 
   private IngressVerticle loop(int index, FakeUpstream upstream) {
@@ -56,10 +69,10 @@ class AcceptorIT {
   @Test
   void aBlockedLoopGetsNoNewConnectionUntilItRunsAgain() throws Exception {
     start(IngressTransport.preferred());
-    ingress.loopBlocked(0, true);
-    ingress.loopBlocked(1, true);
+    block(0, true);
+    block(1, true);
     assertThat(loopsOf(3 * LOOPS)).containsExactly("a2");
-    ingress.loopBlocked(0, false);
+    block(0, false);
     assertThat(loopsOf(3 * LOOPS)).containsExactlyInAnyOrder("a0", "a2");
   }
 
@@ -67,7 +80,7 @@ class AcceptorIT {
   void whenAllAreBlockedConnectionsAreTakenStill() throws Exception {
     start(IngressTransport.preferred());
     for (int index = 0; index < LOOPS; index++) {
-      ingress.loopBlocked(index, true);
+      block(index, true);
     }
     assertThat(loopsOf(LOOPS)).hasSize(LOOPS);
   }

@@ -65,7 +65,8 @@ class ErrorResponsesTest {
     "PAYLOAD_TOO_LARGE, 413"
   })
   void eachKindHasOneStatus(Kind kind, int status) {
-    assertThat(ErrorResponses.status(kind.toException("why"), DEFAULT)).isEqualTo(status);
+    assertThat(ErrorResponses.of(kind.toException("why"), "id", -1, DEFAULT).status())
+        .isEqualTo(status);
     assertThat(answer(kind.toException("why")).status()).isEqualTo(status);
   }
 
@@ -163,7 +164,8 @@ class ErrorResponsesTest {
   @Test
   void backPressureMayBe429() {
     Settings configured = Backpressure.DEFAULTS.with(Backpressure.STATUS_CODE, 429);
-    assertThat(ErrorResponses.status(Kind.BACK_PRESSURE.toException("why"), configured))
+    assertThat(
+            ErrorResponses.of(Kind.BACK_PRESSURE.toException("why"), "id", -1, configured).status())
         .isEqualTo(429);
   }
 
@@ -207,7 +209,6 @@ class ErrorResponsesTest {
     HttpFailure answer = ErrorResponses.of(child, "id", -1, parent);
     assertThat(answer.status()).isEqualTo(429);
     assertThat(answer.retryAfterSeconds()).isEqualTo(7);
-    assertThat(ErrorResponses.status(child, parent)).isEqualTo(429);
   }
 
   @ParameterizedTest

@@ -34,6 +34,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** HTTP/2 without TLS: many requests on one connection, and none of them harms another. */
@@ -47,6 +48,7 @@ class Http2IT {
   private static final int MAX_STREAMS = 8;
   private static final int MAX_RESETS = 20;
   private static final int MAX_CONTROL_FRAMES = 30;
+  private static final int ACK = 1;
   private static final Settings LIMITS =
       IngressRig.LOCAL
           .with(InstanceOptions.H2C_UPGRADE, true)
@@ -559,18 +561,24 @@ class Http2IT {
   }
 
   @ParameterizedTest
-  @ValueSource(ints = {RawHttp2.SETTINGS, RawHttp2.PING, RawHttp2.PRIORITY})
-  void aFloodOfFramesThatAreNoRequestsClosesTheConnection(int type) throws Exception {
+  @CsvSource({
+    RawHttp2.SETTINGS + ", 0",
+    RawHttp2.PING + ", 0",
+    RawHttp2.PRIORITY + ", 0",
+    RawHttp2.SETTINGS + ", " + ACK,
+    RawHttp2.PING + ", " + ACK
+  })
+  void aFloodOfFramesThatAreNoRequestsClosesTheConnection(int type, int flags) throws Exception {
     byte[] payload = new byte[type == RawHttp2.SETTINGS ? 0 : type == RawHttp2.PING ? 8 : 5];
     int stream = type == RawHttp2.PRIORITY ? 1 : 0;
     try (RawHttp2 raw = new RawHttp2(rig.port())) { // which sends one
       for (int i = 1; i < MAX_CONTROL_FRAMES; i++) {
-        raw.frame(type, 0, stream, payload);
+        raw.frame(type, flags, stream, payload);
       }
       upstream.behave(call -> call.respond("still here"));
       raw.get(3, "/");
       assertThat(raw.next(RawHttp2.DATA, 3).text()).isEqualTo("still here");
-      raw.frame(type, 0, stream, payload).frame(type, 0, stream, payload);
+      raw.frame(type, flags, stream, payload).frame(type, flags, stream, payload);
       assertThat(raw.next(RawHttp2.GOAWAY).errorCode()).isEqualTo(ENHANCE_YOUR_CALM);
       raw.readToEnd();
     }

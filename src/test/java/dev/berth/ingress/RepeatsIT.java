@@ -14,6 +14,7 @@ import java.net.http.HttpResponse;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -119,14 +120,19 @@ class RepeatsIT {
     }
   }
 
-  @Test
-  void whatAHandlerAnswersIsItsOwn() throws Exception {
+  @ParameterizedTest
+  @CsvSource({"408, , 1", "409, , 1", "409, false, 1", "409, true, 3", "429, , 3", "503, , 3"})
+  void whatAHandlerAnswersIsRepeatedWhereItSaysSoOrAsksToComeBack(
+      int status, @Nullable String says, int times) throws Exception {
+    Headers headers = says == null ? Headers.empty() : Headers.of("X-Should-Retry", says);
     rig.upstream.behave(
         call -> {
           runs.incrementAndGet();
-          call.respond(409, Headers.empty(), Buffer.buffer());
+          call.respond(status, headers, Buffer.buffer());
         });
-    assertThat(call(rig.request("/")).statusCode()).isEqualTo(409);
-    assertThat(runs).hasValue(ATTEMPTS);
+    HttpResponse<String> answer = call(rig.request("/"));
+    assertThat(answer.statusCode()).isEqualTo(status);
+    assertThat(answer.headers().allValues("x-should-retry")).hasSizeLessThan(2);
+    assertThat(runs).hasValue(times);
   }
 }

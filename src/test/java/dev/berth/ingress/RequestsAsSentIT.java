@@ -38,6 +38,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
@@ -49,6 +50,8 @@ class RequestsAsSentIT {
   private static final Pattern STATUS = Pattern.compile("HTTP/1\\.[01] (\\d{3})");
   private static final Pattern BYTE = Pattern.compile("\\\\(?:x(..)|([rnt]))");
   private static final Set<Integer> BY_DECODER = Set.of(400, 405, 501, 505);
+  private static final Map<Integer, String> CODES =
+      Map.of(405, "method_not_allowed", 501, "not_implemented", 505, "version_not_supported");
 
   /** A request, and what becomes of it; the last one of its connection, or not. */
   private record Row(String name, int status, boolean last, String bytes, String says) {
@@ -197,6 +200,7 @@ class RequestsAsSentIT {
           if (row.last && row.status >= 400) {
             assertThat(first).as(answers.alone).isEqualTo(row.status);
             assertThat(statuses(answers.both)).as(answers.both).containsExactly(row.status);
+            assertThat(answers.alone).contains(CODES.getOrDefault(row.status, ""));
           } else { // 403 for another host, and 404
             assertThat(first).as(answers.alone).isNotIn(BY_DECODER);
           }
@@ -233,6 +237,18 @@ class RequestsAsSentIT {
     try (IngressRig open = newRig(true);
         RawClient raw = new RawClient(open.port()).send(upgrade)) {
       assertThat(raw.readHead()).startsWith("HTTP/1.1 101 ");
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "'Host: a\r\nTransfer-Encoding: gzip, chunked', not_implemented",
+    "X: a, bad_request",
+  })
+  void aRefusalSaysWhyToProgramsToo(String fields, String code) throws Exception {
+    try (RawClient raw = new RawClient(rig.port())) {
+      raw.send("GET / HTTP/1.1\r\nAccept: application/json\r\n" + fields + "\r\n\r\n");
+      assertThat(raw.readToEnd()).contains("{\"code\":\"" + code + "\",");
     }
   }
 }

@@ -88,6 +88,8 @@ class NodeLifecycleTest {
     assertThat(tooLong.body()).contains("Idempotency-Key: 129 characters (expected: 1 to 128)");
     assertThat(put(entry.formatted("b"), "x".repeat(128)).statusCode()).isEqualTo(200);
     assertThat(node.admin("GET", "/metrics", "").body())
+        .contains("\nberth_history_chars ")
+        .contains("\nberth_history_chars_limit 1.6777216E7\n")
         .contains("\nberth_idempotent_answers 2.0\n")
         .contains("\nberth_idempotent_answers_limit 10000.0\n");
   }

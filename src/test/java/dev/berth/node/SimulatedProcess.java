@@ -160,7 +160,6 @@ public final class SimulatedProcess {
     private final DataPlane plane;
     private final InstanceRouters deployments;
     private final InstanceReplicas replicas;
-    private final EpochGate gate = new EpochGate();
     private final Routes routes;
     private final InstanceActions actions;
 
@@ -218,7 +217,6 @@ public final class SimulatedProcess {
               event -> around.tell.accept(node, event));
       actions =
           new InstanceActions(
-              gate,
               builds,
               replicas,
               deployments,
@@ -249,7 +247,7 @@ public final class SimulatedProcess {
 
     /** Another controller asks what is here: the one before it is heard no more. */
     public ControllerEvent.Inventory inventory(Epoch asking) {
-      gate.admits(asking);
+      actions.gate.admits(asking);
       return new ControllerEvent.Inventory(node, replicas.inventory(), replicas.complete());
     }
 
@@ -305,7 +303,7 @@ public final class SimulatedProcess {
 
     /** Commands of earlier controllers. */
     public long refused() {
-      return gate.refused();
+      return actions.gate.refused();
     }
 
     /** What a server does several times a second. */

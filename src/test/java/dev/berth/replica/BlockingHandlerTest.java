@@ -47,7 +47,7 @@ class BlockingHandlerTest {
   /** Its threads are those of a pool. */
   private Replica pooled(BlockingHandler handler, HandlerThreads pool) {
     Replica replica = rig.start(1, handler);
-    HandlerInvoker invoker = HandlerInvoker.of(handler, pool);
+    HandlerInvoker invoker = new HandlerInvoker(handler, pool);
     KnownHandles none = new KnownHandles(name -> null);
     rig.loop().host(new HostedReplica(replica, rig.loop(), invoker, Map.of(), none));
     return replica;

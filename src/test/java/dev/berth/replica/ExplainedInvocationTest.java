@@ -43,7 +43,8 @@ class ExplainedInvocationTest {
     Replica replica = explained(handler);
     rig.clock.advanceNanos(5 * MS);
     handler.answer();
-    assertThat(rig.answer(CallResponse.class).time()).isEqualTo(new HandlerTime(0, 5 * MS));
+    assertThat(rig.answer(CallResponse.class).time())
+        .isEqualTo(new HandlerTime(0, 5 * MS, RequestFailure.NONE));
   }
 
   @Test
@@ -84,7 +85,8 @@ class ExplainedInvocationTest {
     rig.bus.take();
     handler.answer();
 
-    assertThat(rig.answer(CallResponse.class).time()).isEqualTo(new HandlerTime(2 * MS, 3 * MS));
+    assertThat(rig.answer(CallResponse.class).time())
+        .isEqualTo(new HandlerTime(2 * MS, 3 * MS, RequestFailure.NONE));
   }
 
   @Test
@@ -110,7 +112,7 @@ class ExplainedInvocationTest {
             CallResponse.class,
             head -> {
               assertThat(head.streamed()).isTrue();
-              assertThat(head.time()).isEqualTo(new HandlerTime(0, 4 * MS));
+              assertThat(head.time()).isEqualTo(new HandlerTime(0, 4 * MS, RequestFailure.NONE));
             });
   }
 
@@ -127,7 +129,8 @@ class ExplainedInvocationTest {
     rig.sendHeld(call(replica).explained());
     rig.runAll();
 
-    assertThat(rig.answer(CallResponse.class).time()).isEqualTo(new HandlerTime(0, 6 * MS));
+    assertThat(rig.answer(CallResponse.class).time())
+        .isEqualTo(new HandlerTime(0, 6 * MS, RequestFailure.NONE));
   }
 
   @Test
@@ -135,7 +138,8 @@ class ExplainedInvocationTest {
     Replica replica = explained(handler);
     rig.clock.advanceNanos(7 * MS);
     rig.settled(replica.kill());
-    assertThat(rig.answer(CallFailed.class).time()).isEqualTo(new HandlerTime(0, 7 * MS));
+    assertThat(rig.answer(CallFailed.class).time())
+        .isEqualTo(new HandlerTime(0, 7 * MS, RequestFailure.NONE));
   }
 
   @Test

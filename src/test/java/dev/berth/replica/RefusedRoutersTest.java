@@ -330,7 +330,7 @@ class RefusedRoutersTest {
       isRefused(new RouterAddress("peer" + i, 0));
     }
     assertThat(replica.notedRouters()).isEqualTo(256);
-    assertThat(replica.refused.forgotten()).isEqualTo(44);
+    assertThat(replica.refused.forgotten.sum()).isEqualTo(44);
   }
 
   @Test
@@ -344,7 +344,7 @@ class RefusedRoutersTest {
     isRefused(AWAY);
 
     assertThat(replica.notedRouters()).isEqualTo(256);
-    assertThat(replica.refused.forgotten()).isZero();
+    assertThat(replica.refused.forgotten.sum()).isZero();
   }
 
   @Test

@@ -65,7 +65,7 @@ class ExplainedCallTest {
     handle.withRequestId("own").call(Request.get("/child"));
     world.run();
     world.clock.advanceNanos(5 * MS);
-    world.handlerTime = new HandlerTime(0, 4 * MS);
+    world.handlerTime = new HandlerTime(0, 4 * MS, RequestFailure.NONE);
     replica.finish();
 
     RequestExplanation record = only();
@@ -155,7 +155,7 @@ class ExplainedCallTest {
     world.run();
     Future<Response> response = world.settled(selection.dispatch(Request.get("/dispatched")));
     world.clock.advanceNanos(3 * MS);
-    world.handlerTime = new HandlerTime(0, 3 * MS);
+    world.handlerTime = new HandlerTime(0, 3 * MS, RequestFailure.NONE);
     replica.finish();
 
     assertThat(response.succeeded()).isTrue();

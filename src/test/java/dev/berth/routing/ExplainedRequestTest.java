@@ -15,6 +15,7 @@ import dev.berth.protocol.RequestExplanation.Candidate;
 import dev.berth.protocol.RequestExplanation.Phases;
 import dev.berth.protocol.RequestExplanation.Queue;
 import dev.berth.protocol.RequestExplanation.Step.Kind;
+import dev.berth.protocol.RequestFailure;
 import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.routing.explain.RequestRecorder;
 import java.time.Duration;
@@ -97,7 +98,7 @@ class ExplainedRequestTest {
     pass(3 * MS);
     world.run();
     pass(10 * MS);
-    world.handlerTime = new HandlerTime(0, 9 * MS);
+    world.handlerTime = new HandlerTime(0, 9 * MS, RequestFailure.NONE);
     replica.respond();
     pass(2 * MS);
     world.run();
@@ -167,7 +168,7 @@ class ExplainedRequestTest {
     RoutingWorld.Replica other = world.published(world.remote("other", 1));
     world.run();
     pass(MS);
-    world.handlerTime = new HandlerTime(0, MS);
+    world.handlerTime = new HandlerTime(0, MS, RequestFailure.NONE);
     other.finish();
 
     RequestExplanation record = only();
@@ -246,7 +247,7 @@ class ExplainedRequestTest {
     new Client();
     world.run();
     pass(3 * MS);
-    world.handlerTime = new HandlerTime(0, 2 * MS);
+    world.handlerTime = new HandlerTime(0, 2 * MS, RequestFailure.NONE);
     replica.fail("no");
     world.run();
 
@@ -275,7 +276,7 @@ class ExplainedRequestTest {
     Client client = new Client();
     world.run();
     pass(2 * MS);
-    world.handlerTime = new HandlerTime(0, 2 * MS);
+    world.handlerTime = new HandlerTime(0, 2 * MS, RequestFailure.NONE);
     BusMessage.CallRequest call = world.settled(replica.beginStream());
     pass(30 * MS);
     assertThat(client.recorder.overheadMicros()).isZero();
@@ -312,7 +313,7 @@ class ExplainedRequestTest {
     new Client();
     world.run();
     pass(2 * MS);
-    world.handlerTime = new HandlerTime(-5, Long.MAX_VALUE);
+    world.handlerTime = new HandlerTime(-5, Long.MAX_VALUE, RequestFailure.NONE);
     replica.finish();
 
     assertThat(only().phases().handler()).isEqualTo(2 * MS);
@@ -324,7 +325,7 @@ class ExplainedRequestTest {
     new Client();
     world.run();
     pass(2 * MS);
-    world.handlerTime = new HandlerTime(MS, MS);
+    world.handlerTime = new HandlerTime(MS, MS, RequestFailure.NONE);
     replica.finish();
 
     assertThat(only().phases()).isEqualTo(new Phases(0, 0, 0, 0, MS, MS, 0, 0, 2 * MS));

@@ -4,6 +4,7 @@ import dev.berth.config.LogEncoding;
 import java.time.Instant;
 import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
+import java.util.HexFormat;
 
 /**
  * Writes lines of the access log. Whatever a client sent is escaped: no line ends but where it
@@ -15,46 +16,76 @@ import java.time.format.DateTimeFormatter;
 final class AccessText {
   private static final DateTimeFormatter TIME =
       DateTimeFormatter.ofPattern("uuuu-MM-dd'T'HH:mm:ss.SSS'Z'").withZone(ZoneOffset.UTC);
-  private static final String HEX = "0123456789abcdef";
 
-  private AccessText() {}
+  private final StringBuilder line = new StringBuilder(384);
+  private final boolean json;
+
+  private AccessText(boolean json) {
+    this.json = json;
+  }
 
   static String line(AccessEntry entry) {
-    StringBuilder line = new StringBuilder(384);
-    if (entry.route.encoding() == LogEncoding.JSON) {
-      json(entry, line);
+    return new AccessText(entry.route.encoding() == LogEncoding.JSON).of(entry);
+  }
+
+  private String of(AccessEntry entry) {
+    String flag = entry.outcome.flag();
+    if (json) {
+      line.append("{\"time\":\"").append(time(entry)).append('"');
+      field("method", entry.method);
+      field("route", entry.route.route());
+      name("status").append(entry.status);
+      duration("total_ms", entry.totalNanos);
     } else {
-      text(entry, line);
+      line.append(time(entry)).append(' ');
+      plain(entry.method, line);
+      line.append(' ');
+      plain(entry.route.route(), line);
+      line.append(' ').append(entry.status).append(' ');
+      millis(entry.totalNanos, line);
+      line.append("ms");
     }
-    return line.toString();
+    field("path", entry.path);
+    field("application", entry.route.application());
+    field("deployment", entry.route.deployment());
+    field("replica", entry.replica);
+    name("flag").append(json ? '"' + flag + '"' : flag);
+    duration("queue_ms", entry.queueNanos);
+    duration("handler_ms", entry.handlerNanos);
+    name("bytes_in").append(entry.bytesIn);
+    name("bytes_out").append(entry.bytesOut);
+    field("request_id", entry.requestId);
+    field("protocol", entry.protocol);
+    field("peer", entry.peer);
+    return json ? line.append('}').toString() : line.toString();
   }
 
-  private static void text(AccessEntry entry, StringBuilder line) {
-    line.append(time(entry)).append(' ');
-    plain(entry.method, line);
-    line.append(' ');
-    plain(entry.route.route(), line);
-    line.append(' ').append(entry.status).append(' ');
-    millis(entry.totalNanos, line);
-    line.append("ms");
-    field("path", entry.path, line);
-    field("application", entry.route.application(), line);
-    field("deployment", entry.route.deployment(), line);
-    field("replica", entry.replica, line);
-    line.append(" flag=").append(entry.outcome.flag()).append(" queue_ms=");
-    millisOrNone(entry.queueNanos, "-", line);
-    line.append(" handler_ms=");
-    millisOrNone(entry.handlerNanos, "-", line);
-    line.append(" bytes_in=").append(entry.bytesIn);
-    line.append(" bytes_out=").append(entry.bytesOut);
-    field("request_id", entry.requestId, line);
-    field("protocol", entry.protocol, line);
-    field("peer", entry.peer, line);
+  /** What its value follows. */
+  private StringBuilder name(String name) {
+    return json
+        ? line.append(",\"").append(name).append("\":")
+        : line.append(' ').append(name).append('=');
   }
 
-  private static void field(String name, String value, StringBuilder line) {
-    line.append(' ').append(name).append('=');
-    plain(value, line);
+  private void field(String name, String value) {
+    name(name);
+    if (json) {
+      quoted(value, line);
+    } else {
+      plain(value, line);
+    }
+  }
+
+  /**
+   * @param nanos negative for none
+   */
+  private void duration(String name, long nanos) {
+    name(name);
+    if (nanos < 0) {
+      line.append(json ? "null" : "-");
+    } else {
+      millis(nanos, line);
+    }
   }
 
   /** A value as it is, {@code -} for none, or in quotes when it could be mistaken. */
@@ -78,35 +109,6 @@ final class AccessText {
     return !value.equals("-");
   }
 
-  private static void json(AccessEntry entry, StringBuilder line) {
-    line.append("{\"time\":\"").append(time(entry)).append('"');
-    text("method", entry.method, line);
-    text("route", entry.route.route(), line);
-    text("path", entry.path, line);
-    text("application", entry.route.application(), line);
-    text("deployment", entry.route.deployment(), line);
-    text("replica", entry.replica, line);
-    line.append(",\"status\":").append(entry.status);
-    text("flag", entry.outcome.flag(), line);
-    line.append(",\"queue_ms\":");
-    millisOrNone(entry.queueNanos, "null", line);
-    line.append(",\"handler_ms\":");
-    millisOrNone(entry.handlerNanos, "null", line);
-    line.append(",\"total_ms\":");
-    millis(entry.totalNanos, line);
-    line.append(",\"bytes_in\":").append(entry.bytesIn);
-    line.append(",\"bytes_out\":").append(entry.bytesOut);
-    text("request_id", entry.requestId, line);
-    text("protocol", entry.protocol, line);
-    text("peer", entry.peer, line);
-    line.append('}');
-  }
-
-  private static void text(String name, String value, StringBuilder line) {
-    line.append(",\"").append(name).append("\":");
-    quoted(value, line);
-  }
-
   /** As a JSON string. */
   static void quoted(String value, StringBuilder line) {
     line.append('"');
@@ -115,10 +117,7 @@ final class AccessText {
       if (c == '"' || c == '\\') {
         line.append('\\').append(c);
       } else if (isEscaped(c)) {
-        line.append("\\u");
-        for (int shift = 12; shift >= 0; shift -= 4) {
-          line.append(HEX.charAt((c >> shift) & 0xF));
-        }
+        line.append("\\u").append(HexFormat.of().toHexDigits(c));
       } else {
         line.append(c);
       }
@@ -138,14 +137,6 @@ final class AccessText {
 
   private static String time(AccessEntry entry) {
     return TIME.format(Instant.ofEpochMilli(entry.arrivedMillis));
-  }
-
-  private static void millisOrNone(long nanos, String none, StringBuilder line) {
-    if (nanos < 0) {
-      line.append(none);
-    } else {
-      millis(nanos, line);
-    }
   }
 
   /** Milliseconds with three digits behind the point. */

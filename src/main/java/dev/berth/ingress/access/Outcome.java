@@ -74,6 +74,7 @@ public enum Outcome {
       case "overloaded" -> OVERLOAD;
       case "body_too_slow", "head_too_slow" -> STOOD_STILL;
       case "uri_too_long", "headers_too_large", "bad_request", "expectation_failed" -> BAD_HEAD;
+      case "method_not_allowed", "not_implemented", "version_not_supported" -> BAD_HEAD;
       default -> ANSWERED;
     };
   }

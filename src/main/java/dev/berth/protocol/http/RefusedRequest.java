@@ -43,6 +43,16 @@ public final class RefusedRequest extends RuntimeException {
     return status;
   }
 
+  /** Stable name of the reason, for programs. */
+  public String code() {
+    return switch (status) {
+      case 405 -> "method_not_allowed";
+      case 501 -> "not_implemented";
+      case 505 -> "version_not_supported";
+      default -> "bad_request";
+    };
+  }
+
   /** Whether its head was well, and what came of its body is not. */
   public boolean ofBody() {
     return ofBody;

@@ -30,6 +30,9 @@ public record HttpFailure(
     boolean mayRepeat) {
   public static final String DID_NOT_RUN = "The request did not run; it may be sent again.";
 
+  /** By which OpenAI's clients learn whether to repeat a request, {@code false} or {@code true}. */
+  public static final String SHOULD_RETRY = "x-should-retry";
+
   public HttpFailure(int status, String code, String message, String detail) {
     this(status, code, message, detail, 0, true);
   }
@@ -157,7 +160,7 @@ public record HttpFailure(
       header.accept("Retry-After", Integer.toString(retryAfterSeconds));
     }
     if (!mayRepeat) {
-      header.accept("x-should-retry", "false");
+      header.accept(SHOULD_RETRY, "false");
     }
   }
 

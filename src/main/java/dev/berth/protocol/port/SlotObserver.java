@@ -4,24 +4,18 @@ package dev.berth.protocol.port;
  * Who waits for the slots of a replica: the instance's router of its deployment, and routers
  * elsewhere that were refused. Called on the thread that frees a slot; must not block.
  */
+@FunctionalInterface
 public interface SlotObserver {
   /** No one waits. */
-  SlotObserver NONE =
-      new SlotObserver() {
-        @Override
-        public boolean completing(Slots slots) {
-          return false;
-        }
-
-        @Override
-        public void freed(Slots slots) {}
-      };
+  SlotObserver NONE = slots -> {};
 
   /**
    * A request is about to complete. The observer may take its slot by {@link
    * Slots#completeAndHold}, and then returns true: the completion has been made.
    */
-  boolean completing(Slots slots);
+  default boolean completing(Slots slots) {
+    return false;
+  }
 
   /** A slot became free, or the max was raised: settled before this call. */
   void freed(Slots slots);

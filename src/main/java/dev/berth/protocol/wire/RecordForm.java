@@ -7,8 +7,6 @@ import dev.berth.api.Request;
 import dev.berth.api.Response;
 import dev.berth.protocol.Admission;
 import dev.berth.protocol.BusMessage;
-import dev.berth.protocol.HandlerTime;
-import dev.berth.protocol.RoutingSnapshot.Route;
 import dev.berth.protocol.Wire;
 import io.vertx.core.buffer.Buffer;
 import java.lang.invoke.MethodHandle;
@@ -18,12 +16,13 @@ import java.lang.reflect.RecordComponent;
 import java.lang.reflect.Type;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
 
 /**
  * How a message crosses: the components of its record in declared order, each as its type or its
- * {@link Wire} says, records within it likewise. Two method handles, made once: no value is boxed,
- * and what writes and what reads cannot differ.
+ * {@link Wire} says, records within it likewise, and a flag before what may be null. Two method
+ * handles, made once: no value is boxed, and what writes and what reads cannot differ.
  */
 final class RecordForm {
   private static final MethodHandles.Lookup LOOKUP = MethodHandles.lookup();
@@ -40,9 +39,9 @@ final class RecordForm {
           Map.entry(Request.class, "request"),
           Map.entry(Response.class, "response"),
           Map.entry(Admission.class, "admission"),
-          Map.entry(HandlerTime.class, "time"),
-          Map.entry(DeploymentId.class, "deployment"),
-          Map.entry(Route.class, "route"));
+          Map.entry(OptionalInt.class, "optionalInt"),
+          Map.entry(Map.class, "texts"),
+          Map.entry(DeploymentId.class, "deployment"));
 
   /** The byte in front of its fields. */
   final int number;
@@ -50,7 +49,7 @@ final class RecordForm {
   private final MethodHandle read;
   private final MethodHandle write;
 
-  RecordForm(int number, Class<? extends BusMessage> type) {
+  RecordForm(int number, Class<?> type) {
     this.number = number;
     try {
       read = reader(type, null, "").asType(methodType(BusMessage.class, WireReader.class));
@@ -89,27 +88,32 @@ final class RecordForm {
   /** Appends a value: (WireWriter, T)void. */
   private static MethodHandle writer(Type of, @Nullable Wire as)
       throws ReflectiveOperationException {
-    if (of instanceof ParameterizedType list) {
+    if (of instanceof ParameterizedType list && list.getRawType() == List.class) {
       MethodHandle each =
           writer(list.getActualTypeArguments()[0], null)
               .asType(methodType(void.class, WireWriter.class, Object.class));
       return MethodHandles.insertArguments(
           method(WireWriter.class, "list", void.class, List.class, MethodHandle.class), 2, each);
     }
-    Class<?> type = (Class<?>) of;
+    Class<?> type = rawType(of);
     if (type.isEnum()) {
       return method(WireWriter.class, "ordinal", void.class, Enum.class)
           .asType(methodType(void.class, WireWriter.class, type));
     }
     if (METHODS.containsKey(type)) {
-      Class<?> whole = as == null ? type : long.class;
-      return method(WireWriter.class, methodFor(type, as), void.class, whole)
+      return method(WireWriter.class, methodFor(type, as), void.class, wholeOf(type, as))
           .asType(methodType(void.class, WireWriter.class, type));
     }
     MethodHandle all = MethodHandles.empty(methodType(void.class, WireWriter.class, type));
     RecordComponent[] parts = type.getRecordComponents();
     for (int i = parts.length - 1; i >= 0; i--) { // each goes before those that follow it
       MethodHandle part = writer(parts[i].getGenericType(), parts[i].getAnnotation(Wire.class));
+      if (mayBeNull(parts[i])) {
+        MethodHandle isThere =
+            method(WireWriter.class, "isThere", boolean.class, Object.class)
+                .asType(part.type().changeReturnType(boolean.class));
+        part = MethodHandles.guardWithTest(isThere, part, MethodHandles.empty(part.type()));
+      }
       MethodHandle value = LOOKUP.unreflect(parts[i].getAccessor());
       all = MethodHandles.foldArguments(all, MethodHandles.filterArguments(part, 1, value));
     }
@@ -119,7 +123,7 @@ final class RecordForm {
   /** Reads a value, of which messages say where it stands: (WireReader)T. */
   private static MethodHandle reader(Type of, @Nullable Wire as, String path)
       throws ReflectiveOperationException {
-    if (of instanceof ParameterizedType list) {
+    if (of instanceof ParameterizedType list && list.getRawType() == List.class) {
       MethodHandle each =
           reader(list.getActualTypeArguments()[0], null, path)
               .asType(methodType(Object.class, WireReader.class));
@@ -129,7 +133,7 @@ final class RecordForm {
           path,
           each);
     }
-    Class<?> type = (Class<?>) of;
+    Class<?> type = rawType(of);
     if (type.isEnum()) {
       MethodHandle value =
           method(WireReader.class, "enumValue", Object.class, String.class, Object[].class);
@@ -137,8 +141,8 @@ final class RecordForm {
           .asType(methodType(type, WireReader.class));
     }
     if (METHODS.containsKey(type)) {
-      Class<?> whole = as == null ? type : long.class;
-      MethodHandle value = method(WireReader.class, methodFor(type, as), whole, String.class);
+      MethodHandle value =
+          method(WireReader.class, methodFor(type, as), wholeOf(type, as), String.class);
       return MethodHandles.explicitCastArguments( // an int may be signed, as a long is
           MethodHandles.insertArguments(value, 1, path), methodType(type, WireReader.class));
     }
@@ -149,6 +153,14 @@ final class RecordForm {
       String name = path.isEmpty() ? parts[i].getName() : path + "." + parts[i].getName();
       types[i] = parts[i].getType();
       values[i] = reader(parts[i].getGenericType(), parts[i].getAnnotation(Wire.class), name);
+      if (mayBeNull(parts[i])) {
+        MethodHandle isThere = method(WireReader.class, "bool", boolean.class, String.class);
+        values[i] =
+            MethodHandles.guardWithTest(
+                MethodHandles.insertArguments(isThere, 1, name),
+                values[i],
+                MethodHandles.empty(values[i].type()));
+      }
     }
     MethodHandle made = LOOKUP.findConstructor(type, methodType(void.class, types));
     return MethodHandles.permuteArguments( // values are read from the first to the last
@@ -157,11 +169,28 @@ final class RecordForm {
         new int[parts.length]);
   }
 
+  private static boolean mayBeNull(RecordComponent part) {
+    return part.getAnnotatedType().isAnnotationPresent(Nullable.class);
+  }
+
+  private static Class<?> rawType(Type of) {
+    return (Class<?>) (of instanceof ParameterizedType generic ? generic.getRawType() : of);
+  }
+
+  /** An int is written and read as a long, where it has another form than its type's. */
+  private static Class<?> wholeOf(Class<?> type, @Nullable Wire as) {
+    return as == null || !type.isPrimitive() ? type : long.class;
+  }
+
   private static String methodFor(Class<?> type, @Nullable Wire as) {
     if (as == null) {
       return METHODS.get(type);
     }
-    return as.value() == Wire.Form.FIXED ? "fixed64" : "signed";
+    return switch (as.value()) {
+      case FIXED -> "fixed64";
+      case SIGNED -> "signed";
+      case TOLD -> "told";
+    };
   }
 
   private static MethodHandle method(Class<?> of, String name, Class<?> back, Class<?>... takes)

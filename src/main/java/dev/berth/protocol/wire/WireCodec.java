@@ -5,13 +5,15 @@ import io.vertx.core.buffer.Buffer;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 
 /**
  * The binary form of a {@link BusMessage} between instances: version (1 byte), type (1), length of
  * what follows (4, big endian), then the fields in declared order. Small numbers are varints,
  * random ones 8 bytes, strings and buffers have their length in front.
  *
- * <p>Whoever changes a form raises {@link #VERSION}; types and enum values are only ever appended.
+ * <p>Whoever changes a form, or the order of messages, raises {@link #VERSION}; enum values are
+ * only ever appended.
  */
 public final class WireCodec {
   /** The form written, and the only one read. */
@@ -26,31 +28,8 @@ public final class WireCodec {
   private static final int HEADER_BYTES = 6;
   private static final int LENGTH_OFFSET = 2;
 
-  /** A type's number is its place, from 1. */
-  private static final List<Class<? extends BusMessage>> TYPES =
-      List.of(
-          BusMessage.CallRequest.class,
-          BusMessage.CancelCall.class,
-          BusMessage.StreamCredit.class,
-          BusMessage.ReserveSlot.class,
-          BusMessage.ReleaseSlot.class,
-          BusMessage.RenewLease.class,
-          BusMessage.CallAccepted.class,
-          BusMessage.CallRefused.class,
-          BusMessage.CallResponse.class,
-          BusMessage.CallFailed.class,
-          BusMessage.StreamFrame.class,
-          BusMessage.StreamReset.class,
-          BusMessage.SlotReserved.class,
-          BusMessage.ReplicaLoad.class,
-          BusMessage.SlotOffer.class,
-          BusMessage.HandleMetricBatch.class,
-          BusMessage.RequestFrame.class,
-          BusMessage.RequestCredit.class,
-          BusMessage.RoutingUpdate.class,
-          BusMessage.PullRouting.class,
-          BusMessage.CheckRouting.class,
-          BusMessage.RepullRouting.class);
+  /** A type's number is its place, from 1: messages are numbered as they are declared. */
+  private static final List<Class<?>> TYPES = messages(BusMessage.class).toList();
 
   private static final RecordForm[] FORMS = new RecordForm[TYPES.size()]; // as they are numbered
   private static final Map<Class<?>, RecordForm> FORM_OF = new HashMap<>(); // not changed again
@@ -64,6 +43,12 @@ public final class WireCodec {
 
   private WireCodec() {}
 
+  private static Stream<Class<?>> messages(Class<?> type) {
+    return type.isSealed()
+        ? Stream.of(type.getPermittedSubclasses()).flatMap(WireCodec::messages)
+        : Stream.of(type);
+  }
+
   /**
    * Appends a message.
    *
@@ -72,11 +57,7 @@ public final class WireCodec {
    */
   public static void encode(BusMessage message, Buffer out) {
     int start = out.length();
-    RecordForm form = FORM_OF.get(message.getClass());
-    if (form == null) {
-      throw new WireFormatException(
-          "type: " + message.getClass().getSimpleName() + " (expected: one with a wire form)");
-    }
+    RecordForm form = FORM_OF.get(message.getClass()); // each has one
     out.appendByte((byte) VERSION).appendByte((byte) form.number).appendInt(0);
     form.write(message, new WireWriter(out));
     int size = out.length() - start;

@@ -5,16 +5,16 @@ import dev.berth.api.Headers;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
 import dev.berth.protocol.Admission;
-import dev.berth.protocol.HandlerTime;
-import dev.berth.protocol.RequestFailure;
-import dev.berth.protocol.RoutingSnapshot.Route;
 import dev.berth.protocol.SlotToken;
 import io.vertx.core.buffer.Buffer;
 import java.lang.invoke.MethodHandle;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
+import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -118,6 +118,18 @@ final class WireReader {
     return Headers.of(namesAndValues);
   }
 
+  Map<String, String> texts(String field) {
+    Map<String, String> texts = new HashMap<>();
+    for (int left = count(field, 2); left > 0; left--) {
+      texts.put(string(field), string(field));
+    }
+    return texts;
+  }
+
+  OptionalInt optionalInt(String field) {
+    return bool(field) ? OptionalInt.of(int32(field)) : OptionalInt.empty();
+  }
+
   /** A number of elements, each of which takes at least {@code leastBytes}. */
   int count(String field, int leastBytes) {
     long count = varint(field);
@@ -152,18 +164,6 @@ final class WireReader {
     return elements;
   }
 
-  @Nullable HandlerTime time(String field) {
-    return bool(field)
-        ? new HandlerTime(
-            varint("time.gatheredNanos"),
-            varint("time.handledNanos"),
-            new RequestFailure(
-                string("time.failure.deployment"),
-                string("time.failure.type"),
-                string("time.failure.message")))
-        : null;
-  }
-
   Admission admission(String field) {
     int form = byteValue(field);
     return switch (form) {
@@ -195,28 +195,22 @@ final class WireReader {
     return deployment;
   }
 
-  /** One of the deployment that was read last. */
-  Route route(String field) {
-    return RouteForm.route(Objects.requireNonNull(deployment), this);
+  /** The one that was read last. */
+  DeploymentId told(String field) {
+    return Objects.requireNonNull(deployment, field);
   }
 
   private int length(String field) {
     long length = varint(field);
-    if (length < 0 || length > remaining()) {
-      throw truncated(field, length);
-    }
+    require(field, length);
     return (int) length;
   }
 
-  private void require(String field, int bytes) {
-    if (bytes > remaining()) {
-      throw truncated(field, bytes);
+  private void require(String field, long bytes) {
+    if (bytes < 0 || bytes > remaining()) {
+      throw new WireFormatException(
+          "%s: %s bytes, but %s are left (expected: a whole message)"
+              .formatted(field, Long.toUnsignedString(bytes), remaining()));
     }
-  }
-
-  private WireFormatException truncated(String field, long bytes) {
-    return new WireFormatException(
-        "%s: %s bytes, but %s are left (expected: a whole message)"
-            .formatted(field, Long.toUnsignedString(bytes), remaining()));
   }
 }

@@ -5,13 +5,12 @@ import dev.berth.api.Headers;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
 import dev.berth.protocol.Admission;
-import dev.berth.protocol.HandlerTime;
-import dev.berth.protocol.RoutingSnapshot.Route;
 import io.vertx.core.buffer.Buffer;
 import java.lang.invoke.MethodHandle;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
-import java.util.Objects;
+import java.util.Map;
+import java.util.OptionalInt;
 import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
@@ -97,6 +96,25 @@ final class WireWriter implements BiConsumer<String, String> {
     string(value);
   }
 
+  /** Sorted: equal maps have equal bytes, whatever their order. */
+  void texts(Map<String, String> texts) {
+    varint(texts.size());
+    texts.entrySet().stream()
+        .sorted(Map.Entry.comparingByKey())
+        .forEach(text -> accept(text.getKey(), text.getValue()));
+  }
+
+  void optionalInt(OptionalInt value) {
+    bool(value.isPresent());
+    value.ifPresent(this::int32);
+  }
+
+  /** Writes whether there is a value, which then follows. */
+  boolean isThere(@Nullable Object value) {
+    bool(value != null);
+    return value != null;
+  }
+
   // --- the records that messages share ---
 
   void admission(Admission admission) {
@@ -140,26 +158,17 @@ final class WireWriter implements BiConsumer<String, String> {
     bytes(((Response.Body.Whole) response.body()).bytes());
   }
 
-  void time(@Nullable HandlerTime time) {
-    bool(time != null);
-    if (time != null) {
-      varint(time.gatheredNanos());
-      varint(time.handledNanos());
-      string(time.failure().deployment());
-      string(time.failure().type());
-      string(time.failure().message());
-    }
-  }
-
   void deployment(DeploymentId id) {
     deployment = id;
     string(id.application());
     string(id.name());
   }
 
-  /** Its deployment does not cross: it is the one that was written last. */
-  void route(Route route) {
-    RouteForm.route(route, Objects.requireNonNull(deployment), this);
+  /** It does not cross: it is the one that was written last. */
+  void told(DeploymentId id) {
+    if (!id.equals(deployment)) {
+      throw new WireFormatException("deployment: " + id + " (expected: " + deployment + ")");
+    }
   }
 
   void list(List<?> elements, MethodHandle each) {

@@ -45,7 +45,7 @@ public final class FailureLog {
 
   private final Map<String, Allowance> looks = new ConcurrentHashMap<>(); // by class
   private final Map<Place, Allowance> lines = new ConcurrentHashMap<>();
-  private final FailureCounts counts;
+  private final FailureCounts counts = new FailureCounts(MAX_CLASSES);
   private final LongAdder unlogged = new LongAdder();
   private final DeploymentId deployment;
   private final String replicaId;
@@ -55,16 +55,9 @@ public final class FailureLog {
    * @param nanoClock monotonic nanoseconds
    */
   public FailureLog(DeploymentId deployment, String replicaId, LongSupplier nanoClock) {
-    this(deployment, replicaId, nanoClock, MAX_CLASSES);
-  }
-
-  /** As the other, telling so many classes apart. */
-  public FailureLog(
-      DeploymentId deployment, String replicaId, LongSupplier nanoClock, int maxClasses) {
     this.deployment = deployment;
     this.replicaId = replicaId;
     this.nanoClock = nanoClock;
-    this.counts = new FailureCounts(maxClasses);
   }
 
   /** Of a hook. */

@@ -3,7 +3,6 @@ package dev.berth.routing.explain;
 import dev.berth.api.BerthException;
 import dev.berth.api.DeploymentId;
 import dev.berth.api.Request;
-import dev.berth.api.RequestContext;
 import dev.berth.api.spi.ReplicaRanker;
 import dev.berth.protocol.Admission;
 import dev.berth.protocol.HandlerTime;
@@ -81,35 +80,8 @@ public final class RequestRecorder {
     step(arrivedNanos, Kind.ARRIVED, null, "");
   }
 
-  /**
-   * Of what a handler asks of another deployment; null when its own request is not explained.
-   *
-   * @param request null when a replica is only chosen
-   */
-  public static @Nullable RequestRecorder ofCall(
-      ExplainLoop loop,
-      DeploymentId deployment,
-      Supplier<SeenCandidates> unranked,
-      RequestContext parent,
-      @Nullable Request request,
-      String methodName) {
-    if (!(parent instanceof ExplainedParent explained) || !explained.tryExplainCall()) {
-      return null;
-    }
-    String name = request == null ? "" : name(request, methodName);
-    return new RequestRecorder(
-        loop,
-        deployment,
-        unranked,
-        parent.requestId(),
-        parent.deployment(),
-        explained,
-        name,
-        loop.now());
-  }
-
   /** A request as it is named here: the handler's method, or else HTTP's and the path. */
-  private static String name(Request request, String methodName) {
+  public static String name(Request request, String methodName) {
     return methodName.isEmpty() ? request.method() + " " + request.path() : methodName;
   }
 

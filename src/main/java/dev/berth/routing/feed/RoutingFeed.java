@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  * What this instance's routers know of the replicas, kept up to date: pulled at the start of a
  * router, changed by each delta that fits, pulled again after a gap. Without a controller the last
  * snapshots stay in use; those of a newer term replace an older term's. Confined to the control
- * loop; only its counters are read elsewhere.
+ * loop.
  *
  * <pre>
  *   (unknown) --want--> PULLING --update--> HELD --delta from what is held--> HELD
@@ -70,10 +70,10 @@ public final class RoutingFeed {
   private final Consumer<RoutingSnapshot> routers;
   private final Consumer<BusMessage> controller;
   private final Map<DeploymentId, Entry> entries = new LinkedHashMap<>();
-  private final LinkedHashSet<Entry> pulling = new LinkedHashSet<>(); // the oldest pull first
+  final LinkedHashSet<Entry> pulling = new LinkedHashSet<>(); // the oldest pull first
   private long digest; // of all that is held
   private long checkedNanos;
-  private volatile long gaps;
+  long gaps; // updates that did not fit what was held
 
   /**
    * @param node this instance's id
@@ -211,15 +211,5 @@ public final class RoutingFeed {
   public @Nullable RoutingSnapshot last(DeploymentId deployment) {
     Entry entry = entries.get(deployment);
     return entry == null ? null : entry.last;
-  }
-
-  /** Deployments whose snapshot was asked for and has not come. */
-  public int pulling() {
-    return pulling.size();
-  }
-
-  /** Updates that did not fit what was held. Any thread. */
-  public long gaps() {
-    return gaps;
   }
 }

@@ -73,13 +73,8 @@ public final class RoutingFeedVerticle extends VerticleBase {
 
   /** Any thread. */
   private void forget(DeploymentId deployment) {
-    onHome(
-        () -> {
-          feed.forget(deployment);
-          if (routers.find(deployment) != null) { // made anew meanwhile: that one knows nothing
-            feed.want(deployment, nanoClock.getAsLong());
-          }
-        });
+    onHome(() -> feed.forget(deployment));
+    want(deployment); // it may be made anew meanwhile: that one knows nothing
   }
 
   private void onHome(Runnable task) {

@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  * @param <A> what was asked for
  */
 final class IdempotencyKeys<A> {
-  private record Remembered<A>(Object wish, A asked, long untilNanos) {}
+  record Remembered<A>(Object wish, A asked, long untilNanos) {}
 
   private final int maxKeys;
   private final int maxKeysPerCaller;
@@ -34,18 +34,7 @@ final class IdempotencyKeys<A> {
   }
 
   /** What was asked for under the key; null when nothing is remembered. */
-  @Nullable A find(String caller, String key, long now) {
-    Remembered<A> known = remembered(caller, key, now);
-    return known == null ? null : known.asked;
-  }
-
-  /** Whether what the key was used for is not this wish. */
-  boolean isForAnother(String caller, String key, Object wish, long now) {
-    Remembered<A> known = remembered(caller, key, now);
-    return known != null && !known.wish.equals(wish);
-  }
-
-  private @Nullable Remembered<A> remembered(String caller, String key, long now) {
+  @Nullable Remembered<A> find(String caller, String key, long now) {
     Map<String, Remembered<A>> keys = callers.get(caller);
     Remembered<A> known = keys == null ? null : keys.get(key);
     return known == null || known.untilNanos - now <= 0 ? null : known;

@@ -2,10 +2,15 @@ package dev.berth.routing.reserve;
 
 import dev.berth.api.BerthException;
 import dev.berth.api.ReplicaSelection;
+import dev.berth.protocol.port.Reservations.Caller;
 import dev.berth.protocol.port.Reservations.Problem;
 import dev.berth.protocol.port.Reservations.ReservationException;
 import dev.berth.routing.DeploymentRouter;
 import dev.berth.routing.HeldSelection;
+import dev.berth.routing.Leg;
+import dev.berth.routing.RouterLoop;
+import dev.berth.routing.legs.LegsObserver;
+import dev.berth.routing.legs.RoutedLegs;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.util.ArrayList;
@@ -25,24 +30,14 @@ import org.jspecify.annotations.Nullable;
  *
  * Any thread; who waits and what it came to is guarded by this, and nothing foreign runs under it.
  */
-final class ReservationAsk {
+final class ReservationAsk implements LegsObserver {
   private static final int RETRY_AFTER_SECONDS = 1;
-
-  /** How slots are looked for. */
-  @FunctionalInterface
-  interface Way {
-    /**
-     * Starts; tells {@link #held} or {@link #failed} once, on any thread.
-     *
-     * @return ends it at once, on any thread
-     */
-    Runnable start(ReservationAsk ask);
-  }
 
   private final ReservationTable table;
   final String caller;
   final @Nullable String key;
-  final int permits;
+  private final List<Leg> legs;
+  private final boolean named;
   private final long untilNanos;
   private final Promise<List<TokenEntry>> answer = Promise.promise();
   private int waiting = 1;
@@ -52,15 +47,16 @@ final class ReservationAsk {
   private List<TokenEntry> entries = List.of();
 
   /**
-   * @param permits one for each slot
+   * @param named whether a failure says whose it is: they were asked for in a list
    * @param untilNanos when it is over, whatever comes of it
    */
   ReservationAsk(
-      ReservationTable table, String caller, @Nullable String key, int permits, long untilNanos) {
+      ReservationTable table, Caller caller, List<Leg> legs, boolean named, long untilNanos) {
     this.table = table;
-    this.caller = caller;
-    this.key = key;
-    this.permits = permits;
+    this.caller = caller.name();
+    this.key = caller.idempotencyKey();
+    this.legs = legs;
+    this.named = named;
     this.untilNanos = untilNanos;
   }
 
@@ -77,8 +73,18 @@ final class ReservationAsk {
     return answer.future();
   }
 
-  void start(Way way) {
-    Runnable ends = way.start(this);
+  /** How many slots. */
+  int permits() {
+    return legs.size();
+  }
+
+  /**
+   * Looks for them.
+   *
+   * @param waits whether to wait where no slot is free
+   */
+  void start(RouterLoop loop, long deadlineNanos, boolean waits) {
+    Runnable ends = RoutedLegs.start(loop, legs, deadlineNanos, waits, this);
     boolean late;
     synchronized (this) {
       cancel = ends;
@@ -111,7 +117,8 @@ final class ReservationAsk {
   }
 
   /** The slots are held. */
-  void held(List<ReplicaSelection> selections) {
+  @Override
+  public void onSelections(List<ReplicaSelection> selections) {
     boolean keep;
     boolean first;
     synchronized (this) {
@@ -142,7 +149,24 @@ final class ReservationAsk {
     answer.complete(made);
   }
 
-  void failed(ReservationException failure) {
+  @Override
+  public void onFailure(BerthException failure, int leg) {
+    ReservationException refused = asProblem(legs.get(Math.max(0, leg)).router(), failure);
+    failed(named ? named(leg, refused) : refused);
+  }
+
+  /** The same, saying which of them it was. */
+  static ReservationException named(int leg, ReservationException refused) {
+    return leg == NO_LEG
+        ? refused
+        : new ReservationException(
+            refused.problem(),
+            "legs[" + leg + "]: " + refused.getMessage(),
+            refused.retryAfterSeconds(),
+            refused.statusCode());
+  }
+
+  private void failed(ReservationException failure) {
     synchronized (this) {
       if (settled) {
         return;

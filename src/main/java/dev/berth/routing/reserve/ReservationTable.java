@@ -93,7 +93,7 @@ public final class ReservationTable implements Reservations {
   @Override
   public Asked<List<Reservation>> reserveAll(List<Wish> wishes, long waitNanos, Caller caller) {
     return reserve(
-        new ReservationWays.Wanted(wishes, waitNanos),
+        new Wanted(wishes, waitNanos),
         wishes,
         true,
         waitNanos,
@@ -102,9 +102,11 @@ public final class ReservationTable implements Reservations {
   }
 
   /**
-   * Asks for a slot for each wish.
+   * Asks for a slot for each wish, once for all who repeat the same under the same key.
    *
+   * @param wanted compared with that of a repeat
    * @param named whether a failure says whose it is: they were asked for in a list
+   * @param shown what a caller is told of what is held
    */
   private <T> Asked<T> reserve(
       Object wanted,
@@ -117,66 +119,69 @@ public final class ReservationTable implements Reservations {
     for (Wish wish : wishes) {
       DeploymentRouter router = routers.find(wish.deployment());
       if (router == null) {
-        ReservationException unknown = unknown(wish.deployment());
-        return refusedAtOnce(named ? ReservationWays.named(legs.size(), unknown) : unknown);
+        String text = "deployment: " + wish.deployment() + " is not known here";
+        ReservationException unknown = refusal(Problem.UNKNOWN_DEPLOYMENT, text);
+        return refusedAtOnce(named ? ReservationAsk.named(legs.size(), unknown) : unknown);
       }
-      legs.add(ReservationWays.leg(router, wish));
+      legs.add(leg(router, wish));
     }
-    ReservationAsk.Way way =
-        ask -> { // by the deadline slots are there, or the ask for them has failed
-          long deadline = nanoClock.getAsLong() + (waitNanos > 0 ? waitNanos : ASK_NANOS);
-          return ReservationWays.find(pickLoop(), legs, named, deadline, waitNanos > 0, ask);
-        };
-    return ask(wanted, legs.size(), waitNanos, caller, way, shown);
-  }
-
-  /**
-   * Asks for slots, once for all who repeat the same wish under the same key.
-   *
-   * @param wish compared with that of a repeat
-   * @param wanted how many slots
-   * @param way taken by the first only
-   * @param shown what a caller is told of what is held
-   */
-  <T> Asked<T> ask(
-      Object wish,
-      int wanted,
-      long waitNanos,
-      Caller caller,
-      ReservationAsk.Way way,
-      Function<List<TokenEntry>, T> shown) {
     if (draining) {
       return refusedAtOnce(drains());
     }
-    String key = caller.idempotencyKey();
     long now = nanoClock.getAsLong();
     ReservationAsk ask =
-        new ReservationAsk(this, caller.name(), key, wanted, now + waitNanos + LATE_NANOS);
+        new ReservationAsk(this, caller, legs, named, now + waitNanos + LATE_NANOS);
+    String key = ask.key;
     if (key != null) {
       synchronized (keys) {
-        if (keys.isForAnother(caller.name(), key, wish, now)) {
+        var known = keys.find(ask.caller, key, now);
+        if (known != null && !known.wish().equals(wanted)) {
           return refusedAtOnce(refusal(Problem.KEY_REUSED));
         }
-        ReservationAsk known = keys.find(caller.name(), key, now);
-        if (known != null && known.join()) {
-          return answer(known, shown);
+        if (known != null && known.asked().join()) {
+          return answer(known.asked(), shown);
         }
-        keys.put(caller.name(), key, wish, ask, now);
+        keys.put(ask.caller, key, wanted, ask, now);
       }
     }
-    ReservationException refused = permits.tryTake(caller.name(), wanted);
+    start(ask, waitNanos);
+    return answer(ask, shown);
+  }
+
+  /** What a repeat under the same key must want as well. */
+  private record Wanted(List<Wish> wishes, long waitNanos) {
+    Wanted {
+      wishes = List.copyOf(wishes);
+      if (wishes.isEmpty()) {
+        throw new IllegalArgumentException("wishes: none (expected: at least one)");
+      }
+    }
+  }
+
+  /** A wish as its router takes it. */
+  private static Leg leg(DeploymentRouter router, Wish wish) {
+    long ttl =
+        Math.min(
+            wish.ttlNanos() > 0 ? wish.ttlNanos() : router.settings().reservationTtlNanos(),
+            router.settings().maxReservationTtlNanos());
+    return new Leg(
+        router, ttl, "", "", wish.sessionId(), null, SlotRequest.NO_DEADLINE, Long.MAX_VALUE);
+  }
+
+  private void start(ReservationAsk ask, long waitNanos) {
+    ReservationException refused = permits.tryTake(ask.caller, ask.permits());
     if (refused != null) {
       forgetKey(ask);
       ask.refused(refused);
-      return answer(ask, shown);
+      return;
     }
     asking.add(ask);
     if (draining) { // since it was looked at: who drains may have missed this one
       ask.giveUp(drains());
-    } else {
-      ask.start(way);
+      return;
     }
-    return answer(ask, shown);
+    boolean waits = waitNanos > 0; // by the deadline slots are there, or the ask has failed
+    ask.start(pickLoop(), nanoClock.getAsLong() + (waits ? waitNanos : ASK_NANOS), waits);
   }
 
   private <T> Asked<T> answer(ReservationAsk ask, Function<List<TokenEntry>, T> shown) {
@@ -275,7 +280,7 @@ public final class ReservationTable implements Reservations {
   void endedWithout(ReservationAsk ask) {
     asking.remove(ask);
     forgetKey(ask);
-    permits.give(ask.caller, ask.permits);
+    permits.give(ask.caller, ask.permits());
   }
 
   private void forgetKey(ReservationAsk ask) {
@@ -398,10 +403,6 @@ public final class ReservationTable implements Reservations {
 
   private static ReservationException refusal(Problem problem, String text) {
     return new ReservationException(problem, text, -1, -1);
-  }
-
-  private static ReservationException unknown(DeploymentId deployment) {
-    return refusal(Problem.UNKNOWN_DEPLOYMENT, "deployment: " + deployment + " is not known here");
   }
 
   // --- time ---

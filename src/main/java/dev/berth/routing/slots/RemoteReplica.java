@@ -5,7 +5,6 @@ import dev.berth.protocol.Load;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.ReplicaInfo;
 import dev.berth.protocol.SlotToken;
-import dev.berth.protocol.port.Slots;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -45,7 +44,7 @@ public final class RemoteReplica extends RoutedReplica {
   private final LongSupplier nanoClock;
   private final Consumer<AttemptId> declined; // sends the release
   private final String busAddress;
-  private final AtomicInteger own = new AtomicInteger(); // ours there: sent or reserved, not ended
+  final AtomicInteger own = new AtomicInteger(); // ours there: sent or reserved, not ended
   private final AtomicReference<@Nullable Report> report = new AtomicReference<>();
   private final ConcurrentLinkedQueue<Offer> offers = new ConcurrentLinkedQueue<>();
   private long newestOffer; // by number; guarded by this
@@ -80,11 +79,6 @@ public final class RemoteReplica extends RoutedReplica {
     return last == null ? info.maxOngoing() : Load.max(last.load);
   }
 
-  @Override
-  @Nullable Slots slots() {
-    return null;
-  }
-
   /** An offered slot, or room: whoever has it goes there and is refused or not. */
   @Override
   @Nullable Grant take(long holdNanos) {
@@ -97,16 +91,6 @@ public final class RemoteReplica extends RoutedReplica {
   }
 
   @Override
-  @Nullable Grant takeCompleted(long holdNanos) {
-    return null;
-  }
-
-  @Override
-  public void untake() {
-    giveBack();
-  }
-
-  @Override
   public long reportAgeNanos() {
     Report last = report.get();
     return last == null ? -1 : Math.max(0, nanoClock.getAsLong() - last.atNanos);
@@ -115,10 +99,6 @@ public final class RemoteReplica extends RoutedReplica {
   @Override
   public void giveBack() {
     own.decrementAndGet();
-  }
-
-  int own() {
-    return own.get();
   }
 
   @Override

@@ -22,7 +22,9 @@ public abstract sealed class RoutedReplica permits LocalReplica, RemoteReplica {
   }
 
   /** Its ledger, when it is of this instance. */
-  abstract @Nullable Slots slots();
+  @Nullable Slots slots() {
+    return null;
+  }
 
   /** Whether it is of this instance. */
   public final boolean here() {
@@ -46,12 +48,16 @@ public abstract sealed class RoutedReplica permits LocalReplica, RemoteReplica {
   abstract @Nullable Grant take(long holdNanos);
 
   /** Takes the slot of a request that is about to complete here, which it then has; or null. */
-  abstract @Nullable Grant takeCompleted(long holdNanos);
+  @Nullable Grant takeCompleted(long holdNanos) {
+    return null;
+  }
 
   // --- what becomes of them ---
 
   /** A slot to run on was not used. */
-  public abstract void untake();
+  public void untake() {
+    giveBack();
+  }
 
   /** What was taken elsewhere is no longer ours: ended, refused, or not sent. */
   public void giveBack() {}

@@ -40,7 +40,7 @@ public final class WaiterQueue {
   private final Source source;
   private final BlockedLoops blocked;
   private final AtomicInteger size = new AtomicInteger(); // waiters that wait
-  private final AtomicIntegerArray sizeByLoop; // of those that joined
+  final AtomicIntegerArray sizeByLoop; // of those that joined
   private final AtomicLong sequences = new AtomicLong();
   private final ConcurrentLinkedQueue<Waiter> arrivals = new ConcurrentLinkedQueue<>();
   private final ConcurrentLinkedQueue<Waiter> departures = new ConcurrentLinkedQueue<>();
@@ -69,11 +69,6 @@ public final class WaiterQueue {
 
   public int size() {
     return size.get();
-  }
-
-  /** How many wait on this event loop. */
-  int sizeOn(int loop) {
-    return sizeByLoop.get(loop);
   }
 
   /** Whether someone waits who could take a slot now. */
@@ -117,11 +112,6 @@ public final class WaiterQueue {
   /** Gives a place back that was admitted and not used. */
   public void unadmit() {
     size.decrementAndGet();
-  }
-
-  /** A place for one that had one before, whatever the bound. */
-  public void admitAgain() {
-    size.incrementAndGet();
   }
 
   /** The next place in the order. */

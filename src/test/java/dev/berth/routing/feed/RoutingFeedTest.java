@@ -70,7 +70,7 @@ class RoutingFeedTest {
     tell(RoutingDelta.whole(first));
     assertThat(routed).containsExactly(first);
     assertThat(feed.last(ECHO)).isEqualTo(first);
-    assertThat(feed.pulling()).isZero();
+    assertThat(feed.pulling).isEmpty();
   }
 
   @Test
@@ -93,7 +93,7 @@ class RoutingFeedTest {
     tell(delta);
 
     assertThat(routed).containsExactly(first, next);
-    assertThat(feed.gaps()).isZero();
+    assertThat(feed.gaps).isZero();
   }
 
   @Test
@@ -120,7 +120,7 @@ class RoutingFeedTest {
     tell(RoutingDelta.between(third, later(first, 7)));
 
     assertThat(sent).containsExactly(pullOf(ECHO, first.version()));
-    assertThat(feed.gaps()).isOne();
+    assertThat(feed.gaps).isOne();
     assertThat(feed.last(ECHO)).isEqualTo(first);
     tell(RoutingDelta.whole(third));
     assertThat(feed.last(ECHO)).isEqualTo(third);
@@ -130,7 +130,7 @@ class RoutingFeedTest {
   void aDeltaBeforeAnySnapshotIsNoAnswer() {
     tell(RoutingDelta.between(first, later(first, 5)));
     assertThat(routed).isEmpty();
-    assertThat(feed.pulling()).isOne();
+    assertThat(feed.pulling).hasSize(1);
   }
 
   @Test
@@ -148,9 +148,9 @@ class RoutingFeedTest {
     tell(RoutingDelta.whole(ofNext));
     feed.on(new RepullRouting(2), now);
     tell(RoutingDelta.whole(first));
-    assertThat(feed.pulling()).isOne();
+    assertThat(feed.pulling).hasSize(1);
     tell(RoutingDelta.nothing(ofNext));
-    assertThat(feed.pulling()).isZero();
+    assertThat(feed.pulling).isEmpty();
   }
 
   @Test

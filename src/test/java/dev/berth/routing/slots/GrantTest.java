@@ -58,10 +58,10 @@ class GrantTest {
   @Test
   void roomElsewhereIsRoomAgain() {
     Grant grant = taken(elsewhere, Grant.RUN);
-    assertThat(elsewhere.own()).isOne();
+    assertThat(elsewhere.own.get()).isOne();
     assertThat(elsewhere.take(Grant.RUN)).isNull();
     grant.giveBack();
-    assertThat(elsewhere.own()).isZero();
+    assertThat(elsewhere.own.get()).isZero();
     assertThat(declined).isEmpty();
   }
 
@@ -74,7 +74,7 @@ class GrantTest {
 
     grant.giveBack();
 
-    assertThat(elsewhere.own()).isZero();
+    assertThat(elsewhere.own.get()).isZero();
     assertThat(declined).containsExactly(named);
   }
 

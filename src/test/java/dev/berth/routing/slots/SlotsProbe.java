@@ -12,7 +12,7 @@ public final class SlotsProbe {
 
   /** Requests that are counted as ours at a replica elsewhere. */
   public static int own(RemoteReplica replica) {
-    return replica.own();
+    return replica.own.get();
   }
 
   /** Takes a slot to run on, as the pick does. */
@@ -27,6 +27,6 @@ public final class SlotsProbe {
 
   /** Who waits on an event loop. */
   public static int waitingOn(WaiterQueue queue, int loop) {
-    return queue.sizeOn(loop);
+    return queue.sizeByLoop.get(loop);
   }
 }

@@ -15,6 +15,7 @@ public final class Greeting {
             "greeting",
             (request, context) -> {
               String name = request.queryParameter("name");
+              context.logger().info("greets {}", name);
               return Future.succeededFuture(
                   Response.text("hello " + (name == null ? "you" : name) + "\n"));
             }));

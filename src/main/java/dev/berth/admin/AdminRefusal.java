@@ -1,0 +1,70 @@
+package dev.berth.admin;
+
+import dev.berth.protocol.port.CommandRefused;
+import io.vertx.core.http.HttpServerResponse;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How the admin API says no: {@code {"code", "message", "detail"}}. Programs read the code, which
+ * stays; people read the message, and the detail when there is one. Sent, or thrown by a handler:
+ * then the server sends it. Expected, so without a stack.
+ */
+final class AdminRefusal extends RuntimeException {
+  private static final long serialVersionUID = 1;
+
+  private final int status;
+  private final transient JsonObject body;
+
+  private AdminRefusal(int status, JsonObject body) {
+    super(body.getString("message"), null, false, false);
+    this.status = status;
+    this.body = body;
+  }
+
+  AdminRefusal(int status, String code, String message) {
+    this(status, new JsonObject().put("code", code).put("message", message));
+  }
+
+  /**
+   * @param code what programs compare, {@code not_found}
+   * @param message what is wrong
+   * @param detail why it may be so, or what helps
+   */
+  AdminRefusal(int status, String code, String message, String detail) {
+    this(status, code, message);
+    body.put("detail", detail);
+  }
+
+  /** That of a command, with {@code problems} beside; null for what failed otherwise. */
+  static @Nullable AdminRefusal of(Throwable failed) {
+    if (!(failed instanceof CommandRefused refused)) {
+      return failed instanceof AdminRefusal told ? told : null;
+    }
+    String code =
+        switch (refused.kind()) {
+          case INVALID -> "invalid";
+          case NOT_FOUND -> "not_found";
+          case PRECONDITION -> "precondition_failed";
+          case UNAVAILABLE -> "unavailable";
+        };
+    AdminRefusal told =
+        new AdminRefusal(statusOf(refused), code, String.valueOf(refused.getMessage()));
+    told.body.put("problems", new JsonArray(refused.problems()));
+    return told;
+  }
+
+  static int statusOf(CommandRefused refused) {
+    return switch (refused.kind()) {
+      case INVALID -> 400;
+      case NOT_FOUND -> 404;
+      case PRECONDITION -> 412;
+      case UNAVAILABLE -> 503;
+    };
+  }
+
+  void send(HttpServerResponse response) {
+    Answers.send(response, status, Answers.JSON_UTF_8, body.encode());
+  }
+}

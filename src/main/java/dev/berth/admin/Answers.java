@@ -1,0 +1,145 @@
+package dev.berth.admin;
+
+import dev.berth.protocol.DeployOutcome;
+import dev.berth.protocol.ServeDetails;
+import dev.berth.protocol.port.CommandRefused;
+import dev.berth.protocol.port.CommandRefused.Kind;
+import dev.berth.protocol.port.ControllerCommands;
+import dev.berth.protocol.port.ControllerCommands.Submitted;
+import io.vertx.core.Future;
+import io.vertx.core.Handler;
+import io.vertx.core.Vertx;
+import io.vertx.core.http.HttpHeaders;
+import io.vertx.core.http.HttpServerResponse;
+import io.vertx.core.json.JsonObject;
+import io.vertx.ext.web.RoutingContext;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.function.BiConsumer;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.slf4j.spi.LoggingEventBuilder;
+
+/** What the admin port answers, and the one line in the log of a command that was accepted. */
+final class Answers {
+  private static final String UTF_8 = "; charset=utf-8";
+  static final String TEXT = "text/plain" + UTF_8;
+  static final String JSON = "application/json";
+  static final String JSON_UTF_8 = JSON + UTF_8;
+
+  private static final Logger LOG = LoggerFactory.getLogger(Answers.class);
+
+  private Answers() {}
+
+  /** Commands that know which request gives them, if it says so. */
+  static ControllerCommands once(ControllerCommands commands, RoutingContext context) {
+    List<String> ids = context.request().headers().getAll(ControllerCommands.ID);
+    if (ids.size() > 1) {
+      throw new CommandRefused(Kind.INVALID, ControllerCommands.ID + ": several (expected: one)");
+    }
+    return commands.once(ids.isEmpty() ? null : ids.get(0));
+  }
+
+  /**
+   * Declares what the body says.
+   *
+   * @param what the body's text is made
+   */
+  static Future<DeployOutcome> deploy(
+      RoutingContext context,
+      ControllerCommands commands,
+      Bodies bodies,
+      Function<String, Submitted> what) {
+    return bodies
+        .read(context)
+        .compose(
+            body ->
+                body.decode(context.vertx())
+                    .compose(text -> once(commands, context).deploy(what.apply(text)))
+                    .onComplete(over -> body.release()));
+  }
+
+  /** Everything: of a thousand applications it is megabytes, so not made on the control loop. */
+  static void details(
+      RoutingContext context, ControllerCommands commands, Function<ServeDetails, String> json) {
+    Vertx vertx = context.vertx();
+    Future<String> read =
+        commands.details().compose(serve -> vertx.executeBlocking(() -> json.apply(serve), false));
+    text(context, JSON_UTF_8, read);
+  }
+
+  /**
+   * Answers a command when it was carried out, and logs who had what done.
+   *
+   * @param message for people; null for an empty answer
+   * @param pairs names and values of what it is about, in turn
+   */
+  static void done(
+      RoutingContext context,
+      Future<?> carriedOut,
+      int status,
+      @Nullable String message,
+      String command,
+      Object... pairs) {
+    carriedOut.onComplete(
+        done -> {
+          accepted(context, command, pairs);
+          if (message == null) {
+            context.response().setStatusCode(status).end();
+          } else {
+            json(context, status, new JsonObject().put("message", message));
+          }
+        },
+        context::fail);
+  }
+
+  /**
+   * Logs who had what done.
+   *
+   * @param pairs names and values of what it is about, in turn
+   */
+  static void accepted(RoutingContext context, String command, Object... pairs) {
+    LoggingEventBuilder line =
+        LOG.atInfo().addKeyValue("command", command).addKeyValue("by", AdminGate.callerOf(context));
+    for (int at = 0; at < pairs.length; at += 2) {
+      line = line.addKeyValue(String.valueOf(pairs[at]), pairs[at + 1]);
+    }
+    line.log("command accepted");
+  }
+
+  /** What takes a while to read or write: on a worker thread. */
+  static void read(RoutingContext context, String type, Callable<String> reader) {
+    text(context, type, context.vertx().executeBlocking(reader, false));
+  }
+
+  /** What is read. */
+  static void text(RoutingContext context, String type, Future<String> read) {
+    context.response().putHeader("x-content-type-options", "nosniff"); // names in it are clients'
+    read.onComplete(text -> send(context.response(), 200, type, text), context::fail);
+  }
+
+  static void json(RoutingContext context, int status, JsonObject body) {
+    send(context.response(), status, JSON_UTF_8, body.encode());
+  }
+
+  static void send(HttpServerResponse response, int status, String type, String text) {
+    response.setStatusCode(status).putHeader(HttpHeaders.CONTENT_TYPE, type).end(text);
+  }
+
+  /**
+   * For refusals of another form than ours.
+   *
+   * @param answer sends it
+   */
+  static Handler<RoutingContext> refusing(BiConsumer<RoutingContext, CommandRefused> answer) {
+    return context -> {
+      if (context.failure() instanceof CommandRefused refused) {
+        answer.accept(context, refused);
+      } else {
+        context.next();
+      }
+    };
+  }
+}
