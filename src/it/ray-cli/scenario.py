@@ -227,6 +227,59 @@ def deploys_an_import_path(run):
     passed("deploy of an import path instead of a file")
 
 
+# As Ray's guide to autoscaling has them: its example of an LLM, and the shortest.
+AUTOSCALING = {
+    "target_ongoing_requests": 1,
+    "min_replicas": 0,
+    "initial_replicas": 0,
+    "max_replicas": 200,
+    "upscale_delay_s": 3,
+    "downscale_delay_s": 60,
+    "upscaling_factor": 0.3,
+    "downscaling_factor": 0.3,
+    "metrics_interval_s": 2,
+    "look_back_period_s": 10,
+}
+
+
+def deploys_what_follows_its_load(run):
+    config = quickstart(classify=1, echo=1, stream=1)
+    classify, echo, stream = [each["deployments"][0] for each in config["applications"]]
+    config["applications"][1].pop("external_scaler_enabled")
+    classify.pop("num_replicas")
+    classify["autoscaling_config"] = AUTOSCALING
+    echo["num_replicas"] = "auto"
+    stream.update(num_replicas="auto", autoscaling_config={"min_replicas": 2})
+    run.deploy(config, "autoscaling", step="deploy what follows its load")
+    names = {each["name"]: "RUNNING" for each in config["applications"]}
+    run.wait("all run", **names)
+
+    def shown(at):
+        one = config["applications"][at]
+        return run.details().applications[one["name"]].deployments[one["deployments"][0]["name"]]
+
+    asked = dict(shown(0).deployment_config.autoscaling_config)
+    for key, value in AUTOSCALING.items():
+        check(key, asked[key], value)
+    said = shown(0).deployment_config.model_fields_set
+    check("one of the two", "num_replicas" in said, False)
+    check("at first", [shown(at).target_num_replicas for at in range(3)], [0, 1, 2])
+    check("auto", dict(shown(1).deployment_config.autoscaling_config)["max_replicas"], 100)
+    seen = yaml.safe_load(run.serve("status", step="status of what follows its load"))
+    check("status", {n: a["status"] for n, a in seen["applications"].items()}, names)
+    config = list(yaml.safe_load_all(run.serve("config")))
+    autoscaling = [each["deployments"][0].get("autoscaling_config") for each in config]
+    check("config", autoscaling, [None, {"min_replicas": 2}, AUTOSCALING])
+    check("echo", run.berth.get("/echo", b"load"), (200, "load"))
+    passed("deploy of Ray's examples with autoscaling_config, and num_replicas: auto")
+
+    both = quickstart(echo=1)
+    both["applications"][0]["deployments"][0]["num_replicas"] = "auto"
+    contains("deploy", run.deploy(both, "both", exits=1), "external_scaler_enabled is set to True")
+    run.deploy(quickstart(echo=3, stream=1), "second")
+    run.wait("the others are back", echo="RUNNING", stream="RUNNING")
+
+
 def refuses_a_bad_config(run):
     config = quickstart(echo=1, stream=1)
     config["applications"][0]["deployments"][0]["max_ongoing_requests"] = 1000000
@@ -324,6 +377,7 @@ def main():
         names_what_is_not_there(run)
         deploys_a_change(run)
         deploys_an_import_path(run)
+        deploys_what_follows_its_load(run)
         refuses_a_bad_config(run)
         tells_why_a_deployment_fails(run)
         shuts_down(run)

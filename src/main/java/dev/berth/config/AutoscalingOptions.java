@@ -87,12 +87,10 @@ public final class AutoscalingOptions {
       KEYS.key("target_ongoing_requests", Types.numberAboveZero(MOST), 2.0)
           .orNull()
           .means("Requests that each replica is to have, those that wait and those that run.");
-  public static final Key<Duration> METRICS_INTERVAL_S =
-      KEYS.add(
-          Key.noEffect(
-              "metrics_interval_s",
-              Types.SECONDS,
-              "deprecated: berth.metrics says when an instance reports, for all its deployments"));
+  private static final Key<Duration> METRICS_INTERVAL_S =
+      KEYS.key("metrics_interval_s", Types.SECONDS, Duration.ofSeconds(10))
+          .deprecated("berth.metrics.push_interval_ms")
+          .means("Deprecated, and without effect: an instance reports for all its deployments.");
   public static final Key<Duration> LOOK_BACK_PERIOD_S =
       KEYS.key("look_back_period_s", Types.SECONDS, Duration.ofSeconds(30))
           .reaches(Reach.REPLICA_LIVE)
@@ -184,7 +182,8 @@ public final class AutoscalingOptions {
   private static void check(Settings values) {
     Duration interval = values.find(METRICS_INTERVAL_S);
     Duration back = values.find(LOOK_BACK_PERIOD_S);
-    if (interval != null && back != null && back.compareTo(interval) <= 0) {
+    boolean given = values.gives(METRICS_INTERVAL_S);
+    if (given && interval != null && back != null && back.compareTo(interval) <= 0) {
       values
           .marks()
           .warn(

@@ -88,12 +88,12 @@ class AutoscalingOptionsTest {
     assertThat(warnings)
         .extracting(each -> each.path().replaceAll(".*config\\.", "") + ": " + each.value())
         .containsExactly(
-            "metrics_interval_s: has no effect: deprecated: berth.metrics says when an instance"
-                + " reports, for all its deployments",
+            "metrics_interval_s: deprecated",
             "smoothing_factor: deprecated",
             "upscale_smoothing_factor: deprecated",
             "policy.name: deprecated");
     assertThat(warnings).allSatisfy(each -> assertThat(each.isWarning()).isTrue());
+    assertThat(warnings.get(0)).asString().endsWith("(expected: berth.metrics.push_interval_ms)");
     assertThat(warnings.get(2)).asString().endsWith("(expected: upscaling_factor)");
   }
 

@@ -35,10 +35,9 @@ public final class Keys {
     this.reach = reach;
   }
 
-  /** One that is made otherwise. */
-  public <T> Key<T> add(Key<T> key) {
+  private <T> Key<T> add(Key<T> key) {
     declared.add(key);
-    return key.reach() == Reach.NOTHING ? key : key.reaches(reach);
+    return key.reaches(reach);
   }
 
   /** See {@link Key#of}. */
