@@ -271,12 +271,9 @@ public final class DeploymentConfig {
    */
   static Settings over(Settings file, Settings code) {
     Settings both = file.over(code);
-    if (!file.gives(NUM_REPLICAS) && file.gives(AUTOSCALING_CONFIG)) {
-      return both.put(NUM_REPLICAS, null);
-    }
     return file.gives(NUM_REPLICAS) && !autoscales(file)
         ? both.put(AUTOSCALING_CONFIG, null)
-        : both;
+        : both; // a number of code's gives way to the one that autoscaling begins with
   }
 
   /** So many replicas, or the nearest number that autoscaling may come to. */

@@ -81,6 +81,7 @@ class AutoscaledStateTest extends ServeControlRig {
     for (int i = 1; i <= 100; i++) {
       control.autoscaled(ID, found(i));
     }
+    assertThat(control.waitingCommands()).as("for all of them").isEqualTo(1);
     runAll();
     assertThat(changes()).isEqualTo(before + 2);
     assertThat(declared()).isEqualTo(found(100));
