@@ -59,7 +59,8 @@ class ConfigReaderTest {
               halt_on_full_heap: false
               messages: event_bus
               shutdown_timeout_s: 7
-              metrics: {record_interval_ms: 100, push_interval_ms: 500, prefix: ray_}
+              metrics: {record_interval_ms: 100, push_interval_ms: 500, prefix: ray_,
+                replica_record_interval_ms: 300, replica_push_interval_ms: 700, vertx: [net, pools]}
               explain: {sample_rate: 0.25, ring_size: 0, header: false}
               log_ring: {lines: 14, bytes: 65538}
               state_dir: /var/berth
@@ -119,7 +120,9 @@ class ConfigReaderTest {
                 + " stream_idle_timeout_s=9, http2_max_streams=10, http2_max_resets=11,"
                 + " http2_reset_window_s=12, http2_max_control_frames=16,"
                 + " http2_connection_window_bytes=65537},"
-                + " metrics={record_interval_ms=100, push_interval_ms=500, prefix=ray_},"
+                + " metrics={record_interval_ms=100, push_interval_ms=500,"
+                + " replica_record_interval_ms=300, replica_push_interval_ms=700, prefix=ray_,"
+                + " vertx=[net, pools]},"
                 + " explain={sample_rate=0.25, ring_size=0, header=false}, log_ring={lines=14,"
                 + " bytes=65538}, reservations={max_held_total=1, max_held_per_caller=2,"
                 + " max_wait_s=3, max_ended=4, max_idempotency_keys=5,"
