@@ -38,6 +38,9 @@ public final class Autoscaler {
   /** For so long what was asked for is awaited before load may ask for more. */
   static final long MAX_START_NANOS = TimeUnit.MINUTES.toNanos(5);
 
+  /** After a change, which may not be the last: to zero there are two. */
+  private static final long AGAIN_NANOS = TimeUnit.SECONDS.toNanos(1);
+
   private static final long NEVER = ScalingState.NEVER;
 
   private final ScalingRules rules;
@@ -208,7 +211,7 @@ public final class Autoscaler {
   /** Another number: every delay begins anew. */
   private ScalingDecision settle(int replicas, Reason reason) {
     state = state.wanting(0, now);
-    untilNanos = Long.MAX_VALUE;
+    untilNanos = now + AGAIN_NANOS;
     return decision(replicas, reason);
   }
 

@@ -1,0 +1,275 @@
+package dev.berth.controller.autoscaling;
+
+import static dev.berth.controller.autoscaling.Rules.seconds;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.berth.controller.autoscaling.ScalingDecision.Reason;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * Ray Serve's formula, factors and delays: the cases and figures of its test_autoscaling_policy.
+ */
+class AutoscalerTest {
+  private static final double TICK = 0.1;
+
+  private ScalingRules rules = Rules.of("");
+  private ScalingState state = ScalingState.NONE;
+  private @Nullable PolicyAnswer policy;
+  private double now;
+
+  /** One look, after a tick. */
+  private ScalingDecision look(double load, int running, int target) {
+    return look(load, Fleet.of(running, Math.max(0, target - running), target));
+  }
+
+  private ScalingDecision look(double load, Fleet fleet) {
+    ScalingInputs inputs =
+        new ScalingInputs(List.of(), 1, 0, load, load, 0, fleet, policy, Long.MAX_VALUE);
+    ScalingDecision decision = Autoscaler.decide(rules, inputs, state, seconds(now));
+    state = decision.state();
+    now = Math.round((now + TICK) * 1e3) / 1e3; // sums of tenths drift
+    return decision;
+  }
+
+  private void expectFor(double delayS, double load, int replicas) {
+    for (int i = 0; i < Math.round(delayS / TICK); i++) {
+      assertThat(look(load, replicas, replicas).replicas()).as("tick %d", i).isEqualTo(replicas);
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource({"10, 10", "0.5, 1", "1, 1", "1.5, 2"})
+  void theFirstReplicasAreOneTimesTheFactor(double factor, int first) {
+    rules = Rules.of("min_replicas=0 max_replicas=20 upscaling_factor=%s", factor);
+    ScalingDecision decision = look(1, 0, 0);
+    assertThat(decision.replicas()).isEqualTo(first);
+    assertThat(decision.reason()).isEqualTo(Reason.COLD_START);
+    assertThat(look(50, 0, 12).replicas()).as("and never fewer than wanted").isEqualTo(12);
+  }
+
+  @Test
+  void aColdStartKeepsWithinTheBounds() {
+    rules = Rules.of("min_replicas=0 max_replicas=2 upscaling_factor=10");
+    assertThat(look(1, 0, 0).replicas()).isEqualTo(2);
+  }
+
+  @ParameterizedTest
+  @ValueSource(doubles = {10, 1, 0.2})
+  void zeroIsReachedByWayOfOneWhateverTheFactor(double factor) {
+    rules = Rules.of("min_replicas=0 downscaling_factor=%s downscale_delay_s=0", factor);
+    int replicas = 5;
+    boolean one = false;
+    for (int i = 0; i < 5; i++) {
+      replicas = look(0, replicas, replicas).replicas();
+      one |= replicas == 1;
+    }
+    assertThat(replicas).isZero();
+    assertThat(one).isTrue();
+  }
+
+  @ParameterizedTest
+  @CsvSource({"2, 30, 600, 600", "2, 30, 600, 300", "-1, 20, 400, 400", "-1, 20, 400, 300"})
+  void eachDirectionWaitsForItsDelayAndAnyOtherLookEndsIt(
+      double load, double up, double down, double toZero) {
+    rules =
+        Rules.of(
+            "min_replicas=0 target_ongoing_requests=1 upscale_delay_s=%s"
+                + " downscale_delay_s=%s downscale_to_zero_delay_s=%s",
+            up, down, toZero);
+    boolean own = load < 0; // a policy's answer, whatever the load
+    double busy = own ? 70 : load;
+    assertThat(want(own, busy, 0, 0)).isEqualTo(1);
+    quiet(own, up, busy, 1);
+    assertThat(want(own, busy, 1, 1)).isEqualTo(own ? 3 : 2);
+    int high = own ? 3 : 2;
+    quiet(own, down, 0, high);
+    assertThat(want(own, 0, high, high)).isEqualTo(1);
+    quiet(own, toZero, 0, 1);
+    assertThat(want(own, 0, 1, 1)).isZero();
+
+    quiet(own, up / 2, busy, 1);
+    want(own, 0, 1, 1); // the other direction
+    quiet(own, up, busy, 1);
+    assertThat(want(own, busy, 1, 1)).isEqualTo(high);
+
+    quiet(own, down / 2, 0, high);
+    want(own, busy, high, high); // as many as there are
+    quiet(own, down, 0, high);
+    assertThat(want(own, 0, high, high)).isEqualTo(1);
+
+    quiet(own, toZero / 2, 0, 1);
+    want(own, busy, 1, 1);
+    quiet(own, toZero, 0, 1);
+    assertThat(want(own, 0, 1, 1)).isZero();
+  }
+
+  private int want(boolean own, double load, int running, int target) {
+    policy = own ? new PolicyAnswer(load > 0 ? 3.0 : 0.0, null) : null;
+    return look(load, running, target).replicas();
+  }
+
+  private void quiet(boolean own, double delayS, double load, int replicas) {
+    policy = own ? new PolicyAnswer(load > 0 ? 3.0 : 0.0, null) : null;
+    expectFor(delayS, load, replicas);
+  }
+
+  @Test
+  void theRatioIsOfWhatRunsAndTheDelayOfWhatIsWanted() {
+    rules =
+        Rules.of(
+            "max_replicas=200 upscale_delay_s=0 downscale_delay_s=100000"
+                + " target_ongoing_requests=1 count_starting=0");
+    assertThat(look(100, 1, 1).replicas()).isEqualTo(100);
+    assertThat(look(100, 1, 100).replicas()).as("nothing runs yet").isEqualTo(100);
+    assertThat(look(123, 3, 100).replicas()).isEqualTo(123);
+    assertThat(look(10, 4, 123).replicas()).as("not down before its delay").isEqualTo(123);
+  }
+
+  @ParameterizedTest
+  @ValueSource(doubles = {0, 30})
+  void aLoadThatComesAndGoesMovesNothingWithinTheDelay(double delay) {
+    rules =
+        Rules.of(
+            "max_replicas=10 upscale_delay_s=%s downscale_delay_s=%s"
+                + " target_ongoing_requests=50",
+            delay, delay);
+    for (int trial = 0; trial < 1000; trial++) {
+      assertThat(look(100, 1, 1).replicas()).isEqualTo(delay > 0 ? 1 : 2);
+      assertThat(look(40, 2, 2).replicas()).isEqualTo(delay > 0 ? 2 : 1);
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {20, 100, 10})
+  void oneReplicaThatGetsAllRequestsCountsAsAllOfThemTogether(int load) {
+    rules = Rules.of("target_ongoing_requests=5 upscale_delay_s=0 downscale_delay_s=0");
+    assertThat(look(load, 4, 4).replicas()).isEqualTo(load / 5);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"20, 10, 0.5, 1, 15", "5, 20, 1, 0.5, 13", "9, 10, 1, 0.5, 9", "9.5, 10, 1, 0.5, 10"})
+  void aFactorTakesItsShareAndNeverSticks(
+      double wanted, int running, double up, double down, int scaled) {
+    rules = Rules.of("upscaling_factor=%s downscaling_factor=%s", up, down);
+    assertThat(rules.scaled(wanted, running)).isEqualTo(scaled);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"1, 100, 0.5, 1, 2", "1, 100, 1, 1, 3", "3, 0, 1, 0.5, 2", "3, 0, 1, 1, 1"})
+  void factorsApplyToAPolicysAnswer(int replicas, double load, double up, double down, int then) {
+    rules =
+        Rules.of(
+            "min_replicas=0 max_replicas=10 upscaling_factor=%s downscaling_factor=%s"
+                + " upscale_delay_s=0 downscale_delay_s=0",
+            up, down);
+    policy = new PolicyAnswer(load > 0 ? 3.0 : 0.0, null);
+    assertThat(look(load, replicas, replicas).replicas()).isEqualTo(then);
+  }
+
+  @Test
+  void slowLooksMakeNoDelayLonger() {
+    rules = Rules.of("max_replicas=10 upscale_delay_s=100");
+    double fired = 0;
+    while (fired == 0) {
+      double at = now;
+      fired = look(10, 1, 1).changes() ? at : 0;
+      now = at + 0.6;
+    }
+    assertThat(fired).isBetween(100.0, 100.6);
+  }
+
+  @Test
+  void aDelayRunsOnWhileTheDirectionStaysWhateverItsFigure() {
+    rules = Rules.of("upscale_delay_s=3");
+    for (int i = 0; i < 30; i++) {
+      assertThat(look(10 + i % 7, 1, 1).reason()).as("tick %d", i).isEqualTo(Reason.DELAY);
+    }
+    ScalingDecision decision = look(20, 1, 1);
+    assertThat(decision.replicas()).isEqualTo(10);
+    assertThat(decision.reason()).isEqualTo(Reason.SCALED_UP);
+  }
+
+  @Test
+  void aDelaySaysSinceWhenAndUntilWhenAndWakesThen() {
+    rules = Rules.of("upscale_delay_s=30");
+    now = 100;
+    look(10, 1, 1);
+    ScalingDecision second = look(12, 1, 1);
+    assertThat(second.state().sinceNanos()).isEqualTo(seconds(100));
+    assertThat(second.untilNanos()).isEqualTo(seconds(130)).isEqualTo(second.wakeNanos());
+    assertThat(look(2, 1, 1).wakeNanos()).as("steady").isEqualTo(Long.MAX_VALUE);
+  }
+
+  @ParameterizedTest
+  @ValueSource(doubles = {0.5, 1, 1.5, 2, 10})
+  void withoutLoadNothingGrowsWhileTheFirstReplicasStart(double factor) {
+    rules =
+        Rules.of(
+            "min_replicas=2 max_replicas=10 target_ongoing_requests=0.2"
+                + " upscaling_factor=%s upscale_delay_s=5 downscale_delay_s=30",
+            factor);
+    for (int tick = 0; tick < 100; tick++) {
+      assertThat(look(0, 0, 2).replicas()).isEqualTo(2);
+    }
+  }
+
+  @Test
+  void aNumberOutsideTheBoundsIsBroughtInAtOnce() {
+    rules = Rules.of("min_replicas=3 max_replicas=5");
+    assertThat(look(0, 1, 1).replicas()).isEqualTo(3);
+    assertThat(look(100, 9, 9).replicas()).isEqualTo(5);
+    ScalingDecision full = look(100, 5, 5);
+    assertThat(full.reason()).isEqualTo(Reason.AT_BOUND);
+    assertThat(full.scaled()).isEqualTo(50);
+  }
+
+  @Test
+  void theLastReplicaStaysWhileAnythingRuns() {
+    rules = Rules.of("min_replicas=0 downscaling_factor=10 downscale_delay_s=0");
+    assertThat(look(0.01, 1, 1).replicas()).isEqualTo(1);
+    assertThat(look(0, 1, 1).replicas()).isZero();
+  }
+
+  @Test
+  void aRolloutMayGrowAndShrinksOnlyWhenItIsOver() {
+    rules = Rules.of("upscale_delay_s=0 downscale_delay_s=1");
+    assertThat(look(20, new Fleet(5, 0, 5, false, true, false)).replicas()).isEqualTo(10);
+    for (int i = 0; i < 20; i++) {
+      ScalingDecision kept = look(2, new Fleet(10, 0, 10, false, true, false));
+      assertThat(kept.replicas()).isEqualTo(10);
+      assertThat(kept.reason()).isEqualTo(i < 10 ? Reason.DELAY : Reason.ROLLOUT);
+    }
+    assertThat(look(2, 10, 10).replicas()).as("the delay ran on meanwhile").isEqualTo(1);
+  }
+
+  @Test
+  void whoSetsTheNumberOtherwiseIsLeftAloneAndDelaysBeginAnewAfterwards() {
+    rules = Rules.of("upscale_delay_s=1");
+    expectFor(0.9, 20, 1);
+    ScalingDecision paused = look(20, new Fleet(1, 0, 1, true, false, false));
+    assertThat(paused.reason()).isEqualTo(Reason.PAUSED);
+    assertThat(paused.why()).contains("berth scale --auto");
+    expectFor(1, 20, 1);
+    assertThat(look(20, 1, 1).replicas()).isEqualTo(10);
+    ScalingDecision external = look(20, new Fleet(1, 0, 700, false, false, true));
+    assertThat(external.reason()).isEqualTo(Reason.EXTERNAL);
+    assertThat(external.replicas()).as("beyond the bounds as it is").isEqualTo(700);
+  }
+
+  @Test
+  void aPolicyWithoutANumberChangesNothingButAColdStartIsNoneOfItsConcern() {
+    rules = Rules.of("min_replicas=0 upscale_delay_s=0");
+    policy = PolicyAnswer.failed("it threw");
+    ScalingDecision kept = look(90, 3, 3);
+    assertThat(kept.replicas()).isEqualTo(3);
+    assertThat(kept.why()).isEqualTo("the policy gave no number: it threw");
+    assertThat(look(1, 0, 0).replicas()).isEqualTo(1);
+    policy = new PolicyAnswer(4.0, null);
+    assertThat(look(0, 0, 0).replicas()).as("of its own accord, at once").isEqualTo(4);
+  }
+}
