@@ -107,8 +107,12 @@ public final class Scaling {
   }
 
   private void refresh(Reported reported, boolean first, long nowNanos) {
-    if (first || known(reported, nowNanos) == Knowledge.SILENT) {
+    boolean silent = known(reported, nowNanos) == Knowledge.SILENT;
+    if (first || silent) {
       series.restart(nowNanos);
+    }
+    if (silent && state.direction() < 0) {
+      state = state.wanting(0, nowNanos); // also where nobody looked meanwhile
     }
     reported.heard = true;
     reported.nanos = nowNanos;

@@ -99,6 +99,17 @@ class ScalingTest {
   }
 
   @Test
+  void aSilenceThatNobodyLookedAtEndsTheDelayToo() {
+    scaling = scaling("downscale_delay_s=30");
+    have(10);
+    at(0, "n1", 2);
+    decide(0);
+    at(25, "n1", 2);
+    assertThat(decide(31).reason()).isEqualTo(Reason.DELAY);
+    assertThat(decide(54).changes()).isFalse();
+  }
+
+  @Test
   void whatComesAfterASilenceIsNotWeighedAgainstTheSilence() {
     scaling = scaling("downscale_delay_s=0");
     have(10);
