@@ -100,7 +100,13 @@ public final class MetricsPush {
       this.apart = apart;
       controller =
           new Controller(
-              new Epoch(1, "c"), id -> id + "#1", id -> 0, () -> 0.5, () -> 0, all -> Map.of());
+              new Epoch(1, "c"),
+              id -> id + "#1",
+              id -> 0,
+              () -> 0.5,
+              () -> 0,
+              PUSH.multipliedBy(10).toNanos(),
+              all -> Map.of());
       Rhythm rhythm = new Rhythm(RECORD, PUSH);
       for (int instance = 0; instance < instances; instance++) {
         MetricsPusher pusher =
@@ -153,7 +159,7 @@ public final class MetricsPush {
       Buffer wire = Buffer.buffer();
       WireCodec.encode(message, wire);
       long sent = THREADS.getCurrentThreadCpuTime();
-      controller.record((HandleMetricBatch) WireCodec.decode(0, wire), now);
+      controller.on((HandleMetricBatch) WireCodec.decode(0, wire), now);
       controllerNanos += THREADS.getCurrentThreadCpuTime() - sent;
       pusherNanos += sent - began;
       messages++;
