@@ -21,6 +21,7 @@ import org.jspecify.annotations.Nullable;
  *   PUT    /api/v1/applications/{app}[?dry_run=true]                 200, DeployOutcome
  *   DELETE /api/v1/applications/{app}                                200, nothing
  *   GET    /api/v1/applications/{app}/history                        200, {"revisions"}
+ *   GET    /api/v1/applications/{app}/deployments/{dep}/autoscaling  200, why so many replicas
  *   POST   /api/v1/applications/{app}/rollback[?to=N][&dry_run=true] 200, {"revision"}
  *   DELETE /api/v1/applications/{app}/deployments/{dep}/replicas/{id} 202, {"message"}
  *   POST   /api/v1/controller/restart                                200, {"message"}
@@ -53,6 +54,7 @@ final class OperatorRoutes implements AdminRoutes {
     router.put("/api/v1/applications").handler(context -> deploy(context, null));
     router.put(APPLICATION).handler(context -> deploy(context, context.pathParam("application")));
     router.get(APPLICATION + "/history").handler(this::history);
+    router.get(APPLICATION + "/deployments/:deployment/autoscaling").handler(this::autoscaling);
     router.delete(APPLICATION).handler(this::delete);
     router.post(APPLICATION + "/rollback").handler(this::rollback);
     router
@@ -101,6 +103,13 @@ final class OperatorRoutes implements AdminRoutes {
               Answers.json(context, 200, new JsonObject().put("revisions", revisions));
             },
             context::fail);
+  }
+
+  private void autoscaling(RoutingContext context) {
+    commands
+        .autoscaling(context.pathParam("application"), context.pathParam("deployment"))
+        .compose(found -> context.vertx().executeBlocking(found::get, false))
+        .onComplete(json -> Answers.json(context, 200, json), context::fail);
   }
 
   private void delete(RoutingContext context) {

@@ -6,6 +6,7 @@ import dev.berth.protocol.ApplicationDetails;
 import dev.berth.protocol.DeploymentDetails;
 import dev.berth.protocol.ReplicaDetails;
 import dev.berth.protocol.ReplicaPhase;
+import dev.berth.protocol.ScalingDetails;
 import dev.berth.protocol.ServeDetails;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
@@ -125,6 +126,33 @@ final class RayDetails {
   }
 
   private static JsonObject of(DeploymentDetails deployment) {
+    ScalingDetails scaling = deployment.autoscaling();
+    JsonObject shown = ofAny(deployment);
+    return scaling == null ? shown : shown.put("autoscaling_detail", of(scaling, deployment));
+  }
+
+  /** Its decision is the one of now: why there are to be as many replicas. */
+  private static JsonObject of(ScalingDetails scaling, DeploymentDetails deployment) {
+    int more = scaling.replicas() - scaling.running();
+    JsonObject decision =
+        new JsonObject()
+            .put("timestamp_s", seconds(scaling.atMs()))
+            .put("reason", scaling.why())
+            .put("prev_num_replicas", deployment.targetReplicas())
+            .put("curr_num_replicas", scaling.replicas());
+    return new JsonObject()
+        .put("scaling_status", more > 0 ? "UPSCALING" : more < 0 ? "DOWNSCALING" : "STABLE")
+        .put("decisions", new JsonArray().add(decision))
+        .put("metrics", new JsonObject().put("total_requests", scaling.load()))
+        .put(
+            "metrics_health",
+            scaling.reportMs() == null
+                ? "unavailable"
+                : scaling.unknown() > 0 ? "delayed" : "healthy")
+        .put("errors", new JsonArray());
+  }
+
+  private static JsonObject ofAny(DeploymentDetails deployment) {
     return new JsonObject()
         .put("name", deployment.name())
         .put("status", deployment.status().name())

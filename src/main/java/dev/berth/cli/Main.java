@@ -50,6 +50,7 @@ public final class Main {
         .addSubcommand(new StatusCommand(around))
         .addSubcommand(new ConfigCommand(around))
         .addSubcommand(new ScaleCommand(around))
+        .addSubcommand(new AutoscalingCommand(around))
         .addSubcommand(new HistoryCommand(around))
         .addSubcommand(new RollbackCommand(around))
         .addSubcommand(new LogsCommand(around))

@@ -66,6 +66,7 @@ record ServeStatus(
    *     revision 3}
    * @param revisions of the application that its replicas run
    * @param startingMs how long the one has been starting that has for longest; 0 for none
+   * @param autoscaling how the number follows the load; null when it does not
    * @param replicaIds of all of them
    */
   record Deployment(
@@ -78,7 +79,23 @@ record ServeStatus(
       String others,
       String revisions,
       long startingMs,
+      @Nullable JsonObject autoscaling,
       List<String> replicaIds) {
+
+    /** Why it is not as it should be, and how it autoscales. */
+    String remarks() {
+      JsonObject scaling = autoscaling;
+      if (scaling == null) {
+        return message;
+      }
+      return (message.isEmpty() ? "" : message + "; ")
+          + "autoscaling %s..%s, target %s, load %s"
+              .formatted(
+                  scaling.getValue("min_replicas"),
+                  scaling.getValue("max_replicas"),
+                  figure(scaling.getValue("target")),
+                  figure(scaling.getValue("load")));
+    }
 
     /** {@code 2/3 (1 starting)}. */
     String replicas() {
@@ -195,6 +212,7 @@ record ServeStatus(
             others.entrySet().stream().map(each -> each.getValue() + " " + each.getKey()).toList()),
         String.join(", ", revisions.stream().map(String::valueOf).toList()),
         atMs - startedMs,
+        deployment.getValue("autoscaling") instanceof JsonObject scaling ? scaling : null,
         replicas.stream().map(each -> text(each, "replica_id")).toList());
   }
 
@@ -217,6 +235,13 @@ record ServeStatus(
 
   static long number(JsonObject object, String key) {
     return object.getValue(key) instanceof Number number ? number.longValue() : 0;
+  }
+
+  /** A number with a digit behind the point, where that is not 0. */
+  static String figure(@Nullable Object number) {
+    return number instanceof Number figure
+        ? String.format(Locale.ROOT, "%.1f", figure.doubleValue()).replaceFirst("\\.0$", "")
+        : "";
   }
 
   private static <T> List<T> list(JsonObject object, String key, Function<JsonObject, T> item) {

@@ -138,17 +138,17 @@ final class StatusCommand extends AdminCommand {
       if (around.pause().until(stop, RHYTHM)) {
         return ExitCode.OK;
       }
-      look = lookAgain(look);
+      look = again(server, look);
     }
   }
 
   /**
    * @param trouble why the last question was not answered; empty when it was
    */
-  private record Look(ServeStatus serve, String trouble) {}
+  record Look(ServeStatus serve, String trouble) {}
 
   /** An instance that does not answer may be on its way back: what was last seen stays. */
-  private Look lookAgain(Look last) throws InterruptedException {
+  static Look again(AdminServer server, Look last) throws InterruptedException {
     String trouble;
     try {
       AdminServer.Answer response = server.ask("GET", ServeStatus.PATH, null, "application/json");

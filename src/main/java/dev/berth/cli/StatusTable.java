@@ -58,7 +58,7 @@ final class StatusTable {
               each.revisions(),
               each.replicasNow(),
               each.version(),
-              each.message()
+              each.remarks()
             });
       }
     }

@@ -9,6 +9,7 @@ import dev.berth.config.keys.Section;
 import dev.berth.config.keys.Settings;
 import dev.berth.config.keys.Type;
 import dev.berth.config.keys.Types;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
 import java.util.regex.Pattern;
@@ -16,7 +17,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * {@code autoscaling_config}: how the number of replicas of a deployment follows its load; and
- * {@code berth.autoscaling} beside it, what has no name in Ray Serve.
+ * {@code berth.autoscaling} beside it, what has no name in Ray Serve; and {@code berth.autoscaling}
+ * of the instance.
  *
  * <p>Source: Ray Serve's AutoscalingConfig, with its defaults.
  */
@@ -169,6 +171,25 @@ public final class AutoscalingOptions {
           .means("How often more replicas than run must be wanted in panic_window_s.");
 
   static final Section OWN_SECTION = OWN.section();
+
+  // --- berth.autoscaling of the instance ---
+
+  private static final Keys OF_INSTANCE = new Keys();
+
+  public static final Key<Path> RECORD =
+      OF_INSTANCE
+          .optional("record", Types.PATH)
+          .means(
+              "File that what is reported and decided is appended to, for berth autoscaling replay."
+                  + " Relative to the folder of the file. null records nothing.");
+  public static final Key<Long> RECORD_BYTES =
+      OF_INSTANCE
+          .key("record_bytes", Types.bytes(16 << 20, 1L << 40), 64L << 20)
+          .means(
+              "Size at which the record is begun anew, once the file before it was renamed to end in"
+                  + " .1, in place of an earlier one.");
+
+  static final Section INSTANCE_SECTION = OF_INSTANCE.section();
 
   private AutoscalingOptions() {}
 

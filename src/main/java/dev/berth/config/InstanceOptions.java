@@ -27,6 +27,9 @@ public final class InstanceOptions {
           .means("Bounds that keep the instance's memory finite, whatever clients do.");
   public static final Key<Settings> METRICS =
       KEYS.mapping("metrics", MetricsOptions.SECTION).means("Rhythm of the metrics path.");
+  public static final Key<Settings> AUTOSCALING =
+      KEYS.mapping("autoscaling", AutoscalingOptions.INSTANCE_SECTION)
+          .means("What is recorded of autoscaling. How it is done is each deployment's own.");
   public static final Key<Settings> EXPLAIN =
       KEYS.mapping("explain", ExplainOptions.SECTION)
           .means(

@@ -7,6 +7,7 @@ import dev.berth.controller.ControllerAction.Announce;
 import dev.berth.protocol.ApplicationDetails;
 import dev.berth.protocol.ApplicationStatus;
 import dev.berth.protocol.DeploymentDetails;
+import dev.berth.protocol.ScalingDetails;
 import dev.berth.protocol.StatusTrigger;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -173,11 +174,16 @@ final class ApplicationState {
     return builds.stream().filter(build -> !used.contains(build)).sorted().toList();
   }
 
-  ApplicationDetails details(Function<Settings, Map<String, @Nullable Object>> config) {
+  /**
+   * @param scaling how the number of replicas follows the load; null of one whose does not
+   */
+  ApplicationDetails details(
+      Function<Settings, Map<String, @Nullable Object>> config,
+      Function<DeploymentState, @Nullable ScalingDetails> scaling) {
     List<DeploymentDetails> all = new ArrayList<>(deployments.size());
     deployments
         .values()
-        .forEach(deployment -> all.add(deployment.details(config, isPaused(deployment.target))));
+        .forEach(each -> all.add(each.details(config, isPaused(each.target), scaling.apply(each))));
     Announce state = state();
     BuiltApplication known = built;
     return new ApplicationDetails(

@@ -2,14 +2,17 @@ package dev.berth.controller;
 
 import dev.berth.api.DeploymentId;
 import dev.berth.config.DeploymentConfig;
+import dev.berth.controller.ControllerAction.Decided;
 import dev.berth.controller.ControllerAction.Rescale;
 import dev.berth.controller.autoscaling.Fleet;
 import dev.berth.controller.autoscaling.Scaling;
 import dev.berth.controller.autoscaling.ScalingDecision;
 import dev.berth.controller.autoscaling.ScalingInputs;
+import dev.berth.controller.autoscaling.ScalingInputs.Source;
 import dev.berth.controller.autoscaling.ScalingRules;
 import dev.berth.protocol.BusMessage.HandleMetricBatch;
 import dev.berth.protocol.HandleMetricReport;
+import dev.berth.protocol.ScalingDetails;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -130,6 +133,7 @@ final class AutoscaledDeployments {
       known.scaling.rules(ScalingRules.of(deployment.target.settings()));
     }
     ScalingDecision decision = known.scaling.decide(fleet(deployment), null, turn.nowNanos);
+    turn.add(new Decided(deployment.id, known.scaling.rules(), decision));
     if (decision.changes()) {
       Autoscaled now = new Autoscaled(decision.replicas(), false, null);
       deployment.application.autoscaled.put(deployment.id.name(), now);
@@ -164,18 +168,43 @@ final class AutoscaledDeployments {
 
   // --- what operators see ---
 
-  /** One of them; null when its number does not follow its load. */
-  @Nullable Scaling find(DeploymentId deployment) {
-    Followed known = followed.get(deployment);
-    return known == null ? null : known.scaling;
+  /** One of them in short; null when its number does not follow its load. */
+  @Nullable ScalingDetails details(DeploymentState deployment, long nowNanos, long nowMs) {
+    Followed known = followed.get(deployment.id);
+    if (known == null) {
+      return null;
+    }
+    ScalingDecision now = known.scaling.look(fleet(deployment), nowNanos);
+    ScalingRules rules = known.scaling.rules();
+    ScalingInputs inputs = now.inputs();
+    long oldest = inputs.sources().stream().mapToLong(Source::ageNanos).max().orElse(-1);
+    long left = TimeUnit.NANOSECONDS.toMillis(now.untilNanos() - now.nanos());
+    return new ScalingDetails(
+        rules.minReplicas(),
+        rules.maxReplicas(),
+        rules.target(),
+        Math.round(inputs.total() * 100) / 100.0,
+        inputs.fleet().running(),
+        now.replicas(),
+        inputs.fleet().paused(),
+        now.reason().name(),
+        now.why(),
+        known.scaling.lastChange(),
+        nowMs,
+        now.untilNanos() == Long.MAX_VALUE ? null : nowMs + left,
+        oldest < 0 ? null : TimeUnit.NANOSECONDS.toMillis(oldest),
+        inputs.unknown());
   }
 
-  /** What one of them would be decided from now. */
-  ScalingInputs inputs(DeploymentState deployment, Scaling scaling, long nowNanos) {
-    return scaling.inputs(fleet(deployment), null, nowNanos);
-  }
-
-  DeploymentLoad load(DeploymentId deployment, long nowNanos) {
-    return reports.load(deployment, nowNanos);
+  /** One of them whole; null when its number does not follow its load. */
+  @Nullable ScalingView view(DeploymentState deployment, long nowNanos, long nowMs) {
+    ScalingDetails now = details(deployment, nowNanos, nowMs);
+    if (now == null) {
+      return null;
+    }
+    Scaling scaling = followed.get(deployment.id).scaling;
+    ScalingInputs inputs = scaling.look(fleet(deployment), nowNanos).inputs();
+    DeploymentLoad demand = reports.load(deployment.id, nowNanos);
+    return new ScalingView(now, inputs, demand, scaling.failures(), scaling.decisions());
   }
 }

@@ -160,8 +160,10 @@ public final class Controller {
   /** Takes a batch of handle metrics; a stale one gives no actions. */
   public List<ControllerAction> on(HandleMetricBatch batch, long nowNanos) {
     Turn turn = new Turn(nowNanos);
-    autoscaled.record(
-        batch, nowNanos, (deployment, nanos) -> deployments.lookAt(deployment, nanos, turn));
+    if (autoscaled.record(
+        batch, nowNanos, (deployment, nanos) -> deployments.lookAt(deployment, nanos, turn))) {
+      turn.add(new ControllerAction.Reported(batch));
+    }
     return settle(turn);
   }
 
@@ -176,10 +178,10 @@ public final class Controller {
     return all;
   }
 
-  /** One application; null when it is not declared. */
+  /** One application, without how it follows its load; null when it is not declared. */
   public @Nullable ApplicationDetails details(String name) {
     ApplicationState application = applications.get(name);
-    return application == null ? null : application.details(config);
+    return application == null ? null : application.details(config, deployment -> null);
   }
 
   /**
@@ -188,16 +190,27 @@ public final class Controller {
    * @param targetCapacity percent of the replicas that run; null when nothing was said of it
    * @param stateDir where what is wanted is kept; null when it is kept in memory only
    */
-  public ServeDetails details(@Nullable Double targetCapacity, @Nullable String stateDir) {
+  public ServeDetails details(
+      @Nullable Double targetCapacity, @Nullable String stateDir, long nowNanos) {
     List<ApplicationDetails> all = new ArrayList<>();
-    applications.all().forEach(application -> all.add(application.details(config)));
+    long nowMs = wallMillis.getAsLong();
+    applications
+        .all()
+        .forEach(
+            application ->
+                all.add(
+                    application.details(
+                        config, each -> autoscaled.details(each, nowNanos, nowMs))));
     return new ServeDetails(
-        epoch.node(),
-        epoch.term(),
-        startedMs,
-        wallMillis.getAsLong(),
-        targetCapacity,
-        stateDir,
-        all);
+        epoch.node(), epoch.term(), startedMs, nowMs, targetCapacity, stateDir, all);
+  }
+
+  /** One deployment that follows its load, with the last decisions; null when it does not. */
+  public @Nullable ScalingView autoscaling(DeploymentId id, long nowNanos) {
+    ApplicationState application = applications.get(id.application());
+    DeploymentState deployment = application == null ? null : application.deployments.get(id);
+    return deployment == null
+        ? null
+        : autoscaled.view(deployment, nowNanos, wallMillis.getAsLong());
   }
 }

@@ -2,7 +2,9 @@ package dev.berth.controller;
 
 import dev.berth.api.DeploymentId;
 import dev.berth.controller.autoscaling.ScalingDecision;
+import dev.berth.controller.autoscaling.ScalingRules;
 import dev.berth.protocol.ApplicationStatus;
+import dev.berth.protocol.BusMessage.HandleMetricBatch;
 import dev.berth.protocol.DeploymentStatus;
 import dev.berth.protocol.ReplicaPhase;
 import dev.berth.protocol.RoutingSnapshot;
@@ -67,6 +69,13 @@ public sealed interface ControllerAction {
       @Nullable Autoscaled now,
       @Nullable ScalingDecision decision)
       implements Command {}
+
+  /** How many replicas a deployment is to have was decided, be it as many as before. */
+  record Decided(DeploymentId deployment, ScalingRules rules, ScalingDecision decision)
+      implements ControllerAction {}
+
+  /** An instance told of the load of deployments, and that was not known yet. */
+  record Reported(HandleMetricBatch batch) implements ControllerAction {}
 
   /** A deployment is gone: its routers may go, and who waits there is told. */
   record Forget(Epoch epoch, DeploymentId deployment) implements Command {}

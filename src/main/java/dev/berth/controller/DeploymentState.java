@@ -7,6 +7,7 @@ import dev.berth.protocol.DeploymentDetails;
 import dev.berth.protocol.ReplicaDetails;
 import dev.berth.protocol.ReplicaPhase;
 import dev.berth.protocol.RoutingSnapshot;
+import dev.berth.protocol.ScalingDetails;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -137,7 +138,9 @@ final class DeploymentState {
   }
 
   DeploymentDetails details(
-      Function<Settings, Map<String, @Nullable Object>> config, boolean paused) {
+      Function<Settings, Map<String, @Nullable Object>> config,
+      boolean paused,
+      @Nullable ScalingDetails autoscaling) {
     List<ReplicaDetails> all = new ArrayList<>(replicas.size());
     Map<String, Boolean> routable = new LinkedHashMap<>();
     RoutingSnapshot last = published;
@@ -157,6 +160,7 @@ final class DeploymentState {
         target.version().toString(),
         config.apply(target.settings()),
         deleting ? 0 : target.settings().get(DeploymentConfig.NUM_REPLICAS),
+        autoscaling,
         all,
         List.copyOf(dead));
   }

@@ -22,6 +22,7 @@ import dev.berth.protocol.port.CommandRefused;
 import dev.berth.protocol.port.CommandRefused.Kind;
 import dev.berth.protocol.port.ControllerCommands;
 import io.vertx.core.Future;
+import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -448,6 +449,22 @@ record OperatorCommands(
     } catch (CommandRefused noController) {
       return Future.failedFuture(noController);
     }
+  }
+
+  @Override
+  public Future<Supplier<JsonObject>> autoscaling(String application, String deployment) {
+    DeploymentId id = new DeploymentId(application, deployment);
+    Set<String> known = controls.deployments(application);
+    Supplier<JsonObject> found = controls.autoscaling(id);
+    if (known == null) {
+      throw notFound(application);
+    }
+    if (found == null) {
+      String why = known.contains(deployment) ? " does not autoscale" : "";
+      throw new CommandRefused(
+          Kind.NOT_FOUND, "deployment: " + id + why + " (expected: one with autoscaling_config)");
+    }
+    return Future.succeededFuture(found);
   }
 
   @Override

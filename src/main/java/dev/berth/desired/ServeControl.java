@@ -17,6 +17,7 @@ import dev.berth.protocol.port.CommandRefused.Kind;
 import dev.berth.protocol.port.ControllerCommands;
 import dev.berth.protocol.port.Loop;
 import io.vertx.core.Future;
+import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.HashMap;
@@ -58,6 +59,11 @@ public final class ServeControl implements Builds.Sources {
      * @param stateDir null when what is declared is kept in memory only
      */
     Future<ServeDetails> details(@Nullable Double targetCapacity, @Nullable String stateDir);
+
+    /** See {@link ControllerCommands#autoscaling}; null of one that does not follow its load. */
+    default @Nullable Supplier<JsonObject> autoscaling(DeploymentId deployment) {
+      return null;
+    }
 
     /** Names of the deployments; empty before they are known; null for an unknown application. */
     @Nullable Set<String> deployments(String application);

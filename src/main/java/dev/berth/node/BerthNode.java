@@ -92,7 +92,7 @@ public final class BerthNode {
             threads.commands(),
             control,
             identity.wallClock()::millis,
-            new NodeControls(() -> parts, this::drainAsked));
+            new NodeControls(() -> parts, identity.nanoClock(), this::drainAsked));
     this.initial =
         new InitialApplications(serve, threads.commands(), threads); // beside the event loops
   }

@@ -5,6 +5,7 @@ import dev.berth.code.Builds;
 import dev.berth.code.LoadedApplication;
 import dev.berth.config.DeploymentConfig;
 import dev.berth.config.HttpOptions;
+import dev.berth.config.InstanceOptions;
 import dev.berth.config.LimitOptions;
 import dev.berth.config.LogEncoding;
 import dev.berth.config.MetricsOptions;
@@ -23,6 +24,7 @@ import dev.berth.metrics.HandleMetricSource;
 import dev.berth.metrics.Meters;
 import dev.berth.metrics.MetricsPusher;
 import dev.berth.metrics.Registration;
+import dev.berth.node.scaling.ScalingWatch;
 import dev.berth.protocol.Addresses;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.port.LogFeed;
@@ -100,6 +102,7 @@ final class InstanceControl {
   final InstanceReplicas replicas;
   final Routes routes;
   final InstanceActions actions;
+  final ScalingWatch scaling;
   final ControlPlane plane;
 
   /**
@@ -146,6 +149,11 @@ final class InstanceControl {
             on.log,
             on.announced,
             change -> on.serve.autoscaled(change.deployment(), change.now()));
+    scaling =
+        new ScalingWatch(
+            on.config.get(InstanceOptions.AUTOSCALING),
+            on.identity.wallClock()::millis,
+            Controller.silenceNanos(on.config.get(MetricsOptions.PUSH_INTERVAL_MS)));
     RandomGenerator random = on.identity.seeded();
     plane =
         new ControlPlane(
@@ -155,7 +163,7 @@ final class InstanceControl {
             epoch -> controller(epoch, random),
             new ControlPlane.Known(on.serve::applications, this::hosted),
             on.serve.commands()::restartController,
-            actions,
+            actions.andThen(scaling),
             routing);
   }
 
@@ -227,6 +235,7 @@ final class InstanceControl {
 
   /** Starts the controller, which starts what is declared. */
   Future<Void> start() {
+    on.meters.add(scaling::show);
     on.meters.addGauge("berth_commands_waiting", on.serve::waitingCommands);
     on.meters.addGauge("berth_commands_waiting_limit", () -> CommandQueue.MOST_COMMANDS);
     on.meters.addGauge("berth_history_chars", on.serve::historyChars);

@@ -387,6 +387,7 @@ final class InstanceParts {
     }
     return stopped
         .eventually(() -> control.plane.stop())
+        .eventually(() -> control.scaling.stop())
         .eventually(accessLog::stop)
         .onComplete(over -> endLog.run());
   }

@@ -4,29 +4,36 @@ import dev.berth.api.DeploymentId;
 import dev.berth.config.DeploymentConfig;
 import dev.berth.controller.Controller;
 import dev.berth.controller.ControllerEvent;
+import dev.berth.controller.ScalingView;
 import dev.berth.desired.ServeControl;
+import dev.berth.node.scaling.ScalingJson;
 import dev.berth.protocol.ApplicationDetails;
 import dev.berth.protocol.DeploymentDetails;
 import dev.berth.protocol.ServeDetails;
 import dev.berth.protocol.port.CommandRefused;
 import io.vertx.core.Future;
+import io.vertx.core.json.JsonObject;
 import java.nio.file.Path;
 import java.util.LinkedHashSet;
 import java.util.Set;
+import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** What the commands of operators reach of an instance. Belongs to the control loop. */
 final class NodeControls implements ServeControl.Controls {
   private final Supplier<@Nullable InstanceParts> parts;
+  private final LongSupplier nanoClock;
   private final Runnable drain;
 
   /**
    * @param parts null before the instance has any
+   * @param nanoClock monotonic nanoseconds
    * @param drain begins the drain of the instance
    */
-  NodeControls(Supplier<@Nullable InstanceParts> parts, Runnable drain) {
+  NodeControls(Supplier<@Nullable InstanceParts> parts, LongSupplier nanoClock, Runnable drain) {
     this.parts = parts;
+    this.nanoClock = nanoClock;
     this.drain = drain;
   }
 
@@ -40,7 +47,15 @@ final class NodeControls implements ServeControl.Controls {
 
   @Override
   public Future<ServeDetails> details(@Nullable Double targetCapacity, @Nullable String stateDir) {
-    return Future.succeededFuture(controller().details(targetCapacity, stateDir));
+    return Future.succeededFuture(
+        controller().details(targetCapacity, stateDir, nanoClock.getAsLong()));
+  }
+
+  @Override
+  public @Nullable Supplier<JsonObject> autoscaling(DeploymentId deployment) {
+    long now = nanoClock.getAsLong();
+    ScalingView view = controller().autoscaling(deployment, now);
+    return view == null ? null : () -> ScalingJson.of(view, now);
   }
 
   @Override

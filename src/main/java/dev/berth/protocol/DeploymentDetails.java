@@ -15,6 +15,8 @@ import org.jspecify.annotations.Nullable;
  * @param config the values in effect under Ray Serve's names, JSON values only
  * @param targetReplicas how many are wanted
  * @param replicas that are there, in the order they were started
+ * @param autoscaling how that number follows the load; null when it does not, or nothing was
+ *     decided yet
  * @param dead replicas that ended without being told to, the newest first, at most 10
  */
 public record DeploymentDetails(
@@ -25,6 +27,7 @@ public record DeploymentDetails(
     String version,
     Map<String, @Nullable Object> config,
     int targetReplicas,
+    @Nullable ScalingDetails autoscaling,
     List<ReplicaDetails> replicas,
     List<ReplicaDetails> dead) {
   public DeploymentDetails {

@@ -13,10 +13,12 @@ import dev.berth.protocol.StatusTrigger;
 import dev.berth.protocol.port.CommandRefused;
 import dev.berth.protocol.port.ControllerCommands;
 import io.vertx.core.Future;
+import io.vertx.core.json.JsonObject;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** A controller that writes down what it is asked for, and answers as it is told to. */
@@ -71,6 +73,7 @@ final class FakeCommands implements ControllerCommands {
         "v1",
         config,
         2,
+        null,
         List.of(replica(name + "#1", ReplicaPhase.RUNNING)),
         List.of());
   }
@@ -174,6 +177,12 @@ final class FakeCommands implements ControllerCommands {
   public Future<ServeDetails> details() {
     RuntimeException why = refusal;
     return why == null ? Future.succeededFuture(details) : Future.failedFuture(why);
+  }
+
+  @Override
+  public Future<Supplier<JsonObject>> autoscaling(String application, String deployment) {
+    return carryOut("autoscaling " + application + " " + deployment)
+        .map(() -> new JsonObject().put("policy_failures", 0));
   }
 
   @Override

@@ -15,6 +15,7 @@ import dev.berth.protocol.ApplicationStatus;
 import dev.berth.protocol.DeploymentDetails;
 import dev.berth.protocol.DeploymentStatus;
 import dev.berth.protocol.ReplicaPhase;
+import dev.berth.protocol.ScalingDetails;
 import dev.berth.protocol.ServeDetails;
 import dev.berth.protocol.StatusTrigger;
 import io.vertx.core.json.JsonObject;
@@ -146,6 +147,41 @@ class RayDetailsTest {
     assertThat(config.get("autoscaling_config")).asString().contains("Pace");
   }
 
+  @Test
+  void howItAutoscalesIsSaidInRaysShape() {
+    for (int running : new int[] {1, 3, 5}) {
+      ScalingDetails scaling =
+          new ScalingDetails(
+              1, 10, 2, 7.5, running, 3, false, "DELAY", "why", "", 4_500, null, 10L, running - 1);
+      DeploymentDetails deployment =
+          new DeploymentDetails(
+              "d",
+              DeploymentStatus.HEALTHY,
+              StatusTrigger.AUTOSCALING,
+              "",
+              "v1",
+              effective(),
+              2,
+              scaling,
+              List.of(),
+              List.of());
+      assertThat(
+              deploymentOf(shown(serve(application("a", CONFIG, deployment))))
+                  .getJsonObject("autoscaling_detail"))
+          .isEqualTo(
+              new JsonObject(
+                      """
+                      {"decisions": [{"timestamp_s": 4.5, "reason": "why",
+                        "prev_num_replicas": 2, "curr_num_replicas": 3}],
+                       "metrics": {"total_requests": 7.5}, "errors": []}
+                      """)
+                  .put(
+                      "scaling_status",
+                      running == 1 ? "UPSCALING" : running == 3 ? "STABLE" : "DOWNSCALING")
+                  .put("metrics_health", running == 1 ? "healthy" : "delayed"));
+    }
+  }
+
   @ParameterizedTest
   @EnumSource(ReplicaPhase.class)
   void everyPhaseOfAReplicaIsAStateOfRays(ReplicaPhase phase) {
@@ -158,6 +194,7 @@ class RayDetailsTest {
             "v1",
             effective(),
             1,
+            null,
             List.of(replica("d#1", phase)),
             List.of(replica("d#0", ReplicaPhase.STOPPED)));
     JsonObject shown = deploymentOf(shown(serve(application("a", CONFIG, deployment))));
@@ -180,6 +217,7 @@ class RayDetailsTest {
                 "v1",
                 effective(),
                 0,
+                null,
                 List.of(),
                 List.of()));
       }

@@ -31,6 +31,7 @@ class ServeJsonTest {
             "v2",
             Map.of("user_config", Map.of("k", List.of(1, "x"))),
             2,
+            null,
             List.of(replica),
             List.of());
     ServeDetails details =

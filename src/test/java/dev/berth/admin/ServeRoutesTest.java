@@ -336,6 +336,17 @@ class ServeRoutesTest {
   }
 
   @Test
+  void howADeploymentAutoscalesIsGivenOrWhyNot() {
+    String path = "/api/v1/applications/a/deployments/d/autoscaling";
+    assertJson(ADMIN.send("GET", path, null), 200, "{\"policy_failures\": 0}");
+    assertThat(COMMANDS.asked).containsExactly("autoscaling a d");
+    COMMANDS.refuse(Kind.NOT_FOUND, "deployment: a#d does not autoscale (expected: one that does)");
+    HttpResponse<String> refused = ADMIN.send("GET", path, null);
+    assertThat(refused.statusCode()).isEqualTo(404);
+    assertThat(refused.body()).contains("does not autoscale");
+  }
+
+  @Test
   void aRollbackSaysWhatIsWantedFromNowOn() {
     assertJson(
         ADMIN.send("POST", "/api/v1/applications/a/rollback", null), 200, "{\"revision\": 7}");

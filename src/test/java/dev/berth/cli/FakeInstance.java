@@ -232,6 +232,7 @@ final class FakeInstance implements AutoCloseable {
         "v2",
         Map.of(),
         target,
+        null,
         List.of(replicas),
         List.of());
   }

@@ -10,6 +10,7 @@ import dev.berth.config.keys.Settings;
 import dev.berth.controller.ControllerAction.Rescale;
 import dev.berth.protocol.BusMessage.HandleMetricBatch;
 import dev.berth.protocol.HandleMetricReport;
+import dev.berth.protocol.ScalingDetails;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
@@ -173,5 +174,81 @@ class AutoscaledDeploymentsTest {
     world.finish();
     load(1, 10);
     assertThat(wanted()).isEqualTo(1);
+  }
+
+  @Test
+  void operatorsSeeWhyThereAreAsManyAsThereAre() {
+    world.serve("app", target(1, "max_replicas: 10, upscale_delay_s: 5, downscale_delay_s: 20"));
+    load(8, 7);
+    world.finish();
+    load(8, 3);
+
+    ScalingView view = world.controller.autoscaling(MODEL, world.now);
+    assertThat(view.decisions())
+        .extracting(each -> each.reason().name())
+        .contains("SCALED_UP", "DELAY", "STEADY");
+    assertThat(view.decisions().get(0).nanos())
+        .isGreaterThan(view.decisions().get(view.decisions().size() - 1).nanos());
+    assertThat(view.inputs().sources())
+        .singleElement()
+        .satisfies(
+            source -> {
+              assertThat(source.name()).isEqualTo(DrivenController.NODE);
+              assertThat(source.load()).isEqualTo(8);
+            });
+    assertThat(view.demand().averageLoad()).isEqualTo(8);
+    assertThat(view.now().minReplicas()).isEqualTo(1);
+    assertThat(view.now().maxReplicas()).isEqualTo(10);
+    assertThat(view.now().target()).isEqualTo(2);
+    assertThat(view.now().load()).isBetween(7.0, 8.0);
+    assertThat(view.now().paused()).isFalse();
+    assertThat(view.now().lastChange()).isEqualTo("more were wanted for upscale_delay_s");
+    assertThat(view.now().reportMs()).isZero();
+    assertThat(details()).isEqualTo(view.now());
+  }
+
+  @Test
+  void aLookOfAnOperatorDecidesNothing() {
+    world.serve("app", target(1, "max_replicas: 10, upscale_delay_s: 5"));
+    load(8, 3);
+    int before = world.controller.autoscaling(MODEL, world.now).decisions().size();
+    long late = world.now + Duration.ofHours(1).toNanos();
+    assertThat(world.controller.autoscaling(MODEL, late).now().reason()).isEqualTo("SCALED_UP");
+    assertThat(world.controller.autoscaling(MODEL, late).now().reportMs()).isEqualTo(3_600_000);
+    assertThat(world.controller.autoscaling(MODEL, late).now().unknown()).isEqualTo(1);
+    assertThat(world.controller.autoscaling(MODEL, world.now).decisions()).hasSize(before);
+    assertThat(wanted()).isEqualTo(1);
+  }
+
+  @Test
+  void aDelayThatRunsIsShownWithItsEndAndAPauseWithItsNumber() {
+    world.serve("app", target(1, "max_replicas: 10, upscale_delay_s: 60"));
+    load(8, 3);
+    assertThat(details().reason()).isEqualTo("DELAY");
+    assertThat(details().untilMs() - details().atMs()).isBetween(57_000L, 60_000L);
+
+    world.send(new ControllerEvent.Paused(MODEL, new Autoscaled(3, true, null)));
+    assertThat(details().paused()).isTrue();
+    assertThat(details().replicas()).isEqualTo(3);
+    assertThat(details().untilMs()).isNull();
+    assertThat(details().why()).contains("berth scale --auto");
+  }
+
+  @Test
+  void ofOneWhoseNumberDoesNotFollowItsLoadNothingIsShown() {
+    world.serve("app", target(1, "max_replicas: 10"));
+    assertThat(world.controller.autoscaling(new DeploymentId("app", "x"), world.now)).isNull();
+    assertThat(world.controller.autoscaling(new DeploymentId("x", "model"), world.now)).isNull();
+  }
+
+  private ScalingDetails details() {
+    return world
+        .controller
+        .details(null, null, world.now)
+        .applications()
+        .get(0)
+        .deployments()
+        .get(0)
+        .autoscaling();
   }
 }

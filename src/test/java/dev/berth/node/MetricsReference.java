@@ -66,6 +66,9 @@ final class MetricsReference {
         request counts while it runs; Ray adds it when it has ended.
       - `serve_deployment_replica_starts` is 1 for each replica that started: a replica is never
         restarted, another one takes its place.
+      - `serve_autoscaling_desired_replicas` is what the ratio or the policy asks for by its factor,
+        before bounds; `serve_autoscaling_handle_metrics_delay_ms` and its like for replicas are not
+        there: a report is stamped when it comes, and `berth autoscaling` tells its age.
       - Without a counterpart: `serve_router_args_resolution_latency_ms` (no arguments to resolve),
         `serve_num_scheduling_tasks…` (no such tasks), `serve_event_loop_tasks`,
         `serve_record_autoscaling_stats_failed`, `serve_long_poll_…`, `serve_haproxy_…`, gRPC. Those of

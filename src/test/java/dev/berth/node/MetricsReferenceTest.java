@@ -22,11 +22,15 @@ class MetricsReferenceTest {
         - name: plain
           route_prefix: /plain
           import_path: dev.berth.node.TestApplications:plain
-          deployments: [{name: front, max_queued_requests: 5}]
+          deployments: [{name: front, max_queued_requests: 5, autoscaling_config: {}}]
         - name: broken
           route_prefix: /broken
           import_path: dev.berth.node.TestApplications:broken
-      berth: {event_loops: 1, admin: {port: 0}, shutdown_timeout_s: 5}
+      berth:
+        event_loops: 1
+        admin: {port: 0}
+        shutdown_timeout_s: 5
+        autoscaling: {record: target/metrics-reference.jsonl}
       """;
 
   /** Run with {@code -Dberth.docs.write=true} to write the file anew. */

@@ -67,6 +67,10 @@ public final class Scaling {
     rules = changed;
   }
 
+  public ScalingRules rules() {
+    return rules;
+  }
+
   // --- what is reported ---
 
   /** An instance that may report is there: told once, when the controller hears of it. */
@@ -149,6 +153,12 @@ public final class Scaling {
     return decision;
   }
 
+  /** What would be decided now, which is not remembered. */
+  public ScalingDecision look(Fleet fleet, long nowNanos) {
+    PolicyAnswer policy = last == null ? null : last.inputs().policy();
+    return Autoscaler.decide(rules, inputs(fleet, policy, nowNanos), state, nowNanos);
+  }
+
   /** What a decision would be made from now; of it a policy is told. */
   public ScalingInputs inputs(Fleet fleet, @Nullable PolicyAnswer policy, long nowNanos) {
     long from = nowNanos - rules.lookBackNanos();
@@ -192,6 +202,15 @@ public final class Scaling {
   /** The newest first: each that changed the number, and of the others where the reason changed. */
   public List<ScalingDecision> decisions() {
     return List.copyOf(decisions);
+  }
+
+  /** Why the number was changed last; empty when that is not known. */
+  public String lastChange() {
+    return decisions.stream()
+        .filter(ScalingDecision::changes)
+        .findFirst()
+        .map(ScalingDecision::why)
+        .orElse("");
   }
 
   /** The last one, kept or not; null before the first. */

@@ -66,7 +66,7 @@ public record ScalingDecision(
   }
 
   /** Whether it says the same as an earlier one, apart from its figures. */
-  boolean repeats(ScalingDecision earlier) {
+  public boolean repeats(ScalingDecision earlier) {
     return !changes()
         && reason == earlier.reason
         && replicas == earlier.replicas

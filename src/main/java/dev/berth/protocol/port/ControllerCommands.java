@@ -4,7 +4,9 @@ import dev.berth.protocol.DeployOutcome;
 import dev.berth.protocol.RevisionDetails;
 import dev.berth.protocol.ServeDetails;
 import io.vertx.core.Future;
+import io.vertx.core.json.JsonObject;
 import java.util.List;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -120,6 +122,13 @@ public interface ControllerCommands {
 
   /** What is wanted, and what is there. */
   Future<ServeDetails> details();
+
+  /**
+   * How a deployment follows its load, with the last decisions and their reasons.
+   *
+   * @return makes JSON of it, on any thread
+   */
+  Future<Supplier<JsonObject>> autoscaling(String application, String deployment);
 
   /** Starts the controller anew; requests and replicas do not notice. */
   Future<Void> restartController();

@@ -1,0 +1,173 @@
+package dev.berth.node.scaling;
+
+import dev.berth.metrics.Series;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The file that reports and decisions are appended to, a JSON object a line, by a thread of its
+ * own. Who has something to record never waits: a line that finds {@link #MAX_WAITING} before it,
+ * or that the disk does not take, is lost and counted. What tells the rules of each deployment is
+ * written again where a file begins, so that each file can be read alone.
+ */
+final class ScalingRecord {
+  private static final Logger LOG = LoggerFactory.getLogger(ScalingRecord.class);
+
+  /** Lines that may wait to be written; about a kilobyte for each ten deployments they tell of. */
+  static final int MAX_WAITING = 1_024;
+
+  private final Path file;
+  private final long maxBytes;
+  private final Promise<Void> ended = Promise.promise();
+  private final LongAdder lost = new LongAdder();
+  private final ThreadPoolExecutor writer;
+  private final Map<String, JsonObject> heads = new ConcurrentHashMap<>();
+  private final Set<String> unwritten = ConcurrentHashMap.newKeySet(); // keys of heads
+  private volatile long lines;
+
+  // the writer's own
+  private @Nullable OutputStream out;
+  private long size;
+  private boolean fails;
+
+  /**
+   * @param maxBytes after which the file is renamed to end in {@code .1}, and begun anew
+   */
+  ScalingRecord(Path file, long maxBytes) {
+    this.file = file;
+    this.maxBytes = maxBytes;
+    this.writer =
+        new ThreadPoolExecutor(
+            1,
+            1,
+            0,
+            TimeUnit.SECONDS,
+            new ArrayBlockingQueue<>(MAX_WAITING),
+            task -> {
+              Thread thread = new Thread(task, "berth-autoscaling-record");
+              thread.setDaemon(true);
+              return thread;
+            },
+            (task, full) -> lost.increment()) {
+          @Override
+          protected void terminated() {
+            close();
+            ended.complete();
+          }
+        };
+  }
+
+  /** The file before that of a name. */
+  static Path before(Path file) {
+    return file.resolveSibling(file.getFileName() + ".1");
+  }
+
+  /** Appends a line, made when its turn comes. */
+  void add(Supplier<JsonObject> line) {
+    writer.execute(() -> write(line.get().encode() + "\n"));
+  }
+
+  /**
+   * Appends a line that says what holds from now on, and begins each file with it too. It is not
+   * lost: one that finds too many before it is written with the next.
+   *
+   * @param key of what; a later line takes the place of an earlier one
+   * @param line null for what holds no more
+   */
+  void head(String key, @Nullable JsonObject line) {
+    if (line == null) {
+      heads.remove(key);
+    } else {
+      heads.put(key, line);
+      unwritten.add(key);
+      writer.execute(() -> write(""));
+    }
+  }
+
+  void show(Series into) {
+    into.counter("berth_autoscaling_record_lines", lines);
+    into.counter("berth_autoscaling_record_lost", lost.sum());
+    into.gauge("berth_autoscaling_record_waiting", writer.getQueue().size());
+    into.gauge("berth_autoscaling_record_waiting_limit", MAX_WAITING);
+  }
+
+  /** Writes what waits, then ends. */
+  Future<Void> stop() {
+    writer.shutdown();
+    return ended.future();
+  }
+
+  private void write(String line) {
+    try {
+      if (out != null && size + line.length() > maxBytes) {
+        close();
+        Files.move(file, before(file), StandardCopyOption.REPLACE_EXISTING);
+      }
+      OutputStream to = out == null ? open() : out;
+      StringBuilder text = new StringBuilder();
+      for (String key : unwritten) {
+        unwritten.remove(key);
+        JsonObject head = heads.get(key);
+        text.append(head == null ? "" : head.encode() + "\n");
+      }
+      byte[] bytes = text.append(line).toString().getBytes(StandardCharsets.UTF_8);
+      to.write(bytes);
+      size += bytes.length;
+      lines++;
+      if (fails) {
+        LOG.info("{}: is written again", file);
+      }
+      fails = false;
+    } catch (IOException failed) {
+      lost.increment();
+      close();
+      if (!fails) {
+        LOG.warn("{}: autoscaling is not recorded: {}", file, failed.toString());
+      }
+      fails = true;
+    }
+  }
+
+  private OutputStream open() throws IOException {
+    OutputStream to =
+        Files.newOutputStream(file, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
+    out = to;
+    unwritten.addAll(heads.keySet());
+    size = Files.size(file);
+    if (size > 0) {
+      to.write('\n'); // what a full disk cut off is a line of its own
+    }
+    return to;
+  }
+
+  private void close() {
+    OutputStream last = out;
+    out = null;
+    try {
+      if (last != null) {
+        last.close();
+      }
+    } catch (IOException failed) {
+      LOG.debug("{}: {}", file, failed.toString());
+    }
+  }
+}

@@ -1,0 +1,216 @@
+package dev.berth.node.scaling;
+
+import dev.berth.admin.ServeJson;
+import dev.berth.api.Deployment;
+import dev.berth.config.ConfigReader;
+import dev.berth.config.ServeConfig;
+import dev.berth.config.Setting;
+import dev.berth.controller.autoscaling.Replay;
+import dev.berth.controller.autoscaling.Replay.Report;
+import dev.berth.controller.autoscaling.Replay.Tick;
+import dev.berth.controller.autoscaling.ScalingRules;
+import io.vertx.core.json.JsonObject;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A file of {@link ScalingRecord}, and the one before it where it is there, decided anew for one
+ * deployment: by the last rules that it tells of, and by others. Lines that cannot be read are
+ * passed over and counted: a full disk, or an end of the process, cuts one off. Blocks on the disk.
+ */
+public final class ScalingReplay {
+  /** Where the keys stand as a file would say them. */
+  public static final String ENTRY = "applications[0].deployments[0].";
+
+  /** The code of a policy is not here; the first replicas were; others say what factors say. */
+  private static final List<String> NOT_REPLAYED =
+      List.of(
+          "policy",
+          "initial_replicas",
+          "smoothing_factor",
+          "upscale_smoothing_factor",
+          "downscale_smoothing_factor");
+
+  private final Path file;
+  private final Map<JsonObject, JsonObject> rules = new LinkedHashMap<>(); // the last, by id
+  private final List<Tick> ticks = new ArrayList<>();
+  private final Map<String, Report> known = new LinkedHashMap<>(); // by instance
+  private int unreadable;
+
+  private ScalingReplay(Path file) {
+    this.file = file;
+  }
+
+  /**
+   * What was recorded, and what other rules would have made of it.
+   *
+   * @param application null for any, where the record has one deployment
+   * @param deployment null for any, where the record has one deployment
+   * @param changes keys of {@code autoscaling_config}, or after {@code berth.autoscaling.} ours
+   * @param start from asking for a replica until it serves
+   * @return {@code deployment}, {@code from_ms}, {@code to_ms}, {@code unreadable} lines, and of
+   *     {@code recorded} and {@code changed} rules {@code points}, {@code replica_seconds}, {@code
+   *     seconds_over_target}, {@code late_request_seconds}
+   * @throws dev.berth.config.ConfigException when changes are not what the keys may be
+   * @throws IllegalArgumentException when the record has nothing of that name, or several
+   */
+  public static JsonObject run(
+      Path file,
+      @Nullable String application,
+      @Nullable String deployment,
+      List<Setting> changes,
+      Duration start)
+      throws IOException {
+    return new ScalingReplay(file).run(application, deployment, changes, start);
+  }
+
+  private JsonObject run(
+      @Nullable String application,
+      @Nullable String deployment,
+      List<Setting> changes,
+      Duration start)
+      throws IOException {
+    read(this::takeRules);
+    JsonObject id = only(application, deployment);
+    unreadable = 0;
+    read(line -> takeBatch(line, id));
+    JsonObject both =
+        new JsonObject()
+            .put("deployment", id)
+            .put("from_ms", ticks.isEmpty() ? 0 : ms(ticks.get(0)))
+            .put("to_ms", ticks.isEmpty() ? 0 : ms(ticks.get(ticks.size() - 1)))
+            .put("unreadable", unreadable);
+    return both.put("recorded", outcome(rules.get(id), List.of(), start))
+        .put("changed", outcome(rules.get(id), changes, start));
+  }
+
+  private JsonObject outcome(JsonObject line, List<Setting> changes, Duration start) {
+    long silent = TimeUnit.MILLISECONDS.toNanos(line.getLong("silent_ms"));
+    int replicas = line.getInteger("replicas");
+    Replay.Outcome outcome =
+        Replay.run(ticks, rules(line, changes), silent, start.toNanos(), replicas);
+    JsonObject json = ScalingJson.timed(ServeJson.of(outcome), TimeUnit.NANOSECONDS::toMillis);
+    json.remove("decisions");
+    return json;
+  }
+
+  private static long ms(Tick tick) {
+    return TimeUnit.NANOSECONDS.toMillis(tick.nanos());
+  }
+
+  // --- the file ---
+
+  private void read(Consumer<JsonObject> take) throws IOException {
+    Path before = ScalingRecord.before(file);
+    for (Path part : Files.exists(before) ? List.of(before, file) : List.of(file)) {
+      try (BufferedReader lines =
+          new BufferedReader( // what is no UTF-8 is no line of ours either
+              new InputStreamReader(Files.newInputStream(part), StandardCharsets.UTF_8))) {
+        for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+          take(line, take);
+        }
+      }
+    }
+  }
+
+  private void take(String line, Consumer<JsonObject> take) {
+    try {
+      if (!line.isBlank()) {
+        take.accept(new JsonObject(line));
+      }
+    } catch (RuntimeException torn) {
+      unreadable++;
+    }
+  }
+
+  private void takeRules(JsonObject line) {
+    if (line.getJsonObject("rules") != null) {
+      JsonObject id = line.getJsonObject("deployment");
+      int first = rules.getOrDefault(id, line).getInteger("replicas");
+      rules.put(id, line.put("replicas", first)); // with which the record begins
+    }
+  }
+
+  /** A handle that its instance does not name is as it was. */
+  private void takeBatch(JsonObject line, JsonObject id) {
+    JsonObject batch = line.getJsonObject("batch");
+    if (batch == null) {
+      return;
+    }
+    long nanos = TimeUnit.MILLISECONDS.toNanos(line.getLong("at_ms"));
+    if (!ticks.isEmpty()) { // the time of day may be set back
+      nanos = Math.max(nanos, ticks.get(ticks.size() - 1).nanos());
+    }
+    String node = batch.getString("node");
+    List<String> ended = new ArrayList<>();
+    for (Object each : batch.getJsonArray("handles")) {
+      JsonObject handle = (JsonObject) each;
+      if (!id.equals(handle.getJsonObject("deployment"))) {
+        continue;
+      }
+      double load = handle.getDouble("average_load");
+      if (handle.getBoolean("last")) {
+        known.remove(node);
+        ended.add(node);
+      } else {
+        known.put(node, new Report(node, load, handle.getDouble("average_reserved")));
+      }
+    }
+    Report report = known.get(node);
+    ticks.add(new Tick(nanos, report == null ? List.of() : List.of(report), ended));
+  }
+
+  private JsonObject only(@Nullable String application, @Nullable String deployment) {
+    List<JsonObject> found =
+        rules.keySet().stream()
+            .filter(id -> application == null || application.equals(id.getString("application")))
+            .filter(id -> deployment == null || deployment.equals(id.getString("name")))
+            .toList();
+    if (found.size() != 1) {
+      throw new IllegalArgumentException(
+          "deployment: %s in the record (expected: one, by --app and --deployment, of %s)"
+              .formatted(found.size(), rules.keySet()));
+    }
+    return found.get(0);
+  }
+
+  // --- the rules ---
+
+  /** As a file would say them, so that the same is refused. */
+  private static ScalingRules rules(JsonObject line, List<Setting> changes) {
+    String name = line.getJsonObject("deployment").getString("name");
+    JsonObject config = line.getJsonObject("rules").copy();
+    NOT_REPLAYED.forEach(config::remove);
+    JsonObject entry =
+        new JsonObject()
+            .put("name", name)
+            .put("autoscaling_config", config)
+            .put("berth", new JsonObject().put("autoscaling", line.getJsonObject("berth")));
+    String text =
+        "{\"applications\": [{\"import_path\": \"a.B\", \"deployments\": ["
+            + entry.encode()
+            + "]}]}";
+    List<Setting> settings = changes.stream().map(ScalingReplay::ofEntry).toList();
+    ServeConfig read = ConfigReader.read("the record", Path.of("."), text, settings);
+    return ScalingRules.of(
+        read.applications().get(0).deployment(Deployment.of(name, context -> null)));
+  }
+
+  private static Setting ofEntry(Setting change) {
+    String key = change.key();
+    String path = ENTRY + (key.startsWith("berth.") ? key : "autoscaling_config." + key);
+    return new Setting(change.option(), path, change.value(), change.verbatim());
+  }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package dev.berth.node.scaling;
+
+import org.jspecify.annotations.NullMarked;
