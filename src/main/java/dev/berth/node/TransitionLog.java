@@ -86,7 +86,7 @@ final class TransitionLog {
           .addKeyValue("from", from)
           .addKeyValue("to", decision.replicas())
           .addKeyValue("running", decision.inputs().fleet().running())
-          .addKeyValue("load", Math.round(decision.inputs().total() * 100) / 100.0)
+          .addKeyValue("load", Math.round(decision.load() * 100) / 100.0)
           .addKeyValue("reason", decision.why())
           .log("deployment {}: {} -> {} replicas", change.deployment(), from, decision.replicas());
     }

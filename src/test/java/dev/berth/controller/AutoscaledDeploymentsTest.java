@@ -32,7 +32,7 @@ class AutoscaledDeploymentsTest {
     world.tellInventory();
   }
 
-  private static DeploymentTarget target(int code, String autoscaling) {
+  static DeploymentTarget target(int code, String autoscaling) {
     Settings settings =
         Yaml.read(
                 "applications: [{import_path: a.B, deployments: [{name: model, autoscaling_config: {"
@@ -104,6 +104,10 @@ class AutoscaledDeploymentsTest {
 
     report(new HandleMetricReport(MODEL, 1, 0, 0, 1, 0, false));
     assertThat(wanted()).isEqualTo(1);
+    assertThat(world.asked(Rescale.class))
+        .last()
+        .extracting(it -> it.decision().load())
+        .isEqualTo(1.0);
     world.finish();
 
     load(1, 40);

@@ -80,8 +80,13 @@ final class DrivenController {
 
   /** Another controller takes over; nothing that runs has heard of it. */
   void restart() {
+    restart(List.of(NODE));
+  }
+
+  /** The same, with these instances there. */
+  void restart(List<String> nodes) {
     controller = controller(2);
-    controller.recover(List.of(NODE), now);
+    controller.recover(nodes, now);
   }
 
   // --- settings ---

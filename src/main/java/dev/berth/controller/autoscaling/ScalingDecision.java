@@ -65,6 +65,15 @@ public record ScalingDecision(
     return replicas != inputs.fleet().target();
   }
 
+  /** The load that it was decided from: without replicas that of now, in panic the higher one. */
+  public double load() {
+    return switch (reason) {
+      case COLD_START -> inputs.latest();
+      case PANIC_UP -> Math.max(inputs.total(), inputs.panic());
+      default -> inputs.total();
+    };
+  }
+
   /** Whether it says the same as an earlier one, apart from its figures. */
   public boolean repeats(ScalingDecision earlier) {
     return !changes()

@@ -3,7 +3,7 @@ package dev.berth.controller.autoscaling;
 import java.util.Random;
 
 /** Requests per second over a quarter of an hour; the same seed, the same load. */
-enum Trace {
+public enum Trace {
   STEADY,
   STEP,
   RAMP,
@@ -23,7 +23,7 @@ enum Trace {
   };
 
   /** At each step of {@link ScalingWorld#STEP_S}. */
-  double[] rates(long seed) {
+  public double[] rates(long seed) {
     Random random = new Random(seed * 31 + ordinal());
     double height = 20 + random.nextInt(60);
     double shift = random.nextDouble();
@@ -48,6 +48,15 @@ enum Trace {
           };
     }
     return rates;
+  }
+
+  /**
+   * Share of the peak at a part of a day: half of it at all hours, and a wave on that. Source:
+   * Shahrad et al., Serverless in the Wild (USENIX ATC 2020), invocations per hour of all of Azure
+   * Functions.
+   */
+  public static double azure(double part) {
+    return 0.75 - 0.25 * Math.cos(2 * Math.PI * part);
   }
 
   private static double day(double part) {
