@@ -20,8 +20,8 @@ import org.jspecify.annotations.Nullable;
  * controller has declared it lost: there is no other end, for a time after which it were forgotten
  * would read silence as zero. What it says when it comes back begins the window anew, since nothing
  * is known of the time between. A controller that has just started knows nothing: an instance that
- * it {@link #expect expects} counts as unknown until it has reported, for one look-back window at
- * most, since one that does not call the deployment has nothing to report.
+ * it {@link #expect expects} counts as unknown until it has reported, or has told of others for one
+ * look-back window: one that does not call the deployment has nothing to report.
  */
 public final class Scaling {
   /** Decisions that are kept: those that changed something, and changes of the reason. */
@@ -30,13 +30,17 @@ public final class Scaling {
   /** Times per look-back window that a load which changed in it is looked at again. */
   static final int LOOKS_PER_WINDOW = 10;
 
+  /** Requests that no instance holds: a load above it, below 0 or that is no number is none. */
+  static final double MAX_LOAD = 1e9;
+
   private static final long MIN_LOOK_NANOS = 1_000_000;
 
   /** What one instance said. */
   private static final class Reported {
     long micros;
-    long nanos; // of its last report, or since when it is known of
+    long nanos; // of its last report, or since when it tells of others
     boolean heard;
+    boolean speaks;
 
     Reported(long now) {
       nanos = now;
@@ -79,10 +83,15 @@ public final class Scaling {
   }
 
   /**
+   * What cannot be is no report: the instance grows silent, and what it said before stands.
+   *
    * @param load mean of what waited, ran and was reserved since its last report
    * @param reserved the part of it that was reserved
    */
   public void report(String source, double load, double reserved, long nowNanos) {
+    if (!(load <= MAX_LOAD && reserved >= 0 && reserved <= load)) {
+      return;
+    }
     Reported reported = sources.computeIfAbsent(source, name -> new Reported(nowNanos));
     long micros = LoadSeries.micros(rules.countReserved() ? load : load - reserved);
     change(reported, Math.max(0, micros), nowNanos);
@@ -94,6 +103,9 @@ public final class Scaling {
     Reported reported = sources.get(source);
     if (reported != null && reported.heard) {
       refresh(reported, false, nowNanos);
+    } else if (reported != null && !reported.speaks) {
+      reported.speaks = true;
+      reported.nanos = nowNanos;
     }
   }
 
@@ -125,7 +137,8 @@ public final class Scaling {
   private Knowledge known(Reported reported, long nowNanos) {
     long age = nowNanos - reported.nanos;
     if (!reported.heard) {
-      return age < rules.lookBackNanos() ? Knowledge.UNHEARD : Knowledge.REPORTED;
+      boolean silent = !reported.speaks || age < rules.lookBackNanos();
+      return silent ? Knowledge.UNHEARD : Knowledge.REPORTED;
     }
     return age > silentNanos ? Knowledge.SILENT : Knowledge.REPORTED;
   }
@@ -174,7 +187,7 @@ public final class Scaling {
       Reported reported = each.getValue();
       Knowledge known = known(reported, nowNanos);
       unknown += known == Knowledge.REPORTED ? 0 : 1;
-      if (known == Knowledge.UNHEARD) {
+      if (known == Knowledge.UNHEARD && reported.speaks) {
         long end = reported.nanos + rules.lookBackNanos();
         changes = changes == Long.MAX_VALUE || end - changes < 0 ? end : changes;
       }

@@ -160,9 +160,21 @@ class ScalingTest {
     ScalingDecision half = decide(2);
     assertThat(half.reason()).isEqualTo(Reason.UNKNOWN);
     assertThat(half.inputs().sources().get(0).known()).isEqualTo(Knowledge.UNHEARD);
-    assertThat(half.wakeNanos()).isEqualTo(seconds(30));
+    assertThat(half.wakeNanos()).isEqualTo(Long.MAX_VALUE);
     at(3, "n2", 4);
     assertThat(decide(3).replicas()).isEqualTo(2);
+  }
+
+  @Test
+  void anInstanceThatNeverSaidAnythingIsUnknownForHoweverLong() {
+    scaling = scaling("downscale_delay_s=0");
+    have(10);
+    scaling.expect("n1", 0);
+    scaling.expect("n2", 0);
+    for (int i = 1; i <= 90; i++) {
+      at(i, "n1", 2);
+      assertThat(decide(i).replicas()).as("at %d s", i).isEqualTo(10);
+    }
   }
 
   @Test
@@ -171,10 +183,10 @@ class ScalingTest {
     have(10);
     scaling.expect("n1", 0);
     scaling.expect("n2", 0);
-    for (int i = 1; i <= 30; i++) {
+    for (int i = 1; i <= 31; i++) {
       at(i, "n1", 2);
       scaling.heard("n2", seconds(i));
-      assertThat(decide(i).replicas()).as("at %d s", i).isEqualTo(i < 30 ? 10 : 1);
+      assertThat(decide(i).replicas()).as("at %d s", i).isEqualTo(i < 31 ? 10 : 1);
     }
   }
 
