@@ -7,6 +7,7 @@ import dev.berth.api.Response;
 import io.vertx.core.Future;
 import java.time.Duration;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 
 /**
  * One deployment, {@code work}, whose handler waits on a timer and answers with its version and its
@@ -19,12 +20,13 @@ public final class FlowApp {
 
   /**
    * @param args {@code version}: answered; {@code wait_ms}: 20 by default; {@code start}: {@code
-   *     fail} makes its replicas not start; {@code sick_after_ms}: makes them unhealthy so long
-   *     after their start
+   *     fail} makes its replicas not start; {@code start_ms}: they take so long for it; {@code
+   *     sick_after_ms}: makes them unhealthy so long after their start
    */
   public static Application build(Map<String, Object> args) {
     String version = String.valueOf(args.getOrDefault("version", "1"));
     Duration wait = Duration.ofMillis(((Number) args.getOrDefault("wait_ms", 20)).longValue());
+    long start = ((Number) args.getOrDefault("start_ms", 0)).longValue();
     boolean fails = "fail".equals(args.get("start"));
     Number sickAfter = (Number) args.get("sick_after_ms");
     return Application.of(
@@ -34,6 +36,7 @@ public final class FlowApp {
                   if (fails) {
                     throw new IllegalStateException("version " + version + " cannot start");
                   }
+                  TimeUnit.MILLISECONDS.sleep(start);
                   return new Handler(
                       version, wait, sickAfter == null ? Long.MAX_VALUE : sickAfter.longValue());
                 })
