@@ -15,7 +15,6 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -147,14 +146,6 @@ public final class DesiredState {
     return Collections.unmodifiableSet(said.keySet());
   }
 
-  /**
-   * Digest of the file that was declared last, in a state of an earlier version; empty when none
-   * was. Null in a state of this one.
-   */
-  public @Nullable String earlier() {
-    return head.earlier();
-  }
-
   /** What a command of that id was answered; null when none was lately. */
   public @Nullable Answer answer(String id, long nowMs) {
     Answer known = answers.get(id);
@@ -252,24 +243,6 @@ public final class DesiredState {
       long nowMs) {
     Head next = head.withCapacity(targetCapacity, saidCapacity);
     return change(wanted, List.copyOf(removed), news, next, nowMs);
-  }
-
-  /**
-   * A state of an earlier version becomes one of this.
-   *
-   * @param digest of what was submitted, as this version makes it
-   * @param news what is taken for last said, by application
-   */
-  public DesiredChange renewed(
-      Function<Wanted, String> digest, Map<String, Said> news, Said saidCapacity) {
-    return new DesiredChange(
-        index + 1,
-        applications.values().stream().map(each -> each.redigested(digest)).toList(),
-        List.of(),
-        news,
-        List.of(),
-        Map.of(),
-        head.withCapacity(targetCapacity(), saidCapacity));
   }
 
   private @Nullable DesiredChange change(

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.code.Jar;
 import dev.berth.controller.DeclaredApplication;
+import dev.berth.desired.DesiredApplication.Before;
 import dev.berth.desired.DesiredApplication.Wanted;
 import dev.berth.desired.DesiredState.Mark;
 import io.vertx.core.json.JsonObject;
@@ -323,31 +324,39 @@ class DesiredStateTest {
     assertThat(state.mentioned()).as("the oldest").doesNotContain("app0");
   }
 
+  /** As it was kept before there were histories and times of what ran before. */
   @Test
-  void aStateOfAnEarlierVersionIsRead() {
+  void aStateWithoutHistoriesIsRead() {
     done(
         DesiredChange.of(
             41,
             new JsonObject(
                 """
-                {"revision": 7, "term": 2, "file": "abc", "target_capacity": 50, "removed": [],
+                {"revision": 7, "term": 2, "said_capacity": {"start": "50.0", "last": "50.0"},
+                 "target_capacity": 50, "file": null, "removed": [],
+                 "said": {"a": {"start": "older", "last": "old", "file": "file://h/f",
+                                "digest": "old"}},
                  "applications": [{"name": "a", "revision": 7, "deployed_ms": 1, "healthy": true,
-                   "config": "{}", "digest": "old", "external_scaler": false, "jars": [],
+                   "failed": null, "config": "{}", "digest": "old", "external_scaler": false,
+                   "route_prefix": null, "jars": [["a.jar", "abc"]],
                    "before": {"config": "{}", "digest": "older", "external_scaler": false,
-                              "jars": [], "revision": 3}}]}
+                              "route_prefix": "/a", "jars": [], "revision": 3}}]}
                 """)));
-    assertThat(state.earlier()).isEqualTo("abc");
-    assertThat(state.said("a")).isEqualTo(Said.NOTHING);
 
-    Said last = new Said(null, null, "new");
-    done(state.renewed(wanted -> "new", Map.of("a", last), new Said("50.0", null, "50.0")));
-
-    assertThat(state.earlier()).isNull();
-    assertThat(application("a").wanted().digest()).isEqualTo("new");
-    assertThat(application("a").before().wanted().digest()).isEqualTo("new");
-    assertThat(application("a").revision()).isEqualTo(7);
-    assertThat(state.said("a")).isEqualTo(last);
+    assertThat(state.said("a"))
+        .isEqualTo(new Said("older", new Said.By("file://h/f", "old"), "old"));
+    assertThat(state.saidCapacity()).isEqualTo(new Said("50.0", null, "50.0"));
     assertThat(state.targetCapacity()).isEqualTo(50);
+    assertThat(application("a").wanted().jars()).containsExactly(new Jar("a.jar", "abc"));
+    assertThat(application("a").before())
+        .isEqualTo(new Before(3, 0, new Wanted("/a", "{}", List.of(), false, "older")));
+    assertThat(DesiredState.EMPTY.with(List.of(read(state.whole()))).whole())
+        .as("as it is written anew")
+        .isEqualTo(state.whole());
+  }
+
+  private static DesiredChange read(DesiredChange written) {
+    return DesiredChange.of(written.index(), new JsonObject(written.toJson().encode()));
   }
 
   @Test

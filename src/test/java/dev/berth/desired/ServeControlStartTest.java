@@ -9,9 +9,7 @@ import dev.berth.config.ServeConfig;
 import dev.berth.config.Setting;
 import dev.berth.controller.ControllerEvent;
 import dev.berth.protocol.port.CommandRefused.Kind;
-import io.vertx.core.json.JsonObject;
 import java.io.IOException;
-import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -263,46 +261,6 @@ class ServeControlStartTest extends ServeControlRig {
 
     start();
     assertThat(revision("a")).isEqualTo(3);
-  }
-
-  @Test
-  void aStateOfAnEarlierVersionRunsOnWhereNothingCanBeWritten() throws IOException {
-    says(A, B); // b was deleted since
-    JsonObject entry =
-        new JsonObject(
-            ConfigReader.read(folder.resolve("shop.yaml"), List.of())
-                .applications()
-                .get(0)
-                .entry());
-    String sorted = "{\"import_path\":\"x.A:build\",\"name\":\"a\",\"route_prefix\":\"/a\"}";
-    String digest = DeclaredEntry.digest("[\"a\"," + sorted + "]");
-    String ofB =
-        DeclaredEntry.digest("[\"b\"," + sorted.replace("A", "B").replace("a\"", "b\"") + "]");
-    JsonObject before =
-        new JsonObject(
-            """
-            {"revision": 7, "term": 1, "file": "%s", "removed": [],
-             "applications": [{"name": "a", "revision": 7, "deployed_ms": 1, "healthy": true,
-               "digest": "%s", "external_scaler": false, "jars": []}]}
-            """
-                .formatted(DeclaredEntry.digest("null " + digest + " " + ofB), digest));
-    before.getJsonArray("applications").getJsonObject(0).put("config", entry.encode());
-    ByteBuffer record = StateStoreRecords.record(DesiredChange.of(1, before));
-    byte[] head = StateStoreRecords.fileHead(StateStoreRecords.VERSION);
-    ByteBuffer whole = ByteBuffer.allocate(head.length + record.remaining()).put(head).put(record);
-    disk.put("state-00000001", whole.array());
-    disk.failAfter(1, true);
-
-    start();
-    assertThat(revision("a")).isEqualTo(7);
-    stop();
-    disk.heal();
-    start();
-    assertThat(revision("a")).isEqualTo(7);
-    assertThat(names()).doesNotContain("b");
-    startWith(A_CHANGED, B);
-    assertThat(revision("a")).isEqualTo(8);
-    assertThat(names()).doesNotContain("b");
   }
 
   // --- berth.declare ---

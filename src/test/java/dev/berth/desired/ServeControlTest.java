@@ -3,7 +3,6 @@ package dev.berth.desired;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.DeploymentId;
-import dev.berth.code.Jar;
 import dev.berth.config.ConfigReader;
 import dev.berth.config.InstanceOptions;
 import dev.berth.config.ServeConfig;
@@ -16,8 +15,6 @@ import dev.berth.desired.DesiredApplication.Wanted;
 import dev.berth.protocol.port.CommandRefused;
 import dev.berth.protocol.port.CommandRefused.Kind;
 import io.vertx.core.Future;
-import io.vertx.core.json.JsonArray;
-import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
@@ -642,67 +639,6 @@ class ServeControlTest extends ServeControlRig {
     start(WITH_JAR);
     assertThat(names()).containsExactly("a", "b");
     assertThat(jar("a")).hasSameBinaryContentAs(jar);
-  }
-
-  /** Its jars are named by the checksums of their entries, as is what it knows of the file. */
-  @Test
-  void aStateOfAnEarlierVersionRunsOnWithItsJarsAndKnowsItsFile() throws IOException {
-    Path jar = jarOf("one");
-    Path copy = keptBefore(jar);
-
-    start(WITH_JAR);
-
-    assertThat(control.fromFile()).as("the file says nothing new").isFalse();
-    assertThat(revision("a")).isEqualTo(1);
-    assertThat(jar("a")).isEqualTo(copy).hasSameBinaryContentAs(jar);
-    ran("a");
-    deploy("a", WITH_JAR);
-    assertThat(revision("a")).as("the same by its bytes").isEqualTo(1);
-    jarOf("two");
-    deploy("a", WITH_JAR);
-    assertThat(jar("a")).isNotEqualTo(copy);
-    ok(commands().rollback("a"));
-    assertThat(jar("a")).isEqualTo(copy).exists();
-  }
-
-  @Test
-  void aStateOfAnEarlierVersionGivesWayToAnotherFile() throws IOException {
-    Path jar = jarOf("one");
-    keptBefore(jar);
-    jarOf("two");
-
-    start(WITH_JAR);
-    assertThat(revision("a")).isEqualTo(2);
-  }
-
-  /** What an earlier version kept of a file with one application; gives its jar's copy. */
-  private Path keptBefore(Path jar) throws IOException {
-    Jar asBefore = new Jar(jar.getFileName().toString(), JarStore.digestAsBefore(jar));
-    JsonObject config = new JsonObject(file(WITH_JAR).applications().get(0).entry());
-    String digest =
-        DeclaredEntry.digest(new JsonArray().add("a").add(config).add(asBefore.digest()).encode());
-    JsonObject state =
-        new JsonObject(
-            """
-            {"revision": 1, "term": 1, "file": "%s", "removed": [],
-             "applications": [{"name": "a", "revision": 1, "deployed_ms": %d, "healthy": false,
-               "digest": "%s", "external_scaler": false, "route_prefix": "/",
-               "jars": [["a.jar", "%s"]]}]}
-            """
-                .formatted(
-                    DeclaredEntry.digest("null " + digest), nowMs, digest, asBefore.digest()));
-    state.getJsonArray("applications").getJsonObject(0).put("config", config.encode());
-    try (StateStore store =
-        StateStore.open(
-            Objects.requireNonNull(StateStoreDisk.hold(folder.resolve("state"))),
-            StateStore.LEAST_GROWTH)) {
-      store.append(DesiredChange.of(1, state), DesiredState.EMPTY);
-    }
-    JarStore jars =
-        JarStore.in(folder.resolve("state"), new JarDigests(() -> nowMs), JarStore.MOST_BYTES);
-    Path copy = jars.path(asBefore);
-    Files.createDirectories(copy.getParent());
-    return Files.copy(jar, copy);
   }
 
   private List<Path> copies() throws IOException {
