@@ -14,7 +14,6 @@ import org.snakeyaml.engine.v2.api.DumpSettings;
 import org.snakeyaml.engine.v2.common.FlowStyle;
 import org.snakeyaml.engine.v2.schema.CoreSchema;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.ExitCode;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
@@ -53,11 +52,10 @@ final class ConfigCommand extends AdminCommand {
   }
 
   @Override
-  int run(PrintWriter out) throws InterruptedException {
+  void run(PrintWriter out) throws InterruptedException {
     ServeStatus serve = server.status();
     if (only != null && serve.application(only) == null) {
-      server.say(StatusCommand.noSuch(only, serve));
-      return ExitCode.SOFTWARE;
+      throw server.failed(StatusCommand.noSuch(only, serve));
     }
     List<JsonObject> configs = new ArrayList<>();
     for (ServeStatus.Application each : serve.shown(only)) {
@@ -71,7 +69,6 @@ final class ConfigCommand extends AdminCommand {
     }
     file.put("applications", new JsonArray(configs));
     out.print(json ? escaped(file.encodePrettily()) + "\n" : yaml(file));
-    return ExitCode.OK;
   }
 
   /** No terminal obeys it, and it means what it meant. */

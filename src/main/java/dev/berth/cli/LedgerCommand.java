@@ -51,23 +51,21 @@ final class LedgerCommand extends AdminCommand {
   }
 
   @Override
-  int run(PrintWriter out) throws InterruptedException {
+  void run(PrintWriter out) throws InterruptedException {
     String query =
         AdminServer.parameters("application", applications)
             + AdminServer.parameters("deployment", deployments)
             + AdminServer.parameters("replica", replicas);
     AdminServer.Answer response = server.get("/api/v1/ledger" + query.replaceFirst("&", "?"));
-    JsonObject ledger = response.statusCode() == 200 ? AdminServer.json(response.body()) : null;
-    if (ledger == null
-        || !(ledger.getValue("replicas") instanceof JsonArray shown)
-        || !(ledger.getValue("total") instanceof JsonObject total)) {
-      return server.refuse(response);
+    JsonObject ledger = response.with("replicas", JsonArray.class);
+    if (ledger == null || !(ledger.getValue("total") instanceof JsonObject total)) {
+      throw server.refuse(response);
     }
+    List<JsonObject> shown = ServeStatus.list(ledger, "replicas", each -> each);
     if (shown.isEmpty() && !query.isEmpty()) {
       String missing = server.status().missing(applications, deployments, replicas);
       if (missing != null) {
-        server.say(missing);
-        return ExitCode.SOFTWARE;
+        throw server.failed(missing);
       }
     }
     if (json) {
@@ -75,17 +73,15 @@ final class LedgerCommand extends AdminCommand {
     } else {
       print(shown, total, out);
     }
-    return Integer.valueOf(0).equals(total.getValue("audit_mismatches"))
-        ? ExitCode.OK
-        : ExitCode.SOFTWARE;
+    if (!Integer.valueOf(0).equals(total.getValue("audit_mismatches"))) {
+      throw new Ended(ExitCode.SOFTWARE);
+    }
   }
 
-  private static void print(JsonArray replicas, JsonObject total, PrintWriter out) {
+  private static void print(List<JsonObject> replicas, JsonObject total, PrintWriter out) {
     List<String[]> rows = new ArrayList<>();
-    for (Object each : replicas) {
-      if (each instanceof JsonObject replica) {
-        rows.add(row(String.valueOf(replica.getValue("replica")), replica, audit(replica)));
-      }
+    for (JsonObject replica : replicas) {
+      rows.add(row(String.valueOf(replica.getValue("replica")), replica, audit(replica)));
     }
     rows.add(row("total of " + replicas.size(), total, ""));
     rows.add(0, HEAD.toArray(String[]::new));

@@ -10,9 +10,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.ExitCode;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
 
 /** {@code berth logs}: the last lines of an instance's log, and those that come. */
 @Command(
@@ -72,24 +70,23 @@ final class LogsCommand extends AdminCommand {
   }
 
   @Override
-  int run(PrintWriter out) throws InterruptedException {
+  void run(PrintWriter out) throws InterruptedException {
     if (lines < 1 || lines > 10_000) {
-      throw new ParameterException(
-          spec.commandLine(), "-n: " + lines + " (expected: an integer from 1 to 10000)");
+      throw wrong("-n: " + lines + " (expected: an integer from 1 to 10000)");
     }
     CompletionStage<String> stop = follow ? around.stopSignal().get() : null;
     String began = "";
     long since = -1; // the last lines
     for (; ; ) {
       AdminServer.Answer response = server.get("/api/v1/logs" + query(since));
-      JsonObject page = response.statusCode() == 200 ? AdminServer.json(response.body()) : null;
-      if (page == null || !(page.getValue("lines") instanceof JsonArray found)) {
-        return response.statusCode() == 400 ? server.refusal(response) : server.refuse(response);
+      JsonObject page = response.with("lines", JsonArray.class);
+      if (page == null) {
+        throw response.statusCode() == 400 ? server.refusal(response) : server.refuse(response);
       }
+      JsonArray found = page.getJsonArray("lines");
       String missing = since < 0 ? missing(found) : null;
       if (missing != null) {
-        server.say(missing);
-        return ExitCode.SOFTWARE;
+        throw server.failed(missing);
       }
       String ring = String.valueOf(page.getValue("began"));
       if (since >= 0 && !ring.equals(began)) {
@@ -107,7 +104,7 @@ final class LogsCommand extends AdminCommand {
       since = page.getValue("next") instanceof Number next ? next.longValue() : since;
       boolean more = since >= 0 && found.size() == MOST_AT_ONCE && follow;
       if (stop == null || (!more && around.pause().until(stop, RHYTHM))) {
-        return ExitCode.OK;
+        return;
       }
     }
   }

@@ -4,7 +4,6 @@ import io.vertx.core.json.JsonObject;
 import java.io.PrintWriter;
 import java.util.List;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 
 /** {@code berth scale}: sets the number of a deployment's replicas. */
@@ -38,11 +37,9 @@ final class ScaleCommand extends ChangeCommand {
   }
 
   @Override
-  int run(PrintWriter out) throws InterruptedException {
-    waiting.timeout(); // is checked
+  void run(PrintWriter out) throws InterruptedException {
     if (replicas < 0) {
-      throw new ParameterException(
-          spec.commandLine(), "N: " + replicas + " (expected: an integer of at least 0)");
+      throw wrong("N: " + replicas + " (expected: an integer of at least 0)");
     }
     AdminServer.Answer response =
         server.send(
@@ -51,7 +48,7 @@ final class ScaleCommand extends ChangeCommand {
                 .formatted(AdminServer.encoded(application), AdminServer.encoded(deployment)),
             new JsonObject().put("target_num_replicas", replicas).encode());
     if (response.statusCode() != 200) {
-      return server.refusalOf(response, List.of(application), List.of(deployment));
+      throw server.refusalOf(response, application, List.of(deployment));
     }
     if (!json) {
       out.println(
@@ -64,6 +61,6 @@ final class ScaleCommand extends ChangeCommand {
             .put("application", application)
             .put("deployment", deployment)
             .put("target_num_replicas", replicas);
-    return finish(new Goal.Scaled(application, deployment, replicas), change, out);
+    finish(new Goal.Scaled(application, deployment, replicas), change, out);
   }
 }

@@ -219,7 +219,7 @@ record ServeStatus(
     return object.getValue(key) instanceof Number number ? number.longValue() : 0;
   }
 
-  private static <T> List<T> list(JsonObject object, String key, Function<JsonObject, T> item) {
+  static <T> List<T> list(JsonObject object, String key, Function<JsonObject, T> item) {
     List<T> items = new ArrayList<>();
     if (object.getValue(key) instanceof JsonArray array) {
       for (Object each : array) {

@@ -11,7 +11,6 @@ import java.util.List;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.ExitCode;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
@@ -61,21 +60,18 @@ final class StatusCommand extends AdminCommand {
   }
 
   @Override
-  int run(PrintWriter out) throws InterruptedException {
+  void run(PrintWriter out) throws InterruptedException {
     ServeStatus serve = server.status();
     if (only != null && !watch && serve.application(only) == null) {
-      server.say(noSuch(only, serve));
-      return ExitCode.SOFTWARE;
+      throw server.failed(noSuch(only, serve));
     }
     if (watch) {
-      return watch(serve, out);
-    }
-    if (json) {
+      watch(serve, out);
+    } else if (json) {
       out.println(AdminServer.printable(chosen(serve).encodePrettily()));
     } else {
       table(serve).forEach(out::println);
     }
-    return ExitCode.OK;
   }
 
   static String noSuch(String application, ServeStatus serve) {
@@ -109,26 +105,22 @@ final class StatusCommand extends AdminCommand {
     return copy;
   }
 
-  private int watch(ServeStatus serve, PrintWriter out) throws InterruptedException {
+  private void watch(ServeStatus serve, PrintWriter out) throws InterruptedException {
     CompletionStage<String> stop = around.stopSignal().get();
-    Look look = new Look(serve, "");
     Look shown = null;
-    LiveBlock block = new LiveBlock(out, around.variables().apply("LINES"));
-    StatusChanges changes = new StatusChanges();
-    for (; ; ) {
+    StatusDisplay display = new StatusDisplay(around, out);
+    for (Look look = new Look(serve, ""); ; look = lookAgain(look)) {
       if (json) {
         JsonObject now = chosen(look.serve);
         if (shown == null || !timeless(now).equals(timeless(chosen(shown.serve)))) {
           out.println(AdminServer.printable(now.encode()));
         }
-      } else if (around.terminal()) {
+      } else {
         List<String> lines = table(look.serve);
         if (!look.trouble.isEmpty()) {
           lines.add(look.trouble);
         }
-        block.draw(lines);
-      } else {
-        changes.since(look.serve.shown(only)).forEach(out::println);
+        display.show(lines, look.serve.shown(only));
       }
       if (!around.terminal() && shown != null && !look.trouble.equals(shown.trouble)) {
         server.say(look.trouble.isEmpty() ? "it answers again" : look.trouble);
@@ -136,9 +128,8 @@ final class StatusCommand extends AdminCommand {
       out.flush();
       shown = look;
       if (around.pause().until(stop, RHYTHM)) {
-        return ExitCode.OK;
+        return;
       }
-      look = lookAgain(look);
     }
   }
 

@@ -8,19 +8,21 @@ final class StatusDisplay {
   private final PrintWriter out;
   private final StatusChanges changes = new StatusChanges();
   private final LiveBlock block;
-  private final StatusTable table;
   private final boolean live;
 
   StatusDisplay(Surroundings around, PrintWriter out) {
     this.out = out;
     this.live = around.terminal();
     this.block = new LiveBlock(out, around.variables().apply("LINES"));
-    this.table = new StatusTable(around.colours());
   }
 
-  void show(List<ServeStatus.Application> applications) {
+  /**
+   * @param lines on a terminal
+   * @param applications of which the others tell what changed
+   */
+  void show(List<String> lines, List<ServeStatus.Application> applications) {
     if (live) {
-      block.draw(table.lines(applications));
+      block.draw(lines);
     } else {
       changes.since(applications).forEach(out::println);
       out.flush();
