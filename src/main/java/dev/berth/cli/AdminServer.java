@@ -59,7 +59,6 @@ final class AdminServer {
     System.setProperty("sun.net.http.retryPost", "false"); // a rollback is not asked for twice
   }
 
-  private final Surroundings around;
   private @Nullable String file; // that is deployed
   private UnaryOperator<String> located = text -> text;
 
@@ -82,10 +81,6 @@ final class AdminServer {
             + " environment's BERTH_TOKEN. On the command line others would see it."
       })
   private @Nullable Path tokenFile;
-
-  AdminServer(Surroundings around) {
-    this.around = around;
-  }
 
   /**
    * Asks it.
@@ -196,7 +191,7 @@ final class AdminServer {
 
   private @Nullable String token() {
     Path file = tokenFile;
-    String token = around.variables().apply(TOKEN_VARIABLE);
+    String token = BerthCommand.around(spec).variables().apply(TOKEN_VARIABLE);
     String from = TOKEN_VARIABLE;
     if (file != null) {
       from = "--token-file";

@@ -3,6 +3,7 @@ package dev.berth.cli;
 import java.io.PrintWriter;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.IVersionProvider;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ScopeType;
 
@@ -32,6 +33,17 @@ import picocli.CommandLine.ScopeType;
       "  berth deploy --help"
     })
 final class BerthCommand extends CliCommand {
+  private final Surroundings around;
+
+  BerthCommand(Surroundings around) {
+    this.around = around;
+  }
+
+  /** What a command of it finds around it. */
+  static Surroundings around(CommandSpec ofCommand) {
+    return ((BerthCommand) ofCommand.root().userObject()).around;
+  }
+
   @Option(
       names = {"-h", "--help"},
       usageHelp = true,

@@ -28,10 +28,6 @@ abstract class ChangeCommand extends AdminCommand {
 
   Duration timeout = Duration.ofSeconds(DEFAULT_S);
 
-  ChangeCommand(Surroundings around) {
-    super(around);
-  }
-
   @Option(
       names = "--timeout-s",
       paramLabel = "SECONDS",
@@ -92,17 +88,17 @@ abstract class ChangeCommand extends AdminCommand {
    * and says at the end why it was not reached.
    */
   private Outcome until(Goal goal, PrintWriter out) throws InterruptedException {
-    long began = around.nanoClock().getAsLong();
-    StatusDisplay display = new StatusDisplay(around, out);
-    StatusTable table = new StatusTable(around.colours());
+    long began = around().nanoClock().getAsLong();
+    StatusDisplay display = new StatusDisplay(around(), out);
+    StatusTable table = new StatusTable(around().colours());
     Duration pause = FIRST_PAUSE;
     for (; ; ) {
       AdminServer.Answer response = server.get(ServeStatus.PATH);
       ServeStatus serve = ServeStatus.of(AdminServer.json(response.body()));
-      long now = around.nanoClock().getAsLong();
+      long now = around().nanoClock().getAsLong();
       boolean late = now - began >= timeout.toNanos();
       if (response.statusCode() == UNAVAILABLE && !late) {
-        around.letPass(LONGEST_PAUSE);
+        around().letPass(LONGEST_PAUSE);
         continue; // its controller is being started anew
       }
       if (serve == null) {
@@ -122,7 +118,7 @@ abstract class ChangeCommand extends AdminCommand {
         }
         return new Outcome(failed ? ExitCode.SOFTWARE : TIMED_OUT, verdict.causes(), serve);
       }
-      around.letPass(pause);
+      around().letPass(pause);
       pause = pause.compareTo(LONGEST_PAUSE) < 0 ? pause.multipliedBy(5).dividedBy(4) : pause;
     }
   }

@@ -51,6 +51,11 @@ abstract class CliCommand implements Callable<Integer> {
     }
   }
 
+  /** What the command finds around it. */
+  Surroundings around() {
+    return BerthCommand.around(spec);
+  }
+
   /** Wrong usage. */
   ParameterException wrong(String message) {
     return new ParameterException(spec.commandLine(), message);

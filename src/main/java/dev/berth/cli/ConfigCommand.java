@@ -47,10 +47,6 @@ final class ConfigCommand extends AdminCommand {
   @Option(names = "--json", description = "Print it as JSON.")
   private boolean json;
 
-  ConfigCommand(Surroundings around) {
-    super(around);
-  }
-
   @Override
   void run(PrintWriter out) throws InterruptedException {
     ServeStatus serve = server.status();

@@ -78,10 +78,6 @@ final class DeployCommand extends ChangeCommand {
       description = "Do not ask.")
   private boolean yes;
 
-  DeployCommand(Surroundings around) {
-    super(around);
-  }
-
   @Override
   void run(PrintWriter out) throws InterruptedException {
     Submission submission = source.submission();
@@ -159,7 +155,7 @@ final class DeployCommand extends ChangeCommand {
       return;
     }
     String names = String.join(", ", more);
-    if (!around.terminal()) {
+    if (!around().terminal()) {
       server.say(
           "--prune would also delete "
               + names
@@ -167,7 +163,7 @@ final class DeployCommand extends ChangeCommand {
               + " question)");
       throw new Ended(ExitCode.USAGE);
     }
-    if (!around.agrees("Also delete " + names + " of " + server.address() + "?", out)) {
+    if (!around().agrees("Also delete " + names + " of " + server.address() + "?", out)) {
       throw server.failed("nothing was deployed");
     }
   }

@@ -27,10 +27,6 @@ final class DrainCommand extends ChangeCommand {
   private static final int ACCEPTED = 202;
   private static final Duration RHYTHM = Duration.ofMillis(200);
 
-  DrainCommand(Surroundings around) {
-    super(around);
-  }
-
   @Override
   void run(PrintWriter out) throws InterruptedException {
     AdminServer.Answer response = server.send("POST", "/api/v1/drain", null);
@@ -58,17 +54,17 @@ final class DrainCommand extends ChangeCommand {
 
   /** The admin server is the last that goes. */
   private boolean isGone() throws InterruptedException {
-    long began = around.nanoClock().getAsLong();
+    long began = around().nanoClock().getAsLong();
     for (; ; ) {
       try {
         server.ask("GET", "/-/healthz", null, "*/*");
       } catch (IOException gone) {
         return true;
       }
-      if (around.nanoClock().getAsLong() - began >= timeout.toNanos()) {
+      if (around().nanoClock().getAsLong() - began >= timeout.toNanos()) {
         return false;
       }
-      around.letPass(RHYTHM);
+      around().letPass(RHYTHM);
     }
   }
 }

@@ -38,10 +38,6 @@ final class ExplainCommand extends AdminCommand {
   @Option(names = "--json", description = "Print the explanation as JSON.")
   private boolean json;
 
-  ExplainCommand(Surroundings around) {
-    super(around);
-  }
-
   @Override
   void run(PrintWriter out) throws InterruptedException {
     if (id.isEmpty() || id.length() > MOST_ID_CHARS) {

@@ -36,10 +36,6 @@ final class HistoryCommand extends AdminCommand {
   @Option(names = "--json", description = "Print the revisions whole, as JSON.")
   private boolean json;
 
-  HistoryCommand(Surroundings around) {
-    super(around);
-  }
-
   @Override
   void run(PrintWriter out) throws InterruptedException {
     AdminServer.Answer response =

@@ -46,10 +46,6 @@ final class LedgerCommand extends AdminCommand {
   @Option(names = "--json", description = "Print the ledger as JSON.")
   private boolean json;
 
-  LedgerCommand(Surroundings around) {
-    super(around);
-  }
-
   @Override
   void run(PrintWriter out) throws InterruptedException {
     String query =

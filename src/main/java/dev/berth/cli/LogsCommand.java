@@ -65,16 +65,12 @@ final class LogsCommand extends AdminCommand {
   @Option(names = "--json", description = "Print each line as a JSON object.")
   private boolean json;
 
-  LogsCommand(Surroundings around) {
-    super(around);
-  }
-
   @Override
   void run(PrintWriter out) throws InterruptedException {
     if (lines < 1 || lines > 10_000) {
       throw wrong("-n: " + lines + " (expected: an integer from 1 to 10000)");
     }
-    CompletionStage<String> stop = follow ? around.stopSignal().get() : null;
+    CompletionStage<String> stop = follow ? around().stopSignal().get() : null;
     String began = "";
     long since = -1; // the last lines
     for (; ; ) {
@@ -103,7 +99,7 @@ final class LogsCommand extends AdminCommand {
       out.flush();
       since = page.getValue("next") instanceof Number next ? next.longValue() : since;
       boolean more = since >= 0 && found.size() == MOST_AT_ONCE && follow;
-      if (stop == null || (!more && around.pause().until(stop, RHYTHM))) {
+      if (stop == null || (!more && around().pause().until(stop, RHYTHM))) {
         return;
       }
     }

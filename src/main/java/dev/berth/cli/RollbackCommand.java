@@ -44,10 +44,6 @@ final class RollbackCommand extends ChangeCommand {
   @Option(names = "--dry-run", description = "Say which revision it would be, and change nothing.")
   private boolean dryRun;
 
-  RollbackCommand(Surroundings around) {
-    super(around);
-  }
-
   @Override
   void run(PrintWriter out) throws InterruptedException {
     if (to != null && to < 1) {

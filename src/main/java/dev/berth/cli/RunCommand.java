@@ -11,10 +11,8 @@ import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
 import java.util.function.Function;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ExitCode;
@@ -54,7 +52,6 @@ import picocli.CommandLine.Parameters;
 final class RunCommand extends CliCommand {
 
   private final Function<ServeConfig, Future<RunningNode>> start;
-  private final Supplier<CompletionStage<String>> stopSignal;
 
   /** The short options, as settings of the keys they stand for. */
   private final List<Setting> options = new ArrayList<>();
@@ -121,13 +118,9 @@ final class RunCommand extends CliCommand {
 
   /**
    * @param start starts a node
-   * @param stopSignal called once, before the start; its stage gives the name of the first signal
    */
-  RunCommand(
-      Function<ServeConfig, Future<RunningNode>> start,
-      Supplier<CompletionStage<String>> stopSignal) {
+  RunCommand(Function<ServeConfig, Future<RunningNode>> start) {
     this.start = start;
-    this.stopSignal = stopSignal;
   }
 
   @Override
@@ -137,7 +130,7 @@ final class RunCommand extends CliCommand {
     effective.warnings().forEach(spec.commandLine().getErr()::println);
     boolean drained;
     try {
-      drained = NodeRun.untilStopped(effective, start, stopSignal.get());
+      drained = NodeRun.untilStopped(effective, start, around().stopSignal().get());
     } catch (ExecutionException failed) {
       throw startFailed(failed.getCause());
     } catch (RuntimeException failed) {

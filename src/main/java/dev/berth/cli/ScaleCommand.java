@@ -32,10 +32,6 @@ final class ScaleCommand extends ChangeCommand {
   @Parameters(index = "2", paramLabel = "N", description = "Replicas; 0 stops them all.")
   private int replicas;
 
-  ScaleCommand(Surroundings around) {
-    super(around);
-  }
-
   @Override
   void run(PrintWriter out) throws InterruptedException {
     if (replicas < 0) {

@@ -32,20 +32,16 @@ final class ShutdownCommand extends AdminCommand {
   @Option(names = "--json", description = "Print the names of what is deleted as JSON.")
   private boolean json;
 
-  ShutdownCommand(Surroundings around) {
-    super(around);
-  }
-
   @Override
   void run(PrintWriter out) throws InterruptedException {
-    if (!yes && !around.terminal()) {
+    if (!yes && !around().terminal()) {
       server.say("no terminal to ask on (expected: -y, which deletes without a question)");
       throw new Ended(ExitCode.USAGE);
     }
     ServeStatus serve = server.status();
     List<String> names =
         serve.applications().stream().map(each -> StatusTable.oneLine(each.name())).toList();
-    if (!yes && !names.isEmpty() && !around.agrees(question(names), out)) {
+    if (!yes && !names.isEmpty() && !around().agrees(question(names), out)) {
       throw server.failed("nothing was deleted");
     }
     AdminServer.Answer deleted = server.send("DELETE", "/api/serve/applications/", null);

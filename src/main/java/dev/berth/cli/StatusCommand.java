@@ -55,10 +55,6 @@ final class StatusCommand extends AdminCommand {
           "Print what the instance says as JSON; with --watch as one line, when it changed.")
   private boolean json;
 
-  StatusCommand(Surroundings around) {
-    super(around);
-  }
-
   @Override
   void run(PrintWriter out) throws InterruptedException {
     ServeStatus serve = server.status();
@@ -86,7 +82,7 @@ final class StatusCommand extends AdminCommand {
     if (shown.isEmpty()) {
       lines.add(only == null ? "No application is deployed." : only + ": not deployed.");
     } else {
-      lines.addAll(new StatusTable(around.colours()).lines(shown));
+      lines.addAll(new StatusTable(around().colours()).lines(shown));
     }
     return lines;
   }
@@ -106,9 +102,9 @@ final class StatusCommand extends AdminCommand {
   }
 
   private void watch(ServeStatus serve, PrintWriter out) throws InterruptedException {
-    CompletionStage<String> stop = around.stopSignal().get();
+    CompletionStage<String> stop = around().stopSignal().get();
     Look shown = null;
-    StatusDisplay display = new StatusDisplay(around, out);
+    StatusDisplay display = new StatusDisplay(around(), out);
     for (Look look = new Look(serve, ""); ; look = lookAgain(look)) {
       if (json) {
         JsonObject now = chosen(look.serve);
@@ -122,12 +118,12 @@ final class StatusCommand extends AdminCommand {
         }
         display.show(lines, look.serve.shown(only));
       }
-      if (!around.terminal() && shown != null && !look.trouble.equals(shown.trouble)) {
+      if (!around().terminal() && shown != null && !look.trouble.equals(shown.trouble)) {
         server.say(look.trouble.isEmpty() ? "it answers again" : look.trouble);
       }
       out.flush();
       shown = look;
-      if (around.pause().until(stop, RHYTHM)) {
+      if (around().pause().until(stop, RHYTHM)) {
         return;
       }
     }
