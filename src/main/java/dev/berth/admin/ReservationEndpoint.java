@@ -133,7 +133,7 @@ public final class ReservationEndpoint implements Endpoint {
 
   /** What is given back when its client goes. */
   private static <T> Exchange waiting(Reservations.Asked<T> asked, Function<T, Answer> shown) {
-    Future<Answer> answer = told(asked.answer().map(shown));
+    Future<Answer> answer = told(asked.answer(), shown);
     return new Exchange() {
       @Override
       public Future<Answer> answer() {
@@ -152,16 +152,15 @@ public final class ReservationEndpoint implements Endpoint {
     if (!JsonMembers.of(request.body()).given().isEmpty()) {
       throw new BadBodyException(List.of("body: not empty (expected: none, or {})"));
     }
-    return answered(
-        told(reservations.renew(deployment, token).map(held -> json(200, shown(held), Map.of()))));
+    Future<Answer> answer =
+        told(reservations.renew(deployment, token), held -> json(200, shown(held), Map.of()));
+    return () -> answer;
   }
 
   private Exchange release(DeploymentId deployment, String token) {
-    return answered(
-        told(
-            reservations
-                .release(deployment, token)
-                .map(released -> new Answer(204, Map.of(), Buffer.buffer()))));
+    Answer done = new Answer(204, Map.of(), Buffer.buffer());
+    Future<Answer> answer = told(reservations.release(deployment, token), released -> done);
+    return () -> answer;
   }
 
   /**
@@ -240,15 +239,16 @@ public final class ReservationEndpoint implements Endpoint {
     return new Answer(status, headers, body.toBuffer());
   }
 
-  private static Future<Answer> told(Future<Answer> answer) {
-    return answer.otherwise(
-        failed -> {
-          if (failed instanceof ReservationException refused) {
-            return ReservationProblems.answer(refused);
-          }
-          LOG.warn("a reservation failed", failed);
-          return ReservationProblems.error(500, "internal_error", "Internal Server Error", "");
-        });
+  private static <T> Future<Answer> told(Future<T> done, Function<T, Answer> shown) {
+    return done.map(shown)
+        .otherwise(
+            failed -> {
+              if (failed instanceof ReservationException refused) {
+                return ReservationProblems.answer(refused);
+              }
+              LOG.warn("a reservation failed", failed);
+              return ReservationProblems.error(500, "internal_error", "Internal Server Error", "");
+            });
   }
 
   private static Exchange notAllowed(String allowed) {
@@ -260,10 +260,6 @@ public final class ReservationEndpoint implements Endpoint {
   }
 
   private static Exchange answered(Answer answer) {
-    return answered(Future.succeededFuture(answer));
-  }
-
-  private static Exchange answered(Future<Answer> answer) {
-    return () -> answer;
+    return () -> Future.succeededFuture(answer);
   }
 }

@@ -107,6 +107,21 @@ final class AdminServer {
   }
 
   /**
+   * The same, when all that is named is there; else it says what is, and the command ends.
+   *
+   * @param deployments of the applications
+   */
+  ServeStatus status(List<String> applications, List<String> deployments, List<String> replicas)
+      throws InterruptedException {
+    ServeStatus serve = status();
+    String missing = serve.missing(applications, deployments, replicas);
+    if (missing != null) {
+      throw failed(missing);
+    }
+    return serve;
+  }
+
+  /**
    * Asks it to do something.
    *
    * @param json sent with it; null for nothing
@@ -190,19 +205,18 @@ final class AdminServer {
   }
 
   private @Nullable String token() {
-    Path file = tokenFile;
-    String token = BerthCommand.around(spec).variables().apply(TOKEN_VARIABLE);
-    String from = TOKEN_VARIABLE;
-    if (file != null) {
-      from = "--token-file";
-      try {
-        token = Files.readString(file);
-      } catch (IOException unreadable) {
-        throw new ParameterException(
-            spec.commandLine(), from + ": " + file + " (expected: a readable file)");
-      }
+    String from = tokenFile == null ? TOKEN_VARIABLE : "--token-file";
+    String token;
+    try {
+      token =
+          tokenFile == null
+              ? BerthCommand.around(spec).variables().apply(TOKEN_VARIABLE)
+              : Files.readString(tokenFile);
+    } catch (IOException unreadable) {
+      throw new ParameterException(
+          spec.commandLine(), from + ": " + tokenFile + " (expected: a readable file)");
     }
-    if (token == null || (file == null && token.isEmpty())) {
+    if (token == null || (tokenFile == null && token.isEmpty())) {
       return null;
     }
     token = token.strip();
@@ -235,11 +249,10 @@ final class AdminServer {
    */
   Ended refusalOf(Answer response, String application, List<String> deployments)
       throws InterruptedException {
-    String missing =
-        response.statusCode() == NOT_FOUND
-            ? status().missing(List.of(application), deployments, List.of())
-            : null;
-    return missing == null ? refusal(response) : failed(missing);
+    if (response.statusCode() == NOT_FOUND) {
+      status(List.of(application), deployments, List.of());
+    }
+    return refusal(response);
   }
 
   /** A failure, with the one line that says why. */

@@ -49,10 +49,8 @@ final class ConfigCommand extends AdminCommand {
 
   @Override
   void run(PrintWriter out) throws InterruptedException {
-    ServeStatus serve = server.status();
-    if (only != null && serve.application(only) == null) {
-      throw server.failed(StatusCommand.noSuch(only, serve));
-    }
+    List<String> named = only == null ? List.of() : List.of(only);
+    ServeStatus serve = server.status(named, List.of(), List.of());
     List<JsonObject> configs = new ArrayList<>();
     for (ServeStatus.Application each : serve.shown(only)) {
       if (each.json().getValue("config") instanceof JsonObject config) {

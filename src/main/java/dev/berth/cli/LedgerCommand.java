@@ -31,8 +31,9 @@ import picocli.CommandLine.Option;
       "  berth ledger --json | jq .total"
     })
 final class LedgerCommand extends AdminCommand {
-  private static final List<String> HEAD =
-      List.of("replica", "max", "running", "reserved", "granted", "ended", "zombies", "audit");
+  private static final String[] HEAD = {
+    "replica", "max", "running", "reserved", "granted", "ended", "zombies", "audit"
+  };
 
   @Option(names = "--app", paramLabel = "NAME", description = "Its replicas only.")
   private List<String> applications = List.of();
@@ -59,10 +60,7 @@ final class LedgerCommand extends AdminCommand {
     }
     List<JsonObject> shown = ServeStatus.list(ledger, "replicas", each -> each);
     if (shown.isEmpty() && !query.isEmpty()) {
-      String missing = server.status().missing(applications, deployments, replicas);
-      if (missing != null) {
-        throw server.failed(missing);
-      }
+      server.status(applications, deployments, replicas);
     }
     if (json) {
       out.print(AdminServer.printable(response.body()));
@@ -76,11 +74,11 @@ final class LedgerCommand extends AdminCommand {
 
   private static void print(List<JsonObject> replicas, JsonObject total, PrintWriter out) {
     List<String[]> rows = new ArrayList<>();
+    rows.add(HEAD);
     for (JsonObject replica : replicas) {
       rows.add(row(String.valueOf(replica.getValue("replica")), replica, audit(replica)));
     }
     rows.add(row("total of " + replicas.size(), total, ""));
-    rows.add(0, HEAD.toArray(String[]::new));
     StatusTable.aligned(rows).forEach(out::println);
   }
 

@@ -71,6 +71,7 @@ final class LogsCommand extends AdminCommand {
       throw wrong("-n: " + lines + " (expected: an integer from 1 to 10000)");
     }
     CompletionStage<String> stop = follow ? around().stopSignal().get() : null;
+    TextLines form = new TextLines(TextLines.Form.FILE);
     String began = "";
     long since = -1; // the last lines
     for (; ; ) {
@@ -80,9 +81,8 @@ final class LogsCommand extends AdminCommand {
         throw response.statusCode() == 400 ? server.refusal(response) : server.refuse(response);
       }
       JsonArray found = page.getJsonArray("lines");
-      String missing = since < 0 ? missing(found) : null;
-      if (missing != null) {
-        throw server.failed(missing);
+      if (since < 0) {
+        requireNames(found);
       }
       String ring = String.valueOf(page.getValue("began"));
       if (since >= 0 && !ring.equals(began)) {
@@ -95,7 +95,7 @@ final class LogsCommand extends AdminCommand {
       if (page.getValue("lost") instanceof Number lost && since >= 0 && lost.longValue() > 0) {
         server.say(lost + " lines were missed: the instance keeps them no more");
       }
-      found.forEach(line -> print(line, out));
+      found.forEach(line -> print(line, form, out));
       out.flush();
       since = page.getValue("next") instanceof Number next ? next.longValue() : since;
       boolean more = since >= 0 && found.size() == MOST_AT_ONCE && follow;
@@ -105,16 +105,16 @@ final class LogsCommand extends AdminCommand {
     }
   }
 
-  /** A name that neither a line nor the instance has; what is gone has lines still. */
-  private @Nullable String missing(JsonArray found) throws InterruptedException {
+  /** Those that no line has the instance must have; what is gone has lines still. */
+  private void requireNames(JsonArray found) throws InterruptedException {
     String lines = found.encode();
     List<List<String>> names =
         Stream.of(applications, deployments, replicas)
             .map(each -> each.stream().filter(name -> !lines.contains(name)).toList())
             .toList();
-    return names.stream().allMatch(List::isEmpty)
-        ? null
-        : server.status().missing(names.get(0), names.get(1), names.get(2));
+    if (!names.stream().allMatch(List::isEmpty)) {
+      server.status(names.get(0), names.get(1), names.get(2));
+    }
   }
 
   private String query(long since) {
@@ -125,7 +125,7 @@ final class LogsCommand extends AdminCommand {
         + AdminServer.parameters("level", level == null ? List.of() : List.of(level));
   }
 
-  private void print(Object each, PrintWriter out) {
+  private void print(Object each, TextLines form, PrintWriter out) {
     if (!(each instanceof JsonObject line)) {
       return;
     }
@@ -133,10 +133,11 @@ final class LogsCommand extends AdminCommand {
       out.println(AdminServer.printable(line.encode()));
       return;
     }
-    StringBuilder text = new StringBuilder(ServeStatus.text(line, "time"));
+    StringBuilder text = new StringBuilder();
+    String severity = ServeStatus.text(line, "level");
+    form.head(text, ServeStatus.text(line, "time"), severity, ServeStatus.text(line, "logger"));
     String message = ServeStatus.text(line, "message");
-    TextLines.write(
-        text, ServeStatus.text(line, "level"), ServeStatus.text(line, "logger"), message);
+    text.append(message);
     if (line.getValue("fields") instanceof JsonObject fields) {
       TextLines.pairs(text, message, fields.getMap());
     }

@@ -117,9 +117,10 @@ record ServeStatus(
             .filter(each -> applications.isEmpty() || applications.contains(each.name))
             .toList();
     List<Deployment> all = of.stream().flatMap(each -> each.deployments.stream()).toList();
-    String no = first(applications, of.stream().map(Application::name).toList());
+    List<String> there = this.applications.stream().map(Application::name).toList();
+    String no = first(applications, there);
     if (no != null) {
-      return StatusCommand.noSuch(no, this);
+      return noSuch(no, "application", there);
     }
     List<String> names = all.stream().map(Deployment::name).distinct().toList();
     no = first(deployments, names);
@@ -135,7 +136,7 @@ record ServeStatus(
     return asked.stream().filter(each -> !there.contains(each)).findFirst().orElse(null);
   }
 
-  static String noSuch(String name, String what, List<String> there) {
+  private static String noSuch(String name, String what, List<String> there) {
     return "%s: no such %s (expected: %s)"
         .formatted(
             name, what, there.isEmpty() ? "none is there" : "one of " + String.join(", ", there));

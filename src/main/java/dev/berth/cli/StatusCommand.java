@@ -57,10 +57,8 @@ final class StatusCommand extends AdminCommand {
 
   @Override
   void run(PrintWriter out) throws InterruptedException {
-    ServeStatus serve = server.status();
-    if (only != null && !watch && serve.application(only) == null) {
-      throw server.failed(noSuch(only, serve));
-    }
+    List<String> named = only == null || watch ? List.of() : List.of(only); // it may come yet
+    ServeStatus serve = server.status(named, List.of(), List.of());
     if (watch) {
       watch(serve, out);
     } else if (json) {
@@ -68,11 +66,6 @@ final class StatusCommand extends AdminCommand {
     } else {
       table(serve).forEach(out::println);
     }
-  }
-
-  static String noSuch(String application, ServeStatus serve) {
-    List<String> names = serve.applications().stream().map(ServeStatus.Application::name).toList();
-    return ServeStatus.noSuch(application, "application", names);
   }
 
   private List<String> table(ServeStatus serve) {
