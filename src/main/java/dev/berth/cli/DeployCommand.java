@@ -121,13 +121,11 @@ final class DeployCommand extends ChangeCommand {
   }
 
   private JsonObject put(Submission submission, String query) throws InterruptedException {
+    String path = only == null ? ALL : ALL + "/" + AdminServer.encoded(only);
+    Map<String, @Nullable Object> declared =
+        only == null ? submission.document() : submission.applications().get(only);
     AdminServer.Answer response =
-        only == null
-            ? server.send("PUT", ALL + query, new JsonObject(submission.document()).encode())
-            : server.send(
-                "PUT",
-                ALL + "/" + AdminServer.encoded(only) + query,
-                new JsonObject(submission.applications().get(only)).encode());
+        server.send("PUT", path + query, new JsonObject(declared).encode());
     JsonObject answer = response.with("applications", JsonArray.class);
     if (answer == null) {
       throw server.refusal(response);

@@ -7,9 +7,9 @@ import dev.berth.config.keys.Problem;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.PrintWriter;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.stream.Stream;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ExitCode;
 import picocli.CommandLine.Mixin;
@@ -45,7 +45,11 @@ final class ValidateCommand extends CliCommand {
   void run(PrintWriter out) {
     try {
       ServeConfig valid = source.read(List.of());
-      requireBuilders(valid);
+      List<Problem> ofCode = ApplicationCheck.problems(valid);
+      if (!ofCode.isEmpty()) {
+        throw new ConfigException(
+            Stream.concat(valid.warnings().stream(), ofCode.stream()).toList());
+      }
       if (json) {
         out.println(encode(valid.warnings()));
       } else {
@@ -59,15 +63,6 @@ final class ValidateCommand extends CliCommand {
       }
       out.println(encode(refused.problems()));
       throw new Ended(ExitCode.USAGE);
-    }
-  }
-
-  private static void requireBuilders(ServeConfig config) {
-    List<Problem> problems = ApplicationCheck.problems(config);
-    if (!problems.isEmpty()) {
-      List<Problem> all = new ArrayList<>(config.warnings());
-      all.addAll(problems);
-      throw new ConfigException(all);
     }
   }
 
