@@ -264,10 +264,9 @@ public final class DesiredState {
       }
     }
     news.entrySet().removeIf(each -> each.getValue().equals(said(each.getKey())));
-    DesiredChange change =
-        new DesiredChange(
-            index + 1, changed, removed, news, List.of(), Map.of(), next.withRevision(revision));
-    return unlessEmpty(change);
+    Head then = next.withRevision(revision);
+    return unlessEmpty(
+        new DesiredChange(index + 1, changed, removed, news, List.of(), Map.of(), then));
   }
 
   private static DesiredApplication first(String name, Wanted wanted, long revision, long nowMs) {
@@ -302,12 +301,6 @@ public final class DesiredState {
     long revision = head.revision() + 1;
     DesiredApplication back = require(application).backTo(to.wanted(), revision, nowMs);
     return change(List.of(back), List.of(), head.withRevision(revision));
-  }
-
-  /** As the other, to {@code rollbackTo}; null when there is none. */
-  public @Nullable DesiredChange rollback(String application, long nowMs) {
-    Before to = history.rollbackTo(require(application));
-    return to == null ? null : rollback(application, to, nowMs);
   }
 
   /**

@@ -1,5 +1,6 @@
 package dev.berth.desired;
 
+import static dev.berth.desired.Rollbacks.rollback;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.code.Jar;
@@ -106,18 +107,18 @@ class DesiredStateTest {
   @Test
   void aRollbackDeclaresWhatLastRanUnderARevisionOfItsOwn() {
     deploy("a", "good");
-    assertThat(state.rollback("a", 5)).as("nothing ran").isNull();
+    assertThat(rollback(state, "a", 5)).as("nothing ran").isNull();
     ran("a");
     deploy("a", "bad");
     deploy("a", "worse");
     assertThat(state.declared(application("a")).rollbackRevision()).isEqualTo(1);
 
-    done(state.rollback("a", 5));
+    done(rollback(state, "a", 5));
 
     assertThat(application("a").wanted()).isEqualTo(wanted("good"));
     assertThat(application("a").revision()).isEqualTo(4);
     assertThat(application("a").healthy()).isFalse();
-    assertThat(state.rollback("a", 6)).as("what never ran is not gone back to").isNull();
+    assertThat(rollback(state, "a", 6)).as("what never ran is not gone back to").isNull();
   }
 
   @Test
@@ -178,11 +179,11 @@ class DesiredStateTest {
     ran("a"); // for a while
     failed("a", "three checks failed");
 
-    done(state.rollback("a", 5));
+    done(rollback(state, "a", 5));
 
     assertThat(application("a").serving()).isEqualTo(wanted("good"));
     assertThat(application("a").failed()).isNull();
-    assertThat(state.rollback("a", 6)).as("what failed is not gone back to").isNull();
+    assertThat(rollback(state, "a", 6)).as("what failed is not gone back to").isNull();
   }
 
   @Test
@@ -212,9 +213,9 @@ class DesiredStateTest {
     deploy("a", "2");
     ran("a");
 
-    done(state.rollback("a", 5));
+    done(rollback(state, "a", 5));
     assertThat(application("a").wanted()).isEqualTo(wanted("1"));
-    done(state.rollback("a", 6));
+    done(rollback(state, "a", 6));
     assertThat(application("a").wanted()).isEqualTo(wanted("2"));
     assertThat(application("a").revision()).isEqualTo(4);
   }
@@ -289,7 +290,7 @@ class DesiredStateTest {
     done(state.deploy("a", wanted("1"), Said.START, 1));
     ran("a");
     deploy("a", "2");
-    done(state.rollback("a", 1));
+    done(rollback(state, "a", 1));
     assertThat(state.said("a")).isEqualTo(new Said("1", null, "2"));
 
     done(state.delete("a"));
@@ -451,7 +452,7 @@ class DesiredStateTest {
       case 1 -> state.deploy(name, wanted, file(random), step);
       case 2 -> some == null ? null : state.delete(some.name());
       case 3 -> some == null ? null : state.scale(some.name(), "d", random.nextInt(3));
-      case 4 -> some == null ? null : state.rollback(some.name(), step);
+      case 4 -> some == null ? null : rollback(state, some.name(), step);
       case 5 -> random.nextInt(9) == 0 ? state.deleteAll() : null;
       case 6 ->
           some == null

@@ -1,5 +1,6 @@
 package dev.berth.desired;
 
+import static dev.berth.fakes.Submits.submit;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -51,7 +52,7 @@ class ServeControlStartTest extends ServeControlRig {
   private void deployTheFile() throws IOException {
     Path file = folder.resolve("shop.yaml");
     String uri = ConfigReader.read(file, List.of()).origin().uri();
-    ok(commands().deploy(null, Files.readString(file), uri));
+    ok(submit(commands(), null, Files.readString(file), uri));
   }
 
   // --- an unchanged file ---
@@ -81,7 +82,7 @@ class ServeControlStartTest extends ServeControlRig {
     ran("a");
     jarOf("bad");
     deploy("a", A_WITH_JAR);
-    assertThat(ok(commands().rollback("a"))).isEqualTo(3);
+    assertThat(ok(commands().rollback("a", null, false))).isEqualTo(3);
 
     start();
 
@@ -152,7 +153,7 @@ class ServeControlStartTest extends ServeControlRig {
   void whoSaysNoFileIsToldWhatOneIs() throws IOException {
     startWith();
 
-    assertThat(refused(Kind.INVALID, commands().deploy(null, "applications: []", "C:\\shop.yaml")))
+    assertThat(refused(Kind.INVALID, submit(commands(), null, "applications: []", "C:\\shop.yaml")))
         .hasMessageContaining("Berth-File: C:\\shop.yaml (expected: file://HOST/PATH");
   }
 
@@ -219,7 +220,7 @@ class ServeControlStartTest extends ServeControlRig {
     refused(Kind.NOT_FOUND, commands().delete("c"));
     start();
     assertThat(names()).as("it is not durable").contains("c");
-    ok(commands().deploy("{applications: [" + B + "]}"));
+    ok(submit(commands(), "{applications: [" + B + "]}"));
     assertThat(names()).doesNotContain("c");
     start();
     ok(commands().deleteAll());

@@ -1,5 +1,6 @@
 package dev.berth.desired;
 
+import static dev.berth.fakes.Submits.submit;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.DeploymentId;
@@ -112,7 +113,7 @@ class ServeControlTest extends ServeControlRig {
   void anEphemeralInstanceForgets() {
     Settings ephemeral = kept().with(InstanceOptions.EPHEMERAL, true);
     start(new JournalLog(ephemeral), A);
-    ok(commands().deploy(whole(B)));
+    ok(submit(commands(), whole(B)));
     ok(commands().details());
     assertThat(controls.stateDir).isNull();
     stop();
@@ -131,11 +132,11 @@ class ServeControlTest extends ServeControlRig {
     start(A);
 
     assertThat(names()).containsExactly("a");
-    assertThat(refused(Kind.UNAVAILABLE, commands().deploy("b", B)))
+    assertThat(refused(Kind.UNAVAILABLE, submit(commands(), "b", B)))
         .hasMessageContaining("is held by another instance");
     assertThat(names()).containsExactly("a");
     stop(first);
-    assertThat(refused(Kind.UNAVAILABLE, commands().deploy("b", B)))
+    assertThat(refused(Kind.UNAVAILABLE, submit(commands(), "b", B)))
         .hasMessageContaining("made by another instance meanwhile");
   }
 
@@ -167,21 +168,21 @@ class ServeControlTest extends ServeControlRig {
     ran("b");
     toldSince();
 
-    ok(commands().deploy(whole(A, "{name: c, import_path: x.C}")));
+    ok(submit(commands(), whole(A, "{name: c, import_path: x.C}")));
     assertThat(toldSince()).containsExactly("withdrawn b", "declared c 3");
     ran("c");
 
-    ok(commands().deploy(whole(A, "{import_path: x.C, name: c}")));
+    ok(submit(commands(), whole(A, "{import_path: x.C, name: c}")));
     assertThat(toldSince()).as("the order of keys says nothing").isEmpty();
   }
 
   @Test
   void whatHasNotRunYetIsTriedAnew() {
     start();
-    ok(commands().deploy(whole(A)));
+    ok(submit(commands(), whole(A)));
     toldSince();
 
-    ok(commands().deploy(whole(A)));
+    ok(submit(commands(), whole(A)));
 
     assertThat(toldSince()).containsExactly("declared a 1");
   }
@@ -192,7 +193,7 @@ class ServeControlTest extends ServeControlRig {
     ran("a");
     toldSince();
 
-    ok(commands().deploy("{target_capacity: 50, applications: [" + A + ", " + B + "]}"));
+    ok(submit(commands(), "{target_capacity: 50, applications: [" + A + ", " + B + "]}"));
 
     assertThat(toldSince()).containsExactly("declared a 1", "declared b 2");
     assertThat(
@@ -208,7 +209,7 @@ class ServeControlTest extends ServeControlRig {
     CommandRefused refused =
         refused(
             Kind.INVALID,
-            commands().deploy(whole("{name: c, colour: red, import_path: x.C}", "{name: d}")));
+            submit(commands(), whole("{name: c, colour: red, import_path: x.C}", "{name: d}")));
 
     assertThat(refused.problems())
         .hasSize(3)
@@ -217,8 +218,8 @@ class ServeControlTest extends ServeControlRig {
     assertThat(toldSince()).isEmpty();
     assertThat(names()).containsExactly("a");
     assertThat(folder.resolve("state")).doesNotExist();
-    refused(Kind.INVALID, commands().deploy("{"));
-    refused(Kind.INVALID, commands().deploy("a", "{name: b, import_path: x.B}"));
+    refused(Kind.INVALID, submit(commands(), "{"));
+    refused(Kind.INVALID, submit(commands(), "a", "{name: b, import_path: x.B}"));
   }
 
   @Test
@@ -226,7 +227,7 @@ class ServeControlTest extends ServeControlRig {
     start(A, B);
 
     assertThat(
-            refused(Kind.INVALID, commands().deploy("c", "{import_path: x.C, route_prefix: /a}")))
+            refused(Kind.INVALID, submit(commands(), "c", "{import_path: x.C, route_prefix: /a}")))
         .hasMessageContaining("route_prefix: \"/a\" (expected: unique; application a has it");
     deploy("a", "{import_path: x.Other, route_prefix: /a}");
   }
@@ -234,9 +235,9 @@ class ServeControlTest extends ServeControlRig {
   @Test
   void commandsAreCarriedOutOneAfterTheOtherAndTheLastWins() {
     start();
-    Future<Void> first = commands().deploy(whole(A));
-    Future<Void> second = commands().deploy(whole(B));
-    Future<Void> wrong = commands().deploy("{applications: {}}");
+    Future<Void> first = submit(commands(), whole(A));
+    Future<Void> second = submit(commands(), whole(B));
+    Future<Void> wrong = submit(commands(), "{applications: {}}");
 
     runAll();
 
@@ -250,26 +251,26 @@ class ServeControlTest extends ServeControlRig {
     start();
     List<Future<Void>> many = new ArrayList<>();
     for (int i = 0; i < CommandQueue.MOST_COMMANDS + 2; i++) {
-      many.add(commands().deploy(whole(A)));
+      many.add(submit(commands(), whole(A)));
     }
 
     assertThat(refused(Kind.UNAVAILABLE, many.remove(many.size() - 1)))
         .hasMessageContaining("64 commands wait");
     assertThat(many).allSatisfy(command -> assertThat(command.succeeded()).isTrue());
-    ok(commands().deploy(whole(A)));
+    ok(submit(commands(), whole(A)));
   }
 
   @Test
   void whatWaitsWhenTheInstanceStopsIsRefused() {
     start();
-    Future<Void> running = commands().deploy(whole(A));
-    Future<Void> waiting = commands().deploy(whole(B));
+    Future<Void> running = submit(commands(), whole(A));
+    Future<Void> waiting = submit(commands(), whole(B));
 
     stop();
 
     assertThat(running.succeeded()).isTrue();
     refused(Kind.UNAVAILABLE, waiting);
-    refused(Kind.UNAVAILABLE, commands().deploy(whole(B)));
+    refused(Kind.UNAVAILABLE, submit(commands(), whole(B)));
     start();
     assertThat(names()).containsExactly("a");
   }
@@ -295,7 +296,7 @@ class ServeControlTest extends ServeControlRig {
   @Test
   void aScaleIsDurableAndGoesWithTheEntryItWasSetOn() {
     start();
-    ok(commands().deploy(whole(A, B)));
+    ok(submit(commands(), whole(A, B)));
     toldSince();
 
     ok(commands().scale("b", "d", 0));
@@ -326,14 +327,14 @@ class ServeControlTest extends ServeControlRig {
   void aRollbackBringsBackWhatLastRanAfterARestartToo() {
     start();
     deploy("b", B);
-    refused(Kind.PRECONDITION, commands().rollback("b"));
-    refused(Kind.NOT_FOUND, commands().rollback("c"));
+    refused(Kind.PRECONDITION, commands().rollback("b", null, false));
+    refused(Kind.NOT_FOUND, commands().rollback("c", null, false));
     ran("b");
     deploy("b", B.replace("x.B", "x.Bad"));
     restart();
     assertThat(find("b").rollbackRevision()).isEqualTo(1);
     toldSince();
-    assertThat(ok(commands().rollback("b"))).isEqualTo(3);
+    assertThat(ok(commands().rollback("b", null, false))).isEqualTo(3);
 
     assertThat(toldSince()).containsExactly("declared b 3");
     assertThat(className("b", 3)).isEqualTo("x.B");
@@ -355,38 +356,42 @@ class ServeControlTest extends ServeControlRig {
   @Test
   void aRollbackSentTwiceGoesBackOnceWhateverCameInBetween() {
     withTwoVersions();
-    assertThat(ok(commands().once("one").rollback("b"))).isEqualTo(3);
+    assertThat(ok(commands().once("one").rollback("b", null, false))).isEqualTo(3);
     ran("b");
     toldSince();
 
-    assertThat(ok(commands().once("one").rollback("b"))).isEqualTo(3);
+    assertThat(ok(commands().once("one").rollback("b", null, false))).isEqualTo(3);
     assertThat(toldSince()).isEmpty();
     restart();
     toldSince();
-    assertThat(ok(commands().once("one").rollback("b"))).as("after a restart").isEqualTo(3);
+    assertThat(ok(commands().once("one").rollback("b", null, false)))
+        .as("after a restart")
+        .isEqualTo(3);
     assertThat(toldSince()).isEmpty();
     ok(commands().delete("b"));
-    assertThat(ok(commands().once("one").rollback("b"))).as("after a delete").isEqualTo(3);
+    assertThat(ok(commands().once("one").rollback("b", null, false)))
+        .as("after a delete")
+        .isEqualTo(3);
     assertThat(names()).isEmpty();
   }
 
   @Test
   void twoRollbacksWithTheirOwnIdsGoBackAndForthAndSoDoTwoWithout() {
     withTwoVersions();
-    assertThat(ok(commands().once("one").rollback("b"))).isEqualTo(3);
+    assertThat(ok(commands().once("one").rollback("b", null, false))).isEqualTo(3);
     ran("b");
-    assertThat(ok(commands().once("two").rollback("b"))).isEqualTo(4);
+    assertThat(ok(commands().once("two").rollback("b", null, false))).isEqualTo(4);
     ran("b");
-    assertThat(ok(commands().rollback("b"))).isEqualTo(5);
+    assertThat(ok(commands().rollback("b", null, false))).isEqualTo(5);
     ran("b");
-    assertThat(ok(commands().rollback("b"))).isEqualTo(6);
+    assertThat(ok(commands().rollback("b", null, false))).isEqualTo(6);
   }
 
   @Test
   void twoOfTheSameIdAtTheSameTimeAreOne() {
     withTwoVersions();
-    Future<Long> one = commands().once("one").rollback("b");
-    Future<Long> same = commands().once("one").rollback("b");
+    Future<Long> one = commands().once("one").rollback("b", null, false);
+    Future<Long> same = commands().once("one").rollback("b", null, false);
     assertThat(ok(one)).isEqualTo(3);
     assertThat(ok(same)).isEqualTo(3);
     assertThat(toldSince()).containsExactly("declared b 3");
@@ -396,10 +401,10 @@ class ServeControlTest extends ServeControlRig {
   void whatChangedNothingWhenItWasFirstSentUndoesNothingWhenItIsSentAgain() {
     start();
     deploy("b", B);
-    ok(commands().once("one").deploy("b", B));
+    ok(submit(commands().once("one"), "b", B));
     deploy("b", OTHER);
 
-    ok(commands().once("one").deploy("b", B));
+    ok(submit(commands().once("one"), "b", B));
 
     assertThat(find("b").config()).contains("x.Other");
   }
@@ -427,13 +432,13 @@ class ServeControlTest extends ServeControlRig {
     ok(commands().once("one").scale("b", "d", 3));
     assertThat(refused(Kind.INVALID, commands().once("one").scale("b", "d", 4)))
         .hasMessage("Idempotency-Key: one, of another command (expected: one of its own)");
-    refused(Kind.INVALID, commands().once("one").rollback("b"));
-    refused(Kind.INVALID, commands().once(" ").rollback("b"));
+    refused(Kind.INVALID, commands().once("one").rollback("b", null, false));
+    refused(Kind.INVALID, commands().once(" ").rollback("b", null, false));
     String longest = "x".repeat(OperatorCommands.MOST_ID_CHARS);
-    assertThat(refused(Kind.INVALID, commands().once(longest + "x").rollback("b")))
+    assertThat(refused(Kind.INVALID, commands().once(longest + "x").rollback("b", null, false)))
         .hasMessage("Idempotency-Key: 129 characters (expected: 1 to 128)");
     assertThat(revision("b")).isEqualTo(2);
-    ok(commands().once(longest).rollback("b"));
+    ok(commands().once(longest).rollback("b", null, false));
   }
 
   /** Of megabytes a digest takes a while, and the control loop has other things to do. */
@@ -444,13 +449,13 @@ class ServeControlTest extends ServeControlRig {
     var threads = (com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean();
     for (String id : new String[] {null, "one"}) {
       long before = threads.getCurrentThreadAllocatedBytes();
-      Future<Void> deployed = commands().once(id).deploy("a", large, null);
+      Future<Void> deployed = submit(commands().once(id), "a", large, null);
       assertThat(threads.getCurrentThreadAllocatedBytes() - before)
           .as("bytes allocated before the command leaves the control loop, id %s", id)
           .isLessThan(large.length() / 2);
       ok(deployed);
     }
-    assertThat(refused(Kind.INVALID, commands().once("one").deploy("a", "{}", null)))
+    assertThat(refused(Kind.INVALID, submit(commands().once("one"), "a", "{}", null)))
         .as("with its id, and another body")
         .hasMessage("Idempotency-Key: one, of another command (expected: one of its own)");
     assertThat(control.keptAnswers()).isEqualTo(1);
@@ -459,12 +464,12 @@ class ServeControlTest extends ServeControlRig {
   @Test
   void anAnswerIsGivenAgainForTenMinutes() {
     withTwoVersions();
-    ok(commands().once("one").rollback("b"));
+    ok(commands().once("one").rollback("b", null, false));
     ran("b");
     nowMs += DesiredState.ANSWERS_KEPT_MS - 1;
-    assertThat(ok(commands().once("one").rollback("b"))).isEqualTo(3);
+    assertThat(ok(commands().once("one").rollback("b", null, false))).isEqualTo(3);
     nowMs++;
-    assertThat(ok(commands().once("one").rollback("b"))).as("a new one").isEqualTo(4);
+    assertThat(ok(commands().once("one").rollback("b", null, false))).as("a new one").isEqualTo(4);
   }
 
   @Test
@@ -551,7 +556,7 @@ class ServeControlTest extends ServeControlRig {
     start(new SharedLog(log, others));
     others.set(ServeControl.MOST_TRIES);
 
-    refused(Kind.UNAVAILABLE, commands().deploy("b", B));
+    refused(Kind.UNAVAILABLE, submit(commands(), "b", B));
     assertThat(log.state().find("b")).isNull();
     deploy("b", B);
   }
@@ -609,7 +614,7 @@ class ServeControlTest extends ServeControlRig {
 
     assertThat(revision("a")).isEqualTo(2);
     assertThat(jar("a")).hasContent("two").isNotEqualTo(copy);
-    ok(commands().rollback("a"));
+    ok(commands().rollback("a", null, false));
     assertThat(jar("a")).isEqualTo(copy);
     Files.delete(jar);
     restart();
@@ -702,7 +707,7 @@ class ServeControlTest extends ServeControlRig {
     deploy("a", "{import_path: x.C, route_prefix: /a}");
     failed("a");
 
-    ok(commands().rollback("a"));
+    ok(commands().rollback("a", null, false));
 
     assertThat(className("a", 4)).isEqualTo("x.A");
   }
@@ -729,7 +734,7 @@ class ServeControlTest extends ServeControlRig {
     running("a", 1, true, "front", "model"); // since
     deploy("a", A2);
     failed("a");
-    ok(commands().rollback("a"));
+    ok(commands().rollback("a", null, false));
     restart();
     assertThat(control.applications())
         .singleElement()
@@ -760,7 +765,7 @@ class ServeControlTest extends ServeControlRig {
         .isEqualTo(new DeclaredApplication.Failed("no model; revision 1 serves", "/", 1));
     assertThat(className("a", 2)).isEqualTo("x.A");
     assertThat(jar("a")).hasContent("one");
-    assertThat(ok(commands().rollback("a"))).isEqualTo(3);
+    assertThat(ok(commands().rollback("a", null, false))).isEqualTo(3);
     assertThat(className("a", 3)).isEqualTo("x.A");
     assertThat(find("a").failed()).isNull();
   }
@@ -802,7 +807,7 @@ class ServeControlTest extends ServeControlRig {
 
     deploy("a", A);
     assertThat(toldSince()).containsExactly("declared a 1");
-    ok(commands().deploy(whole(A)));
+    ok(submit(commands(), whole(A)));
     assertThat(toldSince()).as("nothing is known of that try yet").containsExactly("declared a 1");
     ran("a");
     deploy("a", A);
