@@ -94,9 +94,7 @@ record OperatorCommands(
       long now = nowMs.getAsLong();
       Answer first = state.answer(id, now);
       if (first == null) {
-        Decision decision = command.on(state);
-        serve.prepare();
-        return decision.answering(state, id, now, digest);
+        return command.on(state).answering(state, id, now, digest);
       }
       if (!first.command().equals(digest)) {
         throw new CommandRefused(
@@ -286,10 +284,7 @@ record OperatorCommands(
         .mapEmpty();
   }
 
-  private Decision removed(@Nullable DesiredChange change, List<String> names) throws IOException {
-    if (change != null) {
-      serve.prepare();
-    }
+  private Decision removed(@Nullable DesiredChange change, List<String> names) {
     if (!names.isEmpty()) {
       LOG.info("delete: {} applications removed", names.size());
     }
@@ -330,8 +325,7 @@ record OperatorCommands(
    * @param known the deployments of the application; null when the controller knows none of it
    */
   private Decision scale(
-      DesiredState state, DeploymentId id, int replicas, @Nullable Set<String> known)
-      throws IOException {
+      DesiredState state, DeploymentId id, int replicas, @Nullable Set<String> known) {
     if (replicas < 0 || replicas > DeploymentConfig.MAX_REPLICAS) {
       throw new CommandRefused(
           Kind.INVALID,
@@ -353,11 +347,9 @@ record OperatorCommands(
               + " (expected: true, in its configuration)");
     }
     DesiredChange change = state.scale(id.application(), id.name(), replicas);
-    if (change == null) {
-      return new Decision(null, List.of());
-    }
-    serve.prepare();
-    return new Decision(change, List.of(new ControllerEvent.Scaled(id, replicas)));
+    return change == null
+        ? new Decision(null, List.of())
+        : new Decision(change, List.of(new ControllerEvent.Scaled(id, replicas)));
   }
 
   // --- rollback ---
@@ -401,8 +393,7 @@ record OperatorCommands(
   }
 
   private Decision rollback(
-      DesiredState state, DesiredApplication application, @Nullable Long to, boolean dryRun)
-      throws IOException {
+      DesiredState state, DesiredApplication application, @Nullable Long to, boolean dryRun) {
     String name = application.name();
     Before target = target(state, application, to);
     for (Jar jar : target.wanted().jars()) {
@@ -417,9 +408,6 @@ record OperatorCommands(
     if (other != null) {
       throw precondition(
           "route_prefix: \"%s\" (expected: unique; application %s has it)", prefix, other);
-    }
-    if (!dryRun) {
-      serve.prepare();
     }
     ApplicationConfig config = reader.read(name, target.wanted());
     if (dryRun) {
