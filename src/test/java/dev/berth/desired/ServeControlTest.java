@@ -291,6 +291,18 @@ class ServeControlTest extends ServeControlRig {
     assertThat(names()).isEmpty();
   }
 
+  @Test
+  void aDeleteThatIsTheFirstCommandIsKeptWithAllThatTheFileSaid() throws IOException {
+    jarOf("one");
+    start(WITH_JAR, B);
+
+    ok(commands().delete("b"));
+    restart(WITH_JAR, B);
+
+    assertThat(names()).containsExactly("a");
+    assertThat(jar("a")).startsWith(folder.resolve("state/jars")).exists();
+  }
+
   // --- scale, rollback ---
 
   @Test
